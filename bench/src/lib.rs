@@ -1,0 +1,2 @@
+//! Targets, procedures and the result store.
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The `linerate` command line.
+#![forbid(unsafe_code)]
+fn main() {}

@@ -1,0 +1,2 @@
+//! The Ethernet layer of a device.
+#![no_std]

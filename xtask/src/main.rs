@@ -1,0 +1,3 @@
+//! The `xtask command line.
+#![forbid(unsafe_code)]
+fn main() {}
