@@ -1,0 +1,71 @@
+//! The seam between the hart and the chip around it.
+
+use crate::mem::Memory;
+
+/// The width of a memory access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// 8 bits.
+    Byte,
+    /// 16 bits.
+    Half,
+    /// 32 bits.
+    Word,
+}
+
+/// An access that nothing answers; the hart takes the access-fault trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessFault;
+
+/// A CSR that the chip does not have; the hart takes the illegal-instruction trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IllegalCsr;
+
+/// What a call into the chip's ROM did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RomCall {
+    /// The function ran and took `cycles`; the hart returns to `ra`.
+    Done {
+        /// CPU cycles, to be added before the hart returns to `ra`.
+        cycles: u64,
+    },
+    /// The function waits: nothing to do before `cycle` (absolute). The hart stays at the entry and
+    /// asks again then, so that interrupts are taken meanwhile.
+    Wait {
+        /// Absolute CPU cycle.
+        until_cycle: u64,
+    },
+    /// No such function: reported by address, then an instruction-access fault.
+    Unknown,
+}
+
+/// The chip around a hart, as the hart sees it. Every access carries the cycle of its own
+/// instruction (not of its basic block): bit-banging depends on it.
+pub trait Platform {
+    /// A load outside of [`Memory`].
+    fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault>;
+
+    /// A store outside of [`Memory`].
+    fn store(&mut self, addr: u32, width: Width, value: u32, cycle: u64) -> Result<(), AccessFault>;
+
+    /// Read of a CSR that the hart itself does not implement.
+    fn csr_read(&mut self, csr: u16, cycle: u64) -> Result<u32, IllegalCsr>;
+
+    /// Write of a CSR that the hart itself does not implement. Set and clear instructions arrive
+    /// as a read followed by a write.
+    fn csr_write(&mut self, csr: u16, value: u32, cycle: u64) -> Result<(), IllegalCsr>;
+
+    /// A store hit a range that was marked by [`Memory::watch`]; called after the value is written.
+    fn watched_store(&mut self, addr: u32, width: Width, value: u32, cycle: u64);
+
+    /// A fetch from the ROM range: the ABI's argument registers are in `regs` (`x[10]` is `a0`).
+    fn rom_call(&mut self, pc: u32, regs: &mut [u32; 32], memory: &mut Memory, cycle: u64) -> RomCall;
+
+    /// The first cycle that the hart must not begin an instruction at: it returns to its caller
+    /// there. Re-read after every call above, any of which may have made it earlier.
+    fn deadline(&self) -> u64;
+
+    /// The enabled pending interrupt line of the highest priority, already masked by the chip's
+    /// interrupt controller (not by `mstatus.MIE`). Re-read after every call above.
+    fn interrupt(&self) -> Option<u8>;
+}
