@@ -1,3 +1,121 @@
-//! The `xtask command line.
+//! `cargo xtask`: builds, checks and demonstrates linerate.
+//!
+//! One file a command; [`sh`] runs other programs, [`steps`] names, times and sums up what a
+//! command does. Nothing here needs root or calls a system package manager, except `setup` when
+//! a person asks for it.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod board;
+mod demo;
+mod firmware;
+mod fuzz;
+mod setup;
+mod sh;
+mod steps;
+mod test;
+mod tools;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Builds, checks and demonstrates linerate.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build everything and run the main scenario; the report lands in target/demo
+    Demo,
+    /// Build board firmware into target/firmware, byte for byte the same from any folder
+    Firmware {
+        /// Program to build (default: every program)
+        program: Option<String>,
+        /// Variant to build (default: every variant)
+        variant: Option<String>,
+        /// Board folder under boards/
+        #[arg(long, default_value = board::DEFAULT)]
+        board: String,
+    },
+    /// Run the checks: the quick tier, or with --long everything
+    Test {
+        /// Add fuzzing in minutes, million-frame runs and the dependency audit
+        #[arg(long)]
+        long: bool,
+        /// Run only the steps whose name contains one of these words
+        steps: Vec<String>,
+    },
+    /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
+    Setup {
+        /// Also install what only `test --long` uses
+        #[arg(long)]
+        long: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = firmware::wrapper::run_if_asked() {
+        return code;
+    }
+    let result = match Cli::parse().command {
+        Command::Demo => demo::run(),
+        Command::Firmware {
+            program,
+            variant,
+            board,
+        } => firmware::command(&board, program.as_deref(), variant.as_deref()),
+        Command::Test { long, steps } => test::run(long, &steps),
+        Command::Setup { long } => setup::run(long),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    /// A document that names a command that is gone sends its reader nowhere.
+    #[test]
+    fn every_xtask_command_that_a_document_names_exists() {
+        let known: Vec<String> = Cli::command()
+            .get_subcommands()
+            .map(|c| c.get_name().to_owned())
+            .collect();
+        let mut seen = 0;
+        for file in sh::files_below(&sh::root(), "md") {
+            let text = std::fs::read_to_string(&file).expect("readable");
+            for (at, _) in text.match_indices("cargo xtask ") {
+                let rest = &text[at + "cargo xtask ".len()..];
+                let name: String = rest
+                    .chars()
+                    .take_while(|c| c.is_ascii_lowercase() || *c == '-')
+                    .collect();
+                if name.is_empty() {
+                    continue;
+                }
+                seen += 1;
+                assert!(
+                    known.contains(&name),
+                    "{} names `cargo xtask {name}`, which does not exist",
+                    file.display()
+                );
+            }
+        }
+        assert!(seen > 0, "no document names a command");
+    }
+}

@@ -1,0 +1,120 @@
+//! `cargo xtask firmware`: board firmware into `target/firmware/<program>-<variant>.elf`.
+
+pub mod wrapper;
+
+use crate::board::{self, Board};
+use crate::{sh, tools};
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Variables with which a person changes what the firmware asks for at build time.
+const CHOICES: [&str; 5] = [
+    "LINERATE_IPV4",
+    "LINERATE_PEER",
+    "LINERATE_ADDRESSING",
+    "LINERATE_SIZES",
+    "LINERATE_MAC",
+];
+
+/// The command: builds what is asked for and lists it with its hash.
+pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Result<()> {
+    let board = board::read(board)?;
+    let pick = |what: &str, all: &[String], one: Option<&str>| -> Result<Vec<String>> {
+        match one {
+            None => Ok(all.to_vec()),
+            Some(one) if all.iter().any(|a| a == one) => Ok(vec![one.to_owned()]),
+            Some(one) => bail!(
+                "{} has no {what} {one}; it has: {}",
+                board.name,
+                all.join(", ")
+            ),
+        }
+    };
+    let programs = pick("program", &board.programs, program)?;
+    let variants = pick("variant", &board.variants, variant)?;
+    for name in CHOICES {
+        if let Ok(value) = std::env::var(name) {
+            println!("{name}={value} goes into the ELF");
+        }
+    }
+    for elf in build(&board, &programs, &variants, None)? {
+        println!("{}  {}", sh::sha256(&elf)?, relative(&elf));
+    }
+    Ok(())
+}
+
+/// Builds `programs` in each of `variants`; returns the ELFs.
+///
+/// # Errors
+/// Where the target cannot be had or the build fails.
+pub fn build(
+    board: &Board,
+    programs: &[String],
+    variants: &[String],
+    log: Option<&Path>,
+) -> Result<Vec<PathBuf>> {
+    let std = tools::ensure_target(&board.target)?;
+    let made = sh::out("boards").join(&board.name);
+    let kept = sh::out("firmware");
+    std::fs::create_dir_all(&kept)?;
+    let mut elfs = Vec::new();
+    for variant in variants {
+        let mut command = cargo_for(board)?;
+        command.args(["build", "--release", "--locked", "--no-default-features"]);
+        command.args(["--features", variant, "--target", &board.target]);
+        for program in programs {
+            command.args(["--bin", program]);
+        }
+        std.apply(&mut command);
+        match log {
+            Some(log) => drop(sh::logged(&mut command, log)?),
+            None => sh::run(&mut command)?,
+        }
+        for program in programs {
+            let from = made.join(&board.target).join("release").join(program);
+            let to = kept.join(format!("{program}-{variant}.elf"));
+            std::fs::copy(&from, &to)
+                .with_context(|| format!("cargo made no {}", from.display()))?;
+            elfs.push(to);
+        }
+    }
+    Ok(elfs)
+}
+
+/// Cargo in the board's folder, with nothing of this machine's set-up that an ELF could show.
+pub fn cargo_for(board: &Board) -> Result<Command> {
+    let sysroot = sh::read(sh::cmd("rustc").args(["--print", "sysroot"]))?;
+    let version = sh::read(sh::cmd("rustc").arg("-vV"))?;
+    let commit = version
+        .lines()
+        .find_map(|l| l.strip_prefix("commit-hash: "))
+        .unwrap_or("unknown");
+    let library = format!("{}/lib/rustlib/src/rust=/rustc/{commit}", sysroot.trim());
+    let mut command = sh::cargo();
+    command
+        .current_dir(&board.dir)
+        .env("CARGO_TARGET_DIR", sh::out("boards").join(&board.name))
+        .env("RUSTC_WRAPPER", std::env::current_exe()?)
+        .env(wrapper::CHECKOUT, sh::root())
+        .env(wrapper::LIBRARY, library)
+        // The application descriptor carries a build time.
+        .env("SOURCE_DATE_EPOCH", "0");
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        let flags = name.ends_with("RUSTFLAGS") || name.starts_with("CARGO_PROFILE_");
+        let logging = name.starts_with("ESP_") || name == "CARGO_INCREMENTAL";
+        if flags || logging || name == "CARGO_BUILD_TARGET" {
+            command.env_remove(name);
+        }
+    }
+    Ok(command)
+}
+
+/// A path as seen from the checkout.
+pub fn relative(path: &Path) -> String {
+    path.strip_prefix(sh::root())
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}

@@ -1,0 +1,93 @@
+//! Fuzz targets under `fuzz/`, built and run by plain cargo on nightly.
+//!
+//! `cargo fuzz` passes the same compiler options; doing without it saves a tool to install.
+
+use crate::steps::Outcome;
+use crate::{sh, tools};
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// Coverage instrumentation and the address sanitizer, as libFuzzer wants them.
+const FLAGS: &str = "--cfg fuzzing -Zsanitizer=address -Cpasses=sancov-module \
+    -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+    -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares \
+    -Cllvm-args=-simplifycfg-branch-fold-threshold=0 -Ccodegen-units=1";
+
+/// The targets that `fuzz/Cargo.toml` lists.
+fn targets() -> Result<Vec<String>> {
+    let manifest = sh::root().join("fuzz/Cargo.toml");
+    let Ok(text) = std::fs::read_to_string(&manifest) else {
+        return Ok(Vec::new());
+    };
+    let table: toml::Table = text.parse().context("fuzz/Cargo.toml")?;
+    Ok(table
+        .get("bin")
+        .and_then(toml::Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|b| Some(b.get("name")?.as_str()?.to_owned()))
+        .collect())
+}
+
+/// Runs every target for `seconds`; a crash, a leak or an input slower than 10 s fails.
+///
+/// # Errors
+/// Where a target cannot be built or finds something.
+pub fn run(seconds: u32, log: &Path) -> Result<Outcome> {
+    let targets = targets()?;
+    if targets.is_empty() {
+        return Ok(Outcome::Done("no fuzz target yet".into()));
+    }
+    if !tools::has_nightly() {
+        return Ok(Outcome::Skipped(
+            "fuzzing needs nightly: rustup toolchain install nightly".into(),
+        ));
+    }
+    let host = sh::read(sh::nightly_cargo().arg("-vV"))?;
+    let host = host
+        .lines()
+        .find_map(|l| l.strip_prefix("host: "))
+        .unwrap_or("x86_64-unknown-linux-gnu")
+        .to_owned();
+    let made = sh::out("fuzz");
+    let mut build = sh::nightly_cargo();
+    build
+        .args(["build", "--release", "--bins", "--target", &host])
+        .current_dir(sh::root().join("fuzz"))
+        .env("CARGO_TARGET_DIR", &made)
+        .env("RUSTFLAGS", FLAGS)
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    sh::logged(&mut build, log)?;
+    for target in &targets {
+        let corpus = sh::out("fuzz-corpus").join(target);
+        let artifacts = sh::out("fuzz-found");
+        std::fs::create_dir_all(&corpus)?;
+        std::fs::create_dir_all(&artifacts)?;
+        let mut fuzzer = sh::cmd(made.join(&host).join("release").join(target));
+        fuzzer
+            .arg(format!("-max_total_time={seconds}"))
+            .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
+            .arg(format!(
+                "-artifact_prefix={}/{target}-",
+                artifacts.display()
+            ))
+            .arg(&corpus);
+        let seeds = sh::root().join("fuzz/seeds").join(target);
+        if seeds.is_dir() {
+            fuzzer.arg(seeds);
+        }
+        let text = sh::logged(&mut fuzzer, log)?;
+        let runs = text
+            .lines()
+            .find_map(|l| l.strip_prefix("stat::number_of_executed_units:"))
+            .unwrap_or(" ?")
+            .trim();
+        println!("    {target}: {runs} inputs in {seconds} s");
+    }
+    Ok(Outcome::Done(format!(
+        "{} targets, {seconds} s each",
+        targets.len()
+    )))
+}

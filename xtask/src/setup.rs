@@ -1,0 +1,65 @@
+//! `cargo xtask setup`: installs what the checks use beyond Rust. Only ever run when asked for.
+
+use crate::{sh, tools};
+use anyhow::Result;
+
+/// What Debian has, by the program whose absence says that the package is needed.
+const PACKAGES: [(&str, &str, &str); 9] = [
+    (
+        "qemu-system-riscv32",
+        "qemu-system-misc",
+        "the oracle of the instruction set",
+    ),
+    (
+        "riscv64-unknown-elf-as",
+        "binutils-riscv64-unknown-elf",
+        "programs for that oracle",
+    ),
+    ("tshark", "tshark", "reading the captures"),
+    ("ip", "iproute2", "network namespaces and TAP devices"),
+    ("ping", "iputils-ping", "stock peers over TAP"),
+    ("curl", "curl", "stock peers over TAP"),
+    ("python3", "python3", "stock peers over TAP, esptool"),
+    ("chromium", "chromium", "looking at the report"),
+    ("g++", "g++", "libFuzzer"),
+];
+
+/// Version that `test --long` is known to work with.
+const CARGO_DENY: &str = "0.20.2";
+
+/// The command.
+pub fn run(long: bool) -> Result<()> {
+    let missing: Vec<_> = PACKAGES.iter().filter(|(p, ..)| !sh::has(p)).collect();
+    for (_, package, why) in &missing {
+        println!("missing: {package} ({why})");
+    }
+    if missing.is_empty() {
+        println!("Debian packages: all there");
+    } else if sh::has("apt-get") && tools::is_root() {
+        // Without recommendations: tshark's and chromium's would pull in a desktop.
+        sh::run(sh::cmd("apt-get").args(["update", "-q"]))?;
+        sh::run(
+            sh::cmd("apt-get")
+                .env("DEBIAN_FRONTEND", "noninteractive")
+                .args(["install", "-q", "-y", "--no-install-recommends"])
+                .args(missing.iter().map(|m| m.1)),
+        )?;
+        println!("Debian packages: installed {}", missing.len());
+    } else {
+        let names: Vec<&str> = missing.iter().map(|m| m.1).collect();
+        println!("to install as root: apt-get install {}", names.join(" "));
+    }
+    for triple in [tools::RISCV, tools::THUMB] {
+        tools::ensure_target(triple)?;
+        println!("target {triple}: there");
+    }
+    if tools::has_nightly() {
+        println!("nightly, for fuzzing: there");
+    } else {
+        println!("nightly, for fuzzing: missing; run: rustup toolchain install nightly");
+    }
+    if long && !sh::has("cargo-deny") {
+        sh::run(sh::cargo().args(["install", "--locked", "cargo-deny", "--version", CARGO_DENY]))?;
+    }
+    Ok(())
+}

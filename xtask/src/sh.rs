@@ -1,0 +1,167 @@
+//! Running other programs, and where things lie.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The checkout.
+///
+/// The run-time variable comes first, so that a binary in a target folder shared by two
+/// checkouts works on the one it was started in.
+pub fn root() -> PathBuf {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    manifest
+        .parent()
+        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// Where this tool puts what it makes: `target/`, whatever cargo's own target folder is.
+pub fn out(name: &str) -> PathBuf {
+    root().join("target").join(name)
+}
+
+/// A command that runs in the checkout, without cargo's variables about `xtask` itself.
+pub fn cmd(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// The cargo that started this tool.
+pub fn cargo() -> Command {
+    cmd(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Cargo of the nightly toolchain.
+pub fn nightly_cargo() -> Command {
+    let mut command = cmd("rustup");
+    command
+        .args(["run", "nightly", "cargo"])
+        .env_remove("CARGO")
+        .env_remove("RUSTC")
+        .env_remove("RUSTUP_TOOLCHAIN");
+    command
+}
+
+/// How a person would type the command.
+pub fn show(command: &Command) -> String {
+    let short = |s: &OsStr| {
+        let text = s.to_string_lossy().into_owned();
+        let text = text.replace(&format!("{}/", root().display()), "");
+        if text.contains(' ') {
+            format!("'{text}'")
+        } else {
+            text
+        }
+    };
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    std::iter::once(short(program))
+        .chain(command.get_args().map(short))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Runs with this terminal's output; an error names the command.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start `{}`", show(command)))?;
+    if !status.success() {
+        bail!("`{}` failed ({status})", show(command));
+    }
+    Ok(())
+}
+
+/// Runs silently and returns what it printed to standard output.
+pub fn read(command: &mut Command) -> Result<String> {
+    let done = command
+        .stdin(Stdio::null())
+        .output()
+        .with_context(|| format!("cannot start `{}`", show(command)))?;
+    if !done.status.success() {
+        let errors = String::from_utf8_lossy(&done.stderr);
+        bail!("`{}` failed:\n{}", show(command), errors.trim_end());
+    }
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// Runs with all output appended to `log`; returns what this run added. An error carries its end.
+pub fn logged(command: &mut Command, log: &Path) -> Result<String> {
+    let mut file = File::options()
+        .create(true)
+        .append(true)
+        .open(log)
+        .with_context(|| format!("cannot write {}", log.display()))?;
+    writeln!(file, "$ {}", show(command))?;
+    let start = file.metadata()?.len();
+    let status = command
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(file)
+        .status()
+        .with_context(|| format!("cannot start `{}`", show(command)))?;
+    let all = fs::read(log)?;
+    let text = String::from_utf8_lossy(&all[start as usize..]).into_owned();
+    if !status.success() {
+        let lines: Vec<&str> = text.lines().collect();
+        let tail = lines[lines.len().saturating_sub(60)..].join("\n");
+        bail!(
+            "{tail}\n`{}` failed ({status}); all of it: {}",
+            show(command),
+            log.display()
+        );
+    }
+    Ok(text)
+}
+
+/// Whether a program can be started from `PATH`.
+pub fn has(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path)
+            .any(|dir| dir.join(program).is_file() || dir.join(format!("{program}.exe")).is_file())
+    })
+}
+
+/// Every file below `dir` with this extension, sorted; build output and hidden folders left out.
+pub fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![dir.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if path.is_dir() {
+                if name != "target" && !name.to_string_lossy().starts_with('.') {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|e| e == extension) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// SHA-256 of a file, in hex.
+pub fn sha256(file: &Path) -> Result<String> {
+    use sha2::Digest as _;
+    use std::fmt::Write as _;
+    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let mut hex = String::new();
+    for byte in sha2::Sha256::digest(bytes) {
+        write!(hex, "{byte:02x}")?;
+    }
+    Ok(hex)
+}

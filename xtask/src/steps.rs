@@ -1,0 +1,178 @@
+//! Named, timed steps and their summary.
+
+use crate::sh;
+use anyhow::{Result, bail};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What a step that did not fail came to.
+pub enum Outcome {
+    /// Everything was checked; a few words for the summary.
+    Done(String),
+    /// Not everything could be checked; how to get what is missing.
+    Skipped(String),
+}
+
+impl Outcome {
+    /// Done, with nothing to add.
+    pub const fn done() -> Self {
+        Self::Done(String::new())
+    }
+}
+
+struct Row {
+    name: String,
+    mark: &'static str,
+    took: Duration,
+    note: String,
+}
+
+/// A run of steps: each is named before it starts, timed, and listed at the end.
+pub struct Steps {
+    wanted: Vec<String>,
+    rows: Vec<Row>,
+    started: Instant,
+    /// Tests passed, failed and ignored, over every `cargo test` of this run.
+    pub tests: [u64; 3],
+}
+
+impl Steps {
+    /// Only steps whose name contains one of `wanted` run; all of them where it is empty.
+    pub fn new(wanted: &[String]) -> Self {
+        Self {
+            wanted: wanted.to_vec(),
+            rows: Vec::new(),
+            started: Instant::now(),
+            tests: [0; 3],
+        }
+    }
+
+    /// Runs a step; its failure is noted, and the next steps still run.
+    pub fn step(&mut self, name: &str, body: impl FnOnce(&mut Self, &Path) -> Result<Outcome>) {
+        if !self.wanted.is_empty() && !self.wanted.iter().any(|w| name.contains(w.as_str())) {
+            return;
+        }
+        println!("==> {name}");
+        let started = Instant::now();
+        let result = fresh_log(name).and_then(|log| body(self, &log));
+        let took = started.elapsed();
+        let (mark, note) = match result {
+            Ok(Outcome::Done(note)) => ("ok", note),
+            Ok(Outcome::Skipped(how)) if must_have_tools() => {
+                let text = format!("LINERATE_REQUIRE_TOOLS is set and this was skipped: {how}");
+                println!("{text}");
+                ("FAILED", text)
+            }
+            Ok(Outcome::Skipped(how)) => {
+                println!("skipped: {how}");
+                ("skipped", how)
+            }
+            Err(error) => {
+                let text = format!("{error:#}");
+                println!("{text}");
+                let last = text.lines().last().unwrap_or_default().to_owned();
+                ("FAILED", last)
+            }
+        };
+        println!("    {mark} in {:.1} s", took.as_secs_f64());
+        self.rows.push(Row {
+            name: name.to_owned(),
+            mark,
+            took,
+            note,
+        });
+    }
+
+    /// Adds the `test result:` lines of a `cargo test` to the totals; returns this run's sum.
+    pub fn count_tests(&mut self, output: &str) -> [u64; 3] {
+        let sum = sum_tests(output);
+        for (total, part) in self.tests.iter_mut().zip(sum) {
+            *total += part;
+        }
+        sum
+    }
+
+    /// Prints every step with its time, then the tests' totals; fails if a step did.
+    pub fn finish(self) -> Result<()> {
+        let mut text = String::from("\nsummary\n");
+        for row in &self.rows {
+            writeln!(
+                text,
+                "  {:8} {:14} {:6.1} s  {}",
+                row.mark,
+                row.name,
+                row.took.as_secs_f64(),
+                row.note.replace('\n', "; ")
+            )?;
+        }
+        writeln!(
+            text,
+            "  {} steps in {:.0} s",
+            self.rows.len(),
+            self.started.elapsed().as_secs_f64()
+        )?;
+        print!("{text}");
+        let [passed, failed, ignored] = self.tests;
+        println!("{passed} passed, {failed} failed, {ignored} skipped");
+        let failed: Vec<&str> = self
+            .rows
+            .iter()
+            .filter(|r| r.mark == "FAILED")
+            .map(|r| r.name.as_str())
+            .collect();
+        if self.rows.is_empty() {
+            bail!("no step has a name like {:?}", self.wanted);
+        }
+        if !failed.is_empty() {
+            bail!("failed: {}", failed.join(", "));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a skip counts as a failure (CI, where everything is installed).
+pub fn must_have_tools() -> bool {
+    std::env::var_os("LINERATE_REQUIRE_TOOLS").is_some_and(|v| v != "0" && !v.is_empty())
+}
+
+fn fresh_log(name: &str) -> Result<PathBuf> {
+    let folder = sh::out("xtask");
+    std::fs::create_dir_all(&folder)?;
+    let log = folder.join(format!("{}.log", name.replace(' ', "-")));
+    std::fs::write(&log, "")?;
+    Ok(log)
+}
+
+/// Sums `test result: ok. 3 passed; 0 failed; 1 ignored; ...` lines.
+fn sum_tests(output: &str) -> [u64; 3] {
+    let mut sum = [0; 3];
+    for line in output.lines().filter(|l| l.starts_with("test result:")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let slot = match pair[1].trim_end_matches(';') {
+                "passed" => 0,
+                "failed" => 1,
+                "ignored" => 2,
+                _ => continue,
+            };
+            sum[slot] += pair[0].parse::<u64>().unwrap_or(0);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum_tests;
+
+    #[test]
+    fn sums_the_result_lines_of_cargo_test() {
+        let output = "\
+running 2 tests
+test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+test result: FAILED. 40 passed; 3 failed; 0 ignored; 0 measured; 7 filtered out; finished in 1s
+";
+        assert_eq!(sum_tests(output), [42, 3, 1]);
+    }
+}

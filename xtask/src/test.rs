@@ -1,0 +1,191 @@
+//! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
+
+use crate::steps::{Outcome, Steps};
+use crate::{board, firmware, fuzz, sh, tools};
+use anyhow::{Result, bail};
+use std::path::Path;
+
+/// Seconds of fuzzing a target gets in the quick tier, and with `--long`.
+const FUZZ_SECONDS: [u32; 2] = [20, 600];
+
+/// The command.
+pub fn run(long: bool, wanted: &[String]) -> Result<()> {
+    let mut steps = Steps::new(wanted);
+    steps.step("format", |_, log| format(log));
+    steps.step("clippy", |_, log| clippy(log));
+    steps.step("tests", |steps, log| tests(steps, log, &[]));
+    if long {
+        steps.step("long tests", |steps, log| {
+            tests(steps, log, &["--release", "--", "--ignored"])
+        });
+    }
+    steps.step("loom", loom);
+    steps.step("no_std", |_, log| no_std(log));
+    steps.step("firmware", |_, log| firmware(log));
+    steps.step("rustdoc", |_, log| rustdoc(log));
+    if long {
+        steps.step("dependencies", |_, log| dependencies(log));
+    }
+    steps.step("fuzz", |_, log| {
+        fuzz::run(FUZZ_SECONDS[usize::from(long)], log)
+    });
+    steps.finish()
+}
+
+fn format(log: &Path) -> Result<Outcome> {
+    sh::logged(sh::cargo().args(["fmt", "--all", "--check"]), log)?;
+    let mut folders: Vec<_> = board::all()
+        .into_iter()
+        .map(|b| sh::root().join("boards").join(b))
+        .collect();
+    folders.push(sh::root().join("fuzz"));
+    for folder in folders.iter().filter(|f| f.join("Cargo.toml").is_file()) {
+        let mut fmt = sh::cargo();
+        sh::logged(fmt.args(["fmt", "--check"]).current_dir(folder), log)?;
+    }
+    Ok(Outcome::done())
+}
+
+fn clippy(log: &Path) -> Result<Outcome> {
+    let args = [
+        "clippy",
+        "--locked",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+    ];
+    sh::logged(sh::cargo().args(args).args(["--", "-D", "warnings"]), log)?;
+    Ok(Outcome::done())
+}
+
+/// `cargo test`, its result lines summed, and what its tests said they skipped.
+fn tests(steps: &mut Steps, log: &Path, extra: &[&str]) -> Result<Outcome> {
+    let mut command = sh::cargo();
+    command.args([
+        "test",
+        "--locked",
+        "--workspace",
+        "--all-features",
+        "--no-fail-fast",
+    ]);
+    command.args(extra);
+    if !extra.contains(&"--") {
+        command.arg("--");
+    }
+    command.arg("--show-output");
+    let data = sh::root().join("../shared/data");
+    if std::env::var_os("LINERATE_DATA").is_none() && data.is_dir() {
+        command.env("LINERATE_DATA", data);
+    }
+    let result = sh::logged(&mut command, log);
+    // On failure too: the totals at the end must not hide what ran.
+    let output = std::fs::read_to_string(log)?;
+    let [passed, failed, ignored] = steps.count_tests(&output);
+    let mut skips: Vec<&str> = output
+        .lines()
+        .filter_map(|l| l.trim().strip_prefix("skipped: "))
+        .collect();
+    skips.sort_unstable();
+    skips.dedup();
+    for skip in &skips {
+        println!("    skipped: {skip}");
+    }
+    for name in output
+        .lines()
+        .filter(|l| l.starts_with("test ") && l.ends_with("FAILED"))
+    {
+        println!("    {name}");
+    }
+    result?;
+    if passed == 0 && extra.is_empty() {
+        bail!("cargo test ran no test");
+    }
+    let skips = skips.len();
+    Ok(Outcome::Done(format!(
+        "{passed} passed, {failed} failed, {ignored} ignored, {skips} skipped for want of a tool"
+    )))
+}
+
+/// The receive queue under every interleaving that loom finds.
+fn loom(steps: &mut Steps, log: &Path) -> Result<Outcome> {
+    let mut command = sh::cargo();
+    command
+        .args(["test", "--locked", "--release", "--package", "linerate-nic"])
+        .args(["--test", "loom"])
+        .env("CARGO_TARGET_DIR", sh::out("loom"))
+        .env("RUSTFLAGS", "--cfg loom")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    let output = sh::logged(&mut command, log)?;
+    let [passed, ..] = steps.count_tests(&output);
+    if passed == 0 {
+        bail!("loom ran no test");
+    }
+    Ok(Outcome::Done(format!("{passed} models")))
+}
+
+/// The device-side crates on two bare-metal targets, bare and with every feature.
+fn no_std(log: &Path) -> Result<Outcome> {
+    for triple in [tools::RISCV, tools::THUMB] {
+        let std = tools::ensure_target(triple)?;
+        for features in [&["--no-default-features"][..], &["--all-features"]] {
+            let mut build = sh::cargo();
+            build.args(["build", "--locked", "--target", triple]);
+            build.args(["--package", "linerate-ether", "--package", "linerate-nic"]);
+            build.args(features);
+            std.apply(&mut build);
+            sh::logged(&mut build, log)?;
+        }
+    }
+    Ok(Outcome::done())
+}
+
+/// Every program and variant of every board builds; clippy on one variant of each.
+fn firmware(log: &Path) -> Result<Outcome> {
+    let mut built = 0;
+    for name in board::all() {
+        let board = board::read(&name)?;
+        built += firmware::build(&board, &board.programs, &board.variants, Some(log))?.len();
+        for variant in &board.variants {
+            let mut clippy = firmware::cargo_for(&board)?;
+            clippy.args(["clippy", "--release", "--locked", "--no-default-features"]);
+            clippy.args(["--features", variant, "--target", &board.target]);
+            clippy.args(["--bins", "--", "-D", "warnings"]);
+            sh::logged(&mut clippy, log)?;
+        }
+    }
+    Ok(Outcome::Done(format!("{built} ELFs")))
+}
+
+fn rustdoc(log: &Path) -> Result<Outcome> {
+    let mut doc = sh::cargo();
+    doc.args([
+        "doc",
+        "--locked",
+        "--workspace",
+        "--no-deps",
+        "--all-features",
+    ]);
+    doc.env("RUSTDOCFLAGS", "-D warnings");
+    sh::logged(&mut doc, log)?;
+    Ok(Outcome::done())
+}
+
+/// Licences, sources and duplicates of everything in the lock file.
+fn dependencies(log: &Path) -> Result<Outcome> {
+    if !sh::has("cargo-deny") {
+        return Ok(Outcome::Skipped(
+            "the dependency audit needs cargo-deny: cargo xtask setup --long".into(),
+        ));
+    }
+    let mut deny = sh::cargo();
+    deny.args([
+        "deny",
+        "--all-features",
+        "check",
+        "bans",
+        "licenses",
+        "sources",
+    ]);
+    sh::logged(&mut deny, log)?;
+    Ok(Outcome::done())
+}

@@ -1,0 +1,312 @@
+//! The invariants of ARCHITECTURE.md that a machine can check.
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Crates whose code may be `unsafe`, and the files in them that may.
+const UNSAFE_IN: [&str; 2] = ["nic/src/queue", "boards/"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the checkout")
+        .to_path_buf()
+}
+
+/// Every file of the checkout by its path from the root; build output left out.
+fn files() -> Vec<(String, PathBuf)> {
+    let root = root();
+    let mut found = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("readable").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                if !["target", ".git"].iter().any(|skip| path.ends_with(skip)) {
+                    folders.push(path);
+                }
+                continue;
+            }
+            let name = path.strip_prefix(&root).expect("below the root");
+            found.push((name.to_string_lossy().replace('\\', "/"), path.clone()));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|e| e == extension)
+}
+
+fn rust_files(below: &str) -> Vec<(String, String)> {
+    let found: Vec<_> = files()
+        .into_iter()
+        .filter(|(name, path)| name.starts_with(below) && is(path, "rs"))
+        .map(|(name, path)| (name, fs::read_to_string(path).expect("UTF-8")))
+        .collect();
+    assert!(!found.is_empty(), "no Rust file below {below}");
+    found
+}
+
+/// Lines with their number, comments left out.
+fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines()
+        .enumerate()
+        .map(|(n, line)| (n + 1, line.split("//").next().unwrap_or_default()))
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_');
+    line.match_indices(word).any(|(at, _)| {
+        boundary(line[..at].chars().next_back()) && boundary(line[at + word.len()..].chars().next())
+    })
+}
+
+#[test]
+fn unsafe_code_is_forbidden_outside_the_queue_and_the_boards() {
+    for package in metadata() {
+        for target in package["targets"].as_array().expect("targets") {
+            let kinds = target["kind"].to_string();
+            if !kinds.contains("lib") && !kinds.contains("\"bin\"") {
+                continue;
+            }
+            let file = target["src_path"].as_str().expect("path");
+            let text = fs::read_to_string(file).expect("readable");
+            let allowed = package["name"] == "linerate-nic";
+            assert!(
+                allowed || text.contains("#![forbid(unsafe_code)]"),
+                "{file} does not forbid unsafe code"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_unsafe_block_is_where_it_may_be_and_says_why() {
+    for (name, text) in rust_files("") {
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in code(&text) {
+            let told = line.contains('"') || line.contains("unsafe_");
+            let opens = line.contains("unsafe {") || line.contains("unsafe impl");
+            if !has_word(line, "unsafe") || told || !opens {
+                continue;
+            }
+            assert!(
+                UNSAFE_IN.iter().any(|ok| name.starts_with(ok)),
+                "{name}:{number}: unsafe code outside {UNSAFE_IN:?}"
+            );
+            let before = &lines[number.saturating_sub(12)..number];
+            assert!(
+                before.iter().any(|l| l.contains("SAFETY:")),
+                "{name}:{number}: an unsafe block without its reason (// SAFETY: ...)"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_simulator_reads_nothing_of_its_host_and_iterates_no_hash_map() {
+    let host = [
+        "std::time",
+        "std::env",
+        "std::fs",
+        "std::net",
+        "std::process",
+        "std::thread",
+        "rand::",
+        "HashMap",
+        "HashSet",
+    ];
+    for (name, text) in rust_files("sim/src/") {
+        for (number, line) in code(&text) {
+            for word in host {
+                assert!(
+                    !line.contains(word),
+                    "{name}:{number}: {word} in the simulator"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_result_side_and_the_frame_side_are_pure() {
+    for (folder, words) in [
+        (
+            "ether/src/",
+            &["std::", "smoltcp", "embassy", "esp_hal"][..],
+        ),
+        (
+            "explain/src/",
+            &["std::net", "std::time", "std::env", "std::process"][..],
+        ),
+    ] {
+        for (name, text) in rust_files(folder) {
+            let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for (number, line) in code(shipped) {
+                for word in words {
+                    assert!(!line.contains(word), "{name}:{number}: {word}");
+                }
+            }
+        }
+    }
+    let ether = fs::read_to_string(root().join("ether/src/lib.rs")).expect("readable");
+    assert!(ether.contains("no_std"), "ether must build without std");
+}
+
+/// Which crates each crate may know, from the arrows in ARCHITECTURE.md, indirect ones included.
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("readable");
+    let mut knows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let chains = text.lines().filter(|l| l.contains(" <- "));
+    for chain in chains
+        .flat_map(|l| l.split("   "))
+        .filter(|c| c.contains(" <- "))
+    {
+        let steps: Vec<Vec<&str>> = chain
+            .split(" <- ")
+            .map(|step| step.split(',').map(str::trim).collect())
+            .collect();
+        for pair in steps.windows(2) {
+            for from in &pair[1] {
+                let entry = knows.entry((*from).to_owned()).or_default();
+                entry.extend(pair[0].iter().map(|to| (*to).to_owned()));
+            }
+        }
+    }
+    loop {
+        let before = knows.clone();
+        for (from, to) in &before {
+            for step in to {
+                let further = before.get(step).cloned().unwrap_or_default();
+                knows.entry(from.clone()).or_default().extend(further);
+            }
+        }
+        if knows == before {
+            return knows;
+        }
+    }
+}
+
+fn metadata() -> Vec<serde_json::Value> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version=1", "--offline"])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    json["packages"].as_array().expect("packages").clone()
+}
+
+fn folder_of(manifest: &str) -> String {
+    let folder = Path::new(manifest).parent().and_then(Path::file_name);
+    folder.expect("a folder").to_string_lossy().into_owned()
+}
+
+#[test]
+fn crates_know_each_other_only_as_the_map_says() {
+    let may = arrows();
+    assert!(
+        may.len() >= 6,
+        "the arrows in ARCHITECTURE.md were not understood: {may:?}"
+    );
+    for package in metadata() {
+        let from = folder_of(package["manifest_path"].as_str().expect("path"));
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            // Tests may look further; what is shipped may not.
+            let (Some(path), true) = (dependency["path"].as_str(), dependency["kind"].is_null())
+            else {
+                continue;
+            };
+            let to = Path::new(path)
+                .file_name()
+                .expect("a folder")
+                .to_string_lossy();
+            assert!(
+                may.get(&from).is_some_and(|ok| ok.contains(&*to)),
+                "{from} knows {to}; ARCHITECTURE.md has no such arrow"
+            );
+        }
+    }
+}
+
+#[test]
+fn boards_know_only_the_device_side_and_say_what_they_are() {
+    for entry in fs::read_dir(root().join("boards"))
+        .expect("boards/")
+        .flatten()
+    {
+        let board = entry.path();
+        let Ok(manifest) = fs::read_to_string(board.join("Cargo.toml")) else {
+            continue;
+        };
+        let table: toml::Table = manifest.parse().expect("TOML");
+        let dependencies = table["dependencies"].as_table().expect("dependencies");
+        for (name, value) in dependencies {
+            let path = value.get("path").and_then(toml::Value::as_str);
+            let folder = path.and_then(|p| Path::new(p).file_name());
+            if let Some(folder) = folder {
+                assert!(
+                    ["ether", "nic"].iter().any(|ok| folder == *ok),
+                    "{} knows {name}",
+                    board.display()
+                );
+            }
+        }
+        for file in ["board.toml", "README.md", "Cargo.lock"] {
+            assert!(
+                board.join(file).is_file(),
+                "{} has no {file}",
+                board.display()
+            );
+        }
+    }
+}
+
+/// The text files of the tree.
+fn texts() -> impl Iterator<Item = (String, String)> {
+    files()
+        .into_iter()
+        .filter(|(_, path)| !is(path, "lock"))
+        .filter_map(|(name, path)| Some((name, fs::read_to_string(path).ok()?)))
+}
+
+#[test]
+fn no_file_names_a_folder_of_one_machine() {
+    // Taken apart, so that this file does not name them either.
+    let homes = ["work", "root", "farm"].map(|name| format!("/{name}/"));
+    for (file, text) in texts() {
+        for (number, line) in text.lines().enumerate() {
+            for home in &homes {
+                let found = line.match_indices(home.as_str()).any(|(at, _)| {
+                    let before = line[..at].chars().next_back();
+                    before.is_none_or(|c| !c.is_ascii_alphanumeric() && !"._-*>{})".contains(c))
+                });
+                assert!(!found, "{file}:{}: names {home}", number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    for (name, text) in texts().filter(|(name, _)| is(Path::new(name), "md")) {
+        let folder = root().join(&name);
+        let folder = folder.parent().expect("a folder");
+        for (at, _) in text.match_indices("](") {
+            let target: String = text[at + 2..].chars().take_while(|c| *c != ')').collect();
+            let path = target.split('#').next().unwrap_or_default();
+            if path.is_empty() || path.contains("://") || path.starts_with("mailto:") {
+                continue;
+            }
+            assert!(
+                folder.join(path).exists(),
+                "{name}: the link to {target} leads nowhere"
+            );
+        }
+    }
+}
