@@ -4,6 +4,8 @@
 //! come in as values; the same values give the same trace on any machine.
 #![forbid(unsafe_code)]
 
+pub mod mem;
 pub mod pads;
 pub mod peer;
+pub mod rv32;
 pub mod time;

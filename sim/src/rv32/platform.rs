@@ -13,6 +13,17 @@ pub enum Width {
     Word,
 }
 
+impl Width {
+    /// Bytes of the access.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Width::Byte => 1,
+            Width::Half => 2,
+            Width::Word => 4,
+        }
+    }
+}
+
 /// An access that nothing answers; the hart takes the access-fault trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessFault;
@@ -46,7 +57,8 @@ pub trait Platform {
     fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault>;
 
     /// A store outside of [`Memory`].
-    fn store(&mut self, addr: u32, width: Width, value: u32, cycle: u64) -> Result<(), AccessFault>;
+    fn store(&mut self, addr: u32, width: Width, value: u32, cycle: u64)
+    -> Result<(), AccessFault>;
 
     /// Read of a CSR that the hart itself does not implement.
     fn csr_read(&mut self, csr: u16, cycle: u64) -> Result<u32, IllegalCsr>;
@@ -59,7 +71,13 @@ pub trait Platform {
     fn watched_store(&mut self, addr: u32, width: Width, value: u32, cycle: u64);
 
     /// A fetch from the ROM range: the ABI's argument registers are in `regs` (`x[10]` is `a0`).
-    fn rom_call(&mut self, pc: u32, regs: &mut [u32; 32], memory: &mut Memory, cycle: u64) -> RomCall;
+    fn rom_call(
+        &mut self,
+        pc: u32,
+        regs: &mut [u32; 32],
+        memory: &mut Memory,
+        cycle: u64,
+    ) -> RomCall;
 
     /// The first cycle that the hart must not begin an instruction at: it returns to its caller
     /// there. Re-read after every call above, any of which may have made it earlier.

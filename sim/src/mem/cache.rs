@@ -1,0 +1,166 @@
+//! The cache in front of the flash: which lines are in it, not their contents.
+
+/// Geometry and cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheConfig {
+    /// Capacity in bytes, a power of two.
+    pub size: u32,
+    /// Lines in a set.
+    pub ways: u32,
+    /// Bytes in a line, a power of two of at least 4.
+    pub line: u32,
+    /// CPU cycles that the hart waits for a line that is not there.
+    pub miss_cycles: u32,
+}
+
+impl Default for CacheConfig {
+    /// 32 KiB, 4 ways, lines of 32 B, misses for free.
+    fn default() -> Self {
+        Self {
+            size: 32 * 1024,
+            ways: 4,
+            line: 32,
+            miss_cycles: 0,
+        }
+    }
+}
+
+/// No address has this line number.
+const NO_LINE: u32 = u32::MAX;
+
+/// Instructions and data together, least recently used replaced first.
+#[derive(Debug)]
+pub struct Cache {
+    config: CacheConfig,
+    line_shift: u32,
+    set_mask: u32,
+    /// Line numbers, the ways of a set side by side, most recently used first.
+    lines: Box<[u32]>,
+    /// The line of the last access: again the most recently used of its set, so nothing to update.
+    last: u32,
+    misses: u64,
+}
+
+impl Cache {
+    /// An empty cache.
+    ///
+    /// # Panics
+    /// If the geometry is not made of powers of two: a chip's cache is fixed, not input.
+    pub fn new(config: CacheConfig) -> Self {
+        assert!(
+            config.line.is_power_of_two() && config.line >= 4,
+            "line of {} B",
+            config.line
+        );
+        assert!(config.ways > 0, "no ways");
+        let lines = config.size / config.line;
+        let sets = lines / config.ways;
+        assert!(sets.is_power_of_two(), "{sets} sets");
+        Self {
+            config,
+            line_shift: config.line.trailing_zeros(),
+            set_mask: sets - 1,
+            lines: vec![NO_LINE; (sets * config.ways) as usize].into_boxed_slice(),
+            last: NO_LINE,
+            misses: 0,
+        }
+    }
+
+    /// Geometry and cost.
+    pub fn config(&self) -> CacheConfig {
+        self.config
+    }
+
+    /// Lines fetched from flash so far.
+    pub fn misses(&self) -> u64 {
+        self.misses
+    }
+
+    /// Empties the cache.
+    pub fn invalidate(&mut self) {
+        self.lines.fill(NO_LINE);
+        self.last = NO_LINE;
+    }
+
+    /// Bytes in a line, as a shift.
+    #[inline]
+    pub(crate) fn line_shift(&self) -> u32 {
+        self.line_shift
+    }
+
+    /// Reads line number `line`; the answer is how many cycles the hart waits.
+    #[inline]
+    pub(crate) fn access(&mut self, line: u32) -> u32 {
+        if line == self.last {
+            0
+        } else {
+            self.access_other(line)
+        }
+    }
+
+    #[inline(never)]
+    fn access_other(&mut self, line: u32) -> u32 {
+        self.last = line;
+        let ways = self.config.ways as usize;
+        let start = (line & self.set_mask) as usize * ways;
+        let set = &mut self.lines[start..start + ways];
+        if set[0] == line {
+            return 0;
+        }
+        let (depth, stall) = match set.iter().position(|&l| l == line) {
+            Some(way) => (way, 0),
+            None => {
+                self.misses += 1;
+                (ways - 1, self.config.miss_cycles)
+            }
+        };
+        set.copy_within(0..depth, 1);
+        set[0] = line;
+        stall
+    }
+
+    /// Reads `len` bytes from `addr`.
+    pub(crate) fn access_range(&mut self, addr: u32, len: u32) -> u32 {
+        let first = addr >> self.line_shift;
+        let last = (addr + len - 1) >> self.line_shift;
+        let mut stall = self.access(first);
+        if last != first {
+            stall += self.access(last);
+        }
+        stall
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache() -> Cache {
+        Cache::new(CacheConfig {
+            size: 256,
+            ways: 2,
+            line: 32,
+            miss_cycles: 10,
+        })
+    }
+
+    #[test]
+    fn the_least_recently_used_line_goes_first() {
+        let mut cache = cache();
+        // Lines 0, 4 and 8 share set 0 of four.
+        assert_eq!(
+            [0, 4, 0, 8, 0, 4].map(|l| cache.access(l)),
+            [10, 10, 0, 10, 0, 10]
+        );
+        assert_eq!(cache.misses(), 4);
+    }
+
+    #[test]
+    fn an_access_over_a_line_end_reads_both_lines() {
+        let mut cache = cache();
+        assert_eq!(cache.access_range(30, 4), 20);
+        assert_eq!(cache.access_range(32, 4), 0);
+        cache.invalidate();
+        assert_eq!(cache.access_range(0, 4), 10);
+    }
+}

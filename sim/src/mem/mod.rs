@@ -1,0 +1,429 @@
+//! The memories that a hart reaches without asking the chip: RAM, and flash behind a cache.
+//!
+//! Everything else (peripherals, ROM) is reached through [`crate::rv32::Platform`]. The main RAM is
+//! the first region and the fast path; the others are searched in order.
+
+mod cache;
+
+pub use cache::{Cache, CacheConfig};
+
+use core::ops::Range;
+
+/// What a region is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegionKind {
+    /// Read and written by the hart, without wait states.
+    Ram,
+    /// Read by the hart through the cache; a store is an access fault.
+    Flash,
+}
+
+/// Where a region lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegionConfig {
+    /// First address.
+    pub base: u32,
+    /// Size in bytes.
+    pub size: u32,
+    /// What it is made of.
+    pub kind: RegionKind,
+}
+
+impl RegionConfig {
+    /// `size` bytes of RAM from `base`.
+    pub const fn ram(base: u32, size: u32) -> Self {
+        Self {
+            base,
+            size,
+            kind: RegionKind::Ram,
+        }
+    }
+
+    /// `size` bytes of flash, mapped from `base`.
+    pub const fn flash(base: u32, size: u32) -> Self {
+        Self {
+            base,
+            size,
+            kind: RegionKind::Flash,
+        }
+    }
+}
+
+/// An address range that no region covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no memory at {addr:#010x} for {len} bytes")]
+pub struct Unmapped {
+    /// First address.
+    pub addr: u32,
+    /// Length in bytes.
+    pub len: usize,
+}
+
+/// A store in this granule may change translated code: look closer.
+const MARK_CODE: u8 = 1;
+/// A store in this granule may be a watched one: look closer.
+const MARK_WATCH: u8 = 2;
+/// Bytes of RAM under one mark, as a shift.
+const GRANULE_SHIFT: u32 = 6;
+
+/// One region and what is known about its contents.
+#[derive(Debug)]
+pub(crate) struct Region {
+    pub(crate) base: u32,
+    pub(crate) kind: RegionKind,
+    pub(crate) bytes: Box<[u8]>,
+    /// One byte of `MARK_*` bits for each granule.
+    marks: Box<[u8]>,
+    /// One bit for each halfword that was translated.
+    code: Box<[u64]>,
+}
+
+impl Region {
+    fn new(config: RegionConfig) -> Self {
+        let size = config.size as usize;
+        Self {
+            base: config.base,
+            kind: config.kind,
+            bytes: vec![0; size].into_boxed_slice(),
+            marks: vec![0; size.div_ceil(1 << GRANULE_SHIFT)].into_boxed_slice(),
+            code: vec![0; size.div_ceil(128)].into_boxed_slice(),
+        }
+    }
+
+    /// Offset of `addr` if `len` bytes from there lie inside.
+    #[inline]
+    fn offset(&self, addr: u32, len: usize) -> Option<usize> {
+        let offset = addr.wrapping_sub(self.base) as usize;
+        (offset <= self.bytes.len() && len <= self.bytes.len() - offset).then_some(offset)
+    }
+
+    fn mark(&mut self, offset: usize, len: usize, mark: u8) {
+        if len == 0 {
+            return;
+        }
+        let granules = (offset >> GRANULE_SHIFT)..=((offset + len - 1) >> GRANULE_SHIFT);
+        for granule in &mut self.marks[granules] {
+            *granule |= mark;
+        }
+    }
+
+    fn mark_code(&mut self, offset: usize, len: usize) {
+        self.mark(offset, len, MARK_CODE);
+        for half in (offset / 2)..(offset + len).div_ceil(2) {
+            self.code[half / 64] |= 1 << (half % 64);
+        }
+    }
+
+    fn holds_code(&self, offset: usize, len: usize) -> bool {
+        ((offset / 2)..(offset + len).div_ceil(2))
+            .any(|half| self.code[half / 64] >> (half % 64) & 1 != 0)
+    }
+
+    fn clear_code(&mut self) {
+        for mark in &mut self.marks {
+            *mark &= !MARK_CODE;
+        }
+        self.code.fill(0);
+    }
+}
+
+/// What a store did besides storing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// Nothing else.
+    Plain,
+    /// It hit a marked granule: see [`Memory::store_effects`].
+    Marked,
+    /// No RAM there; nothing was stored.
+    Elsewhere,
+}
+
+/// All memories of a chip.
+#[derive(Debug)]
+pub struct Memory {
+    /// The first region: the fast path.
+    pub(crate) main: Region,
+    pub(crate) others: Vec<Region>,
+    pub(crate) cache: Cache,
+    watched: Vec<Range<u32>>,
+    /// Counts the changes of translated code.
+    code_generation: u64,
+}
+
+impl Memory {
+    /// Zeroed memory of these regions, the busiest RAM first, with the flash regions behind a
+    /// cache.
+    ///
+    /// # Panics
+    /// If `regions` is empty or two regions overlap: a chip's memory map is fixed, not input.
+    pub fn new(regions: &[RegionConfig], cache: CacheConfig) -> Self {
+        for (i, a) in regions.iter().enumerate() {
+            for b in &regions[..i] {
+                let (a0, a1) = (u64::from(a.base), u64::from(a.base) + u64::from(a.size));
+                let (b0, b1) = (u64::from(b.base), u64::from(b.base) + u64::from(b.size));
+                assert!(a1 <= b0 || b1 <= a0, "regions {a:?} and {b:?} overlap");
+            }
+        }
+        let (first, rest) = regions.split_first().expect("a chip has memory");
+        Self {
+            main: Region::new(*first),
+            others: rest.iter().map(|r| Region::new(*r)).collect(),
+            cache: Cache::new(cache),
+            watched: Vec::new(),
+            code_generation: 0,
+        }
+    }
+
+    fn regions(&self) -> impl Iterator<Item = &Region> {
+        core::iter::once(&self.main).chain(&self.others)
+    }
+
+    fn regions_mut(&mut self) -> impl Iterator<Item = &mut Region> {
+        core::iter::once(&mut self.main).chain(&mut self.others)
+    }
+
+    /// The `len` bytes from `addr`, if one region holds them all.
+    pub fn slice(&self, addr: u32, len: usize) -> Option<&[u8]> {
+        self.regions()
+            .find_map(|r| r.offset(addr, len).map(|o| &r.bytes[o..o + len]))
+    }
+
+    /// What the region at `addr` is made of; `None` if there is none.
+    pub fn kind(&self, addr: u32) -> Option<RegionKind> {
+        self.regions()
+            .find(|r| r.offset(addr, 1).is_some())
+            .map(|r| r.kind)
+    }
+
+    /// The byte at `addr`, without cost in time.
+    pub fn read_u8(&self, addr: u32) -> Option<u8> {
+        self.slice(addr, 1).map(|b| b[0])
+    }
+
+    /// The little-endian halfword at `addr` (any alignment), without cost in time.
+    pub fn read_u16(&self, addr: u32) -> Option<u16> {
+        self.slice(addr, 2)
+            .map(|b| u16::from_le_bytes([b[0], b[1]]))
+    }
+
+    /// The little-endian word at `addr` (any alignment), without cost in time.
+    pub fn read_u32(&self, addr: u32) -> Option<u32> {
+        self.slice(addr, 4)
+            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+
+    /// Writes bytes anywhere, flash included, without cost in time: for the loader, ROM calls and
+    /// tests. Translated code follows; watches do not fire.
+    ///
+    /// # Errors
+    /// [`Unmapped`] if no single region holds the whole range; nothing is written then.
+    pub fn write(&mut self, addr: u32, bytes: &[u8]) -> Result<(), Unmapped> {
+        let mut changed_code = false;
+        let done = self.regions_mut().any(|region| {
+            let Some(offset) = region.offset(addr, bytes.len()) else {
+                return false;
+            };
+            region.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
+            changed_code = region.holds_code(offset, bytes.len());
+            true
+        });
+        self.code_generation += u64::from(changed_code);
+        done.then_some(()).ok_or(Unmapped {
+            addr,
+            len: bytes.len(),
+        })
+    }
+
+    /// Writes one little-endian word: see [`Self::write`].
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_u32(&mut self, addr: u32, value: u32) -> Result<(), Unmapped> {
+        self.write(addr, &value.to_le_bytes())
+    }
+
+    /// Reports every store of the hart that overlaps `range` to
+    /// [`crate::rv32::Platform::watched_store`]. Ranges outside of RAM are ignored.
+    pub fn watch(&mut self, range: Range<u32>) {
+        if range.is_empty() {
+            return;
+        }
+        let len = (range.end - range.start) as usize;
+        for region in self.regions_mut() {
+            if let Some(offset) = region.offset(range.start, len) {
+                region.mark(offset, len, MARK_WATCH);
+            }
+        }
+        self.watched.push(range);
+    }
+
+    /// The cache in front of the flash regions.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// The cache, for the chip to invalidate or to change.
+    pub fn cache_mut(&mut self) -> &mut Cache {
+        &mut self.cache
+    }
+
+    /// Counts the changes of translated code.
+    #[inline]
+    pub(crate) fn code_generation(&self) -> u64 {
+        self.code_generation
+    }
+
+    /// Notes that `len` bytes from `addr` were translated, so that a store there is noticed.
+    pub(crate) fn mark_code(&mut self, addr: u32, len: usize) {
+        for region in self.regions_mut() {
+            if let Some(offset) = region.offset(addr, len) {
+                region.mark_code(offset, len);
+            }
+        }
+    }
+
+    /// Forgets all translated code.
+    pub(crate) fn clear_code(&mut self) {
+        for region in self.regions_mut() {
+            region.clear_code();
+        }
+    }
+
+    /// A load of `N` bytes from the main RAM.
+    #[inline(always)]
+    pub(crate) fn load_main<const N: usize>(&self, addr: u32) -> Option<[u8; N]> {
+        let offset = addr.wrapping_sub(self.main.base) as usize;
+        self.main.bytes.get(offset..offset + N)?.try_into().ok()
+    }
+
+    /// A store of `N` bytes into the main RAM.
+    #[inline(always)]
+    pub(crate) fn store_main<const N: usize>(&mut self, addr: u32, value: [u8; N]) -> Stored {
+        let offset = addr.wrapping_sub(self.main.base) as usize;
+        let Some(bytes) = self.main.bytes.get_mut(offset..offset + N) else {
+            return Stored::Elsewhere;
+        };
+        bytes.copy_from_slice(&value);
+        // A misaligned store may reach into the next granule.
+        let marks = &self.main.marks;
+        let first = marks.get(offset >> GRANULE_SHIFT).copied().unwrap_or(0);
+        let mark = if N == 1 {
+            first
+        } else {
+            first
+                | marks
+                    .get((offset + N - 1) >> GRANULE_SHIFT)
+                    .copied()
+                    .unwrap_or(0)
+        };
+        if mark == 0 {
+            Stored::Plain
+        } else {
+            Stored::Marked
+        }
+    }
+
+    /// A load outside of the main RAM, and the cycles that it waits for the cache.
+    pub(crate) fn load_other(&mut self, addr: u32, len: usize) -> Option<(u32, u32)> {
+        let Self { others, cache, .. } = self;
+        others.iter().find_map(|region| {
+            let offset = region.offset(addr, len)?;
+            let mut value = [0; 4];
+            value[..len].copy_from_slice(&region.bytes[offset..offset + len]);
+            let stall = match region.kind {
+                RegionKind::Ram => 0,
+                RegionKind::Flash => cache.access_range(addr, len as u32),
+            };
+            Some((u32::from_le_bytes(value), stall))
+        })
+    }
+
+    /// A store outside of the main RAM.
+    pub(crate) fn store_other(&mut self, addr: u32, bytes: &[u8]) -> Stored {
+        for region in &mut self.others {
+            let Some(offset) = region.offset(addr, bytes.len()) else {
+                continue;
+            };
+            if region.kind != RegionKind::Ram {
+                return Stored::Elsewhere;
+            }
+            region.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
+            let last = (offset + bytes.len() - 1) >> GRANULE_SHIFT;
+            let mark = region.marks[offset >> GRANULE_SHIFT] | region.marks[last];
+            return if mark == 0 {
+                Stored::Plain
+            } else {
+                Stored::Marked
+            };
+        }
+        Stored::Elsewhere
+    }
+
+    /// What a store into a marked granule means: the answer is whether it is watched. Changed code
+    /// raises [`Self::code_generation`].
+    pub(crate) fn store_effects(&mut self, addr: u32, len: usize) -> bool {
+        let code = self
+            .regions()
+            .any(|r| r.offset(addr, len).is_some_and(|o| r.holds_code(o, len)));
+        self.code_generation += u64::from(code);
+        self.watched
+            .iter()
+            .any(|range| addr < range.end && range.start < addr + len as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> Memory {
+        let regions = [
+            RegionConfig::ram(0x4080_0000, 0x1000),
+            RegionConfig::flash(0x4200_0000, 0x1000),
+        ];
+        Memory::new(&regions, CacheConfig::default())
+    }
+
+    #[test]
+    fn accesses_end_where_the_region_ends() {
+        let mut memory = memory();
+        assert_eq!(memory.read_u32(0x4080_0ffc), Some(0));
+        assert_eq!(memory.read_u32(0x4080_0ffd), None);
+        assert_eq!(memory.read_u8(0x407f_ffff), None);
+        assert_eq!(memory.slice(0x4080_1000, 0), Some(&[][..]));
+        let error = memory.write(0x4200_0ffe, &[1, 2, 3]).unwrap_err();
+        assert_eq!(error.to_string(), "no memory at 0x42000ffe for 3 bytes");
+        assert_eq!(memory.store_main(0x4080_0ffe, [1u8; 4]), Stored::Elsewhere);
+        assert_eq!(memory.load_main::<4>(0xffff_ffff), None);
+    }
+
+    #[test]
+    fn stores_to_translated_code_are_noticed_to_the_halfword() {
+        let mut memory = memory();
+        memory.mark_code(0x4080_0010, 4);
+        assert_eq!(memory.store_main(0x4080_0014, [0u8; 4]), Stored::Marked);
+        assert!(!memory.store_effects(0x4080_0014, 4));
+        assert_eq!(memory.code_generation(), 0);
+        memory.store_effects(0x4080_0012, 2);
+        assert_eq!(memory.code_generation(), 1);
+        memory.clear_code();
+        assert_eq!(memory.store_main(0x4080_0012, [0u8; 2]), Stored::Plain);
+    }
+
+    #[test]
+    fn a_store_that_straddles_into_a_watched_granule_is_noticed() {
+        let mut memory = memory();
+        memory.watch(0x4080_0040..0x4080_0044);
+        assert_eq!(memory.store_main(0x4080_003e, [0u8; 4]), Stored::Marked);
+        assert!(memory.store_effects(0x4080_003e, 4));
+        assert!(!memory.store_effects(0x4080_003c, 4));
+    }
+
+    #[test]
+    fn flash_is_not_written_by_stores() {
+        let mut memory = memory();
+        assert_eq!(memory.store_other(0x4200_0000, &[1]), Stored::Elsewhere);
+        memory.write_u32(0x4200_0000, 7).unwrap();
+        assert_eq!(memory.read_u32(0x4200_0000), Some(7));
+    }
+}

@@ -1,0 +1,126 @@
+//! Instructions after decoding.
+
+/// What an instruction does. Names are the mnemonics of the ISA manual; pseudo-forms whose decoding
+/// saves work at run time have their own name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+#[allow(
+    missing_docs,
+    reason = "the mnemonics of the RISC-V ISA manual, volume I"
+)]
+pub enum Kind {
+    Add,
+    Sub,
+    Sll,
+    Slt,
+    Sltu,
+    Xor,
+    Srl,
+    Sra,
+    Or,
+    And,
+    Addi,
+    Slti,
+    Sltiu,
+    Xori,
+    Ori,
+    Andi,
+    Slli,
+    Srli,
+    Srai,
+    Lui,
+    Auipc,
+    Mul,
+    Mulh,
+    Mulhsu,
+    Mulhu,
+    Div,
+    Divu,
+    Rem,
+    Remu,
+    Lb,
+    Lh,
+    Lw,
+    Lbu,
+    Lhu,
+    Sb,
+    Sh,
+    Sw,
+    LrW,
+    ScW,
+    AmoswapW,
+    AmoaddW,
+    AmoxorW,
+    AmoandW,
+    AmoorW,
+    AmominW,
+    AmomaxW,
+    AmominuW,
+    AmomaxuW,
+    Fence,
+    Csrrw,
+    Csrrs,
+    Csrrc,
+    Csrrwi,
+    Csrrsi,
+    Csrrci,
+    // From here on: the end of a block.
+    Beq,
+    Bne,
+    Blt,
+    Bge,
+    Bltu,
+    Bgeu,
+    Jal,
+    Jalr,
+    FenceI,
+    Ecall,
+    Ebreak,
+    Mret,
+    Wfi,
+    Illegal,
+}
+
+impl Kind {
+    /// Whether what follows in memory is not simply executed next.
+    pub const fn ends_block(self) -> bool {
+        self as u8 >= Kind::Beq as u8
+    }
+
+    /// `beq` to `bgeu`.
+    pub const fn is_branch(self) -> bool {
+        matches!(
+            self,
+            Kind::Beq | Kind::Bne | Kind::Blt | Kind::Bge | Kind::Bltu | Kind::Bgeu
+        )
+    }
+
+    /// `lb` to `lhu`: loads whose result may arrive late.
+    pub const fn is_load(self) -> bool {
+        matches!(self, Kind::Lb | Kind::Lh | Kind::Lw | Kind::Lbu | Kind::Lhu)
+    }
+}
+
+/// A decoded instruction, compact enough that eight fit in a cache line of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instr {
+    /// What it does.
+    pub kind: Kind,
+    /// Destination register, 0 if it has none.
+    pub rd: u8,
+    /// First source register, or the immediate operand of `csrrwi` and its like; 0 if it has none.
+    pub rs1: u8,
+    /// Second source register, 0 if it has none.
+    pub rs2: u8,
+    /// Sign-extended immediate operand, shift amount, CSR number, or the whole illegal
+    /// instruction.
+    pub imm: i32,
+}
+
+impl Instr {
+    /// Whether it reads register `reg` (never true for `x0`).
+    pub const fn uses(&self, reg: u8) -> bool {
+        let immediate = matches!(self.kind, Kind::Csrrwi | Kind::Csrrsi | Kind::Csrrci);
+        reg != 0 && ((self.rs1 == reg && !immediate) || self.rs2 == reg)
+    }
+}
