@@ -1,0 +1,37 @@
+//! Writes the linker script fragments that decide what runs from RAM, per stage.
+
+use std::{env, fs, path::PathBuf};
+
+fn main() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let has = |feature: &str| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
+    let stage = ["ISR_ALL", "MAIN_THREAD", "ZERO_COPY", "WINDOWED"];
+    assert_eq!(
+        stage.iter().filter(|s| has(s)).count(),
+        1,
+        "pick one stage: --no-default-features --features isr-all|main-thread|zero-copy|windowed"
+    );
+    let all_hot_code = has("ZERO_COPY") || has("WINDOWED");
+
+    // esp-hal's linker script includes the two hooks at the end of `.rwtext` and in `.data`.
+    for (hook, source) in [
+        ("rwtext_hook.x", "ld/hot_code.x"),
+        ("rwdata_hook.x", "ld/hot_data.x"),
+    ] {
+        println!("cargo::rerun-if-changed={source}");
+        let text = if all_hot_code {
+            fs::read_to_string(source).expect("the fragment is part of the crate")
+        } else {
+            String::from("/* This stage runs from flash, apart from what is marked for RAM. */\n")
+        };
+        fs::write(out.join(hook), text).expect("OUT_DIR is writable");
+    }
+    println!("cargo::rerun-if-changed=ld/memory_functions.x");
+    fs::copy("ld/memory_functions.x", out.join("memory_functions.x")).expect("OUT_DIR is writable");
+    println!("cargo::rustc-link-search={}", out.display());
+    println!("cargo::rustc-link-arg-bins=-Tlinkall.x");
+    println!("cargo::rustc-link-arg-bins=-Tmemory_functions.x");
+    for name in ["IPV4", "PEER", "ADDRESSING", "SIZES"] {
+        println!("cargo::rerun-if-env-changed=LINERATE_{name}");
+    }
+}

@@ -1,0 +1,64 @@
+//! Measures what instructions cost, with the core's performance counters.
+//!
+//! Each experiment is a short loop, run 1, 2, 3, 4 and 1000 times, so that what the first and the
+//! last round cost shows beside what a round costs. The loops are those of Niccle's program of the
+//! same name, so that its measurements on a chip can be compared; further ones follow. The figures
+//! printed are the counter's difference over the loop, without the read of the counter itself.
+
+#![no_std]
+#![no_main]
+
+mod branches;
+mod counter;
+mod memory;
+mod singles;
+
+use counter::{Event, Experiment, ROUNDS};
+use esp_hal::{clock::CpuClock, gpio::OutputSignal};
+use esp32c6_bitbang::{console, event, info, stage};
+
+#[esp_hal::main]
+fn main() -> ! {
+    let peripherals = esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::_160MHz));
+    event!(
+        "boot",
+        "\"program\":\"cycle_counting\",\"variant\":\"{}\"",
+        stage::NAME
+    );
+
+    // Some loops toggle dedicated output 0: route it to a pin (GPIO7) for an oscilloscope.
+    let pin = esp_hal::gpio::Output::new(
+        peripherals.GPIO7,
+        esp_hal::gpio::Level::Low,
+        esp_hal::gpio::OutputConfig::default(),
+    );
+    OutputSignal::CPU_GPIO_0.connect_to(&pin);
+
+    info!(
+        "{:38} {:>6} {:>6} {:>6} {:>6} {:>6}",
+        "cycles of N rounds, N =", 1, 2, 3, 4, 1000
+    );
+    for experiment in branches::ALL.iter().chain(memory::ALL).chain(singles::ALL) {
+        report(experiment);
+    }
+    console::done()
+}
+
+/// Runs one experiment and prints its row.
+fn report(experiment: &Experiment) {
+    let mut cycles = [0; ROUNDS.len()];
+    let mut instructions = [0; ROUNDS.len()];
+    for (index, &rounds) in ROUNDS.iter().enumerate() {
+        // No interrupt is enabled in this program, so nothing else runs meanwhile.
+        cycles[index] = experiment.run(Event::Cycles, rounds);
+        instructions[index] = experiment.run(Event::Instructions, rounds);
+    }
+    let what = experiment.what;
+    let [a, b, c, d, e] = cycles;
+    info!("{what:38} {a:6} {b:6} {c:6} {d:6} {e:6}");
+    event!(
+        "cycles",
+        "\"what\":\"{what}\",\"rounds\":{ROUNDS:?},\"cycles\":{cycles:?},\
+         \"instructions\":{instructions:?}"
+    );
+}

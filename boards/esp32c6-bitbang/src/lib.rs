@@ -1,0 +1,36 @@
+//! The firmware of the board `esp32c6-bitbang`: a 10BASE-T PHY made of two GPIOs and cycle-counted
+//! loops, under the MAC of `linerate-nic` and the TCP/IP of smoltcp.
+//!
+//! The programs are in `src/bin`; the same ELF runs on a chip and in the simulator.
+
+#![no_std]
+#![warn(missing_docs)]
+
+pub mod console;
+mod memory;
+pub mod stage;
+
+use core::panic::PanicInfo;
+
+// The boot loader wants to see a descriptor; its build time is fixed, so that two builds of the
+// same source are the same file.
+esp_bootloader_esp_idf::esp_app_desc!(
+    env!("CARGO_PKG_VERSION"),
+    env!("CARGO_PKG_NAME"),
+    "00:00:00",
+    "1970-01-01",
+    esp_bootloader_esp_idf::ESP_IDF_COMPATIBLE_VERSION,
+    esp_bootloader_esp_idf::MMU_PAGE_SIZE,
+    0,
+    u16::MAX,
+    0
+);
+
+/// Reports a panic on the console, for a person and for a program, and stops.
+#[panic_handler]
+fn panic(info: &PanicInfo) -> ! {
+    esp_println::println!("PANIC - {info}");
+    let line = info.location().map_or(0, core::panic::Location::line);
+    event!("error", "\"what\":\"panic\",\"line\":{line}");
+    console::halt()
+}
