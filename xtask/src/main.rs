@@ -9,6 +9,7 @@ mod board;
 mod demo;
 mod firmware;
 mod fuzz;
+mod repro;
 mod setup;
 mod sh;
 mod steps;
@@ -48,6 +49,15 @@ enum Command {
         /// Run only the steps whose name contains one of these words
         steps: Vec<String>,
     },
+    /// Build the firmware in two clones with different CARGO_HOMEs and compare the ELFs
+    Repro {
+        /// Program to compare
+        #[arg(default_value = "http_get")]
+        program: String,
+        /// Its variant
+        #[arg(default_value = "windowed")]
+        variant: String,
+    },
     /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
     Setup {
         /// Also install what only `test --long` uses
@@ -68,6 +78,7 @@ fn main() -> ExitCode {
             board,
         } => firmware::command(&board, program.as_deref(), variant.as_deref()),
         Command::Test { long, steps } => test::run(long, &steps),
+        Command::Repro { program, variant } => repro::run(&program, &variant),
         Command::Setup { long } => setup::run(long),
     };
     match result {
