@@ -49,7 +49,7 @@ enum Command {
         /// Run only the steps whose name contains one of these words
         steps: Vec<String>,
     },
-    /// Build the firmware in two clones with different CARGO_HOMEs and compare the ELFs
+    /// Build the firmware in two clones, each with a `CARGO_HOME` of its own, and compare
     Repro {
         /// Program to compare
         #[arg(default_value = "http_get")]
