@@ -5,6 +5,10 @@
 //! before it. A word costs an addition (or, at a random place, a multiplication), a shift and an
 //! exclusive or. The sequence repeats after 16 GiB; neighbouring words differ, so bytes that were
 //! lost, doubled or moved change the CRC-32.
+#![allow(
+    clippy::inline_always,
+    reason = "code that a firmware runs from RAM must not call out into flash"
+)]
 
 use crate::fcs::{Crc32, Method, SLICING_4, Tables};
 
