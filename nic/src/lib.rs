@@ -1,2 +1,24 @@
-//! The Ethernet layer of a device.
-#![no_std]
+//! The Ethernet layer of a device, `no_std` and without allocation.
+//!
+//! - [`device`]: the seam between a network device and any stack.
+//! - [`mac`]: the MAC between a bit-level PHY and a stack, in the stages from naive to fast.
+//! - [`queue`]: the receive queue from interrupt to main thread.
+//! - [`ledger`]: where each frame went.
+//! - [`window`]: the TCP window that a queue can keep.
+//! - [`bitbang`], [`frame_format`]: what a raw reception looks like, and the lengths of Ethernet.
+//! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
+//!
+//! `unsafe` appears in [`queue`] only.
+#![cfg_attr(not(loom), no_std)]
+#![deny(unsafe_code)]
+
+pub mod adapter;
+pub mod bitbang;
+pub mod device;
+pub mod frame_format;
+pub mod ledger;
+pub mod mac;
+#[allow(unsafe_code)]
+pub mod queue;
+mod sync;
+pub mod window;

@@ -1,0 +1,63 @@
+//! The device's counters: one array of atomics for everything between PHY and stack.
+
+use crate::sync::{AtomicU32, Ordering};
+use linerate_ether::ledger::Counter;
+
+/// All counters of a device, indexed by [`Counter`]` as usize`.
+///
+/// A firmware has one `static`. It is a plain array of 32-bit words, so that a debugger or a
+/// simulator that knows the symbol reads it without the firmware's help.
+#[repr(C)]
+pub struct Ledger {
+    counts: [AtomicU32; Counter::COUNT],
+}
+
+impl Ledger {
+    /// All counters at zero.
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        Self {
+            counts: [const { AtomicU32::new(0) }; Counter::COUNT],
+        }
+    }
+
+    /// All counters at zero (not `const`: loom's atomics are not).
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        Self {
+            counts: core::array::from_fn(|_| AtomicU32::new(0)),
+        }
+    }
+
+    /// Adds one. Wraps at 2^32. From any context: one atomic addition.
+    #[inline(always)]
+    pub fn count(&self, counter: Counter) {
+        self.add(counter, 1);
+    }
+
+    /// Adds `amount`. Wraps at 2^32.
+    #[inline(always)]
+    pub fn add(&self, counter: Counter, amount: u32) {
+        // In range for every variant, which the compiler sees once `counter` is a constant.
+        self.counts[counter as usize].fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// The count so far.
+    pub fn get(&self, counter: Counter) -> u32 {
+        self.counts[counter as usize].load(Ordering::Relaxed)
+    }
+
+    /// The counters that are not zero, in their order.
+    pub fn non_zero(&self) -> impl Iterator<Item = (Counter, u32)> + '_ {
+        Counter::ALL
+            .iter()
+            .map(|&counter| (counter, self.get(counter)))
+            .filter(|&(_, n)| n != 0)
+    }
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,35 @@
+//! The MAC between a bit-level PHY and a stack (IEEE 802.3 clause 4).
+//!
+//! Reception has two halves. [`Interrupt`] belongs to the PHY's interrupt, [`Main`] to the main
+//! thread; a [`Receiver`] in a `static` joins them, and a [`Stage`] says who does what.
+//! [`Transmitter`] sends. [`Mac`] is both as one [`Device`].
+//!
+//! ```
+//! use linerate_nic::{ledger::Ledger, mac::{self, Outcome, Reception, Windowed}};
+//! static LEDGER: Ledger = Ledger::new();
+//! static RECEIVER: mac::Receiver<{ mac::receiver_words(9) }> = mac::Receiver::new();
+//!
+//! let (mut interrupt, mut main) =
+//!     RECEIVER.split::<Windowed, _>(&LEDGER, mac::AlwaysOn).unwrap();
+//! // In the receive interrupt:
+//! let outcome = interrupt.receive(|buffer| Reception::LinkPulse);
+//! assert_eq!(outcome, Outcome::Listening);
+//! // On the main thread:
+//! assert!(main.receive().is_none());
+//! ```
+
+mod nic;
+mod phy;
+mod receive;
+mod stage;
+mod transmit;
+mod validate;
+
+pub use nic::{Mac, MacRxToken, MacTxToken};
+pub use phy::{BitTimes, Busy, Phy};
+pub use receive::{
+    AlwaysOn, Interrupt, Main, Outcome, ReceiveSwitch, Receiver, Reception, RxFrame, receiver_words,
+};
+pub use stage::{IsrAll, MainThread, Scratch, Stage, Windowed, ZeroCopy};
+pub use transmit::{INTER_PACKET_GAP, MAX_DEFER, MAX_TX_LEN, Transmitter};
+pub use validate::{Bitwise, Invalid, Method, Wordwise};

@@ -1,0 +1,95 @@
+//! Receiver and transmitter as one device.
+
+use super::phy::Phy;
+use super::receive::{Main, ReceiveSwitch, RxFrame};
+use super::stage::Stage;
+use super::transmit::Transmitter;
+use crate::device::{
+    Capabilities, Checksums, Device, FrameTooLong, LinkState, Medium, RxToken, TxToken,
+};
+use crate::frame_format::{FCS_LEN, HEADER_LEN, MAX_BASIC_FRAME_LEN};
+
+/// The MAC as a [`Device`]: owned by the main thread, for a stack's adapter to wrap.
+pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
+    /// The receiving half.
+    pub rx: Main<'q, S, R, WORDS>,
+    /// The sending half.
+    pub tx: Transmitter<'q, P>,
+    mac_address: [u8; 6],
+}
+
+impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
+    /// Joins both halves.
+    pub fn new(rx: Main<'q, S, R, WORDS>, tx: Transmitter<'q, P>, mac_address: [u8; 6]) -> Self {
+        Self {
+            rx,
+            tx,
+            mac_address,
+        }
+    }
+}
+
+impl<'q, P, S, R, const WORDS: usize> Device for Mac<'q, P, S, R, WORDS>
+where
+    P: Phy,
+    S: Stage,
+    R: ReceiveSwitch + Copy,
+{
+    type RxToken<'a>
+        = MacRxToken<'a, 'q, R, WORDS>
+    where
+        Self: 'a;
+    type TxToken<'a>
+        = MacTxToken<'a, 'q, P>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        Some((MacRxToken(self.rx.receive()?), MacTxToken(&mut self.tx)))
+    }
+
+    #[inline]
+    fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
+        Some(MacTxToken(&mut self.tx))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            medium: Medium::Ethernet,
+            mtu: MAX_BASIC_FRAME_LEN - HEADER_LEN - FCS_LEN,
+            max_burst_frames: self.rx.max_burst_frames(),
+            checksums: Checksums::default(),
+        }
+    }
+
+    fn link_state(&self) -> LinkState {
+        self.tx.phy().link_state()
+    }
+
+    fn mac_address(&self) -> [u8; 6] {
+        self.mac_address
+    }
+}
+
+/// A received frame.
+pub struct MacRxToken<'m, 'q, R: ReceiveSwitch + Copy, const WORDS: usize>(
+    RxFrame<'m, 'q, R, WORDS>,
+);
+
+impl<R: ReceiveSwitch + Copy, const WORDS: usize> RxToken for MacRxToken<'_, '_, R, WORDS> {
+    #[inline]
+    fn consume<T>(self, f: impl FnOnce(&mut [u8]) -> T) -> T {
+        self.0.consume(f)
+    }
+}
+
+/// Room for a frame to send.
+pub struct MacTxToken<'m, 'q, P>(&'m mut Transmitter<'q, P>);
+
+impl<P: Phy> TxToken for MacTxToken<'_, '_, P> {
+    #[inline]
+    fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
+        self.0.send(len, f)
+    }
+}

@@ -1,0 +1,306 @@
+//! The receive path's two halves: the interrupt's and the main thread's.
+
+use super::stage::Stage;
+use crate::bitbang::MAX_RAW_LEN;
+use crate::frame_format::FCS_LEN;
+use crate::ledger::Ledger;
+use crate::queue::{self, Consumer, Producer, Queue};
+use crate::sync::{AtomicBool, Ordering, fence};
+use core::marker::PhantomData;
+use core::ops::Range;
+use linerate_ether::ledger::Counter;
+
+/// What the PHY heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reception {
+    /// A transmission up to its end: that many bytes were written, as [`crate::bitbang`] says.
+    Packet(usize),
+    /// A normal link pulse.
+    LinkPulse,
+    /// A burst of fast link pulses.
+    LinkBurst,
+    /// A transmission that ended without the end-of-packet signal.
+    Truncated,
+    /// A transmission given up at something that is no Manchester symbol.
+    SymbolError,
+    /// A transmission that filled the buffer and still went on.
+    Oversize,
+    /// No transmission at all.
+    Nothing,
+}
+
+/// Whether the interrupt should go on listening.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    /// The PHY was called; listen on.
+    Listening,
+    /// The queue had no room, the PHY was not called, and reception is switched off until it has.
+    Suspended,
+}
+
+/// Switches the receive interrupt off and on.
+///
+/// While the queue is full there is no point in an interrupt for each frame that cannot be kept:
+/// it would only take the time needed to empty the queue. Both calls may come twice in a row.
+pub trait ReceiveSwitch {
+    /// Stops receive interrupts. Called by [`Interrupt::receive`].
+    fn suspend(&self);
+    /// Lets receive interrupts happen again. Called on the main thread as soon as a frame fits.
+    fn resume(&self);
+}
+
+/// A receiver that goes on interrupting while the queue is full.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AlwaysOn;
+
+impl ReceiveSwitch for AlwaysOn {
+    #[inline(always)]
+    fn suspend(&self) {}
+    #[inline(always)]
+    fn resume(&self) {}
+}
+
+/// What both halves share: a `static` with the receive queue in it.
+pub struct Receiver<const WORDS: usize> {
+    queue: Queue<WORDS>,
+    suspended: AtomicBool,
+}
+
+/// The `WORDS` of a [`Receiver`] that always takes `frames` raw receptions of any length.
+pub const fn receiver_words(frames: usize) -> usize {
+    Queue::<0>::words_for(frames, MAX_RAW_LEN)
+}
+
+impl<const WORDS: usize> Receiver<WORDS> {
+    /// How many receptions fit whatever their lengths were before.
+    pub const FRAMES: usize = Queue::<WORDS>::guaranteed_frames(MAX_RAW_LEN);
+
+    /// An empty receiver.
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        Self {
+            queue: Queue::new(),
+            suspended: AtomicBool::new(false),
+        }
+    }
+
+    /// An empty receiver (not `const`: loom's atomics are not).
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        Self {
+            queue: Queue::new(),
+            suspended: AtomicBool::new(false),
+        }
+    }
+
+    /// The two halves, for the stage `S`. There is one of each: the second call gets `None`.
+    #[allow(clippy::type_complexity)]
+    pub fn split<'q, S: Stage, R: ReceiveSwitch + Copy>(
+        &'q self,
+        ledger: &'q Ledger,
+        switch: R,
+    ) -> Option<(Interrupt<'q, S, R, WORDS>, Main<'q, S, R, WORDS>)> {
+        const {
+            assert!(
+                Self::FRAMES >= 1,
+                "a receiver's queue must hold at least one frame"
+            )
+        };
+        let (producer, consumer) = self.queue.split()?;
+        let interrupt = Interrupt {
+            producer,
+            receiver: self,
+            ledger,
+            switch,
+            scratch: S::SCRATCH,
+        };
+        let main = Main {
+            consumer,
+            receiver: self,
+            ledger,
+            switch,
+            stage: PhantomData,
+        };
+        Some((interrupt, main))
+    }
+
+    /// The queue, for its figures.
+    pub fn queue(&self) -> &Queue<WORDS> {
+        &self.queue
+    }
+}
+
+impl<const WORDS: usize> Default for Receiver<WORDS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The interrupt's half.
+pub struct Interrupt<'q, S: Stage, R, const WORDS: usize> {
+    producer: Producer<'q, WORDS>,
+    receiver: &'q Receiver<WORDS>,
+    ledger: &'q Ledger,
+    switch: R,
+    scratch: S::Scratch,
+}
+
+impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> {
+    /// Handles one receive interrupt. `phy` is given [`MAX_RAW_LEN`] bytes to write to, aligned to
+    /// a word, and says what it heard; it is not called when the queue has no room.
+    ///
+    /// Inlined, so that it lies where the caller lies. Calls nothing that panics or formats.
+    #[inline(always)]
+    pub fn receive(&mut self, phy: impl FnOnce(&mut [u8]) -> Reception) -> Outcome {
+        match self.producer.grant(MAX_RAW_LEN) {
+            Some(grant) => {
+                S::interrupt(grant, &mut self.scratch, self.ledger, phy);
+                Outcome::Listening
+            }
+            None => self.suspend(),
+        }
+    }
+
+    #[inline]
+    fn suspend(&mut self) -> Outcome {
+        self.ledger.count(Counter::RxQueueFull);
+        self.switch.suspend();
+        self.receiver.suspended.store(true, Ordering::Relaxed);
+        // On a second core the main thread may have made room in between. Either it sees
+        // `suspended` after making room, or the check below sees the room.
+        fence(Ordering::SeqCst);
+        if self.receiver.queue.fits(MAX_RAW_LEN) {
+            self.receiver.suspended.store(false, Ordering::Relaxed);
+            self.switch.resume();
+            return Outcome::Listening;
+        }
+        Outcome::Suspended
+    }
+
+    /// Whether a frame fits now.
+    #[inline(always)]
+    pub fn has_room(&self) -> bool {
+        self.receiver.queue.fits(MAX_RAW_LEN)
+    }
+}
+
+/// The main thread's half.
+pub struct Main<'q, S, R: ReceiveSwitch, const WORDS: usize> {
+    consumer: Consumer<'q, WORDS>,
+    receiver: &'q Receiver<WORDS>,
+    ledger: &'q Ledger,
+    switch: R,
+    stage: PhantomData<S>,
+}
+
+impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, WORDS> {
+    /// The next good frame. Bad ones before it are counted and released.
+    #[inline]
+    pub fn receive(&mut self) -> Option<RxFrame<'_, 'q, R, WORDS>> {
+        let bytes = loop {
+            let mut frame = self.consumer.read()?;
+            match S::main(&mut frame) {
+                Ok(bytes) => {
+                    frame.keep();
+                    break bytes;
+                }
+                Err(invalid) => {
+                    self.ledger.count(invalid.counter());
+                    drop(frame);
+                    resume_if_room(self.receiver, self.switch);
+                }
+            }
+        };
+        let frame = self.consumer.read()?;
+        let ledger = self.ledger;
+        ledger.count(Counter::RxValid);
+        ledger.add(Counter::RxOctets, (bytes.len() + FCS_LEN) as u32);
+        if let Some(&[first, second, third, fourth, fifth, sixth]) = frame
+            .get(bytes.clone())
+            .and_then(|frame| frame.first_chunk())
+        {
+            if first & second & third & fourth & fifth & sixth == 0xFF {
+                ledger.count(Counter::RxBroadcast);
+            } else if first & 1 == 1 {
+                ledger.count(Counter::RxMulticast);
+            }
+        }
+        Some(RxFrame {
+            frame: Some(frame),
+            bytes,
+            receiver: self.receiver,
+            ledger,
+            switch: self.switch,
+            delivered: false,
+        })
+    }
+
+    /// How many of the longest frames the stack may count on, if the stage says so.
+    pub const fn max_burst_frames(&self) -> Option<usize> {
+        if S::LIMITS_BURST {
+            Some(Receiver::<WORDS>::FRAMES)
+        } else {
+            None
+        }
+    }
+
+    /// The queue, for its figures.
+    pub fn queue(&self) -> &'q Queue<WORDS> {
+        &self.receiver.queue
+    }
+}
+
+/// Switches reception on again if the queue was full and no longer is.
+#[inline]
+fn resume_if_room<const WORDS: usize>(receiver: &Receiver<WORDS>, switch: impl ReceiveSwitch) {
+    // Pairs with the fence in `Interrupt::suspend`.
+    fence(Ordering::SeqCst);
+    if receiver.suspended.load(Ordering::Relaxed) && receiver.queue.fits(MAX_RAW_LEN) {
+        receiver.suspended.store(false, Ordering::Relaxed);
+        switch.resume();
+    }
+}
+
+/// A good frame, where the PHY (or the interrupt's copy) put it. Dropping it releases its room and
+/// counts what became of it.
+pub struct RxFrame<'m, 'q, R: ReceiveSwitch + Copy, const WORDS: usize> {
+    /// `None` only while being dropped.
+    frame: Option<queue::Frame<'m, 'q, WORDS>>,
+    bytes: Range<usize>,
+    receiver: &'q Receiver<WORDS>,
+    ledger: &'q Ledger,
+    switch: R,
+    delivered: bool,
+}
+
+impl<R: ReceiveSwitch + Copy, const WORDS: usize> RxFrame<'_, '_, R, WORDS> {
+    /// The frame from destination address to the end of data and padding, without FCS.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let bytes = self.bytes.clone();
+        self.frame
+            .as_mut()
+            .and_then(|frame| frame.get_mut(bytes))
+            .unwrap_or_default()
+    }
+
+    /// Hands the frame to `f`, counts it as delivered and releases it.
+    #[inline]
+    pub fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
+        self.delivered = true;
+        self.ledger.count(Counter::RxDelivered);
+        f(self.bytes_mut())
+    }
+}
+
+impl<R: ReceiveSwitch + Copy, const WORDS: usize> Drop for RxFrame<'_, '_, R, WORDS> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.delivered {
+            self.ledger.count(Counter::RxStackRejected);
+        }
+        self.frame = None;
+        resume_if_room(self.receiver, self.switch);
+    }
+}

@@ -1,0 +1,141 @@
+//! The transmit path: preamble, padding, FCS, and the gap before each packet.
+
+use super::phy::{BitTimes, Phy};
+use crate::bitbang::MAX_RAW_LEN;
+use crate::device::{FrameTooLong, LinkState};
+use crate::frame_format::{
+    FCS_LEN, MAX_BASIC_FRAME_LEN, MIN_FRAME_LEN, PREAMBLE_AND_SFD, PREAMBLE_LEN,
+};
+use crate::ledger::Ledger;
+use crate::queue::Buffer;
+use linerate_ether::fcs::{Crc32, SLICING_4};
+use linerate_ether::ledger::Counter;
+
+/// The gap that the device keeps between the end of a packet and the start of its own next one
+/// (IEEE 802.3 clause 4.4.2, `interPacketGap`). **This is the place to change it.**
+pub const INTER_PACKET_GAP: BitTimes = BitTimes(96);
+
+/// How long a taken medium is waited for: the time of two of the longest frames (IEEE 802.3 clause
+/// 5.2.4.1, `maxDeferTime`).
+pub const MAX_DEFER: BitTimes = BitTimes(2 * 8 * MAX_BASIC_FRAME_LEN as u32);
+
+/// Octets of the longest frame to send, without FCS.
+pub const MAX_TX_LEN: usize = MAX_BASIC_FRAME_LEN - FCS_LEN;
+
+/// Sends frames over a PHY.
+pub struct Transmitter<'l, P> {
+    phy: P,
+    ledger: &'l Ledger,
+    /// The packet being built, preamble first.
+    packet: Buffer<{ MAX_RAW_LEN / 4 }>,
+    /// When the device's own last packet ended.
+    ended: Option<BitTimes>,
+}
+
+impl<'l, P: Phy> Transmitter<'l, P> {
+    /// A transmitter that has sent nothing yet.
+    pub fn new(phy: P, ledger: &'l Ledger) -> Self {
+        let mut packet = Buffer::new();
+        packet.bytes_mut()[..PREAMBLE_LEN].copy_from_slice(&PREAMBLE_AND_SFD);
+        Self {
+            phy,
+            ledger,
+            packet,
+            ended: None,
+        }
+    }
+
+    /// Lets `f` write a frame of `len` octets without FCS, and sends it.
+    ///
+    /// The buffer holds whatever was there before. What happens to the frame is counted: it is sent
+    /// (`TxFrames`), or discarded because the link is down or the medium stays taken.
+    ///
+    /// # Errors
+    /// [`FrameTooLong`] beyond [`MAX_TX_LEN`]; `f` is not called.
+    #[inline]
+    pub fn send<T>(
+        &mut self,
+        len: usize,
+        f: impl FnOnce(&mut [u8]) -> T,
+    ) -> Result<T, FrameTooLong> {
+        if len > MAX_TX_LEN {
+            self.ledger.count(Counter::TxOversize);
+            return Err(FrameTooLong {
+                len,
+                max: MAX_TX_LEN,
+            });
+        }
+        let frame = &mut self.packet.bytes_mut()[PREAMBLE_LEN..];
+        let result = f(&mut frame[..len]);
+        let padded = len.max(MIN_FRAME_LEN - FCS_LEN);
+        frame[len..padded].fill(0);
+        self.finish(padded);
+        Ok(result)
+    }
+
+    /// Appends the FCS to the `len` octets of the frame and sends the packet.
+    fn finish(&mut self, len: usize) {
+        let (whole, rest) = (len / 4, len % 4);
+        let mut crc = Crc32::with(&SLICING_4);
+        let frame = &self.packet.words_mut()[PREAMBLE_LEN / 4..];
+        crc.update_words(&frame[..whole])
+            .update(&frame[whole].to_ne_bytes()[..rest]);
+        let end = PREAMBLE_LEN + len + FCS_LEN;
+        self.packet.bytes_mut()[end - FCS_LEN..end].copy_from_slice(&crc.finish().to_le_bytes());
+        self.put_on_wire(end);
+    }
+
+    fn put_on_wire(&mut self, len: usize) {
+        if self.phy.link_state() == LinkState::Down {
+            self.ledger.count(Counter::TxLinkDown);
+            return;
+        }
+        let asked = self.phy.now();
+        let mut deferred = false;
+        loop {
+            if self.wait_for_gap(asked, &mut deferred) {
+                let Some(packet) = self.packet.bytes().get(..len) else {
+                    return;
+                };
+                if self.phy.transmit(packet).is_ok() {
+                    break;
+                }
+                deferred = true;
+            }
+            if self.phy.now().since(asked).0 > MAX_DEFER.0 {
+                self.ledger.count(Counter::TxQueueFull);
+                return;
+            }
+        }
+        self.ended = Some(self.phy.now());
+        self.ledger.count(Counter::TxFrames);
+    }
+
+    /// Waits until the medium has been idle for the gap; `false` when it stays taken too long.
+    fn wait_for_gap(&self, asked: BitTimes, deferred: &mut bool) -> bool {
+        loop {
+            let now = self.phy.now();
+            let quiet = |ended: Option<BitTimes>| {
+                ended.is_none_or(|ended| now.since(ended).0 >= INTER_PACKET_GAP.0)
+            };
+            if self.phy.carrier() {
+                *deferred = true;
+            } else if quiet(self.ended) && quiet(self.phy.reception_ended()) {
+                return true;
+            }
+            if now.since(asked).0 > MAX_DEFER.0 {
+                return false;
+            }
+        }
+    }
+
+    /// The PHY.
+    pub fn phy(&self) -> &P {
+        &self.phy
+    }
+
+    /// The PHY, to be configured.
+    pub fn phy_mut(&mut self) -> &mut P {
+        &mut self.phy
+    }
+}

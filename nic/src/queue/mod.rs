@@ -1,0 +1,191 @@
+//! The receive queue: frames of variable length, from an interrupt to the main thread.
+//!
+//! A single-producer single-consumer ring in which each frame is contiguous (a bip buffer). The
+//! producer asks for room for the longest frame ([`Producer::grant`]), fills it, and commits what
+//! it used ([`Grant::commit`]). Dropping the grant instead cancels it: nothing was stored, so an
+//! interrupt that turns out to be a link pulse costs two loads and two comparisons. The consumer
+//! reads frames in order ([`Consumer::read`]); dropping a [`Frame`] releases its room.
+//!
+//! # Layout
+//! The memory is an array of `WORDS` 32-bit words. A frame is a header word (its length in bytes)
+//! and its bytes, padded to a whole word, so that data always starts on a word boundary. `write`
+//! belongs to the producer, `read` to the consumer:
+//!
+//! ```text
+//! write >= read:   |  free  |read  frames  write|    free     |
+//! write <  read:   |frames write|  free  |read frames|SKIP|   |
+//! ```
+//!
+//! `write == read` means empty, so at least one word stays free. When the longest frame does not
+//! fit behind `write` but does in front of `read`, it goes to the start, and on *commit* a `SKIP`
+//! header sends the consumer after it. Only commit stores anything, and there is no end marker for
+//! both sides to agree upon: each side writes one variable of its own and reads the other's.
+//!
+//! # How much fits
+//! A frame of `n` bytes takes [`words_of`]`(n)`. Since a frame is never split, up to one longest
+//! frame's room is lost at the end of the ring: a queue sized for `k + 1` of them always takes `k`,
+//! in any mixture of lengths ([`Queue::guaranteed_frames`]); [`Queue::words_for`] is the inverse.
+//!
+//! # Why not bbqueue
+//! See `nic/README.md`: the figures, and how to measure them again.
+
+mod buffer;
+mod consumer;
+mod producer;
+mod storage;
+
+pub use buffer::Buffer;
+pub use consumer::{Consumer, Frame};
+pub use producer::{Grant, Producer};
+
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+use storage::Storage;
+
+/// A header with this value sends the consumer to the start of the ring.
+const SKIP: u32 = u32::MAX;
+/// Words in front of each frame's bytes.
+const HEADER_WORDS: usize = 1;
+const WORD: usize = size_of::<u32>();
+
+/// Words that a frame of `bytes` takes in a queue, its header included.
+#[inline(always)]
+pub const fn words_of(bytes: usize) -> usize {
+    HEADER_WORDS + bytes.div_ceil(WORD)
+}
+
+/// A receive queue in `WORDS` words of memory, meant to be a `static`.
+///
+/// ```
+/// use linerate_nic::queue::Queue;
+/// const LONGEST: usize = 1532;
+/// static QUEUE: Queue<{ Queue::<0>::words_for(9, LONGEST) }> = Queue::new();
+///
+/// let (mut producer, mut consumer) = QUEUE.split().unwrap();
+/// let mut grant = producer.grant(LONGEST).unwrap();
+/// grant[..5].copy_from_slice(b"frame");
+/// grant.commit(5);
+/// assert_eq!(*consumer.read().unwrap(), *b"frame");
+/// assert!(consumer.read().is_none());
+/// ```
+pub struct Queue<const WORDS: usize> {
+    storage: Storage<WORDS>,
+    /// Where the next header goes. Written by the producer.
+    write: AtomicUsize,
+    /// Where the oldest header is. Written by the consumer.
+    read: AtomicUsize,
+    /// The most words that were ever in use. Written by the producer.
+    high_water: AtomicUsize,
+    taken: AtomicBool,
+}
+
+impl<const WORDS: usize> Queue<WORDS> {
+    /// An empty queue.
+    #[cfg(not(loom))]
+    pub const fn new() -> Self {
+        Self {
+            storage: Storage::new(),
+            write: AtomicUsize::new(0),
+            read: AtomicUsize::new(0),
+            high_water: AtomicUsize::new(0),
+            taken: AtomicBool::new(false),
+        }
+    }
+
+    /// An empty queue (not `const`: loom's atomics are not).
+    #[cfg(loom)]
+    pub fn new() -> Self {
+        Self {
+            storage: Storage::new(),
+            write: AtomicUsize::new(0),
+            read: AtomicUsize::new(0),
+            high_water: AtomicUsize::new(0),
+            taken: AtomicBool::new(false),
+        }
+    }
+
+    /// The words of a queue that always takes `frames` frames of up to `longest` bytes.
+    pub const fn words_for(frames: usize, longest: usize) -> usize {
+        (frames + 1) * words_of(longest)
+    }
+
+    /// How many frames of up to `longest` bytes this queue takes whatever happened before, counted
+    /// from the oldest one that is not yet released to the one being received.
+    pub const fn guaranteed_frames(longest: usize) -> usize {
+        (WORDS / words_of(longest)).saturating_sub(1)
+    }
+
+    /// The two ends. There is one of each: the second call gets `None`.
+    pub fn split(&self) -> Option<(Producer<'_, WORDS>, Consumer<'_, WORDS>)> {
+        if self.taken.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        Some((Producer::new(self), Consumer::new(self)))
+    }
+
+    /// The memory for frames and their headers, in bytes.
+    pub const fn capacity_bytes(&self) -> usize {
+        WORDS * WORD
+    }
+
+    /// Bytes in use now: frames, their headers, and what a wrap left unused.
+    ///
+    /// Exact on the producer's and the consumer's side, a moment's view elsewhere.
+    pub fn used_bytes(&self) -> usize {
+        used_words::<WORDS>(
+            self.write.load(Ordering::Acquire),
+            self.read.load(Ordering::Acquire),
+        ) * WORD
+    }
+
+    /// The most bytes that were in use at once, as [`used_bytes`](Self::used_bytes) counts them.
+    pub fn high_water_bytes(&self) -> usize {
+        self.high_water.load(Ordering::Relaxed) * WORD
+    }
+
+    /// Whether a grant of `longest` bytes would succeed now.
+    ///
+    /// On the consumer's side, `true` stays true until the producer commits.
+    pub fn fits(&self, longest: usize) -> bool {
+        place::<WORDS>(
+            self.write.load(Ordering::Acquire),
+            self.read.load(Ordering::Acquire),
+            longest,
+        )
+        .is_some()
+    }
+}
+
+impl<const WORDS: usize> Default for Queue<WORDS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Where the header of a frame of up to `longest` bytes goes, or `None` when there is no room.
+///
+/// `write` and `read` are less than `WORDS`. The result plus [`words_of`]`(longest)` is at most
+/// `WORDS`, and never equals `read` modulo `WORDS` (that would look empty).
+#[inline(always)]
+fn place<const WORDS: usize>(write: usize, read: usize, longest: usize) -> Option<usize> {
+    if longest > WORDS.saturating_sub(HEADER_WORDS) * WORD {
+        return None;
+    }
+    let need = words_of(longest);
+    if write >= read {
+        // Filling up the last word wraps `write` to 0: not onto a `read` of 0.
+        if need <= WORDS - write - usize::from(read == 0) {
+            return Some(write);
+        }
+        return (need < read).then_some(0);
+    }
+    (need < read - write).then_some(write)
+}
+
+#[inline(always)]
+fn used_words<const WORDS: usize>(write: usize, read: usize) -> usize {
+    if write >= read {
+        write - read
+    } else {
+        WORDS - read + write
+    }
+}

@@ -1,0 +1,118 @@
+//! The interrupt's end of the queue.
+
+use super::{HEADER_WORDS, Queue, SKIP, place, used_words, words_of};
+use crate::sync::Ordering;
+use core::ops::{Deref, DerefMut};
+
+/// The end that writes, usually owned by the receive interrupt.
+pub struct Producer<'q, const WORDS: usize> {
+    queue: &'q Queue<WORDS>,
+    /// The producer's own copy of `queue.write`.
+    write: usize,
+    high_water: usize,
+}
+
+impl<'q, const WORDS: usize> Producer<'q, WORDS> {
+    pub(super) fn new(queue: &'q Queue<WORDS>) -> Self {
+        Self {
+            queue,
+            write: 0,
+            high_water: 0,
+        }
+    }
+
+    /// Room for a frame of up to `longest` bytes, or `None` when there is none.
+    ///
+    /// The bytes hold whatever was there before. Costs two loads and two or three comparisons, and
+    /// stores nothing, so that a grant dropped unused costs no more.
+    #[inline(always)]
+    pub fn grant(&mut self, longest: usize) -> Option<Grant<'_, 'q, WORDS>> {
+        // Acquire: the consumer is done with the words that it released.
+        let read = self.queue.read.load(Ordering::Acquire);
+        let at = place::<WORDS>(self.write, read, longest)?;
+        self.queue.storage.touch(at, words_of(longest));
+        Some(Grant {
+            producer: self,
+            at,
+            read,
+            longest,
+        })
+    }
+
+    /// The queue, for its figures.
+    pub fn queue(&self) -> &'q Queue<WORDS> {
+        self.queue
+    }
+}
+
+/// Room in the queue. [`commit`](Self::commit) makes a frame of it; dropping it cancels.
+#[must_use = "a grant that is not committed stores nothing"]
+pub struct Grant<'p, 'q, const WORDS: usize> {
+    producer: &'p mut Producer<'q, WORDS>,
+    /// The word of the frame's header.
+    at: usize,
+    /// The consumer's position when the grant was made.
+    read: usize,
+    longest: usize,
+}
+
+impl<const WORDS: usize> Grant<'_, '_, WORDS> {
+    /// Hands the first `len` bytes to the consumer as one frame; more than granted counts as all.
+    #[inline(always)]
+    pub fn commit(self, len: usize) {
+        let Self {
+            producer,
+            at,
+            read,
+            longest,
+        } = self;
+        let len = if len < longest { len } else { longest };
+        let storage = &producer.queue.storage;
+        let used = words_of(len);
+        storage.touch(at, words_of(longest));
+        // SAFETY: `place` found the words from `at` on free and inside, and they stay the
+        // producer's until `write` moves past them.
+        unsafe { storage.write(at, len as u32) };
+        if at != producer.write {
+            // SAFETY: `at` is 0 and `write` the free word where the consumer will look next.
+            unsafe { storage.write(producer.write, SKIP) };
+        }
+        let next = if at + used == WORDS { 0 } else { at + used };
+        producer.write = next;
+        // Release: header and bytes are stored before the consumer sees them.
+        producer.queue.write.store(next, Ordering::Release);
+        let in_use = used_words::<WORDS>(next, read);
+        if in_use > producer.high_water {
+            producer.high_water = in_use;
+            producer.queue.high_water.store(in_use, Ordering::Relaxed);
+        }
+    }
+
+    /// Stores nothing. The same as dropping the grant.
+    #[inline(always)]
+    pub fn cancel(self) {}
+}
+
+impl<const WORDS: usize> Deref for Grant<'_, '_, WORDS> {
+    type Target = [u8];
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the granted words follow the header inside the storage, are initialised (the
+        // storage starts as zeroes), and belong to this grant alone until it is gone.
+        unsafe {
+            let data = self.producer.queue.storage.pointer(self.at + HEADER_WORDS);
+            core::slice::from_raw_parts(data.cast(), self.longest)
+        }
+    }
+}
+
+impl<const WORDS: usize> DerefMut for Grant<'_, '_, WORDS> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`, and `&mut self` makes this the only reference.
+        unsafe {
+            let data = self.producer.queue.storage.pointer(self.at + HEADER_WORDS);
+            core::slice::from_raw_parts_mut(data.cast(), self.longest)
+        }
+    }
+}
