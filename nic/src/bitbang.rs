@@ -14,7 +14,11 @@
 //! the start of idle (TP_IDL, IEEE 802.3 clause 14.2.1.1: the receiver has to sample it to notice
 //! it), and then padding of any value. [`crate::mac`] finds out where the frame ends.
 
-use crate::frame_format::MAX_PACKET_LEN;
+use linerate_ether::frame::MAX_TAGGED_LEN;
+use linerate_ether::preamble::PREAMBLE_AND_SFD;
+
+/// The longest packet in octets: preamble, SFD, and a frame of the greatest length with its FCS.
+pub const MAX_PACKET_LEN: usize = PREAMBLE_AND_SFD.len() + MAX_TAGGED_LEN;
 
 /// Bits of the end-of-packet signal that a receiver may have taken for data.
 pub const MAX_IDLE_BITS: usize = 2;

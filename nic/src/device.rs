@@ -65,7 +65,7 @@ impl Capabilities {
     /// The longest frame in octets, link header included, FCS not.
     pub const fn max_frame_len(&self) -> usize {
         match self.medium {
-            Medium::Ethernet => self.mtu + crate::frame_format::HEADER_LEN,
+            Medium::Ethernet => self.mtu + linerate_ether::frame::HEADER_LEN,
             Medium::Ip => self.mtu,
         }
     }

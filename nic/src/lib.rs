@@ -5,7 +5,6 @@
 //! - [`queue`]: the receive queue from interrupt to main thread.
 //! - [`ledger`]: where each frame went.
 //! - [`window`]: the TCP window that a queue can keep.
-//! - [`bitbang`], [`frame_format`]: what a raw reception looks like, and the lengths of Ethernet.
 //! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
 //!
 //! `unsafe` appears in [`queue`] only.
@@ -15,7 +14,6 @@
 pub mod adapter;
 pub mod bitbang;
 pub mod device;
-pub mod frame_format;
 pub mod ledger;
 pub mod mac;
 #[allow(unsafe_code)]

@@ -7,7 +7,7 @@ use super::transmit::Transmitter;
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, LinkState, Medium, RxToken, TxToken,
 };
-use crate::frame_format::{FCS_LEN, HEADER_LEN, MAX_BASIC_FRAME_LEN};
+use linerate_ether::frame::MAX_PAYLOAD;
 
 /// The MAC as a [`Device`]: owned by the main thread, for a stack's adapter to wrap.
 pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
@@ -57,7 +57,7 @@ where
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             medium: Medium::Ethernet,
-            mtu: MAX_BASIC_FRAME_LEN - HEADER_LEN - FCS_LEN,
+            mtu: MAX_PAYLOAD,
             max_burst_frames: self.rx.max_burst_frames(),
             checksums: Checksums::default(),
         }

@@ -2,12 +2,12 @@
 
 use super::stage::Stage;
 use crate::bitbang::MAX_RAW_LEN;
-use crate::frame_format::FCS_LEN;
 use crate::ledger::Ledger;
 use crate::queue::{self, Consumer, Producer, Queue};
 use crate::sync::{AtomicBool, Ordering, fence};
 use core::marker::PhantomData;
 use core::ops::Range;
+use linerate_ether::fcs;
 use linerate_ether::ledger::Counter;
 
 /// What the PHY heard.
@@ -215,7 +215,7 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
         let frame = self.consumer.read()?;
         let ledger = self.ledger;
         ledger.count(Counter::RxValid);
-        ledger.add(Counter::RxOctets, (bytes.len() + FCS_LEN) as u32);
+        ledger.add(Counter::RxOctets, (bytes.len() + fcs::LEN) as u32);
         if let Some(&[first, second, third, fourth, fifth, sixth]) = frame
             .get(bytes.clone())
             .and_then(|frame| frame.first_chunk())

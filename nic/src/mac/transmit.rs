@@ -3,13 +3,14 @@
 use super::phy::{BitTimes, Phy};
 use crate::bitbang::MAX_RAW_LEN;
 use crate::device::{FrameTooLong, LinkState};
-use crate::frame_format::{
-    FCS_LEN, MAX_BASIC_FRAME_LEN, MIN_FRAME_LEN, PREAMBLE_AND_SFD, PREAMBLE_LEN,
-};
 use crate::ledger::Ledger;
 use crate::queue::Buffer;
-use linerate_ether::fcs::{Crc32, SLICING_4};
+use linerate_ether::fcs::{self, Crc32, SLICING_4};
+use linerate_ether::frame::{MAX_LEN, MIN_LEN};
 use linerate_ether::ledger::Counter;
+use linerate_ether::preamble::PREAMBLE_AND_SFD;
+
+const PREAMBLE_LEN: usize = PREAMBLE_AND_SFD.len();
 
 /// The gap that the device keeps between the end of a packet and the start of its own next one
 /// (IEEE 802.3 clause 4.4.2, `interPacketGap`). **This is the place to change it.**
@@ -17,10 +18,10 @@ pub const INTER_PACKET_GAP: BitTimes = BitTimes(96);
 
 /// How long a taken medium is waited for: the time of two of the longest frames (IEEE 802.3 clause
 /// 5.2.4.1, `maxDeferTime`).
-pub const MAX_DEFER: BitTimes = BitTimes(2 * 8 * MAX_BASIC_FRAME_LEN as u32);
+pub const MAX_DEFER: BitTimes = BitTimes(2 * 8 * MAX_LEN as u32);
 
 /// Octets of the longest frame to send, without FCS.
-pub const MAX_TX_LEN: usize = MAX_BASIC_FRAME_LEN - FCS_LEN;
+pub const MAX_TX_LEN: usize = MAX_LEN - fcs::LEN;
 
 /// Sends frames over a PHY.
 pub struct Transmitter<'l, P> {
@@ -67,7 +68,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         }
         let frame = &mut self.packet.bytes_mut()[PREAMBLE_LEN..];
         let result = f(&mut frame[..len]);
-        let padded = len.max(MIN_FRAME_LEN - FCS_LEN);
+        let padded = len.max(MIN_LEN - fcs::LEN);
         frame[len..padded].fill(0);
         self.finish(padded);
         Ok(result)
@@ -80,8 +81,8 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         let frame = &self.packet.words_mut()[PREAMBLE_LEN / 4..];
         crc.update_words(&frame[..whole])
             .update(&frame[whole].to_ne_bytes()[..rest]);
-        let end = PREAMBLE_LEN + len + FCS_LEN;
-        self.packet.bytes_mut()[end - FCS_LEN..end].copy_from_slice(&crc.finish().to_le_bytes());
+        let end = PREAMBLE_LEN + len + fcs::LEN;
+        self.packet.bytes_mut()[end - fcs::LEN..end].copy_from_slice(&crc.finish().to_le_bytes());
         self.put_on_wire(end);
     }
 

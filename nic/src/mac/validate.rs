@@ -1,25 +1,32 @@
-//! From a raw reception to a frame: find the SFD, align what follows, check length and FCS.
+//! From a raw reception to a frame: find the SFD, align what follows, check it.
 //!
 //! A raw reception is as [`crate::bitbang`] describes it. Its bits are at any alignment and its
 //! last byte may hold idle instead of data, so the frame has one of two lengths: all whole octets
 //! after the SFD, or one less. The FCS decides, at no cost: the calculation passes by both.
 
-use crate::frame_format::{FCS_LEN, MAX_BASIC_FRAME_LEN, MAX_FRAME_LEN, MIN_FRAME_LEN};
 use core::ops::Range;
 use linerate_ether::fcs::{self, Crc32, SLICING_4};
+use linerate_ether::frame::{
+    ADDRESSES_LEN, EtherType, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, TAG_LEN, TypeOrLength,
+};
 use linerate_ether::ledger::Counter;
+use linerate_ether::preamble::{
+    PREAMBLE_AND_SFD_BITS, SFD, align_words_in_place_with_crc, find_frame_words,
+};
 
 /// Why a reception is no frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invalid {
-    /// No start frame delimiter that begins within the first 64 bits.
+    /// No start frame delimiter within the first 64 bits.
     NoSfd,
     /// Less than 64 octets from SFD to end.
     Runt,
-    /// More than 1518 octets from SFD to end, or 1522 with an 802.1Q tag.
+    /// More than 1518 octets from SFD to end, or 1522 with a tag.
     Oversize,
     /// A wrong FCS at a right length.
     BadFcs,
+    /// An 802.3 length field that asks for more than there is.
+    LengthMismatch,
 }
 
 impl Invalid {
@@ -31,6 +38,7 @@ impl Invalid {
             Self::Runt => Counter::RxRunts,
             Self::Oversize => Counter::RxOversize,
             Self::BadFcs => Counter::RxBadFcs,
+            Self::LengthMismatch => Counter::RxLengthErrors,
         }
     }
 }
@@ -41,7 +49,7 @@ pub trait Method {
     /// bytes of the frame without its FCS.
     ///
     /// # Errors
-    /// Why it is no frame. `words` may have changed.
+    /// Why it is no frame. `words` may have been changed.
     fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid>;
 }
 
@@ -53,127 +61,98 @@ pub struct Wordwise;
 #[derive(Debug, Clone, Copy)]
 pub struct Bitwise;
 
-/// The SFD, first bit in the least significant place.
-const SFD: u8 = 0xD5;
-
-/// The index of the bit after the SFD. The SFD may begin at each of the first 64 bits, that is
-/// after a whole preamble and an octet of noise.
+/// Whole octets behind the SFD, which ends at bit `start`.
 #[inline]
-fn find_sfd(words: &[u32]) -> Option<usize> {
-    let word = |at: usize| u64::from(words.get(at).copied().unwrap_or(0).to_le());
-    let (bits, beyond) = (word(1) << 32 | word(0), word(2));
-    let mut found = bits;
-    // Bit i of `found` stays set while the bits from i equal those of the SFD so far.
-    for place in 1..8 {
-        let ahead = bits >> place | beyond << (64 - place);
-        found &= if SFD >> place & 1 == 1 { ahead } else { !ahead };
-    }
-    (found != 0).then(|| found.trailing_zeros() as usize + 8)
-}
-
-/// A reception with its SFD found: where the frame starts, and how many whole octets follow.
-struct Found {
-    first_bit: usize,
-    octets: usize,
-}
-
-#[inline]
-fn find(words: &[u32], len: usize) -> Result<Found, Invalid> {
+fn octets_from(start: usize, words: &[u32], len: usize) -> Result<usize, Invalid> {
     let heard_bits = len.min(size_of_val(words)) * 8;
-    let first_bit = find_sfd(words).ok_or(Invalid::NoSfd)?;
-    let octets = heard_bits.checked_sub(first_bit).ok_or(Invalid::NoSfd)? / 8;
-    if octets <= FCS_LEN {
-        return Err(Invalid::Runt);
+    // What the search finds behind the last heard bit was left there by another frame.
+    let octets = heard_bits.checked_sub(start).ok_or(Invalid::NoSfd)? / 8;
+    if octets <= fcs::LEN {
+        Err(Invalid::Runt)
+    } else {
+        Ok(octets)
     }
-    Ok(Found { first_bit, octets })
 }
 
-/// The verdict on a frame of `octets` octets that starts with `words`.
 #[inline]
-fn verdict(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<(), Invalid> {
-    /// An 802.1Q or 802.1ad tag protocol identifier at octets 12 and 13, as a word in memory.
-    const TPIDS: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xA8]];
-    if octets < MIN_FRAME_LEN {
+fn octet(words: &[u32], at: usize) -> u8 {
+    words
+        .get(at / 4)
+        .map_or(0, |word| (word.to_le() >> (at % 4 * 8)) as u8)
+}
+
+/// The verdict on the frame of `octets` octets, FCS included, at the front of `words`.
+#[inline]
+fn judge(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<Range<usize>, Invalid> {
+    if octets < MIN_LEN {
         return Err(Invalid::Runt);
     }
-    if octets > MAX_BASIC_FRAME_LEN {
-        let tagged = words.get(3).is_some_and(|word| {
-            let [first, second, ..] = word.to_ne_bytes();
-            TPIDS.contains(&[first, second])
-        });
-        if !tagged || octets > MAX_FRAME_LEN {
-            return Err(Invalid::Oversize);
-        }
+    let field = |at| u16::from_be_bytes([octet(words, at), octet(words, at + 1)]);
+    let tagged = EtherType(field(ADDRESSES_LEN)).is_tag();
+    if octets > if tagged { MAX_TAGGED_LEN } else { MAX_LEN } {
+        return Err(Invalid::Oversize);
     }
-    if fcs_is_good {
-        Ok(())
-    } else {
-        Err(Invalid::BadFcs)
+    if !fcs_is_good {
+        return Err(Invalid::BadFcs);
+    }
+    let at = ADDRESSES_LEN + if tagged { TAG_LEN } else { 0 };
+    let data = octets - fcs::LEN - at - size_of::<u16>();
+    match TypeOrLength::from_bits(field(at)) {
+        TypeOrLength::Length(len) if usize::from(len) > data => Err(Invalid::LengthMismatch),
+        _ => Ok(0..octets - fcs::LEN),
     }
 }
 
 impl Method for Wordwise {
     #[inline]
     fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid> {
-        let Found { first_bit, octets } = find(words, len)?;
-        // The frame stays in the word in which it starts and is shifted down to that word's start.
-        let (start, shift) = (first_bit / 32, first_bit as u32 % 32);
-        // The shorter candidate, in whole words and octets.
-        let (whole, rest) = ((octets - 1) / 4, (octets - 1) % 4);
-        // Word `whole` exists, for it holds at least the last octet that was heard.
-        let Some(frame) = words.get_mut(start..) else {
-            return Err(Invalid::NoSfd);
-        };
-        let Some((head, beyond)) = frame.split_at_mut_checked(whole + 1) else {
-            return Err(Invalid::NoSfd);
-        };
-        let beyond = beyond.first().copied().unwrap_or(0).to_le();
-        let mut register = !0;
-        if shift == 0 {
-            for word in &head[..whole] {
-                register = SLICING_4.step_word(register, word.to_le());
-            }
-        } else {
-            let mut current = head[0].to_le();
-            for at in 0..whole {
-                let next = head[at + 1].to_le();
-                let word = current >> shift | next << (32 - shift);
-                head[at] = word.to_le();
-                register = SLICING_4.step_word(register, word);
-                current = next;
-            }
-            head[whole] = (current >> shift | beyond << (32 - shift)).to_le();
+        let start = find_frame_words(words).ok_or(Invalid::NoSfd)?;
+        let octets = octets_from(start, words, len)?;
+        let shorter = align_words_in_place_with_crc(words, start, octets - 1, &SLICING_4);
+        if shorter == fcs::RESIDUE {
+            return judge(words, octets - 1, true);
         }
-        let mut crc = Crc32::resume(&SLICING_4, register);
-        let last = head[whole].to_ne_bytes();
-        crc.update(&last[..rest]);
-        let shorter_is_good = crc.residue_is_good();
-        let good = shorter_is_good || crc.update(&last[rest..=rest]).residue_is_good();
-        let octets = if shorter_is_good { octets - 1 } else { octets };
-        verdict(head, octets, good)?;
-        Ok(start * 4..start * 4 + octets - FCS_LEN)
+        let longer = SLICING_4.step(shorter, octet(words, octets - 1));
+        judge(words, octets, longer == fcs::RESIDUE)
     }
 }
 
 impl Method for Bitwise {
     #[inline]
     fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid> {
-        let Found { first_bit, octets } = find(words, len)?;
+        let start = find_bit_by_bit(words).ok_or(Invalid::NoSfd)?;
+        let octets = octets_from(start, words, len)?;
         for to in 0..octets * 8 {
-            let from = first_bit + to;
-            let bit = words[from / 32].to_le() >> (from % 32) & 1;
-            let word = words[to / 32].to_le() & !(1 << (to % 32)) | bit << (to % 32);
-            words[to / 32] = word.to_le();
+            let value = bit(words, start + to);
+            if let Some(word) = words.get_mut(to / 32) {
+                *word = (word.to_le() & !(1 << (to % 32)) | value << (to % 32)).to_le();
+            }
         }
-        let octet = |at: usize| words[at / 4].to_ne_bytes()[at % 4];
         let mut crc = Crc32::with(&fcs::Bitwise);
         for at in 0..octets - 1 {
-            crc.update(&[octet(at)]);
+            crc.update(&[octet(words, at)]);
         }
-        let shorter_is_good = crc.residue_is_good();
-        let good = shorter_is_good || crc.update(&[octet(octets - 1)]).residue_is_good();
-        let octets = if shorter_is_good { octets - 1 } else { octets };
-        verdict(words, octets, good)?;
-        Ok(0..octets - FCS_LEN)
+        if crc.residue_is_good() {
+            return judge(words, octets - 1, true);
+        }
+        let fcs_is_good = crc.update(&[octet(words, octets - 1)]).residue_is_good();
+        judge(words, octets, fcs_is_good)
     }
+}
+
+#[inline]
+fn bit(words: &[u32], at: usize) -> u32 {
+    words
+        .get(at / 32)
+        .map_or(0, |word| word.to_le() >> (at % 32) & 1)
+}
+
+/// The bit behind the SFD.
+#[inline]
+fn find_bit_by_bit(words: &[u32]) -> Option<usize> {
+    let mut window = 0;
+    (0..PREAMBLE_AND_SFD_BITS).find_map(|at| {
+        window = window >> 1 | (bit(words, at) as u8) << 7;
+        (at >= 7 && window == SFD).then_some(at + 1)
+    })
 }
