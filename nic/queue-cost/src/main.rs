@@ -1,0 +1,146 @@
+//! Instructions retired by the queue's operations, own and bbqueue's, on a bare RV32IMAC.
+//!
+//! `cargo run --release` (speed) or `cargo run --profile size` (size), with `qemu-system-riscv32`
+//! installed. QEMU counts instructions exactly with `-icount`; it does not count cycles.
+#![no_std]
+#![no_main]
+
+use bbqueue::nicknames::Churrasco;
+use core::arch::{asm, global_asm};
+use core::fmt::Write;
+use core::hint::black_box;
+use linerate_nic::bitbang::MAX_RAW_LEN;
+use linerate_nic::queue::Queue;
+
+const WORDS: usize = Queue::<0>::words_for(9, MAX_RAW_LEN);
+static OWN: Queue<WORDS> = Queue::new();
+static BBQUEUE: Churrasco<{ WORDS * 4 }> = Churrasco::new();
+/// Lengths to commit, from a minimum packet to the longest, so that positions wrap everywhere.
+const LENGTHS: [usize; 7] = [72, 1526, 583, 1526, 90, 1532, 301];
+const ROUNDS: u32 = 7 * 1000;
+
+global_asm!(
+    ".section .text.start",
+    ".global _start",
+    "_start:",
+    "la sp, _stack_top",
+    "call {main}",
+    main = sym main,
+);
+
+/// Instructions retired so far.
+#[inline(always)]
+fn retired() -> u32 {
+    let count: u32;
+    // SAFETY: reads a counter, and keeps its place among memory accesses.
+    unsafe { asm!("csrr {}, minstret", out(reg) count) };
+    count
+}
+
+/// Average, in tenths, and maximum of what `operation` retires, less the cost of measuring.
+#[inline(always)]
+fn measure(name: &str, mut operation: impl FnMut(usize) -> u32) {
+    let (mut total, mut max) = (0, 0);
+    for round in 0..ROUNDS {
+        let cost = operation(black_box(LENGTHS[round as usize % LENGTHS.len()])) - 1;
+        total += cost;
+        max = cost.max(max);
+    }
+    let tenths = total * 10 / ROUNDS;
+    let _ = writeln!(Uart, "{name:32} {:4}.{} {max:4}", tenths / 10, tenths % 10);
+}
+
+/// Retired by `operation`.
+#[inline(always)]
+fn cost(operation: impl FnOnce()) -> u32 {
+    let before = retired();
+    operation();
+    retired() - before
+}
+
+extern "C" fn main() -> ! {
+    let _ = writeln!(Uart, "instructions                     average  max");
+    measure("nothing", |_| cost(|| ()));
+    if let Some((mut producer, mut consumer)) = OWN.split() {
+        measure("own: grant + cancel", |_| {
+            cost(|| {
+                black_box(producer.grant(MAX_RAW_LEN).as_deref());
+            })
+        });
+        measure("own: grant + commit", |len| {
+            let cost = cost(|| {
+                if let Some(grant) = producer.grant(MAX_RAW_LEN) {
+                    black_box(&*grant);
+                    grant.commit(len);
+                }
+            });
+            drop(consumer.read());
+            cost
+        });
+        measure("own: read + release", |len| {
+            if let Some(grant) = producer.grant(MAX_RAW_LEN) {
+                grant.commit(len);
+            }
+            cost(|| {
+                black_box(consumer.read().as_deref());
+            })
+        });
+    }
+    let producer = BBQUEUE.framed_producer();
+    let consumer = BBQUEUE.framed_consumer();
+    measure("bbqueue: grant + cancel", |_| {
+        cost(|| {
+            black_box(producer.grant(MAX_RAW_LEN as u16).as_deref().ok());
+        })
+    });
+    measure("bbqueue: grant + commit", |len| {
+        let cost = cost(|| {
+            if let Ok(grant) = producer.grant(MAX_RAW_LEN as u16) {
+                black_box(&*grant);
+                grant.commit(len as u16);
+            }
+        });
+        if let Ok(frame) = consumer.read() {
+            frame.release();
+        }
+        cost
+    });
+    measure("bbqueue: read + release", |len| {
+        if let Ok(grant) = producer.grant(MAX_RAW_LEN as u16) {
+            grant.commit(len as u16);
+        }
+        cost(|| {
+            if let Ok(frame) = consumer.read() {
+                black_box(&*frame);
+                frame.release();
+            }
+        })
+    });
+    exit(0x5555)
+}
+
+/// The virt machine's 16550.
+struct Uart;
+
+impl Write for Uart {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        for byte in text.bytes() {
+            // SAFETY: the transmit register of the virt machine's UART.
+            unsafe { (0x1000_0000 as *mut u8).write_volatile(byte) };
+        }
+        Ok(())
+    }
+}
+
+/// Ends QEMU through the virt machine's test device.
+fn exit(code: u32) -> ! {
+    // SAFETY: the register of the virt machine's test device.
+    unsafe { (0x0010_0000 as *mut u32).write_volatile(code) };
+    loop {}
+}
+
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo) -> ! {
+    let _ = writeln!(Uart, "{info}");
+    exit(0x3333)
+}
