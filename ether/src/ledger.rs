@@ -121,6 +121,9 @@ tabulated! {
         /// Frames given up after 16 attempts that collided.
         TxExcessiveCollisions =>
             standard("dot3StatsExcessiveCollisions").counts(Drop::ExcessiveCollisions),
+        /// Frames given up because the medium stayed busy for longer than two of the longest frames
+        /// take (802.3 clause 5.2.4.1, maxDeferTime).
+        TxExcessiveDeferrals => own().counts(Drop::ExcessiveDeferral),
         /// Frames given up because carrier was lost or never seen while sending.
         TxCarrierSenseErrors =>
             standard("dot3StatsCarrierSenseErrors").counts(Drop::CarrierLost),
@@ -288,6 +291,8 @@ tabulated! {
         LateCollision => (Layer::Wire, "late_collision"),
         /// The sender gave up after 16 attempts that collided.
         ExcessiveCollisions => (Layer::Wire, "excessive_collisions"),
+        /// The sender gave up because the medium stayed busy for too long.
+        ExcessiveDeferral => (Layer::Wire, "excessive_deferral"),
         /// The sender lost its own carrier while sending.
         CarrierLost => (Layer::Wire, "carrier_lost"),
         /// The link was down, or not connected, while the frame was on the wire.
