@@ -7,8 +7,10 @@
 //! | [`checksum`] | Internet checksum                                              | RFC 1071, 1624    |
 //! | [`preamble`] | SFD search and alignment of raw bits                          | 802.3 clause 3.2  |
 //! | [`pause`]    | PAUSE frames                                                   | 802.3 Annex 31B   |
+//! | [`phy10`]    | Manchester, TP_IDL, link pulses, half-bit streams              | 802.3 clause 14, 28|
 //! | [`ledger`]   | names of counters and of every way to lose a frame             | RFC 3635, 2819    |
 //! | [`pattern`]  | payload that both ends can compute                             |                   |
+//! | [`exercise`] | entry points for fuzzers                                       |                   |
 //!
 //! Nothing here knows a time source, socket or chip: bytes and times are passed in. Bits are in the
 //! order of the wire, least significant bit of each byte first.
@@ -19,9 +21,11 @@
 extern crate std;
 
 pub mod checksum;
+pub mod exercise;
 pub mod fcs;
 pub mod frame;
 pub mod ledger;
 pub mod pattern;
 pub mod pause;
+pub mod phy10;
 pub mod preamble;

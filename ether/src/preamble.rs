@@ -139,14 +139,14 @@ fn shift_bytes<'a>(
 #[inline]
 pub fn align_words_in_place(words: &mut [u32], start: usize) {
     let cells = Cell::from_mut(words).as_slice_of_cells();
-    align_cells(cells, start, cells, |_| {});
+    align_cells::<_, 8>(cells, start, cells, |_| {});
 }
 
 /// [`align_into`] for words in memory order. Fills `out` as far as `raw` has bits, with zeros
 /// behind the last one in its word; returns how many words were written.
 #[inline]
 pub fn align_words_into(raw: &[u32], start: usize, out: &mut [u32]) -> usize {
-    align_cells(raw, start, Cell::from_mut(out).as_slice_of_cells(), |_| {})
+    align_cells::<_, 8>(raw, start, Cell::from_mut(out).as_slice_of_cells(), |_| {})
 }
 
 /// [`align_words_in_place`] that runs the CRC over the frame on the way, while each word is in a
@@ -167,10 +167,10 @@ pub fn align_words_in_place_with_crc(
     let whole = len / 4;
     let (summed, rest) = cells.split_at(whole);
     let mut register = !0;
-    align_cells(cells, start, summed, |word| {
+    align_cells::<_, 2>(cells, start, summed, |word| {
         register = tables.step_word(register, word);
     });
-    align_cells(cells, start + whole * 32, rest, |_| {});
+    align_cells::<_, 1>(cells, start + whole * 32, rest, |_| {});
     let last = rest.first().map_or(0, Cell::get).to_ne_bytes();
     last[..len % 4]
         .iter()
@@ -198,9 +198,9 @@ impl Source for Cell<u32> {
 
 /// Shifts `source` from bit `start` on into `out` and shows each word, as a little-endian number,
 /// to `seen`. `out` may be the source's own cells from its front on: a word is read before its
-/// place is written. Returns the words written.
+/// place is written. Takes `UNROLL` words a turn. Returns the words written.
 #[inline(always)]
-fn align_cells<S: Source>(
+fn align_cells<S: Source, const UNROLL: usize>(
     source: &[S],
     start: usize,
     out: &[Cell<u32>],
@@ -231,14 +231,14 @@ fn align_cells<S: Source>(
         current = next;
     };
     let rest = &rest[..count.min(rest.len())];
-    let (source_chunks, source_tail) = rest.as_chunks::<8>();
-    let (out_chunks, _) = out.as_chunks::<8>();
+    let (source_chunks, source_tail) = rest.as_chunks::<UNROLL>();
+    let (out_chunks, out_tail) = out[..rest.len()].as_chunks::<UNROLL>();
     for (next, out) in source_chunks.iter().zip(out_chunks) {
         for (next, out) in next.iter().zip(out) {
             step(next.load(), out);
         }
     }
-    for (next, out) in source_tail.iter().zip(&out[source_chunks.len() * 8..]) {
+    for (next, out) in source_tail.iter().zip(out_tail) {
         step(next.load(), out);
     }
     if let Some(last) = out.get(rest.len()) {
