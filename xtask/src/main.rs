@@ -8,6 +8,7 @@
 mod board;
 mod demo;
 mod firmware;
+mod foreign;
 mod fuzz;
 mod repro;
 mod setup;
@@ -58,6 +59,8 @@ enum Command {
         #[arg(default_value = "windowed")]
         variant: String,
     },
+    /// Build ESP32-C6 programs that others wrote and run them in the simulator
+    Foreign,
     /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
     Setup {
         /// Also install what only `test --long` uses
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         } => firmware::command(&board, program.as_deref(), variant.as_deref()),
         Command::Test { long, steps } => test::run(long, &steps),
         Command::Repro { program, variant } => repro::run(&program, &variant),
+        Command::Foreign => foreign::run(None),
         Command::Setup { long } => setup::run(long),
     };
     match result {
