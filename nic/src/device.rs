@@ -7,6 +7,8 @@
 //!
 //! Lengths here are those of frames without preamble and FCS: that is what stacks handle.
 
+use linerate_ether::frame::{HEADER_LEN, MacAddress};
+
 /// What a device carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
@@ -65,7 +67,7 @@ impl Capabilities {
     /// The longest frame in octets, link header included, FCS not.
     pub const fn max_frame_len(&self) -> usize {
         match self.medium {
-            Medium::Ethernet => self.mtu + linerate_ether::frame::HEADER_LEN,
+            Medium::Ethernet => self.mtu + HEADER_LEN,
             Medium::Ip => self.mtu,
         }
     }
@@ -116,7 +118,7 @@ pub trait Device {
     fn link_state(&self) -> LinkState;
 
     /// The device's own address.
-    fn mac_address(&self) -> [u8; 6];
+    fn mac_address(&self) -> MacAddress;
 }
 
 /// A received frame that the stack has not looked at yet.

@@ -1,6 +1,7 @@
 //! The device's counters: one array of atomics for everything between PHY and stack.
 
 use crate::sync::{AtomicU32, Ordering};
+use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
 
 /// All counters of a device, indexed by [`Counter`]` as usize`.
@@ -40,6 +41,20 @@ impl Ledger {
     pub fn add(&self, counter: Counter, amount: u32) {
         // In range for every variant, which the compiler sees once `counter` is a constant.
         self.counts[counter as usize].fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Counts a frame by its destination address, if it goes to more than one station.
+    #[inline]
+    pub(crate) fn count_group(&self, frame: &[u8], multicast: Counter, broadcast: Counter) {
+        let Some(address) = frame.first_chunk() else {
+            return;
+        };
+        let address = MacAddress(*address);
+        if address.is_broadcast() {
+            self.count(broadcast);
+        } else if address.is_multicast() {
+            self.count(multicast);
+        }
     }
 
     /// The count so far.

@@ -84,7 +84,7 @@ impl<D: Device> Driver for Adapter<'_, D> {
 
     fn hardware_address(&self) -> HardwareAddress {
         match self.device.capabilities().medium {
-            device::Medium::Ethernet => HardwareAddress::Ethernet(self.device.mac_address()),
+            device::Medium::Ethernet => HardwareAddress::Ethernet(self.device.mac_address().0),
             device::Medium::Ip => HardwareAddress::Ip,
         }
     }

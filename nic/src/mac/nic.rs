@@ -7,7 +7,7 @@ use super::transmit::Transmitter;
 use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, LinkState, Medium, RxToken, TxToken,
 };
-use linerate_ether::frame::MAX_PAYLOAD;
+use linerate_ether::frame::{MAX_PAYLOAD, MacAddress};
 
 /// The MAC as a [`Device`]: owned by the main thread, for a stack's adapter to wrap.
 pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
@@ -15,12 +15,22 @@ pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
     pub rx: Main<'q, S, R, WORDS>,
     /// The sending half.
     pub tx: Transmitter<'q, P>,
-    mac_address: [u8; 6],
+    mac_address: MacAddress,
 }
 
 impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
-    /// Joins both halves.
-    pub fn new(rx: Main<'q, S, R, WORDS>, tx: Transmitter<'q, P>, mac_address: [u8; 6]) -> Self {
+    /// Joins both halves. Frames to other stations are filtered out; see [`Main::filter`].
+    pub fn new(
+        mut rx: Main<'q, S, R, WORDS>,
+        tx: Transmitter<'q, P>,
+        mac_address: impl Into<MacAddress>,
+    ) -> Self
+    where
+        S: Stage,
+        R: Copy,
+    {
+        let mac_address = mac_address.into();
+        rx.filter(Some(mac_address));
         Self {
             rx,
             tx,
@@ -67,7 +77,7 @@ where
         self.tx.phy().link_state()
     }
 
-    fn mac_address(&self) -> [u8; 6] {
+    fn mac_address(&self) -> MacAddress {
         self.mac_address
     }
 }

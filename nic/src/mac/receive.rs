@@ -8,6 +8,7 @@ use crate::sync::{AtomicBool, Ordering, fence};
 use core::marker::PhantomData;
 use core::ops::Range;
 use linerate_ether::fcs;
+use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
 
 /// What the PHY heard.
@@ -120,6 +121,7 @@ impl<const WORDS: usize> Receiver<WORDS> {
             receiver: self,
             ledger,
             switch,
+            station: None,
             stage: PhantomData,
         };
         Some((interrupt, main))
@@ -191,6 +193,7 @@ pub struct Main<'q, S, R: ReceiveSwitch, const WORDS: usize> {
     receiver: &'q Receiver<WORDS>,
     ledger: &'q Ledger,
     switch: R,
+    station: Option<MacAddress>,
     stage: PhantomData<S>,
 }
 
@@ -200,31 +203,24 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
     pub fn receive(&mut self) -> Option<RxFrame<'_, 'q, R, WORDS>> {
         let bytes = loop {
             let mut frame = self.consumer.read()?;
-            match S::main(&mut frame) {
-                Ok(bytes) => {
+            let refused = match S::main(&mut frame) {
+                Ok(bytes) if accepts(self.station, &frame, &bytes) => {
                     frame.keep();
                     break bytes;
                 }
-                Err(invalid) => {
-                    self.ledger.count(invalid.counter());
-                    drop(frame);
-                    resume_if_room(self.receiver, self.switch);
-                }
-            }
+                Ok(_) => Counter::RxFiltered,
+                Err(invalid) => invalid.counter(),
+            };
+            self.ledger.count(refused);
+            drop(frame);
+            resume_if_room(self.receiver, self.switch);
         };
         let frame = self.consumer.read()?;
         let ledger = self.ledger;
         ledger.count(Counter::RxValid);
         ledger.add(Counter::RxOctets, (bytes.len() + fcs::LEN) as u32);
-        if let Some(&[first, second, third, fourth, fifth, sixth]) = frame
-            .get(bytes.clone())
-            .and_then(|frame| frame.first_chunk())
-        {
-            if first & second & third & fourth & fifth & sixth == 0xFF {
-                ledger.count(Counter::RxBroadcast);
-            } else if first & 1 == 1 {
-                ledger.count(Counter::RxMulticast);
-            }
+        if let Some(frame) = frame.get(bytes.clone()) {
+            ledger.count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
         }
         Some(RxFrame {
             frame: Some(frame),
@@ -234,6 +230,12 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
             switch: self.switch,
             delivered: false,
         })
+    }
+
+    /// Lets only frames to `station` and to groups pass; `None` lets all pass, as at the start.
+    /// What does not pass is counted as `RxFiltered`.
+    pub fn filter(&mut self, station: Option<MacAddress>) {
+        self.station = station;
     }
 
     /// How many of the longest frames the stack may count on, if the stage says so.
@@ -249,6 +251,14 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
     pub fn queue(&self) -> &'q Queue<WORDS> {
         &self.receiver.queue
     }
+}
+
+/// Whether the good frame in `bytes` is for `station`.
+#[inline]
+fn accepts(station: Option<MacAddress>, frame: &[u8], bytes: &Range<usize>) -> bool {
+    let Some(station) = station else { return true };
+    let destination = frame.get(bytes.start..).and_then(MacAddress::from_bytes);
+    destination.is_some_and(|to| to == station || to.is_multicast())
 }
 
 /// Switches reception on again if the queue was full and no longer is.

@@ -23,6 +23,17 @@ pub const MAX_DEFER: BitTimes = BitTimes(2 * 8 * MAX_LEN as u32);
 /// Octets of the longest frame to send, without FCS.
 pub const MAX_TX_LEN: usize = MAX_LEN - fcs::LEN;
 
+/// What waiting for the medium came to.
+#[derive(PartialEq, Eq)]
+enum Medium {
+    /// Idle for the gap, and not taken by anyone meanwhile.
+    Idle,
+    /// Idle for the gap, but taken at first.
+    WasTaken,
+    /// Taken for too long.
+    StaysTaken,
+}
+
 /// Sends frames over a PHY.
 pub struct Transmitter<'l, P> {
     phy: P,
@@ -86,46 +97,57 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         self.put_on_wire(end);
     }
 
+    /// Sends the first `len` octets of the packet once the medium has been idle for the gap.
     fn put_on_wire(&mut self, len: usize) {
         if self.phy.link_state() == LinkState::Down {
             self.ledger.count(Counter::TxLinkDown);
             return;
         }
+        let Some(packet) = self.packet.bytes().get(..len) else {
+            return;
+        };
         let asked = self.phy.now();
         let mut deferred = false;
         loop {
-            if self.wait_for_gap(asked, &mut deferred) {
-                let Some(packet) = self.packet.bytes().get(..len) else {
-                    return;
-                };
-                if self.phy.transmit(packet).is_ok() {
-                    break;
-                }
-                deferred = true;
+            let medium = self.wait_for_gap(asked);
+            deferred |= medium != Medium::Idle;
+            if medium != Medium::StaysTaken && self.phy.transmit(packet).is_ok() {
+                break;
             }
+            deferred = true;
             if self.phy.now().since(asked).0 > MAX_DEFER.0 {
-                self.ledger.count(Counter::TxQueueFull);
+                self.ledger.count(Counter::TxExcessiveDeferrals);
                 return;
             }
         }
         self.ended = Some(self.phy.now());
+        let frame = &packet[PREAMBLE_LEN..];
         self.ledger.count(Counter::TxFrames);
+        self.ledger.add(Counter::TxOctets, frame.len() as u32);
+        self.ledger
+            .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
+        if deferred {
+            self.ledger.count(Counter::TxDeferred);
+        }
     }
 
-    /// Waits until the medium has been idle for the gap; `false` when it stays taken too long.
-    fn wait_for_gap(&self, asked: BitTimes, deferred: &mut bool) -> bool {
+    /// Waits until the medium has been idle for the gap, [`MAX_DEFER`] after `asked` at the latest.
+    fn wait_for_gap(&self, asked: BitTimes) -> Medium {
+        let mut medium = Medium::Idle;
         loop {
+            let taken = self.phy.carrier();
+            // After the carrier: a reception that ended in between is then seen as ended.
             let now = self.phy.now();
-            let quiet = |ended: Option<BitTimes>| {
+            let kept = |ended: Option<BitTimes>| {
                 ended.is_none_or(|ended| now.since(ended).0 >= INTER_PACKET_GAP.0)
             };
-            if self.phy.carrier() {
-                *deferred = true;
-            } else if quiet(self.ended) && quiet(self.phy.reception_ended()) {
-                return true;
+            if taken {
+                medium = Medium::WasTaken;
+            } else if kept(self.ended) && kept(self.phy.reception_ended()) {
+                return medium;
             }
             if now.since(asked).0 > MAX_DEFER.0 {
-                return false;
+                return Medium::StaysTaken;
             }
         }
     }
