@@ -81,6 +81,10 @@ pub(crate) struct Region {
 impl Region {
     fn new(config: RegionConfig) -> Self {
         let size = config.size as usize;
+        assert!(
+            config.base.is_multiple_of(64) && size.is_multiple_of(64),
+            "{config:?} is ragged"
+        );
         Self {
             base: config.base,
             kind: config.kind,
@@ -155,7 +159,8 @@ impl Memory {
     /// cache.
     ///
     /// # Panics
-    /// If `regions` is empty or two regions overlap: a chip's memory map is fixed, not input.
+    /// If `regions` is empty, two regions overlap, or one does not begin and end at a multiple of
+    /// 64 bytes: a chip's memory map is fixed, not input.
     pub fn new(regions: &[RegionConfig], cache: CacheConfig) -> Self {
         for (i, a) in regions.iter().enumerate() {
             for b in &regions[..i] {
@@ -289,44 +294,49 @@ impl Memory {
         }
     }
 
-    /// A load of `N` bytes from the main RAM.
-    #[inline(always)]
+    /// An aligned load of `N` bytes (1, 2 or 4) from the main RAM.
+    #[inline]
     pub(crate) fn load_main<const N: usize>(&self, addr: u32) -> Option<[u8; N]> {
-        let offset = addr.wrapping_sub(self.main.base) as usize;
-        self.main.bytes.get(offset..offset + N)?.try_into().ok()
+        self.main
+            .bytes
+            .as_chunks::<N>()
+            .0
+            .get(self.main_chunk::<N>(addr))
+            .copied()
     }
 
-    /// A store of `N` bytes into the main RAM.
-    #[inline(always)]
+    /// An aligned store of `N` bytes (1, 2 or 4) into the main RAM.
+    #[inline]
     pub(crate) fn store_main<const N: usize>(&mut self, addr: u32, value: [u8; N]) -> Stored {
-        let offset = addr.wrapping_sub(self.main.base) as usize;
-        let Some(bytes) = self.main.bytes.get_mut(offset..offset + N) else {
+        let chunk = self.main_chunk::<N>(addr);
+        let Some(bytes) = self.main.bytes.as_chunks_mut::<N>().0.get_mut(chunk) else {
             return Stored::Elsewhere;
         };
-        bytes.copy_from_slice(&value);
-        // A misaligned store may reach into the next granule.
-        let marks = &self.main.marks;
-        let first = marks.get(offset >> GRANULE_SHIFT).copied().unwrap_or(0);
-        let mark = if N == 1 {
-            first
-        } else {
-            first
-                | marks
-                    .get((offset + N - 1) >> GRANULE_SHIFT)
-                    .copied()
-                    .unwrap_or(0)
-        };
-        if mark == 0 {
-            Stored::Plain
-        } else {
-            Stored::Marked
+        *bytes = value;
+        let granule = addr.wrapping_sub(self.main.base) >> GRANULE_SHIFT;
+        match self.main.marks.get(granule as usize) {
+            Some(0) => Stored::Plain,
+            _ => Stored::Marked,
         }
     }
 
-    /// A load outside of the main RAM, and the cycles that it waits for the cache.
-    pub(crate) fn load_other(&mut self, addr: u32, len: usize) -> Option<(u32, u32)> {
-        let Self { others, cache, .. } = self;
-        others.iter().find_map(|region| {
+    /// Which chunk of `N` bytes lies at `addr`. Rotating moves the bits that must be 0 to the top,
+    /// so that the one range check also fails for a misaligned address.
+    #[inline]
+    fn main_chunk<const N: usize>(&self, addr: u32) -> usize {
+        addr.wrapping_sub(self.main.base)
+            .rotate_right(N.trailing_zeros()) as usize
+    }
+
+    /// A load of up to four bytes from any region, and the cycles that it waits for the cache.
+    pub(crate) fn load_any(&mut self, addr: u32, len: usize) -> Option<(u32, u32)> {
+        let Self {
+            main,
+            others,
+            cache,
+            ..
+        } = self;
+        core::iter::once(main).chain(others).find_map(|region| {
             let offset = region.offset(addr, len)?;
             let mut value = [0; 4];
             value[..len].copy_from_slice(&region.bytes[offset..offset + len]);
@@ -338,9 +348,9 @@ impl Memory {
         })
     }
 
-    /// A store outside of the main RAM.
-    pub(crate) fn store_other(&mut self, addr: u32, bytes: &[u8]) -> Stored {
-        for region in &mut self.others {
+    /// A store into any RAM.
+    pub(crate) fn store_any(&mut self, addr: u32, bytes: &[u8]) -> Stored {
+        for region in self.regions_mut() {
             let Some(offset) = region.offset(addr, bytes.len()) else {
                 continue;
             };
@@ -348,6 +358,7 @@ impl Memory {
                 return Stored::Elsewhere;
             }
             region.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
+            // A misaligned store may reach into the next granule.
             let last = (offset + bytes.len() - 1) >> GRANULE_SHIFT;
             let mark = region.marks[offset >> GRANULE_SHIFT] | region.marks[last];
             return if mark == 0 {
@@ -414,7 +425,8 @@ mod tests {
     fn a_store_that_straddles_into_a_watched_granule_is_noticed() {
         let mut memory = memory();
         memory.watch(0x4080_0040..0x4080_0044);
-        assert_eq!(memory.store_main(0x4080_003e, [0u8; 4]), Stored::Marked);
+        assert_eq!(memory.store_main(0x4080_003e, [0u8; 4]), Stored::Elsewhere);
+        assert_eq!(memory.store_any(0x4080_003e, &[0u8; 4]), Stored::Marked);
         assert!(memory.store_effects(0x4080_003e, 4));
         assert!(!memory.store_effects(0x4080_003c, 4));
     }
@@ -422,7 +434,7 @@ mod tests {
     #[test]
     fn flash_is_not_written_by_stores() {
         let mut memory = memory();
-        assert_eq!(memory.store_other(0x4200_0000, &[1]), Stored::Elsewhere);
+        assert_eq!(memory.store_any(0x4200_0000, &[1]), Stored::Elsewhere);
         memory.write_u32(0x4200_0000, 7).unwrap();
         assert_eq!(memory.read_u32(0x4200_0000), Some(7));
     }

@@ -1,11 +1,14 @@
 //! An RV32IMAC hart with machine mode, exact in its cycles at every access to the chip.
 
+mod block;
 mod compressed;
 mod csr;
 mod decode;
+mod execute;
 mod hart;
 mod instr;
 mod platform;
+mod predict;
 mod timing;
 mod trap;
 
