@@ -219,7 +219,10 @@ fn template(base: &Path, name: &str, options: &[&str], log: Option<&Path>) -> Re
     let _ = fs::remove_file(project.join("rust-toolchain.toml"));
     // It lies below this workspace and is no part of it.
     let manifest = project.join("Cargo.toml");
-    fs::write(&manifest, fs::read_to_string(&manifest)? + "\n[workspace]\n")?;
+    fs::write(
+        &manifest,
+        fs::read_to_string(&manifest)? + "\n[workspace]\n",
+    )?;
     shell(cargo_in(&project).args(["build", "--release"]), log)?;
     keep(base, name)
 }
