@@ -4,8 +4,12 @@
 //! come in as values; the same values give the same trace on any machine.
 #![forbid(unsafe_code)]
 
+pub mod chip;
+pub mod device;
+pub mod elf;
 pub mod mem;
 pub mod pads;
 pub mod peer;
+pub mod random;
 pub mod rv32;
 pub mod time;

@@ -1,0 +1,1 @@
+//! Chips: a hart, memory, and the devices around them at their addresses.

@@ -1,0 +1,57 @@
+//! eFuse controller: the read-only data that the factory burnt.
+//!
+//! ESP32-C6 Technical Reference Manual, chapter "eFuse Controller".
+
+use super::Device;
+use crate::time::Instant;
+
+const RD_MAC_SPI_SYS_0: u32 = 0x44;
+const RD_MAC_SPI_SYS_1: u32 = 0x48;
+
+/// The fuses; those that have no meaning here read as the reset values.
+#[derive(Clone, Debug)]
+pub struct Efuse {
+    mac: [u8; 6],
+}
+
+impl Efuse {
+    /// A chip whose base MAC address is `mac`.
+    pub const fn new(mac: [u8; 6]) -> Self {
+        Self { mac }
+    }
+
+    /// The base MAC address.
+    pub const fn mac(&self) -> [u8; 6] {
+        self.mac
+    }
+}
+
+impl Device for Efuse {
+    fn read(&mut self, offset: u32, _: Instant) -> Option<u32> {
+        let [a, b, c, d, e, f] = self.mac;
+        match offset {
+            RD_MAC_SPI_SYS_0 => Some(u32::from_be_bytes([c, d, e, f])),
+            RD_MAC_SPI_SYS_1 => Some(u32::from_be_bytes([0, 0, a, b])),
+            _ => None,
+        }
+    }
+
+    fn write(&mut self, offset: u32, _: u32, _: Instant) -> bool {
+        matches!(offset, RD_MAC_SPI_SYS_0 | RD_MAC_SPI_SYS_1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_stored_last_byte_first() {
+        let mut efuse = Efuse::new([2, 0, 0, 0x12, 0x34, 0x56]);
+        assert_eq!(
+            efuse.read(RD_MAC_SPI_SYS_0, Instant::ZERO),
+            Some(0x0012_3456)
+        );
+        assert_eq!(efuse.read(RD_MAC_SPI_SYS_1, Instant::ZERO), Some(0x0200));
+    }
+}

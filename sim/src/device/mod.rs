@@ -1,0 +1,68 @@
+//! Device models: one file, one peripheral.
+//!
+//! A model knows no bus, no CPU, no address and no other device. It gets an offset, a value and
+//! the time, says when it next has something to do, and shows its interrupt outputs as levels.
+
+mod clock;
+mod efuse;
+mod gpio;
+mod i2c_ana;
+mod interrupts;
+mod intmtx;
+mod intpri;
+mod lp_timer;
+mod lp_wdt;
+mod pcr;
+mod plic;
+mod rng;
+mod systimer;
+mod timg;
+mod uart;
+mod usb_serial;
+mod watchdog;
+
+pub use clock::ClockDomain;
+pub use efuse::Efuse;
+pub use gpio::{DEDICATED_CHANNELS, Gpio, PADS};
+pub use i2c_ana::I2cAna;
+pub use interrupts::InterruptRegisters;
+pub use intmtx::{IntMtx, SOURCES};
+pub use intpri::IntPri;
+pub use lp_timer::LpTimer;
+pub use lp_wdt::LpWdt;
+pub use pcr::{ClockTree, FunctionClock};
+pub use plic::Plic;
+pub use rng::Rng;
+pub use systimer::SysTimer;
+pub use timg::TimerGroup;
+pub use uart::Uart;
+pub use usb_serial::UsbSerial;
+pub use watchdog::{Action, Watchdog};
+
+use crate::time::Instant;
+
+/// A peripheral behind 32-bit registers.
+pub trait Device {
+    /// Reads the register at `offset`. `None`: the model gives it no behaviour, so that it is plain
+    /// storage.
+    fn read(&mut self, offset: u32, now: Instant) -> Option<u32>;
+
+    /// Writes the register at `offset`; the answer is whether the model gives it behaviour. If not,
+    /// it is plain storage.
+    fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool;
+
+    /// When [`Self::advance`] has something to do next.
+    fn next_event(&self) -> Instant {
+        Instant::NEVER
+    }
+
+    /// Does what is due at or before `now`.
+    fn advance(&mut self, now: Instant) {
+        let _ = now;
+    }
+
+    /// Levels of the interrupt outputs, one bit each; the model's documentation numbers them.
+    fn interrupts(&self) -> u32 {
+        0
+    }
+}

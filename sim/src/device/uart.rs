@@ -1,0 +1,351 @@
+//! UART with its FIFOs, timed by the baud rate.
+//!
+//! ESP32-C6 Technical Reference Manual, chapter "UART Controller". The line is not modelled bit by
+//! bit: a byte takes the time of its frame, and the far end sees bytes.
+
+use std::collections::VecDeque;
+
+use super::{ClockDomain, Device, InterruptRegisters};
+use crate::time::{Instant, Span};
+
+/// Bytes in each FIFO.
+pub const FIFO_BYTES: usize = 128;
+
+const FIFO: u32 = 0x00;
+const INT_RAW: u32 = 0x04;
+const INT_ST: u32 = 0x08;
+const INT_ENA: u32 = 0x0c;
+const INT_CLR: u32 = 0x10;
+const CLKDIV: u32 = 0x14;
+const STATUS: u32 = 0x1c;
+const CONF0: u32 = 0x20;
+const CONF1: u32 = 0x24;
+const AT_CMD_CHAR: u32 = 0x5c;
+const TOUT_CONF: u32 = 0x64;
+const FSM_STATUS: u32 = 0x70;
+const REG_UPDATE: u32 = 0x98;
+
+/// `INT_*`.
+const RXFIFO_FULL: u32 = 1 << 0;
+const TXFIFO_EMPTY: u32 = 1 << 1;
+const RXFIFO_OVERFLOW: u32 = 1 << 4;
+const RXFIFO_TIMEOUT: u32 = 1 << 8;
+const TX_DONE: u32 = 1 << 14;
+const AT_CMD_DETECTED: u32 = 1 << 18;
+/// `CONF0`: empty the FIFOs.
+const RXFIFO_RESET: u32 = 1 << 22;
+const TXFIFO_RESET: u32 = 1 << 23;
+/// `STATUS` without the FIFO counts: all lines idle.
+const STATUS_IDLE: u32 = 0xe000_c000;
+
+/// A UART; interrupt output 0 is its only one.
+#[derive(Clone, Debug)]
+pub struct Uart {
+    source_hertz: u64,
+    divider: u32,
+    conf0: u32,
+    conf1: u32,
+    timeout_conf: u32,
+    at_cmd_char: u32,
+    interrupts: InterruptRegisters,
+    /// When each byte that was written has left, including its stop bit.
+    leaving: VecDeque<Instant>,
+    sent: Vec<u8>,
+    /// Bytes on their way in, and when each has arrived.
+    arriving: VecDeque<(Instant, u8)>,
+    received: VecDeque<u8>,
+    timeout_at: Instant,
+    lost: u64,
+}
+
+impl Default for Uart {
+    /// As the boot loader leaves it: 115200 baud, 8N1.
+    fn default() -> Self {
+        Self {
+            source_hertz: 80_000_000,
+            divider: 0x2b6,
+            conf0: 0x10_001c,
+            conf1: 0x6060,
+            timeout_conf: 0x28,
+            at_cmd_char: 0x32b,
+            interrupts: InterruptRegisters {
+                raw: TXFIFO_EMPTY,
+                enable: 0,
+            },
+            leaving: VecDeque::new(),
+            sent: Vec::new(),
+            arriving: VecDeque::new(),
+            received: VecDeque::new(),
+            timeout_at: Instant::NEVER,
+            lost: 0,
+        }
+    }
+}
+
+impl Uart {
+    /// Sets the function clock; bytes already on their way keep their time.
+    pub fn set_clock(&mut self, hertz: u64) {
+        self.source_hertz = hertz;
+    }
+
+    /// The time of `bits` on the line.
+    fn bits(&self, bits: u64) -> Span {
+        // The divider has four fractional bits.
+        let sixteenths = u64::from(self.divider & 0xfff) * 16 + u64::from(self.divider >> 20 & 15);
+        ClockDomain::ratio(self.source_hertz * 16, sixteenths).span(bits)
+    }
+
+    /// The time of one byte with start, parity and stop bits.
+    pub fn byte_time(&self) -> Span {
+        let data = 5 + u64::from(self.conf0 >> 2 & 3);
+        let parity = u64::from(self.conf0 >> 1 & 1);
+        let stop = if self.conf0 >> 4 & 3 > 1 { 2 } else { 1 };
+        self.bits(1 + data + parity + stop)
+    }
+
+    /// Bytes in the transmit FIFO.
+    pub fn tx_count(&mut self, now: Instant) -> usize {
+        while self.leaving.front().is_some_and(|&left| left <= now) {
+            self.leaving.pop_front();
+        }
+        self.leaving.len()
+    }
+
+    /// When the transmit FIFO is empty and the line idle.
+    pub fn idle_at(&self) -> Instant {
+        self.leaving.back().copied().unwrap_or(Instant::ZERO)
+    }
+
+    /// When the transmit FIFO has room for a byte.
+    pub fn room_at(&mut self, now: Instant) -> Instant {
+        let waiting = self.tx_count(now);
+        if waiting < FIFO_BYTES {
+            now
+        } else {
+            self.leaving[waiting - FIFO_BYTES]
+        }
+    }
+
+    /// Writes a byte into the transmit FIFO; lost if there is no room.
+    pub fn transmit(&mut self, byte: u8, now: Instant) {
+        if self.tx_count(now) >= FIFO_BYTES {
+            self.lost += 1;
+            return;
+        }
+        let begin = self.idle_at().max(now);
+        self.leaving.push_back(begin + self.byte_time());
+        self.sent.push(byte);
+        self.interrupts.raw &= !TX_DONE;
+        self.update_empty(now);
+    }
+
+    /// The bytes that were written since the last call.
+    pub fn take_sent(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.sent)
+    }
+
+    /// Whether bytes were written since the last [`Self::take_sent`].
+    pub fn has_sent(&self) -> bool {
+        !self.sent.is_empty()
+    }
+
+    /// Bytes that were lost because a FIFO was full.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The far end begins to send `bytes` back to back at `now`.
+    pub fn receive(&mut self, bytes: &[u8], now: Instant) {
+        let mut at = self.arriving.back().map_or(now, |&(at, _)| at.max(now));
+        for &byte in bytes {
+            at += self.byte_time();
+            self.arriving.push_back((at, byte));
+        }
+    }
+
+    /// Takes a byte out of the receive FIFO.
+    pub fn read_byte(&mut self) -> Option<u8> {
+        self.received.pop_front()
+    }
+
+    fn empty_threshold(&self) -> usize {
+        (self.conf1 >> 8 & 0xff) as usize
+    }
+
+    fn update_empty(&mut self, now: Instant) {
+        if self.tx_count(now) < self.empty_threshold() {
+            self.interrupts.raw |= TXFIFO_EMPTY;
+        }
+    }
+
+    fn arrived(&mut self, byte: u8, at: Instant) {
+        if self.received.len() >= FIFO_BYTES {
+            self.lost += 1;
+            self.interrupts.raw |= RXFIFO_OVERFLOW;
+            return;
+        }
+        self.received.push_back(byte);
+        if self.received.len() > (self.conf1 & 0xff) as usize {
+            self.interrupts.raw |= RXFIFO_FULL;
+        }
+        if byte == self.at_cmd_char as u8 {
+            self.interrupts.raw |= AT_CMD_DETECTED;
+        }
+        let quiet_bits = u64::from(self.timeout_conf >> 2 & 0x3ff);
+        self.timeout_at = if self.timeout_conf & 1 == 0 {
+            Instant::NEVER
+        } else {
+            at + self.bits(quiet_bits)
+        };
+    }
+}
+
+impl Device for Uart {
+    fn read(&mut self, offset: u32, now: Instant) -> Option<u32> {
+        Some(match offset {
+            FIFO => u32::from(self.read_byte().unwrap_or(0)),
+            INT_RAW => self.interrupts.raw,
+            INT_ST => self.interrupts.status(),
+            INT_ENA => self.interrupts.enable,
+            INT_CLR | REG_UPDATE => 0,
+            CLKDIV => self.divider,
+            STATUS => {
+                let tx = self.tx_count(now) as u32;
+                STATUS_IDLE | tx << 16 | self.received.len() as u32
+            }
+            CONF0 => self.conf0,
+            CONF1 => self.conf1,
+            AT_CMD_CHAR => self.at_cmd_char,
+            TOUT_CONF => self.timeout_conf,
+            // Transmitter idle (0) or sending data (2).
+            FSM_STATUS => {
+                if self.tx_count(now) == 0 {
+                    0
+                } else {
+                    2 << 4
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool {
+        match offset {
+            FIFO => self.transmit(value as u8, now),
+            INT_RAW | INT_ST | STATUS | FSM_STATUS => {}
+            INT_ENA => self.interrupts.enable = value,
+            INT_CLR => {
+                self.interrupts.clear(value);
+                self.update_empty(now);
+            }
+            CLKDIV => self.divider = value,
+            CONF0 => {
+                self.conf0 = value & !(RXFIFO_RESET | TXFIFO_RESET);
+                if value & RXFIFO_RESET != 0 {
+                    self.received.clear();
+                }
+                if value & TXFIFO_RESET != 0 {
+                    self.leaving.clear();
+                }
+            }
+            CONF1 => {
+                self.conf1 = value;
+                self.update_empty(now);
+            }
+            AT_CMD_CHAR => self.at_cmd_char = value,
+            TOUT_CONF => self.timeout_conf = value,
+            // Copies the registers into the UART's clock domain; here they act at once.
+            REG_UPDATE => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn next_event(&self) -> Instant {
+        let mut next = self.timeout_at;
+        if let Some(&(at, _)) = self.arriving.front() {
+            next = next.min(at);
+        }
+        // Transmit interrupts matter only to a program that asks for them.
+        if self.interrupts.enable & !self.interrupts.raw & TX_DONE != 0 && !self.leaving.is_empty()
+        {
+            next = next.min(self.idle_at());
+        }
+        if self.interrupts.enable & !self.interrupts.raw & TXFIFO_EMPTY != 0 {
+            let above = self.leaving.len().saturating_sub(self.empty_threshold());
+            if let Some(&at) = self.leaving.get(above) {
+                next = next.min(at);
+            }
+        }
+        next
+    }
+
+    fn advance(&mut self, now: Instant) {
+        while let Some(&(at, byte)) = self.arriving.front()
+            && at <= now
+        {
+            self.arriving.pop_front();
+            self.arrived(byte, at);
+        }
+        if self.timeout_at <= now {
+            self.timeout_at = Instant::NEVER;
+            self.interrupts.raw |= RXFIFO_TIMEOUT;
+        }
+        if !self.leaving.is_empty() && self.idle_at() <= now {
+            self.interrupts.raw |= TX_DONE;
+        }
+        self.update_empty(now);
+    }
+
+    fn interrupts(&self) -> u32 {
+        self.interrupts.level()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_byte_takes_ten_bits() {
+        let uart = Uart::default();
+        let bit = 694.0 / 80e6;
+        assert!((uart.byte_time().as_secs_f64() - 10.0 * bit).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_fifo_fills_and_drains_at_the_baud_rate() {
+        let mut uart = Uart::default();
+        let start = Instant::from_ns(1000);
+        for _ in 0..FIFO_BYTES + 3 {
+            uart.write(FIFO, 0x55, start);
+        }
+        assert_eq!(uart.lost(), 3);
+        assert_eq!(uart.read(STATUS, start).unwrap() >> 16 & 0xff, 128);
+        let room = uart.room_at(start);
+        assert_eq!(room, start + uart.byte_time());
+        assert_eq!(uart.tx_count(room), 127);
+        assert_eq!(uart.tx_count(uart.idle_at()), 0);
+        assert_eq!(uart.take_sent().len(), 128);
+    }
+
+    #[test]
+    fn received_bytes_arrive_one_after_the_other_and_time_out() {
+        let mut uart = Uart::default();
+        uart.write(TOUT_CONF, 1 | 10 << 2, Instant::ZERO);
+        uart.write(INT_ENA, RXFIFO_TIMEOUT, Instant::ZERO);
+        uart.receive(b"ab", Instant::ZERO);
+        let first = uart.next_event();
+        assert_eq!(first, Instant::ZERO + uart.byte_time());
+        uart.advance(first);
+        assert_eq!(uart.read(STATUS, first).unwrap() & 0xff, 1);
+        let second = uart.next_event();
+        uart.advance(second);
+        assert_eq!(uart.interrupts(), 0);
+        uart.advance(uart.next_event());
+        assert_eq!(uart.interrupts(), 1);
+        assert_eq!(uart.read(FIFO, second), Some(u32::from(b'a')));
+        assert_eq!(uart.read(FIFO, second), Some(u32::from(b'b')));
+        assert_eq!(uart.read(FIFO, second), Some(0));
+    }
+}
