@@ -6,11 +6,21 @@
 #![no_std]
 #![warn(missing_docs)]
 
+pub mod config;
 pub mod console;
+pub mod http;
 mod memory;
+pub mod net;
+pub mod phy;
 pub mod stage;
 
 use core::panic::PanicInfo;
+
+use linerate_nic::ledger::Ledger;
+
+/// Every counter of the device. A debugger or the simulator finds it by this name.
+#[unsafe(no_mangle)]
+pub static LINERATE_LEDGER: Ledger = Ledger::new();
 
 // The boot loader wants to see a descriptor; its build time is fixed, so that two builds of the
 // same source are the same file.

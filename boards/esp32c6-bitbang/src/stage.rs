@@ -8,6 +8,8 @@
 //! | `zero-copy` | on the main thread | received in place | RAM | about the queue |
 //! | `windowed` | on the main thread | received in place | RAM | less than the queue |
 
+use linerate_nic::{mac, window};
+
 /// The stage's name, as in results.
 pub const NAME: &str = if cfg!(feature = "isr-all") {
     "isr-all"
@@ -19,8 +21,29 @@ pub const NAME: &str = if cfg!(feature = "isr-all") {
     "windowed"
 };
 
-/// Whether the receive interrupt checks frames itself, before it queues them.
-pub const CHECK_IN_INTERRUPT: bool = cfg!(feature = "isr-all");
+/// Who does what between PHY and stack. The first two stages align and check bit by bit, as the
+/// article's implementation did; the others by words.
+pub type Receive = cfg_select! {
+    feature = "isr-all" => { mac::IsrAll<mac::Bitwise> }
+    feature = "main-thread" => { mac::MainThread<mac::Bitwise> }
+    feature = "zero-copy" => { mac::ZeroCopy }
+    _ => { mac::Windowed }
+};
 
-/// Whether the PHY receives into a buffer of its own, and the frame is copied into the queue.
-pub const COPY: bool = cfg!(any(feature = "isr-all", feature = "main-thread"));
+/// The longest frames that the receive queue takes in a row.
+pub const QUEUE_FRAMES: usize = if cfg!(feature = "windowed") { 9 } else { 10 };
+
+/// The receive queue's size in words.
+pub const QUEUE_WORDS: usize = mac::receiver_words(QUEUE_FRAMES);
+
+/// Frames of the queue that are kept free of a TCP connection's data.
+const OTHERS: usize = 2;
+
+const MSS: usize = window::mss(1500);
+
+/// A TCP socket's receive buffer in bytes, which is the window that it offers.
+pub const TCP_WINDOW: usize = if cfg!(feature = "windowed") {
+    window::receive_window(QUEUE_FRAMES, OTHERS, MSS)
+} else {
+    QUEUE_FRAMES * MSS
+};

@@ -1,0 +1,82 @@
+//! What can be set when the firmware is built, by environment variables.
+//!
+//! | variable | default | meaning |
+//! |---|---|---|
+//! | `LINERATE_ADDRESSING` | `static` | where the address comes from: `static`, `dhcp`, `link-local` |
+//! | `LINERATE_IPV4` | `169.254.10.2/16` | the static address |
+//! | `LINERATE_PEER` | `169.254.10.1` | whom the programs talk to |
+//! | `LINERATE_SIZES` | by stage | what `http_get` asks for: `10000x5,100000x5` |
+
+use smoltcp::wire::{EthernetAddress, Ipv4Address, Ipv4Cidr};
+
+/// The device's address, locally administered.
+pub const MAC_ADDRESS: EthernetAddress = EthernetAddress([0x02, 0, 0, 0, 0, 0x02]);
+
+/// The port of HTTP.
+pub const HTTP_PORT: u16 = 80;
+
+/// Where the IPv4 address comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addressing {
+    /// It is built in.
+    Static(Ipv4Cidr),
+    /// From a DHCP server (RFC 2131).
+    Dhcp,
+    /// Self-assigned (RFC 3927).
+    LinkLocal,
+}
+
+/// The addressing that was built in.
+///
+/// # Panics
+/// On a variable that was set to nonsense when the firmware was built.
+pub fn addressing() -> Addressing {
+    match option_env!("LINERATE_ADDRESSING").unwrap_or("static") {
+        "static" => Addressing::Static(static_address()),
+        "dhcp" => Addressing::Dhcp,
+        "link-local" => Addressing::LinkLocal,
+        other => panic!("LINERATE_ADDRESSING={other}: not static, dhcp or link-local"),
+    }
+}
+
+fn static_address() -> Ipv4Cidr {
+    let text = option_env!("LINERATE_IPV4").unwrap_or("169.254.10.2");
+    let (address, prefix) = text.split_once('/').unwrap_or((text, "16"));
+    Ipv4Cidr::new(
+        address.parse().expect("LINERATE_IPV4 is an address"),
+        prefix.parse().expect("LINERATE_IPV4 has a prefix length"),
+    )
+}
+
+/// Whom the programs talk to.
+///
+/// # Panics
+/// On a variable that was set to nonsense when the firmware was built.
+pub fn peer() -> Ipv4Address {
+    option_env!("LINERATE_PEER")
+        .unwrap_or("169.254.10.1")
+        .parse()
+        .expect("LINERATE_PEER is an address")
+}
+
+/// What `http_get` asks for: a number of bytes, and how often.
+///
+/// # Panics
+/// On a variable that was set to nonsense when the firmware was built.
+pub fn sizes() -> impl Iterator<Item = (u64, u32)> {
+    let default = if cfg!(any(feature = "isr-all", feature = "main-thread")) {
+        "10000x5,100000x5"
+    } else {
+        "10000x5,100000x5,1000000x5,3000000x5"
+    };
+    option_env!("LINERATE_SIZES")
+        .unwrap_or(default)
+        .split(',')
+        .map(|item| {
+            let (bytes, times) = item.split_once('x').unwrap_or((item, "1"));
+            (
+                bytes.parse().expect("LINERATE_SIZES has a size"),
+                times.parse().expect("LINERATE_SIZES has a number of times"),
+            )
+        })
+}

@@ -1,0 +1,247 @@
+//! The network as the programs see it: a started PHY, the MAC, smoltcp and an address.
+
+mod arp;
+mod dhcp;
+mod link_local;
+
+use esp_hal::{clock::CpuClock, rng::Rng};
+use linerate_ether::ledger::Counter;
+use linerate_nic::{
+    adapter::smoltcp::Adapter,
+    device::{Device as _, LinkState},
+    mac::{Mac, Receiver, Transmitter},
+};
+use smoltcp::{
+    iface::{Config, Interface, SocketHandle, SocketSet, SocketStorage},
+    time::{Duration, Instant},
+    wire::{HardwareAddress, IpCidr, Ipv4Cidr},
+};
+use static_cell::StaticCell;
+
+pub use arp::Arp;
+
+use crate::{
+    LINERATE_LEDGER,
+    config::{self, Addressing, MAC_ADDRESS},
+    event, info,
+    phy::{self, Parts, Phy, Switch},
+    stage,
+};
+
+/// The network device.
+pub type Device = Adapter<Mac<'static, Phy, stage::Receive, Switch, { stage::QUEUE_WORDS }>>;
+
+/// The most sockets that a program has, the DHCP client's included.
+const SOCKETS: usize = 6;
+
+/// Pulses sent until the partner must have found the link: it wants 2 to 10 (IEEE 802.3 clause
+/// 14.2.1.7).
+const PULSES_FOR_LINK: u32 = 10;
+
+/// How long the link partner is waited for.
+const LINK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// smoltcp wants to be called again sooner than the link timer's interrupt wakes the core.
+const SLEEP_FOR: Duration = Duration::from_millis(17);
+
+static RECEIVER: Receiver<{ stage::QUEUE_WORDS }> = Receiver::new();
+
+/// Everything a program needs.
+pub struct Network {
+    /// The device below smoltcp.
+    pub device: Device,
+    /// smoltcp's interface.
+    pub iface: Interface,
+    /// The sockets.
+    pub sockets: SocketSet<'static>,
+    dhcp: Option<SocketHandle>,
+    rng: Rng,
+    next_port: u16,
+}
+
+/// The time since the start.
+#[inline]
+pub fn now() -> Instant {
+    let elapsed = esp_hal::time::Instant::now().duration_since_epoch();
+    Instant::from_micros(elapsed.as_micros() as i64)
+}
+
+impl Network {
+    /// Starts the chip, the PHY and the stack, waits for the link and gets an address.
+    ///
+    /// # Panics
+    /// When called twice.
+    pub fn start(program: &str) -> Self {
+        let peripherals =
+            esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::_160MHz));
+        let addressing = config::addressing();
+        let ipv4 = match addressing {
+            Addressing::Static(address) => address.address(),
+            _ => smoltcp::wire::Ipv4Address::UNSPECIFIED,
+        };
+        event!(
+            "boot",
+            "\"program\":\"{program}\",\"variant\":\"{}\",\"mac\":\"{}\",\"ipv4\":\"{ipv4}\"",
+            stage::NAME,
+            Hex(MAC_ADDRESS.0),
+        );
+
+        let (interrupt, main) = RECEIVER
+            .split(&LINERATE_LEDGER, Switch)
+            .expect("the network is started once");
+        let phy = Phy::start(
+            Parts {
+                tx: peripherals.GPIO5,
+                rx: peripherals.GPIO6,
+                debug: peripherals.GPIO10,
+                timer: peripherals.TIMG0,
+            },
+            interrupt,
+        );
+        let transmitter = Transmitter::new(phy, &LINERATE_LEDGER);
+        let mut device = Adapter(Mac::new(main, transmitter, MAC_ADDRESS.0));
+
+        static STORAGE: StaticCell<[SocketStorage<'static>; SOCKETS]> = StaticCell::new();
+        let storage = STORAGE.init([const { SocketStorage::EMPTY }; SOCKETS]);
+        let rng = Rng::new();
+        let mut config = Config::new(HardwareAddress::Ethernet(MAC_ADDRESS));
+        config.random_seed = u64::from(rng.random()) << 32 | u64::from(rng.random());
+        let iface = Interface::new(config, &mut device, now());
+        let mut network = Self {
+            device,
+            iface,
+            sockets: SocketSet::new(&mut storage[..]),
+            dhcp: None,
+            rng,
+            next_port: 49152 | rng.random() as u16,
+        };
+        network.wait_for_link();
+        match addressing {
+            Addressing::Static(address) => network.set_address(address),
+            Addressing::Dhcp => dhcp::start(&mut network),
+            Addressing::LinkLocal => link_local::start(&mut network),
+        }
+        info!("Booted up!");
+        network
+    }
+
+    fn wait_for_link(&self) {
+        let deadline = now() + LINK_TIMEOUT;
+        while self.device.0.link_state() == LinkState::Down
+            || LINERATE_LEDGER.get(Counter::TxLinkPulses) < PULSES_FOR_LINK
+        {
+            if now() > deadline {
+                event!("error", "\"what\":\"no link\"");
+                info!("No link pulses from a partner within {LINK_TIMEOUT}; going on");
+                return;
+            }
+            phy::sleep_if(|| true);
+        }
+    }
+
+    /// Gives the interface its address.
+    ///
+    /// # Panics
+    /// Never: there is room for one address.
+    pub fn set_address(&mut self, address: Ipv4Cidr) {
+        self.iface.update_ip_addrs(|addresses| {
+            addresses.clear();
+            addresses
+                .push(IpCidr::Ipv4(address))
+                .expect("there is room for one address");
+        });
+    }
+
+    /// A random number.
+    pub fn random(&self) -> u32 {
+        self.rng.random()
+    }
+
+    /// A local port that was not used lately.
+    pub fn local_port(&mut self) -> u16 {
+        self.next_port = 49152 | self.next_port.wrapping_add(1);
+        self.next_port
+    }
+
+    /// Lets smoltcp work off what came in and what wants to go out.
+    #[inline]
+    pub fn poll(&mut self) {
+        self.iface.poll(now(), &mut self.device, &mut self.sockets);
+        if let Some(handle) = self.dhcp {
+            dhcp::maintain(self, handle);
+        }
+    }
+
+    /// Sleeps until the next interrupt, if there is nothing to do now or soon.
+    pub fn idle(&mut self) {
+        let delay = self.iface.poll_delay(now(), &self.sockets);
+        if delay.is_none_or(|delay| delay >= SLEEP_FOR) {
+            let queue = self.device.0.rx.queue();
+            phy::sleep_if(|| queue.used_bytes() == 0);
+        }
+    }
+
+    /// Polls for so long.
+    pub fn wait(&mut self, span: Duration) {
+        let until = now() + span;
+        while now() < until {
+            self.poll();
+            if now() + SLEEP_FOR < until {
+                self.idle();
+            }
+        }
+    }
+}
+
+/// Prints the counters: a summary for a person, all that are not zero for a program.
+pub fn report_counters() {
+    use Counter as C;
+    let of = |counter| LINERATE_LEDGER.get(counter);
+    info!("--- Stats ---");
+    info!(
+        "PHY TX: Packets: {}, LTPs: {}",
+        of(C::TxFrames),
+        of(C::TxLinkPulses)
+    );
+    info!(
+        "PHY RX: Packets: {}, trunc: {}, LTPs: {}, OOM: {}",
+        of(C::RxFrames),
+        of(C::RxTruncated),
+        of(C::RxLinkPulses),
+        of(C::RxQueueFull),
+    );
+    info!(
+        "MAC RX: Packets: {}, invalid SFD: {}, invalid CRC: {}",
+        of(C::RxFrames),
+        of(C::RxBadSfd),
+        of(C::RxBadFcs) + of(C::RxAlignmentErrors),
+    );
+    info!("Valid: {}", of(C::RxValid));
+    event!("counters", "{}", Counters);
+}
+
+/// All counters that are not zero, as members of a JSON object.
+struct Counters;
+
+impl core::fmt::Display for Counters {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        for (index, (counter, count)) in LINERATE_LEDGER.non_zero().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}\"{}\":{count}", counter.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// A MAC address with colons.
+struct Hex([u8; 6]);
+
+impl core::fmt::Display for Hex {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        for (index, byte) in self.0.iter().enumerate() {
+            let colon = if index == 0 { "" } else { ":" };
+            write!(f, "{colon}{byte:02x}")?;
+        }
+        Ok(())
+    }
+}

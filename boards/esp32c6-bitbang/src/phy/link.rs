@@ -1,0 +1,58 @@
+//! The link integrity test (IEEE 802.3 clause 14.2.1.7), counted in the periods of our own link
+//! pulses.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use linerate_ether::ledger::Counter;
+use linerate_nic::device::LinkState;
+
+use crate::LINERATE_LEDGER;
+
+/// Periods with something received until the link counts as up: 2 to 10 pulses (`lc_max`).
+const PERIODS_UP: u32 = 3;
+/// Periods of silence until it counts as down: 112 ms; 50 to 150 ms are allowed (`link_loss`).
+const PERIODS_DOWN: u32 = 7;
+
+static HEARD: AtomicBool = AtomicBool::new(false);
+static UP: AtomicBool = AtomicBool::new(false);
+/// Periods that speak for the other state.
+static DOUBTS: AtomicU32 = AtomicU32::new(0);
+
+/// Something was received.
+#[inline(always)]
+pub(super) fn heard() {
+    HEARD.store(true, Ordering::Relaxed);
+}
+
+/// A period is over. To be called by one interrupt.
+#[inline]
+pub(super) fn tick() {
+    let up = UP.load(Ordering::Relaxed);
+    if HEARD.swap(false, Ordering::Relaxed) == up {
+        DOUBTS.store(0, Ordering::Relaxed);
+        return;
+    }
+    let doubts = DOUBTS.load(Ordering::Relaxed) + 1;
+    let (limit, change) = if up {
+        (PERIODS_DOWN, Counter::LinkDowns)
+    } else {
+        (PERIODS_UP, Counter::LinkUps)
+    };
+    if doubts < limit {
+        DOUBTS.store(doubts, Ordering::Relaxed);
+    } else {
+        DOUBTS.store(0, Ordering::Relaxed);
+        UP.store(!up, Ordering::Relaxed);
+        LINERATE_LEDGER.count(change);
+    }
+}
+
+/// Whether the partner is there.
+#[inline]
+pub(super) fn state() -> LinkState {
+    if UP.load(Ordering::Relaxed) {
+        LinkState::Up
+    } else {
+        LinkState::Down
+    }
+}
