@@ -1,2 +1,24 @@
-//! Result types, causes and the report. Pure: no sockets, no clock.
+//! Result types, causes and the report. Pure: no socket, no clock, no file.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | [`record`] | the result format: what every measuring command writes |
+//! | [`line`] | what the wire allows: frame times and the goodput limit |
+//! | [`wire`] | what frames on a wire tell: TCP requests, where their time went |
+//! | [`stats`] | percentiles, by one definition |
+//! | [`cause`] | record to findings: what keeps a measurement from line rate |
+//! | [`published`] | the figures of the work that is reproduced, each with its source |
+//! | [`fidelity`] | published beside predicted |
+//! | [`report`] | record to HTML and Markdown |
 #![forbid(unsafe_code)]
+
+pub mod cause;
+pub mod fidelity;
+pub mod line;
+pub mod published;
+pub mod record;
+pub mod report;
+#[cfg(test)]
+mod sample;
+pub mod stats;
+pub mod wire;

@@ -1,0 +1,41 @@
+//! A sender that may send more than the receive queue holds.
+
+use linerate_ether::ledger::{Drop, Layer};
+
+use super::{Weighed, evidence, loss_weight};
+use crate::record::{Cause, Finding, HttpGet};
+use crate::report::format;
+use crate::stats;
+
+pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
+    let held_back =
+        get.ledger.lost_for(Drop::LeftInQueue) + get.ledger.lost_for(Drop::TransmitQueueFull);
+    let full = (get.ledger.lost_at(Layer::Queue) + get.ledger.lost_at(Layer::Ring))
+        .checked_sub(held_back)?;
+    if full == 0 {
+        return None;
+    }
+    let share = stats::ratio(full as f64, get.ledger.sent_frames as f64);
+    let weight = loss_weight(get, full);
+    Some(Weighed {
+        weight: if weight > 0.0 { weight } else { share },
+        finding: Finding {
+            cause: Cause::QueueOverflow,
+            confidence: 1.0,
+            summary: format!(
+                "The TCP window lets the peer send more than the receive queue holds: {} frames \
+                 ({} of those sent) found it full.",
+                format::count(full),
+                format::percent(share),
+            ),
+            evidence: evidence([
+                ("queue_full_frames", full as f64),
+                ("sent_frames", get.ledger.sent_frames as f64),
+            ]),
+            advice:
+                "Derive the TCP receive buffer from the queue's capacity, with room for a frame \
+                     that is not TCP."
+                    .into(),
+        },
+    })
+}

@@ -1,0 +1,33 @@
+//! The device's own frames.
+
+use super::{WORTH_NAMING, Weighed, evidence};
+use crate::record::{Cause, Finding, HttpGet};
+use crate::report::format;
+
+pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
+    let share = get.metrics.time_share.transmitting;
+    if share < WORTH_NAMING {
+        return None;
+    }
+    let frames = get.metrics.device_sent_frames;
+    Some(Weighed {
+        weight: share,
+        finding: Finding {
+            cause: Cause::TransmitHoldsReceiver,
+            confidence: 0.9,
+            summary: format!(
+                "The device's own {} frames take {} of the time, during which it cannot receive.",
+                format::count(frames),
+                format::percent(share),
+            ),
+            evidence: evidence([
+                ("transmitting_share", share),
+                ("device_sent_frames", frames as f64),
+            ]),
+            advice:
+                "Acknowledge less often: one acknowledgment for a burst, and no separate window \
+                     update after it."
+                    .into(),
+        },
+    })
+}

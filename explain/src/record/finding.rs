@@ -1,0 +1,65 @@
+//! Why a measurement is not at line rate.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A named cause with its evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// The cause.
+    pub cause: Cause,
+    /// From 0 (a guess) to 1 (counted, nothing else fits).
+    pub confidence: f64,
+    /// What it does to this measurement, in one sentence with figures.
+    pub summary: String,
+    /// The figures it rests on, units in the names.
+    pub evidence: BTreeMap<String, f64>,
+    /// What to change, in one sentence.
+    pub advice: String,
+}
+
+/// The causes that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The receive interrupt is not ready again when the next frame begins.
+    InterruptOverrunsGap,
+    /// Code on the receive path is fetched from flash and waits for it.
+    CodeInFlash,
+    /// The sender may send more than the receive queue holds.
+    QueueOverflow,
+    /// The sender waits for its retransmission timer while nothing moves.
+    RetransmissionStalls,
+    /// The wire is silent while the device works through what it received.
+    MainThreadBound,
+    /// The wire is silent while the peer prepares its answer.
+    PeerTurnaround,
+    /// The device's own frames take the wire's time (half duplex) or hold the receiver.
+    TransmitHoldsReceiver,
+    /// Bits were lost or damaged on the wire.
+    WireErrors,
+    /// The ledger does not add up: frames are missing that nothing counted.
+    LedgerImbalance,
+    /// Nothing keeps it from line rate.
+    AtLineRate,
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InterruptOverrunsGap => "interrupt overruns the gap",
+            Self::CodeInFlash => "code in flash",
+            Self::QueueOverflow => "receive queue overflows",
+            Self::RetransmissionStalls => "retransmission stalls",
+            Self::MainThreadBound => "main thread bound",
+            Self::PeerTurnaround => "peer turnaround",
+            Self::TransmitHoldsReceiver => "transmitting holds the receiver",
+            Self::WireErrors => "wire errors",
+            Self::LedgerImbalance => "ledger does not add up",
+            Self::AtLineRate => "at line rate",
+        })
+    }
+}

@@ -1,0 +1,155 @@
+//! The result format: schema 1.
+//!
+//! One [`Run`] is one JSON file. It is complete: every finding and the whole report can be made
+//! from it again, without the device. Units are in the names. Fields are only ever added; a reader
+//! ignores those that it does not know.
+
+mod finding;
+mod http_get;
+mod ledger;
+mod ping;
+mod provenance;
+mod scope;
+
+pub use finding::{Cause, Finding};
+pub use http_get::{
+    HttpGet, HttpGetLimits, HttpGetMetrics, HttpGetParams, HttpGetSamples, Request, TimeShare,
+};
+pub use ledger::Ledger;
+pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
+pub use provenance::{Duplex, EntryKind, PeerModel, Provenance, TimingEntry};
+pub use scope::{Burst, Mark, Pulse, ScopeTrace};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the format that this code writes.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that one command measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "linerate results")]
+pub struct Run {
+    /// Version of this format.
+    pub schema: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// One line for people, from the scenario.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// What was measured, with what and where.
+    pub provenance: Provenance,
+    /// One entry a measurement, in the scenario's order.
+    pub results: Vec<Measurement>,
+}
+
+/// One measurement. The kind is in `measurement`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "measurement", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a run holds a dozen of them")]
+pub enum Measurement {
+    /// ICMP echo requests sent by the device.
+    Ping(Ping),
+    /// Downloads over HTTP by the device, all of one size.
+    HttpGet(HttpGet),
+}
+
+/// Why a result file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not JSON, or not in this format.
+    #[error("line {}, column {}: {source}", source.line(), source.column())]
+    Json {
+        /// What the JSON reader says.
+        #[from]
+        source: serde_json::Error,
+    },
+    /// Written by a later version.
+    #[error("schema {found} is not known; this linerate reads schema {SCHEMA}")]
+    Schema {
+        /// The version in the file.
+        found: u32,
+    },
+}
+
+impl Run {
+    /// Reads a result file.
+    ///
+    /// # Errors
+    /// [`ReadError`] says where the text is not in the format.
+    pub fn from_json(text: &str) -> Result<Self, ReadError> {
+        #[derive(Deserialize)]
+        struct Version {
+            schema: u32,
+        }
+        let Version { schema } = serde_json::from_str(text)?;
+        if schema != SCHEMA {
+            return Err(ReadError::Schema { found: schema });
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// The file's text, ending in a new line.
+    pub fn to_json(&self) -> String {
+        // The types hold no map with keys other than strings and no non-finite float survives
+        // the constructors, so serialising cannot fail.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// The pings, in order.
+    pub fn pings(&self) -> impl Iterator<Item = &Ping> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::Ping(ping) => Some(ping),
+            Measurement::HttpGet(_) => None,
+        })
+    }
+
+    /// The downloads, in order.
+    pub fn http_gets(&self) -> impl Iterator<Item = &HttpGet> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::HttpGet(get) => Some(get),
+            Measurement::Ping(_) => None,
+        })
+    }
+
+    /// The variants that were measured, each once, in order.
+    pub fn variants(&self) -> Vec<&str> {
+        let mut variants: Vec<&str> = Vec::new();
+        for result in &self.results {
+            if !variants.contains(&result.variant()) {
+                variants.push(result.variant());
+            }
+        }
+        variants
+    }
+}
+
+impl Measurement {
+    /// The variant of the firmware.
+    pub fn variant(&self) -> &str {
+        match self {
+            Self::Ping(ping) => &ping.params.variant,
+            Self::HttpGet(get) => &get.params.variant,
+        }
+    }
+
+    /// Where each frame went.
+    pub fn ledger(&self) -> &Ledger {
+        match self {
+            Self::Ping(ping) => &ping.ledger,
+            Self::HttpGet(get) => &get.ledger,
+        }
+    }
+}
+
+/// The published JSON schema of [`Run`], ending in a new line.
+pub fn schema_json() -> String {
+    let mut text = serde_json::to_string_pretty(&schemars::schema_for!(Run)).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! What was measured, with what and where.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Enough to repeat the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Provenance {
+    /// Version of linerate.
+    pub version: String,
+    /// Commit that linerate was built from, `-dirty` when the tree had changes; `unknown` outside
+    /// of a repository.
+    pub git: String,
+    /// Operating system and architecture of the bench.
+    pub host: String,
+    /// Processor of the bench.
+    pub cpu: String,
+    /// The board, named for what it is.
+    pub board: String,
+    /// The timing table that the simulated board used.
+    pub timing_table: String,
+    /// Names of the table's entries that are guesses.
+    pub guesses: Vec<String>,
+    /// The table itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timing: Vec<TimingEntry>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Wall-clock start, RFC 3339, UTC.
+    pub started: String,
+    /// Duplex of the link.
+    pub duplex: Duplex,
+    /// The model of the station at the other end.
+    #[serde(default)]
+    pub peer: PeerModel,
+    /// SHA-256 of each firmware, by `program-variant`.
+    pub elf_sha256: BTreeMap<String, String>,
+    /// Hash over every wire event of each firmware's run, by `program-variant`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub trace_hash: BTreeMap<String, String>,
+    /// Virtual time that was simulated, all firmwares together.
+    #[serde(default)]
+    pub virtual_ns: u64,
+    /// Files written beside the results, relative to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+}
+
+/// Whether both ends may send at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Duplex {
+    /// One at a time: CSMA/CD.
+    #[default]
+    Half,
+    /// Both at once.
+    Full,
+}
+
+impl fmt::Display for Duplex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Half => "half",
+            Self::Full => "full",
+        })
+    }
+}
+
+/// The model of the peer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerModel {
+    /// Time from a frame received to its answer on the wire.
+    pub turnaround_ns: u64,
+    /// What it sends on its own, in a few words; empty for nothing.
+    pub background: String,
+}
+
+/// One entry of a timing table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimingEntry {
+    /// Name, the unit in it.
+    pub name: String,
+    /// Value.
+    pub value: f64,
+    /// How it is known.
+    pub kind: EntryKind,
+    /// Where from.
+    pub source: String,
+}
+
+/// How a timing entry is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryKind {
+    /// Measured on a chip.
+    Measured,
+    /// Printed in a datasheet or reference manual.
+    Datasheet,
+    /// Assumed.
+    Guess,
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Measured => "measured",
+            Self::Datasheet => "datasheet",
+            Self::Guess => "guess",
+        })
+    }
+}

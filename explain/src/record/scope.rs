@@ -1,0 +1,55 @@
+//! A piece of waveform, coarse enough to be drawn and kept.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Receive line, transmit line and debug pin over a short time. Times are on the virtual clock,
+/// in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScopeTrace {
+    /// Left edge of the picture.
+    pub start_ns: u64,
+    /// Right edge of the picture.
+    pub end_ns: u64,
+    /// Frames from the peer.
+    pub rx: Vec<Burst>,
+    /// Frames from the device.
+    pub tx: Vec<Burst>,
+    /// The debug pin is high.
+    pub debug: Vec<Pulse>,
+    /// What to point at.
+    pub marks: Vec<Mark>,
+}
+
+/// A frame on a line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Burst {
+    /// First preamble bit.
+    pub start_ns: u64,
+    /// Last FCS bit.
+    pub end_ns: u64,
+    /// Octets with FCS.
+    pub bytes: u64,
+    /// What became of it, in a word or two; empty when unknown.
+    pub fate: String,
+}
+
+/// A pin was high.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pulse {
+    /// Rising edge.
+    pub start_ns: u64,
+    /// Falling edge.
+    pub end_ns: u64,
+}
+
+/// A time span with a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mark {
+    /// What it is.
+    pub label: String,
+    /// Its start.
+    pub start_ns: u64,
+    /// Its end.
+    pub end_ns: u64,
+}

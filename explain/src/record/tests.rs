@@ -1,0 +1,137 @@
+use super::*;
+use crate::sample;
+
+/// Names that the results must carry, whatever else they carry.
+#[test]
+fn published_names_are_kept() {
+    let json: serde_json::Value =
+        serde_json::from_str(&sample::run().to_json()).expect("valid JSON");
+    for pointer in [
+        "/schema",
+        "/scenario",
+        "/provenance/version",
+        "/provenance/git",
+        "/provenance/host",
+        "/provenance/cpu",
+        "/provenance/board",
+        "/provenance/timing_table",
+        "/provenance/guesses/0",
+        "/provenance/seed",
+        "/provenance/started",
+        "/provenance/duplex",
+        "/provenance/elf_sha256/http_get-windowed",
+    ] {
+        assert!(json.pointer(pointer).is_some(), "{pointer} is missing");
+    }
+    let of = |kind: &str| {
+        let results = json["results"].as_array().expect("results");
+        results
+            .iter()
+            .find(|result| result["measurement"] == kind)
+            .expect(kind)
+            .clone()
+    };
+    let ping = of("ping");
+    for pointer in [
+        "/params/variant",
+        "/metrics/rtt_ns/min",
+        "/metrics/rtt_ns/p50",
+        "/metrics/rtt_ns/p99",
+        "/metrics/rtt_ns/max",
+        "/metrics/sent",
+        "/metrics/received",
+        "/ledger",
+        "/findings",
+    ] {
+        assert!(
+            ping.pointer(pointer).is_some(),
+            "ping: {pointer} is missing"
+        );
+    }
+    let get = of("http_get");
+    for pointer in [
+        "/params/variant",
+        "/params/bytes",
+        "/metrics/goodput_bytes_per_s/4",
+        "/metrics/goodput_bytes_per_s_p50",
+        "/metrics/crc32/4",
+        "/metrics/crc32_expected/4",
+        "/metrics/sent_frames",
+        "/metrics/received_frames",
+        "/metrics/frame_loss_rate",
+        "/metrics/isr_post_processing_ns_p50",
+        "/metrics/isr_post_processing_ns_max",
+        "/limits/line_goodput_bytes_per_s",
+        "/ledger/sent_frames",
+        "/ledger/delivered_frames",
+        "/ledger/lost_frames/unheard",
+        "/samples",
+        "/findings/0/cause",
+        "/findings/0/confidence",
+        "/findings/0/evidence",
+        "/findings/0/advice",
+    ] {
+        assert!(
+            get.pointer(pointer).is_some(),
+            "http_get: {pointer} is missing"
+        );
+    }
+    assert_eq!(get["findings"][0]["cause"], "interrupt-overruns-gap");
+}
+
+/// The file in `tests/fixtures` is what this version writes: a change of the format shows there.
+/// `LINERATE_BLESS=1` writes it anew.
+#[test]
+fn format_is_that_of_the_fixture() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/run.json");
+    let run = sample::run();
+    if std::env::var_os("LINERATE_BLESS").is_some() {
+        std::fs::write(path, run.to_json()).expect("the fixture can be written");
+    }
+    let text = std::fs::read_to_string(path).expect("the fixture is there");
+    assert!(
+        text == run.to_json(),
+        "the format changed; LINERATE_BLESS=1 if it was meant"
+    );
+    assert_eq!(Run::from_json(&text).expect("reads what it wrote"), run);
+}
+
+#[test]
+fn what_cannot_be_read_says_where() {
+    let error = Run::from_json("{\n\"schema\": 1,\n!")
+        .expect_err("not JSON")
+        .to_string();
+    assert!(error.starts_with("line 3, column 1: "), "{error}");
+    let error = Run::from_json("{\"schema\": 7}")
+        .expect_err("later")
+        .to_string();
+    assert_eq!(error, "schema 7 is not known; this linerate reads schema 1");
+    let error = Run::from_json("{\"schema\": 1, \"scenario\": \"x\"}")
+        .expect_err("short")
+        .to_string();
+    assert!(error.contains("missing field `provenance`"), "{error}");
+}
+
+#[test]
+fn fields_of_a_later_version_are_ignored() {
+    let text = sample::run().to_json().replacen(
+        "\"scenario\"",
+        "\"later\": {\"a\": 1},\n  \"scenario\"",
+        1,
+    );
+    assert_eq!(
+        Run::from_json(&text).expect("still readable"),
+        sample::run()
+    );
+}
+
+#[test]
+fn schema_names_the_fields() {
+    let schema: serde_json::Value = serde_json::from_str(&schema_json()).expect("valid JSON");
+    assert_eq!(schema["title"], "linerate results");
+    assert!(
+        schema
+            .pointer("/$defs/HttpGetMetrics/properties/goodput_bytes_per_s_p50")
+            .is_some()
+    );
+}

@@ -1,0 +1,112 @@
+//! Figures for people: the digits that matter and a unit.
+
+/// A rate in bytes per second, decimal multiples.
+pub fn rate(bytes_per_s: f64) -> String {
+    match bytes_per_s {
+        r if r >= 999_500.0 => format!("{} MB/s", short(r / 1e6)),
+        r if r >= 1_000.0 => format!("{} kB/s", short(r / 1e3)),
+        r => format!("{} B/s", short(r)),
+    }
+}
+
+/// A time in nanoseconds.
+pub fn time(ns: u64) -> String {
+    let ns = ns as f64;
+    match ns {
+        t if t >= 999.5e6 => format!("{} s", short(t / 1e9)),
+        t if t >= 999.5e3 => format!("{} ms", short(t / 1e6)),
+        t if t >= 999.5 => format!("{} µs", short(t / 1e3)),
+        t => format!("{} ns", short(t)),
+    }
+}
+
+/// A size in bytes, decimal multiples, exact when it is a round one.
+pub fn bytes(bytes: u64) -> String {
+    match bytes {
+        b if b >= 1_000_000 && b % 100_000 == 0 => format!("{} MB", b as f64 / 1e6),
+        b if b >= 1_000 && b % 100 == 0 => format!("{} kB", b as f64 / 1e3),
+        b => format!("{} B", count(b)),
+    }
+}
+
+/// A share (0 to 1) in per cent.
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent.abs() {
+        p if p == 0.0 || p >= 9.95 => format!("{percent:.0}%"),
+        p if p >= 0.095 => format!("{percent:.1}%"),
+        _ => "less than 0.1%".into(),
+    }
+}
+
+/// A whole number with separators between thousands.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The relative error of `predicted`, signed, in per cent.
+pub fn error(predicted: f64, published: f64) -> String {
+    if published == 0.0 {
+        return if predicted == 0.0 {
+            "0%".into()
+        } else {
+            "n/a".into()
+        };
+    }
+    let percent = (predicted / published - 1.0) * 100.0;
+    match percent.abs() {
+        p if p >= 9.95 => format!("{percent:+.0}%"),
+        _ => format!("{percent:+.1}%"),
+    }
+}
+
+fn short(value: f64) -> String {
+    let decimals = if value == 0.0 || value.abs() >= 99.995 { 0 } else { 2 };
+    let text = format!("{value:.decimals$}");
+    if decimals == 0 {
+        text
+    } else {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!(rate(655_432.0), "655 kB/s");
+        assert_eq!(rate(1_186_606.0), "1.19 MB/s");
+        assert_eq!(rate(999_600.0), "1 MB/s");
+        assert_eq!(rate(6_640.0), "6.64 kB/s");
+        assert_eq!(rate(0.0), "0 B/s");
+        assert_eq!(time(9_600), "9.6 µs");
+        assert_eq!(time(1_050_000), "1.05 ms");
+        assert_eq!(time(16_250), "16.25 µs");
+        assert_eq!(time(999_700), "1 ms");
+        assert_eq!(time(750), "750 ns");
+        assert_eq!(time(13_564_000_000), "13.56 s");
+        assert_eq!(bytes(10_000), "10 kB");
+        assert_eq!(bytes(3_000_000), "3 MB");
+        assert_eq!(bytes(1_234), "1,234 B");
+        assert_eq!(percent(0.533), "53%");
+        assert_eq!(percent(0.0123), "1.2%");
+        assert_eq!(percent(0.0), "0%");
+        assert_eq!(percent(0.0001), "less than 0.1%");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(123), "123");
+        assert_eq!(error(655.0, 619.0), "+5.8%");
+        assert_eq!(error(5.0, 10.0), "-50%");
+        assert_eq!(error(0.0, 0.0), "0%");
+        assert_eq!(error(1.0, 0.0), "n/a");
+    }
+}

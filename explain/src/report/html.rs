@@ -1,0 +1,22 @@
+//! The page: one file, no script, no network.
+
+use minijinja::Environment;
+use minijinja::value::Serde;
+
+use super::page::Page;
+use crate::record::Run;
+
+/// Renders `run` as one self-contained HTML page, dark or light as the reader's system asks.
+pub fn html(run: &Run) -> String {
+    let mut environment = Environment::new();
+    // The name's ending turns escaping on.
+    environment
+        .add_template("report.html", include_str!("templates/report.html"))
+        .and_then(|()| environment.add_template("report.css", include_str!("templates/report.css")))
+        .and_then(|()| {
+            environment
+                .get_template("report.html")?
+                .render(Serde(Page::of(run)))
+        })
+        .expect("the template is part of the program and a test renders it")
+}

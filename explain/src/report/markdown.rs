@@ -1,0 +1,96 @@
+//! The summary as Markdown, for a terminal, a pull request or a log.
+
+use std::fmt::Write;
+
+use super::{format, verdict};
+use crate::cause;
+use crate::published::Stage;
+use crate::record::Run;
+
+/// Renders the summary of `run`: verdict, stages, pings, findings, provenance.
+pub fn markdown(run: &Run) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(run, &mut out);
+    out
+}
+
+fn write(run: &Run, out: &mut String) -> std::fmt::Result {
+    writeln!(
+        out,
+        "# {}\n\n{}\n",
+        if run.title.is_empty() {
+            &run.scenario
+        } else {
+            &run.title
+        },
+        verdict(run)
+    )?;
+
+    if run.http_gets().next().is_some() {
+        writeln!(
+            out,
+            "| stage | requests | goodput | published | error | of line rate | frames lost | post-processing |"
+        )?;
+        writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
+    }
+    for get in run.http_gets() {
+        let goodput = get.metrics.goodput_bytes_per_s_p50;
+        let published = Stage::of(&get.params.variant)
+            .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
+        writeln!(
+            out,
+            "| {} | {} × {} | {} | {} | {} | {} | {} | {} |",
+            get.params.variant,
+            get.params.requests,
+            format::bytes(get.params.bytes),
+            format::rate(goodput),
+            published.map_or_else(|| "–".into(), format::rate),
+            published.map_or_else(|| "–".into(), |published| format::error(goodput, published)),
+            format::percent(cause::share_of_line_rate(get)),
+            format::percent(get.metrics.frame_loss_rate),
+            format::time(get.metrics.isr_post_processing_ns_p50),
+        )?;
+    }
+
+    if run.pings().next().is_some() {
+        writeln!(
+            out,
+            "\n| stage | pings answered | shortest | median | longest |\n|---|---:|---:|---:|---:|"
+        )?;
+    }
+    for ping in run.pings() {
+        let rtt = ping.metrics.rtt_ns;
+        writeln!(
+            out,
+            "| {} | {} of {} | {} | {} | {} |",
+            ping.params.variant,
+            ping.metrics.received,
+            ping.metrics.sent,
+            format::time(rtt.min),
+            format::time(rtt.p50),
+            format::time(rtt.max),
+        )?;
+    }
+
+    writeln!(out)?;
+    for variant in run.variants() {
+        let largest = run.http_gets().filter(|get| get.params.variant == variant);
+        if let Some(get) = largest.max_by_key(|get| get.params.bytes) {
+            writeln!(out, "- **{variant}**: {}", cause::verdict(get))?;
+        }
+    }
+
+    let p = &run.provenance;
+    writeln!(
+        out,
+        "\n{} · {} duplex · timing table {} ({} guesses) · seed {} · linerate {} ({})",
+        p.board,
+        p.duplex,
+        p.timing_table,
+        p.guesses.len(),
+        p.seed,
+        p.version,
+        p.git,
+    )
+}

@@ -1,0 +1,64 @@
+//! From a record to what a person reads. Pure: the same record gives the same bytes.
+
+pub mod format;
+mod html;
+mod markdown;
+mod page;
+mod svg;
+
+pub use html::html;
+pub use markdown::markdown;
+
+use crate::cause;
+use crate::record::{HttpGet, Run};
+
+/// The whole run in one sentence or two.
+pub fn verdict(run: &Run) -> String {
+    let Some(best) = best(run) else {
+        return format!("{}: nothing was downloaded.", run.scenario);
+    };
+    let share = cause::share_of_line_rate(best);
+    let first = format!(
+        "The {} variant reaches {}, {} of line rate",
+        best.params.variant,
+        format::rate(best.metrics.goodput_bytes_per_s_p50),
+        format::percent(share),
+    );
+    match worst(run).filter(|worst| worst.params.variant != best.params.variant) {
+        None => format!("{first}."),
+        Some(worst) => format!(
+            "{first}; {}, on the same hardware, {} and loses {} of the frames.",
+            worst.params.variant,
+            format::rate(worst.metrics.goodput_bytes_per_s_p50),
+            format::percent(worst.metrics.frame_loss_rate),
+        ),
+    }
+}
+
+/// The fastest download, by its median.
+pub(crate) fn best(run: &Run) -> Option<&HttpGet> {
+    run.http_gets().max_by(|a, b| by_goodput(a, b))
+}
+
+/// The variant that is slowest at its own best size.
+fn worst(run: &Run) -> Option<&HttpGet> {
+    let best_of = |variant| {
+        let gets = run
+            .http_gets()
+            .filter(move |get| get.params.variant == variant);
+        gets.max_by(|a, b| by_goodput(a, b))
+    };
+    run.variants()
+        .into_iter()
+        .filter_map(best_of)
+        .min_by(|a, b| by_goodput(a, b))
+}
+
+fn by_goodput(a: &HttpGet, b: &HttpGet) -> std::cmp::Ordering {
+    a.metrics
+        .goodput_bytes_per_s_p50
+        .total_cmp(&b.metrics.goodput_bytes_per_s_p50)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+use super::*;
+use crate::record::{Measurement, Provenance, SCHEMA};
+use crate::sample;
+
+#[test]
+fn page_is_whole_and_needs_nothing_else() {
+    let page = html(&sample::run());
+    for section in [
+        "stages",
+        "findings",
+        "rate",
+        "requests",
+        "time",
+        "ledger",
+        "scope",
+        "ping",
+        "provenance",
+    ] {
+        assert!(
+            page.contains(&format!("<section id=\"{section}\">")),
+            "{section} is missing"
+        );
+    }
+    assert!(page.contains("<svg class=\"scope\" role=\"img\""));
+    assert!(page.contains("flash.miss_ns"), "guesses are shown");
+    for forbidden in ["http://", "https://", "<script", "url(", "@import"] {
+        assert!(
+            !page.contains(forbidden),
+            "{forbidden} would need the network"
+        );
+    }
+    assert_eq!(
+        page.matches("<svg").count(),
+        page.matches("aria-label=\"").count() - page.matches("role=\"region\"").count()
+    );
+    assert_eq!(
+        html(&sample::run()),
+        page,
+        "the same record gives the same page"
+    );
+}
+
+#[test]
+fn text_of_a_record_is_escaped() {
+    let mut run = sample::run();
+    run.title = "<script>alert(1)</script>".into();
+    run.provenance.host = "a & b".into();
+    if let Some(Measurement::HttpGet(get)) = run.results.get_mut(1) {
+        get.params.variant = "\"><script>".into();
+    }
+    let page = html(&run);
+    assert!(!page.contains("<script"), "markup from a record");
+    assert!(page.contains("a &amp; b"));
+}
+
+#[test]
+fn empty_run_is_still_a_page() {
+    let run = Run {
+        schema: SCHEMA,
+        scenario: "empty".into(),
+        title: String::new(),
+        provenance: Provenance::default(),
+        results: Vec::new(),
+    };
+    assert!(html(&run).contains("nothing was downloaded"));
+    assert!(markdown(&run).starts_with("# empty"));
+}
+
+/// The page without styles and drawings: what is said, in order.
+#[test]
+fn what_the_page_says() {
+    let page = html(&sample::run());
+    let mut text = String::new();
+    let mut skip: Option<&str> = None;
+    for part in page.split('<').skip(1) {
+        let (tag, rest) = part.split_once('>').unwrap_or((part, ""));
+        let name = tag.split([' ', '/']).next().unwrap_or("");
+        match skip {
+            Some(end) if tag == end => skip = None,
+            Some(_) => continue,
+            None if name == "svg" => skip = Some("/svg"),
+            None if name == "style" => skip = Some("/style"),
+            None => {}
+        }
+        if skip.is_none() && !rest.trim().is_empty() {
+            text.push_str(rest.trim());
+            text.push(
+                if tag.starts_with("h") || tag.starts_with('p') || tag == "/p" {
+                    '\n'
+                } else {
+                    ' '
+                },
+            );
+        }
+        if tag == "/tr" || tag == "/p" || tag == "/li" {
+            text.push('\n');
+        }
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn markdown_summary() {
+    insta::assert_snapshot!(markdown(&sample::run()));
+}

@@ -1,0 +1,292 @@
+//! A record for tests, with invented figures of a plausible size.
+
+use linerate_ether::ledger::Drop;
+
+use crate::cause;
+use crate::line;
+use crate::record::*;
+use crate::stats;
+
+/// A run of all four variants.
+pub fn run() -> Run {
+    let mut results = Vec::new();
+    for (variant, rtt_ns) in [
+        ("isr-all", 1_410_000),
+        ("main-thread", 1_240_000),
+        ("zero-copy", 790_000),
+        ("windowed", 770_000),
+    ] {
+        results.push(Measurement::Ping(ping(variant, rtt_ns)));
+        let sizes: &[u64] = match variant {
+            "isr-all" | "main-thread" => &[10_000, 100_000],
+            _ => &[10_000, 100_000, 1_000_000, 3_000_000],
+        };
+        results.extend(
+            sizes
+                .iter()
+                .map(|&bytes| Measurement::HttpGet(get(variant, bytes))),
+        );
+    }
+    Run {
+        schema: SCHEMA,
+        scenario: "niccle".into(),
+        title: "A bit-banged 10BASE-T interface, stage by stage".into(),
+        provenance: Provenance {
+            version: "0.1.0".into(),
+            git: "0123abc".into(),
+            host: "linux x86_64".into(),
+            cpu: "a test".into(),
+            board: "esp32c6-bitbang".into(),
+            timing_table: "esp32c6".into(),
+            guesses: vec!["flash.miss_ns".into()],
+            timing: vec![
+                TimingEntry {
+                    name: "cpu.load_use_cycles".into(),
+                    value: 2.0,
+                    kind: EntryKind::Measured,
+                    source: "cycle_counting".into(),
+                },
+                TimingEntry {
+                    name: "flash.miss_ns".into(),
+                    value: 1_000.0,
+                    kind: EntryKind::Guess,
+                    source: "between QIO and DIO".into(),
+                },
+            ],
+            seed: 1,
+            started: "2026-01-01T00:00:00Z".into(),
+            duplex: Duplex::Half,
+            peer: PeerModel {
+                turnaround_ns: 80_000,
+                background: String::new(),
+            },
+            elf_sha256: [("http_get-windowed".to_owned(), "ab".repeat(32))].into(),
+            trace_hash: [(
+                "http_get-windowed".to_owned(),
+                "0123456789abcdef".to_owned(),
+            )]
+            .into(),
+            virtual_ns: 312_000_000_000,
+            artifacts: vec![
+                "http_get-windowed.pcapng".into(),
+                "http_get-windowed.vcd".into(),
+            ],
+        },
+        results,
+    }
+}
+
+fn ping(variant: &str, rtt_ns: u64) -> Ping {
+    let samples: Vec<u64> = (0..10).map(|n| rtt_ns + n * 7_000).collect();
+    let mut ping = Ping {
+        params: PingParams {
+            variant: variant.into(),
+            count: 10,
+            payload_bytes: 40,
+        },
+        metrics: PingMetrics {
+            rtt_ns: RttNs::of(&samples),
+            wire_rtt_ns: RttNs::of(&[rtt_ns - 300_000]),
+            sent: 10,
+            received: 10,
+        },
+        limits: PingLimits {
+            line_rtt_ns: line::ping_ns(40),
+        },
+        ledger: Ledger {
+            sent_frames: 11,
+            delivered_frames: 11,
+            ..Ledger::default()
+        },
+        samples: PingSamples {
+            wire_rtt_ns: vec![rtt_ns - 300_000],
+            rtt_ns: samples,
+        },
+        findings: Vec::new(),
+    };
+    ping.findings = cause::of_ping(&ping);
+    ping
+}
+
+/// The downloads of `bytes` by `variant`.
+pub fn get(variant: &str, bytes: u64) -> HttpGet {
+    let (rate, post_ns) = match variant {
+        "isr-all" => (6_500.0, 1_048_000),
+        "main-thread" => (14_000.0, 16_900),
+        "zero-copy" => (210_000.0, 2_100),
+        _ => (655_000.0, 2_100),
+    };
+    let rates: Vec<f64> = [0.93, 1.01, 1.0, 1.04, 0.99]
+        .iter()
+        .map(|part| rate * part)
+        .collect();
+    let segments = 5 * bytes.div_ceil(1460);
+    let mut ledger = Ledger {
+        sent_frames: segments + 20,
+        ..Ledger::default()
+    };
+    let time_share = match variant {
+        "isr-all" => {
+            ledger.sent_frames = segments * 7 / 4;
+            ledger.lose(Drop::Unheard, segments / 3);
+            ledger.lose(Drop::BadSfd, segments / 4);
+            ledger.lose(Drop::BadFcs, segments / 9);
+            ledger.lose(Drop::Truncated, segments / 30);
+            TimeShare {
+                receiving: 0.006,
+                repeating: 0.004,
+                transmitting: 0.001,
+                device: 0.012,
+                peer: 0.0,
+                retransmission_timer: 0.977,
+            }
+        }
+        "main-thread" => {
+            ledger.sent_frames = segments * 5 / 4;
+            ledger.lose(Drop::BadSfd, segments / 4);
+            TimeShare {
+                receiving: 0.02,
+                repeating: 0.01,
+                transmitting: 0.002,
+                device: 0.03,
+                peer: 0.0,
+                retransmission_timer: 0.938,
+            }
+        }
+        "zero-copy" => {
+            ledger.lose(Drop::QueueFull, segments / 40);
+            TimeShare {
+                receiving: 0.22,
+                repeating: 0.03,
+                transmitting: 0.02,
+                device: 0.12,
+                peer: 0.01,
+                retransmission_timer: 0.6,
+            }
+        }
+        _ => TimeShare {
+            receiving: 0.552,
+            repeating: 0.0,
+            transmitting: 0.025,
+            device: 0.385,
+            peer: 0.038,
+            retransmission_timer: 0.0,
+        },
+    };
+    ledger.delivered_frames = ledger.sent_frames - ledger.lost();
+    ledger.counters = [("RxFrames".to_owned(), ledger.delivered_frames)].into();
+    let lossy = ledger.lost() > 0;
+    let crc32 = vec![0x1234_5678_u32; 5];
+    let mut get = HttpGet {
+        params: HttpGetParams {
+            variant: variant.into(),
+            bytes,
+            requests: 5,
+        },
+        metrics: HttpGetMetrics {
+            goodput_bytes_per_s_p50: stats::percentile_f64(&rates, 50.0).unwrap_or(0.0),
+            device_goodput_bytes_per_s: rates.iter().map(|rate| rate * 0.999).collect(),
+            crc32_expected: crc32.clone(),
+            crc32,
+            sent_frames: ledger.sent_frames,
+            received_frames: ledger.delivered_frames,
+            frame_loss_rate: ledger.loss_rate(),
+            device_sent_frames: segments / 2,
+            isr_post_processing_ns_p50: post_ns,
+            isr_post_processing_ns_max: post_ns + 900,
+            inter_packet_gap_ns_min: 9_600,
+            retransmitted_segments: ledger.lost(),
+            segment_to_ack_ns_p50: if lossy { 3_600_000 } else { 2_100_000 },
+            time_share,
+            flash_wait_share: (variant == "isr-all").then_some(0.07),
+            goodput_bytes_per_s: rates.clone(),
+        },
+        limits: HttpGetLimits {
+            line_goodput_bytes_per_s: line::goodput_bytes_per_s(1460),
+            inter_packet_gap_ns: line::inter_packet_gap_ns(),
+        },
+        samples: HttpGetSamples {
+            requests: requests(&rates, bytes, &ledger),
+            retransmission_delays_ns: if lossy {
+                vec![202_000_000, 410_000_000]
+            } else {
+                Vec::new()
+            },
+            scope: Some(scope(post_ns, lossy)),
+        },
+        ledger,
+        findings: Vec::new(),
+    };
+    get.findings = cause::of_http_get(&get);
+    get
+}
+
+fn requests(rates: &[f64], bytes: u64, ledger: &Ledger) -> Vec<Request> {
+    let mut start_ns = 1_000_000_000;
+    let request = |rate: &f64| {
+        let duration_ns = (bytes as f64 / rate * 1e9) as u64;
+        let request = Request {
+            start_ns,
+            end_ns: start_ns + duration_ns,
+            device_duration_ns: duration_ns + 300_000,
+            sent_frames: ledger.sent_frames / 5,
+            received_frames: ledger.delivered_frames / 5,
+            retransmitted_segments: ledger.lost() / 5,
+            longest_silence_ns: if ledger.lost() > 0 {
+                820_000_000
+            } else {
+                4_100_000
+            },
+        };
+        start_ns += duration_ns + 10_000_000;
+        request
+    };
+    rates.iter().map(request).collect()
+}
+
+fn scope(post_ns: u64, lossy: bool) -> ScopeTrace {
+    let end = 1_220_800;
+    let span = post_ns.max(28_800) * 3 / 2;
+    let second = end + 9_600;
+    let frame = |start_ns, fate: &str| Burst {
+        start_ns,
+        end_ns: start_ns + end,
+        bytes: 1518,
+        fate: fate.into(),
+    };
+    ScopeTrace {
+        start_ns: end - span / 3,
+        end_ns: end + span,
+        rx: vec![
+            frame(0, "delivered"),
+            frame(second, if lossy { "unheard" } else { "delivered" }),
+        ],
+        tx: Vec::new(),
+        debug: vec![
+            Pulse {
+                start_ns: 900,
+                end_ns: end + 280,
+            },
+            Pulse {
+                start_ns: end + 300,
+                end_ns: end + 300 + post_ns,
+            },
+            Pulse {
+                start_ns: (end + 300 + post_ns).max(second + 800),
+                end_ns: second + end + 280,
+            },
+        ],
+        marks: vec![
+            Mark {
+                label: "inter-packet gap".into(),
+                start_ns: end,
+                end_ns: second,
+            },
+            Mark {
+                label: "interrupt post-processing".into(),
+                start_ns: end + 300,
+                end_ns: end + 300 + post_ns,
+            },
+        ],
+    }
+}

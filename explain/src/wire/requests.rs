@@ -1,0 +1,194 @@
+//! What the segments of TCP connections tell about loss and waiting.
+
+use std::collections::BTreeMap;
+
+use super::{Frame, Segment, Side};
+use crate::stats;
+
+/// Figures over all TCP connections in some frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpFigures {
+    /// Segments with payload or FIN that the peer sent.
+    pub data_segments: u64,
+    /// Those that begin with octets that had been sent before.
+    pub retransmitted_segments: u64,
+    /// For each of those, the time since the same octet was sent last (start to start).
+    pub retransmission_delays_ns: Vec<u64>,
+    /// From the first bit of a data segment that was alone on the wire to the last bit of the
+    /// acknowledgment that covers just it: what a capture at the sender shows, the segment's own
+    /// time on the wire included.
+    pub segment_to_ack_ns: Vec<u64>,
+}
+
+impl TcpFigures {
+    /// Median of [`TcpFigures::segment_to_ack_ns`].
+    pub fn segment_to_ack_ns_p50(&self) -> Option<u64> {
+        stats::percentile(&self.segment_to_ack_ns, 50.0)
+    }
+
+    /// Takes in the figures of other frames.
+    pub fn extend(&mut self, other: Self) {
+        self.data_segments += other.data_segments;
+        self.retransmitted_segments += other.retransmitted_segments;
+        self.retransmission_delays_ns
+            .extend(other.retransmission_delays_ns);
+        self.segment_to_ack_ns.extend(other.segment_to_ack_ns);
+    }
+}
+
+/// The figures of `frames`, which are in the order of time and begin with the connections.
+pub fn tcp_figures(frames: &[Frame]) -> TcpFigures {
+    let mut figures = TcpFigures::default();
+    let mut sent = SentOctets::default();
+    for frame in frames.iter().filter(|frame| frame.from == Side::Peer) {
+        let Some(segment) = frame.segment() else {
+            continue;
+        };
+        let Some(again) = sent.note(segment, frame.start_ns) else {
+            continue;
+        };
+        figures.data_segments += 1;
+        if let Some(delay_ns) = again {
+            figures.retransmitted_segments += 1;
+            figures.retransmission_delays_ns.push(delay_ns);
+        }
+    }
+    for triple in frames.windows(3) {
+        figures
+            .segment_to_ack_ns
+            .extend(lone_segment_to_ack_ns(triple));
+    }
+    figures
+}
+
+/// What the peer has sent so far, by the device's port (one connection each).
+#[derive(Default)]
+pub(super) struct SentOctets {
+    flows: BTreeMap<u16, Flow>,
+}
+
+struct Flow {
+    next_seq: u32,
+    last_sent_ns: BTreeMap<u32, u64>,
+}
+
+impl SentOctets {
+    /// Notes a segment of the peer. `None`: it carries no data. `Some(None)`: new data.
+    /// `Some(Some(delay_ns))`: sent before, `delay_ns` ago.
+    pub(super) fn note(&mut self, segment: &Segment, start_ns: u64) -> Option<Option<u64>> {
+        let end = segment.seq.wrapping_add(segment.sequence_len());
+        if segment.has(Segment::SYN) {
+            let flow = Flow {
+                next_seq: end,
+                last_sent_ns: BTreeMap::new(),
+            };
+            self.flows.insert(segment.destination, flow);
+            return None;
+        }
+        if segment.sequence_len() == 0 {
+            return None;
+        }
+        let flow = self
+            .flows
+            .entry(segment.destination)
+            .or_insert_with(|| Flow {
+                next_seq: segment.seq,
+                last_sent_ns: BTreeMap::new(),
+            });
+        let before = before(segment.seq, flow.next_seq);
+        if before_or_at(flow.next_seq, end) {
+            flow.next_seq = end;
+        }
+        let last_sent_ns = flow.last_sent_ns.insert(segment.seq, start_ns);
+        Some(before.then(|| start_ns - last_sent_ns.unwrap_or(start_ns)))
+    }
+}
+
+/// `a` is before `b` in sequence space (RFC 9293 section 3.4).
+fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+fn before_or_at(a: u32, b: u32) -> bool {
+    !before(b, a)
+}
+
+fn lone_segment_to_ack_ns(triple: &[Frame]) -> Option<u64> {
+    let [previous, frame, answer] = triple else {
+        return None;
+    };
+    let (segment, ack) = (frame.segment()?, answer.segment()?);
+    let alone = frame.from == Side::Peer
+        && answer.from == Side::Device
+        && (previous.from == Side::Device
+            || frame.start_ns.saturating_sub(previous.end_ns) > super::LINE_GAP_NS);
+    let covered = segment.len > 0
+        && segment.len >= FULL_SEGMENT
+        && ack.ack == segment.seq.wrapping_add(segment.sequence_len());
+    (alone && covered).then(|| answer.end_ns - frame.start_ns)
+}
+
+/// Payload from which on a segment counts as a full one, whatever options it carries.
+const FULL_SEGMENT: u32 = 1_400;
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{ack, data, frame};
+    use super::*;
+
+    fn syn_ack() -> Frame {
+        let segment = Segment {
+            source: 80,
+            destination: 4000,
+            seq: 0,
+            ack: 1,
+            len: 0,
+            flags: Segment::SYN | Segment::ACK,
+            window: 500,
+        };
+        frame(0, Side::Peer, segment)
+    }
+
+    #[test]
+    fn data_sent_again_is_counted_with_its_delay() {
+        let frames = [
+            syn_ack(),
+            data(1_000, 1, 1460),
+            data(2_300, 1461, 1460),
+            ack(4_000, 1461),
+            data(204_300, 1461, 1460),
+            data(614_300, 1461, 1460),
+        ];
+        let figures = tcp_figures(&frames);
+        assert_eq!(figures.data_segments, 4);
+        assert_eq!(figures.retransmitted_segments, 2);
+        assert_eq!(figures.retransmission_delays_ns, [202_000_000, 410_000_000]);
+    }
+
+    #[test]
+    fn only_a_lone_full_segment_is_timed() {
+        let frames = [
+            syn_ack(),
+            ack(100, 1),
+            data(1_000, 1, 1460),
+            ack(3_500, 1461),
+            data(5_000, 1461, 1460),
+            data(6_230, 2921, 1460),
+            ack(9_000, 4381),
+            data(10_000, 4381, 300),
+            ack(12_000, 4681),
+        ];
+        let end_ns = 3_500_000 + crate::line::frame_ns(40);
+        assert_eq!(tcp_figures(&frames).segment_to_ack_ns, [end_ns - 1_000_000]);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let start = u32::MAX - 729;
+        let frames = [
+            data(0, start, 1460),
+            data(2_000, start.wrapping_add(1460), 1460),
+        ];
+        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+    }
+}
