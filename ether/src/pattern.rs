@@ -178,7 +178,11 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_byte_is_found(offset in 0..1_000_000_u64, at in 0..200_usize, flip in 1..=255_u8) {
+        fn a_changed_byte_is_found(
+            offset in 0..1_000_000_u64,
+            at in 0..200_usize,
+            flip in 1..=255_u8,
+        ) {
             let mut buffer = [0; 200];
             fill(offset, &mut buffer);
             buffer[at] ^= flip;

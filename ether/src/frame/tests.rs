@@ -179,7 +179,10 @@ proptest! {
     }
 
     #[test]
-    fn agrees_with_etherparse(header in any_header(), payload in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn agrees_with_etherparse(
+        header in any_header(),
+        payload in prop::collection::vec(any::<u8>(), 0..64),
+    ) {
         let mut bytes = vec![0; header.len()];
         header.emit(&mut bytes).unwrap();
         bytes.extend_from_slice(&payload);
@@ -210,7 +213,10 @@ proptest! {
     }
 
     #[test]
-    fn tags_go_in_and_out(bytes in prop::collection::vec(any::<u8>(), 12..100), bits in any::<u16>()) {
+    fn tags_go_in_and_out(
+        bytes in prop::collection::vec(any::<u8>(), 12..100),
+        bits in any::<u16>(),
+    ) {
         let mut buffer = [0; 104];
         buffer[..bytes.len()].copy_from_slice(&bytes);
         let tag = Tag::from_bits(bits);
