@@ -8,7 +8,8 @@ use crate::frame::{Frame, Tag, check_received, finish, insert_tag, remove_tag};
 use crate::pause::Pause;
 use crate::phy10::{HalfBitWriter, HalfBits, decode, encode, encoded_len};
 use crate::preamble::{
-    PREAMBLE_AND_SFD_BITS, align_in_place, align_into, aligned_len, find_frame, find_frame_bitwise,
+    PREAMBLE_AND_SFD_BITS, align_in_place, align_into, align_words_in_place_with_crc, aligned_len,
+    find_frame, find_frame_bitwise,
 };
 
 /// The longest input that the entry points look at, octets; the rest is ignored.
@@ -70,6 +71,18 @@ pub fn frame(data: &[u8]) {
     let mut copy = [0; MAX_INPUT];
     assert_eq!(align_into(data, start, &mut copy), len);
     assert_eq!(buffer[..len], copy[..len]);
+
+    let mut words = [0_u32; MAX_INPUT / 4];
+    for (word, chunk) in words.iter_mut().zip(data.chunks(4)) {
+        let mut octets = [0; 4];
+        octets[..chunk.len()].copy_from_slice(chunk);
+        *word = u32::from_ne_bytes(octets);
+    }
+    let words = &mut words[..data.len().div_ceil(4)];
+    let register = align_words_in_place_with_crc(words, start, len, &SLICING_4);
+    assert_eq!(!register, fcs::crc32(&copy[..len]));
+    let octets = words.iter().flat_map(|word| word.to_ne_bytes());
+    assert!(octets.take(len).eq(copy[..len].iter().copied()));
 }
 
 /// Takes `data` for packed half-bits and decodes all frames in it; then encodes `data` itself as a

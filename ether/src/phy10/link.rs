@@ -7,21 +7,21 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-/// Width of a link pulse, ns (clause 14.3.1.2.1, Figure 14-12).
+/// Width of a link pulse, ns (clause 14.3.1.2.1).
 pub const PULSE_NS: u64 = 100;
 /// From one normal link pulse, or one burst, to the next, ns (16 ms +- 8 ms).
 pub const PULSE_INTERVAL_NS: RangeInclusive<u64> = 8_000_000..=24_000_000;
 /// The nominal interval, ns.
 pub const PULSE_INTERVAL_NOMINAL_NS: u64 = 16_000_000;
-/// Without frame or pulse for this long the link is down, ns (clause 14.2.3.1, `link_loss_timer`).
+/// Without frame or pulse for this long the link is down, ns (clause 14.2.3, `link_loss_timer`).
 pub const LINK_LOSS_NS: RangeInclusive<u64> = 50_000_000..=150_000_000;
-/// A pulse sooner after another than this does not count, ns (clause 14.2.3.1,
+/// A pulse sooner after another than this does not count, ns (clause 14.2.3,
 /// `link_test_min_timer`).
 pub const LINK_TEST_MIN_NS: RangeInclusive<u64> = 2_000_000..=7_000_000;
 /// A pulse later after another than this starts the count anew, ns
 /// (`link_test_max_timer`).
 pub const LINK_TEST_MAX_NS: RangeInclusive<u64> = 25_000_000..=150_000_000;
-/// Pulses in a row that bring the link up (clause 14.2.3.1, `lc_max`).
+/// Pulses in a row that bring the link up (clause 14.2.3, `lc_max`).
 pub const LINK_COUNT: RangeInclusive<u32> = 2..=10;
 
 /// Clock pulse to clock pulse, ns (clause 28.2.1.1.2, Table 28-1, T2: 125 us +- 14 us).

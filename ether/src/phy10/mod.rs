@@ -25,7 +25,7 @@ pub const BIT_NS: u64 = 2 * HALF_BIT_NS;
 pub const BITS_PER_S: u64 = 10_000_000;
 /// Gap between frames, ns (clause 4.4.2, interPacketGap: 96 bit times).
 pub const INTER_PACKET_GAP_NS: u64 = 96 * BIT_NS;
-/// To what a gap may shrink on its way to a receiver, ns (clause 4.4.2, note 3: 47 bit times).
+/// To what a gap may shrink on its way to a receiver, ns (clause 4.4.2, notes: 47 bit times).
 pub const INTER_PACKET_GAP_SHRUNK_NS: u64 = 47 * BIT_NS;
 /// Slot time, ns (clause 4.4.2, slotTime: 512 bit times).
 pub const SLOT_TIME_NS: u64 = 512 * BIT_NS;
