@@ -3,7 +3,7 @@
 use crate::firmware::relative;
 use crate::{board, firmware, sh};
 use anyhow::{Result, bail};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The command.
@@ -14,7 +14,7 @@ pub fn run() -> Result<()> {
     let programs = ["ping", "http_get"].map(str::to_owned);
     firmware::build(&board, &programs, &board.variants, None)?;
     println!("building linerate");
-    let linerate = linerate()?;
+    let linerate = linerate(None)?;
     let out = sh::out("demo");
     std::fs::create_dir_all(&out)?;
     let built = started.elapsed();
@@ -40,11 +40,12 @@ pub fn run() -> Result<()> {
 }
 
 /// Builds the release command line and returns its path.
-pub fn linerate() -> Result<PathBuf> {
-    sh::run(sh::cargo().args(["build", "--release", "--locked", "--package", "linerate"]))?;
-    let metadata =
-        sh::read(sh::cargo().args(["metadata", "--no-deps", "--format-version=1", "--offline"]))?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+pub fn linerate(log: Option<&Path>) -> Result<PathBuf> {
+    let mut build = sh::cargo();
+    build.args(["build", "--release", "--locked", "--package", "linerate"]);
+    sh::run_or_log(&mut build, log)?;
+    let query = ["metadata", "--no-deps", "--format-version=1", "--offline"];
+    let metadata: serde_json::Value = serde_json::from_str(&sh::read(sh::cargo().args(query))?)?;
     let target = metadata["target_directory"].as_str().unwrap_or("target");
     Ok(PathBuf::from(target).join("release/linerate"))
 }

@@ -64,7 +64,7 @@ pub fn run(log: Option<&Path>) -> Result<()> {
     ])
     .args(["--", "--nocapture"])
     .env("LINERATE_FOREIGN_ELFS", sh::out("foreign"));
-    shell(&mut test, log)
+    sh::run_or_log(&mut test, log)
 }
 
 /// Builds every program into `target/foreign/<name>.elf`; what is there already stays.
@@ -87,13 +87,6 @@ pub fn build(log: Option<&Path>) -> Result<Vec<PathBuf>> {
         .map(|e| e.0)
         .chain(TEMPLATES.iter().map(|t| t.0));
     Ok(names.map(elf).collect())
-}
-
-fn shell(command: &mut Command, log: Option<&Path>) -> Result<()> {
-    match log {
-        Some(log) => sh::logged(command, log).map(drop),
-        None => sh::run(command),
-    }
 }
 
 /// Cargo in a scratch project, all of which share one target folder.
@@ -174,7 +167,7 @@ fn examples(base: &Path, log: Option<&Path>) -> Result<()> {
         for (name, _) in EXAMPLES.iter().filter(|e| e.1 == features) {
             cargo.args(["--bin", name]);
         }
-        shell(&mut cargo, log)?;
+        sh::run_or_log(&mut cargo, log)?;
         for (name, _) in EXAMPLES.iter().filter(|e| e.1 == features) {
             keep(base, name)?;
         }
@@ -203,7 +196,7 @@ fn template(base: &Path, name: &str, options: &[&str], log: Option<&Path>) -> Re
             .args(["install", "--locked", "--no-default-features", "--root"])
             .arg(&root)
             .args(["esp-generate", "--version", GENERATOR]);
-        shell(&mut install, log)?;
+        sh::run_or_log(&mut install, log)?;
     }
     let project = base.join(name);
     if project.exists() {
@@ -214,7 +207,7 @@ fn template(base: &Path, name: &str, options: &[&str], log: Option<&Path>) -> Re
     for option in options {
         generate.args(["-o", option]);
     }
-    shell(generate.arg("-O").arg(base).arg(name), log)?;
+    sh::run_or_log(generate.arg("-O").arg(base).arg(name), log)?;
     // It asks rustup for rust-src, which building these does not need.
     let _ = fs::remove_file(project.join("rust-toolchain.toml"));
     // It lies below this workspace and is no part of it.
@@ -223,7 +216,7 @@ fn template(base: &Path, name: &str, options: &[&str], log: Option<&Path>) -> Re
         &manifest,
         fs::read_to_string(&manifest)? + "\n[workspace]\n",
     )?;
-    shell(cargo_in(&project).args(["build", "--release"]), log)?;
+    sh::run_or_log(cargo_in(&project).args(["build", "--release"]), log)?;
     keep(base, name)
 }
 

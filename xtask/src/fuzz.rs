@@ -54,7 +54,14 @@ pub fn run(seconds: u32, log: &Path) -> Result<Outcome> {
     let made = sh::out("fuzz");
     let mut build = sh::nightly_cargo();
     build
-        .args(["build", "--release", "--bins", "--target", &host])
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--bins",
+            "--target",
+            &host,
+        ])
         .current_dir(sh::root().join("fuzz"))
         .env("CARGO_TARGET_DIR", &made)
         .env("RUSTFLAGS", FLAGS)

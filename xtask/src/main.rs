@@ -14,6 +14,7 @@ mod repro;
 mod setup;
 mod sh;
 mod steps;
+mod tap;
 mod test;
 mod tools;
 
@@ -61,6 +62,8 @@ enum Command {
     },
     /// Build ESP32-C6 programs that others wrote and run them in the simulator
     Foreign,
+    /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
+    Tap,
     /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
     Setup {
         /// Also install what only `test --long` uses
@@ -83,6 +86,10 @@ fn main() -> ExitCode {
         Command::Test { long, steps } => test::run(long, &steps),
         Command::Repro { program, variant } => repro::run(&program, &variant),
         Command::Foreign => foreign::run(None),
+        Command::Tap => tap::run(None).map(|outcome| match outcome {
+            steps::Outcome::Done(note) => println!("{note}"),
+            steps::Outcome::Skipped(how) => println!("skipped: {how}"),
+        }),
         Command::Setup { long } => setup::run(long),
     };
     match result {

@@ -125,6 +125,14 @@ pub fn logged(command: &mut Command, log: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// Runs with this terminal's output, or into a log where there is one.
+pub fn run_or_log(command: &mut Command, log: Option<&Path>) -> Result<()> {
+    match log {
+        Some(log) => logged(command, log).map(drop),
+        None => run(command),
+    }
+}
+
 /// Whether a program can be started from `PATH`.
 pub fn has(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {

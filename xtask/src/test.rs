@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
 
 use crate::steps::{Outcome, Steps};
-use crate::{board, firmware, fuzz, sh, tools};
+use crate::{board, firmware, fuzz, sh, tap, tools};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -22,6 +22,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     steps.step("loom", loom);
     steps.step("no_std", |_, log| no_std(log));
     steps.step("firmware", |_, log| firmware(log));
+    steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("rustdoc", |_, log| rustdoc(log));
     if long {
         steps.step("dependencies", |_, log| dependencies(log));
@@ -111,7 +112,7 @@ fn loom(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     let mut command = sh::cargo();
     command
         .args(["test", "--locked", "--release", "--package", "linerate-nic"])
-        .args(["--test", "loom"])
+        .args(["--test", "*loom*"])
         .env("CARGO_TARGET_DIR", sh::out("loom"))
         .env("RUSTFLAGS", "--cfg loom")
         .env_remove("CARGO_ENCODED_RUSTFLAGS");

@@ -67,10 +67,7 @@ pub fn build(
             command.args(["--bin", program]);
         }
         std.apply(&mut command);
-        match log {
-            Some(log) => drop(sh::logged(&mut command, log)?),
-            None => sh::run(&mut command)?,
-        }
+        sh::run_or_log(&mut command, log)?;
         for program in programs {
             let from = made.join(&board.target).join("release").join(program);
             let to = kept.join(format!("{program}-{variant}.elf"));
