@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 use linerate_ether::pattern;
 use smoltcp::socket::tcp;
 
-use super::{Head, HeadError};
+use super::{Head, HeadError, Writer};
 
 /// One connection after the other on one socket.
 pub struct Connection {
@@ -42,6 +42,7 @@ impl Connection {
 
     /// Lets the connection go on, and the socket listen again at `port` when it is over. Returns
     /// what was answered, when the answer has gone into the socket's buffer entirely.
+    #[inline(never)]
     pub fn serve(&mut self, socket: &mut tcp::Socket, port: u16) -> Option<Served> {
         if !socket.is_open() {
             self.head.clear();
@@ -186,15 +187,4 @@ fn write_head(socket: &mut tcp::Socket, status: u16, len: u64, close: bool) {
         "HTTP/1.1 {status} {reason}\r\nContent-Type: application/octet-stream\r\n\
          Content-Length: {len}\r\nConnection: {connection}\r\n\r\n"
     );
-}
-
-struct Writer<'s, 'b>(&'s mut tcp::Socket<'b>);
-
-impl core::fmt::Write for Writer<'_, '_> {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        match self.0.send_slice(text.as_bytes()) {
-            Ok(len) if len == text.len() => Ok(()),
-            _ => Err(core::fmt::Error),
-        }
-    }
 }

@@ -164,7 +164,7 @@ impl Network {
     }
 
     /// Lets smoltcp work off what came in and what wants to go out.
-    #[inline]
+    #[inline(never)]
     pub fn poll(&mut self) {
         self.iface.poll(now(), &mut self.device, &mut self.sockets);
         if let Some(handle) = self.dhcp {

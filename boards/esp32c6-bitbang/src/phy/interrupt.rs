@@ -143,8 +143,12 @@ trap!(
     link_timer_trap calls on_link_timer, "", "/* {debug} */"
 );
 
-/// Receives what is on the line. What lies in RAM here is decided by the stage: see `build.rs`.
+/// Receives what is on the line. In flash in the stage `isr-all`, apart from the PHY's loop.
 #[inline(never)]
+#[cfg_attr(
+    not(feature = "isr-all"),
+    unsafe(link_section = ".rwtext.linerate_on_receive")
+)]
 extern "C" fn on_receive() {
     // SAFETY: see `Slot`.
     let Some(mac) = (unsafe { &mut *RECEIVE.0.get() }) else {
@@ -169,7 +173,7 @@ extern "C" fn on_receive() {
 }
 
 /// Sends a link pulse and looks after what goes by periods.
-#[inline(never)]
+#[esp_hal::ram]
 extern "C" fn on_link_timer() {
     // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off.
     unsafe { transmit::link_pulse() }

@@ -1,0 +1,175 @@
+//! The client's side: one request, and the check of what comes back.
+
+use core::fmt::Write as _;
+
+use linerate_ether::fcs::{Crc32, SLICING_8, Tables};
+use smoltcp::{iface::SocketHandle, socket::tcp, time::Duration};
+
+use super::{Head, Writer};
+use crate::{
+    config,
+    net::{self, Network},
+};
+
+/// Without a byte for so long, a request is given up: longer than any retransmission's delay.
+const STALLED: Duration = Duration::from_secs(130);
+/// How long the peer may take to close its side.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// There is no connection to be had.
+    Refused,
+    /// Nothing came for a long time.
+    Stalled,
+    /// The answer is no HTTP/1.1 response, or its status is not 200.
+    Protocol,
+    /// The connection ended before the response did.
+    Incomplete,
+}
+
+/// What a request brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fetched {
+    /// Bytes of the body.
+    pub body: u64,
+    /// The body's CRC-32 (IEEE 802.3 polynomial).
+    pub crc: u32,
+    /// From the first attempt to connect to the last byte.
+    pub took: Duration,
+}
+
+/// A response as it arrives.
+struct Response {
+    head: Head,
+    head_complete: bool,
+    expected: Option<u64>,
+    body: u64,
+    crc: Crc32<'static, Tables<8>>,
+}
+
+impl Response {
+    fn new() -> Self {
+        Self {
+            head: Head::new(),
+            head_complete: false,
+            expected: None,
+            body: 0,
+            crc: Crc32::with(&SLICING_8),
+        }
+    }
+
+    fn take(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
+        if !self.head_complete {
+            let (used, complete) = self.head.push(bytes).map_err(|_| Failure::Protocol)?;
+            if complete {
+                let (status, length) = self.head.response().map_err(|_| Failure::Protocol)?;
+                if status != 200 {
+                    return Err(Failure::Protocol);
+                }
+                self.head_complete = true;
+                self.expected = length;
+            }
+            bytes = &bytes[used..];
+        }
+        self.crc.update(bytes);
+        self.body += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.head_complete && self.expected == Some(self.body)
+    }
+}
+
+/// Requests the first `bytes` bytes of the pattern from the peer.
+///
+/// # Errors
+/// What went wrong. The connection may still be open: [`close`] it in any case.
+#[inline(never)]
+pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fetched, Failure> {
+    let local_port = network.local_port();
+    let start = net::now();
+    network
+        .sockets
+        .get_mut::<tcp::Socket>(handle)
+        .connect(
+            network.iface.context(),
+            (config::peer(), config::HTTP_PORT),
+            local_port,
+        )
+        .map_err(|_| Failure::Refused)?;
+
+    let mut response = Response::new();
+    let mut requested = false;
+    let mut heard_at = start;
+    while !response.is_complete() {
+        network.poll();
+        let socket = network.sockets.get_mut::<tcp::Socket>(handle);
+        if !requested && socket.may_send() {
+            request(socket, bytes);
+            requested = true;
+        }
+        if socket.can_recv() {
+            heard_at = net::now();
+            // As long as there is something: the buffer may wrap.
+            while socket.can_recv() {
+                socket
+                    .recv(|data| (data.len(), response.take(data)))
+                    .map_err(|_| Failure::Incomplete)??;
+            }
+        } else if !socket.is_open() {
+            return Err(if requested {
+                Failure::Incomplete
+            } else {
+                Failure::Refused
+            });
+        } else if requested && !socket.may_recv() {
+            // Closed in order: complete if its length was not announced.
+            if response.expected.is_some() || !response.head_complete {
+                return Err(Failure::Incomplete);
+            }
+            break;
+        } else if net::now() > heard_at + STALLED {
+            return Err(Failure::Stalled);
+        } else {
+            network.idle();
+        }
+    }
+    Ok(Fetched {
+        body: response.body,
+        crc: response.crc.finish(),
+        took: net::now() - start,
+    })
+}
+
+fn request(socket: &mut tcp::Socket, bytes: u64) {
+    // It fits the transmit buffer, which is empty.
+    let _ = write!(
+        Writer(socket),
+        "GET /{bytes} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+        config::peer()
+    );
+}
+
+/// Ends the connection: the peer closes first, as asked; if it does not, we do.
+pub fn close(network: &mut Network, handle: SocketHandle) {
+    let deadline = net::now() + CLOSING;
+    let mut closed = false;
+    loop {
+        network.poll();
+        let socket = network.sockets.get_mut::<tcp::Socket>(handle);
+        let late = net::now() > deadline;
+        if !socket.is_open() {
+            return;
+        } else if !closed && (late || !socket.may_recv()) {
+            socket.close();
+            closed = true;
+        } else if socket.state() == tcp::State::TimeWait || net::now() > deadline + CLOSING {
+            socket.abort();
+        } else {
+            network.idle();
+        }
+    }
+}
