@@ -18,7 +18,7 @@ pub struct Board {
     pub dir: PathBuf,
     /// The target triple, from its `.cargo/config.toml`.
     pub target: String,
-    /// Its `[[bin]]` targets, else the files in `src/bin`.
+    /// What lies in `src/bin`: a file or a folder each.
     pub programs: Vec<String>,
     /// Its selectable stages.
     pub variants: Vec<String>,
@@ -44,19 +44,7 @@ pub fn read(name: &str) -> Result<Board> {
         .and_then(|b| b.get("target")?.as_str())
         .unwrap_or(tools::RISCV)
         .to_owned();
-    let mut programs: Vec<String> = manifest
-        .get("bin")
-        .and_then(toml::Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(|b| Some(b.get("name")?.as_str()?.to_owned()))
-        .collect();
-    if programs.is_empty() {
-        programs = sh::files_below(&dir.join("src/bin"), "rs")
-            .iter()
-            .filter_map(|p| Some(p.file_stem()?.to_str()?.to_owned()))
-            .collect();
-    }
+    let programs = programs(&dir.join("src/bin"));
     let features = manifest.get("features").and_then(toml::Value::as_table);
     let variants = VARIANTS
         .iter()
@@ -70,6 +58,20 @@ pub fn read(name: &str) -> Result<Board> {
         programs,
         variants,
     })
+}
+
+/// The programs that cargo finds in `src/bin`, sorted.
+fn programs(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|p| p.extension().is_some_and(|e| e == "rs") || p.join("main.rs").is_file())
+        .filter_map(|p| Some(p.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    names
 }
 
 /// Every folder under `boards/` with a firmware crate, sorted.
