@@ -142,6 +142,8 @@ mod tests {
         let ns = |bits_per_s| longest.duration_ns(NonZeroU64::new(bits_per_s).unwrap());
         assert_eq!(ns(10_000_000), 3_355_392_000);
         assert_eq!(ns(100_000_000), 335_539_200);
+        assert_eq!(ns(3), 11_184_640_000_000_000);
+        assert_eq!(ns(7), 4_793_417_142_857_143);
         assert_eq!(ns(1), 33_553_920_000_000_000);
     }
 

@@ -329,6 +329,13 @@ mod tests {
         );
     }
 
+    #[test]
+    fn zeros_follow_the_last_bit() {
+        let mut words = [u32::MAX; 2];
+        align_words_in_place(&mut words, 4);
+        assert_eq!(words.map(u32::to_le), [u32::MAX, u32::MAX >> 4]);
+    }
+
     proptest! {
         #[test]
         fn fast_search_equals_the_reference(

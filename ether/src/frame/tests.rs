@@ -116,6 +116,14 @@ fn headers_cut_short() {
 }
 
 #[test]
+fn no_tag_to_remove() {
+    let mut frame: Vec<u8> = arp_request();
+    assert_eq!(remove_tag(&mut frame), None);
+    assert_eq!(frame, arp_request());
+    assert_eq!(remove_tag(&mut [0x81; 15]), None);
+}
+
+#[test]
 fn no_room_leaves_the_buffer_alone() {
     let mut buffer = [0x77; 63];
     assert_eq!(finish(&mut buffer, 10), Err(FrameError::NoRoom));

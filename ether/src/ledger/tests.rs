@@ -1,6 +1,7 @@
 use super::*;
 use std::collections::BTreeSet;
 use std::string::{String, ToString};
+use std::vec::Vec;
 
 #[test]
 fn numbers_are_array_indices() {
@@ -93,4 +94,42 @@ fn layers_in_results() {
     assert!(Drop::ALL.is_sorted_by_key(|drop| drop.layer()));
     let used: BTreeSet<_> = Drop::ALL.iter().map(|drop| drop.layer()).collect();
     assert!(used.iter().eq(&Layer::ALL));
+}
+
+/// Result files and consoles carry these names, and reports add causes up by them.
+#[test]
+fn causes_that_a_device_counts() {
+    let table: Vec<_> = Counter::ALL
+        .into_iter()
+        .filter_map(|counter| Some((counter.name(), counter.drop_cause()?.name())))
+        .collect();
+    assert_eq!(
+        table,
+        [
+            ("TxLateCollisions", "late_collision"),
+            ("TxExcessiveCollisions", "excessive_collisions"),
+            ("TxExcessiveDeferrals", "excessive_deferral"),
+            ("TxCarrierSenseErrors", "carrier_lost"),
+            ("TxUnderruns", "fifo_underrun"),
+            ("TxOversize", "transmit_oversize"),
+            ("TxLinkDown", "transmit_link_down"),
+            ("TxQueueFull", "transmit_queue_full"),
+            ("RxTruncated", "truncated"),
+            ("RxSymbolErrors", "symbol_error"),
+            ("RxQueueFull", "queue_full"),
+            ("RxRingFull", "ring_full"),
+            ("RxFifoOverruns", "fifo_overrun"),
+            ("RxBadSfd", "bad_sfd"),
+            ("RxBadFcs", "bad_fcs"),
+            ("RxAlignmentErrors", "alignment"),
+            ("RxRunts", "runt"),
+            ("RxOversize", "oversize"),
+            ("RxLengthErrors", "length_mismatch"),
+            ("RxFiltered", "filtered"),
+            ("RxPause", "mac_control"),
+            ("RxUnknownOpcodes", "unknown_opcode"),
+            ("RxStackRejected", "stack_rejected"),
+            ("RxSocketFull", "socket_full"),
+        ]
+    );
 }

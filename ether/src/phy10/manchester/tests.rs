@@ -93,6 +93,20 @@ fn errors_say_what_and_where() {
     assert_eq!(decode(stream, &mut [0; 10]).unwrap().len, 10);
 }
 
+/// Cut anywhere, the frame is truncated, and the place named lies within the stream.
+#[test]
+fn every_cut_is_truncation() {
+    let words = encoded(&[0x00, 0xFF, 0x5A], &[]);
+    let end = 11 * 16;
+    for cut in 8 * 16..end + TP_IDL_SEEN {
+        let error = decoded(HalfBits::new(&words).slice(0, cut)).unwrap_err();
+        assert_eq!(error.kind, DecodeErrorKind::Truncated, "{cut}");
+        assert!(error.at <= cut && cut - error.at < 4, "{cut}: {error:?}");
+    }
+    let whole = HalfBits::new(&words).slice(0, end + TP_IDL_SEEN);
+    assert_eq!(decoded(whole).unwrap().1, [0x00, 0xFF, 0x5A]);
+}
+
 #[test]
 fn dribble_bits_are_counted() {
     let words = encoded(&[0xA5; 10], &[]);
