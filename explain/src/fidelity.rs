@@ -1,1 +1,331 @@
-//! Fidelity.
+//! Published beside predicted: how far the simulated board can be trusted.
+//!
+//! A row whose published figure was used to choose an entry of the timing table proves nothing; the
+//! table says so, and only the other rows are evidence.
+
+use std::fmt::Write;
+
+use crate::published::{self, STAGES, Stage};
+use crate::record::{HttpGet, Run};
+use crate::report::format;
+use crate::stats;
+
+/// One published figure beside what the run predicts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Variant of the firmware that reproduces it.
+    pub variant: &'static str,
+    /// What it is.
+    pub figure: String,
+    /// Where it was published.
+    pub source: Source,
+    /// Published value.
+    pub published: f64,
+    /// Predicted value; `None` when the run did not measure it.
+    pub predicted: Option<f64>,
+    /// Unit of both.
+    pub unit: Unit,
+    /// What was fitted to it; empty when nothing was.
+    pub fitted: &'static str,
+}
+
+/// Where a figure was published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The article's text (oscilloscope).
+    Article,
+    /// The program's console, by the device's clock.
+    Console,
+    /// A packet capture at the peer.
+    Capture,
+}
+
+/// Unit of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// A share of one; its error is a difference.
+    Share,
+}
+
+impl Unit {
+    fn word(self, value: f64) -> String {
+        match self {
+            Self::BytesPerSecond => format::rate(value),
+            Self::Nanoseconds => format::time(value as u64),
+            Self::Share => format::percent(value),
+        }
+    }
+
+    fn error(self, predicted: f64, published: f64) -> String {
+        match self {
+            Self::Share => format!("{:+.1} points", (predicted - published) * 100.0),
+            _ => format::error(predicted, published),
+        }
+    }
+}
+
+/// What each timing entry that is no measurement was chosen by. The rows of [`rows`] that it names
+/// are no evidence.
+const FITTED_TO_POST_PROCESSING: &str = "flash cache miss";
+
+/// Every published figure that the run can be held against, in the article's order.
+pub fn rows(run: &Run) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for stage in &STAGES {
+        let gets: Vec<&HttpGet> = run
+            .http_gets()
+            .filter(|get| get.params.variant == stage.variant)
+            .collect();
+        rows.extend(post_processing(stage, &gets));
+        rows.extend(ping(stage, run));
+        for goodput in stage.goodput {
+            let get = gets.iter().find(|get| get.params.bytes == goodput.bytes);
+            rows.push(Row {
+                variant: stage.variant,
+                figure: format!("goodput of {}, median", format::bytes(goodput.bytes)),
+                source: Source::Console,
+                published: goodput.p50_bytes_per_s(),
+                predicted: get.map(|get| device_goodput(get)),
+                unit: Unit::BytesPerSecond,
+                fitted: "",
+            });
+        }
+        for &(bytes, loss) in stage.loss {
+            let get = gets.iter().find(|get| get.params.bytes == bytes);
+            rows.push(Row {
+                variant: stage.variant,
+                figure: format!("frames lost at {}", format::bytes(bytes)),
+                source: Source::Capture,
+                published: loss,
+                predicted: get.map(|get| get.metrics.frame_loss_rate),
+                unit: Unit::Share,
+                fitted: "",
+            });
+        }
+    }
+    rows.extend(capture(run));
+    rows
+}
+
+fn post_processing(stage: &Stage, gets: &[&HttpGet]) -> Option<Row> {
+    let largest = gets.iter().max_by_key(|get| get.params.bytes);
+    Some(Row {
+        variant: stage.variant,
+        figure: "interrupt post-processing of a full frame, median".into(),
+        source: Source::Article,
+        published: stage.post_processing_ns? as f64,
+        predicted: largest.map(|get| get.metrics.isr_post_processing_ns_p50 as f64),
+        unit: Unit::Nanoseconds,
+        fitted: if stage.variant == "isr-all" {
+            FITTED_TO_POST_PROCESSING
+        } else {
+            ""
+        },
+    })
+}
+
+fn ping(stage: &Stage, run: &Run) -> Option<Row> {
+    let ping = run
+        .pings()
+        .find(|ping| ping.params.variant == stage.variant);
+    Some(Row {
+        variant: stage.variant,
+        figure: "ping, median".into(),
+        source: Source::Console,
+        published: stage.ping_ns? as f64,
+        predicted: ping.map(|ping| ping.metrics.rtt_ns.p50 as f64),
+        unit: Unit::Nanoseconds,
+        fitted: "",
+    })
+}
+
+/// Median by the device's clock, as the console printed it.
+fn device_goodput(get: &HttpGet) -> f64 {
+    stats::percentile_f64(&get.metrics.device_goodput_bytes_per_s, 50.0).unwrap_or(0.0)
+}
+
+/// What only the capture of the first stage shows.
+fn capture(run: &Run) -> Vec<Row> {
+    let first: Vec<&HttpGet> = run
+        .http_gets()
+        .filter(|get| get.params.variant == "isr-all")
+        .collect();
+    let row = |figure: String, published: f64, predicted: Option<f64>, unit: Unit| Row {
+        variant: "isr-all",
+        figure,
+        source: Source::Capture,
+        published,
+        predicted,
+        unit,
+        fitted: "",
+    };
+    let acknowledged: Vec<u64> = first
+        .iter()
+        .map(|get| get.metrics.segment_to_ack_ns_p50)
+        .filter(|ns| *ns > 0)
+        .collect();
+    let mut rows = vec![row(
+        "lone segment to its acknowledgment, median".into(),
+        published::SEGMENT_TO_ACK_NS as f64,
+        acknowledged.last().map(|ns| *ns as f64),
+        Unit::Nanoseconds,
+    )];
+
+    let delays: Vec<u64> = first
+        .iter()
+        .flat_map(|get| get.samples.retransmission_delays_ns.iter().copied())
+        .collect();
+    let published_total: u64 = published::RETRANSMISSION_DELAYS
+        .iter()
+        .map(|(_, _, count)| count)
+        .sum();
+    for (from_ms, to_ms, count) in published::RETRANSMISSION_DELAYS {
+        let bin = from_ms * 1_000_000..to_ms * 1_000_000;
+        let within = delays.iter().filter(|delay| bin.contains(delay)).count();
+        // Repeats within a round trip are no timer's: the published bins leave them out as well.
+        let timed = delays.iter().filter(|delay| **delay >= 12_000_000).count();
+        rows.push(row(
+            format!(
+                "retransmissions after {} to {}, of all timed ones",
+                format::time(from_ms * 1_000_000),
+                format::time(to_ms * 1_000_000)
+            ),
+            stats::ratio(count as f64, published_total as f64),
+            (timed > 0).then(|| stats::ratio(within as f64, timed as f64)),
+            Unit::Share,
+        ));
+    }
+    rows
+}
+
+/// docs/fidelity.md: how `run` compares with what was published.
+pub fn markdown(run: &Run) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write(run, &mut out);
+    out
+}
+
+fn write(run: &Run, out: &mut String) -> std::fmt::Result {
+    let p = &run.provenance;
+    writeln!(out, "# Fidelity: published beside predicted\n")?;
+    writeln!(
+        out,
+        "Made by `linerate fidelity` from a run's record; do not edit.\n"
+    )?;
+    writeln!(
+        out,
+        "The published figures are those of the bit-banged NIC (Niccle): the article's oscilloscope \
+         pictures, its console logs (by the device's clock, which reads 1.8 to 1.9% long) and a packet \
+         capture taken at the peer. The predicted ones are of board {}, {} duplex, timing table {}, \
+         seed {}. Only rows with nothing in the last column are evidence.\n",
+        p.board, p.duplex, p.timing_table, p.seed,
+    )?;
+    if p.guesses.is_empty() {
+        writeln!(out, "No entry of the timing table is a guess.\n")?;
+    } else {
+        writeln!(
+            out,
+            "Guesses in the timing table: {}.\n",
+            p.guesses.join(", ")
+        )?;
+    }
+    writeln!(
+        out,
+        "| stage | figure | source | published | predicted | error | used for fitting |"
+    )?;
+    writeln!(out, "|---|---|---|---:|---:|---:|---|")?;
+    for row in rows(run) {
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            row.variant,
+            row.figure,
+            match row.source {
+                Source::Article => "article",
+                Source::Console => "console",
+                Source::Capture => "capture",
+            },
+            row.unit.word(row.published),
+            row.predicted
+                .map_or_else(|| "not measured".into(), |value| row.unit.word(value)),
+            row.predicted
+                .map_or_else(|| "–".into(), |value| row.unit.error(value, row.published)),
+            row.fitted,
+        )?;
+    }
+    write_budget(run, out)
+}
+
+/// Time of a full segment, part by part, beside what the published goodput leaves for it.
+fn write_budget(run: &Run, out: &mut String) -> std::fmt::Result {
+    let windowed = run
+        .http_gets()
+        .filter(|get| get.params.variant == "windowed");
+    let Some(get) = windowed.max_by_key(|get| get.params.bytes) else {
+        return Ok(());
+    };
+    let segment_ns = stats::ratio(1460.0 * 1e9, get.metrics.goodput_bytes_per_s_p50);
+    writeln!(out, "\n## Where a segment's time goes in the last stage\n")?;
+    writeln!(
+        out,
+        "windowed, {}: {} a segment of 1460 bytes, of which the segment itself takes {} on the wire.",
+        format::bytes(get.params.bytes),
+        format::time(segment_ns as u64),
+        format::time(crate::line::segment_ns(1460)),
+    )?;
+    if let Some(rate) =
+        Stage::of("windowed").and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes))
+    {
+        writeln!(
+            out,
+            "The original took {} by its own clock: {} more than the wire's part.",
+            format::time((1460.0 * 1e9 / rate) as u64),
+            format::time((1460.0 * 1e9 / rate) as u64 - crate::line::segment_ns(1460)),
+        )?;
+    }
+    writeln!(
+        out,
+        "\n| part | a segment | cycles at 160 MHz |\n|---|---:|---:|"
+    )?;
+    for (name, share) in get.metrics.time_share.parts() {
+        let ns = share * segment_ns;
+        writeln!(
+            out,
+            "| {name} | {} | {} |",
+            format::time(ns as u64),
+            format::count((ns * 0.16).round() as u64)
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn every_published_figure_has_its_row() {
+        let mut run = sample::run();
+        let all = rows(&run);
+        assert!(
+            all.iter()
+                .all(|row| row.predicted.is_some() || row.figure.contains("1 MB"))
+        );
+        assert_eq!(all.iter().filter(|row| !row.fitted.is_empty()).count(), 1);
+        run.results.clear();
+        let nothing = rows(&run);
+        assert_eq!(nothing.len(), all.len());
+        assert!(nothing.iter().all(|row| row.predicted.is_none()));
+    }
+
+    #[test]
+    fn page() {
+        insta::assert_snapshot!(markdown(&sample::run()));
+    }
+}

@@ -33,6 +33,8 @@ pub fn bytes(bytes: u64) -> String {
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
+        // Almost everything is not everything.
+        p if (99.5..100.0).contains(&p) => "more than 99%".into(),
         p if p == 0.0 || p >= 9.95 => format!("{percent:.0}%"),
         p if p >= 0.095 => format!("{percent:.1}%"),
         _ => "less than 0.1%".into(),
@@ -44,7 +46,7 @@ pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -69,7 +71,11 @@ pub fn error(predicted: f64, published: f64) -> String {
 }
 
 fn short(value: f64) -> String {
-    let decimals = if value == 0.0 || value.abs() >= 99.995 { 0 } else { 2 };
+    let decimals = if value == 0.0 || value.abs() >= 99.995 {
+        0
+    } else {
+        2
+    };
     let text = format!("{value:.decimals$}");
     if decimals == 0 {
         text
@@ -101,6 +107,8 @@ mod tests {
         assert_eq!(percent(0.533), "53%");
         assert_eq!(percent(0.0123), "1.2%");
         assert_eq!(percent(0.0), "0%");
+        assert_eq!(percent(0.9998), "more than 99%");
+        assert_eq!(percent(1.0), "100%");
         assert_eq!(percent(0.0001), "less than 0.1%");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(123), "123");

@@ -27,7 +27,7 @@ pub fn verdict(run: &Run) -> String {
     match worst(run).filter(|worst| worst.params.variant != best.params.variant) {
         None => format!("{first}."),
         Some(worst) => format!(
-            "{first}; {}, on the same hardware, {} and loses {} of the frames.",
+            "{first}; {}, on the same board, {} and loses {} of the frames.",
             worst.params.variant,
             format::rate(worst.metrics.goodput_bytes_per_s_p50),
             format::percent(worst.metrics.frame_loss_rate),

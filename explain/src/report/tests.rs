@@ -85,7 +85,7 @@ fn what_the_page_says() {
         if skip.is_none() && !rest.trim().is_empty() {
             text.push_str(rest.trim());
             text.push(
-                if tag.starts_with("h") || tag.starts_with('p') || tag == "/p" {
+                if tag.starts_with('h') || tag.starts_with('p') || tag == "/p" {
                     '\n'
                 } else {
                     ' '

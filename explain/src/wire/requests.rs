@@ -44,13 +44,14 @@ pub fn tcp_figures(frames: &[Frame]) -> TcpFigures {
         let Some(segment) = frame.segment() else {
             continue;
         };
-        let Some(again) = sent.note(segment, frame.start_ns) else {
-            continue;
-        };
-        figures.data_segments += 1;
-        if let Some(delay_ns) = again {
-            figures.retransmitted_segments += 1;
-            figures.retransmission_delays_ns.push(delay_ns);
+        match sent.note(segment, frame.start_ns) {
+            Sent::Nothing => {}
+            Sent::New => figures.data_segments += 1,
+            Sent::Again { delay_ns } => {
+                figures.data_segments += 1;
+                figures.retransmitted_segments += 1;
+                figures.retransmission_delays_ns.push(delay_ns);
+            }
         }
     }
     for triple in frames.windows(3) {
@@ -59,6 +60,20 @@ pub fn tcp_figures(frames: &[Frame]) -> TcpFigures {
             .extend(lone_segment_to_ack_ns(triple));
     }
     figures
+}
+
+/// What a segment of the peer brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// No data: SYN, a lone acknowledgment, RST.
+    Nothing,
+    /// Octets that were never sent before.
+    New,
+    /// Octets that were sent before, the first of them `delay_ns` ago.
+    Again {
+        /// Start to start.
+        delay_ns: u64,
+    },
 }
 
 /// What the peer has sent so far, by the device's port (one connection each).
@@ -73,9 +88,8 @@ struct Flow {
 }
 
 impl SentOctets {
-    /// Notes a segment of the peer. `None`: it carries no data. `Some(None)`: new data.
-    /// `Some(Some(delay_ns))`: sent before, `delay_ns` ago.
-    pub(super) fn note(&mut self, segment: &Segment, start_ns: u64) -> Option<Option<u64>> {
+    /// Notes a segment that the peer began to send at `start_ns`.
+    pub(super) fn note(&mut self, segment: &Segment, start_ns: u64) -> Sent {
         let end = segment.seq.wrapping_add(segment.sequence_len());
         if segment.has(Segment::SYN) {
             let flow = Flow {
@@ -83,10 +97,10 @@ impl SentOctets {
                 last_sent_ns: BTreeMap::new(),
             };
             self.flows.insert(segment.destination, flow);
-            return None;
+            return Sent::Nothing;
         }
         if segment.sequence_len() == 0 {
-            return None;
+            return Sent::Nothing;
         }
         let flow = self
             .flows
@@ -100,7 +114,13 @@ impl SentOctets {
             flow.next_seq = end;
         }
         let last_sent_ns = flow.last_sent_ns.insert(segment.seq, start_ns);
-        Some(before.then(|| start_ns - last_sent_ns.unwrap_or(start_ns)))
+        match last_sent_ns {
+            Some(last_ns) if before => Sent::Again {
+                delay_ns: start_ns - last_ns,
+            },
+            None if before => Sent::Again { delay_ns: 0 },
+            _ => Sent::New,
+        }
     }
 }
 
@@ -122,9 +142,8 @@ fn lone_segment_to_ack_ns(triple: &[Frame]) -> Option<u64> {
         && answer.from == Side::Device
         && (previous.from == Side::Device
             || frame.start_ns.saturating_sub(previous.end_ns) > super::LINE_GAP_NS);
-    let covered = segment.len > 0
-        && segment.len >= FULL_SEGMENT
-        && ack.ack == segment.seq.wrapping_add(segment.sequence_len());
+    let covered =
+        segment.len >= FULL_SEGMENT && ack.ack == segment.seq.wrapping_add(segment.sequence_len());
     (alone && covered).then(|| answer.end_ns - frame.start_ns)
 }
 

@@ -1,6 +1,6 @@
 //! Where the time of a request went, from the frames on the wire alone.
 
-use super::requests::SentOctets;
+use super::requests::{Sent, SentOctets};
 use super::{Frame, LINE_GAP_NS, Side};
 use crate::record::TimeShare;
 use crate::stats;
@@ -22,7 +22,7 @@ pub fn time_share(frames: &[Frame], requests: impl IntoIterator<Item = (u64, u64
                 return false;
             };
             let again = frame.from == Side::Peer
-                && matches!(sent.note(segment, frame.start_ns), Some(Some(_)));
+                && matches!(sent.note(segment, frame.start_ns), Sent::Again { .. });
             again || !frame.delivered()
         })
         .collect();
@@ -111,13 +111,13 @@ mod tests {
         ];
         let share = time_share(&frames, [(0, 210_000_000)]);
         assert!((share.total() - 1.0).abs() < 1e-9, "{share:?}");
-        let us = |share: f64| (share * 210_000.0).round();
-        assert_eq!(us(share.transmitting), 115.0);
-        assert_eq!(us(share.receiving), 1_231.0);
-        assert_eq!(us(share.repeating), 2_442.0);
-        assert_eq!(us(share.peer), 142.0);
-        assert_eq!(us(share.retransmission_timer), 199_942.0);
-        assert_eq!(us(share.device), 6_127.0);
+        let us = |share: f64| (share * 210_000.0).round() as u64;
+        assert_eq!(us(share.transmitting), 115);
+        assert_eq!(us(share.receiving), 1_231);
+        assert_eq!(us(share.repeating), 2_442);
+        assert_eq!(us(share.peer), 142);
+        assert_eq!(us(share.retransmission_timer), 199_942);
+        assert_eq!(us(share.device), 6_127);
     }
 
     #[test]
@@ -137,6 +137,6 @@ mod tests {
 
     #[test]
     fn nothing_at_all_is_no_share() {
-        assert_eq!(time_share(&[], []).total(), 0.0);
+        assert_eq!(time_share(&[], []), TimeShare::default());
     }
 }

@@ -9,7 +9,7 @@ const WAVE: f64 = 26.0;
 const FIRST: f64 = 24.0;
 /// Where the marks' rows begin, below the three tracks.
 const MARKS: f64 = FIRST + 3.0 * TRACK - 4.0;
-const ROW: f64 = 30.0;
+const ROW: f64 = 36.0;
 
 /// Draws `trace`; time zero is the end of the first frame.
 pub fn draw(trace: &ScopeTrace, label: &str) -> String {
@@ -37,7 +37,7 @@ pub fn draw(trace: &ScopeTrace, label: &str) -> String {
     }
 
     for (row, mark) in trace.marks.iter().enumerate() {
-        let y = MARKS + ROW * row as f64 + 20.0;
+        let y = MARKS + ROW * row as f64 + 26.0;
         let (x, width) = span(trace, mark.start_ns, mark.end_ns);
         let class = format!("mark mark{row}");
         for edge in [x, x + width] {
@@ -49,12 +49,16 @@ pub fn draw(trace: &ScopeTrace, label: &str) -> String {
             mark.label,
             format::time(mark.end_ns.saturating_sub(mark.start_ns))
         );
-        let (at, anchor) = beside(x, width);
-        let shift = if anchor == "start" { 6 } else { -6 };
+        let (at, anchor) = if x <= 50.0 {
+            (x, "start")
+        } else {
+            (x + width, "end")
+        };
+        let shift = if anchor == "start" { 4 } else { -4 };
         svg.raw(format_args!(r#"<g transform="translate({shift} 0)">"#));
         svg.text(
-            &format!("mark-label mark{row}"),
-            (at, y + 4.0),
+            &format!("halo mark-label mark{row}"),
+            (at, y - 6.0),
             anchor,
             &text,
         );
@@ -63,19 +67,10 @@ pub fn draw(trace: &ScopeTrace, label: &str) -> String {
     svg.finish()
 }
 
-/// Beside the mark, on the side with more room.
-fn beside(x: f64, width: f64) -> (f64, &'static str) {
-    if x + width <= 55.0 {
-        (x + width, "start")
-    } else {
-        (x, "end")
-    }
-}
-
 fn track(svg: &mut Svg, index: u32, name: &str) {
     let top = FIRST + TRACK * f64::from(index);
     svg.line("wire", (0.0, top + 8.0 + WAVE), (100.0, top + 8.0 + WAVE));
-    svg.text("track-name", (1.0, top), "start", name);
+    svg.text("halo", (1.0, top), "start", name);
 }
 
 fn draw_burst(svg: &mut Svg, trace: &ScopeTrace, burst: &Burst, index: u32) {
