@@ -135,7 +135,10 @@ fn the_high_water_mark_is_the_most_ever_used() {
     for _ in 0..3 {
         push(&mut producer, &[0; 60]);
     }
-    assert_eq!((queue.used_bytes(), queue.high_water_bytes()), (3 * 64, 3 * 64));
+    assert_eq!(
+        (queue.used_bytes(), queue.high_water_bytes()),
+        (3 * 64, 3 * 64)
+    );
     while let Some(frame) = consumer.read() {
         drop(frame);
     }

@@ -62,7 +62,10 @@ fn check<const WORDS: usize>(lengths: &'static [usize], attempts: usize) {
         consume(&mut consumer, attempts, &mut read);
         let pushed = interrupt.join().unwrap();
         consume(&mut consumer, lengths.len() + 1, &mut read);
-        assert_eq!(read, pushed, "every frame that was pushed, once and in order");
+        assert_eq!(
+            read, pushed,
+            "every frame that was pushed, once and in order"
+        );
         assert!(read.len() >= Queue::<WORDS>::guaranteed_frames(LONGEST).min(lengths.len()));
     });
 }
@@ -108,10 +111,12 @@ fn reception_resumes_however_the_queue_was_emptied() {
         let receiver: &'static Receiver<WORDS> = Box::leak(Box::new(Receiver::new()));
         let ledger: &'static Ledger = Box::leak(Box::new(Ledger::new()));
         let on: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(true)));
-        let (mut interrupt, mut main) =
-            receiver.split::<ZeroCopy, _>(ledger, Switch(on)).unwrap();
+        let (mut interrupt, mut main) = receiver.split::<ZeroCopy, _>(ledger, Switch(on)).unwrap();
         // No good frame: the main thread counts it and releases it.
-        assert_eq!(interrupt.receive(|_| Reception::Packet(1532)), Outcome::Listening);
+        assert_eq!(
+            interrupt.receive(|_| Reception::Packet(1532)),
+            Outcome::Listening
+        );
         let isr = thread::spawn(move || {
             let _ = interrupt.receive(|_| Reception::Packet(1532));
         });
@@ -121,6 +126,11 @@ fn reception_resumes_however_the_queue_was_emptied() {
         assert!(on.load(Ordering::Relaxed), "deaf with an empty queue");
         let heard = ledger.get(Counter::RxFrames);
         assert_eq!(heard + ledger.get(Counter::RxQueueFull), 2);
-        assert_eq!(heard, ledger.get(Counter::RxBadSfd), "{}", <ZeroCopy as Stage>::NAME);
+        assert_eq!(
+            heard,
+            ledger.get(Counter::RxBadSfd),
+            "{}",
+            <ZeroCopy as Stage>::NAME
+        );
     });
 }

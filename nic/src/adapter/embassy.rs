@@ -1,7 +1,7 @@
 //! embassy-net-driver 0.2: any [`Device`] as an [`embassy_net_driver::Driver`].
 
 use crate::device::{self, Device, Offload};
-use atomic_waker::AtomicWaker;
+pub use atomic_waker::AtomicWaker;
 use core::task::Context;
 use embassy_net_driver::{
     Capabilities, Checksum, ChecksumCapabilities, Driver, HardwareAddress, LinkState,
