@@ -29,9 +29,10 @@ pub fn line(text: core::fmt::Arguments<'_>) {
 
 /// Prints one event for a program, as a line of JSON behind `@ `.
 pub fn event(name: &str, members: Option<core::fmt::Arguments<'_>>) {
-    match members {
-        Some(members) => println!("@ {{\"event\":\"{name}\",{members}}}"),
-        None => println!("@ {{\"event\":\"{name}\"}}"),
+    if let Some(members) = members {
+        println!("@ {{\"event\":\"{name}\",{members}}}");
+    } else {
+        println!("@ {{\"event\":\"{name}\"}}");
     }
 }
 

@@ -11,18 +11,19 @@ use esp32c6_bitbang::{
     stage,
 };
 use smoltcp::socket::tcp;
-use static_cell::StaticCell;
+use static_cell::ConstStaticCell;
 
 const TX_BUFFER: usize = 2048;
 
 #[esp_hal::main]
 fn main() -> ! {
     let mut network = Network::start("http_get");
-    static RX: StaticCell<[u8; stage::TCP_WINDOW]> = StaticCell::new();
-    static TX: StaticCell<[u8; TX_BUFFER]> = StaticCell::new();
+    static RX: ConstStaticCell<[u8; stage::TCP_WINDOW]> =
+        ConstStaticCell::new([0; stage::TCP_WINDOW]);
+    static TX: ConstStaticCell<[u8; TX_BUFFER]> = ConstStaticCell::new([0; TX_BUFFER]);
     let socket = tcp::Socket::new(
-        tcp::SocketBuffer::new(&mut RX.init([0; stage::TCP_WINDOW])[..]),
-        tcp::SocketBuffer::new(&mut TX.init([0; TX_BUFFER])[..]),
+        tcp::SocketBuffer::new(&mut RX.take()[..]),
+        tcp::SocketBuffer::new(&mut TX.take()[..]),
     );
     let handle = network.sockets.add(socket);
 

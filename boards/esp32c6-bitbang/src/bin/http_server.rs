@@ -11,7 +11,7 @@ use esp32c6_bitbang::{
     stage,
 };
 use smoltcp::socket::tcp;
-use static_cell::StaticCell;
+use static_cell::ConstStaticCell;
 
 /// Connections at the same time.
 const CONNECTIONS: usize = 4;
@@ -25,10 +25,12 @@ const RX_BUFFER: usize = if stage::TCP_WINDOW < 4 * 1460 {
 #[esp_hal::main]
 fn main() -> ! {
     let mut network = Network::start("http_server");
-    static RX: StaticCell<[[u8; RX_BUFFER]; CONNECTIONS]> = StaticCell::new();
-    static TX: StaticCell<[[u8; TX_BUFFER]; CONNECTIONS]> = StaticCell::new();
-    let rx = RX.init([[0; RX_BUFFER]; CONNECTIONS]).each_mut();
-    let tx = TX.init([[0; TX_BUFFER]; CONNECTIONS]).each_mut();
+    static RX: ConstStaticCell<[[u8; RX_BUFFER]; CONNECTIONS]> =
+        ConstStaticCell::new([[0; RX_BUFFER]; CONNECTIONS]);
+    static TX: ConstStaticCell<[[u8; TX_BUFFER]; CONNECTIONS]> =
+        ConstStaticCell::new([[0; TX_BUFFER]; CONNECTIONS]);
+    let rx = RX.take().each_mut();
+    let tx = TX.take().each_mut();
     let mut buffers = rx.into_iter().zip(tx);
     let handles = [(); CONNECTIONS].map(|()| {
         let (rx, tx) = buffers.next().expect("there are as many buffers");

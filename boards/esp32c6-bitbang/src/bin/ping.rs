@@ -13,7 +13,7 @@ use smoltcp::{
     time::{Duration, Instant},
     wire::{Icmpv4Packet, Icmpv4Repr, Ipv4Address},
 };
-use static_cell::StaticCell;
+use static_cell::ConstStaticCell;
 
 const PINGS: u16 = 10;
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -26,10 +26,11 @@ fn main() -> ! {
     let mut network = Network::start("ping");
     let peer = config::peer();
 
-    static RX: StaticCell<([icmp::PacketMetadata; 4], [u8; 512])> = StaticCell::new();
-    static TX: StaticCell<([icmp::PacketMetadata; 4], [u8; 512])> = StaticCell::new();
-    let rx = RX.init(([icmp::PacketMetadata::EMPTY; 4], [0; 512]));
-    let tx = TX.init(([icmp::PacketMetadata::EMPTY; 4], [0; 512]));
+    type Packets = ([icmp::PacketMetadata; 4], [u8; 512]);
+    const EMPTY: Packets = ([icmp::PacketMetadata::EMPTY; 4], [0; 512]);
+    static RX: ConstStaticCell<Packets> = ConstStaticCell::new(EMPTY);
+    static TX: ConstStaticCell<Packets> = ConstStaticCell::new(EMPTY);
+    let (rx, tx) = (RX.take(), TX.take());
     let mut socket = icmp::Socket::new(
         icmp::PacketBuffer::new(&mut rx.0[..], &mut rx.1[..]),
         icmp::PacketBuffer::new(&mut tx.0[..], &mut tx.1[..]),
@@ -42,21 +43,18 @@ fn main() -> ! {
     let mut received = 0;
     for seq in 0..PINGS {
         let sent_at = net::now();
-        match ping(&mut network, handle, peer, seq) {
-            Some((len, at)) => {
-                received += 1;
-                let rtt = at - sent_at;
-                info!(
-                    "{len} bytes from {peer}: icmp_seq={seq}, time={}.{} ms",
-                    rtt.total_micros() / 1000,
-                    rtt.total_micros() / 100 % 10
-                );
-                event!("ping", "\"seq\":{seq},\"rtt_us\":{}", rtt.total_micros());
-            }
-            None => {
-                info!("Request timeout for icmp_seq={seq}");
-                event!("ping_lost", "\"seq\":{seq}");
-            }
+        if let Some((len, at)) = ping(&mut network, handle, peer, seq) {
+            received += 1;
+            let rtt = at - sent_at;
+            info!(
+                "{len} bytes from {peer}: icmp_seq={seq}, time={}.{} ms",
+                rtt.total_micros() / 1000,
+                rtt.total_micros() / 100 % 10
+            );
+            event!("ping", "\"seq\":{seq},\"rtt_us\":{}", rtt.total_micros());
+        } else {
+            info!("Request timeout for icmp_seq={seq}");
+            event!("ping_lost", "\"seq\":{seq}");
         }
         network.wait(INTERVAL);
     }

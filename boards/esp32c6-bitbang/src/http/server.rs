@@ -85,7 +85,7 @@ impl Connection {
         });
         let complete = match pushed {
             Ok(Ok(complete)) => complete,
-            Ok(Err(error)) => return self.refuse(socket, status_of(error)),
+            Ok(Err(error)) => return Some(self.refuse(socket, status_of(error))),
             Err(_) => return None,
         };
         if !complete {
@@ -100,7 +100,7 @@ impl Connection {
             },
         };
         if status != 200 && close {
-            return self.refuse(socket, status);
+            return Some(self.refuse(socket, status));
         }
         self.head.clear();
         write_head(socket, status, len, close);
@@ -116,11 +116,11 @@ impl Connection {
         Some(Served { status, body: 0 })
     }
 
-    fn refuse(&mut self, socket: &mut tcp::Socket, status: u16) -> Option<Served> {
+    fn refuse(&mut self, socket: &mut tcp::Socket, status: u16) -> Served {
         write_head(socket, status, 0, true);
         socket.close();
         self.state = State::Closing;
-        Some(Served { status, body: 0 })
+        Served { status, body: 0 }
     }
 
     fn body(&mut self, socket: &mut tcp::Socket) -> Option<Served> {

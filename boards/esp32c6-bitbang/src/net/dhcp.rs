@@ -38,7 +38,9 @@ pub(super) fn maintain(network: &mut Network, handle: SocketHandle) {
             info!("Address {address} (DHCP)");
         }
         dhcpv4::Event::Deconfigured => {
-            network.iface.update_ip_addrs(|addresses| addresses.clear());
+            network
+                .iface
+                .update_ip_addrs(|addresses| addresses.truncate(0));
             network.iface.routes_mut().remove_default_ipv4_route();
             event!("address_lost");
             info!("The address is no longer ours");

@@ -16,7 +16,7 @@ use smoltcp::{
     time::{Duration, Instant},
     wire::{HardwareAddress, IpCidr, Ipv4Cidr},
 };
-use static_cell::StaticCell;
+use static_cell::ConstStaticCell;
 
 pub use arp::Arp;
 
@@ -43,6 +43,9 @@ const LINK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// smoltcp wants to be called again sooner than the link timer's interrupt wakes the core.
 const SLEEP_FOR: Duration = Duration::from_millis(17);
+
+/// The dynamic ports are this one and all above (RFC 6335).
+const FIRST_DYNAMIC_PORT: u16 = 0xC000;
 
 static RECEIVER: Receiver<{ stage::QUEUE_WORDS }> = Receiver::new();
 
@@ -101,8 +104,9 @@ impl Network {
         let transmitter = Transmitter::new(phy, &LINERATE_LEDGER);
         let mut device = Adapter(Mac::new(main, transmitter, MAC_ADDRESS.0));
 
-        static STORAGE: StaticCell<[SocketStorage<'static>; SOCKETS]> = StaticCell::new();
-        let storage = STORAGE.init([const { SocketStorage::EMPTY }; SOCKETS]);
+        static STORAGE: ConstStaticCell<[SocketStorage<'static>; SOCKETS]> =
+            ConstStaticCell::new([const { SocketStorage::EMPTY }; SOCKETS]);
+        let storage = STORAGE.take();
         let rng = Rng::new();
         let mut config = Config::new(HardwareAddress::Ethernet(MAC_ADDRESS));
         config.random_seed = u64::from(rng.random()) << 32 | u64::from(rng.random());
@@ -113,7 +117,7 @@ impl Network {
             sockets: SocketSet::new(&mut storage[..]),
             dhcp: None,
             rng,
-            next_port: 49152 | rng.random() as u16,
+            next_port: FIRST_DYNAMIC_PORT | rng.random() as u16,
         };
         network.wait_for_link();
         match addressing {
@@ -159,7 +163,7 @@ impl Network {
 
     /// A local port that was not used lately.
     pub fn local_port(&mut self) -> u16 {
-        self.next_port = 49152 | self.next_port.wrapping_add(1);
+        self.next_port = FIRST_DYNAMIC_PORT | self.next_port.wrapping_add(1);
         self.next_port
     }
 

@@ -54,8 +54,8 @@ fn report(experiment: &Experiment) {
         instructions[index] = experiment.run(Event::Instructions, rounds);
     }
     let what = experiment.what;
-    let [a, b, c, d, e] = cycles;
-    info!("{what:38} {a:6} {b:6} {c:6} {d:6} {e:6}");
+    let [one, two, three, four, many] = cycles;
+    info!("{what:38} {one:6} {two:6} {three:6} {four:6} {many:6}");
     event!(
         "cycles",
         "\"what\":\"{what}\",\"rounds\":{ROUNDS:?},\"cycles\":{cycles:?},\
