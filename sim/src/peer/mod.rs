@@ -1,4 +1,14 @@
 //! The other end of the cable: stations that live in virtual time.
+//!
+//! [`Station`] is what the wire's MAC needs of a station; [`Peer`] adds what a result needs of it.
+//! [`KINDS`] lists the peers there are, one line each.
+
+pub mod host;
+pub mod kinds;
+pub mod tcp;
+
+pub use host::Host;
+pub use kinds::{KINDS, Kind, kind};
 
 use crate::time::Instant;
 
@@ -14,3 +24,45 @@ pub trait Station {
     /// When [`Station::poll_transmit`] is worth calling again without a received frame.
     fn poll_timeout(&self) -> Instant;
 }
+
+/// A station that can say what happened.
+pub trait Peer: Station {
+    /// What it did and saw so far.
+    fn report(&self) -> Report;
+}
+
+/// What a peer did and saw; empty where it is not of that kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Files it was asked for.
+    pub requests: Vec<host::http_server::Request>,
+    /// Files it asked for.
+    pub fetches: Vec<host::http_client::Fetch>,
+    /// Echo requests it sent.
+    pub pings: Vec<host::ping::Ping>,
+    /// Addresses it gave out.
+    pub leases: Vec<host::dhcp::Lease>,
+}
+
+impl<S: Station + ?Sized> Station for Box<S> {
+    fn receive(&mut self, frame: &[u8], now: Instant) {
+        (**self).receive(frame, now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        (**self).poll_transmit(now)
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        (**self).poll_timeout()
+    }
+}
+
+impl<P: Peer + ?Sized> Peer for Box<P> {
+    fn report(&self) -> Report {
+        (**self).report()
+    }
+}
+
+#[cfg(test)]
+mod tests;

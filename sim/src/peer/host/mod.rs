@@ -1,0 +1,402 @@
+//! A host as one finds it at the other end of the cable: a Linux PC with a web server.
+
+pub mod dhcp;
+pub mod http_client;
+pub mod http_server;
+pub mod neighbours;
+pub mod packet;
+pub mod ping;
+
+use std::collections::VecDeque;
+
+use smoltcp::phy::ChecksumCapabilities;
+use smoltcp::wire::{
+    ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol,
+    Icmpv4Packet, Icmpv4Repr, IpProtocol, Ipv4Address, Ipv4Cidr, UdpPacket,
+};
+
+use self::neighbours::Neighbours;
+use self::packet::Packet;
+use super::tcp::{self, Segment, Tcp};
+use super::{Peer, Report, Station};
+use crate::random::Random;
+use crate::time::{Instant, Span};
+
+/// What a host is and does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Hardware address.
+    pub mac: EthernetAddress,
+    /// Address and network.
+    pub network: Ipv4Cidr,
+    /// From the end of a received frame to the first reaction to it: interrupt, driver, stack.
+    pub turnaround: Span,
+    /// The TCP.
+    pub tcp: tcp::Config,
+    /// Serve files.
+    pub http_server: Option<http_server::Config>,
+    /// Fetch files from the device.
+    pub http_client: Option<http_client::Config>,
+    /// Ping the device.
+    pub ping: Option<ping::Config>,
+    /// Give out addresses.
+    pub dhcp: Option<dhcp::Config>,
+    /// Ask everyone for some other station's address this often, as hosts on a network do.
+    pub background_arp: Option<Span>,
+    /// Seed of identifiers and sequence numbers.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    /// 169.254.10.1/16 with a web server, 80 us of turnaround.
+    fn default() -> Self {
+        Self {
+            mac: EthernetAddress([2, 0, 0, 0, 0, 1]),
+            network: Ipv4Cidr::new(Ipv4Address::new(169, 254, 10, 1), 16),
+            turnaround: Span::from_us(80),
+            tcp: tcp::Config::default(),
+            http_server: Some(http_server::Config::default()),
+            http_client: None,
+            ping: None,
+            dhcp: None,
+            background_arp: None,
+            seed: 0,
+        }
+    }
+}
+
+/// The host.
+#[derive(Debug)]
+pub struct Host {
+    config: Config,
+    /// Received frames and when the host gets to them.
+    ingress: VecDeque<(Instant, Vec<u8>)>,
+    egress: VecDeque<Vec<u8>>,
+    neighbours: Neighbours,
+    tcp: Tcp,
+    http_server: Option<http_server::Server>,
+    http_client: Option<http_client::Client>,
+    pinger: Option<ping::Pinger>,
+    dhcp: Option<dhcp::Server>,
+    background_arp_at: Instant,
+    identification: u16,
+    random: Random,
+}
+
+impl Host {
+    /// A host that is switched on at time zero.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let mut random = Random::new(config.seed);
+        let mut tcp = Tcp::new(config.tcp, Random::new(random.next_u64()));
+        if let Some(server) = config.http_server {
+            tcp.listen(server.port, server.backlog);
+        }
+        Self {
+            ingress: VecDeque::new(),
+            egress: VecDeque::new(),
+            neighbours: Neighbours::default(),
+            tcp,
+            http_server: config.http_server.map(http_server::Server::new),
+            http_client: config.http_client.clone().map(http_client::Client::new),
+            pinger: config
+                .ping
+                .map(|ping| ping::Pinger::new(ping, random.next_u64() as u16)),
+            dhcp: config
+                .dhcp
+                .map(|dhcp| dhcp::Server::new(dhcp, config.network)),
+            background_arp_at: config
+                .background_arp
+                .map_or(Instant::NEVER, |interval| Instant::ZERO + interval),
+            identification: random.next_u64() as u16,
+            random,
+            config,
+        }
+    }
+
+    fn address(&self) -> Ipv4Address {
+        self.config.network.address()
+    }
+
+    /// Does everything that is due at `now`.
+    fn run(&mut self, now: Instant) {
+        while self
+            .ingress
+            .front()
+            .is_some_and(|&(ready_at, _)| ready_at <= now)
+        {
+            if let Some((_, frame)) = self.ingress.pop_front() {
+                self.process(&frame, now);
+                // The kernel acknowledges before the program gets to run.
+                self.flush_tcp(now);
+                self.run_programs(now);
+            }
+        }
+        self.flush_tcp(now);
+        self.run_programs(now);
+        if self.background_arp_at <= now {
+            self.ask_for_a_stranger(now);
+        }
+        while let Some(address) = self.neighbours.poll_request(now) {
+            self.ask_for(address);
+        }
+    }
+
+    fn run_programs(&mut self, now: Instant) {
+        if let Some(server) = &mut self.http_server {
+            server.poll(&mut self.tcp, now);
+        }
+        if let Some(client) = &mut self.http_client {
+            client.poll(&mut self.tcp, now);
+        }
+        while let Some((target, message)) = self.pinger.as_mut().and_then(|ping| ping.poll(now)) {
+            self.send(target, IpProtocol::Icmp, message, now);
+        }
+        self.flush_tcp(now);
+        // What was just sent ends answers' records.
+        if let Some(server) = &mut self.http_server {
+            server.poll(&mut self.tcp, now);
+        }
+    }
+
+    fn flush_tcp(&mut self, now: Instant) {
+        let source = self.address();
+        while let Some((destination, segment)) = self.tcp.poll(now) {
+            let bytes = segment.emit(source, destination);
+            self.send(destination, IpProtocol::Tcp, bytes, now);
+        }
+    }
+
+    fn send(&mut self, to: Ipv4Address, protocol: IpProtocol, payload: Vec<u8>, now: Instant) {
+        let packet = Packet {
+            source: self.address(),
+            destination: to,
+            protocol,
+            payload,
+        };
+        match self.neighbours.get(to) {
+            Some(hardware) => self.emit(&packet, hardware),
+            None => self.neighbours.wait(packet, now),
+        }
+    }
+
+    fn emit(&mut self, packet: &Packet, to: EthernetAddress) {
+        self.identification = self.identification.wrapping_add(1);
+        self.egress
+            .push_back(packet.emit(self.config.mac, to, self.identification));
+    }
+
+    fn ask_for(&mut self, address: Ipv4Address) {
+        let own = (self.config.mac, self.address());
+        let target = (EthernetAddress::BROADCAST, address);
+        self.egress
+            .push_back(packet::arp(ArpOperation::Request, own, target));
+    }
+
+    fn ask_for_a_stranger(&mut self, now: Instant) {
+        let mask = self.config.network.netmask().to_bits();
+        let bits = self.address().to_bits() & mask | self.random.next_u64() as u32 & !mask;
+        self.ask_for(Ipv4Address::from_bits(bits));
+        self.background_arp_at = now + self.config.background_arp.unwrap_or(Span::from_secs(1));
+    }
+
+    fn process(&mut self, bytes: &[u8], now: Instant) {
+        let Ok(frame) = EthernetFrame::new_checked(bytes) else {
+            return;
+        };
+        let to = frame.dst_addr();
+        if to != self.config.mac && !to.is_broadcast() {
+            return;
+        }
+        match frame.ethertype() {
+            EthernetProtocol::Arp => self.process_arp(frame.payload()),
+            EthernetProtocol::Ipv4 => {
+                if let Some(packet) = Packet::parse(frame.payload()) {
+                    self.process_packet(&packet, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn process_arp(&mut self, bytes: &[u8]) {
+        let Ok(Ok(repr)) = ArpPacket::new_checked(bytes).map(|packet| ArpRepr::parse(&packet))
+        else {
+            return;
+        };
+        let ArpRepr::EthernetIpv4 {
+            operation,
+            source_hardware_addr: hardware,
+            source_protocol_addr: source,
+            target_protocol_addr: target,
+            ..
+        } = repr
+        else {
+            return;
+        };
+        let for_us = target == self.address();
+        // RFC 826: whoever talks to us is learnt, others only updated. A probe (RFC 5227) has no
+        // sender address yet.
+        if (for_us || self.neighbours.get(source).is_some()) && !source.is_unspecified() {
+            for packet in self.neighbours.learn(source, hardware) {
+                self.emit(&packet, hardware);
+            }
+        }
+        if for_us && operation == ArpOperation::Request {
+            let own = (self.config.mac, self.address());
+            self.egress
+                .push_back(packet::arp(ArpOperation::Reply, own, (hardware, source)));
+        }
+    }
+
+    fn process_packet(&mut self, packet: &Packet, now: Instant) {
+        let broadcast = packet.destination.is_broadcast()
+            || Some(packet.destination) == self.config.network.broadcast();
+        if packet.destination != self.address() && !broadcast {
+            return;
+        }
+        match packet.protocol {
+            IpProtocol::Icmp if !broadcast => self.process_icmp(packet, now),
+            IpProtocol::Udp => self.process_udp(packet, now),
+            IpProtocol::Tcp if !broadcast => {
+                let parsed = Segment::parse(&packet.payload, packet.source, packet.destination);
+                if let Some(segment) = parsed {
+                    self.tcp.receive(packet.source, &segment, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn process_icmp(&mut self, packet: &Packet, now: Instant) {
+        let Ok(message) = Icmpv4Packet::new_checked(&packet.payload[..]) else {
+            return;
+        };
+        match Icmpv4Repr::parse(&message, &ChecksumCapabilities::default()) {
+            Ok(Icmpv4Repr::EchoRequest {
+                ident,
+                seq_no,
+                data,
+            }) => {
+                let reply = packet::icmp(&Icmpv4Repr::EchoReply {
+                    ident,
+                    seq_no,
+                    data,
+                });
+                self.send(packet.source, IpProtocol::Icmp, reply, now);
+            }
+            Ok(Icmpv4Repr::EchoReply {
+                ident,
+                seq_no,
+                data,
+            }) => {
+                if let Some(pinger) = &mut self.pinger {
+                    pinger.receive(ident, seq_no, data, now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn process_udp(&mut self, packet: &Packet, now: Instant) {
+        let Ok(datagram) = UdpPacket::new_checked(&packet.payload[..]) else {
+            return;
+        };
+        let (source, destination) = (packet.source.into(), packet.destination.into());
+        if !datagram.verify_checksum(&source, &destination)
+            || datagram.dst_port() != dhcp::SERVER_PORT
+        {
+            return;
+        }
+        let Some(reply) = self
+            .dhcp
+            .as_mut()
+            .and_then(|dhcp| dhcp.receive(datagram.payload(), now))
+        else {
+            return;
+        };
+        let own = self.address();
+        let payload = packet::udp(
+            (own, dhcp::SERVER_PORT),
+            (reply.destination, dhcp::CLIENT_PORT),
+            &reply.message,
+        );
+        let protocol = IpProtocol::Udp;
+        let answer = Packet {
+            source: own,
+            destination: reply.destination,
+            protocol,
+            payload,
+        };
+        self.emit(&answer, reply.hardware);
+    }
+}
+
+impl Station for Host {
+    fn receive(&mut self, frame: &[u8], now: Instant) {
+        self.ingress
+            .push_back((now + self.config.turnaround, frame.to_vec()));
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if self.egress.is_empty() {
+            self.run(now);
+        }
+        self.egress.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        if !self.egress.is_empty() {
+            return Instant::ZERO;
+        }
+        let server = self
+            .http_server
+            .as_ref()
+            .map_or(Instant::NEVER, http_server::Server::deadline);
+        let client = self
+            .http_client
+            .as_ref()
+            .map_or(Instant::NEVER, http_client::Client::deadline);
+        let pinger = self
+            .pinger
+            .as_ref()
+            .map_or(Instant::NEVER, ping::Pinger::deadline);
+        let ingress = self
+            .ingress
+            .front()
+            .map_or(Instant::NEVER, |&(ready_at, _)| ready_at);
+        [
+            ingress,
+            self.tcp.deadline(),
+            self.neighbours.deadline(),
+            server,
+            client,
+            pinger,
+        ]
+        .into_iter()
+        .fold(self.background_arp_at, Instant::min)
+    }
+}
+
+impl Peer for Host {
+    fn report(&self) -> Report {
+        Report {
+            requests: self
+                .http_server
+                .as_ref()
+                .map_or(Vec::new(), |server| server.requests().to_vec()),
+            fetches: self
+                .http_client
+                .as_ref()
+                .map_or(Vec::new(), |client| client.fetches().to_vec()),
+            pings: self
+                .pinger
+                .as_ref()
+                .map_or(Vec::new(), |pinger| pinger.pings().to_vec()),
+            leases: self
+                .dhcp
+                .as_ref()
+                .map_or(Vec::new(), |dhcp| dhcp.leases().copied().collect()),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The peers there are.
+
+use super::host::{self, Host};
+use super::{Peer, Report, Station};
+use crate::time::{Instant, Span};
+
+/// A kind of peer.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// What it is, for a list that a person reads.
+    pub about: &'static str,
+    /// Makes one. Everything about it that a host's configuration says applies where it makes
+    /// sense.
+    pub build: fn(host::Config) -> Box<dyn Peer>,
+}
+
+/// Every kind, one line each.
+pub const KINDS: &[Kind] = &[
+    Kind {
+        name: "host",
+        about: "A Linux-like host with a web server",
+        build: |config| Box::new(Host::new(config)),
+    },
+    Kind {
+        name: "dhcp-host",
+        about: "The same, giving out addresses by DHCP",
+        build: |config| Box::new(Host::new(with_dhcp(config))),
+    },
+    Kind {
+        name: "chatty-host",
+        about: "The same, sending a broadcast every millisecond",
+        build: |config| Box::new(Host::new(chatty(config))),
+    },
+    Kind {
+        name: "silent",
+        about: "A link partner that sends link pulses and nothing else",
+        build: |_| Box::new(Silent),
+    },
+];
+
+/// The kind called `name`.
+#[must_use]
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}
+
+fn with_dhcp(mut config: host::Config) -> host::Config {
+    config.dhcp.get_or_insert_with(|| host::dhcp::Config {
+        first: smoltcp::wire::Ipv4Address::from_bits(config.network.address().to_bits() + 1),
+        count: 100,
+        lease: Span::from_secs(3600),
+        router: true,
+    });
+    config
+}
+
+fn chatty(mut config: host::Config) -> host::Config {
+    config.background_arp.get_or_insert(Span::from_ms(1));
+    config
+}
+
+/// A station that never says a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Silent;
+
+impl Station for Silent {
+    fn receive(&mut self, _frame: &[u8], _now: Instant) {}
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        Instant::NEVER
+    }
+}
+
+impl Peer for Silent {
+    fn report(&self) -> Report {
+        Report::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_name_and_can_be_made() {
+        for entry in KINDS {
+            assert_eq!(kind(entry.name).map(|kind| kind.about), Some(entry.about));
+            (entry.build)(host::Config::default());
+        }
+        assert!(kind("router").is_none());
+    }
+}

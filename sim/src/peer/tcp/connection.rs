@@ -1,0 +1,587 @@
+//! One connection: the states of RFC 9293 section 3.3.2 around a [`Sender`] and a [`Receiver`].
+
+use smoltcp::wire::Ipv4Address;
+
+use super::acknowledge::Acknowledgment;
+use super::receiver::Receiver;
+use super::rtt::{RTO_INITIAL, RTO_MAX};
+use super::segment::{Control, Segment, to_position, to_sequence};
+use super::sender::{Path, Sender};
+use super::statistics::Statistics;
+use super::{Config, Endpoint};
+use crate::time::{Instant, Span};
+
+/// How long a closed connection's ports stay taken (Linux).
+const TIME_WAIT: Span = Span::from_secs(60);
+/// Repetitions of a SYN, and of a SYN with ACK, before giving up (Linux).
+const SYN_RETRIES: u32 = 6;
+const SYN_ACK_RETRIES: u32 = 5;
+/// Retransmissions of the same data before giving up (Linux's `tcp_retries2`).
+const DATA_RETRIES: u32 = 15;
+/// Octets that the timestamp option takes from each segment.
+const TIMESTAMP_LEN: usize = 12;
+/// Greatest payload towards a peer that names none (RFC 9293 section 3.7.1).
+const DEFAULT_MSS: u16 = 536;
+
+/// States of RFC 9293 section 3.3.2 (LISTEN is not a connection's).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// SYN sent, nothing heard.
+    SynSent,
+    /// SYN received and answered.
+    SynReceived,
+    /// Data may flow.
+    Established,
+    /// FIN sent.
+    FinWait1,
+    /// FIN sent and acknowledged.
+    FinWait2,
+    /// FIN received.
+    CloseWait,
+    /// FIN received and sent, at once.
+    Closing,
+    /// FIN received, then sent.
+    LastAck,
+    /// Closed from both ends; late segments are still answered.
+    TimeWait,
+    /// Over.
+    Closed,
+}
+
+/// Why a connection ended other than by FIN from both ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The peer sent RST.
+    Reset,
+    /// The peer did not answer.
+    TimedOut,
+    /// The program gave up.
+    Aborted,
+}
+
+/// The repetition of a SYN.
+#[derive(Debug, Clone)]
+struct Handshake {
+    sent_at: Option<Instant>,
+    repetitions: u32,
+    wait: Span,
+    due: Instant,
+}
+
+/// One TCP connection.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    config: Config,
+    local_port: u16,
+    remote: Endpoint,
+    state: State,
+    failure: Option<Failure>,
+    initial: u32,
+    remote_initial: u32,
+    handshake: Handshake,
+    sender: Sender,
+    receiver: Receiver,
+    /// Shifts of the window fields that we send and receive.
+    local_shift: u8,
+    remote_shift: Option<u8>,
+    timestamps: bool,
+    timestamp_echo: u32,
+    sack: bool,
+    reset_due: Option<u32>,
+    time_wait_until: Instant,
+    accepted: bool,
+    opened_at: Instant,
+}
+
+impl Connection {
+    /// Opens a connection: a SYN is due at once.
+    #[must_use]
+    pub fn connect(
+        config: Config,
+        local_port: u16,
+        remote: Endpoint,
+        initial: u32,
+        now: Instant,
+    ) -> Self {
+        Self::new(config, local_port, remote, initial, State::SynSent, now)
+    }
+
+    /// Answers a SYN that arrived for a listening port.
+    #[must_use]
+    pub fn answer(
+        config: Config,
+        source: Ipv4Address,
+        syn: &Segment,
+        initial: u32,
+        now: Instant,
+    ) -> Self {
+        let remote = Endpoint {
+            address: source,
+            port: syn.source_port,
+        };
+        let port = syn.destination_port;
+        let mut connection = Self::new(config, port, remote, initial, State::SynReceived, now);
+        connection.take_syn(syn);
+        connection
+    }
+
+    fn new(
+        config: Config,
+        local_port: u16,
+        remote: Endpoint,
+        initial: u32,
+        state: State,
+        now: Instant,
+    ) -> Self {
+        let mss = usize::from(config.mss);
+        let path = Path {
+            mss,
+            sack: false,
+            window: 0,
+        };
+        Self {
+            sender: Sender::new(path, config.send_buffer, 0),
+            receiver: Receiver::new(config.receive_buffer, mss),
+            timestamps: config.timestamps,
+            sack: config.sack,
+            local_shift: config.window_scale.unwrap_or(0),
+            config,
+            local_port,
+            remote,
+            state,
+            failure: None,
+            initial,
+            remote_initial: 0,
+            handshake: Handshake {
+                sent_at: None,
+                repetitions: 0,
+                wait: RTO_INITIAL,
+                due: now,
+            },
+            remote_shift: None,
+            timestamp_echo: 0,
+            reset_due: None,
+            time_wait_until: Instant::NEVER,
+            accepted: false,
+            opened_at: now,
+        }
+    }
+
+    /// Takes the peer's SYN: its options decide what this connection may use.
+    fn take_syn(&mut self, syn: &Segment) {
+        self.remote_initial = syn.sequence;
+        self.sack &= syn.sack_permitted;
+        self.timestamps &= syn.timestamp.is_some();
+        self.timestamp_echo = syn.timestamp.map_or(0, |(value, _)| value);
+        self.remote_shift = syn
+            .window_scale
+            .filter(|_| self.config.window_scale.is_some());
+        if self.remote_shift.is_none() {
+            self.local_shift = 0;
+        }
+        let offered = syn.mss.unwrap_or(DEFAULT_MSS).max(64).min(self.config.mss);
+        let options = if self.timestamps { TIMESTAMP_LEN } else { 0 };
+        let mss = usize::from(offered) - options;
+        let path = Path {
+            mss,
+            sack: self.sack,
+            window: u64::from(syn.window),
+        };
+        self.sender = Sender::new(path, self.config.send_buffer, 0);
+        self.receiver = Receiver::new(
+            self.config.receive_buffer,
+            usize::from(self.config.mss) - options,
+        );
+    }
+
+    /// The local port.
+    #[must_use]
+    pub const fn local_port(&self) -> u16 {
+        self.local_port
+    }
+
+    /// The other end.
+    #[must_use]
+    pub const fn remote(&self) -> Endpoint {
+        self.remote
+    }
+
+    /// The connection's state.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Why it ended early, if it did.
+    #[must_use]
+    pub const fn failure(&self) -> Option<Failure> {
+        self.failure
+    }
+
+    /// When the SYN arrived, or was asked for.
+    #[must_use]
+    pub const fn opened_at(&self) -> Instant {
+        self.opened_at
+    }
+
+    /// The handshake is done and no program has taken the connection yet. Marks it as taken.
+    pub fn take_accepted(&mut self) -> bool {
+        let fresh = !self.accepted && !self.is_opening() && self.state != State::Closed;
+        self.accepted |= fresh;
+        fresh
+    }
+
+    /// Whether a program has taken it, for counting against a backlog.
+    #[must_use]
+    pub const fn is_accepted(&self) -> bool {
+        self.accepted
+    }
+
+    /// The handshake is not done.
+    #[must_use]
+    pub const fn is_opening(&self) -> bool {
+        matches!(self.state, State::SynSent | State::SynReceived)
+    }
+
+    /// The peer has closed its direction and everything it sent was read.
+    #[must_use]
+    pub fn at_end(&self) -> bool {
+        self.state == State::Closed || (self.receiver.finished() && self.receiver.readable() == 0)
+    }
+
+    /// Writes octets, see [`Sender::write`]. Nothing is taken before the connection is established.
+    pub fn write(&mut self, bytes: &[u8], more_follows: bool) -> usize {
+        if self.is_opening() || self.state == State::Closed {
+            return 0;
+        }
+        self.sender.write(bytes, more_follows)
+    }
+
+    /// Reads up to `limit` octets.
+    pub fn read(&mut self, limit: usize) -> Vec<u8> {
+        self.receiver.read(limit)
+    }
+
+    /// Octets ready to read.
+    #[must_use]
+    pub fn readable(&self) -> usize {
+        self.receiver.readable()
+    }
+
+    /// The sending half, for its figures.
+    #[must_use]
+    pub const fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// What the sending half did.
+    #[must_use]
+    pub const fn statistics(&self) -> &Statistics {
+        self.sender.statistics()
+    }
+
+    /// Sends what was written so far without waiting for a full segment; later octets begin a new
+    /// segment.
+    pub fn push(&mut self) {
+        self.sender.push();
+    }
+
+    /// Sends short segments at once, see [`Sender::set_no_delay`].
+    pub fn set_no_delay(&mut self) {
+        self.sender.set_no_delay();
+    }
+
+    /// Closes this end's direction.
+    pub fn close(&mut self) {
+        match self.state {
+            State::SynSent => self.state = State::Closed,
+            State::Established | State::SynReceived => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            _ => return,
+        }
+        self.sender.close();
+    }
+
+    /// Ends the connection with a RST.
+    pub fn abort(&mut self) {
+        if !self.is_opening() && self.state != State::Closed && self.state != State::TimeWait {
+            self.reset_due = Some(to_sequence(self.initial, self.sender.next));
+        }
+        self.fail(Failure::Aborted);
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.failure = Some(failure);
+        self.state = State::Closed;
+    }
+
+    /// Takes in a segment.
+    pub fn receive(&mut self, segment: &Segment, now: Instant) {
+        match self.state {
+            State::Closed => {}
+            State::SynSent => self.receive_in_syn_sent(segment, now),
+            _ => self.receive_synchronised(segment, now),
+        }
+    }
+
+    fn receive_in_syn_sent(&mut self, segment: &Segment, now: Instant) {
+        let acknowledges_syn = segment.ack == Some(to_sequence(self.initial, 1));
+        if segment.ack.is_some() && !acknowledges_syn {
+            if segment.control != Control::Reset {
+                self.reset_due = segment.ack;
+            }
+            return;
+        }
+        match segment.control {
+            Control::Reset if acknowledges_syn => self.fail(Failure::Reset),
+            Control::Syn => {
+                self.take_syn(segment);
+                if acknowledges_syn {
+                    self.establish(now);
+                    self.receiver.demand_ack();
+                } else {
+                    // Both ends opened at once.
+                    self.state = State::SynReceived;
+                    self.handshake.due = now;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn establish(&mut self, now: Instant) {
+        if let Some(sent_at) = self.handshake.sent_at
+            && self.handshake.repetitions == 0
+        {
+            self.sender.measure_handshake(now.since(sent_at));
+        }
+        self.handshake.due = Instant::NEVER;
+        self.state = State::Established;
+    }
+
+    fn receive_synchronised(&mut self, segment: &Segment, now: Instant) {
+        let next = self.receiver.next();
+        let Some(start) = to_position(self.remote_initial, segment.sequence, next) else {
+            // Before the SYN; a repeated SYN lies at position 0.
+            return;
+        };
+        if segment.control == Control::Syn {
+            if self.state == State::SynReceived && start == 0 {
+                // The SYN again: our answer was lost.
+                self.handshake.due = now;
+            } else if segment.control == Control::Syn {
+                self.receiver.demand_ack();
+            }
+            return;
+        }
+        if !self.acceptable(start, segment.sequence_len()) {
+            if segment.control != Control::Reset {
+                self.receiver.demand_ack();
+            }
+            return;
+        }
+        if segment.control == Control::Reset {
+            if start == next {
+                self.fail(Failure::Reset);
+            } else {
+                self.receiver.demand_ack();
+            }
+            return;
+        }
+        if self.take_ack(segment, start, now) {
+            let fin = segment.control == Control::Fin;
+            self.receiver.receive(start, &segment.payload, fin, now);
+        }
+        if let Some((value, _)) = segment.timestamp
+            && start <= next
+        {
+            self.timestamp_echo = value;
+        }
+        self.advance(now);
+    }
+
+    /// RFC 9293 section 3.4: part of the segment lies in the window.
+    fn acceptable(&self, start: u64, len: u64) -> bool {
+        let (next, end) = (self.receiver.next(), self.receiver.offered_end());
+        if len == 0 {
+            return start == next || (start > next && start < end);
+        }
+        (start < end || start == next) && start + len > next
+    }
+
+    /// Takes the segment's acknowledgment; false if the segment is to be dropped.
+    fn take_ack(&mut self, segment: &Segment, start: u64, now: Instant) -> bool {
+        let Some(ack) = segment.ack else { return false };
+        let (initial, near) = (self.initial, self.sender.unacknowledged);
+        let position = |sequence| to_position(initial, sequence, near);
+        let Some(acknowledged) = position(ack) else {
+            return false;
+        };
+        if self.state == State::SynReceived {
+            if acknowledged != 1 {
+                self.reset_due = Some(ack);
+                return false;
+            }
+            self.establish(now);
+        }
+        let shift = self.remote_shift.unwrap_or(0);
+        let acknowledgment = Acknowledgment {
+            position: acknowledged,
+            sack: segment
+                .sack
+                .iter()
+                .flatten()
+                .filter_map(|&(from, to)| Some((position(from)?, position(to)?)))
+                .filter(|(from, to)| from < to)
+                .collect(),
+            window: u64::from(segment.window) << shift,
+            from: start,
+            occupies: segment.sequence_len() > 0,
+            by_timestamp: segment
+                .timestamp
+                .filter(|_| self.timestamps)
+                .map(|(_, echo)| Span::from_ms(u64::from(timestamp(now).wrapping_sub(echo)))),
+        };
+        if self.sender.acknowledge(&acknowledgment, now).is_err() {
+            self.receiver.demand_ack();
+            return false;
+        }
+        true
+    }
+
+    /// Moves on in the closing states.
+    fn advance(&mut self, now: Instant) {
+        let peer_done = self.receiver.finished();
+        let fin_done = self.sender.fin_acknowledged();
+        self.state = match (self.state, fin_done, peer_done) {
+            (State::Established, _, true) => State::CloseWait,
+            (State::FinWait1 | State::FinWait2 | State::Closing, true, true) => State::TimeWait,
+            (State::FinWait1, true, false) => State::FinWait2,
+            (State::FinWait1, false, true) => State::Closing,
+            (State::LastAck, true, _) => State::Closed,
+            (state, ..) => state,
+        };
+        if self.state == State::TimeWait {
+            self.time_wait_until = now + TIME_WAIT;
+        }
+    }
+
+    /// When [`Self::on_timer`] is due.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        match self.state {
+            State::Closed => Instant::NEVER,
+            State::SynSent | State::SynReceived => self.handshake.due,
+            State::TimeWait => self.time_wait_until.min(self.receiver.deadline()),
+            _ => self.sender.deadline().min(self.receiver.deadline()),
+        }
+    }
+
+    /// Handles the timers that are due.
+    pub fn on_timer(&mut self, now: Instant) {
+        match self.state {
+            State::TimeWait if self.time_wait_until <= now => self.state = State::Closed,
+            State::Closed | State::SynSent | State::SynReceived => {}
+            _ => {
+                self.sender.on_timer(now);
+                if self.sender.timeouts_in_a_row() > DATA_RETRIES {
+                    self.fail(Failure::TimedOut);
+                }
+            }
+        }
+    }
+
+    /// The next segment to send at `now`, if there is one.
+    pub fn poll(&mut self, now: Instant) -> Option<Segment> {
+        if let Some(sequence) = self.reset_due.take() {
+            let mut reset = self.segment(sequence, Control::Reset, now);
+            reset.ack = reset.ack.filter(|_| !self.is_opening());
+            return Some(reset);
+        }
+        match self.state {
+            State::Closed => None,
+            State::SynSent | State::SynReceived => self.poll_handshake(now),
+            _ => self.poll_data(now).or_else(|| {
+                self.receiver.ack_due(now).then(|| {
+                    let sequence = to_sequence(self.initial, self.sender.next);
+                    self.segment(sequence, Control::None, now)
+                })
+            }),
+        }
+    }
+
+    fn poll_handshake(&mut self, now: Instant) -> Option<Segment> {
+        if now < self.handshake.due {
+            return None;
+        }
+        let answering = self.state == State::SynReceived;
+        if self.handshake.sent_at.is_some() {
+            self.handshake.repetitions += 1;
+            let limit = if answering {
+                SYN_ACK_RETRIES
+            } else {
+                SYN_RETRIES
+            };
+            if self.handshake.repetitions > limit {
+                self.fail(Failure::TimedOut);
+                return None;
+            }
+            self.handshake.wait = Span::from_ticks(self.handshake.wait.ticks() * 2).min(RTO_MAX);
+        }
+        self.handshake.sent_at = Some(now);
+        self.handshake.due = now + self.handshake.wait;
+        let mut syn = self.segment(self.initial, Control::Syn, now);
+        syn.ack = syn.ack.filter(|_| answering);
+        syn.mss = Some(self.config.mss);
+        syn.sack_permitted = self.sack;
+        syn.sack = [None; 3];
+        let scaling = !answering || self.remote_shift.is_some();
+        syn.window_scale = self.config.window_scale.filter(|_| scaling);
+        // The window of a SYN is never scaled (RFC 7323 section 2.2).
+        syn.window = self.config.receive_buffer.min(usize::from(u16::MAX)) as u16;
+        Some(syn)
+    }
+
+    fn poll_data(&mut self, now: Instant) -> Option<Segment> {
+        let outgoing = self.sender.poll(now)?;
+        let control = match (outgoing.fin, outgoing.push) {
+            (true, _) => Control::Fin,
+            (false, true) => Control::Push,
+            (false, false) => Control::None,
+        };
+        let sequence = to_sequence(self.initial, outgoing.start);
+        let mut segment = self.segment(sequence, control, now);
+        segment.payload = self.sender.payload(&outgoing);
+        Some(segment)
+    }
+
+    /// A segment with everything but its payload; what it acknowledges need not be sent again.
+    fn segment(&mut self, sequence: u32, control: Control, now: Instant) -> Segment {
+        let (next, window) = self.receiver.acknowledge();
+        let mut sack = [None; 3];
+        if self.sack {
+            for (slot, (from, to)) in sack.iter_mut().zip(self.receiver.sack()) {
+                let sequence = |position| to_sequence(self.remote_initial, position);
+                *slot = Some((sequence(from), sequence(to)));
+            }
+        }
+        Segment {
+            source_port: self.local_port,
+            destination_port: self.remote.port,
+            sequence,
+            ack: Some(to_sequence(self.remote_initial, next)),
+            control,
+            window: (window >> self.local_shift).min(u64::from(u16::MAX)) as u16,
+            sack,
+            timestamp: self
+                .timestamps
+                .then(|| (timestamp(now), self.timestamp_echo)),
+            ..Segment::default()
+        }
+    }
+}
+
+/// The clock of the timestamp option: milliseconds, as in Linux.
+fn timestamp(now: Instant) -> u32 {
+    (now.as_ns() / 1_000_000) as u32
+}

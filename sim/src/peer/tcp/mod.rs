@@ -1,0 +1,249 @@
+//! A TCP that behaves like Linux's where it shows on the wire.
+//!
+//! Initial window 10, CUBIC, RACK with tail-loss probes, proportional rate reduction, F-RTO, a
+//! retransmission timeout of at least 200 ms beyond the round trip that stays backed off until the
+//! next measurement, delayed and quick acknowledgments. Left out: pacing, `HyStart`, ECN, urgent
+//! data, Fast Open, PAWS, the rounding of timers to kernel ticks.
+//!
+//! | file | subject |
+//! |---|---|
+//! | [`segment`] | segments as values and bytes |
+//! | [`connection`] | the states of RFC 9293, handshake, closing |
+//! | [`sender`] | the stream, what may be sent, the timers |
+//! | [`acknowledge`] | taking in an acknowledgment |
+//! | [`recovery`] | loss: recovery, rate reduction, undo |
+//! | [`retransmission`] | what is out, the SACK scoreboard |
+//! | [`rack`], [`rtt`], [`cubic`] | loss by time, round trip and timeout, congestion window |
+//! | [`receiver`] | reassembly, offered window, delayed acknowledgment |
+//! | [`statistics`] | what a capture would show |
+
+pub mod acknowledge;
+pub mod connection;
+pub mod cubic;
+pub mod rack;
+pub mod receiver;
+pub mod recovery;
+pub mod retransmission;
+pub mod rtt;
+pub mod segment;
+pub mod sender;
+pub mod statistics;
+
+use std::collections::BTreeMap;
+
+use smoltcp::wire::Ipv4Address;
+
+pub use connection::{Connection, Failure, State};
+pub use segment::{Control, Segment};
+pub use statistics::{Cause, Retransmission, Statistics};
+
+use crate::random::Random;
+use crate::time::Instant;
+
+/// The first port that connections are opened from (Linux's `ip_local_port_range`).
+const FIRST_LOCAL_PORT: u16 = 32_768;
+
+/// What a host's TCP offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Greatest payload of a segment, in octets.
+    pub mss: u16,
+    /// Offer and accept SACK.
+    pub sack: bool,
+    /// Offer and accept timestamps.
+    pub timestamps: bool,
+    /// Offer, and accept if offered, window scaling by this shift.
+    pub window_scale: Option<u8>,
+    /// Receive buffer in octets.
+    pub receive_buffer: usize,
+    /// Send buffer in octets.
+    pub send_buffer: usize,
+}
+
+impl Default for Config {
+    /// As a Linux host on an Ethernet, except that timestamps are off: the published captures have
+    /// none.
+    fn default() -> Self {
+        Self {
+            mss: 1460,
+            sack: true,
+            timestamps: false,
+            window_scale: Some(7),
+            receive_buffer: 64_240,
+            send_buffer: 256 * 1024,
+        }
+    }
+}
+
+/// An IPv4 address and a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Endpoint {
+    /// The address.
+    pub address: Ipv4Address,
+    /// The port.
+    pub port: u16,
+}
+
+/// Names a connection for as long as it lives; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(u64);
+
+/// All connections of a host with one address.
+#[derive(Debug)]
+pub struct Tcp {
+    config: Config,
+    random: Random,
+    /// Listening ports and their backlogs.
+    listening: BTreeMap<u16, usize>,
+    connections: BTreeMap<ConnectionId, Connection>,
+    last_id: u64,
+    next_port: u16,
+    /// Answers to segments that belong to no connection.
+    refusals: Vec<(Ipv4Address, Segment)>,
+}
+
+impl Tcp {
+    /// A host's TCP; `random` gives the initial sequence numbers.
+    #[must_use]
+    pub fn new(config: Config, random: Random) -> Self {
+        Self {
+            config,
+            random,
+            listening: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            last_id: 0,
+            next_port: FIRST_LOCAL_PORT,
+            refusals: Vec::new(),
+        }
+    }
+
+    /// Accepts connections to `port`; at most `backlog` wait for the program to take them.
+    pub fn listen(&mut self, port: u16, backlog: usize) {
+        self.listening.insert(port, backlog);
+    }
+
+    /// Opens a connection.
+    pub fn connect(&mut self, remote: Endpoint, now: Instant) -> ConnectionId {
+        let port = self.next_port;
+        self.next_port = self.next_port.checked_add(1).unwrap_or(FIRST_LOCAL_PORT);
+        let initial = self.random.next_u64() as u32;
+        self.add(Connection::connect(self.config, port, remote, initial, now))
+    }
+
+    fn add(&mut self, connection: Connection) -> ConnectionId {
+        self.last_id += 1;
+        let id = ConnectionId(self.last_id);
+        self.connections.insert(id, connection);
+        id
+    }
+
+    /// The next established connection to `port` that no program has taken.
+    pub fn accept(&mut self, port: u16) -> Option<ConnectionId> {
+        self.connections.iter_mut().find_map(|(&id, connection)| {
+            (connection.local_port() == port && connection.take_accepted()).then_some(id)
+        })
+    }
+
+    /// A connection that lives.
+    #[must_use]
+    pub fn get(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections.get(&id)
+    }
+
+    /// A connection that lives.
+    pub fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
+        self.connections.get_mut(&id)
+    }
+
+    /// Every connection that lives, in the order of opening.
+    pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
+        self.connections
+            .iter()
+            .map(|(&id, connection)| (id, connection))
+    }
+
+    /// Forgets a connection that the program is done with: its figures are gone afterwards. One
+    /// that still has something to do stays.
+    pub fn forget_closed(&mut self, id: ConnectionId) {
+        if self
+            .get(id)
+            .is_some_and(|connection| connection.state() == State::Closed)
+        {
+            self.connections.remove(&id);
+        }
+    }
+
+    /// Takes in a segment from `source`.
+    pub fn receive(&mut self, source: Ipv4Address, segment: &Segment, now: Instant) {
+        let remote = Endpoint {
+            address: source,
+            port: segment.source_port,
+        };
+        let opens = segment.control == Control::Syn && segment.ack.is_none();
+        let existing = self.connections.iter_mut().find(|(_, connection)| {
+            connection.remote() == remote
+                && connection.local_port() == segment.destination_port
+                && connection.state() != State::Closed
+                // A new connection may take the ports of one that is over (RFC 9293 3.6.1).
+                && !(opens && connection.state() == State::TimeWait)
+        });
+        if let Some((_, connection)) = existing {
+            connection.receive(segment, now);
+        } else if opens && let Some(&backlog) = self.listening.get(&segment.destination_port) {
+            let waiting = self.connections.values().filter(|connection| {
+                connection.local_port() == segment.destination_port && !connection.is_accepted()
+            });
+            if waiting.count() < backlog {
+                let initial = self.random.next_u64() as u32;
+                self.add(Connection::answer(
+                    self.config,
+                    source,
+                    segment,
+                    initial,
+                    now,
+                ));
+            }
+        } else if segment.control != Control::Reset {
+            self.refusals.push((source, refusal(segment)));
+        }
+    }
+
+    /// The next segment to send at `now` and its destination.
+    pub fn poll(&mut self, now: Instant) -> Option<(Ipv4Address, Segment)> {
+        if let Some(refusal) = self.refusals.pop() {
+            return Some(refusal);
+        }
+        for connection in self.connections.values_mut() {
+            if connection.deadline() <= now {
+                connection.on_timer(now);
+            }
+            if let Some(segment) = connection.poll(now) {
+                return Some((connection.remote().address, segment));
+            }
+        }
+        None
+    }
+
+    /// When [`Self::poll`] is worth calling without a segment received.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.connections
+            .values()
+            .map(Connection::deadline)
+            .min()
+            .unwrap_or(Instant::NEVER)
+    }
+}
+
+/// The RST that answers a segment for which there is no connection (RFC 9293 section 3.5.2).
+fn refusal(segment: &Segment) -> Segment {
+    let ack = segment.sequence.wrapping_add(segment.sequence_len() as u32);
+    Segment {
+        source_port: segment.destination_port,
+        destination_port: segment.source_port,
+        sequence: segment.ack.unwrap_or(0),
+        ack: segment.ack.is_none().then_some(ack),
+        control: Control::Reset,
+        ..Segment::default()
+    }
+}

@@ -1,0 +1,150 @@
+//! RACK: losses told by time (RFC 8985 section 6), with Linux's reordering window.
+
+use super::retransmission::Sent;
+use crate::time::{Instant, Span};
+
+/// What RACK knows of a connection.
+#[derive(Debug, Clone)]
+pub struct Rack {
+    /// When the most recently sent segment that was delivered had been sent, and where it ends.
+    newest: (Instant, u64),
+    /// Its round trip.
+    round_trip: Span,
+    /// A segment arrived after one that was sent later.
+    reordering_seen: bool,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            newest: (Instant::ZERO, 0),
+            round_trip: Span::ZERO,
+            reordering_seen: false,
+        }
+    }
+}
+
+impl Rack {
+    /// Notes that `sent` was delivered. `min_round_trip` tells the delivery of a retransmission
+    /// from the late acknowledgment of the original.
+    pub fn delivered(&mut self, sent: &Sent, now: Instant, min_round_trip: Span) {
+        let round_trip = now.since(sent.sent_at);
+        if sent.transmissions > 1 && round_trip < min_round_trip {
+            return;
+        }
+        self.round_trip = round_trip;
+        self.newest = self.newest.max((sent.sent_at, sent.end));
+    }
+
+    /// Notes that segments arrive out of order on this path.
+    pub fn reordered(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// How much later than a round trip an acknowledgment may come. Without reordering seen, three
+    /// segments known to be delivered or a recovery under way end the patience.
+    #[must_use]
+    pub fn reordering_window(
+        &self,
+        impatient: bool,
+        min_round_trip: Span,
+        smoothed: Option<Span>,
+    ) -> Span {
+        if impatient && !self.reordering_seen {
+            return Span::ZERO;
+        }
+        let quarter = Span::from_ticks(min_round_trip.ticks() / 4);
+        quarter.min(smoothed.unwrap_or(quarter))
+    }
+
+    /// Whether `sent` went out less than a round trip ago: even a timeout does not make it lost.
+    #[must_use]
+    pub fn is_recent(&self, sent: &Sent, now: Instant) -> bool {
+        sent.sent_at + self.round_trip > now
+    }
+
+    /// Marks as lost what was sent before the newest delivery and is overdue. Returns for how long
+    /// those not yet overdue may still be waited for, and how many were marked.
+    pub fn detect<'s>(
+        &self,
+        segments: impl Iterator<Item = &'s mut Sent>,
+        window: Span,
+        now: Instant,
+    ) -> (Option<Span>, u32) {
+        let mut wait: Option<Span> = None;
+        let mut lost = 0;
+        for sent in segments {
+            let settled = sent.sacked || (sent.lost && !sent.retransmitting);
+            if settled || self.newest <= (sent.sent_at, sent.end) {
+                continue;
+            }
+            let patience = self.round_trip + window;
+            let overdue_at = sent.sent_at + patience;
+            if overdue_at <= now {
+                sent.lost = true;
+                sent.retransmitting = false;
+                lost += 1;
+            } else {
+                wait = wait.max(Some(overdue_at.since(now)));
+            }
+        }
+        (wait, lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(at_ms: u64, end: u64) -> Sent {
+        Sent::new(end - 1, end, false, Instant::ZERO + Span::from_ms(at_ms))
+    }
+
+    #[test]
+    fn only_what_was_sent_before_the_newest_delivery_is_lost() {
+        let now = Instant::ZERO + Span::from_ms(20);
+        let mut rack = Rack::default();
+        let mut segments = [sent(1, 2), sent(5, 3), sent(9, 4)];
+        rack.delivered(&segments[1], now, Span::from_ms(10));
+        segments[1].sacked = true;
+        let (wait, lost) = rack.detect(segments.iter_mut(), Span::ZERO, now);
+        assert_eq!((wait, lost), (None, 1));
+        assert_eq!(segments.map(|sent| sent.lost), [true, false, false]);
+    }
+
+    #[test]
+    fn reordering_is_given_a_quarter_of_the_least_round_trip() {
+        let now = Instant::ZERO + Span::from_ms(20);
+        let mut rack = Rack::default();
+        let mut segments = [sent(4, 2), sent(5, 3)];
+        rack.delivered(&segments[1], now, Span::from_ms(8));
+        segments[1].sacked = true;
+        let window = rack.reordering_window(false, Span::from_ms(8), Some(Span::from_ms(9)));
+        assert_eq!(window, Span::from_ms(2));
+        let (wait, lost) = rack.detect(segments.iter_mut(), window, now);
+        assert_eq!((wait, lost), (Some(Span::from_ms(1)), 0));
+        assert_eq!(
+            rack.reordering_window(true, Span::from_ms(8), None),
+            Span::ZERO
+        );
+        rack.reordered();
+        assert_eq!(
+            rack.reordering_window(true, Span::from_ms(8), None),
+            Span::from_ms(2)
+        );
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_lost_again() {
+        let now = Instant::ZERO + Span::from_ms(30);
+        let mut rack = Rack::default();
+        let mut segments = [sent(10, 2), sent(12, 3)];
+        segments[0].transmissions = 2;
+        segments[0].lost = true;
+        segments[0].retransmitting = true;
+        rack.delivered(&segments[1], now, Span::from_ms(10));
+        segments[1].sacked = true;
+        assert_eq!(rack.detect(segments.iter_mut(), Span::ZERO, now), (None, 1));
+        assert!(!segments[0].retransmitting);
+    }
+}

@@ -1,0 +1,298 @@
+//! The retransmission queue: what was sent and not yet acknowledged, with the SACK scoreboard.
+
+use std::collections::VecDeque;
+
+use crate::time::{Instant, Span};
+
+/// A segment that was sent. Positions are stream positions ([`super::segment::to_position`]).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// First position.
+    pub start: u64,
+    /// Position after the last, a FIN included.
+    pub end: u64,
+    /// It ends with a FIN.
+    pub fin: bool,
+    /// When it was last sent.
+    pub sent_at: Instant,
+    /// How often it was sent.
+    pub transmissions: u32,
+    /// The receiver reported it by SACK.
+    pub sacked: bool,
+    /// It is believed lost.
+    pub lost: bool,
+    /// A retransmission of it is believed to be on its way.
+    pub retransmitting: bool,
+}
+
+impl Sent {
+    /// A segment sent for the first time at `at`.
+    #[must_use]
+    pub const fn new(start: u64, end: u64, fin: bool, at: Instant) -> Self {
+        Self {
+            start,
+            end,
+            fin,
+            sent_at: at,
+            transmissions: 1,
+            sacked: false,
+            lost: false,
+            retransmitting: false,
+        }
+    }
+
+    /// The segment waits to be sent again.
+    #[must_use]
+    pub const fn wants_retransmission(&self) -> bool {
+        self.lost && !self.sacked && !self.retransmitting
+    }
+}
+
+/// What an acknowledgment told about the segments sent.
+#[derive(Debug, Clone, Default)]
+pub struct Delivery {
+    /// Segments now known to be delivered, cumulatively or by SACK.
+    pub segments: u32,
+    /// Segments removed from the queue.
+    pub acknowledged: u32,
+    /// Bytes acknowledged cumulatively.
+    pub advanced: u64,
+    /// Segments newly reported by SACK.
+    pub sacked: u32,
+    /// A segment that had been sent again was acknowledged cumulatively: no round trip to measure.
+    pub retransmitted: bool,
+    /// A segment below the recovery point was delivered that had been sent only once.
+    pub original: bool,
+    /// The round trip of the first segment acknowledged that was sent once.
+    pub acknowledged_after: Option<Span>,
+    /// The round trip of the first segment newly reported by SACK that was sent once.
+    pub sacked_after: Option<Span>,
+    /// A segment sent once arrived after one with a higher position.
+    pub reordered: bool,
+    /// A SACK block reported octets received twice (RFC 2883).
+    pub duplicate_sack: Option<(u64, u64)>,
+}
+
+/// Segments in the order of their positions.
+#[derive(Debug, Clone, Default)]
+pub struct Queue {
+    segments: VecDeque<Sent>,
+    highest_sacked: u64,
+}
+
+impl Queue {
+    /// Adds a segment sent for the first time.
+    pub fn push(&mut self, sent: Sent) {
+        self.segments.push_back(sent);
+    }
+
+    /// Segments not acknowledged cumulatively.
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        self.segments.len() as u32
+    }
+
+    /// Everything is acknowledged.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// The segment at `index`, oldest first.
+    pub fn get_mut(&mut self, index: usize) -> Option<&mut Sent> {
+        self.segments.get_mut(index)
+    }
+
+    /// The oldest segment.
+    #[must_use]
+    pub fn head(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    /// All segments, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Sent> {
+        self.segments.iter()
+    }
+
+    /// All segments, oldest first.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Sent> {
+        self.segments.iter_mut()
+    }
+
+    /// Segments reported by SACK.
+    #[must_use]
+    pub fn sacked(&self) -> u32 {
+        self.segments.iter().filter(|sent| sent.sacked).count() as u32
+    }
+
+    /// Segments believed to be in the network: sent, not reported, not lost; and retransmissions.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        let flies = |sent: &&Sent| !sent.sacked && (!sent.lost || sent.retransmitting);
+        // A segment whose original and retransmission both travel counts twice.
+        let twice = |sent: &&Sent| !sent.sacked && !sent.lost && sent.retransmitting;
+        (self.segments.iter().filter(flies).count() + self.segments.iter().filter(twice).count())
+            as u32
+    }
+
+    /// The index of the first segment that waits to be sent again.
+    #[must_use]
+    pub fn first_lost(&self) -> Option<usize> {
+        self.segments.iter().position(Sent::wants_retransmission)
+    }
+
+    /// Takes in SACK blocks. `delivered` is told of each segment newly reported.
+    pub fn take_sack(
+        &mut self,
+        blocks: &[(u64, u64)],
+        recovery_point: u64,
+        now: Instant,
+        delivery: &mut Delivery,
+        mut delivered: impl FnMut(&Sent),
+    ) {
+        let highest_before = self.highest_sacked;
+        for &(start, end) in blocks {
+            for sent in &mut self.segments {
+                if sent.sacked || sent.start < start || sent.end > end {
+                    continue;
+                }
+                delivered(sent);
+                if sent.transmissions == 1 {
+                    delivery.sacked_after.get_or_insert(now.since(sent.sent_at));
+                    delivery.original |= sent.end <= recovery_point;
+                    delivery.reordered |= sent.start < highest_before;
+                }
+                sent.sacked = true;
+                sent.lost = false;
+                sent.retransmitting = false;
+                delivery.sacked += 1;
+                delivery.segments += 1;
+                self.highest_sacked = self.highest_sacked.max(sent.end);
+            }
+        }
+    }
+
+    /// Removes what lies below `position`. `delivered` is told of each segment that no SACK had
+    /// reported before.
+    pub fn take_cumulative(
+        &mut self,
+        position: u64,
+        recovery_point: u64,
+        now: Instant,
+        delivery: &mut Delivery,
+        mut delivered: impl FnMut(&Sent),
+    ) {
+        while let Some(sent) = self.segments.front_mut() {
+            if sent.end > position {
+                // Acknowledged in part: what is left is a shorter segment.
+                sent.start = sent.start.max(position);
+                break;
+            }
+            if sent.transmissions > 1 {
+                delivery.retransmitted = true;
+            } else if !sent.sacked {
+                delivery
+                    .acknowledged_after
+                    .get_or_insert(now.since(sent.sent_at));
+                delivery.original |= sent.end <= recovery_point;
+                delivery.reordered |= sent.start < self.highest_sacked;
+            }
+            if !sent.sacked {
+                delivery.segments += 1;
+                delivered(sent);
+            }
+            delivery.acknowledged += 1;
+            self.segments.pop_front();
+        }
+        if self.segments.is_empty() {
+            self.highest_sacked = 0;
+        }
+    }
+
+    /// Believes everything lost that `keeps` does not spare, and every retransmission with it.
+    pub fn lose_all(&mut self, keeps: impl Fn(usize, &Sent) -> bool) {
+        for (index, sent) in self.segments.iter_mut().enumerate() {
+            if !sent.sacked && !keeps(index, sent) {
+                sent.lost = true;
+                sent.retransmitting = false;
+            }
+        }
+    }
+
+    /// Takes back every belief in a loss: they were wrong.
+    pub fn forgive(&mut self) {
+        for sent in &mut self.segments {
+            sent.lost = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queue(segments: u64) -> Queue {
+        let mut queue = Queue::default();
+        for index in 0..segments {
+            let start = 1 + index * 10;
+            queue.push(Sent::new(start, start + 10, false, Instant::from_ns(index)));
+        }
+        queue
+    }
+
+    fn sack(queue: &mut Queue, blocks: &[(u64, u64)]) -> Delivery {
+        let mut delivery = Delivery::default();
+        queue.take_sack(blocks, 0, Instant::from_ns(100), &mut delivery, |_| ());
+        delivery
+    }
+
+    fn acknowledge(queue: &mut Queue, position: u64) -> Delivery {
+        let mut delivery = Delivery::default();
+        queue.take_cumulative(position, 0, Instant::from_ns(100), &mut delivery, |_| ());
+        delivery
+    }
+
+    #[test]
+    fn sack_blocks_report_whole_segments_once() {
+        let mut queue = queue(4);
+        let first = sack(&mut queue, &[(11, 36)]);
+        assert_eq!((first.sacked, queue.sacked(), queue.in_flight()), (2, 2, 2));
+        assert_eq!(first.sacked_after, Some(Span::from_ns(99)));
+        assert_eq!(sack(&mut queue, &[(11, 36)]).sacked, 0);
+        let filled = acknowledge(&mut queue, 31);
+        assert_eq!((filled.acknowledged, filled.segments), (3, 1));
+        assert!(filled.reordered, "the first arrived after the second");
+    }
+
+    #[test]
+    fn a_partial_acknowledgment_shortens_the_segment() {
+        let mut queue = queue(2);
+        assert_eq!(acknowledge(&mut queue, 15).acknowledged, 1);
+        assert_eq!(
+            queue.head().map(|sent| (sent.start, sent.end)),
+            Some((15, 21))
+        );
+        assert_eq!(acknowledge(&mut queue, 21).acknowledged, 1);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_retransmission_gives_no_round_trip() {
+        let mut queue = queue(1);
+        queue.get_mut(0).unwrap().transmissions = 2;
+        let delivery = acknowledge(&mut queue, 11);
+        assert!(delivery.retransmitted);
+        assert_eq!(delivery.acknowledged_after, None);
+    }
+
+    #[test]
+    fn what_is_lost_is_not_in_flight_until_sent_again() {
+        let mut queue = queue(3);
+        queue.lose_all(|index, _| index == 2);
+        assert_eq!((queue.in_flight(), queue.first_lost()), (1, Some(0)));
+        queue.get_mut(0).unwrap().retransmitting = true;
+        assert_eq!((queue.in_flight(), queue.first_lost()), (2, Some(1)));
+        queue.forgive();
+        assert_eq!(queue.first_lost(), None);
+    }
+}

@@ -1,0 +1,604 @@
+//! The sending half of a connection: the stream, what may be sent now, and the timers.
+//!
+//! Acknowledgments are taken in by [`super::acknowledge`], losses are handled in
+//! [`super::recovery`]. Positions count from the SYN (0); the first octet is at 1.
+
+use std::collections::VecDeque;
+
+use super::cubic::{Cubic, INITIAL_WINDOW};
+use super::rack::Rack;
+use super::retransmission::{Queue, Sent};
+use super::rtt::{RTO_MAX, RTO_MIN, RoundTrip};
+use super::statistics::{Cause, Statistics};
+use crate::time::{Instant, Span};
+
+/// Least tail-loss probe time beyond two round trips: two ticks of a 250 Hz kernel.
+const PROBE_MARGIN: Span = Span::from_ms(8);
+
+/// How loss is being dealt with; Linux's congestion-avoidance states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Phase {
+    /// Nothing unusual.
+    #[default]
+    Open,
+    /// Segments arrived out of order or twice; perhaps one is lost.
+    Disorder,
+    /// The window is being reduced without a retransmission.
+    Reduced,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// What the one timer of a sender waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timer {
+    /// The retransmission timeout (RFC 6298).
+    Retransmission,
+    /// The tail-loss probe (RFC 8985 section 7).
+    Probe,
+    /// The end of RACK's patience with reordering.
+    Reordering,
+    /// The window probe (RFC 9293 section 3.8.6.1).
+    Persist,
+}
+
+/// A segment that goes out whatever the congestion window says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forced {
+    /// The first segment, after a timeout.
+    Head,
+    /// A tail-loss probe: new data, else the last segment.
+    Probe,
+    /// A probe of a window that is closed.
+    Window,
+}
+
+/// What [`Sender::poll`] wants sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outgoing {
+    /// First position.
+    pub start: u64,
+    /// Octets of payload.
+    pub len: usize,
+    /// The segment carries FIN.
+    pub fin: bool,
+    /// The segment ends what the program has written.
+    pub push: bool,
+}
+
+/// What a sender is told once, when the connection is established.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path {
+    /// Greatest payload of a segment, options taken off.
+    pub mss: usize,
+    /// Both ends know SACK.
+    pub sack: bool,
+    /// The peer's window as its SYN gave it, in octets.
+    pub window: u64,
+}
+
+/// The sending half of one connection.
+#[derive(Debug, Clone)]
+pub struct Sender {
+    pub(super) path: Path,
+    capacity: usize,
+    /// Octets not yet acknowledged, sent or not; the first is at `buffer_start`.
+    buffer: VecDeque<u8>,
+    buffer_start: u64,
+    more_follows: bool,
+    /// A position that no segment crosses: the program pushed what was before it.
+    boundary: u64,
+    no_delay: bool,
+    fin: bool,
+
+    pub(super) unacknowledged: u64,
+    pub(super) next: u64,
+    pub(super) window: u64,
+    /// The peer's position at its last window update.
+    pub(super) window_from: u64,
+    /// End of the last segment sent that was shorter than the MSS (Minshall's form of Nagle).
+    small_end: u64,
+
+    pub(super) queue: Queue,
+    pub(super) phase: Phase,
+    /// Congestion window in segments.
+    pub(super) window_segments: u32,
+    pub(super) threshold: u32,
+    pub(super) cubic: Cubic,
+    pub(super) rack: Rack,
+    pub(super) round_trip: RoundTrip,
+    pub(super) recovery: super::recovery::Recovery,
+    pub(super) forced: Option<Forced>,
+
+    timer: Option<(Timer, Instant)>,
+    timeouts_in_a_row: u32,
+    persist_backoff: u32,
+
+    /// The congestion window, not the peer or the program, held the sender back.
+    pub(super) limited_by_window: bool,
+    pub(super) most_in_queue: u32,
+    usage_window_end: u64,
+    last_sent_at: Instant,
+
+    pub(super) statistics: Statistics,
+}
+
+impl Sender {
+    /// A sender whose handshake is done; `capacity` is the send buffer in octets.
+    #[must_use]
+    pub fn new(path: Path, capacity: usize, peer_position: u64) -> Self {
+        Self {
+            path,
+            capacity,
+            buffer: VecDeque::new(),
+            buffer_start: 1,
+            more_follows: false,
+            boundary: 0,
+            no_delay: false,
+            fin: false,
+            unacknowledged: 1,
+            next: 1,
+            window: path.window,
+            window_from: peer_position,
+            small_end: 0,
+            queue: Queue::default(),
+            phase: Phase::Open,
+            window_segments: INITIAL_WINDOW,
+            threshold: u32::MAX,
+            cubic: Cubic::default(),
+            rack: Rack::default(),
+            round_trip: RoundTrip::default(),
+            recovery: super::recovery::Recovery::default(),
+            forced: None,
+            timer: None,
+            timeouts_in_a_row: 0,
+            persist_backoff: 0,
+            limited_by_window: false,
+            most_in_queue: 0,
+            usage_window_end: 0,
+            last_sent_at: Instant::ZERO,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Takes the round trip of the handshake as the first measurement.
+    pub fn measure_handshake(&mut self, round_trip: Span) {
+        self.round_trip
+            .measure(round_trip, self.unacknowledged, self.next);
+    }
+
+    /// Puts `bytes` into the stream, as many as there is room for; returns how many. With
+    /// `more_follows` a last short segment waits for the rest.
+    pub fn write(&mut self, bytes: &[u8], more_follows: bool) -> usize {
+        let taken = if self.fin {
+            0
+        } else {
+            bytes.len().min(self.room())
+        };
+        self.buffer.extend(&bytes[..taken]);
+        self.more_follows = more_follows || taken < bytes.len();
+        taken
+    }
+
+    /// Octets that [`Self::write`] would take.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.capacity.saturating_sub(self.buffer.len())
+    }
+
+    /// What was written so far goes out in segments of its own.
+    pub fn push(&mut self) {
+        self.boundary = self.data_end();
+    }
+
+    /// Sends short segments at once (`TCP_NODELAY`) instead of one at a time (Nagle).
+    pub fn set_no_delay(&mut self) {
+        self.no_delay = true;
+    }
+
+    /// Ends the stream: a FIN follows the last octet.
+    pub fn close(&mut self) {
+        self.fin = true;
+        self.more_follows = false;
+    }
+
+    /// Octets of the stream that the peer has acknowledged.
+    #[must_use]
+    pub fn octets_acknowledged(&self) -> u64 {
+        self.unacknowledged.min(self.data_end()) - 1
+    }
+
+    /// Octets of the stream that were sent at least once.
+    #[must_use]
+    pub fn octets_sent(&self) -> u64 {
+        self.next.min(self.data_end()) - 1
+    }
+
+    /// The FIN is acknowledged.
+    #[must_use]
+    pub fn fin_acknowledged(&self) -> bool {
+        self.fin && self.unacknowledged > self.data_end()
+    }
+
+    /// The FIN has been sent.
+    #[must_use]
+    pub fn fin_sent(&self) -> bool {
+        self.fin && self.next > self.data_end()
+    }
+
+    /// Timeouts since the peer last acknowledged something new.
+    #[must_use]
+    pub const fn timeouts_in_a_row(&self) -> u32 {
+        self.timeouts_in_a_row
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// The congestion window in segments.
+    #[must_use]
+    pub const fn congestion_window(&self) -> u32 {
+        self.window_segments
+    }
+
+    /// The slow-start threshold in segments; the greatest number before the first loss.
+    #[must_use]
+    pub const fn slow_start_threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    /// The round-trip estimator.
+    #[must_use]
+    pub const fn round_trip(&self) -> &RoundTrip {
+        &self.round_trip
+    }
+
+    /// How loss is being dealt with.
+    #[must_use]
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The position after the last octet written.
+    fn data_end(&self) -> u64 {
+        self.buffer_start + self.buffer.len() as u64
+    }
+
+    /// The first position beyond the peer's window.
+    pub(super) fn window_end(&self) -> u64 {
+        self.unacknowledged + self.window
+    }
+
+    /// The octets of a segment.
+    #[must_use]
+    pub fn payload(&self, outgoing: &Outgoing) -> Vec<u8> {
+        let from = outgoing.start.saturating_sub(self.buffer_start) as usize;
+        // A probe without payload lies before the buffer.
+        let to = from.saturating_add(outgoing.len).min(self.buffer.len());
+        self.buffer.range(from.min(to)..to).copied().collect()
+    }
+
+    /// Forgets the octets below the cumulative acknowledgment.
+    pub(super) fn release(&mut self) {
+        let done = self
+            .unacknowledged
+            .min(self.data_end())
+            .saturating_sub(self.buffer_start);
+        self.buffer.drain(..done as usize);
+        self.buffer_start += done;
+        self.timeouts_in_a_row = 0;
+    }
+
+    /// The next segment to send at `now`, if there is one.
+    pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
+        match self.forced.take() {
+            Some(Forced::Head) => {
+                let outgoing = self.retransmit(0, Cause::Timeout, now);
+                self.rearm(now);
+                return outgoing;
+            }
+            Some(Forced::Probe) => return self.probe(now),
+            Some(Forced::Window) => return Some(self.probe_window(now)),
+            None => {}
+        }
+        let may_send = self.in_flight() < self.window_segments;
+        if may_send && self.phase >= Phase::Recovery && !self.prefers_new_data() {
+            let cause = if self.phase == Phase::Loss {
+                Cause::AfterTimeout
+            } else {
+                Cause::Fast
+            };
+            if let Some(index) = self.queue.first_lost() {
+                let outgoing = self.retransmit(index, cause, now);
+                if index == 0 && !matches!(self.timer, Some((Timer::Reordering, _))) {
+                    self.set_timer(Timer::Retransmission, now + self.round_trip.timeout());
+                }
+                self.recovery.sent_since += 1;
+                return outgoing;
+            }
+        }
+        if may_send && let Some((len, fin)) = self.sendable(true) {
+            if self.phase >= Phase::Reduced {
+                self.recovery.sent_since += 1;
+            }
+            return Some(self.send_new(len, fin, now));
+        }
+        if self.prefers_new_data() {
+            // F-RTO found nothing new to send: without new data out, retransmit after all.
+            self.new_data_exhausted();
+            return if self.queue.first_lost().is_some() && !self.prefers_new_data() {
+                self.poll(now)
+            } else {
+                None
+            };
+        }
+        self.burst_ends(may_send, now);
+        None
+    }
+
+    /// Payload length and FIN of the next new segment, if the peer's window and Nagle allow one.
+    fn sendable(&self, nagle: bool) -> Option<(usize, bool)> {
+        let unsent = self.data_end().saturating_sub(self.next);
+        let pushed = self.boundary.saturating_sub(self.next);
+        let whole = if pushed > 0 {
+            pushed.min(unsent)
+        } else {
+            unsent
+        };
+        let len = whole.min(self.path.mss as u64) as usize;
+        let fin = self.fin && unsent as usize == len && self.next <= self.data_end();
+        if len == 0 && !fin {
+            return None;
+        }
+        // A FIN alone may exceed the window; data must fit whole (no silly windows).
+        if len > 0 && self.next + len as u64 > self.window_end() {
+            return None;
+        }
+        let short = len < self.path.mss && !fin;
+        let small_is_out = self.small_end > self.unacknowledged && !self.queue.is_empty();
+        let waits = (self.more_follows && pushed == 0) || (!self.no_delay && small_is_out);
+        if nagle && short && waits {
+            return None;
+        }
+        Some((len, fin))
+    }
+
+    fn send_new(&mut self, len: usize, fin: bool, now: Instant) -> Outgoing {
+        if self.queue.is_empty() {
+            self.restart_after_idle(now);
+        }
+        let start = self.next;
+        let end = start + len as u64 + u64::from(fin);
+        let first = self.queue.is_empty();
+        self.queue.push(Sent::new(start, end, fin, now));
+        self.next = end;
+        if len < self.path.mss {
+            self.small_end = end;
+        }
+        self.last_sent_at = now;
+        self.statistics.sent(len as u64);
+        if first || matches!(self.timer, Some((Timer::Probe, _))) {
+            self.rearm(now);
+        }
+        self.schedule_probe(false, now);
+        Outgoing {
+            start,
+            len,
+            fin,
+            push: end >= self.data_end() && len > 0,
+        }
+    }
+
+    /// Sends the segment at `index` again.
+    fn retransmit(&mut self, index: usize, cause: Cause, now: Instant) -> Option<Outgoing> {
+        let step = self.timeouts_in_a_row;
+        let sent = self.queue.get_mut(index)?;
+        let waited = now.since(sent.sent_at);
+        sent.sent_at = now;
+        sent.transmissions += 1;
+        sent.retransmitting = true;
+        let (start, end, fin) = (sent.start, sent.end, sent.fin);
+        let len = (end - start) as usize - usize::from(fin);
+        self.recovery.retransmitted();
+        self.statistics
+            .retransmitted(cause, now, start - 1, len as u64, waited, step);
+        let push = start + len as u64 >= self.data_end() && len > 0;
+        Some(Outgoing {
+            start,
+            len,
+            fin,
+            push,
+        })
+    }
+
+    fn probe(&mut self, now: Instant) -> Option<Outgoing> {
+        let outgoing = if let Some((len, fin)) = self.sendable(false) {
+            Some(self.send_new(len, fin, now))
+        } else {
+            self.recovery.probe_repeats = true;
+            let last = (self.queue.len() as usize).checked_sub(1)?;
+            self.retransmit(last, Cause::TailLossProbe, now)
+        };
+        self.recovery.probe_end = Some(self.next);
+        // The full timeout starts anew with the probe.
+        self.timer = None;
+        self.rearm(now);
+        outgoing
+    }
+
+    fn probe_window(&mut self, now: Instant) -> Outgoing {
+        self.statistics.window_probes += 1;
+        let unsent = self.data_end().saturating_sub(self.next);
+        let room = self.window_end().saturating_sub(self.next);
+        let len = unsent.min(room).min(self.path.mss as u64) as usize;
+        self.set_persist(now);
+        if len > 0 {
+            return self.send_new(len, false, now);
+        }
+        // One position back: the receiver answers what it has acknowledged already.
+        Outgoing {
+            start: self.unacknowledged - 1,
+            len: 0,
+            fin: false,
+            push: false,
+        }
+    }
+
+    /// Congestion window after a pause (RFC 5681 section 4.1): halved for each timeout that passed.
+    fn restart_after_idle(&mut self, now: Instant) {
+        let timeout = self.round_trip.timeout().ticks();
+        let mut idle = now.since(self.last_sent_at).ticks();
+        if self.statistics.segments == 0 || idle <= timeout {
+            return;
+        }
+        self.threshold = self.threshold.max(self.window_segments / 4 * 3);
+        let least = self.window_segments.min(INITIAL_WINDOW);
+        while idle > timeout && self.window_segments > least {
+            self.window_segments = (self.window_segments / 2).max(least);
+            idle -= timeout;
+        }
+        self.cubic.idle();
+    }
+
+    /// Nothing more can be sent now: note what the limit was and see that a timer runs.
+    fn burst_ends(&mut self, window_left: bool, now: Instant) {
+        let queued = self.queue.len();
+        let limited = !window_left;
+        if self.unacknowledged >= self.usage_window_end
+            || limited
+            || (!self.limited_by_window && queued > self.most_in_queue)
+        {
+            self.limited_by_window = limited;
+            self.most_in_queue = queued;
+            self.usage_window_end = self.next;
+        }
+        let unsent = self.data_end() > self.next;
+        if unsent && !self.more_follows && self.queue.is_empty() && self.timer.is_none() {
+            self.set_persist(now);
+        }
+    }
+
+    /// When [`Self::on_timer`] is due.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.timer.map_or(Instant::NEVER, |(_, at)| at)
+    }
+
+    /// Handles the timer if it is due.
+    pub fn on_timer(&mut self, now: Instant) {
+        let Some((timer, _)) = self.timer.filter(|&(_, at)| at <= now) else {
+            return;
+        };
+        match timer {
+            Timer::Retransmission => {
+                self.timer = None;
+                if self.queue.is_empty() {
+                    return;
+                }
+                self.enter_loss(now);
+                self.timeouts_in_a_row += 1;
+                self.round_trip.back_off();
+                self.forced = Some(Forced::Head);
+            }
+            Timer::Probe => {
+                if self.recovery.probe_end.is_some() {
+                    self.rearm(now);
+                } else {
+                    self.timer = None;
+                    self.forced = Some(Forced::Probe);
+                }
+            }
+            Timer::Reordering => {
+                self.timer = None;
+                self.detect_by_time(now);
+                if self.timer.is_none() {
+                    self.rearm(now);
+                }
+            }
+            Timer::Persist => {
+                self.timer = None;
+                self.persist_backoff += 1;
+                self.forced = Some(Forced::Window);
+            }
+        }
+    }
+
+    pub(super) fn set_timer(&mut self, timer: Timer, at: Instant) {
+        self.timer = Some((timer, at));
+    }
+
+    pub(super) fn timeouts(&self) -> u32 {
+        self.timeouts_in_a_row
+    }
+
+    /// Starts the retransmission timer, or stops it when nothing is out. In place of a probe or
+    /// reordering timer it counts from the time the first segment was sent.
+    pub(super) fn rearm(&mut self, now: Instant) {
+        let Some(head) = self.queue.head() else {
+            self.timer = None;
+            return;
+        };
+        let timeout = self.round_trip.timeout();
+        let from = match self.timer {
+            Some((Timer::Probe | Timer::Reordering, _)) => head.sent_at,
+            _ => now,
+        };
+        let at = (from + timeout).max(now + Span::from_ms(1));
+        self.timer = Some((Timer::Retransmission, at));
+    }
+
+    /// Sets the timer for a tail-loss probe in place of the timeout, where one makes sense.
+    pub(super) fn schedule_probe(&mut self, after_progress: bool, now: Instant) -> bool {
+        let Some(head) = self.queue.head() else {
+            return false;
+        };
+        let calm = matches!(self.phase, Phase::Open | Phase::Reduced);
+        if !self.path.sack || !calm || self.queue.sacked() > 0 {
+            return false;
+        }
+        let Some(smoothed) = self.round_trip.smoothed() else {
+            return false;
+        };
+        // A lone segment's acknowledgment may be delayed by the receiver.
+        let margin = if self.queue.len() == 1 {
+            RTO_MIN
+        } else {
+            PROBE_MARGIN
+        };
+        let probe_at = now + smoothed + smoothed + margin;
+        let timeout = self.round_trip.timeout();
+        let timeout_at = if after_progress { now } else { head.sent_at } + timeout;
+        self.set_timer(
+            Timer::Probe,
+            if timeout_at > now {
+                probe_at.min(timeout_at)
+            } else {
+                probe_at
+            },
+        );
+        true
+    }
+
+    fn set_persist(&mut self, now: Instant) {
+        let base = self.round_trip.timeout().max(RTO_MIN).ticks();
+        let wait = base
+            .saturating_mul(1 << self.persist_backoff.min(20))
+            .min(RTO_MAX.ticks());
+        self.set_timer(Timer::Persist, now + Span::from_ticks(wait));
+    }
+
+    /// The peer's window moved: a probe of it starts over.
+    pub(super) fn window_moved(&mut self) {
+        if matches!(self.timer, Some((Timer::Persist, _))) && self.sendable(true).is_some() {
+            self.timer = None;
+        }
+        if self.window > 0 {
+            self.persist_backoff = 0;
+        }
+    }
+}

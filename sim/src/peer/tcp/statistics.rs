@@ -1,0 +1,86 @@
+//! What a connection's sender did: the figures that a capture of it would show.
+
+use crate::time::{Instant, Span};
+
+/// Why a segment was sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// Tail-loss probe (RFC 8985 section 7).
+    TailLossProbe,
+    /// Fast retransmit, by RACK or by three duplicate acknowledgments.
+    Fast,
+    /// The retransmission timer.
+    Timeout,
+    /// In slow start after a timeout, without waiting for another.
+    AfterTimeout,
+}
+
+/// One retransmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retransmission {
+    /// Why.
+    pub cause: Cause,
+    /// When.
+    pub at: Instant,
+    /// Stream offset of its first octet.
+    pub offset: u64,
+    /// Octets of payload.
+    pub octets: u64,
+    /// The time since this segment was last sent.
+    pub waited: Span,
+    /// Timeouts in a row up to now: 1 at the first, more while backing off.
+    pub backoff_step: u32,
+}
+
+/// Counts of one connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Data or FIN segments sent for the first time.
+    pub segments: u64,
+    /// Octets of payload sent for the first time.
+    pub octets: u64,
+    /// Every retransmission, in the order of time.
+    pub retransmissions: Vec<Retransmission>,
+    /// Acknowledgments that moved nothing while data was out (RFC 5681 section 2).
+    pub duplicate_acks: u64,
+    /// Probes of a closed window.
+    pub window_probes: u64,
+    /// Recoveries that proved unnecessary.
+    pub undone: u64,
+}
+
+impl Statistics {
+    pub(super) fn sent(&mut self, octets: u64) {
+        self.segments += 1;
+        self.octets += octets;
+    }
+
+    pub(super) fn retransmitted(
+        &mut self,
+        cause: Cause,
+        at: Instant,
+        offset: u64,
+        octets: u64,
+        waited: Span,
+        backoff_step: u32,
+    ) {
+        let retransmission = Retransmission {
+            cause,
+            at,
+            offset,
+            octets,
+            waited,
+            backoff_step,
+        };
+        self.retransmissions.push(retransmission);
+    }
+
+    /// Retransmissions for `cause`.
+    #[must_use]
+    pub fn count(&self, cause: Cause) -> u64 {
+        self.retransmissions
+            .iter()
+            .filter(|event| event.cause == cause)
+            .count() as u64
+    }
+}

@@ -1,0 +1,202 @@
+//! ARP, ping, HTTP in both directions.
+
+use linerate_ether::{fcs, pattern};
+use smoltcp::wire::{ArpOperation, EthernetAddress, Icmpv4Repr, IpProtocol, Ipv4Address};
+
+use super::link::{End, Fate, Link};
+use super::station::Smol;
+use crate::peer::host::packet::{self, Packet};
+use crate::peer::host::{http_client, ping};
+use crate::peer::tcp::Endpoint;
+use crate::peer::{Host, Peer, Station, host};
+use crate::time::{Instant, Span};
+
+const HOST: Ipv4Address = Ipv4Address::new(169, 254, 10, 1);
+const DEVICE: Ipv4Address = Ipv4Address::new(169, 254, 10, 2);
+const DEVICE_MAC: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
+
+/// What the host answers to a frame, once its turnaround time has passed.
+fn answers(host: &mut Host, frame: &[u8], now: Instant) -> Vec<Vec<u8>> {
+    host.receive(frame, now);
+    assert_eq!(host.poll_transmit(now), None, "too early");
+    let later = host.poll_timeout();
+    assert_eq!(later, now + Span::from_us(80));
+    std::iter::from_fn(|| host.poll_transmit(later)).collect()
+}
+
+#[test]
+fn arp_and_echo_requests_are_answered_after_the_turnaround_time() {
+    let mut host = Host::new(host::Config::default());
+    let to_all = EthernetAddress::BROADCAST;
+    let request = packet::arp(ArpOperation::Request, (DEVICE_MAC, DEVICE), (to_all, HOST));
+    let arp = answers(&mut host, &request, Instant::ZERO);
+    let own = EthernetAddress([2, 0, 0, 0, 0, 1]);
+    assert_eq!(
+        arp,
+        [packet::arp(
+            ArpOperation::Reply,
+            (own, HOST),
+            (DEVICE_MAC, DEVICE)
+        )]
+    );
+
+    let data = [7; 40];
+    let echo = Packet {
+        source: DEVICE,
+        destination: HOST,
+        protocol: IpProtocol::Icmp,
+        payload: packet::icmp(&Icmpv4Repr::EchoRequest {
+            ident: 1,
+            seq_no: 2,
+            data: &data,
+        }),
+    };
+    let replies = answers(
+        &mut host,
+        &echo.emit(DEVICE_MAC, own, 1),
+        Instant::from_ns(1000),
+    );
+    let reply = Packet::parse(&replies[0][14..]).unwrap();
+    let expected = packet::icmp(&Icmpv4Repr::EchoReply {
+        ident: 1,
+        seq_no: 2,
+        data: &data,
+    });
+    assert_eq!((reply.destination, reply.payload), (DEVICE, expected));
+}
+
+#[test]
+fn frames_for_others_and_damaged_packets_get_no_answer() {
+    let mut host = Host::new(host::Config::default());
+    let other = EthernetAddress([2, 0, 0, 0, 0, 9]);
+    let echo = Packet {
+        source: DEVICE,
+        destination: HOST,
+        protocol: IpProtocol::Icmp,
+        payload: packet::icmp(&Icmpv4Repr::EchoRequest {
+            ident: 1,
+            seq_no: 2,
+            data: &[1; 40],
+        }),
+    };
+    let whole = echo.emit(DEVICE_MAC, EthernetAddress([2, 0, 0, 0, 0, 1]), 1);
+    let mut now = Instant::ZERO;
+    let mut silent = |frame: &[u8]| {
+        now += Span::from_ms(1);
+        answers(&mut host, frame, now).is_empty()
+    };
+    assert!(silent(&echo.emit(DEVICE_MAC, other, 1)));
+    for len in 0..whole.len() {
+        assert!(silent(&whole[..len]), "cut to {len}");
+    }
+    for at in 14..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0x10;
+        assert!(silent(&damaged), "octet {at}");
+    }
+}
+
+#[test]
+fn the_host_resolves_and_pings_the_device() {
+    let mut host = Host::new(host::Config {
+        ping: Some(ping::Config {
+            target: DEVICE,
+            start: Instant::ZERO + Span::from_ms(10),
+            interval: Span::from_ms(20),
+            count: 10,
+            octets: 56,
+        }),
+        ..host::Config::default()
+    });
+    let mut device = Smol::serve(Vec::new());
+    let mut link = Link::new(Span::from_us(1), |_| Fate::Arrive);
+    link.run(&mut host, &mut device, Instant::ZERO + Span::from_secs(1));
+    let pings = host.report().pings;
+    assert_eq!(pings.len(), 10);
+    for ping in &pings[1..] {
+        // Two frames of 122 octets with preamble, FCS and gap; 80 us of turnaround, smoltcp at once.
+        let us = ping.round_trip.expect("a reply").as_ns() / 1000;
+        assert_eq!(us, 2 * 122 * 8 / 10 + 80 + 2);
+        assert!(!ping.damaged);
+    }
+}
+
+#[test]
+fn the_host_fetches_a_file_from_the_device() {
+    let mut body = vec![0; 50_000];
+    pattern::fill(0, &mut body);
+    let mut host = Host::new(host::Config {
+        http_client: Some(http_client::Config {
+            server: Endpoint {
+                address: DEVICE,
+                port: 80,
+            },
+            paths: vec!["/50000".to_owned()],
+            start: Instant::ZERO + Span::from_ms(5),
+            pause: Span::ZERO,
+            patience: Span::from_secs(10),
+        }),
+        ..host::Config::default()
+    });
+    let crc32 = fcs::crc32(&body);
+    let mut device = Smol::serve(body);
+    let mut link = Link::new(Span::from_us(1), |_| Fate::Arrive);
+    link.run(&mut host, &mut device, Instant::ZERO + Span::from_secs(5));
+    let fetch = host.report().fetches.remove(0);
+    assert_eq!(fetch.error, None);
+    assert_eq!(
+        (fetch.status, fetch.octets, fetch.crc32),
+        (Some(200), 50_000, crc32)
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
+    let client = http_client::Config {
+        server: Endpoint {
+            address: HOST,
+            port: 80,
+        },
+        paths: vec!["/nothing".to_owned(), "/12".to_owned()],
+        start: Instant::ZERO,
+        pause: Span::ZERO,
+        patience: Span::from_secs(2),
+    };
+    let mut server = Host::new(host::Config::default());
+    let mut asking = Host::new(host::Config {
+        mac: DEVICE_MAC,
+        network: smoltcp::wire::Ipv4Cidr::new(DEVICE, 16),
+        http_server: None,
+        http_client: Some(client),
+        seed: 1,
+        ..host::Config::default()
+    });
+    let mut link = Link::new(Span::from_us(1), |_| Fate::Arrive);
+    link.run(&mut server, &mut asking, Instant::ZERO + Span::from_secs(5));
+    let fetches = asking.report().fetches;
+    assert_eq!(fetches[0].status, Some(404));
+    assert_eq!((fetches[1].status, fetches[1].octets), (Some(200), 12));
+    assert_eq!(fetches[1].crc32, pattern::crc32(12));
+
+    let mut alone = Host::new(host::Config {
+        http_client: Some(http_client::Config {
+            server: Endpoint {
+                address: DEVICE,
+                port: 80,
+            },
+            paths: vec!["/1".to_owned()],
+            start: Instant::ZERO,
+            pause: Span::ZERO,
+            patience: Span::from_secs(2),
+        }),
+        ..host::Config::default()
+    });
+    let mut nobody = crate::peer::kinds::Silent;
+    let mut link = Link::new(Span::from_us(1), |_| Fate::Arrive);
+    link.run(&mut alone, &mut nobody, Instant::ZERO + Span::from_secs(5));
+    assert_eq!(
+        alone.report().fetches[0].error,
+        Some(http_client::FetchError::TimedOut)
+    );
+    assert!(link.sent.iter().all(|sent| sent.by == End::Host));
+}
