@@ -1,6 +1,7 @@
 //! A full-duplex 10 Mbit/s cable between two stations, with faults, and what went over it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use crate::peer::Station;
 use crate::peer::host::packet::Packet;
@@ -58,7 +59,7 @@ impl Sent {
         let mut sack = String::new();
         for (from, to) in segment.sack.iter().flatten() {
             let (from, to) = (from.wrapping_sub(other), to.wrapping_sub(other));
-            sack += &format!(" sack {from}-{to}");
+            let _ = write!(sack, " sack {from}-{to}");
         }
         let lost = if self.fate == Fate::Vanish {
             " LOST"
