@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Every byte but the last is full. The last may hold up to [`MAX_IDLE_BITS`] bits that are really
-//! the start of idle (TP_IDL, IEEE 802.3 clause 14.2.1.1: the receiver has to sample it to notice
-//! it), and then padding of any value. [`crate::mac`] finds out where the frame ends.
+//! the start of idle (`TP_IDL`, IEEE 802.3 clause 14.2.1.1: the receiver has to sample it to
+//! notice it), and then padding of any value. [`crate::mac`] finds out where the frame ends.
 
 use linerate_ether::frame::MAX_TAGGED_LEN;
 use linerate_ether::preamble::PREAMBLE_AND_SFD;
@@ -27,5 +27,5 @@ pub const MAX_IDLE_BITS: usize = 2;
 /// starts at any bit, and the start of idle.
 const MAX_RAW_BYTES: usize = (MAX_PACKET_LEN * 8 + MAX_IDLE_BITS + 7).div_ceil(8);
 
-/// The room that a reception is given: [`MAX_RAW_BYTES`] in whole words.
+/// The room that a reception is given: that many bytes in whole words.
 pub const MAX_RAW_LEN: usize = MAX_RAW_BYTES.next_multiple_of(4);

@@ -45,7 +45,7 @@ pub struct Checksums {
     pub tcp: Offload,
     /// UDP's (RFC 768).
     pub udp: Offload,
-    /// ICMP's (RFC 792), and ICMPv6's (RFC 4443).
+    /// ICMP's (RFC 792), and that of ICMP for IPv6 (RFC 4443).
     pub icmp: Offload,
 }
 

@@ -10,13 +10,20 @@
 //! `unsafe` appears in [`queue`] only.
 #![cfg_attr(not(loom), no_std)]
 #![deny(unsafe_code)]
+#![allow(
+    clippy::inline_always,
+    reason = "what a firmware runs from RAM must not call out into flash"
+)]
 
 pub mod adapter;
 pub mod bitbang;
 pub mod device;
 pub mod ledger;
 pub mod mac;
-#[allow(unsafe_code)]
+#[allow(
+    unsafe_code,
+    reason = "hands disjoint ranges of one memory to two contexts"
+)]
 pub mod queue;
 mod sync;
 pub mod window;

@@ -1,6 +1,6 @@
 //! embassy-net-driver 0.2: any [`Device`] as an [`embassy_net_driver::Driver`].
 
-use crate::device::{self, Device, Offload};
+use crate::device::{self, Device, FrameTooLong, Offload};
 pub use atomic_waker::AtomicWaker;
 use core::task::Context;
 use embassy_net_driver::{
@@ -110,7 +110,7 @@ impl<T: device::TxToken> embassy_net_driver::TxToken for TxToken<T> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         match self.0.consume(len, f) {
             Ok(result) => result,
-            Err(_) => panic!("frame longer than the device's capabilities"),
+            Err(FrameTooLong { .. }) => panic!("frame longer than the device's capabilities"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! smoltcp 0.14: any [`Device`] as a [`smoltcp::phy::Device`].
 
-use crate::device::{self, Capabilities, Device, Offload};
+use crate::device::{self, Capabilities, Device, FrameTooLong, Offload};
 use smoltcp::phy::{self, Checksum, ChecksumCapabilities, DeviceCapabilities};
 use smoltcp::time::Instant;
 
@@ -84,7 +84,7 @@ impl<T: device::TxToken> phy::TxToken for TxToken<T> {
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         match self.0.consume(len, f) {
             Ok(result) => result,
-            Err(_) => panic!("frame longer than the device's capabilities"),
+            Err(FrameTooLong { .. }) => panic!("frame longer than the device's capabilities"),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Reception has two halves. [`Interrupt`] belongs to the PHY's interrupt, [`Main`] to the main
 //! thread; a [`Receiver`] in a `static` joins them, and a [`Stage`] says who does what.
-//! [`Transmitter`] sends. [`Mac`] is both as one [`Device`].
+//! [`Transmitter`] sends. [`Mac`] is both as one [`Device`](crate::device::Device).
 //!
 //! ```
 //! use linerate_nic::{ledger::Ledger, mac::{self, Outcome, Reception, Windowed}};

@@ -15,7 +15,7 @@ pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
     pub rx: Main<'q, S, R, WORDS>,
     /// The sending half.
     pub tx: Transmitter<'q, P>,
-    mac_address: MacAddress,
+    station: MacAddress,
 }
 
 impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
@@ -29,13 +29,9 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
         S: Stage,
         R: Copy,
     {
-        let mac_address = mac_address.into();
-        rx.filter(Some(mac_address));
-        Self {
-            rx,
-            tx,
-            mac_address,
-        }
+        let station = mac_address.into();
+        rx.filter(Some(station));
+        Self { rx, tx, station }
     }
 }
 
@@ -78,7 +74,7 @@ where
     }
 
     fn mac_address(&self) -> MacAddress {
-        self.mac_address
+        self.station
     }
 }
 

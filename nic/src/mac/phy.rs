@@ -1,5 +1,7 @@
 //! What the MAC needs from a PHY.
 
+use crate::device::LinkState;
+
 /// A time or a span in bit times: 100 ns each at 10 Mbit/s. Times wrap at 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BitTimes(pub u32);
@@ -7,6 +9,7 @@ pub struct BitTimes(pub u32);
 impl BitTimes {
     /// The span from `earlier` to `self`, right for spans below 2^32 bit times.
     #[inline(always)]
+    #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.wrapping_sub(earlier.0))
     }
@@ -47,10 +50,8 @@ pub trait Phy {
     }
 
     /// Whether the link partner is there. A PHY that cannot tell says [`Up`](LinkState::Up).
-    ///
-    /// [`LinkState`]: crate::device::LinkState
     #[inline(always)]
-    fn link_state(&self) -> crate::device::LinkState {
-        crate::device::LinkState::Up
+    fn link_state(&self) -> LinkState {
+        LinkState::Up
     }
 }

@@ -106,7 +106,7 @@ impl<const WORDS: usize> Receiver<WORDS> {
             assert!(
                 Self::FRAMES >= 1,
                 "a receiver's queue must hold at least one frame"
-            )
+            );
         };
         let (producer, consumer) = self.queue.split()?;
         let interrupt = Interrupt {
@@ -213,7 +213,7 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
             };
             self.ledger.count(refused);
             drop(frame);
-            resume_if_room(self.receiver, self.switch);
+            resume_if_room(self.receiver, &self.switch);
         };
         let frame = self.consumer.read()?;
         let ledger = self.ledger;
@@ -263,7 +263,7 @@ fn accepts(station: Option<MacAddress>, frame: &[u8], bytes: &Range<usize>) -> b
 
 /// Switches reception on again if the queue was full and no longer is.
 #[inline]
-fn resume_if_room<const WORDS: usize>(receiver: &Receiver<WORDS>, switch: impl ReceiveSwitch) {
+fn resume_if_room<const WORDS: usize>(receiver: &Receiver<WORDS>, switch: &impl ReceiveSwitch) {
     // Pairs with the fence in `Interrupt::suspend`.
     fence(Ordering::SeqCst);
     if receiver.suspended.load(Ordering::Relaxed) && receiver.queue.fits(MAX_RAW_LEN) {
@@ -311,6 +311,6 @@ impl<R: ReceiveSwitch + Copy, const WORDS: usize> Drop for RxFrame<'_, '_, R, WO
             self.ledger.count(Counter::RxStackRejected);
         }
         self.frame = None;
-        resume_if_room(self.receiver, self.switch);
+        resume_if_room(self.receiver, &self.switch);
     }
 }

@@ -74,6 +74,7 @@ impl<const WORDS: usize> Storage<WORDS> {
 
     /// Tells the checker that the caller may now write `count` words from `at`, or could until now.
     #[inline(always)]
+    #[cfg_attr(not(loom), allow(clippy::unused_self))]
     pub(super) fn touch(&self, at: usize, count: usize) {
         #[cfg(loom)]
         self.shadow[at..at + count]
@@ -83,6 +84,7 @@ impl<const WORDS: usize> Storage<WORDS> {
     }
 
     #[inline(always)]
+    #[cfg_attr(not(loom), allow(clippy::unused_self))]
     fn touch_shared(&self, at: usize, count: usize) {
         #[cfg(loom)]
         self.shadow[at..at + count]

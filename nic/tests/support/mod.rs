@@ -36,7 +36,7 @@ pub fn reception(octets: &[u8], hearing: Hearing) -> Vec<u8> {
     let bits = sent.flat_map(|octet| (0..8).map(move |bit| octet >> bit & 1 == 1));
     let mut heard: Vec<bool> = bits.skip(hearing.missed_bits).collect();
     heard.extend(std::iter::repeat_n(true, hearing.idle_bits));
-    while heard.len() % 8 != 0 {
+    while !heard.len().is_multiple_of(8) {
         heard.push(hearing.padding);
     }
     let byte = |bits: &[bool]| {
