@@ -1,1 +1,6 @@
 //! Chips: a hart, memory, and the devices around them at their addresses.
+
+pub mod esp32c6;
+mod timing;
+
+pub use timing::{Kind, TimingEntry, TimingError, TimingTable};

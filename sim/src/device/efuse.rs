@@ -7,6 +7,10 @@ use crate::time::Instant;
 
 const RD_MAC_SPI_SYS_0: u32 = 0x44;
 const RD_MAC_SPI_SYS_1: u32 = 0x48;
+const RD_MAC_SPI_SYS_3: u32 = 0x50;
+
+/// `RD_MAC_SPI_SYS_3`: `WAFER_VERSION_MINOR` 1 and `WAFER_VERSION_MAJOR` 0, so revision v0.1.
+const REVISION: u32 = 1 << 18;
 
 /// The fuses; those that have no meaning here read as the reset values.
 #[derive(Clone, Debug)]
@@ -32,12 +36,16 @@ impl Device for Efuse {
         match offset {
             RD_MAC_SPI_SYS_0 => Some(u32::from_be_bytes([c, d, e, f])),
             RD_MAC_SPI_SYS_1 => Some(u32::from_be_bytes([0, 0, a, b])),
+            RD_MAC_SPI_SYS_3 => Some(REVISION),
             _ => None,
         }
     }
 
     fn write(&mut self, offset: u32, _: u32, _: Instant) -> bool {
-        matches!(offset, RD_MAC_SPI_SYS_0 | RD_MAC_SPI_SYS_1)
+        matches!(
+            offset,
+            RD_MAC_SPI_SYS_0 | RD_MAC_SPI_SYS_1 | RD_MAC_SPI_SYS_3
+        )
     }
 }
 

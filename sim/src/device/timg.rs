@@ -28,6 +28,7 @@ const INT_ENA: u32 = 0x70;
 const INT_RAW: u32 = 0x74;
 const INT_ST: u32 = 0x78;
 const INT_CLR: u32 = 0x7c;
+const RTC_CALI_CFG2: u32 = 0x80;
 
 const ENABLE: u32 = 1 << 31;
 const INCREASE: u32 = 1 << 30;
@@ -40,6 +41,9 @@ const CALI_READY: u32 = 1 << 15;
 const CALI_CYCLING: u32 = 1 << 12;
 /// `RTC_CALI_CFG1`: in cycling mode the value is valid.
 const CALI_CYCLING_VALID: u32 = 1;
+
+/// `RTC_CALI_CFG2`: the time limit passed before there was a result.
+const CALI_TIMEOUT: u32 = 1;
 
 const TIMER_INT: u32 = 1;
 const WDT_INT: u32 = 2;
@@ -63,7 +67,9 @@ pub struct TimerGroup {
     wdt_config: [u32; 6],
     protect: u32,
     calibration: u32,
-    calibration_done: Instant,
+    calibration_begun: Instant,
+    /// `RTC_CALI_CFG2`: the time limit, in periods of the crystal.
+    calibration_limit: u32,
     interrupts: InterruptRegisters,
     reset: Option<Action>,
 }
@@ -96,7 +102,8 @@ impl TimerGroup {
             ],
             protect: UNLOCK_KEY,
             calibration: 0x1_1000,
-            calibration_done: Instant::ZERO,
+            calibration_begun: Instant::ZERO,
+            calibration_limit: 0xffff_ff98,
             interrupts: InterruptRegisters::default(),
             reset: None,
         }
@@ -178,6 +185,22 @@ impl TimerGroup {
         }
     }
 
+    /// When the calibration has its result; never in cycling mode, which nothing ends.
+    fn calibration_done(&self) -> Instant {
+        if self.calibration & CALI_START == 0 {
+            return Instant::NEVER;
+        }
+        let clock = ClockDomain::new(self.calibrated_hertz());
+        self.calibration_begun + clock.span(u64::from(self.calibration >> 16 & 0x7fff))
+    }
+
+    fn calibration_timed_out(&self, now: Instant) -> bool {
+        let limit = ClockDomain::new(XTAL_HZ).span(u64::from(self.calibration_limit >> 7));
+        let end = self.calibration_begun + limit;
+        let running = self.calibration & (CALI_START | CALI_CYCLING) != 0;
+        running && end <= now && end < self.calibration_done()
+    }
+
     fn write_watchdog(&mut self, offset: u32, value: u32, now: Instant) {
         if self.protect != UNLOCK_KEY {
             return;
@@ -213,10 +236,11 @@ impl Device for TimerGroup {
             WDT_CONFIG0..WDT_FEED => self.wdt_config[(offset - WDT_CONFIG0) as usize / 4],
             WDT_PROTECT => self.protect,
             RTC_CALI_CFG => {
-                let ready = self.calibration & CALI_START != 0 && now >= self.calibration_done;
+                let ready = self.calibration_done() <= now;
                 self.calibration | if ready { CALI_READY } else { 0 }
             }
             RTC_CALI_CFG1 => self.calibration_result() << 7 | CALI_CYCLING_VALID,
+            RTC_CALI_CFG2 => self.calibration_limit | u32::from(self.calibration_timed_out(now)),
             INT_ENA => self.interrupts.enable,
             INT_RAW => self.interrupts.raw,
             INT_ST => self.interrupts.status(),
@@ -245,10 +269,10 @@ impl Device for TimerGroup {
                 let started = value & !self.calibration & (CALI_START | CALI_CYCLING) != 0;
                 self.calibration = value & !CALI_READY;
                 if started {
-                    let clock = ClockDomain::new(self.calibrated_hertz());
-                    self.calibration_done = now + clock.span(u64::from(value >> 16 & 0x7fff));
+                    self.calibration_begun = now;
                 }
             }
+            RTC_CALI_CFG2 => self.calibration_limit = value & !CALI_TIMEOUT,
             INT_ENA => self.interrupts.enable = value,
             INT_CLR => self.interrupts.clear(value),
             _ => return false,
@@ -349,6 +373,25 @@ mod tests {
         assert_eq!(group.read(RTC_CALI_CFG, at(999)).unwrap() & CALI_READY, 0);
         assert_ne!(group.read(RTC_CALI_CFG, at(1000)).unwrap() & CALI_READY, 0);
         assert_eq!(group.read(RTC_CALI_CFG1, at(1000)).unwrap() >> 7, 40_000);
+    }
+
+    #[test]
+    fn calibration_gives_up_after_its_limit() {
+        let mut group = TimerGroup::new(136_000);
+        // The cycling calibration that runs after reset has no end but the limit.
+        assert_eq!(group.read(RTC_CALI_CFG2, at(1)).unwrap() & CALI_TIMEOUT, 0);
+        group.write(RTC_CALI_CFG2, 1 << 7, at(1));
+        assert_eq!(
+            group.read(RTC_CALI_CFG2, at(2)).unwrap() & CALI_TIMEOUT,
+            CALI_TIMEOUT
+        );
+        group.write(RTC_CALI_CFG, CALI_START | 136 << 16, at(10));
+        group.write(RTC_CALI_CFG2, 50_000 << 7, at(10));
+        assert_eq!(
+            group.read(RTC_CALI_CFG2, at(2000)).unwrap() & CALI_TIMEOUT,
+            0
+        );
+        assert_ne!(group.read(RTC_CALI_CFG, at(2000)).unwrap() & CALI_READY, 0);
     }
 
     #[test]

@@ -1,0 +1,419 @@
+//! The ESP32-C6: one RV32IMAC hart of up to 160 MHz, 512 KiB of RAM, flash behind a cache, and the
+//! peripherals that esp-hal and its users touch.
+//!
+//! It begins where the boot loaders end: segments at their addresses, PLL running, CPU at 80 MHz,
+//! watchdogs off, `mstatus.MIE` set. ESP32-C6 Technical Reference Manual, chapters "System and
+//! Memory" (map) and "Reset and Clock".
+
+mod bus;
+mod clock;
+mod console;
+mod digest;
+mod fault;
+mod report;
+mod rom;
+mod soc;
+mod storage;
+
+use core::ops::Range;
+
+use super::{TimingError, TimingTable};
+use crate::elf::{Elf, ElfError};
+use crate::mem::{Cache, CacheConfig, Memory, RegionConfig};
+use crate::pads::Pads;
+use crate::rv32::{self, Hart, HartConfig};
+use crate::time::Instant;
+use bus::Bus;
+pub use console::{ConsoleByte, Port};
+pub use fault::{FaultReport, Frame};
+pub use report::{Finding, Report};
+use soc::Soc;
+
+/// High-performance RAM.
+pub const RAM: Range<u32> = 0x4080_0000..0x4088_0000;
+/// Window that the flash is mapped into.
+pub const FLASH: Range<u32> = 0x4200_0000..0x4300_0000;
+/// Low-power RAM; it keeps its contents through resets.
+pub const LP_RAM: Range<u32> = 0x5000_0000..0x5000_4000;
+/// ROM: fetches from here are calls of ROM functions.
+pub const ROM: Range<u32> = 0x4000_0000..0x4005_0000;
+
+/// The timing entries of section `chip` that the chip needs.
+const TIMING_NAMES: [&str; 13] = [
+    "dedicated_input_cycles",
+    "gpio_interrupt_ns",
+    "flash_cache_bytes",
+    "flash_cache_ways",
+    "flash_cache_line_bytes",
+    "flash_miss_ns",
+    "usb_serial_packet_ns",
+    "slow_clock_hertz",
+    "rom_call_cycles",
+    "rom_byte_millicycles",
+    "rom_divide_cycles",
+    "rom_float_cycles",
+    "rom_checksum_byte_cycles",
+];
+
+/// The timing table that is built in.
+///
+/// # Panics
+/// Never: a test reads the table.
+pub fn timing_table() -> TimingTable {
+    parse_timing_table(include_str!("timing.toml")).expect("the built-in table is complete")
+}
+
+/// Reads another timing table for this chip.
+///
+/// # Errors
+/// [`TimingError`] names the entry that is wrong.
+pub fn parse_timing_table(text: &str) -> Result<TimingTable, TimingError> {
+    let table = TimingTable::parse(text, &TIMING_NAMES)?;
+    let power_of_two = [
+        "flash_cache_bytes",
+        "flash_cache_ways",
+        "flash_cache_line_bytes",
+    ];
+    for name in power_of_two {
+        let value = table.chip(name);
+        if !value.is_power_of_two() || name.ends_with("line_bytes") && value < 4 {
+            return Err(TimingError::OutOfRange {
+                name: format!("chip.{name}"),
+                value,
+            });
+        }
+    }
+    let lines = table.chip("flash_cache_bytes") / table.chip("flash_cache_line_bytes");
+    for (name, least) in [("flash_cache_bytes", lines), ("slow_clock_hertz", 1)] {
+        let value = table.chip(name);
+        if value < least || name == "flash_cache_bytes" && lines < table.chip("flash_cache_ways") {
+            return Err(TimingError::OutOfRange {
+                name: format!("chip.{name}"),
+                value,
+            });
+        }
+    }
+    Ok(table)
+}
+
+/// What distinguishes one chip from another.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Seed of the random number generator.
+    pub seed: u64,
+    /// Base MAC address in the fuses.
+    pub mac: [u8; 6],
+    /// How long things take.
+    pub timing: TimingTable,
+}
+
+impl Default for Config {
+    /// Seed 0, a locally administered address, the built-in timing table.
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            mac: [2, 0, 0, 0, 0, 2],
+            timing: timing_table(),
+        }
+    }
+}
+
+/// Why the chip was reset, as `rtc_get_reset_reason` numbers it (Technical Reference Manual, "Reset
+/// and Clock", table of reset sources).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum ResetCause {
+    /// Power came.
+    PowerOn = 0x01,
+    /// The program asked for a system reset.
+    Software = 0x03,
+    /// Watchdog of timer group 0, digital system.
+    TimerGroup0 = 0x07,
+    /// Watchdog of timer group 1, digital system.
+    TimerGroup1 = 0x08,
+    /// RTC watchdog, digital system.
+    RtcWatchdogCore = 0x09,
+    /// Watchdog of timer group 0, CPU only.
+    TimerGroup0Cpu = 0x0b,
+    /// The program asked for a CPU reset.
+    SoftwareCpu = 0x0c,
+    /// RTC watchdog, CPU only.
+    RtcWatchdogCpu = 0x0d,
+    /// RTC watchdog, everything.
+    RtcWatchdogSystem = 0x10,
+    /// Watchdog of timer group 1, CPU only.
+    TimerGroup1Cpu = 0x11,
+}
+
+impl ResetCause {
+    /// The code that the ROM returns.
+    pub const fn code(self) -> u32 {
+        self as u32
+    }
+
+    fn of_timer_group(group: usize, action: crate::device::Action) -> Self {
+        match (group, action) {
+            (0, crate::device::Action::ResetCpu) => Self::TimerGroup0Cpu,
+            (0, _) => Self::TimerGroup0,
+            (_, crate::device::Action::ResetCpu) => Self::TimerGroup1Cpu,
+            _ => Self::TimerGroup1,
+        }
+    }
+}
+
+/// A store of the program into a watched range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchEvent {
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub addr: u32,
+    /// What, without the bits that the store's width leaves out.
+    pub value: u32,
+}
+
+/// Why [`Esp32c6::run`] returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The time to stop has come, or the pads' deadline.
+    Deadline,
+    /// An exception that the program cannot handle.
+    Fault(Box<FaultReport>),
+    /// A watchdog or the program reset the chip: [`Esp32c6::reset`] starts it again.
+    Reset(ResetCause),
+    /// The program waits for an interrupt, and nothing is scheduled that could raise one.
+    Asleep,
+}
+
+/// What the chip did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Instructions retired.
+    pub instructions: u64,
+    /// CPU cycles, idle ones too.
+    pub cycles: u64,
+    /// CPU cycles spent waiting for interrupts.
+    pub idle_cycles: u64,
+    /// Cache lines fetched from flash.
+    pub flash_misses: u64,
+}
+
+/// A chip with a program in it.
+#[derive(Debug)]
+pub struct Esp32c6 {
+    config: Config,
+    elf: Elf,
+    hart: Hart,
+    memory: Memory,
+    soc: Soc,
+    idle_cycles: u64,
+    /// Of harts and caches before the last reset or clock change.
+    past: Stats,
+}
+
+fn hart(config: &Config, elf: &Elf) -> Hart {
+    Hart::new(HartConfig {
+        interrupts_enabled: true,
+        rom: ROM,
+        ..HartConfig::new(elf.entry(), config.timing.cpu())
+    })
+}
+
+impl Esp32c6 {
+    /// A chip that comes out of its boot loader with `elf` loaded.
+    ///
+    /// # Errors
+    /// [`ElfError::OutsideMemory`] if a segment lies where the chip has no memory.
+    pub fn new(config: Config, elf: &Elf) -> Result<Self, ElfError> {
+        let soc = Soc::new(&config);
+        let region = |range: Range<u32>| (range.start, range.end - range.start);
+        let ((ram, ram_size), (lp, lp_size)) = (region(RAM), region(LP_RAM));
+        let (flash, flash_size) = region(FLASH);
+        let regions = [
+            RegionConfig::ram(ram, ram_size),
+            RegionConfig::flash(flash, flash_size),
+            RegionConfig::ram(lp, lp_size),
+        ];
+        let mut memory = Memory::new(&regions, cache_config(&config, &soc));
+        elf.load(&mut memory)?;
+        let mut chip = Self {
+            hart: hart(&config, elf),
+            config,
+            elf: elf.clone(),
+            memory,
+            soc,
+            idle_cycles: 0,
+            past: Stats::default(),
+        };
+        chip.soc.clock_changed = false;
+        Ok(chip)
+    }
+
+    /// Lets the program run until `until`, or until the pads' deadline if that is earlier; at most
+    /// one instruction (or one call of a short ROM function) past it.
+    pub fn run<P: Pads>(&mut self, until: Instant, pads: &mut P) -> Stop {
+        let now = self.now();
+        self.soc.refresh_pads(now, pads);
+        loop {
+            let now = self.now();
+            self.soc.advance(now);
+            if let Some(stop) = self.settle(now) {
+                return stop;
+            }
+            if now >= until.min(pads.deadline()) {
+                return Stop::Deadline;
+            }
+            self.soc.set_limit(until, pads);
+            let mut bus = Bus {
+                soc: &mut self.soc,
+                pads,
+            };
+            match self.hart.run(&mut self.memory, &mut bus) {
+                rv32::Stop::Deadline => {}
+                rv32::Stop::Wfi => {
+                    if self.soc.reset.is_some() {
+                        continue;
+                    }
+                    let wake = until.min(pads.deadline()).min(self.soc.next_event());
+                    if wake == Instant::NEVER {
+                        return Stop::Asleep;
+                    }
+                    let cycle = self.soc.clock.cycle_at(wake).max(self.hart.cycle());
+                    self.idle_cycles += cycle - self.hart.cycle();
+                    self.hart.advance_to(cycle);
+                }
+                rv32::Stop::Fault(fault) => return Stop::Fault(Box::new(self.explain(fault))),
+            }
+        }
+    }
+
+    /// Deals with what made the hart stop early.
+    fn settle(&mut self, now: Instant) -> Option<Stop> {
+        if self.soc.clock_changed {
+            self.soc.clock_changed = false;
+            self.past.flash_misses += self.memory.cache().misses();
+            *self.memory.cache_mut() = Cache::new(cache_config(&self.config, &self.soc));
+        }
+        if self.soc.polled.is_some() {
+            let function = self.function_at(self.hart.pc());
+            self.soc.report_poll(function, now);
+        }
+        self.soc.reset.map(Stop::Reset)
+    }
+
+    /// Starts the program again as after a reset by `cause`: time, consoles, reports and statistics
+    /// go on, low-power RAM keeps what no segment overwrites.
+    pub fn reset(&mut self, cause: ResetCause) {
+        let stats = self.stats();
+        let mut soc = Soc::new(&self.config);
+        soc.restart(&mut self.soc, self.hart.cycle(), cause);
+        let cycle = self.hart.cycle();
+        self.soc = soc;
+        self.hart = hart(&self.config, &self.elf);
+        self.hart.advance_to(cycle);
+        *self.memory.cache_mut() = Cache::new(cache_config(&self.config, &self.soc));
+        self.soc.clock_changed = false;
+        self.past = Stats {
+            instructions: stats.instructions,
+            flash_misses: stats.flash_misses,
+            ..self.past
+        };
+        // The segments were loaded before, so they fit.
+        let _ = self.elf.load(&mut self.memory);
+    }
+
+    /// When the next instruction begins.
+    pub fn now(&self) -> Instant {
+        self.soc.clock.instant(self.hart.cycle())
+    }
+
+    /// Frequency of the CPU in hertz.
+    pub fn cpu_hertz(&self) -> u64 {
+        self.soc.clock.hertz()
+    }
+
+    /// What was printed since the last call.
+    pub fn console(&mut self) -> Vec<ConsoleByte> {
+        self.soc.console.drain()
+    }
+
+    /// The far end of a console sends `bytes` from now on.
+    pub fn console_input(&mut self, port: Port, bytes: &[u8]) {
+        let now = self.now();
+        self.soc.console_input(port, bytes, now);
+    }
+
+    /// Address and size of a function or variable of the program.
+    pub fn symbol(&self, name: &str) -> Option<(u32, u32)> {
+        self.elf
+            .symbol(name)
+            .map(|symbol| (symbol.addr, symbol.size))
+    }
+
+    /// The memories, for looking without taking time.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// The hart, for looking.
+    pub fn hart(&self) -> &Hart {
+        &self.hart
+    }
+
+    /// Records every store of the program into `range` from now on.
+    pub fn watch(&mut self, range: Range<u32>) {
+        self.memory.watch(range);
+    }
+
+    /// The stores into watched ranges since the last call, by time.
+    pub fn watch_events(&mut self) -> Vec<WatchEvent> {
+        std::mem::take(&mut self.soc.watch_events)
+    }
+
+    /// What the program touched that is unknown or only stored, by the time of the first touch.
+    pub fn reports(&self) -> &[Report] {
+        &self.soc.reports
+    }
+
+    /// What the chip did so far.
+    pub fn stats(&self) -> Stats {
+        Stats {
+            instructions: self.past.instructions + self.hart.instret(),
+            cycles: self.hart.cycle(),
+            idle_cycles: self.idle_cycles,
+            flash_misses: self.past.flash_misses + self.memory.cache().misses(),
+        }
+    }
+
+    /// The timing table in use.
+    pub fn timing(&self) -> &TimingTable {
+        &self.config.timing
+    }
+
+    /// A hash of the chip's state and of everything that it printed: equal runs have equal ones.
+    pub fn digest(&self) -> u64 {
+        let mut hash = digest::add(self.soc.console.hash(), self.hart.cycle());
+        hash = digest::add(hash, self.stats().instructions);
+        hash = digest::add(hash, u64::from(self.hart.pc()));
+        for &register in self.hart.regs() {
+            hash = digest::add(hash, u64::from(register));
+        }
+        for range in [RAM, LP_RAM] {
+            let len = (range.end - range.start) as usize;
+            if let Some(bytes) = self.memory.slice(range.start, len) {
+                hash = digest::add_bytes(hash, bytes);
+            }
+        }
+        hash
+    }
+}
+
+fn cache_config(config: &Config, soc: &Soc) -> CacheConfig {
+    let timing = &config.timing;
+    CacheConfig {
+        size: timing.chip("flash_cache_bytes") as u32,
+        ways: timing.chip("flash_cache_ways") as u32,
+        line: timing.chip("flash_cache_line_bytes") as u32,
+        miss_cycles: soc.clock.cycles_of_ns(timing.chip("flash_miss_ns")) as u32,
+    }
+}

@@ -1,0 +1,139 @@
+//! Registers without behaviour: they hold what was written, and are reported once.
+
+use linerate_regs::ESP32C6;
+
+use super::report::Finding;
+
+/// The peripherals' address ranges: those of the CPU subsystem, and all others.
+const RANGES: [(u32, u32); 2] = [(0x2000_0000, 0x2000_2000), (0x6000_0000, 0x600d_0000)];
+
+/// One word for each address in [`RANGES`], with the reset values of the registers.
+#[derive(Debug)]
+pub(super) struct Storage {
+    words: Box<[u32]>,
+    /// Bit 0: a register is known there; bit 1: it was touched.
+    flags: Box<[u8]>,
+}
+
+const KNOWN: u8 = 1;
+const TOUCHED: u8 = 2;
+
+fn index(addr: u32) -> Option<usize> {
+    let mut words = 0;
+    for (begin, end) in RANGES {
+        if (begin..end).contains(&addr) {
+            return Some((words + (addr - begin) / 4) as usize);
+        }
+        words += (end - begin) / 4;
+    }
+    None
+}
+
+impl Storage {
+    pub fn new() -> Self {
+        let words: u32 = RANGES.iter().map(|(begin, end)| (end - begin) / 4).sum();
+        let mut storage = Self {
+            words: vec![0; words as usize].into_boxed_slice(),
+            flags: vec![0; words as usize].into_boxed_slice(),
+        };
+        for block in ESP32C6.blocks() {
+            for register in block.registers() {
+                for offset in register.offsets() {
+                    if let Some(i) = index(block.base + offset) {
+                        storage.words[i] = register.reset;
+                        storage.flags[i] = KNOWN;
+                    }
+                }
+            }
+        }
+        storage
+    }
+
+    /// Whether `addr` is a peripheral's.
+    pub fn covers(addr: u32) -> bool {
+        index(addr).is_some()
+    }
+
+    pub fn get(&self, addr: u32) -> u32 {
+        index(addr).map_or(0, |i| self.words[i])
+    }
+
+    pub fn set(&mut self, addr: u32, value: u32) {
+        if let Some(i) = index(addr) {
+            self.words[i] = value;
+        }
+    }
+
+    /// Notes an access; the answer is what to report the first time.
+    pub fn touch(&mut self, addr: u32, write: bool) -> Option<Finding> {
+        let flags = index(addr).map(|i| &mut self.flags[i])?;
+        if *flags & TOUCHED != 0 {
+            return None;
+        }
+        *flags |= TOUCHED;
+        Some(if *flags & KNOWN != 0 {
+            Finding::Stored {
+                name: register_name(addr).unwrap_or_default(),
+                write,
+            }
+        } else {
+            let block = ESP32C6
+                .blocks()
+                .filter(|block| (block.base..block.base + 0x1000).contains(&addr))
+                .last();
+            Finding::UnknownRegister {
+                block: block.map(|block| block.name.to_owned()),
+                write,
+            }
+        })
+    }
+}
+
+/// `BLOCK.REGISTER` at `addr`.
+pub(super) fn register_name(addr: u32) -> Option<String> {
+    for block in ESP32C6.blocks() {
+        for register in block.registers() {
+            let found = register
+                .offsets()
+                .position(|offset| block.base + offset == addr);
+            if let Some(i) = found {
+                let name = register.name.replacen("{}", &i.to_string(), 1);
+                return Some(format!("{}.{name}", block.name));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_reported_once_by_name() {
+        let mut storage = Storage::new();
+        assert_eq!(storage.get(0x6009_6110), 0x2800_0200);
+        let report = storage.touch(0x6009_6110, true);
+        let name = "PCR.SYSCLK_CONF".to_owned();
+        assert_eq!(report, Some(Finding::Stored { name, write: true }));
+        assert_eq!(storage.touch(0x6009_6110, false), None);
+        let report = storage.touch(0x6009_6f00, false);
+        let block = Some("PCR".to_owned());
+        assert_eq!(
+            report,
+            Some(Finding::UnknownRegister {
+                block,
+                write: false
+            })
+        );
+    }
+
+    #[test]
+    fn array_registers_have_their_index() {
+        assert_eq!(
+            register_name(0x6009_11e0).unwrap(),
+            "GPIO.FUNC35_IN_SEL_CFG"
+        );
+        assert_eq!(register_name(0x6009_1001), None);
+    }
+}
