@@ -101,6 +101,14 @@ impl Region {
         (offset <= self.bytes.len() && len <= self.bytes.len() - offset).then_some(offset)
     }
 
+    /// Which chunk of `N` bytes lies at `addr`. Rotating moves the bits that must be 0 to the top,
+    /// so that the one range check also fails for a misaligned address.
+    #[inline]
+    fn chunk<const N: usize>(&self, addr: u32) -> usize {
+        addr.wrapping_sub(self.base)
+            .rotate_right(N.trailing_zeros()) as usize
+    }
+
     fn mark(&mut self, offset: usize, len: usize, mark: u8) {
         if len == 0 {
             return;
@@ -301,14 +309,14 @@ impl Memory {
             .bytes
             .as_chunks::<N>()
             .0
-            .get(self.main_chunk::<N>(addr))
+            .get(self.main.chunk::<N>(addr))
             .copied()
     }
 
     /// An aligned store of `N` bytes (1, 2 or 4) into the main RAM.
     #[inline]
     pub(crate) fn store_main<const N: usize>(&mut self, addr: u32, value: [u8; N]) -> Stored {
-        let chunk = self.main_chunk::<N>(addr);
+        let chunk = self.main.chunk::<N>(addr);
         let Some(bytes) = self.main.bytes.as_chunks_mut::<N>().0.get_mut(chunk) else {
             return Stored::Elsewhere;
         };
@@ -320,12 +328,19 @@ impl Memory {
         }
     }
 
-    /// Which chunk of `N` bytes lies at `addr`. Rotating moves the bits that must be 0 to the top,
-    /// so that the one range check also fails for a misaligned address.
-    #[inline]
-    fn main_chunk<const N: usize>(&self, addr: u32) -> usize {
-        addr.wrapping_sub(self.main.base)
-            .rotate_right(N.trailing_zeros()) as usize
+    /// An aligned load of `N` bytes (1, 2 or 4) from another region than the main RAM, and the
+    /// cycles that it waits for the cache.
+    #[inline(never)]
+    pub(crate) fn load_other<const N: usize>(&mut self, addr: u32) -> Option<([u8; N], u32)> {
+        let Self { others, cache, .. } = self;
+        others.iter().find_map(|region| {
+            let bytes = *region.bytes.as_chunks().0.get(region.chunk::<N>(addr))?;
+            let stall = match region.kind {
+                RegionKind::Ram => 0,
+                RegionKind::Flash => cache.access(addr >> cache.line_shift()),
+            };
+            Some((bytes, stall))
+        })
     }
 
     /// A load of up to four bytes from any region, and the cycles that it waits for the cache.

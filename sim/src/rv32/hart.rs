@@ -1,14 +1,15 @@
 //! The hart's state, and what it does at the border of its straight path: interrupts, exceptions,
 //! calls into the ROM.
 
-use core::ops::Range;
+use core::ops::{Index, IndexMut, Range};
 
-use super::block::{Translations, UNCACHED, fetch};
+use super::block::{Translations, UNCACHED};
 use super::csr::{Csrs, Identity, MSTATUS_MIE, MSTATUS_MPIE, MSTATUS_MPP};
 use super::instr::Kind;
 use super::platform::{Platform, RomCall};
 use super::predict::Predictor;
 use super::timing::Timing;
+use super::translate::fetch;
 use super::trap::{Cause, Fault, Stop};
 use crate::mem::Memory;
 
@@ -40,10 +41,40 @@ impl HartConfig {
     }
 }
 
+/// `x0` to `x31`, and behind them as many more as an index can say, so that none needs a check.
+#[derive(Clone, Debug)]
+pub(super) struct Registers([u32; 256]);
+
+impl Registers {
+    /// The architecture's registers.
+    pub(super) fn visible(&self) -> &[u32; 32] {
+        self.0.first_chunk().expect("there are more")
+    }
+
+    fn visible_mut(&mut self) -> &mut [u32; 32] {
+        self.0.first_chunk_mut().expect("there are more")
+    }
+}
+
+impl Index<u8> for Registers {
+    type Output = u32;
+    #[inline]
+    fn index(&self, index: u8) -> &u32 {
+        &self.0[usize::from(index)]
+    }
+}
+
+impl IndexMut<u8> for Registers {
+    #[inline]
+    fn index_mut(&mut self, index: u8) -> &mut u32 {
+        &mut self.0[usize::from(index)]
+    }
+}
+
 /// One RV32IMAC hart in machine mode.
 #[derive(Debug)]
 pub struct Hart {
-    pub(super) x: [u32; 32],
+    pub(super) x: Registers,
     pub(super) pc: u32,
     pub(super) cycle: u64,
     pub(super) instret: u64,
@@ -72,7 +103,7 @@ impl Hart {
     /// A hart fresh out of reset.
     pub fn new(config: HartConfig) -> Self {
         Self {
-            x: [0; 32],
+            x: Registers([0; 256]),
             pc: config.entry & !1,
             cycle: 0,
             instret: 0,
@@ -111,13 +142,13 @@ impl Hart {
 
     /// Registers `x0` to `x31`.
     pub fn regs(&self) -> &[u32; 32] {
-        &self.x
+        self.x.visible()
     }
 
     /// Sets register `x[index]`; `x0` stays 0.
     pub fn set_reg(&mut self, index: u8, value: u32) {
-        if index != 0 {
-            self.x[usize::from(index & 31)] = value;
+        if index & 31 != 0 {
+            self.x[index & 31] = value;
         }
     }
 
@@ -212,7 +243,7 @@ impl Hart {
 
     fn call_rom<P: Platform>(&mut self, memory: &mut Memory, platform: &mut P) -> Exit {
         let pc = self.pc;
-        match platform.rom_call(pc, &mut self.x, memory, self.cycle) {
+        match platform.rom_call(pc, self.x.visible_mut(), memory, self.cycle) {
             RomCall::Done { cycles } => {
                 self.x[0] = 0;
                 self.cycle += cycles;

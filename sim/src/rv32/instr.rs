@@ -101,6 +101,18 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// `csrrw` to `csrrci`.
+    pub const fn is_csr(self) -> bool {
+        self as u8 >= Kind::Csrrw as u8 && self as u8 <= Kind::Csrrci as u8
+    }
+
+    /// `lr.w` to `amomaxu.w`.
+    pub const fn is_atomic(self) -> bool {
+        self as u8 >= Kind::LrW as u8 && self as u8 <= Kind::AmomaxuW as u8
+    }
+}
+
 /// A decoded instruction, compact enough that eight fit in a cache line of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instr {

@@ -45,6 +45,13 @@ impl Predictor {
             .is_some_and(|n| self.allocations - n < self.entries)
     }
 
+    /// A jump is decoded: it is in the buffer afterwards.
+    pub(super) fn decode(&mut self, site: u32) {
+        if !self.knows(site) {
+            self.allocate(site);
+        }
+    }
+
     /// Puts a jump that is not in the buffer into it.
     #[inline]
     pub(super) fn allocate(&mut self, site: u32) {

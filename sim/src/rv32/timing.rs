@@ -17,9 +17,6 @@ pub struct Timing {
     pub jump_miss: u32,
     /// Cycles more if a jump that the buffer predicted lands on a direct jump.
     pub jump_to_jump: u32,
-    /// Cycles more for a backward branch directly behind a conditional branch if the buffer does
-    /// not know it.
-    pub branch_behind_branch: u32,
     /// Cycles more if a mispredicted branch continues at a 32-bit instruction that straddles a
     /// word.
     pub straddled_after_branch: u32,
@@ -64,7 +61,6 @@ impl Timing {
             jump_hit: 1,
             jump_miss: 1,
             jump_to_jump: 0,
-            branch_behind_branch: 0,
             straddled_after_branch: 0,
             straddled_after_jump: 0,
             target_buffer_entries: 1,
@@ -93,7 +89,6 @@ impl Timing {
             "jump_hit" => &mut self.jump_hit,
             "jump_miss" => &mut self.jump_miss,
             "jump_to_jump" => &mut self.jump_to_jump,
-            "branch_behind_branch" => &mut self.branch_behind_branch,
             "straddled_after_branch" => &mut self.straddled_after_branch,
             "straddled_after_jump" => &mut self.straddled_after_jump,
             "target_buffer_entries" => &mut self.target_buffer_entries,
@@ -115,13 +110,12 @@ impl Timing {
     }
 
     /// The names that [`Self::entry`] knows, in the order of the fields.
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 21] = [
         "load_use",
         "mispredicted",
         "jump_hit",
         "jump_miss",
         "jump_to_jump",
-        "branch_behind_branch",
         "straddled_after_branch",
         "straddled_after_jump",
         "target_buffer_entries",
