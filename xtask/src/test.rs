@@ -1,6 +1,6 @@
 //! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
 
-use crate::steps::{Outcome, Steps};
+use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{board, firmware, fuzz, sh, tap, tools};
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -91,20 +91,34 @@ fn tests(steps: &mut Steps, log: &Path, extra: &[&str]) -> Result<Outcome> {
     for skip in &skips {
         println!("    skipped: {skip}");
     }
-    for name in output
-        .lines()
-        .filter(|l| l.starts_with("test ") && l.ends_with("FAILED"))
-    {
-        println!("    {name}");
+    if failed > 0 {
+        bail!("{}\nall of it: {}", failures(&output), log.display());
     }
     result?;
     if passed == 0 && extra.is_empty() {
         bail!("cargo test ran no test");
     }
     let skips = skips.len();
+    if skips > 0 && must_have_tools() {
+        bail!("LINERATE_REQUIRE_TOOLS is set and {skips} checks were skipped");
+    }
     Ok(Outcome::Done(format!(
         "{passed} passed, {failed} failed, {ignored} ignored, {skips} skipped for want of a tool"
     )))
+}
+
+/// What failing tests printed, without the passing ones' output around it.
+fn failures(output: &str) -> String {
+    let mut kept = Vec::new();
+    let mut inside = false;
+    for line in output.lines() {
+        inside = (inside || line == "failures:") && !line.starts_with("test result:");
+        if inside && !line.is_empty() {
+            kept.push(line);
+        }
+    }
+    kept.truncate(200);
+    kept.join("\n")
 }
 
 /// The receive queue under every interleaving that loom finds.
@@ -189,4 +203,44 @@ fn dependencies(log: &Path) -> Result<Outcome> {
     ]);
     sh::logged(&mut deny, log)?;
     Ok(Outcome::done())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failures;
+
+    #[test]
+    fn failing_tests_are_shown_without_the_others() {
+        let output = "\
+running 2 tests
+test a ... ok
+test b ... FAILED
+
+successes:
+
+---- a stdout ----
+noise
+
+failures:
+
+---- b stdout ----
+left: 1
+
+failures:
+    b
+
+test result: FAILED. 1 passed; 1 failed
+running 1 test
+test c ... ok
+";
+        let shown = failures(output);
+        assert!(
+            shown.contains("left: 1") && shown.contains("    b"),
+            "{shown}"
+        );
+        assert!(
+            !shown.contains("noise") && !shown.contains("running"),
+            "{shown}"
+        );
+    }
 }
