@@ -105,6 +105,29 @@ fn main() -> ExitCode {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// Every file below `dir` with this extension, sorted; build output and hidden folders left out.
+    fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut folders = vec![dir.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let name = entry.file_name();
+                if path.is_dir() {
+                    if name != "target" && !name.to_string_lossy().starts_with('.') {
+                        folders.push(path);
+                    }
+                } else if path.extension().is_some_and(|e| e == extension) {
+                    found.push(path);
+                }
+            }
+        }
+        found.sort();
+        found
+    }
 
     #[test]
     fn the_command_line_is_well_formed() {
@@ -119,7 +142,7 @@ mod tests {
             .map(|c| c.get_name().to_owned())
             .collect();
         let mut seen = 0;
-        for file in sh::files_below(&sh::root(), "md") {
+        for file in files_below(&sh::root(), "md") {
             let text = std::fs::read_to_string(&file).expect("readable");
             for (at, _) in text.match_indices("cargo xtask ") {
                 let rest = &text[at + "cargo xtask ".len()..];

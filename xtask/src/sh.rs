@@ -141,27 +141,6 @@ pub fn has(program: &str) -> bool {
     })
 }
 
-/// Every file below `dir` with this extension, sorted; build output and hidden folders left out.
-pub fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![dir.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let name = entry.file_name();
-            if path.is_dir() {
-                if name != "target" && !name.to_string_lossy().starts_with('.') {
-                    folders.push(path);
-                }
-            } else if path.extension().is_some_and(|e| e == extension) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
 /// SHA-256 of a file, in hex.
 pub fn sha256(file: &Path) -> Result<String> {
     use sha2::Digest as _;
