@@ -4,6 +4,7 @@
 //! come in as values; the same values give the same trace on any machine.
 #![forbid(unsafe_code)]
 
+pub mod board;
 pub mod chip;
 pub mod device;
 pub mod elf;
