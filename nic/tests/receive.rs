@@ -145,20 +145,21 @@ fn bad_receptions_are_counted_by_their_cause() {
     ));
 }
 
+fn passes<S: Stage>(tagged: &[u8]) {
+    let raw = reception(
+        &with_fcs(tagged),
+        Hearing {
+            idle_bits: 2,
+            ..Hearing::default()
+        },
+    );
+    assert_eq!(one::<S>(&raw).0.as_deref(), Some(tagged), "{}", S::NAME);
+}
+
 #[test]
 fn a_tag_makes_room_for_four_octets_more() {
     let mut tagged = frame(1518, 7);
     tagged[12..18].copy_from_slice(&[0x81, 0x00, 0x00, 0x05, 0x08, 0x00]);
-    fn passes<S: Stage>(tagged: &[u8]) {
-        let raw = reception(
-            &with_fcs(tagged),
-            Hearing {
-                idle_bits: 2,
-                ..Hearing::default()
-            },
-        );
-        assert_eq!(one::<S>(&raw).0.as_deref(), Some(tagged), "{}", S::NAME);
-    }
     in_all_stages!(passes(&tagged));
     let raw = reception(&with_fcs(&[&tagged[..], &[0]].concat()), Hearing::default());
     assert_eq!(

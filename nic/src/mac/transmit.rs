@@ -89,9 +89,13 @@ impl<'l, P: Phy> Transmitter<'l, P> {
     fn finish(&mut self, len: usize) {
         let (whole, rest) = (len / 4, len % 4);
         let mut crc = Crc32::with(&SLICING_4);
-        let frame = &self.packet.words_mut()[PREAMBLE_LEN / 4..];
-        crc.update_words(&frame[..whole])
-            .update(&frame[whole].to_ne_bytes()[..rest]);
+        let words = self.packet.words_mut();
+        if let Some((summed, [last, ..])) = words
+            .get(PREAMBLE_LEN / 4..)
+            .and_then(|frame| frame.split_at_checked(whole))
+        {
+            crc.update_words(summed).update(&last.to_ne_bytes()[..rest]);
+        }
         let end = PREAMBLE_LEN + len + fcs::LEN;
         self.packet.bytes_mut()[end - fcs::LEN..end].copy_from_slice(&crc.finish().to_le_bytes());
         self.put_on_wire(end);

@@ -57,7 +57,8 @@ pub trait Method {
 #[derive(Debug, Clone, Copy)]
 pub struct Wordwise;
 
-/// Bit by bit, as a first implementation does it: to show what that costs. Same results.
+/// Search and alignment bit by bit, then the FCS octet by octet from a table, as a first
+/// implementation does it: to show what that costs. Same results.
 #[derive(Debug, Clone, Copy)]
 pub struct Bitwise;
 
@@ -122,13 +123,14 @@ impl Method for Bitwise {
     fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid> {
         let start = find_bit_by_bit(words).ok_or(Invalid::NoSfd)?;
         let octets = octets_from(start, words, len)?;
-        for to in 0..octets * 8 {
-            let value = bit(words, start + to);
-            if let Some(word) = words.get_mut(to / 32) {
-                *word = (word.to_le() & !(1 << (to % 32)) | value << (to % 32)).to_le();
+        for at in 0..octets {
+            let mut aligned = 0;
+            for place in 0..8 {
+                aligned |= bit(words, start + at * 8 + place) << place;
             }
+            set_octet(words, at, aligned);
         }
-        let mut crc = Crc32::with(&fcs::Bitwise);
+        let mut crc = Crc32::new();
         for at in 0..octets - 1 {
             crc.update(&[octet(words, at)]);
         }
@@ -137,6 +139,14 @@ impl Method for Bitwise {
         }
         let fcs_is_good = crc.update(&[octet(words, octets - 1)]).residue_is_good();
         judge(words, octets, fcs_is_good)
+    }
+}
+
+#[inline]
+fn set_octet(words: &mut [u32], at: usize, value: u32) {
+    if let Some(word) = words.get_mut(at / 4) {
+        let place = at % 4 * 8;
+        *word = (word.to_le() & !(0xFF << place) | value << place).to_le();
     }
 }
 
