@@ -16,7 +16,7 @@ mod link;
 mod receive;
 mod transmit;
 
-use core::sync::atomic::Ordering;
+use core::{arch::asm, sync::atomic::Ordering};
 
 use esp_hal::{
     gpio::{Event, Input, InputConfig, InputSignal, Level, Output, OutputConfig, OutputSignal},
@@ -67,6 +67,14 @@ impl Phy {
         let debug = Output::new(parts.debug, Level::Low, OutputConfig::default());
         let mut rx = Input::new(parts.rx, InputConfig::default());
 
+        // SAFETY: both outputs (CSR 0x805) low, then enabled (CSR 0x803); they are ours.
+        unsafe {
+            asm!(
+                "csrc 0x805, {outputs}",
+                "csrs 0x803, {outputs}",
+                outputs = in(reg) transmit::TX | receive::DEBUG,
+            );
+        }
         OutputSignal::CPU_GPIO_0.connect_to(&tx);
         OutputSignal::CPU_GPIO_1.connect_to(&debug);
         let line = rx.peripheral_input().with_input_inverter(true);

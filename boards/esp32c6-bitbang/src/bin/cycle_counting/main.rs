@@ -32,6 +32,8 @@ fn main() -> ! {
         esp_hal::gpio::Level::Low,
         esp_hal::gpio::OutputConfig::default(),
     );
+    // SAFETY: CSR 0x803 enables the output, which nobody else uses.
+    unsafe { core::arch::asm!("csrsi 0x803, 1") }
     OutputSignal::CPU_GPIO_0.connect_to(&pin);
 
     info!(
