@@ -9,6 +9,8 @@ pub struct ClockDomain {
     /// Frequency in hertz: `numerator / denominator`.
     numerator: u64,
     denominator: u64,
+    /// Ticks of a period, if that is a whole number; else 0.
+    whole_period: u64,
     /// When the counter was `base`.
     origin: Instant,
     base: u64,
@@ -26,6 +28,7 @@ impl ClockDomain {
         Self {
             numerator,
             denominator,
+            whole_period: whole_period(numerator, denominator),
             origin: Instant::ZERO,
             base: 0,
         }
@@ -42,6 +45,7 @@ impl ClockDomain {
         if (numerator, denominator) != (self.numerator, self.denominator) {
             self.load(self.count(now), now);
             (self.numerator, self.denominator) = (numerator, denominator);
+            self.whole_period = whole_period(numerator, denominator);
         }
     }
 
@@ -55,9 +59,12 @@ impl ClockDomain {
         if self.is_stopped() {
             return self.base;
         }
-        let elapsed = u128::from(now.since(self.origin).ticks());
+        let elapsed = now.since(self.origin).ticks();
+        if self.whole_period != 0 {
+            return self.base + elapsed / self.whole_period;
+        }
         let period = u128::from(TICKS_PER_SECOND) * u128::from(self.denominator);
-        self.base + (elapsed * u128::from(self.numerator) / period) as u64
+        self.base + (u128::from(elapsed) * u128::from(self.numerator) / period) as u64
     }
 
     /// The first instant at which the counter is at least `count`; [`Instant::NEVER`] if the clock
@@ -77,9 +84,22 @@ impl ClockDomain {
         if self.is_stopped() {
             return Span::from_ticks(u64::MAX);
         }
+        if self.whole_period != 0 {
+            return Span::from_ticks(counts.saturating_mul(self.whole_period));
+        }
         let period = u128::from(TICKS_PER_SECOND) * u128::from(self.denominator);
         let ticks = (u128::from(counts) * period).div_ceil(u128::from(self.numerator));
         Span::from_ticks(ticks.min(u128::from(u64::MAX)) as u64)
+    }
+}
+
+const fn whole_period(numerator: u64, denominator: u64) -> u64 {
+    let Some(period) = TICKS_PER_SECOND.checked_mul(denominator) else {
+        return 0;
+    };
+    match (period.checked_rem(numerator), period.checked_div(numerator)) {
+        (Some(0), Some(whole)) => whole,
+        _ => 0,
     }
 }
 

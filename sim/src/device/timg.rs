@@ -19,7 +19,6 @@ const LOAD_HIGH: u32 = 0x1c;
 const LOAD: u32 = 0x20;
 const WDT_CONFIG0: u32 = 0x48;
 const WDT_CONFIG1: u32 = 0x4c;
-const WDT_TIMEOUTS: u32 = 0x50;
 const WDT_FEED: u32 = 0x60;
 const WDT_PROTECT: u32 = 0x64;
 const RTC_CALI_CFG: u32 = 0x68;
@@ -311,6 +310,8 @@ impl Device for TimerGroup {
 mod tests {
     use super::*;
     use crate::time::Span;
+
+    const WDT_TIMEOUTS: u32 = 0x50;
 
     fn at(us: u64) -> Instant {
         Instant::ZERO + Span::from_us(us)

@@ -202,6 +202,7 @@ impl Uart {
 
 impl Device for Uart {
     fn read(&mut self, offset: u32, now: Instant) -> Option<u32> {
+        self.advance(now);
         Some(match offset {
             FIFO => u32::from(self.read_byte().unwrap_or(0)),
             INT_RAW => self.interrupts.raw,

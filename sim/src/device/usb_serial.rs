@@ -109,6 +109,7 @@ impl UsbSerial {
 
 impl Device for UsbSerial {
     fn read(&mut self, offset: u32, now: Instant) -> Option<u32> {
+        self.advance(now);
         Some(match offset {
             EP1 => u32::from(self.received.pop_front().unwrap_or(0)),
             EP1_CONF => {

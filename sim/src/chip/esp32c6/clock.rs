@@ -57,11 +57,6 @@ impl CpuClock {
         self.base_cycle + cycles
     }
 
-    /// The first cycle at least `ns` nanoseconds after `cycle`.
-    pub fn cycle_after_ns(&self, cycle: u64, ns: u64) -> u64 {
-        self.cycle_at(self.instant(cycle) + crate::time::Span::from_ns(ns))
-    }
-
     /// How many cycles `ns` nanoseconds take, rounded up.
     pub fn cycles_of_ns(&self, ns: u64) -> u64 {
         (ns * 12).div_ceil(self.ticks_per_cycle)

@@ -84,6 +84,11 @@ impl Block {
         Some((block, addr & !0xfff))
     }
 
+    /// Whether a read takes something out of a FIFO.
+    fn reads_change_it(self) -> bool {
+        matches!(self, Self::Uart0 | Self::Uart1 | Self::UsbSerial)
+    }
+
     /// The interrupt sources of the block's interrupt outputs (Technical Reference Manual,
     /// "Interrupt Matrix", table of peripheral interrupt sources).
     fn sources(self) -> &'static [u8] {
@@ -270,6 +275,13 @@ impl Soc {
         }
     }
 
+    /// Whether the block's event lies between the hart's last stop and this access.
+    fn is_due(&self, block: Block, now: Instant) -> bool {
+        self.events
+            .get(block as usize)
+            .is_some_and(|&event| event <= now)
+    }
+
     /// Asks the pads anew for the edges that interrupts wait for.
     pub fn refresh_pads<P: Pads>(&mut self, now: Instant, pads: &mut P) {
         self.gpio.refresh(now, pads);
@@ -368,18 +380,21 @@ impl Soc {
     pub fn read<P: Pads>(&mut self, addr: u32, now: Instant, pads: &mut P) -> u32 {
         if let Some((block, base)) = Block::at(addr) {
             let offset = addr - base;
-            let value = if let Some(device) = self.device(block) {
-                device.advance(now);
-                device.read(offset, now)
-            } else if block == Block::Gpio {
-                self.gpio.advance(now);
-                let value = self.gpio.read(offset, now, pads);
-                self.shorten_deadline(pads.deadline());
-                value
-            } else {
-                Some(self.storage.get(addr))
+            if self.is_due(block, now) {
+                self.advance(now);
+            }
+            let value = match self.device(block) {
+                Some(device) => device.read(offset, now),
+                None if block == Block::Gpio => {
+                    let value = self.gpio.read(offset, now, pads);
+                    self.shorten_deadline(pads.deadline());
+                    value
+                }
+                None => Some(self.storage.get(addr)),
             };
-            self.settle(block, now);
+            if block.reads_change_it() {
+                self.settle(block, now);
+            }
             if let Some(value) = value {
                 return value;
             }
@@ -429,11 +444,12 @@ impl Soc {
         let now = self.clock.instant(cycle);
         if let Some((block, base)) = Block::at(addr) {
             let offset = addr - base;
+            if self.is_due(block, now) {
+                self.advance(now);
+            }
             let handled = if let Some(device) = self.device(block) {
-                device.advance(now);
                 device.write(offset, value & mask, now)
             } else if block == Block::Gpio {
-                self.gpio.advance(now);
                 let handled = self.gpio.write(offset, value & mask, now, pads);
                 self.shorten_deadline(pads.deadline());
                 handled
