@@ -14,3 +14,4 @@ pub mod peer;
 pub mod random;
 pub mod rv32;
 pub mod time;
+pub mod wire;

@@ -65,4 +65,4 @@ impl<P: Peer + ?Sized> Peer for Box<P> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,4 +4,4 @@ mod growth;
 mod link;
 mod loss;
 mod services;
-mod station;
+pub(crate) mod station;

@@ -230,6 +230,10 @@ impl Station for Smol {
     }
 
     fn poll_timeout(&self) -> Instant {
-        self.wake_at
+        if self.queues.to_send.is_empty() {
+            self.wake_at
+        } else {
+            Instant::ZERO
+        }
     }
 }

@@ -1,0 +1,301 @@
+//! What the device sends: edges, tracked into half-bits, up to the silence that ends them.
+
+use std::collections::VecDeque;
+
+use linerate_ether::phy10::{HalfBits, TP_IDL_HALF_BITS};
+
+use super::signal::HALF_BIT_TICKS;
+use crate::time::{Instant, Span};
+
+/// Silence that ends a burst: longer than any level within a frame, no longer than `TP_IDL`'s
+/// plateau has to be for a receiver to see it.
+pub const SILENCE: Span = Span::from_ns(200);
+/// Edges that tell a frame from a link pulse, and so mean carrier.
+const CARRIER_EDGES: u32 = 3;
+/// Half-bits after which nothing more is kept: more than twice the longest frame.
+const LIMIT: usize = 1 << 16;
+
+/// What a burst turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// One positive pulse, of this width.
+    Pulse(Span),
+    /// More than one pulse.
+    Frame,
+}
+
+/// A stretch of activity, complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Burst {
+    /// The first edge.
+    pub start: Instant,
+    /// The last edge before the silence, or the end of the last bit where `TP_IDL` follows it.
+    pub end: Instant,
+    /// Pulse or frame.
+    pub kind: Kind,
+    /// The greatest distance of an edge from where the one before it lets one expect it.
+    pub edge_error: Span,
+    /// The activity went on for longer than any frame: only its start was kept.
+    pub jabber: bool,
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Burst {
+    /// The burst as half-bits from its first edge on.
+    #[must_use]
+    pub fn half_bits(&self) -> HalfBits<'_> {
+        HalfBits::new(&self.words).slice(0, self.len)
+    }
+}
+
+/// Follows the device's transmit pad.
+#[derive(Debug, Clone, Default)]
+pub struct Tracker {
+    level: bool,
+    active: Option<Active>,
+    /// Bursts that ended and have not been taken.
+    ended: VecDeque<Burst>,
+    /// The pad stayed high after a burst that has been taken: its fall is no activity of its own.
+    trailing: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Active {
+    start: Instant,
+    last_edge: Instant,
+    carrier_at: Option<Instant>,
+    edges: u32,
+    edge_error: u64,
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Tracker {
+    /// The pad is driven to `level` at `at`. True if this edge began a burst.
+    #[inline]
+    pub fn drive(&mut self, level: bool, at: Instant) -> bool {
+        if level == self.level {
+            return false;
+        }
+        if level && self.active_ends_at().is_some_and(|end| end <= at) {
+            // Nobody has looked since the last burst ended.
+            self.end_burst(at);
+        }
+        self.level = level;
+        match &mut self.active {
+            Some(active) => {
+                active.edge(!level, at);
+                false
+            }
+            None if self.trailing && !level => {
+                self.trailing = false;
+                false
+            }
+            None => {
+                self.trailing = false;
+                self.active = Some(Active {
+                    start: at,
+                    last_edge: at,
+                    carrier_at: None,
+                    edges: 1,
+                    edge_error: 0,
+                    words: Vec::with_capacity(512),
+                    len: 0,
+                });
+                true
+            }
+        }
+    }
+
+    /// Since when there is carrier, if there is.
+    #[inline]
+    #[must_use]
+    pub fn carrier_since(&self) -> Option<Instant> {
+        self.active.as_ref().and_then(|active| active.carrier_at)
+    }
+
+    /// When the burst under way ends if no further edge comes.
+    #[inline]
+    fn active_ends_at(&self) -> Option<Instant> {
+        let active = self.active.as_ref()?;
+        // A lone pulse may last longer than the silence that ends a frame.
+        let patience = if active.edges == 1 {
+            Span::from_us(1)
+        } else {
+            SILENCE
+        };
+        Some(active.last_edge + patience)
+    }
+
+    /// When [`Self::take`] has something if no further edge comes; `None` while the line is idle.
+    #[must_use]
+    pub fn ends_at(&self) -> Option<Instant> {
+        let ended = self.ended.front().map(|burst| burst.end);
+        ended.or_else(|| self.active_ends_at())
+    }
+
+    /// Takes the oldest burst that has ended by `now`.
+    pub fn take(&mut self, now: Instant) -> Option<Burst> {
+        if self.ended.is_empty() && self.active_ends_at().is_some_and(|end| end <= now) {
+            self.end_burst(now);
+        }
+        self.ended.pop_front()
+    }
+
+    fn end_burst(&mut self, now: Instant) {
+        let Some(mut active) = self.active.take() else {
+            return;
+        };
+        self.trailing = self.level;
+        let kind = if active.edges <= 2 {
+            let end = if active.edges == 2 {
+                active.last_edge
+            } else {
+                now
+            };
+            Kind::Pulse(end.since(active.start))
+        } else {
+            Kind::Frame
+        };
+        // The level that the silence has, long enough to be TP_IDL if it is high.
+        active.push(self.level, TP_IDL_HALF_BITS);
+        self.ended.push_back(Burst {
+            start: active.start,
+            end: active.last_edge,
+            kind,
+            edge_error: Span::from_ticks(active.edge_error),
+            jabber: active.len > LIMIT,
+            words: active.words,
+            len: active.len.min(LIMIT),
+        });
+    }
+}
+
+impl Active {
+    /// The line was at `level` from the last edge until `at`.
+    #[inline]
+    fn edge(&mut self, level: bool, at: Instant) {
+        let ticks = at.since(self.last_edge).ticks();
+        let half_bits = ((ticks + HALF_BIT_TICKS / 2) / HALF_BIT_TICKS).clamp(1, 64);
+        self.edge_error = self
+            .edge_error
+            .max(ticks.abs_diff(half_bits * HALF_BIT_TICKS));
+        self.push(level, half_bits as usize);
+        self.last_edge = at;
+        self.edges = self.edges.saturating_add(1);
+        if self.edges == CARRIER_EDGES {
+            self.carrier_at = Some(at);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, level: bool, count: usize) {
+        if self.len > LIMIT {
+            return;
+        }
+        for _ in 0..count {
+            let bit = self.len % 64;
+            if bit == 0 {
+                self.words.push(0);
+            }
+            if let Some(word) = self.words.last_mut() {
+                *word |= u64::from(level) << bit;
+            }
+            self.len += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_ether::phy10::{HalfBitWriter, decode, encode};
+
+    /// Drives `half_bits` from `start` on, half-bits lasting `period` ticks.
+    fn send(tracker: &mut Tracker, half_bits: HalfBits<'_>, start: u64, period: u64) -> u64 {
+        for (index, level) in (0..).zip(half_bits) {
+            tracker.drive(level, Instant::from_ticks(start + index * period));
+        }
+        let end = start + half_bits.len() as u64 * period;
+        tracker.drive(false, Instant::from_ticks(end));
+        end
+    }
+
+    fn received(burst: &Burst) -> Vec<u8> {
+        let mut octets = [0; 200];
+        let decoded = decode(burst.half_bits(), &mut octets).expect("a frame");
+        octets[..decoded.len].to_vec()
+    }
+
+    #[test]
+    fn frames_survive_a_clock_that_is_one_percent_off() {
+        let frame: Vec<u8> = (0..100).map(|index| index as u8 ^ 0x5A).collect();
+        let mut words = [0; 40];
+        let mut writer = HalfBitWriter::new(&mut words);
+        encode(&frame, &mut writer).unwrap();
+        let half_bits = writer.finish();
+        for period in [594, 600, 606] {
+            let mut tracker = Tracker::default();
+            let end = send(&mut tracker, half_bits, 5000, period);
+            assert_eq!(tracker.take(Instant::from_ticks(end)), None, "too early");
+            let burst = tracker
+                .take(Instant::from_ticks(end + 2400))
+                .expect("a burst");
+            assert_eq!(burst.kind, Kind::Frame);
+            assert_eq!(received(&burst), frame);
+            assert_eq!(burst.start, Instant::from_ticks(5000 + period));
+            assert!(
+                burst.edge_error <= Span::from_ns(3),
+                "{:?}",
+                burst.edge_error
+            );
+        }
+    }
+
+    #[test]
+    fn what_nobody_has_looked_at_is_kept_apart() {
+        let mut tracker = Tracker::default();
+        let mut words = [0; 40];
+        let mut at = 0;
+        for octet in [1, 2, 3] {
+            let mut writer = HalfBitWriter::new(&mut words);
+            encode(&[octet; 64], &mut writer).unwrap();
+            at = send(&mut tracker, writer.finish(), at, 600) + 12_000;
+        }
+        let now = Instant::from_ticks(at);
+        for octet in [1, 2, 3] {
+            assert_eq!(received(&tracker.take(now).expect("a burst")), [octet; 64]);
+        }
+        assert_eq!(tracker.take(now), None);
+    }
+
+    #[test]
+    fn lone_pulses_are_measured_and_a_stuck_line_ends_nothing_twice() {
+        let mut tracker = Tracker::default();
+        let at = Instant::from_ns;
+        tracker.drive(true, at(1000));
+        tracker.drive(false, at(1063));
+        assert_eq!(tracker.carrier_since(), None);
+        let pulse = tracker.take(at(2000)).expect("a pulse");
+        assert_eq!(pulse.kind, Kind::Pulse(Span::from_ns(63)));
+        tracker.drive(true, at(3000));
+        let stuck = tracker.take(at(9000)).expect("a pulse");
+        assert_eq!(stuck.kind, Kind::Pulse(Span::from_us(6)));
+        tracker.drive(false, at(10_000));
+        assert_eq!(tracker.take(at(20_000)), None);
+    }
+
+    #[test]
+    fn a_line_that_toggles_for_ever_takes_bounded_memory() {
+        let mut tracker = Tracker::default();
+        for index in 0..200_000 {
+            tracker.drive(index % 2 == 0, Instant::from_ticks(index * 600));
+        }
+        let burst = tracker
+            .take(Instant::from_ticks(200_010 * 600))
+            .expect("a burst");
+        assert!(burst.jabber);
+        assert!(burst.half_bits().len() <= LIMIT);
+    }
+}

@@ -1,0 +1,471 @@
+//! Both directions, both duplex modes, against a device made of half-bits.
+
+use std::collections::VecDeque;
+
+use linerate_ether::phy10::{HalfBitWriter, decode, encode, encoded_len};
+use linerate_ether::{fcs, frame, pattern};
+use proptest::prelude::*;
+
+use super::*;
+use crate::peer::tests::station::Smol;
+use crate::peer::{Host, Peer, host};
+
+/// A station that sends what it is given and keeps what it gets.
+#[derive(Default)]
+struct Recorder {
+    to_send: VecDeque<(Instant, Vec<u8>)>,
+    received: Vec<(Instant, Vec<u8>)>,
+}
+
+impl Station for Recorder {
+    fn receive(&mut self, frame: &[u8], now: Instant) {
+        self.received.push((now, frame.to_vec()));
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        (self.poll_timeout() <= now)
+            .then(|| self.to_send.pop_front())?
+            .map(|(_, frame)| frame)
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        self.to_send.front().map_or(Instant::NEVER, |&(at, _)| at)
+    }
+}
+
+/// A device that receives by edges and sends half-bits, behind which sits a station.
+struct Device<D> {
+    station: D,
+    tracker: Tracker,
+    /// Edges to drive.
+    edges: VecDeque<(Instant, bool)>,
+    heard_edge: Instant,
+    frames: Vec<(Instant, Vec<u8>)>,
+    pulses: Vec<Instant>,
+    damaged: usize,
+    free_at: Instant,
+    /// How long after a frame it sends nothing.
+    reaction: Span,
+}
+
+impl<D: Station> Device<D> {
+    fn new(station: D) -> Self {
+        Self {
+            station,
+            tracker: Tracker::default(),
+            edges: VecDeque::new(),
+            heard_edge: Instant::ZERO,
+            frames: Vec::new(),
+            pulses: Vec::new(),
+            damaged: 0,
+            free_at: Instant::ZERO,
+            reaction: Span::ZERO,
+        }
+    }
+
+    /// Sends raw octets, preamble and `TP_IDL` around them, without looking whether the line is free.
+    fn send(&mut self, octets: &[u8], at: Instant) {
+        let mut words = vec![0; encoded_len(octets.len()).div_ceil(64)];
+        let mut writer = HalfBitWriter::new(&mut words);
+        encode(octets, &mut writer).unwrap();
+        let half_bits = writer.finish();
+        let place = |index: usize| at + Span::from_ns(index as u64 * HALF_BIT_NS);
+        for (index, level) in half_bits.iter().enumerate() {
+            self.edges.push_back((place(index), level));
+        }
+        self.edges.push_back((place(half_bits.len()), false));
+        self.free_at = place(half_bits.len()) + Span::from_ns(INTER_PACKET_GAP_NS);
+    }
+
+    /// Runs link and device until `until`.
+    fn run<S: Station>(&mut self, link: &mut Link<S>, until: Instant) {
+        loop {
+            let edge = link.next_edge(self.heard_edge);
+            let drive = self.edges.front().map_or(Instant::NEVER, |&(at, _)| at);
+            let burst = self.tracker.ends_at().unwrap_or(Instant::NEVER);
+            let ready = self.station.poll_timeout().max(self.free_at);
+            let at = [edge, drive, burst, ready, link.deadline()]
+                .into_iter()
+                .min()
+                .unwrap();
+            if at > until {
+                return;
+            }
+            if at == edge {
+                self.heard_edge = edge;
+                self.tracker.drive(link.level(edge), edge);
+            } else if at == drive {
+                let (at, level) = self.edges.pop_front().unwrap();
+                link.drive(level, at);
+            } else if at == burst {
+                self.take(at);
+            } else if at == ready {
+                match self.station.poll_transmit(at) {
+                    Some(frame) => {
+                        let mut octets = vec![0; frame.len().max(60) + 4];
+                        octets[..frame.len()].copy_from_slice(&frame);
+                        let len = frame::finish(&mut octets, frame.len()).unwrap();
+                        self.send(&octets[..len], at);
+                    }
+                    None => self.free_at = at + Span::from_us(1),
+                }
+            } else {
+                link.poll(at);
+            }
+        }
+    }
+
+    fn take(&mut self, now: Instant) {
+        let burst = self.tracker.take(now).unwrap();
+        if matches!(burst.kind, Kind::Pulse(_)) {
+            self.pulses.push(burst.start);
+            return;
+        }
+        let mut octets = [0; 2048];
+        match decode(burst.half_bits(), &mut octets) {
+            Ok(decoded) if frame::check_received(&octets[..decoded.len]).is_ok() => {
+                let octets = octets[..decoded.len - 4].to_vec();
+                self.station.receive(&octets, now);
+                self.free_at = self.free_at.max(now + self.reaction);
+                self.frames.push((burst.start, octets));
+            }
+            _ => self.damaged += 1,
+        }
+    }
+}
+
+fn us(us: u64) -> Instant {
+    Instant::ZERO + Span::from_us(us)
+}
+
+/// A frame of `len` octets without FCS, numbered.
+fn numbered(number: u8, len: usize) -> Vec<u8> {
+    let mut frame = vec![number; len];
+    pattern::fill(u64::from(number) * 7, &mut frame[14..]);
+    frame[12] = 0x88;
+    frame[13] = 0xB5;
+    frame
+}
+
+/// The same with its FCS.
+fn whole(number: u8, len: usize) -> Vec<u8> {
+    let mut octets = numbered(number, len);
+    octets.resize(len + 4, 0);
+    fcs::append(&mut octets, len).unwrap();
+    octets
+}
+
+fn link(duplex: Duplex, to_send: &[(u64, Vec<u8>)]) -> Link<Recorder> {
+    let station = Recorder {
+        to_send: to_send
+            .iter()
+            .map(|(at, frame)| (us(*at), frame.clone()))
+            .collect(),
+        ..Recorder::default()
+    };
+    Link::new(
+        Config {
+            duplex,
+            ..Config::default()
+        },
+        station,
+    )
+}
+
+fn sent(link: &mut Link<Recorder>) -> Vec<Sent> {
+    let events = std::iter::from_fn(|| link.poll_event());
+    events
+        .filter_map(|event| match event {
+            Event::Sent(sent, _) => Some(sent),
+            Event::Heard(..) => None,
+        })
+        .collect()
+}
+
+fn heard(link: &mut Link<Recorder>) -> Vec<Heard> {
+    let events = std::iter::from_fn(|| link.poll_event());
+    events
+        .filter_map(|event| match event {
+            Event::Heard(heard, _) => Some(heard),
+            Event::Sent(..) => None,
+        })
+        .collect()
+}
+
+#[test]
+fn frames_reach_the_device_padded_and_96_bit_times_apart() {
+    let mut link = link(
+        Duplex::Full,
+        &[(10, numbered(1, 20)), (10, numbered(2, 1514))],
+    );
+    let mut device = Device::new(Recorder::default());
+    device.run(&mut link, us(3000));
+    let mut short = numbered(1, 20);
+    short.resize(60, 0);
+    let frames: Vec<_> = device
+        .station
+        .received
+        .iter()
+        .map(|(_, frame)| frame.clone())
+        .collect();
+    assert_eq!(frames, [short, numbered(2, 1514)]);
+    let records = sent(&mut link);
+    assert_eq!(records[0].start, us(10) + Span::from_ns(50));
+    assert_eq!(
+        records[0].end.since(records[0].start),
+        Span::from_ns(72 * 800)
+    );
+    assert_eq!(records[1].start.since(records[0].end), Span::from_ns(9600));
+    assert_eq!((records[0].octets, records[1].octets), (64, 1518));
+    assert_eq!(link.statistics().frames_sent, 2);
+}
+
+#[test]
+fn frames_from_the_device_arrive_without_fcs_at_the_end_of_their_last_bit() {
+    let mut link = link(Duplex::Full, &[]);
+    let mut device = Device::new(Recorder::default());
+    device.send(&whole(3, 100), us(20));
+    device.run(&mut link, us(500));
+    // 112 octets with preamble and FCS, 50 ns of cable.
+    let end = us(20) + Span::from_ns(112 * 800 + 50);
+    assert_eq!(link.station().received, [(end, numbered(3, 100))]);
+    let record = heard(&mut link).remove(0);
+    assert_eq!((record.fault, record.octets, record.end), (None, 104, end));
+    assert_eq!(record.edge_error, Span::ZERO);
+}
+
+#[test]
+fn damaged_short_and_long_frames_are_counted_and_not_delivered() {
+    let mut link = link(Duplex::Full, &[]);
+    let mut device = Device::new(Recorder::default());
+    let mut damaged = whole(1, 100);
+    damaged[50] ^= 4;
+    device.send(&damaged, us(0));
+    device.send(&whole(2, 30), us(1000));
+    device.send(&whole(3, 1600), us(2000));
+    device.send(&[0x55; 100], us(4000));
+    device.send(&whole(4, 5000), us(5000));
+    device.run(&mut link, us(20_000));
+    let faults: Vec<_> = heard(&mut link).iter().map(|heard| heard.fault).collect();
+    let expected = [
+        Drop::BadFcs,
+        Drop::Runt,
+        Drop::Oversize,
+        Drop::BadFcs,
+        Drop::Oversize,
+    ];
+    assert_eq!(faults, expected.map(Some));
+    assert!(link.station().received.is_empty());
+    assert_eq!(
+        (link.statistics().frames_heard, link.statistics().frames_bad),
+        (5, 5)
+    );
+}
+
+#[test]
+fn in_half_duplex_the_peer_waits_for_the_device_to_finish() {
+    let mut link = link(Duplex::Half, &[(100, numbered(1, 60))]);
+    let mut device = Device::new(Recorder::default());
+    device.send(&whole(2, 500), us(50));
+    device.run(&mut link, us(2000));
+    assert_eq!(link.statistics().collisions, 0);
+    assert_eq!(link.statistics().deferred, 1);
+    let device_end = us(50) + Span::from_ns(512 * 800 + 50);
+    let record = sent(&mut link).remove(0);
+    assert_eq!(record.start, device_end + Span::from_ns(9600 + 50));
+    assert_eq!(device.frames.len(), 1);
+}
+
+#[test]
+fn in_full_duplex_both_send_at_once() {
+    let mut link = link(Duplex::Full, &[(100, numbered(1, 60))]);
+    let mut device = Device::new(Recorder::default());
+    device.send(&whole(2, 500), us(50));
+    device.run(&mut link, us(2000));
+    assert_eq!(sent(&mut link)[0].start, us(100) + Span::from_ns(50));
+    assert_eq!(link.station().received.len(), 1);
+    assert_eq!(device.frames.len(), 1);
+}
+
+#[test]
+fn a_collision_is_jammed_and_the_frame_sent_again() {
+    let mut link = link(Duplex::Half, &[(100, numbered(1, 200))]);
+    let mut device = Device::new(Recorder::default());
+    device.send(&whole(2, 60), us(110));
+    device.run(&mut link, us(5000));
+    let records = sent(&mut link);
+    assert_eq!(records.len(), 2, "{records:?}");
+    assert!(records[0].collided && !records[1].collided);
+    assert_eq!((records[0].frame, records[1].frame), (0, 0));
+    assert_eq!((records[0].attempt, records[1].attempt), (1, 2));
+    // The device began 10 us into the frame: that, the rest of the bit, 32 bits of jam.
+    let jammed = records[0].end.since(records[0].start);
+    assert!(
+        (Span::from_ns(13_200)..=Span::from_ns(13_600)).contains(&jammed),
+        "{jammed:?}"
+    );
+    assert_eq!(device.frames.len(), 1);
+    assert_eq!(device.damaged, 1);
+    // What the device sent was lost too.
+    assert!(link.station().received.is_empty());
+    assert_eq!(
+        (
+            link.statistics().collisions,
+            link.statistics().late_collisions
+        ),
+        (1, 0)
+    );
+    assert_eq!(link.statistics().frames_sent, 1);
+}
+
+#[test]
+fn a_late_collision_loses_the_frame() {
+    let mut link = link(Duplex::Half, &[(100, numbered(1, 1000))]);
+    let mut device = Device::new(Recorder::default());
+    device.send(&whole(2, 60), us(400));
+    device.run(&mut link, us(5000));
+    assert_eq!(sent(&mut link).len(), 1);
+    assert_eq!(link.statistics().late_collisions, 1);
+    assert_eq!(device.frames.len(), 0);
+}
+
+#[test]
+fn after_16_collisions_the_frame_is_given_up() {
+    // The device answers every transmission with one of its own.
+    let mut link = link(
+        Duplex::Half,
+        &[(100, numbered(1, 1000)), (100, numbered(2, 60))],
+    );
+    let mut device = Device::new(Recorder::default());
+    let mut now = us(0);
+    while link.statistics().excessive_collisions == 0 {
+        now += Span::from_us(1);
+        assert!(now < us(2_000_000), "{:?}", link.statistics());
+        device.run(&mut link, now);
+        let fresh = link.on_the_wire().is_some_and(|sent| !sent.collided);
+        if fresh && device.edges.is_empty() {
+            device.send(&whole(3, 60), now);
+        }
+    }
+    assert_eq!(link.statistics().collisions, 16);
+    device.run(&mut link, now + Span::from_us(10_000));
+    assert_eq!(
+        device.frames.last().map(|(_, frame)| frame.clone()),
+        Some(numbered(2, 60))
+    );
+}
+
+#[test]
+fn link_pulses_go_both_ways() {
+    let mut link = link(Duplex::Half, &[(20_000, numbered(1, 60))]);
+    let mut device = Device::new(Recorder::default());
+    for (at, width) in [(100, 100), (200, 62), (300, 63), (400, 150), (500, 250)] {
+        device.edges.push_back((us(at), true));
+        device
+            .edges
+            .push_back((us(at) + Span::from_ns(width), false));
+    }
+    device.run(&mut link, us(60_000));
+    let statistics = link.statistics();
+    assert_eq!(
+        (statistics.link_pulses_heard, statistics.odd_pulses),
+        (3, 2)
+    );
+    assert_eq!(
+        statistics.pulse_widths,
+        Some((Span::from_ns(62), Span::from_ns(250)))
+    );
+    // At 16 ms, then 16 ms after the frame, then 16 ms after that.
+    let frame_end = us(20_000) + Span::from_ns(72 * 800);
+    let delay = Span::from_ns(50);
+    let expected = [
+        us(16_000),
+        frame_end + Span::from_us(16_000),
+        frame_end + Span::from_us(32_000),
+    ];
+    assert_eq!(device.pulses, expected.map(|at| at + delay));
+}
+
+/// Fetches a file over the half-bits; returns its rate in octets a second.
+fn fetch(config: Config, size: u64, reaction: Span) -> (f64, Statistics) {
+    let mut link = Link::new(config, Host::new(host::Config::default()));
+    let mut device = Device::new(Smol::fetch(size, 20_440));
+    device.reaction = reaction;
+    device.run(&mut link, us(20_000_000));
+    assert_eq!(device.station.crc32(), pattern::crc32(size));
+    let request = link.station().report().requests.remove(0);
+    let took = device.station.finished_at.unwrap().since(request.opened_at);
+    (size as f64 / took.as_secs_f64(), link.statistics().clone())
+}
+
+#[test]
+fn a_file_crosses_the_cable_near_line_rate() {
+    let config = Config {
+        duplex: Duplex::Full,
+        ..Config::default()
+    };
+    let (rate, statistics) = fetch(config, 500_000, Span::ZERO);
+    // 1186.6 kB/s is what a 10 Mbit/s line carries.
+    assert!((1_150_000.0..1_187_000.0).contains(&rate), "{rate}");
+    assert_eq!((statistics.frames_bad, statistics.collisions), (0, 0));
+}
+
+#[test]
+fn in_half_duplex_a_device_without_carrier_sense_collides_and_still_gets_its_file() {
+    // It answers 30 us after a frame, when the peer's next one is under way.
+    let (rate, statistics) = fetch(Config::default(), 100_000, Span::from_us(30));
+    assert!(statistics.collisions > 0);
+    assert!(rate > 10_000.0, "{rate}");
+}
+
+#[test]
+fn a_clock_at_its_limits_changes_nothing_for_a_tracking_receiver() {
+    for clock_ppm in [-100, 100] {
+        let jitter = Span::from_ns(3);
+        let config = Config {
+            duplex: Duplex::Full,
+            clock_ppm,
+            jitter,
+            ..Config::default()
+        };
+        let (rate, statistics) = fetch(config, 100_000, Span::ZERO);
+        assert!(rate > 1_000_000.0, "{rate}");
+        assert_eq!(statistics.frames_bad, 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Whatever the device does to its pad, nothing panics, time goes on, and every event of the
+    /// peer's is one that can be explained.
+    #[test]
+    fn any_edges_are_survived(
+        steps in proptest::collection::vec((1..4000_u64, any::<bool>()), 0..600),
+        half in any::<bool>(),
+    ) {
+        let duplex = if half { Duplex::Half } else { Duplex::Full };
+        let mut link = link(duplex, &[(1, numbered(1, 300)), (40, numbered(2, 60))]);
+        let mut at = Instant::ZERO;
+        for (step, level) in steps {
+            at += Span::from_ticks(step);
+            while link.deadline() <= at {
+                let now = link.deadline();
+                link.poll(now);
+                prop_assert!(link.deadline() > now);
+            }
+            link.drive(level, at);
+        }
+        link.drive(false, at);
+        let end = at + Span::from_ms(200);
+        while link.deadline() <= end {
+            let now = link.deadline();
+            link.poll(now);
+            prop_assert!(link.deadline() > now);
+        }
+        let records = sent(&mut link);
+        let delivered = records.iter().filter(|sent| !sent.collided).count() as u64;
+        let given_up = link.statistics().late_collisions + link.statistics().excessive_collisions;
+        prop_assert_eq!(delivered + given_up, 2);
+        prop_assert_eq!(link.statistics().frames_sent, 2);
+    }
+}
