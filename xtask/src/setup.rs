@@ -2,6 +2,7 @@
 
 use crate::{sh, tools};
 use anyhow::Result;
+use std::path::Path;
 
 /// What Debian has, by the program whose absence says that the package is needed.
 const PACKAGES: [(&str, &str, &str); 9] = [
@@ -49,6 +50,10 @@ pub fn run(long: bool) -> Result<()> {
         let names: Vec<&str> = missing.iter().map(|m| m.1).collect();
         println!("to install as root: apt-get install {}", names.join(" "));
     }
+    match esptool() {
+        Ok(()) => println!("esptool, for comparing flash images: there"),
+        Err(error) => println!("esptool, for comparing flash images: missing ({error:#})"),
+    }
     for triple in [tools::RISCV, tools::THUMB] {
         tools::ensure_target(triple)?;
         println!("target {triple}: there");
@@ -61,5 +66,23 @@ pub fn run(long: bool) -> Result<()> {
     if long && !sh::has("cargo-deny") {
         sh::run(sh::cargo().args(["install", "--locked", "cargo-deny", "--version", CARGO_DENY]))?;
     }
+    Ok(())
+}
+
+/// Version of PyPI's esptool that the comparison of flash images is known to work with.
+const ESPTOOL: &str = "esptool==5.6.0";
+
+/// Puts esptool into an environment of its own in `target/`.
+fn esptool() -> Result<()> {
+    if tools::esptool().is_file() {
+        return Ok(());
+    }
+    let folder = sh::out("esptool");
+    let venv = |folder: &Path| sh::read(sh::cmd("python3").args(["-m", "venv"]).arg(folder));
+    if venv(&folder).is_err() && sh::has("apt-get") && tools::is_root() {
+        sh::run(sh::cmd("apt-get").args(["install", "-q", "-y", "python3-venv"]))?;
+        venv(&folder)?;
+    }
+    sh::read(sh::cmd(folder.join("bin/pip")).args(["install", "--quiet", ESPTOOL]))?;
     Ok(())
 }

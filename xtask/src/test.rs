@@ -13,6 +13,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     let mut steps = Steps::new(wanted);
     steps.step("format", |_, log| format(log));
     steps.step("clippy", |_, log| clippy(log));
+    steps.step("firmware", |_, log| firmware(log));
     steps.step("tests", |steps, log| tests(steps, log, &[]));
     if long {
         steps.step("long tests", |steps, log| {
@@ -21,7 +22,6 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     }
     steps.step("loom", loom);
     steps.step("no_std", |_, log| no_std(log));
-    steps.step("firmware", |_, log| firmware(log));
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("rustdoc", |_, log| rustdoc(log));
     if long {
@@ -74,9 +74,14 @@ fn tests(steps: &mut Steps, log: &Path, extra: &[&str]) -> Result<Outcome> {
         command.arg("--");
     }
     command.arg("--show-output");
-    let data = sh::root().join("../shared/data");
-    if std::env::var_os("LINERATE_DATA").is_none() && data.is_dir() {
-        command.env("LINERATE_DATA", data);
+    // What some tests need of the machine; each says so where it is missing.
+    for (name, path) in [
+        ("LINERATE_FIRMWARE", sh::out("firmware")),
+        ("LINERATE_ESPTOOL", tools::esptool()),
+    ] {
+        if path.exists() {
+            command.env(name, path);
+        }
     }
     let result = sh::logged(&mut command, log);
     // On failure too: the totals at the end must not hide what ran.

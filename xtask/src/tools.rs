@@ -60,3 +60,8 @@ pub fn is_root() -> bool {
 pub fn has_nightly() -> bool {
     sh::read(sh::nightly_cargo().arg("--version")).is_ok()
 }
+
+/// Where `setup` puts esptool.
+pub fn esptool() -> std::path::PathBuf {
+    sh::out("esptool").join("bin/esptool")
+}
