@@ -69,7 +69,7 @@ pub fn run(long: bool) -> Result<()> {
     Ok(())
 }
 
-/// Version of PyPI's esptool that the comparison of flash images is known to work with.
+/// Release of esptool that the comparison of flash images is known to work with.
 const ESPTOOL: &str = "esptool==5.6.0";
 
 /// Puts esptool into an environment of its own in `target/`.

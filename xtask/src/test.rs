@@ -17,7 +17,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     steps.step("tests", |steps, log| tests(steps, log, &[]));
     if long {
         steps.step("long tests", |steps, log| {
-            tests(steps, log, &["--release", "--", "--ignored"])
+            tests(steps, log, &["--", "--ignored"])
         });
     }
     steps.step("loom", loom);
