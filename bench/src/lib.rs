@@ -1,2 +1,33 @@
 //! Targets, procedures and the result store.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | [`scenario`] | an experiment as a TOML file |
+//! | [`board`] | the boards there are |
+//! | [`firmware`] | finding a board's firmware |
+//! | [`target`] | what is measured: one folder a kind |
+//! | [`measure`] | how it is measured: one folder a procedure |
+//! | [`run`] | a whole scenario, on several threads |
+//! | [`store`] | results on disk, each as soon as it is there |
+//! | [`tap`] | a simulated board on a network interface of this machine |
+//! | [`progress`], [`provenance`] | what is going on, and what it was made with |
 #![forbid(unsafe_code)]
+
+pub mod board;
+pub mod firmware;
+pub mod measure;
+pub mod progress;
+pub mod provenance;
+pub mod run;
+pub mod scenario;
+pub mod store;
+pub mod tap;
+pub mod target;
+
+/// The known name nearest to what was written, if one is near enough to be meant.
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance =
+        |name: &str| strsim::damerau_levenshtein(&written.to_lowercase(), &name.to_lowercase());
+    let (distance, name) = known.into_iter().map(|name| (distance(name), name)).min()?;
+    (distance <= (written.chars().count() / 3).max(1)).then_some(name)
+}

@@ -1,0 +1,138 @@
+//! The boards there are. A board is a folder in `boards/` and a line here.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// What a board's `board.toml` says that the bench uses.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Board {
+    /// Its name, which is its folder's.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Name of the timing table of its chip.
+    pub timing_table: String,
+    /// Its pads.
+    pub pins: Pins,
+    /// Its firmware.
+    pub firmware: Firmware,
+}
+
+/// What is soldered to which pad (GPIO number).
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Pins {
+    /// Drives the transmit pair.
+    pub tx: u8,
+    /// The receive comparator's output.
+    pub rx: u8,
+    /// Whether the comparator's output is low while the line is positive.
+    pub rx_inverted: bool,
+    /// High while the receive interrupt works.
+    pub debug: u8,
+}
+
+/// A board's firmware.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Firmware {
+    /// Variants of every program.
+    pub variants: Vec<String>,
+    /// The one to use when nobody says.
+    pub default_variant: String,
+    /// Symbol of the counters.
+    pub ledger_symbol: String,
+    /// Programs by name.
+    pub programs: BTreeMap<String, Program>,
+}
+
+/// A program of a board's firmware.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Program {
+    /// Whether it comes to an end.
+    pub ends: bool,
+    /// Whether it needs a partner on the line.
+    pub network: bool,
+}
+
+/// Every board's description, one line each.
+const BOARDS: [&str; 1] = [include_str!("../../boards/esp32c6-bitbang/board.toml")];
+
+/// No board has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no board `{name}`{}; the boards are {}", hint(nearest.as_deref()), known.join(", "))]
+pub struct UnknownBoard {
+    /// What was asked for.
+    pub name: String,
+    /// What may have been meant.
+    pub nearest: Option<String>,
+    /// What there is.
+    pub known: Vec<String>,
+}
+
+/// `, did you mean ...` or nothing.
+pub(crate) fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"))
+}
+
+/// Every board.
+pub fn all() -> Vec<Board> {
+    // The files are part of the program and a test reads each.
+    BOARDS
+        .iter()
+        .filter_map(|text| toml::from_str(text).ok())
+        .collect()
+}
+
+/// The board called `name`.
+///
+/// # Errors
+/// [`UnknownBoard`] when there is none.
+pub fn find(name: &str) -> Result<Board, UnknownBoard> {
+    let boards = all();
+    let known: Vec<String> = boards.iter().map(|board| board.name.clone()).collect();
+    boards
+        .into_iter()
+        .find(|board| board.name == name)
+        .ok_or_else(|| UnknownBoard {
+            nearest: crate::nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
+            name: name.to_owned(),
+            known,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_description_can_be_read() {
+        let boards = all();
+        assert_eq!(boards.len(), BOARDS.len());
+        for board in boards {
+            assert!(
+                board
+                    .firmware
+                    .variants
+                    .contains(&board.firmware.default_variant),
+                "{}",
+                board.name
+            );
+            assert!(!board.firmware.programs.is_empty(), "{}", board.name);
+        }
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_understood() {
+        let error = find("esp32c6-bitbag")
+            .expect_err("no such board")
+            .to_string();
+        assert_eq!(
+            error,
+            "there is no board `esp32c6-bitbag` (did you mean `esp32c6-bitbang`?); the boards are esp32c6-bitbang"
+        );
+        let error = find("z80").expect_err("no such board").to_string();
+        assert_eq!(
+            error,
+            "there is no board `z80`; the boards are esp32c6-bitbang"
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! Finding a board's firmware.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// Where `cargo xtask firmware` puts the images, from the root of the tree.
+pub const DEFAULT_DIR: &str = "target/firmware";
+
+/// A firmware image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// `program-variant`.
+    pub name: String,
+    /// Its content.
+    pub elf: Vec<u8>,
+}
+
+/// Why an image cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum FirmwareError {
+    /// It is not there.
+    #[error("there is no firmware {}: `cargo xtask firmware {program} {variant}` builds it", path.display())]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// The program.
+        program: String,
+        /// The variant.
+        variant: String,
+    },
+    /// It is there and cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// Reads `program` of `variant` from `dir`.
+///
+/// # Errors
+/// [`FirmwareError`] says which file is missing and how to make it.
+pub fn find(dir: &Path, program: &str, variant: &str) -> Result<Image, FirmwareError> {
+    let name = format!("{program}-{variant}");
+    let path = dir.join(format!("{name}.elf"));
+    match std::fs::read(&path) {
+        Ok(elf) => Ok(Image { name, elf }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(FirmwareError::Missing {
+            path,
+            program: program.to_owned(),
+            variant: variant.to_owned(),
+        }),
+        Err(source) => Err(FirmwareError::Io { path, source }),
+    }
+}
+
+/// SHA-256 of `bytes` in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::new(), |mut hex, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_firmware_comes_with_the_command_that_builds_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let error = find(dir.path(), "ping", "windowed")
+            .expect_err("nothing there")
+            .to_string();
+        assert!(
+            error.ends_with("ping-windowed.elf: `cargo xtask firmware ping windowed` builds it"),
+            "{error}"
+        );
+        std::fs::write(dir.path().join("ping-windowed.elf"), b"abc").expect("written");
+        assert_eq!(
+            find(dir.path(), "ping", "windowed").expect("there").elf,
+            b"abc"
+        );
+    }
+
+    #[test]
+    fn sha256_is_the_known_one() {
+        // FIPS 180-4, example "abc".
+        assert_eq!(
+            sha256(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! Runs a target under a procedure, to the end of its program.
+
+use linerate_explain::record::Measurement;
+
+use super::{DeviceEvent, MeasureError, Procedure};
+use crate::target::{Event, Remains, Target};
+
+/// How often a procedure is asked whether it has something: 10 ms of the target's time.
+const STEP_NS: u64 = 10_000_000;
+/// A target that does nothing for so long does nothing any more. Longer than any retransmission
+/// timer that a download of this size gets to.
+const QUIET_S: u64 = 120;
+
+/// What driving a target left behind.
+#[derive(Clone, Debug)]
+pub struct Driven {
+    /// The target's time when its program ended.
+    pub ended_ns: u64,
+    /// What the target leaves.
+    pub remains: Remains,
+}
+
+/// Drives `target` until its program says that it is done, and hands each measurement to `result`
+/// as soon as there is one. `tick` hears how far it is after every step.
+///
+/// # Errors
+/// [`MeasureError`] says why the program did not come to its end.
+pub fn drive(
+    mut target: Box<dyn Target>,
+    procedure: &mut dyn Procedure,
+    limit_s: u64,
+    result: &mut dyn FnMut(Measurement),
+    tick: &mut dyn FnMut(u64, (u64, u64)),
+) -> Result<Driven, MeasureError> {
+    let mut watch = Watch::default();
+    while !watch.done {
+        let until_ns = target.now_ns() + STEP_NS;
+        let mut outcome = Ok(());
+        target.advance(until_ns, &mut |event| {
+            if outcome.is_ok() {
+                outcome = watch
+                    .observe(&event)
+                    .and_then(|()| procedure.observe(event));
+            }
+        })?;
+        outcome?;
+        if let Some(waited_ns) = target.flash_wait_ns() {
+            procedure.flash_wait(target.now_ns(), waited_ns);
+        }
+        procedure.take().into_iter().for_each(&mut *result);
+        tick(target.now_ns(), procedure.progress());
+        watch.check(target.now_ns(), limit_s)?;
+    }
+    let ended_ns = target.now_ns();
+    let mut outcome = Ok(());
+    let remains = target.finish(&mut |event| {
+        if outcome.is_ok() {
+            outcome = procedure.observe(event);
+        }
+    });
+    outcome?;
+    procedure.finish()?.into_iter().for_each(result);
+    Ok(Driven { ended_ns, remains })
+}
+
+/// Watches for the end, for errors and for silence.
+#[derive(Default)]
+struct Watch {
+    done: bool,
+    last_event_ns: u64,
+    last_line: Option<String>,
+}
+
+impl Watch {
+    fn observe(&mut self, event: &Event) -> Result<(), MeasureError> {
+        match event {
+            Event::Frame(frame) => self.last_event_ns = self.last_event_ns.max(frame.end_ns),
+            // Link pulses raise the pin on a board that does nothing else.
+            Event::Debug(_) => {}
+            Event::Console { at_ns, line } => {
+                self.last_event_ns = self.last_event_ns.max(*at_ns);
+                match DeviceEvent::parse(line) {
+                    Some(Ok(DeviceEvent::Done)) => self.done = true,
+                    Some(Ok(DeviceEvent::Error { what })) => {
+                        return Err(MeasureError::Device { what });
+                    }
+                    Some(Err(what)) => return Err(MeasureError::Unexpected { what }),
+                    _ => {}
+                }
+                self.last_line = Some(line.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, now_ns: u64, limit_s: u64) -> Result<(), MeasureError> {
+        if self.done {
+            return Ok(());
+        }
+        if now_ns.saturating_sub(self.last_event_ns) > QUIET_S * 1_000_000_000 {
+            return Err(MeasureError::Quiet {
+                quiet_s: QUIET_S,
+                last: self.last_line.clone(),
+            });
+        }
+        if now_ns > limit_s.saturating_mul(1_000_000_000) {
+            return Err(MeasureError::TimeOut { limit_s });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::scripted::{Script, line};
+
+    struct Nothing;
+
+    impl Procedure for Nothing {
+        fn observe(&mut self, _: Event) -> Result<(), MeasureError> {
+            Ok(())
+        }
+        fn take(&mut self) -> Vec<Measurement> {
+            Vec::new()
+        }
+        fn progress(&self) -> (u64, u64) {
+            (0, 1)
+        }
+        fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
+            Ok(Vec::new())
+        }
+    }
+
+    fn outcome(script: Script, limit_s: u64) -> Result<u64, String> {
+        drive(
+            Box::new(script),
+            &mut Nothing,
+            limit_s,
+            &mut |_| {},
+            &mut |_, _| {},
+        )
+        .map(|driven| driven.ended_ns)
+        .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn ends_when_the_program_says_so() {
+        let script = Script::new([line(25_000_000, r#"@ {"event":"done"}"#)]);
+        assert_eq!(outcome(script, 1), Ok(30_000_000));
+    }
+
+    #[test]
+    fn silence_ends_it_with_the_last_words() {
+        let script = Script::new([line(5, "INFO - Booted up!")]);
+        assert_eq!(
+            outcome(script, 1_000),
+            Err(
+                "nothing happened for 120 s of virtual time: no frame, no line on the console; \
+                 the last line was \"INFO - Booted up!\""
+                    .into()
+            )
+        );
+    }
+
+    #[test]
+    fn chatter_without_an_end_runs_into_the_limit() {
+        let script =
+            Script::new((0..60).map(|second| line(second * 1_000_000_000, "INFO - still here")));
+        assert_eq!(
+            outcome(script, 50),
+            Err("the program did not end within 50 s of virtual time".into())
+        );
+    }
+
+    #[test]
+    fn what_the_firmware_reports_is_passed_on() {
+        let script = Script::new([line(5, r#"@ {"event":"error","what":"no link"}"#)]);
+        assert_eq!(
+            outcome(script, 1),
+            Err("the firmware reports: no link".into())
+        );
+    }
+}

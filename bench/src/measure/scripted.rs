@@ -1,0 +1,95 @@
+//! A target that does what it is told, for tests.
+
+use linerate_explain::line;
+use linerate_explain::wire::{Frame, Packet, Segment, Side};
+
+use crate::target::{Event, Identity, Remains, Target, TargetError};
+
+/// Plays events at their times.
+pub struct Script {
+    events: Vec<(u64, Event)>,
+    now_ns: u64,
+}
+
+impl Script {
+    /// A target to which `events` happen.
+    pub fn new(events: impl IntoIterator<Item = Event>) -> Self {
+        let mut events: Vec<(u64, Event)> = events
+            .into_iter()
+            .map(|event| (time_of(&event), event))
+            .collect();
+        events.sort_by_key(|(at_ns, _)| *at_ns);
+        Self { events, now_ns: 0 }
+    }
+}
+
+fn time_of(event: &Event) -> u64 {
+    match event {
+        Event::Console { at_ns, .. } => *at_ns,
+        Event::Frame(frame) => frame.end_ns,
+        Event::Debug(pulse) => pulse.end_ns,
+    }
+}
+
+impl Target for Script {
+    fn identity(&self) -> Identity {
+        Identity {
+            board: "script".into(),
+            timing_table: "none".into(),
+            timing: Vec::new(),
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), TargetError> {
+        let due = self.events.partition_point(|(at_ns, _)| *at_ns <= until_ns);
+        self.events.drain(..due).for_each(|(_, event)| sink(event));
+        self.now_ns = until_ns;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {
+        self.events.into_iter().for_each(|(_, event)| sink(event));
+        Remains {
+            trace_hash: "00".into(),
+            ..Remains::default()
+        }
+    }
+}
+
+/// A line on the console.
+pub fn line(at_ns: u64, text: &str) -> Event {
+    Event::Console {
+        at_ns,
+        line: text.to_owned(),
+    }
+}
+
+/// A frame with a TCP segment of `len` octets.
+pub fn segment(start_ns: u64, from: Side, seq: u32, len: u32, flags: u8) -> Frame {
+    let (source, destination) = if from == Side::Peer {
+        (80, 4000)
+    } else {
+        (4000, 80)
+    };
+    let payload = line::IP_TCP_HEADER_OCTETS + u64::from(len);
+    Frame {
+        start_ns,
+        end_ns: start_ns + line::frame_ns(payload),
+        from,
+        octets: (payload + 18).max(64),
+        packet: Packet::Tcp(Segment {
+            source,
+            destination,
+            seq,
+            ack: 1,
+            len,
+            flags,
+            window: 9000,
+        }),
+        lost: None,
+    }
+}

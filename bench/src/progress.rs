@@ -1,0 +1,174 @@
+//! What is going on, on stderr: bars on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use linerate_explain::record::Measurement;
+use linerate_explain::report::format;
+
+/// Hears how a run goes, from several threads.
+pub trait Progress: Sync {
+    /// `job` of `jobs` begins; it has `steps`.
+    fn begin(&self, job: usize, name: &str, steps: u64);
+    /// `job` has done `steps` at `virtual_ns` of its target's time.
+    fn step(&self, job: usize, steps: u64, virtual_ns: u64);
+    /// A result is there.
+    fn result(&self, result: &Measurement);
+    /// `job` has ended at `virtual_ns` of its target's time.
+    fn end(&self, job: usize, name: &str, virtual_ns: u64);
+    /// Something that a person should know.
+    fn note(&self, text: &str);
+}
+
+/// Says nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _: usize, _: &str, _: u64) {}
+    fn step(&self, _: usize, _: u64, _: u64) {}
+    fn result(&self, _: &Measurement) {}
+    fn end(&self, _: usize, _: &str, _: u64) {}
+    fn note(&self, _: &str) {}
+}
+
+/// Bars when stderr is a terminal, else plain lines. Colours only where `NO_COLOR` allows them.
+pub fn on_stderr() -> Box<dyn Progress> {
+    if std::io::stderr().is_terminal() {
+        Box::new(Bars::new())
+    } else {
+        Box::new(Lines)
+    }
+}
+
+/// A result in one line.
+pub fn line(result: &Measurement) -> String {
+    match result {
+        Measurement::Ping(ping) => format!(
+            "{:<12} ping       {} of {} answered, median {}",
+            ping.params.variant,
+            ping.metrics.received,
+            ping.metrics.sent,
+            format::time(ping.metrics.rtt_ns.p50),
+        ),
+        Measurement::HttpGet(get) => format!(
+            "{:<12} get {:<7} median {}, {} of line rate, {} of the frames lost",
+            get.params.variant,
+            format::bytes(get.params.bytes),
+            format::rate(get.metrics.goodput_bytes_per_s_p50),
+            format::percent(linerate_explain::cause::share_of_line_rate(get)),
+            format::percent(get.metrics.frame_loss_rate),
+        ),
+    }
+}
+
+/// One line for what begins, ends or comes out.
+struct Lines;
+
+impl Progress for Lines {
+    fn begin(&self, _: usize, name: &str, _: u64) {
+        eprintln!("{name}: started");
+    }
+    fn step(&self, _: usize, _: u64, _: u64) {}
+    fn result(&self, result: &Measurement) {
+        eprintln!("{}", line(result));
+    }
+    fn end(&self, _: usize, name: &str, virtual_ns: u64) {
+        eprintln!(
+            "{name}: done after {} of virtual time",
+            format::time(virtual_ns)
+        );
+    }
+    fn note(&self, text: &str) {
+        eprintln!("{text}");
+    }
+}
+
+/// A bar a job.
+struct Bars {
+    all: MultiProgress,
+    jobs: Mutex<Vec<Option<ProgressBar>>>,
+}
+
+impl Bars {
+    fn new() -> Self {
+        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        Self {
+            all,
+            jobs: Mutex::new(Vec::new()),
+        }
+    }
+
+    fn with(&self, job: usize, act: impl FnOnce(&ProgressBar)) {
+        let jobs = self
+            .jobs
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(Some(bar)) = jobs.get(job) {
+            act(bar);
+        }
+    }
+}
+
+impl Progress for Bars {
+    fn begin(&self, job: usize, name: &str, steps: u64) {
+        let bar = self.all.add(ProgressBar::new(steps));
+        let template = "{prefix:<20} {bar:24} {pos:>2}/{len} {msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("█▌░"));
+        }
+        bar.set_prefix(name.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(200));
+        let mut jobs = self
+            .jobs
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if jobs.len() <= job {
+            jobs.resize(job + 1, None);
+        }
+        jobs[job] = Some(bar);
+    }
+
+    fn step(&self, job: usize, steps: u64, virtual_ns: u64) {
+        self.with(job, |bar| {
+            bar.set_position(steps);
+            bar.set_message(format!("{} virtual", format::time(virtual_ns)));
+        });
+    }
+
+    fn result(&self, result: &Measurement) {
+        // An error here means that the terminal is gone; the measurement goes on.
+        let _ = self.all.println(line(result));
+    }
+
+    fn end(&self, job: usize, _: &str, _: u64) {
+        self.with(job, ProgressBar::finish_and_clear);
+    }
+
+    fn note(&self, text: &str) {
+        let _ = self.all.println(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_in_a_line() {
+        let run = linerate_explain::record::Run::from_json(include_str!(
+            "../../explain/tests/fixtures/run.json"
+        ))
+        .expect("the fixture is valid");
+        let lines: Vec<String> = run.results[..2].iter().map(line).collect();
+        assert_eq!(
+            lines,
+            [
+                "isr-all      ping       10 of 10 answered, median 1.44 ms",
+                "isr-all      get 10 kB   median 6.5 kB/s, 0.5% of line rate, 38% of the frames lost",
+            ]
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! With what and where the bench itself runs.
+
+use std::time::SystemTime;
+
+use linerate_explain::record::Provenance;
+
+/// The commit that this program was built from.
+pub const GIT: &str = env!("LINERATE_GIT");
+
+/// What is known before a target is switched on: this program, this machine, now.
+pub fn here() -> Provenance {
+    Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        git: GIT.to_owned(),
+        host: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        cpu: cpu(),
+        started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        ..Provenance::default()
+    }
+}
+
+/// The processor's name and how many of them there are.
+fn cpu() -> String {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = model.map_or("unknown processor", |(_, name)| name.trim());
+    format!("{threads} x {model}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_empty() {
+        let here = here();
+        for text in [&here.version, &here.git, &here.host, &here.cpu] {
+            assert!(!text.is_empty());
+        }
+        assert!(
+            here.started.ends_with('Z') && here.started.len() == 20,
+            "{}",
+            here.started
+        );
+    }
+}

@@ -1,0 +1,181 @@
+use super::*;
+use crate::measure::scripted::{Script, line, segment};
+use crate::progress::Silent;
+use crate::target::Event;
+use linerate_ether::pattern;
+use linerate_explain::wire::{Segment, Side};
+
+const SCENARIO: &str = r#"schema = 1
+name = "test"
+board = "esp32c6-bitbang"
+seed = 5
+
+[[run]]
+variant = "windowed"
+ping = { count = 1 }
+http_get = { bytes = [1460], requests = 1 }
+
+[[run]]
+variant = "isr-all"
+ping = { count = 1 }
+
+[[expect]]
+variant = "windowed"
+goodput_bytes_per_s_min = 1_000_000
+frame_loss_rate_max = 0.0
+"#;
+
+fn script(order: &Order) -> Result<Box<dyn Target>, TargetError> {
+    let mut events = vec![line(900_000_000, r#"@ {"event":"done"}"#)];
+    if order.name.starts_with("ping") {
+        events.push(line(
+            5_000_000,
+            r#"@ {"event":"ping","seq":0,"rtt_us":900}"#,
+        ));
+    } else {
+        let crc32 = pattern::crc32(1460);
+        events.push(Event::Frame(segment(
+            1_000_000,
+            Side::Device,
+            0,
+            0,
+            Segment::SYN,
+        )));
+        events.push(Event::Frame(segment(
+            2_000_000,
+            Side::Peer,
+            1,
+            1460,
+            Segment::ACK,
+        )));
+        let get = format!(
+            r#"@ {{"event":"get","path":"/1460","body_bytes":1460,"crc32":{crc32},"duration_us":4000}}"#
+        );
+        events.push(line(5_000_000, &get));
+    }
+    Ok(Box::new(Script::new(events)))
+}
+
+struct Bench {
+    dir: tempfile::TempDir,
+    options: Options,
+    scenario: Scenario,
+}
+
+fn bench() -> Bench {
+    let dir = tempfile::tempdir().expect("a folder");
+    for name in ["ping-windowed", "http_get-windowed", "ping-isr-all"] {
+        std::fs::write(dir.path().join(format!("{name}.elf")), name).expect("written");
+    }
+    let options = Options {
+        elf_dir: dir.path().to_owned(),
+        out: dir.path().join("out"),
+        threads: 2,
+    };
+    Bench {
+        dir,
+        options,
+        scenario: Scenario::parse(SCENARIO, "test.toml").expect("valid"),
+    }
+}
+
+#[test]
+fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
+    let bench = bench();
+    let outcome = run(&bench.scenario, &bench.options, &script, &Silent).expect("measured");
+    let kinds: Vec<String> = outcome
+        .run
+        .results
+        .iter()
+        .map(|result| match result {
+            Measurement::Ping(ping) => format!("ping {}", ping.params.variant),
+            Measurement::HttpGet(get) => format!("get {}", get.params.variant),
+        })
+        .collect();
+    assert_eq!(kinds, ["ping windowed", "get windowed", "ping isr-all"]);
+    let provenance = &outcome.run.provenance;
+    assert_eq!(
+        provenance.elf_sha256["ping-isr-all"],
+        firmware::sha256(b"ping-isr-all")
+    );
+    assert_eq!(
+        (
+            provenance.seed,
+            provenance.board.as_str(),
+            provenance.trace_hash.len()
+        ),
+        (5, "script", 3)
+    );
+    assert_eq!(provenance.virtual_ns, 3 * 900_000_000);
+    for file in ["run.json", "report.html", "report.md", crate::store::TRIALS] {
+        assert!(bench.options.out.join(file).is_file(), "{file} is missing");
+    }
+    let text = std::fs::read_to_string(bench.options.out.join("run.json")).expect("written");
+    assert_eq!(crate::store::read(&text).expect("readable"), outcome.run);
+    assert_eq!(
+        outcome.failures,
+        ["windowed, 1,460 B: goodput 365 kB/s is below 1 MB/s"]
+    );
+}
+
+#[test]
+fn missing_firmware_is_found_before_anything_runs() {
+    let bench = bench();
+    std::fs::remove_file(bench.dir.path().join("ping-isr-all.elf")).expect("removed");
+    let never = |_: &Order| -> Result<Box<dyn Target>, TargetError> { panic!("nothing may run") };
+    let error = run(&bench.scenario, &bench.options, &never, &Silent).expect_err("missing");
+    assert!(
+        error
+            .to_string()
+            .contains("cargo xtask firmware ping isr-all"),
+        "{error}"
+    );
+    assert!(!error.is_target());
+    assert!(!bench.options.out.exists());
+}
+
+#[test]
+fn a_target_that_fails_is_named_and_the_rest_is_kept() {
+    let bench = bench();
+    let open = |order: &Order| match order.name.as_str() {
+        "ping-isr-all" => Err(TargetError::Fault {
+            at_ns: 1_500,
+            what: "illegal instruction at 0x40800000".into(),
+        }),
+        _ => script(order),
+    };
+    let one_thread = Options {
+        threads: 1,
+        ..bench.options.clone()
+    };
+    let error = run(&bench.scenario, &one_thread, &open, &Silent).expect_err("failed");
+    assert_eq!(
+        error.to_string(),
+        "ping-isr-all: at 1.5 µs: illegal instruction at 0x40800000"
+    );
+    assert!(error.is_target());
+    let kept =
+        std::fs::read_to_string(bench.options.out.join(crate::store::TRIALS)).expect("written");
+    assert_eq!(
+        crate::store::read(&kept).expect("readable").results.len(),
+        2
+    );
+}
+
+#[test]
+fn what_always_must_hold_is_checked_without_being_asked_for() {
+    let mut run =
+        Run::from_json(include_str!("../../../explain/tests/fixtures/run.json")).expect("valid");
+    assert_eq!(failures(&run, &[]), [""; 0]);
+    if let Some(Measurement::HttpGet(get)) = run.results.get_mut(1) {
+        get.metrics.crc32[0] ^= 1;
+        get.ledger.delivered_frames -= 2;
+    }
+    assert_eq!(
+        failures(&run, &[]),
+        [
+            "isr-all: 2 frames are neither delivered nor counted as lost",
+            "isr-all, 10 kB: CRC-32 differs between the two sides"
+        ]
+    );
+}

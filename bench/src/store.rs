@@ -1,0 +1,151 @@
+//! Results on disk, each as soon as it is there: what was measured survives a kill.
+//!
+//! `trials.ndjson` begins with the run (without results) and gets one line a result, in the order
+//! in which they come in. `run.json` is the whole, in the scenario's order, written at the end.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use linerate_explain::record::{Measurement, ReadError, Run};
+
+/// Name of the growing file.
+pub const TRIALS: &str = "trials.ndjson";
+
+/// A file cannot be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}", path.display())]
+pub struct StoreError {
+    /// The file.
+    pub path: PathBuf,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+/// A folder that takes results in.
+#[derive(Debug)]
+pub struct Store {
+    dir: PathBuf,
+    trials: Mutex<File>,
+}
+
+impl Store {
+    /// Begins in `dir`, which is made when it is missing; `header` is the run without results.
+    ///
+    /// # Errors
+    /// [`StoreError`] names the file that cannot be written.
+    pub fn create(dir: &Path, header: &Run) -> Result<Self, StoreError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| StoreError { path, source }
+        };
+        std::fs::create_dir_all(dir).map_err(failed(dir))?;
+        let path = dir.join(TRIALS);
+        let mut trials = File::create(&path).map_err(failed(&path))?;
+        append(&mut trials, header).map_err(failed(&path))?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            trials: Mutex::new(trials),
+        })
+    }
+
+    /// Appends a result.
+    ///
+    /// # Errors
+    /// [`StoreError`] names the file that cannot be written.
+    pub fn append(&self, result: &Measurement) -> Result<(), StoreError> {
+        // A thread that panicked while it wrote left at worst a cut line, which a reader skips.
+        let mut trials = self
+            .trials
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        append(&mut trials, result).map_err(|source| StoreError {
+            path: self.dir.join(TRIALS),
+            source,
+        })
+    }
+
+    /// Writes `content` to the file `name`.
+    ///
+    /// # Errors
+    /// [`StoreError`] names the file that cannot be written.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        let path = self.dir.join(name);
+        std::fs::write(&path, content).map_err(|source| StoreError { path, source })
+    }
+}
+
+fn append(file: &mut File, line: &impl serde::Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_string(line)?;
+    text.push('\n');
+    // One write, so that a kill leaves whole lines.
+    file.write_all(text.as_bytes())
+}
+
+/// Reads `run.json` or a `trials.ndjson` that was never finished.
+///
+/// # Errors
+/// [`ReadError`] says where the text is not in the format.
+pub fn read(text: &str) -> Result<Run, ReadError> {
+    let mut lines = text.lines();
+    let whole = Run::from_json(text);
+    let Some(Ok(mut run)) = lines.next().map(Run::from_json) else {
+        return whole;
+    };
+    if whole.is_ok() {
+        return whole;
+    }
+    // The last line may be cut; what comes before it counts.
+    run.results
+        .extend(lines.map_while(|line| serde_json::from_str::<Measurement>(line).ok()));
+    Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixture() -> Run {
+        Run::from_json(include_str!("../../explain/tests/fixtures/run.json"))
+            .expect("the fixture is valid")
+    }
+
+    #[test]
+    fn what_was_measured_survives_a_kill() {
+        let run = fixture();
+        let dir = tempfile::tempdir().expect("a folder");
+        let header = Run {
+            results: Vec::new(),
+            ..run.clone()
+        };
+        let store = Store::create(&dir.path().join("deep/er"), &header).expect("made");
+        for result in &run.results[..3] {
+            store.append(result).expect("written");
+        }
+        let path = dir.path().join("deep/er").join(TRIALS);
+        let text = std::fs::read_to_string(&path).expect("written");
+        assert_eq!(read(&text).expect("readable").results, run.results[..3]);
+        let cut = &text[..text.len() - 100];
+        assert_eq!(read(cut).expect("readable").results, run.results[..2]);
+        assert_eq!(read(&run.to_json()).expect("readable"), run);
+        assert_eq!(
+            read(text.lines().next().expect("a header")).expect("readable"),
+            header
+        );
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let blocked = dir.path().join("file");
+        std::fs::write(&blocked, b"").expect("written");
+        let error = Store::create(&blocked.join("x"), &fixture())
+            .expect_err("not a folder")
+            .to_string();
+        assert!(
+            error.starts_with("cannot write ") && error.contains("file"),
+            "{error}"
+        );
+    }
+}
