@@ -14,10 +14,11 @@ pub fn run(program: &str, variant: &str) -> Result<()> {
     if base.exists() {
         std::fs::remove_dir_all(&base)?;
     }
+    let commit = sh::read(sh::cmd("git").args(["rev-parse", "HEAD"]))?;
     let mut hashes = Vec::new();
     for (clone, home) in PLACES {
         let (clone, home) = (base.join(clone), base.join(home));
-        let elf = build(&clone, &home, program, variant)?;
+        let elf = build(commit.trim(), &clone, &home, program, variant)?;
         let hash = sh::sha256(&elf)?;
         println!("{hash}  {}", elf.display());
         hashes.push(hash);
@@ -29,14 +30,20 @@ pub fn run(program: &str, variant: &str) -> Result<()> {
     Ok(())
 }
 
-/// Clones the checkout's last commit and builds there, with an empty `CARGO_HOME`.
-fn build(clone: &Path, home: &Path, program: &str, variant: &str) -> Result<PathBuf> {
+/// Clones one commit of the checkout and builds there, with an empty `CARGO_HOME`.
+fn build(commit: &str, clone: &Path, home: &Path, program: &str, variant: &str) -> Result<PathBuf> {
     std::fs::create_dir_all(home)?;
     sh::run(
         sh::cmd("git")
             .args(["clone", "--quiet", "--local"])
             .arg(sh::root())
             .arg(clone),
+    )?;
+    sh::run(
+        sh::cmd("git")
+            .arg("-C")
+            .arg(clone)
+            .args(["checkout", "--quiet", commit]),
     )?;
     // A mirror that a person set up in their own CARGO_HOME is needed in the new one too.
     let own = std::env::var_os("CARGO_HOME")
