@@ -10,6 +10,8 @@ pub mod config;
 pub mod console;
 pub mod http;
 mod memory;
+#[cfg(any(feature = "isr-all", feature = "main-thread"))]
+pub mod naive;
 pub mod net;
 pub mod phy;
 pub mod stage;

@@ -21,11 +21,11 @@ pub const NAME: &str = if cfg!(feature = "isr-all") {
     "windowed"
 };
 
-/// Who does what between PHY and stack. The first two stages align and check bit by bit, as the
-/// article's implementation did; the others by words.
+/// Who does what between PHY and stack. The first two stages align and check with the
+/// libraries that the article's implementation used; the others by words.
 pub type Receive = cfg_select! {
-    feature = "isr-all" => { mac::IsrAll<mac::Bitwise> }
-    feature = "main-thread" => { mac::MainThread<mac::Bitwise> }
+    feature = "isr-all" => { mac::IsrAll<crate::naive::Bitvec> }
+    feature = "main-thread" => { mac::MainThread<crate::naive::Bitvec> }
     feature = "zero-copy" => { mac::ZeroCopy }
     _ => { mac::Windowed }
 };

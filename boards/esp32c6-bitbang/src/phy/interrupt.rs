@@ -143,12 +143,9 @@ trap!(
     link_timer_trap calls on_link_timer, "", "/* {debug} */"
 );
 
-/// Receives what is on the line. In flash in the stage `isr-all`, apart from the PHY's loop.
-#[inline(never)]
-#[cfg_attr(
-    not(feature = "isr-all"),
-    unsafe(link_section = ".rwtext.linerate_on_receive")
-)]
+/// Receives what is on the line. In RAM in every stage: the preamble does not wait for the flash.
+/// What the stage does with a reception is not, unless the stage says so.
+#[esp_hal::ram]
 extern "C" fn on_receive() {
     // SAFETY: see `Slot`.
     let Some(mac) = (unsafe { &mut *RECEIVE.0.get() }) else {
