@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use super::pcr::XTAL_HZ;
 use super::{ClockDomain, Device, InterruptRegisters};
 use crate::time::{Instant, Span};
 
@@ -59,11 +60,12 @@ pub struct Uart {
 }
 
 impl Default for Uart {
-    /// As the boot loader leaves it: 115200 baud, 8N1.
+    /// As the boot loader leaves it: 115200 baud from the crystal, 8N1.
     fn default() -> Self {
         Self {
-            source_hertz: 80_000_000,
-            divider: 0x2b6,
+            source_hertz: XTAL_HZ,
+            // 347 3/16.
+            divider: 3 << 20 | 347,
             conf0: 0x10_001c,
             conf1: 0x6060,
             timeout_conf: 0x28,
@@ -310,7 +312,7 @@ mod tests {
     #[test]
     fn a_byte_takes_ten_bits() {
         let uart = Uart::default();
-        let bit = 694.0 / 80e6;
+        let bit = 347.1875 / 40e6;
         assert!((uart.byte_time().as_secs_f64() - 10.0 * bit).abs() < 1e-9);
     }
 
