@@ -107,13 +107,14 @@ impl Cache {
         if set[0] == line {
             return 0;
         }
-        let (depth, stall) = match set.iter().position(|&l| l == line) {
-            Some(way) => (way, 0),
-            None => {
-                self.misses += 1;
-                (ways - 1, self.config.miss_cycles)
-            }
+        let found = set.iter().position(|&l| l == line);
+        let stall = if found.is_some() {
+            0
+        } else {
+            self.config.miss_cycles
         };
+        self.misses += u64::from(found.is_none());
+        let depth = found.unwrap_or(ways - 1);
         set.copy_within(0..depth, 1);
         set[0] = line;
         stall

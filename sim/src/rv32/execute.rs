@@ -233,12 +233,12 @@ impl Hart {
                         x[op.imm as u8] = x[(op.imm >> 8) as u8];
                     }
                     Code::SlliAdd => {
-                        x[op.rd] = (x[op.rs1] << (op.imm & 31)).wrapping_add(x[op.rs2])
+                        x[op.rd] = (x[op.rs1] << (op.imm & 31)).wrapping_add(x[op.rs2]);
                     }
                     Code::SlliOr => x[op.rd] = x[op.rs1] << (op.imm & 31) | x[op.rs2],
                     Code::SrliXor => x[op.rd] = x[op.rs1] >> (op.imm & 31) ^ x[op.rs2],
                     Code::SrliAdd => {
-                        x[op.rd] = (x[op.rs1] >> (op.imm & 31)).wrapping_add(x[op.rs2])
+                        x[op.rd] = (x[op.rs1] >> (op.imm & 31)).wrapping_add(x[op.rs2]);
                     }
                     Code::SlliSrli => x[op.rd] = x[op.rs1] << (op.imm & 31) >> (op.rs2 & 31),
                     Code::SrliAndi => x[op.rd] = x[op.rs1] >> (op.rs2 & 31) & op.imm,

@@ -54,17 +54,29 @@ pub enum RomCall {
 /// instruction (not of its basic block): bit-banging depends on it.
 pub trait Platform {
     /// A load outside of [`Memory`].
+    ///
+    /// # Errors
+    /// [`AccessFault`] if nothing answers there.
     fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault>;
 
     /// A store outside of [`Memory`].
+    ///
+    /// # Errors
+    /// [`AccessFault`] if nothing answers there.
     fn store(&mut self, addr: u32, width: Width, value: u32, cycle: u64)
     -> Result<(), AccessFault>;
 
     /// Read of a CSR that the hart itself does not implement.
+    ///
+    /// # Errors
+    /// [`IllegalCsr`] if the chip does not have it either.
     fn csr_read(&mut self, csr: u16, cycle: u64) -> Result<u32, IllegalCsr>;
 
     /// Write of a CSR that the hart itself does not implement. Set and clear instructions arrive
     /// as a read followed by a write.
+    ///
+    /// # Errors
+    /// [`IllegalCsr`] if the chip does not have it.
     fn csr_write(&mut self, csr: u16, value: u32, cycle: u64) -> Result<(), IllegalCsr>;
 
     /// A store hit a range that was marked by [`Memory::watch`]; called after the value is written.
