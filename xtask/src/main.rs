@@ -5,6 +5,7 @@
 //! a person asks for it.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod board;
 mod demo;
 mod firmware;
@@ -64,6 +65,8 @@ enum Command {
     Foreign,
     /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
     Tap,
+    /// Measure the simulator beside QEMU and write docs/performance.md
+    Bench,
     /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
     Setup {
         /// Also install what only `test --long` uses
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
             steps::Outcome::Done(note) => println!("{note}"),
             steps::Outcome::Skipped(how) => println!("skipped: {how}"),
         }),
+        Command::Bench => bench::run(),
         Command::Setup { long } => setup::run(long),
     };
     match result {

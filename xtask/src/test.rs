@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
 
 use crate::steps::{Outcome, Steps, must_have_tools};
-use crate::{board, firmware, fuzz, sh, tap, tools};
+use crate::{board, firmware, foreign, fuzz, sh, tap, tools};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -14,12 +14,13 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     steps.step("format", |_, log| format(log));
     steps.step("clippy", |_, log| clippy(log));
     steps.step("firmware", |_, log| firmware(log));
-    steps.step("tests", |steps, log| tests(steps, log, &[]));
-    if long {
-        steps.step("long tests", |steps, log| {
-            tests(steps, log, &["--", "--ignored"])
+    if long || must_have_tools() || sh::out("foreign").is_dir() {
+        steps.step("foreign", |_, log| {
+            let built = foreign::build(Some(log))?.len();
+            Ok(Outcome::Done(format!("{built} ELFs")))
         });
     }
+    steps.step("tests", |steps, log| tests(steps, log, long));
     steps.step("loom", loom);
     steps.step("no_std", |_, log| no_std(log));
     steps.step("tap", |_, log| tap::run(Some(log)));
@@ -60,7 +61,7 @@ fn clippy(log: &Path) -> Result<Outcome> {
 }
 
 /// `cargo test`, its result lines summed, and what its tests said they skipped.
-fn tests(steps: &mut Steps, log: &Path, extra: &[&str]) -> Result<Outcome> {
+fn tests(steps: &mut Steps, log: &Path, long: bool) -> Result<Outcome> {
     let mut command = sh::cargo();
     command.args([
         "test",
@@ -69,14 +70,14 @@ fn tests(steps: &mut Steps, log: &Path, extra: &[&str]) -> Result<Outcome> {
         "--all-features",
         "--no-fail-fast",
     ]);
-    command.args(extra);
-    if !extra.contains(&"--") {
-        command.arg("--");
+    command.args(["--", "--show-output"]);
+    if long {
+        command.arg("--include-ignored").env("LINERATE_LONG", "1");
     }
-    command.arg("--show-output");
     // What some tests need of the machine; each says so where it is missing.
     for (name, path) in [
         ("LINERATE_FIRMWARE", sh::out("firmware")),
+        ("LINERATE_FOREIGN_ELFS", sh::out("foreign")),
         ("LINERATE_ESPTOOL", tools::esptool()),
     ] {
         if path.exists() {
@@ -100,7 +101,7 @@ fn tests(steps: &mut Steps, log: &Path, extra: &[&str]) -> Result<Outcome> {
         bail!("{}\nall of it: {}", failures(&output), log.display());
     }
     result?;
-    if passed == 0 && extra.is_empty() {
+    if passed == 0 {
         bail!("cargo test ran no test");
     }
     let skips = skips.len();

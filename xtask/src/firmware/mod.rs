@@ -54,10 +54,24 @@ pub fn build(
     variants: &[String],
     log: Option<&Path>,
 ) -> Result<Vec<PathBuf>> {
+    build_with(board, programs, variants, &[], &sh::out("firmware"), log)
+}
+
+/// The same with build-time choices such as `LINERATE_SIZES`, into a folder of its own.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with(
+    board: &Board,
+    programs: &[String],
+    variants: &[String],
+    choices: &[(&str, &str)],
+    kept: &Path,
+    log: Option<&Path>,
+) -> Result<Vec<PathBuf>> {
     let std = tools::ensure_target(&board.target)?;
     let made = sh::out("boards").join(&board.name);
-    let kept = sh::out("firmware");
-    std::fs::create_dir_all(&kept)?;
+    std::fs::create_dir_all(kept)?;
     let mut elfs = Vec::new();
     for variant in variants {
         let mut command = cargo_for(board)?;
@@ -66,6 +80,7 @@ pub fn build(
         for program in programs {
             command.args(["--bin", program]);
         }
+        command.envs(choices.iter().copied());
         std.apply(&mut command);
         sh::run_or_log(&mut command, log)?;
         for program in programs {

@@ -1,0 +1,265 @@
+//! `cargo xtask bench`: how fast the simulator is, beside QEMU; writes `docs/performance.md`.
+
+use crate::{board, demo, firmware, sh, tools};
+use anyhow::{Context, Result, bail};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Kernels in the image: all of them (a bit each).
+const ALL_KERNELS: u32 = 0x3F;
+/// Rounds of all kernels in QEMU: the long run less the short one leaves out its start.
+const QEMU_ROUNDS: [u32; 2] = [10, 1010];
+/// Each figure is the best of so many runs: everything that disturbs one makes it slower.
+const RUNS: usize = 3;
+/// Where QEMU's `virt` machine has its RAM.
+const RAM: &str = "0x80000000";
+
+/// What the saturated receive downloads, and how often (`LINERATE_SIZES` of the firmware).
+const DOWNLOAD: (&str, u64, u64) = ("3000000x5", 3_000_000, 5);
+
+/// The command.
+pub fn run() -> Result<()> {
+    let image = kernels()?;
+    println!("hart, with timing and flash cache:");
+    let hart = hart(&image)?;
+    print!("{hart}");
+    let ours = mips(&hart)?;
+    println!("QEMU -icount, the same kernels:");
+    let qemu = qemu(&image)?;
+    match qemu {
+        Some(qemu) => println!("{qemu:.0} MIPS; ratio {:.2}", ours / qemu),
+        None => println!("skipped: no qemu-system-riscv32: cargo xtask setup"),
+    }
+    println!("saturated receive:");
+    let receive = receive()?;
+    println!("{receive}");
+    let document = document(&hart, ours, qemu, &receive)?;
+    fs::write(sh::root().join("docs/performance.md"), document)?;
+    println!("written: docs/performance.md");
+    Ok(())
+}
+
+/// Builds the flat image of the kernels.
+fn kernels() -> Result<PathBuf> {
+    let std = tools::ensure_target(tools::RISCV)?;
+    let made = sh::out("kernels");
+    let mut build = sh::cargo();
+    build
+        .args(["build", "--release", "--locked", "--target", tools::RISCV])
+        .current_dir(sh::root().join("sim/tests/kernels"))
+        .env("CARGO_TARGET_DIR", &made)
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS");
+    std.apply(&mut build);
+    sh::run(&mut build)?;
+    Ok(made.join(tools::RISCV).join("release/linerate-sim-kernels"))
+}
+
+/// The table that the simulator's example prints, one kernel a line.
+fn hart(image: &Path) -> Result<String> {
+    let mut build = sh::cargo();
+    build.args(["run", "--release", "--locked", "--package", "linerate-sim"]);
+    sh::read(build.args(["--example", "hart", "--"]).arg(image))
+}
+
+/// Millions of instructions per second over all kernels, from flash, in that table.
+fn mips(table: &str) -> Result<f64> {
+    let line = table.lines().find(|l| l.starts_with("all"));
+    let words: Vec<&str> = line.unwrap_or_default().split_whitespace().collect();
+    let at = words.iter().rposition(|w| *w == "MIPS");
+    at.and_then(|at| words[at - 1].parse().ok())
+        .with_context(|| format!("no line `all ... MIPS` in:\n{table}"))
+}
+
+/// Millions of instructions per second of QEMU on the same image; `None` where it is not there.
+fn qemu(image: &Path) -> Result<Option<f64>> {
+    if !sh::has("qemu-system-riscv32") {
+        return Ok(None);
+    }
+    let mut best: f64 = 0.0;
+    for _ in 0..RUNS {
+        let (few, short) = qemu_run(image, QEMU_ROUNDS[0])?;
+        let (many, long) = qemu_run(image, QEMU_ROUNDS[1])?;
+        let seconds = long.saturating_sub(short).as_secs_f64();
+        best = best.max(f64::from(many - few) / seconds / 1e6);
+    }
+    Ok(Some(best))
+}
+
+/// Instructions that the kernels retired, and how long QEMU was there.
+fn qemu_run(image: &Path, rounds: u32) -> Result<(u32, Duration)> {
+    let mut bytes = fs::read(image)?;
+    // The image's second and third word say what to run and how often.
+    bytes[4..8].copy_from_slice(&ALL_KERNELS.to_le_bytes());
+    bytes[8..12].copy_from_slice(&rounds.to_le_bytes());
+    let patched = sh::out("kernels").join("patched.bin");
+    fs::write(&patched, bytes)?;
+    let loader = format!("loader,file={},addr={RAM},force-raw=on", patched.display());
+    let started = Instant::now();
+    let run = sh::cmd("qemu-system-riscv32")
+        .args([
+            "-M", "virt", "-m", "16M", "-bios", "none", "-icount", "shift=0",
+        ])
+        .args(["-display", "none", "-monitor", "none", "-serial", "stdio"])
+        .args(["-device", &loader])
+        .stdin(Stdio::null())
+        .output()?;
+    let took = started.elapsed();
+    let Some((_, last)) = run.stdout.split_last_chunk::<4>() else {
+        bail!(
+            "QEMU printed no result: {}",
+            String::from_utf8_lossy(&run.stderr)
+        );
+    };
+    Ok((u32::from_le_bytes(*last), took))
+}
+
+/// What downloading as fast as the firmware can came to.
+struct Receive {
+    virtual_s: f64,
+    wall_s: f64,
+    goodput: f64,
+    share_of_line: f64,
+}
+
+impl std::fmt::Display for Receive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{:.2} virtual seconds per wall second ({:.1} s in {:.1} s, at {:.0} B/s, {:.0}% of \
+             the line's limit)",
+            self.virtual_s / self.wall_s,
+            self.virtual_s,
+            self.wall_s,
+            self.goodput,
+            self.share_of_line * 100.0
+        )
+    }
+}
+
+/// Runs only the large downloads of the fastest variant.
+fn receive() -> Result<Receive> {
+    let board = board::read(board::DEFAULT)?;
+    let (sizes, bytes, requests) = DOWNLOAD;
+    let elf = firmware::build_with(
+        &board,
+        &["http_get".to_owned()],
+        &["windowed".to_owned()],
+        &[("LINERATE_SIZES", sizes)],
+        &sh::out("bench"),
+        None,
+    )?;
+    let linerate = demo::linerate(None)?;
+    let folder = sh::out("bench");
+    let scenario = folder.join("receive.toml");
+    fs::write(
+        &scenario,
+        format!(
+            "schema = 1\nname = \"receive\"\ntitle = \"Saturated receive\"\n\
+             board = \"{}\"\nseed = 1\n\
+             [record]\npcapng = false\nvcd_ms = 0\n\
+             [[run]]\nvariant = \"windowed\"\n\
+             http_get = {{ bytes = [{bytes}], requests = {requests} }}\n",
+            board.name
+        ),
+    )?;
+    let mut best: Option<Receive> = None;
+    for _ in 0..RUNS {
+        let mut run = sh::cmd(&linerate);
+        run.arg("run").arg(&scenario).arg("--elf-dir").arg(&folder);
+        run.arg("--out").arg(folder.join("out"));
+        let started = Instant::now();
+        sh::read(&mut run)?;
+        let wall_s = started.elapsed().as_secs_f64();
+        let text = fs::read_to_string(folder.join("out/run.json"))?;
+        let json: serde_json::Value = serde_json::from_str(&text)?;
+        let result = &json["results"][0];
+        let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
+        let goodput = number(&result["metrics"]["goodput_bytes_per_s_p50"]);
+        let this = Receive {
+            virtual_s: number(&json["provenance"]["virtual_ns"]) / 1e9,
+            wall_s,
+            goodput,
+            share_of_line: goodput / number(&result["limits"]["line_goodput_bytes_per_s"]),
+        };
+        if best.as_ref().is_none_or(|b| this.wall_s < b.wall_s) {
+            best = Some(this);
+        }
+    }
+    drop(elf);
+    best.context("no run")
+}
+
+/// `docs/performance.md`.
+fn document(hart: &str, ours: f64, qemu: Option<f64>, receive: &Receive) -> Result<String> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpu
+        .lines()
+        .find_map(|l| l.strip_prefix("model name")?.split_once(": "))
+        .map_or("unknown processor", |(_, name)| name);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut text = String::from("# Performance of the simulator\n\n");
+    writeln!(
+        text,
+        "Written by `cargo xtask bench` on {cpu}, {cores} cores; each figure is the best of \
+         {RUNS} runs or more.\n"
+    )?;
+    writeln!(
+        text,
+        "| figure | measured | target | floor |\n|---|---:|---:|---:|"
+    )?;
+    writeln!(
+        text,
+        "| simulated instructions per second, with timing and flash cache | {ours:.0} million \
+         | 480 million | 240 million |"
+    )?;
+    match qemu {
+        Some(qemu) => writeln!(
+            text,
+            "| ratio to QEMU `-icount shift=0` on the same image ({qemu:.0} million) | {:.2} \
+             | 0.25 | |",
+            ours / qemu
+        )?,
+        None => writeln!(
+            text,
+            "| ratio to QEMU `-icount shift=0` | no QEMU here | 0.25 | |"
+        )?,
+    }
+    writeln!(
+        text,
+        "| virtual seconds per wall second, saturated receive | {:.2} | 3 | 1.5 |\n",
+        receive.virtual_s / receive.wall_s
+    )?;
+    writeln!(
+        text,
+        "The instructions are those of `sim/tests/kernels` (CRC-32 by tables and by bits, \
+         `memcpy`, checksum, branches) in a row, their code in flash behind the cache. One kernel \
+         at a time, by `cargo run --release -p linerate-sim --example hart -- \
+         target/kernels/{}/release/linerate-sim-kernels`:\n\n```\n{}```\n",
+        tools::RISCV,
+        hart
+    )?;
+    writeln!(
+        text,
+        "The saturated receive is the `windowed` firmware downloading {} bytes {} times: {receive}. \
+         Everything that a measurement does is in it: hart, wire, peer, ledger, results.",
+        DOWNLOAD.1, DOWNLOAD.2
+    )?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mips;
+
+    #[test]
+    fn finds_the_figure_of_all_kernels_from_flash() {
+        let table = "memcpy   RAM   900 MIPS 1.1 cycles/instruction  flash   800 MIPS 1.2\n\
+                     all      RAM   500 MIPS 1.3 cycles/instruction  flash   444 MIPS 1.4\n";
+        assert!((mips(table).expect("there") - 444.0).abs() < 1e-9);
+        assert!(mips("nothing").is_err());
+    }
+}
