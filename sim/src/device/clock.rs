@@ -60,8 +60,8 @@ impl ClockDomain {
             return self.base;
         }
         let elapsed = now.since(self.origin).ticks();
-        if self.whole_period != 0 {
-            return self.base + elapsed / self.whole_period;
+        if let Some(counts) = elapsed.checked_div(self.whole_period) {
+            return self.base + counts;
         }
         let period = u128::from(TICKS_PER_SECOND) * u128::from(self.denominator);
         self.base + (u128::from(elapsed) * u128::from(self.numerator) / period) as u64

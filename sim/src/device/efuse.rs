@@ -32,10 +32,10 @@ impl Efuse {
 
 impl Device for Efuse {
     fn read(&mut self, offset: u32, _: Instant) -> Option<u32> {
-        let [a, b, c, d, e, f] = self.mac;
+        let [high @ .., b2, b3, b4, b5] = self.mac;
         match offset {
-            RD_MAC_SPI_SYS_0 => Some(u32::from_be_bytes([c, d, e, f])),
-            RD_MAC_SPI_SYS_1 => Some(u32::from_be_bytes([0, 0, a, b])),
+            RD_MAC_SPI_SYS_0 => Some(u32::from_be_bytes([b2, b3, b4, b5])),
+            RD_MAC_SPI_SYS_1 => Some(u32::from_be_bytes([0, 0, high[0], high[1]])),
             RD_MAC_SPI_SYS_3 => Some(REVISION),
             _ => None,
         }

@@ -24,7 +24,7 @@ const TARGET_ENABLE: u32 = 1 << 31;
 /// `INT_*`: the target was reached.
 const ALARM: u32 = 1 << 31;
 
-/// The timer; interrupt output 0 is LP_RTC_TIMER.
+/// The timer; interrupt output 0 is `LP_RTC_TIMER`.
 #[derive(Clone, Debug)]
 pub struct LpTimer {
     clock: ClockDomain,

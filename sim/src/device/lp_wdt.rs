@@ -18,7 +18,7 @@ const INT_CLR: u32 = 0x30;
 
 const WDT_INT: u32 = 1 << 31;
 
-/// The watchdog; interrupt output 0 is LP_WDT.
+/// The watchdog; interrupt output 0 is `LP_WDT`.
 #[derive(Clone, Debug)]
 pub struct LpWdt {
     watchdog: Watchdog,
@@ -80,9 +80,9 @@ impl Device for LpWdt {
                 self.watchdog.set_timeout(stage, u64::from(value) * factor);
             }
             FEED if unlocked => self.watchdog.feed(now),
-            CONFIG0..WPROTECT => {}
+            // Locked, or read-only.
+            CONFIG0..WPROTECT | INT_RAW | INT_ST => {}
             WPROTECT => self.protect = value,
-            INT_RAW | INT_ST => {}
             INT_ENA => self.interrupts.enable = value,
             INT_CLR => self.interrupts.clear(value),
             _ => return false,

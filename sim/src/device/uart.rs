@@ -65,7 +65,7 @@ impl Default for Uart {
         Self {
             source_hertz: XTAL_HZ,
             // 347 3/16.
-            divider: 3 << 20 | 347,
+            divider: 0x0030_015b,
             conf0: 0x10_001c,
             conf1: 0x6060,
             timeout_conf: 0x28,
@@ -235,7 +235,8 @@ impl Device for Uart {
     fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool {
         match offset {
             FIFO => self.transmit(value as u8, now),
-            INT_RAW | INT_ST | STATUS | FSM_STATUS => {}
+            // `REG_UPDATE` copies the registers into the UART's clock domain; here they act at once.
+            INT_RAW | INT_ST | STATUS | FSM_STATUS | REG_UPDATE => {}
             INT_ENA => self.interrupts.enable = value,
             INT_CLR => {
                 self.interrupts.clear(value);
@@ -257,8 +258,6 @@ impl Device for Uart {
             }
             AT_CMD_CHAR => self.at_cmd_char = value,
             TOUT_CONF => self.timeout_conf = value,
-            // Copies the registers into the UART's clock domain; here they act at once.
-            REG_UPDATE => {}
             _ => return false,
         }
         true

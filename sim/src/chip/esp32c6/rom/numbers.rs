@@ -11,8 +11,8 @@ fn unpair(value: u64) -> [u32; 2] {
 /// Integer functions: the values of `a0` and `a1`, and whether a division was done; `None`: not
 /// one of them. Division by zero gives what the hardware gives: all ones, or the dividend.
 pub(super) fn integer(name: &str, args: [u32; 8]) -> Option<([u32; 2], bool)> {
-    let [a, b, c, d, ..] = args;
-    let (x, y) = (pair(a, b), pair(c, d));
+    let [a, b, count, ..] = args;
+    let (x, y) = (pair(a, b), pair(count, args[3]));
     let (sx, sy) = (x as i64, y as i64);
     let wide = |value: u64| Some((unpair(value), false));
     let divided = |value: u64| Some((unpair(value), true));
@@ -39,9 +39,9 @@ pub(super) fn integer(name: &str, args: [u32; 8]) -> Option<([u32; 2], bool)> {
         "__modsi3" => divided32((a as i32).wrapping_rem(b as i32) as u32),
         "__muldi3" => wide(x.wrapping_mul(y)),
         "__mulsi3" => narrow(a.wrapping_mul(b)),
-        "__ashldi3" => wide(x.checked_shl(c).unwrap_or(0)),
-        "__lshrdi3" => wide(x.checked_shr(c).unwrap_or(0)),
-        "__ashrdi3" => wide((sx >> c.min(63)) as u64),
+        "__ashldi3" => wide(x.checked_shl(count).unwrap_or(0)),
+        "__lshrdi3" => wide(x.checked_shr(count).unwrap_or(0)),
+        "__ashrdi3" => wide((sx >> count.min(63)) as u64),
         "__negdi2" => wide(x.wrapping_neg()),
         "__bswapdi2" => wide(x.swap_bytes()),
         "__bswapsi2" => narrow(a.swap_bytes()),
@@ -68,9 +68,10 @@ fn order(ordering: Option<core::cmp::Ordering>, nan: i32) -> [u32; 2] {
 
 /// Floating-point functions: the values of `a0` and `a1`; `None`: not one of them.
 pub(super) fn float(name: &str, args: [u32; 8]) -> Option<[u32; 2]> {
-    let [a, b, c, d, ..] = args;
-    let (x, y) = (f64::from_bits(pair(a, b)), f64::from_bits(pair(c, d)));
-    let (s, t) = (f32::from_bits(a), f32::from_bits(b));
+    let [a, b, ..] = args;
+    let x = f64::from_bits(pair(a, b));
+    let y = f64::from_bits(pair(args[2], args[3]));
+    let (xs, ys) = (f32::from_bits(a), f32::from_bits(b));
     let double = |value: f64| unpair(value.to_bits());
     let single = |value: f32| [value.to_bits(), b];
     Some(match name {
@@ -79,20 +80,20 @@ pub(super) fn float(name: &str, args: [u32; 8]) -> Option<[u32; 2]> {
         "__muldf3" => double(x * y),
         "__divdf3" => double(x / y),
         "__negdf2" => double(-x),
-        "__addsf3" => single(s + t),
-        "__subsf3" => single(s - t),
-        "__mulsf3" => single(s * t),
-        "__divsf3" => single(s / t),
-        "__negsf2" => single(-s),
-        "__extendsfdf2" => double(f64::from(s)),
+        "__addsf3" => single(xs + ys),
+        "__subsf3" => single(xs - ys),
+        "__mulsf3" => single(xs * ys),
+        "__divsf3" => single(xs / ys),
+        "__negsf2" => single(-xs),
+        "__extendsfdf2" => double(f64::from(xs)),
         "__truncdfsf2" => single(x as f32),
         "__fixdfsi" => [x as i32 as u32, b],
         "__fixunsdfsi" => [x as u32, b],
-        "__fixsfsi" => [s as i32 as u32, b],
-        "__fixunssfsi" => [s as u32, b],
+        "__fixsfsi" => [xs as i32 as u32, b],
+        "__fixunssfsi" => [xs as u32, b],
         "__fixdfdi" => unpair(x as i64 as u64),
-        "__fixsfdi" => unpair(s as i64 as u64),
-        "__fixunssfdi" => unpair(s as u64),
+        "__fixsfdi" => unpair(xs as i64 as u64),
+        "__fixunssfdi" => unpair(xs as u64),
         "__floatsidf" => double(f64::from(a as i32)),
         "__floatunsidf" => double(f64::from(a)),
         "__floatsisf" => single(a as i32 as f32),
@@ -103,10 +104,10 @@ pub(super) fn float(name: &str, args: [u32; 8]) -> Option<[u32; 2]> {
         "__floatundisf" => single(pair(a, b) as f32),
         "__eqdf2" | "__nedf2" | "__ltdf2" | "__ledf2" => order(x.partial_cmp(&y), 1),
         "__gtdf2" | "__gedf2" => order(x.partial_cmp(&y), -1),
-        "__eqsf2" | "__nesf2" | "__ltsf2" | "__lesf2" => order(s.partial_cmp(&t), 1),
-        "__gtsf2" | "__gesf2" => order(s.partial_cmp(&t), -1),
+        "__eqsf2" | "__nesf2" | "__ltsf2" | "__lesf2" => order(xs.partial_cmp(&ys), 1),
+        "__gtsf2" | "__gesf2" => order(xs.partial_cmp(&ys), -1),
         "__unorddf2" => [u32::from(x.is_nan() || y.is_nan()), 0],
-        "__unordsf2" => [u32::from(s.is_nan() || t.is_nan()), 0],
+        "__unordsf2" => [u32::from(xs.is_nan() || ys.is_nan()), 0],
         _ => return None,
     })
 }
