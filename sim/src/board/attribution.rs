@@ -15,7 +15,11 @@ use std::collections::VecDeque;
 
 use linerate_ether::ledger::{Counter, Drop, Layer};
 
-use crate::time::Instant;
+use crate::time::{Instant, Span};
+
+/// After this time no count speaks of a frame any more that no queue holds: the longest receive
+/// interrupt takes milliseconds.
+const PATIENCE: Span = Span::from_ms(100);
 
 /// What became of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,10 @@ pub struct Attribution {
     queue_full: bool,
     /// The first frame not yet passed by a reception: what `queue_full` speaks for begins here.
     next_unheard: usize,
+    /// The newest frame that a reception belongs to.
+    newest_heard: Option<usize>,
+    /// Frames before this one have been reported by [`Attribution::settle`].
+    settled: usize,
 }
 
 impl Attribution {
@@ -142,26 +150,48 @@ impl Attribution {
 
     /// What became of each frame so far, in the order of sending.
     pub fn fates(&self, now: Instant) -> impl Iterator<Item = Fate> + '_ {
-        let queued: Vec<usize> = self
-            .queue
-            .iter()
-            .copied()
-            .flatten()
-            .chain(self.offered)
-            .collect();
-        self.frames.iter().enumerate().map(move |(index, frame)| {
-            frame.fate.unwrap_or_else(|| {
-                Fate::Lost(if frame.end >= now {
-                    Drop::InFlight
-                } else if queued.contains(&index) {
-                    Drop::LeftInQueue
-                } else if self.queue_full && index >= self.next_unheard {
-                    Drop::QueueFull
-                } else {
-                    frame.unmentioned
-                })
+        (0..self.frames.len()).map(move |index| self.fate(index, now))
+    }
+
+    /// What became of the frame `index`, if the run ends `now`.
+    fn fate(&self, index: usize, now: Instant) -> Fate {
+        let frame = &self.frames[index];
+        frame.fate.unwrap_or_else(|| {
+            Fate::Lost(if frame.end >= now {
+                Drop::InFlight
+            } else if self.is_queued(index) {
+                Drop::LeftInQueue
+            } else if self.queue_full && index >= self.next_unheard {
+                Drop::QueueFull
+            } else {
+                frame.unmentioned
             })
         })
+    }
+
+    fn is_queued(&self, index: usize) -> bool {
+        self.offered == Some(index) || self.queue.contains(&Some(index))
+    }
+
+    /// The fates that are final at `now` and were not reported before, in the order of sending.
+    pub fn settle(&mut self, now: Instant) -> Vec<Fate> {
+        let from = self.settled;
+        while self.settled < self.frames.len() && self.is_final(self.settled, now) {
+            self.settled += 1;
+        }
+        (from..self.settled)
+            .map(|index| self.fate(index, now))
+            .collect()
+    }
+
+    /// Whether nothing can change the frame's fate any more.
+    fn is_final(&self, index: usize, now: Instant) -> bool {
+        let frame = &self.frames[index];
+        if frame.fate == Some(Fate::Delivered) {
+            return true;
+        }
+        let passed = self.newest_heard.is_some_and(|newest| newest > index);
+        frame.end < now && !self.is_queued(index) && (passed || frame.end + PATIENCE < now)
     }
 
     /// How many frames ended where, if the run ends `now`.
@@ -193,6 +223,7 @@ impl Attribution {
     /// The PHY received something up to `last_sample`: it listens again.
     fn received(&mut self, last_sample: Instant) -> Option<usize> {
         let frame = self.began_by(last_sample)?;
+        self.newest_heard = self.newest_heard.max(Some(frame));
         if self.queue_full {
             self.queue_full = false;
             let from = self.next_unheard.min(frame);
@@ -319,6 +350,29 @@ mod tests {
         count(&mut a, 0, Counter::RxValid, false);
         count(&mut a, 0, Counter::RxDelivered, false);
         assert_eq!(fates(&a, 9), [Fate::Delivered]);
+    }
+
+    #[test]
+    fn fates_are_reported_once_and_in_order_when_nothing_can_change_them() {
+        let mut a = sent(4);
+        let at = |frame: u64| Instant::from_ns(frame * PERIOD_NS + 65_000);
+        count(&mut a, 0, Counter::RxFrames, true);
+        assert_eq!(a.settle(at(0)), [], "still in the queue");
+        count(&mut a, 2, Counter::RxFrames, true);
+        count(&mut a, 2, Counter::RxValid, false);
+        assert_eq!(a.settle(at(2)), [], "offered");
+        count(&mut a, 2, Counter::RxDelivered, false);
+        // The second was passed over; the third is in the queue.
+        let unheard = Fate::Lost(Drop::Unheard);
+        assert_eq!(a.settle(at(2)), [Fate::Delivered, unheard]);
+        count(&mut a, 3, Counter::RxBadFcs, false);
+        assert_eq!(a.settle(at(3)), []);
+        assert_eq!(
+            a.settle(at(3) + PATIENCE),
+            [Fate::Lost(Drop::BadFcs), unheard]
+        );
+        assert_eq!(a.settle(at(3) + PATIENCE), []);
+        assert_eq!(fates(&a, 9999).len(), 4);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use linerate_ether::frame;
+use linerate_ether::ledger::Drop;
 use linerate_ether::phy10::{
     ATTEMPT_LIMIT, BACK_OFF_LIMIT, HalfBitWriter, JAM_BITS, SLOT_TIME_NS, TP_IDL_HALF_BITS, encode,
     encode_octet, encoded_len,
@@ -39,6 +40,20 @@ struct Sending {
     collided: bool,
     late: bool,
     id: u64,
+}
+
+impl Sending {
+    fn fault(&self) -> Option<Drop> {
+        if !self.collided {
+            None
+        } else if self.late {
+            Some(Drop::LateCollision)
+        } else if self.frame.attempts >= ATTEMPT_LIMIT {
+            Some(Drop::ExcessiveCollisions)
+        } else {
+            Some(Drop::Collision)
+        }
+    }
 }
 
 /// The transmitter.
@@ -225,12 +240,11 @@ impl Transmitter {
             statistics.frames_sent += 1;
             statistics.deferred += u64::from(frame.deferred);
         }
-        if sending.collided {
-            if sending.late {
-                statistics.late_collisions += 1;
-            } else if frame.attempts >= ATTEMPT_LIMIT {
-                statistics.excessive_collisions += 1;
-            } else {
+        match record.fault {
+            None => {}
+            Some(Drop::LateCollision) => statistics.late_collisions += 1,
+            Some(Drop::ExcessiveCollisions) => statistics.excessive_collisions += 1,
+            Some(_) => {
                 let slots = self.random.below(1 << frame.attempts.min(BACK_OFF_LIMIT));
                 self.wait_until = sending.end + Span::from_ns(SLOT_TIME_NS * slots);
                 frame.deferred = false;
@@ -249,7 +263,7 @@ impl Transmitter {
             end: sending.end + self.delay,
             octets: sending.frame.octets.len(),
             content: Content::of(&sending.frame.octets),
-            collided: sending.collided,
+            fault: sending.fault(),
         }
     }
 }

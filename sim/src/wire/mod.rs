@@ -99,6 +99,8 @@ pub struct Link<S> {
     next_heard_id: u64,
     deadline: Instant,
     events: VecDeque<Event>,
+    /// Edges towards the device, while somebody wants them.
+    edges: Option<Vec<(Instant, bool)>>,
     statistics: Statistics,
 }
 
@@ -124,6 +126,7 @@ impl<S: Station> Link<S> {
             next_heard_id: 0,
             deadline: Instant::ZERO,
             events: VecDeque::new(),
+            edges: None,
             statistics: Statistics::default(),
         };
         link.rearm();
@@ -197,6 +200,22 @@ impl<S: Station> Link<S> {
         self.events.pop_front()
     }
 
+    /// Keeps the edges of each transmission to the device from now on, or no longer.
+    pub fn keep_edges(&mut self, keep: bool) {
+        self.edges = keep.then(Vec::new);
+    }
+
+    /// The edges kept since the last call: of transmissions that are over, in the order of time.
+    pub fn take_edges(&mut self) -> Vec<(Instant, bool)> {
+        self.edges.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    fn keep_last_edges(&mut self) {
+        if let Some(edges) = &mut self.edges {
+            edges.extend(self.signal.last_edges());
+        }
+    }
+
     /// Does everything that is due at `now`; the device has been run up to there.
     pub fn poll(&mut self, now: Instant) {
         self.meet(now);
@@ -204,6 +223,7 @@ impl<S: Station> Link<S> {
             self.receive(&burst);
         }
         if let Some((sent, octets)) = self.transmitter.finish(now, &mut self.statistics) {
+            self.keep_last_edges();
             self.restart_pulses(sent.end - self.config.delay);
             self.events.push_back(Event::Sent(sent, octets));
         }
@@ -277,6 +297,7 @@ impl<S: Station> Link<S> {
         let len = (PULSE_NS / HALF_BIT_NS) as usize;
         self.signal
             .send(now + self.config.delay, vec![u64::MAX], len);
+        self.keep_last_edges();
         self.statistics.link_pulses_sent += 1;
         self.transmitter
             .reserve(now + Span::from_ns(PULSE_NS) + Span::from_us(1));

@@ -50,8 +50,9 @@ pub struct Sent {
     pub octets: usize,
     /// What it carries.
     pub content: Content,
-    /// It was cut short by a jam.
-    pub collided: bool,
+    /// The collision that cut it short, by what follows from it: the frame is sent again
+    /// ([`Drop::Collision`]) or given up.
+    pub fault: Option<Drop>,
 }
 
 /// A transmission from the device. Times are those at the peer's end of the cable.

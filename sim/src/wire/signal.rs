@@ -137,6 +137,18 @@ impl Signal {
         self.forget_cache();
     }
 
+    /// Where the level changes in what was sent last, as the receiver sees it.
+    pub fn last_edges(&self) -> impl Iterator<Item = (Instant, bool)> + '_ {
+        let last = self.transmissions.back();
+        let edges = last.into_iter().flat_map(|last| {
+            let levels = last.view().iter().chain([false]).enumerate();
+            let place = |index| self.clock.boundary(last.start, index as u64);
+            levels.map(move |(index, level)| (Instant::from_ticks(place(index)), level))
+        });
+        let mut before = false;
+        edges.filter(move |&(_, level)| core::mem::replace(&mut before, level) != level)
+    }
+
     fn forget_cache(&mut self) {
         self.until = self.from;
     }
@@ -242,6 +254,21 @@ mod tests {
             .collect();
         assert_eq!(levels, [false, true, true, false, true, false]);
         assert!(!signal.level(Instant::from_ns(999_999)));
+    }
+
+    #[test]
+    fn the_edges_of_the_last_transmission_are_known() {
+        let mut signal = Signal::new(clock(0, 0));
+        assert_eq!(signal.last_edges().count(), 0);
+        signal.send(Instant::from_ns(1000), vec![0b1101], 4);
+        let edges: Vec<_> = signal
+            .last_edges()
+            .map(|(at, level)| (at.as_ns(), level))
+            .collect();
+        assert_eq!(
+            edges,
+            [(1000, true), (1050, false), (1100, true), (1200, false)]
+        );
     }
 
     #[test]

@@ -295,7 +295,10 @@ fn a_collision_is_jammed_and_the_frame_sent_again() {
     device.run(&mut link, us(5000));
     let records = sent(&mut link);
     assert_eq!(records.len(), 2, "{records:?}");
-    assert!(records[0].collided && !records[1].collided);
+    assert_eq!(
+        (records[0].fault, records[1].fault),
+        (Some(Drop::Collision), None)
+    );
     assert_eq!((records[0].frame, records[1].frame), (0, 0));
     assert_eq!((records[0].attempt, records[1].attempt), (1, 2));
     // The device began 10 us into the frame: that, the rest of the bit, 32 bits of jam.
@@ -324,7 +327,8 @@ fn a_late_collision_loses_the_frame() {
     let mut device = Device::new(Recorder::default());
     device.send(&whole(2, 60), us(400));
     device.run(&mut link, us(5000));
-    assert_eq!(sent(&mut link).len(), 1);
+    let faults: Vec<_> = sent(&mut link).iter().map(|sent| sent.fault).collect();
+    assert_eq!(faults, [Some(Drop::LateCollision)]);
     assert_eq!(link.statistics().late_collisions, 1);
     assert_eq!(device.frames.len(), 0);
 }
@@ -342,7 +346,7 @@ fn after_16_collisions_the_frame_is_given_up() {
         now += Span::from_us(1);
         assert!(now < us(2_000_000), "{:?}", link.statistics());
         device.run(&mut link, now);
-        let fresh = link.on_the_wire().is_some_and(|sent| !sent.collided);
+        let fresh = link.on_the_wire().is_some_and(|sent| sent.fault.is_none());
         if fresh && device.edges.is_empty() {
             device.send(&whole(3, 60), now);
         }
@@ -463,7 +467,7 @@ proptest! {
             prop_assert!(link.deadline() > now);
         }
         let records = sent(&mut link);
-        let delivered = records.iter().filter(|sent| !sent.collided).count() as u64;
+        let delivered = records.iter().filter(|sent| sent.fault.is_none()).count() as u64;
         let given_up = link.statistics().late_collisions + link.statistics().excessive_collisions;
         prop_assert_eq!(delivered + given_up, 2);
         prop_assert_eq!(link.statistics().frames_sent, 2);
