@@ -52,15 +52,8 @@ enum Command {
         /// Run only the steps whose name contains one of these words
         steps: Vec<String>,
     },
-    /// Build the firmware in two clones, each with a `CARGO_HOME` of its own, and compare
-    Repro {
-        /// Program to compare
-        #[arg(default_value = "http_get")]
-        program: String,
-        /// Its variant
-        #[arg(default_value = "windowed")]
-        variant: String,
-    },
+    /// Build in two clones, each with a `CARGO_HOME` of its own, and compare ELFs and traces
+    Repro,
     /// Build ESP32-C6 programs that others wrote and run them in the simulator
     Foreign,
     /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
@@ -87,12 +80,9 @@ fn main() -> ExitCode {
             board,
         } => firmware::command(&board, program.as_deref(), variant.as_deref()),
         Command::Test { long, steps } => test::run(long, &steps),
-        Command::Repro { program, variant } => repro::run(&program, &variant),
+        Command::Repro => repro::run(None).map(steps::Outcome::print),
         Command::Foreign => foreign::run(None),
-        Command::Tap => tap::run(None).map(|outcome| match outcome {
-            steps::Outcome::Done(note) => println!("{note}"),
-            steps::Outcome::Skipped(how) => println!("skipped: {how}"),
-        }),
+        Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Bench => bench::run(),
         Command::Setup { long } => setup::run(long),
     };

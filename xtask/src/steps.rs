@@ -19,6 +19,14 @@ impl Outcome {
     pub const fn done() -> Self {
         Self::Done(String::new())
     }
+
+    /// For a command that is a single step.
+    pub fn print(self) {
+        match self {
+            Self::Done(note) => println!("{note}"),
+            Self::Skipped(how) => println!("skipped: {how}"),
+        }
+    }
 }
 
 struct Row {

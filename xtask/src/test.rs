@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
 
 use crate::steps::{Outcome, Steps, must_have_tools};
-use crate::{board, firmware, foreign, fuzz, sh, tap, tools};
+use crate::{board, firmware, foreign, fuzz, repro, sh, tap, tools};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -26,6 +26,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("rustdoc", |_, log| rustdoc(log));
     if long {
+        steps.step("repro", |_, log| repro::run(Some(log)));
         steps.step("dependencies", |_, log| dependencies(log));
     }
     steps.step("fuzz", |_, log| {
