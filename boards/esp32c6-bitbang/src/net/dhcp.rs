@@ -9,8 +9,11 @@ use crate::{event, info};
 pub(super) fn start(network: &mut Network) {
     let handle = network.sockets.add(dhcpv4::Socket::new());
     network.dhcp = Some(handle);
-    while network.iface.ipv4_addr().is_none() {
+    loop {
         network.poll();
+        if network.iface.ipv4_addr().is_some() {
+            break;
+        }
         network.idle();
     }
 }
@@ -37,6 +40,8 @@ pub(super) fn maintain(network: &mut Network, handle: SocketHandle) {
             );
             info!("Address {address} (DHCP)");
         }
+        // The client begins with this one.
+        dhcpv4::Event::Deconfigured if network.iface.ipv4_addr().is_none() => {}
         dhcpv4::Event::Deconfigured => {
             network
                 .iface
