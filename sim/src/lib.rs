@@ -14,4 +14,5 @@ pub mod peer;
 pub mod random;
 pub mod rv32;
 pub mod time;
+pub mod trace;
 pub mod wire;
