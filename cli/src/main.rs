@@ -1,3 +1,29 @@
-//! The `linerate` command line.
+//! The `linerate` command line: flags in, files and sentences out. What the commands do is in
+//! `linerate-bench` and `linerate-explain`.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod args;
+mod command;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+use args::{Args, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Run(args) => command::run::run(&args),
+        Command::Sim(args) => command::sim::run(&args),
+        Command::Report(args) => command::report::run(&args),
+        Command::Fidelity(args) => command::fidelity::run(&args),
+        Command::Boards => command::boards::run(),
+        Command::Schema => output::print(&linerate_explain::record::schema_json()),
+        Command::Completions { shell } => command::completions::run(shell),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -10,6 +10,8 @@ const STEP_NS: u64 = 10_000_000;
 /// A target that does nothing for so long does nothing any more. Longer than any retransmission
 /// timer that a download of this size gets to.
 const QUIET_S: u64 = 120;
+/// The same for a program that a person watches.
+const FOLLOW_QUIET_S: u64 = 20;
 
 /// What driving a target left behind.
 #[derive(Clone, Debug)]
@@ -49,7 +51,7 @@ pub fn drive(
         }
         procedure.take().into_iter().for_each(&mut *result);
         tick(target.now_ns(), procedure.progress());
-        watch.check(target.now_ns(), limit_s)?;
+        watch.check(target.now_ns(), QUIET_S, limit_s)?;
     }
     let ended_ns = target.now_ns();
     let mut outcome = Ok(());
@@ -61,6 +63,38 @@ pub fn drive(
     outcome?;
     procedure.finish()?.into_iter().for_each(result);
     Ok(Driven { ended_ns, remains })
+}
+
+/// Lets `target` run, its console going to `console`, until its program says that it is done,
+/// `limit_s` of its time have passed or `stop` says so.
+///
+/// # Errors
+/// [`MeasureError`] when the target cannot go on, or does nothing for long and no limit was given.
+pub fn follow(
+    mut target: Box<dyn Target>,
+    limit_s: Option<u64>,
+    stop: &dyn Fn() -> bool,
+    console: &mut dyn FnMut(&str),
+) -> Result<Remains, MeasureError> {
+    let mut watch = Watch::default();
+    let limit_ns = limit_s.map_or(u64::MAX, |limit_s| limit_s.saturating_mul(1_000_000_000));
+    while !watch.done && !stop() && target.now_ns() < limit_ns {
+        let until_ns = (target.now_ns() + STEP_NS).min(limit_ns);
+        let mut outcome = Ok(());
+        target.advance(until_ns, &mut |event| {
+            if let Event::Console { line, .. } = &event {
+                console(line);
+            }
+            if outcome.is_ok() {
+                outcome = watch.observe(&event);
+            }
+        })?;
+        outcome?;
+        if limit_s.is_none() {
+            watch.check(target.now_ns(), FOLLOW_QUIET_S, u64::MAX)?;
+        }
+    }
+    Ok(target.finish(&mut |_| {}))
 }
 
 /// Watches for the end, for errors and for silence.
@@ -93,13 +127,13 @@ impl Watch {
         Ok(())
     }
 
-    fn check(&self, now_ns: u64, limit_s: u64) -> Result<(), MeasureError> {
+    fn check(&self, now_ns: u64, quiet_s: u64, limit_s: u64) -> Result<(), MeasureError> {
         if self.done {
             return Ok(());
         }
-        if now_ns.saturating_sub(self.last_event_ns) > QUIET_S * 1_000_000_000 {
+        if now_ns.saturating_sub(self.last_event_ns) > quiet_s * 1_000_000_000 {
             return Err(MeasureError::Quiet {
-                quiet_s: QUIET_S,
+                quiet_s,
                 last: self.last_line.clone(),
             });
         }

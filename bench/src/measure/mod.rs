@@ -8,7 +8,7 @@ pub mod ping;
 pub(crate) mod scripted;
 
 pub use console::{DeviceEvent, Get};
-pub use drive::{Driven, drive};
+pub use drive::{Driven, drive, follow};
 
 use linerate_explain::record::Measurement;
 
@@ -39,7 +39,7 @@ pub trait Procedure {
 }
 
 /// Why there is no measurement.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     /// The target cannot go on.
     #[error(transparent)]

@@ -25,6 +25,7 @@ goodput_bytes_per_s_min = 1_000_000
 frame_loss_rate_max = 0.0
 "#;
 
+#[expect(clippy::unnecessary_wraps, reason = "the shape of what opens a target")]
 fn script(order: &Order) -> Result<Box<dyn Target>, TargetError> {
     let mut events = vec![line(900_000_000, r#"@ {"event":"done"}"#)];
     if order.name.starts_with("ping") {

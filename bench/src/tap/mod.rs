@@ -1,1 +1,114 @@
-//! TAP.
+//! A simulated board on a network interface of this machine: real programs talk to the firmware.
+//!
+//! The far end of the simulated cable is a TAP interface ([`station`]); virtual time is held to the
+//! wall clock ([`pace`]). This is the only place where a simulated board depends on the clock, so
+//! what comes out is not the same twice.
+
+mod pace;
+#[cfg(target_os = "linux")]
+mod station;
+
+pub use pace::{Pace, Pacer};
+#[cfg(target_os = "linux")]
+pub use station::Tap;
+
+use std::time::{Duration, Instant};
+
+use crate::measure::DeviceEvent;
+use crate::target::{Event, Remains, Target, TargetError};
+
+/// Why an interface cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TapError {
+    /// It does not exist.
+    #[error("there is no interface {name}; {}", how_to_create(name))]
+    Missing {
+        /// The interface.
+        name: String,
+    },
+    /// It belongs to somebody else.
+    #[error(
+        "interface {name} may not be opened by this user (it takes CAP_NET_ADMIN, or an interface \
+         that was made for the user); {}",
+        how_to_create(name)
+    )]
+    Rights {
+        /// The interface.
+        name: String,
+    },
+    /// Another program has it.
+    #[error("interface {name} is in use by another program")]
+    Busy {
+        /// The interface.
+        name: String,
+    },
+    /// Something else.
+    #[error("interface {name} cannot be used as a TAP interface: {source}")]
+    Io {
+        /// The interface.
+        name: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// This system has no TAP interfaces that are known here.
+    #[error("TAP interfaces are supported on Linux only")]
+    Unsupported,
+}
+
+/// The commands that make interface `name`, for a message.
+fn how_to_create(name: &str) -> String {
+    format!(
+        "make it with: sudo ip tuntap add dev {name} mode tap user $USER && \
+         sudo ip address add 169.254.10.1/16 dev {name} && sudo ip link set {name} up"
+    )
+}
+
+/// How it went.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// Virtual time that passed.
+    pub virtual_ns: u64,
+    /// Wall-clock time by which virtual time fell behind for good, because the simulation could
+    /// not keep up.
+    pub slipped: Duration,
+    /// What the target leaves.
+    pub remains: Remains,
+}
+
+/// Runs `target` at the pace of the wall clock until its program says that it is done, `limit` has
+/// passed or `stop` says so. Every line on its console goes to `console`.
+///
+/// # Errors
+/// [`TargetError`] when the target cannot go on.
+pub fn serve(
+    mut target: Box<dyn Target>,
+    limit: Option<Duration>,
+    stop: &dyn Fn() -> bool,
+    console: &mut dyn FnMut(&str),
+) -> Result<Served, TargetError> {
+    let started = Instant::now();
+    let mut pacer = Pacer::new();
+    let mut done = false;
+    while !done && !stop() {
+        let elapsed = started.elapsed();
+        if limit.is_some_and(|limit| elapsed >= limit) {
+            break;
+        }
+        match pacer.next(elapsed.as_nanos() as u64, target.now_ns()) {
+            Pace::Sleep { ns } => std::thread::sleep(Duration::from_nanos(ns)),
+            Pace::Run { until_ns } => target.advance(until_ns, &mut |event| {
+                if let Event::Console { line, .. } = event {
+                    done |= matches!(DeviceEvent::parse(&line), Some(Ok(DeviceEvent::Done)));
+                    console(&line);
+                }
+            })?,
+        }
+    }
+    let virtual_ns = target.now_ns();
+    let remains = target.finish(&mut |_| {});
+    Ok(Served {
+        virtual_ns,
+        slipped: Duration::from_nanos(pacer.slipped_ns()),
+        remains,
+    })
+}

@@ -88,14 +88,16 @@ fn round_trips_by_the_device_and_on_the_wire() {
 
 #[test]
 fn a_lost_ping_counts_as_sent() {
-    let mut events: Vec<Event> = Vec::new();
-    events.push(Event::Frame(echo_frame(10, Side::Device, 0)));
-    events.push(Event::Frame(Frame {
+    let unheard = Frame {
         lost: Some(Drop::Unheard),
         ..echo_frame(200_000, Side::Peer, 0)
-    }));
-    events.push(line(1_000_000_000, r#"@ {"event":"ping_lost","seq":0}"#));
-    events.push(line(1_000_000_001, r#"@ {"event":"done"}"#));
+    };
+    let events = [
+        Event::Frame(echo_frame(10, Side::Device, 0)),
+        Event::Frame(unheard),
+        line(1_000_000_000, r#"@ {"event":"ping_lost","seq":0}"#),
+        line(1_000_000_001, r#"@ {"event":"done"}"#),
+    ];
     let ping = measure(Script::new(events), 1).expect("measured");
     assert_eq!(
         (

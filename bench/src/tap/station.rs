@@ -1,0 +1,107 @@
+//! The station at the far end of the cable that is a TAP interface of this machine.
+
+use std::io::ErrorKind;
+
+use linerate_sim::peer::{Peer, Report, Station};
+use linerate_sim::time::{Instant, Span};
+use tun_rs::{DeviceBuilder, Layer, SyncDevice};
+
+use super::TapError;
+
+/// How often, in virtual time, the interface is asked for a frame.
+const ASK: Span = Span::from_us(50);
+/// Longer than any frame an interface with a usual MTU hands out.
+const BUFFER: usize = 2048;
+
+/// An opened TAP interface.
+pub struct Tap {
+    device: SyncDevice,
+    ask_at: Instant,
+    buffer: [u8; BUFFER],
+}
+
+impl Tap {
+    /// Opens interface `name`, which must exist.
+    ///
+    /// # Errors
+    /// [`TapError`] says what is missing and how to get it.
+    pub fn open(name: &str) -> Result<Self, TapError> {
+        // Of this process's network namespace; /sys may show another.
+        let interfaces = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+        let of = |line: &str| line.split_once(':').map(|(name, _)| name.trim().to_owned());
+        if !interfaces.lines().filter_map(of).any(|known| known == name) {
+            return Err(TapError::Missing {
+                name: name.to_owned(),
+            });
+        }
+        let failed = |source: std::io::Error| {
+            let name = name.to_owned();
+            match source.kind() {
+                ErrorKind::PermissionDenied => TapError::Rights { name },
+                ErrorKind::ResourceBusy => TapError::Busy { name },
+                _ => TapError::Io { name, source },
+            }
+        };
+        // What is configured stays as it is: only whoever made the interface may change it.
+        let builder = DeviceBuilder::new()
+            .name(name)
+            .layer(Layer::L2)
+            .inherit_enable_state();
+        let device = builder.build_sync().map_err(failed)?;
+        device.set_nonblocking(true).map_err(failed)?;
+        Ok(Self {
+            device,
+            ask_at: Instant::ZERO,
+            buffer: [0; BUFFER],
+        })
+    }
+}
+
+impl Station for Tap {
+    fn receive(&mut self, frame: &[u8], _: Instant) {
+        // An interface that is down or full loses frames, as a network card does.
+        let _ = self.device.send(frame);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        match self.device.recv(&mut self.buffer) {
+            Ok(len) if len > 0 => {
+                self.ask_at = now;
+                Some(self.buffer[..len].to_vec())
+            }
+            _ => {
+                self.ask_at = now + ASK;
+                None
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        self.ask_at
+    }
+}
+
+impl Peer for Tap {
+    fn report(&self) -> Report {
+        Report::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_interface_comes_with_the_commands_that_make_it() {
+        let error = Tap::open("linerate-none")
+            .err()
+            .expect("no such interface")
+            .to_string();
+        assert!(
+            error.starts_with(
+                "there is no interface linerate-none; make it with: sudo ip tuntap add"
+            ),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! What is measured. A kind of target is one folder here and one arm of [`open`].
+//!
+//! A target lives in a time of its own, in nanoseconds since it was switched on; it is driven with
+//! [`Target::advance`] and tells what happened.
+
+pub mod sim;
+
+use linerate_explain::record::{Duplex, Pulse, TimingEntry};
+use linerate_explain::wire::Frame;
+
+use crate::board::Board;
+use crate::scenario::{Peer, Record};
+
+/// Something that happened at a target.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The program printed a line; the time is that of its first byte.
+    Console {
+        /// When.
+        at_ns: u64,
+        /// What, without its end.
+        line: String,
+    },
+    /// A frame was on the wire and its fate is known. Not in the order of their starts: a fate can
+    /// take its time.
+    Frame(Frame),
+    /// The debug pin was high.
+    Debug(Pulse),
+}
+
+/// A firmware on a board with a peer, to be switched on.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The board.
+    pub board: Board,
+    /// `program-variant`, for messages and file names.
+    pub name: String,
+    /// The firmware, an ELF image.
+    pub elf: Vec<u8>,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Duplex of the link.
+    pub duplex: Duplex,
+    /// The other end of the cable.
+    pub peer: Peer,
+    /// What to record.
+    pub record: Record,
+}
+
+/// What a target is made of, for the provenance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Identity {
+    /// The board, named for what it is.
+    pub board: String,
+    /// The timing table's name.
+    pub timing_table: String,
+    /// Its entries.
+    pub timing: Vec<TimingEntry>,
+}
+
+/// What a target leaves behind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remains {
+    /// Hash over every wire event, in hexadecimal; empty when the target knows none.
+    pub trace_hash: String,
+    /// Files to be written: extension and content.
+    pub files: Vec<(&'static str, Vec<u8>)>,
+    /// What the target could not model and what it did instead, each once.
+    pub warnings: Vec<String>,
+}
+
+/// A target that is switched on.
+pub trait Target {
+    /// What it is made of.
+    fn identity(&self) -> Identity;
+
+    /// Its time, nanoseconds since it was switched on.
+    fn now_ns(&self) -> u64;
+
+    /// Lets it run until `until_ns` (or a little longer) and hands what happened to `sink`.
+    ///
+    /// # Errors
+    /// [`TargetError`] when it cannot go on.
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), TargetError>;
+
+    /// How long the processor has waited for flash so far; `None` when the target cannot know.
+    fn flash_wait_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Switches it off: frames whose fate was open are handed to `sink` as lost.
+    fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains;
+}
+
+/// Why a target cannot be used, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// The firmware cannot be loaded.
+    #[error("{0}")]
+    Firmware(String),
+    /// The board's description cannot be used.
+    #[error("{0}")]
+    Board(String),
+    /// The network interface cannot be used.
+    #[error(transparent)]
+    Tap(#[from] crate::tap::TapError),
+    /// The processor stopped.
+    #[error("at {}: {what}", linerate_explain::report::format::time(*at_ns))]
+    Fault {
+        /// When.
+        at_ns: u64,
+        /// What happened, with the address.
+        what: String,
+    },
+}
+
+impl TargetError {
+    /// Whether the input was wrong, rather than the target failing.
+    pub const fn is_input(&self) -> bool {
+        matches!(self, Self::Firmware(_) | Self::Board(_) | Self::Tap(_))
+    }
+}
+
+/// Switches a target on.
+///
+/// # Errors
+/// [`TargetError`] when the firmware or the board cannot be used.
+pub fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
+    sim::open(order)
+}
+
+/// Switches a target on whose cable ends in the TAP interface `interface` of this machine.
+///
+/// # Errors
+/// [`TargetError`] when firmware, board or interface cannot be used.
+pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Target>, TargetError> {
+    sim::open_on_tap(order, interface)
+}

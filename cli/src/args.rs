@@ -1,0 +1,158 @@
+//! What can be written behind `linerate`.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// How fast is your embedded link, and why is it not faster?
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  \
+        linerate run scenarios/niccle.toml --out results   measure, explain, report\n  \
+        linerate report results/run.json                   make the report again\n  \
+        linerate sim esp32c6-bitbang --program hello       watch a firmware's console\n\n\
+        Exit codes: 0 measured and within limits, 1 an expectation was not met,\n\
+        2 wrong usage or input, 3 the target failed."
+)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario: measure, find the causes, write results and report
+    Run(Run),
+    /// Run a firmware on a simulated board, alone or on a network interface of this machine
+    Sim(Sim),
+    /// Make the report again from results, without measuring
+    Report(Report),
+    /// Compare results with the published figures (docs/fidelity.md)
+    Fidelity(Fidelity),
+    /// List the boards with their programs and variants
+    Boards,
+    /// Print the JSON schema of results
+    Schema,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate run scenarios/niccle.toml\n  \
+    linerate run scenarios/niccle.toml --seed 2 --out results/seed-2\n  \
+    linerate run scenarios/niccle.toml --json - | jq .results[0].metrics\n\n\
+    Writes run.json, report.html, report.md, captures and waveforms to the --out folder, and\n\
+    trials.ndjson while it runs, so that what was measured survives a kill.")]
+pub struct Run {
+    /// The scenario, a TOML file
+    pub scenario: PathBuf,
+    /// Write the results to this file too; `-` for stdout
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Folder for everything that is written [default: linerate-out/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Folder with the firmware, PROGRAM-VARIANT.elf
+    #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
+    pub elf_dir: PathBuf,
+    /// Seed of everything random, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Firmwares to run at the same time [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate sim esp32c6-bitbang --program http_get --variant windowed --pcap get.pcapng\n  \
+    linerate sim esp32c6-bitbang --elf my-firmware.elf --seconds 5 --vcd pins.vcd\n  \
+    linerate sim esp32c6-bitbang --program http_server --tap tap0\n\n\
+    With --tap, programs on this machine talk to the firmware (ping, curl). Make the interface\n\
+    once: sudo ip tuntap add dev tap0 mode tap user $USER &&\n\
+    sudo ip address add 169.254.10.1/16 dev tap0 && sudo ip link set tap0 up")]
+pub struct Sim {
+    /// The board (linerate boards)
+    pub board: String,
+    /// The firmware, an ELF file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "variant", "elf_dir"])]
+    pub elf: Option<PathBuf>,
+    /// The board's program to run
+    #[arg(long, value_name = "NAME", default_value = "hello")]
+    pub program: String,
+    /// Its variant [default: the board's]
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// Folder with the firmware, PROGRAM-VARIANT.elf
+    #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
+    pub elf_dir: PathBuf,
+    /// Connect the board to this TAP interface, at the pace of the clock
+    #[arg(long, value_name = "IF")]
+    pub tap: Option<String>,
+    /// Write a capture of the wire (pcapng)
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Write a waveform of the pins (VCD)
+    #[arg(long, value_name = "FILE")]
+    pub vcd: Option<PathBuf>,
+    /// Length of the waveform from the first frame on, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 50, requires = "vcd")]
+    pub vcd_ms: u64,
+    /// Stop after so many seconds of the board's time [default: when the program ends]
+    #[arg(long, value_name = "N")]
+    pub seconds: Option<u64>,
+    /// Duplex of the link
+    #[arg(long, value_enum, default_value_t = Duplex::Half)]
+    pub duplex: Duplex,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Duplex of the link.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Duplex {
+    /// One station at a time
+    Half,
+    /// Both at once
+    Full,
+}
+
+impl From<Duplex> for linerate_explain::record::Duplex {
+    fn from(duplex: Duplex) -> Self {
+        match duplex {
+            Duplex::Half => Self::Half,
+            Duplex::Full => Self::Full,
+        }
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate report results/run.json\n  \
+    linerate report results/trials.ndjson --out partial.html   what a killed run measured\n  \
+    linerate report results/run.json --markdown                the summary on stdout")]
+pub struct Report {
+    /// run.json, or trials.ndjson of a run that did not end
+    pub results: PathBuf,
+    /// The page [default: report.html beside the results]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Print the summary as Markdown instead of writing a page
+    #[arg(long, conflicts_with = "out")]
+    pub markdown: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  linerate fidelity results/run.json > docs/fidelity.md")]
+pub struct Fidelity {
+    /// run.json
+    pub results: PathBuf,
+}

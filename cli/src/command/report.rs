@@ -1,0 +1,21 @@
+//! `linerate report`.
+
+use linerate_explain::report;
+
+use super::results;
+use crate::args;
+use crate::failure::Failure;
+use crate::output;
+
+pub fn run(args: &args::Report) -> Result<(), Failure> {
+    let run = results(&args.results)?;
+    if args.markdown {
+        return output::print(&report::markdown(&run));
+    }
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| args.results.with_file_name("report.html"));
+    output::write(&out, report::html(&run).as_bytes())?;
+    output::print(&format!("{}\n{}\n", report::verdict(&run), out.display()))
+}

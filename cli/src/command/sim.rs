@@ -1,0 +1,124 @@
+//! `linerate sim`.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use linerate_bench::board::{self, Board};
+use linerate_bench::scenario::{Peer, Record};
+use linerate_bench::target::{self, Order, Remains};
+use linerate_bench::{firmware, measure, tap};
+use linerate_explain::report::format;
+
+use crate::args;
+use crate::failure::Failure;
+use crate::output;
+
+pub fn run(args: &args::Sim) -> Result<(), Failure> {
+    let board = board::find(&args.board).map_err(anyhow::Error::new)?;
+    let order = order(args, board)?;
+    let stopped = stop_on_ctrl_c()?;
+    let stop = || stopped.load(Ordering::Relaxed);
+    let mut console = |line: &str| {
+        // Nobody reads any more: the board runs on for whoever talks to it.
+        let _ = output::print(&format!("{line}\n"));
+    };
+    let remains = if let Some(interface) = &args.tap {
+        let target = target::open_on_tap(&order, interface)?;
+        eprintln!("{} on {interface}; Ctrl-C ends it", order.name);
+        let limit = args.seconds.map(Duration::from_secs);
+        let served = tap::serve(target, limit, &stop, &mut console)?;
+        if !served.slipped.is_zero() {
+            eprintln!(
+                "the simulation could not keep up: {} of {} were lost",
+                format::time(served.slipped.as_nanos() as u64),
+                format::time(served.virtual_ns + served.slipped.as_nanos() as u64),
+            );
+        }
+        served.remains
+    } else {
+        measure::follow(target::open(&order)?, args.seconds, &stop, &mut console)?
+    };
+    for warning in &remains.warnings {
+        eprintln!("note: {warning}");
+    }
+    write(&remains, args)
+}
+
+fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
+    let (name, elf) = if let Some(path) = &args.elf {
+        let name = path
+            .file_stem()
+            .map_or_else(|| "firmware".into(), |stem| stem.to_string_lossy());
+        let elf = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        (name.into_owned(), elf)
+    } else {
+        let firmware = &board.firmware;
+        let variant = args.variant.as_ref().unwrap_or(&firmware.default_variant);
+        known("program", &args.program, firmware.programs.keys())?;
+        known("variant", variant, &firmware.variants)?;
+        let image =
+            firmware::find(&args.elf_dir, &args.program, variant).map_err(anyhow::Error::new)?;
+        (image.name, image.elf)
+    };
+    Ok(Order {
+        board,
+        name,
+        elf,
+        seed: args.seed,
+        duplex: args.duplex.into(),
+        peer: Peer::default(),
+        record: Record {
+            pcapng: args.pcap.is_some(),
+            vcd_ms: if args.vcd.is_some() { args.vcd_ms } else { 0 },
+        },
+    })
+}
+
+fn known<'a>(
+    what: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a String>,
+) -> anyhow::Result<()> {
+    let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+    if known.contains(&name) {
+        return Ok(());
+    }
+    let near = linerate_bench::nearest(name, known.iter().copied());
+    let hint = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+    Err(anyhow!(
+        "the board has no {what} `{name}`{hint}; it has {}",
+        known.join(", ")
+    ))
+}
+
+/// The recordings that were asked for.
+fn write(remains: &Remains, args: &args::Sim) -> Result<(), Failure> {
+    for (extension, content) in &remains.files {
+        let path: Option<&Path> = match *extension {
+            "pcapng" => args.pcap.as_deref(),
+            "vcd" => args.vcd.as_deref(),
+            _ => None,
+        };
+        if let Some(path) = path {
+            output::write(path, content)?;
+        }
+    }
+    Ok(())
+}
+
+/// Set when the user has had enough: recordings are still written.
+fn stop_on_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&stopped);
+    ctrlc::set_handler(move || {
+        // The second time it is meant.
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(stopped)
+}

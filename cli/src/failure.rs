@@ -1,0 +1,76 @@
+//! How a command fails: one clear sentence and an exit code.
+
+use std::process::ExitCode;
+
+use linerate_bench::measure::MeasureError;
+use linerate_bench::run::RunError;
+use linerate_bench::target::TargetError;
+
+/// A failed command.
+#[derive(Debug)]
+pub enum Failure {
+    /// A limit or an expectation was not met (exit code 1).
+    Limit(Vec<String>),
+    /// Wrong usage or input (exit code 2).
+    Input(anyhow::Error),
+    /// The target failed (exit code 3).
+    Target(anyhow::Error),
+}
+
+impl Failure {
+    /// Says it on stderr and gives the exit code.
+    pub fn report(&self) -> ExitCode {
+        match self {
+            Self::Limit(sentences) => {
+                for sentence in sentences {
+                    eprintln!("not met: {sentence}");
+                }
+                ExitCode::from(1)
+            }
+            Self::Input(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::from(2)
+            }
+            Self::Target(error) => {
+                eprintln!("error: {error:#}");
+                ExitCode::from(3)
+            }
+        }
+    }
+}
+
+/// Everything that is not known to be the target's doing is the input's.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        if error.is_target() {
+            Self::Target(error.into())
+        } else {
+            Self::Input(error.into())
+        }
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        if error.is_input() {
+            Self::Input(error.into())
+        } else {
+            Self::Target(error.into())
+        }
+    }
+}
+
+impl From<MeasureError> for Failure {
+    fn from(error: MeasureError) -> Self {
+        match error {
+            MeasureError::Target(error) => error.into(),
+            other => Self::Target(other.into()),
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! What a person sees: help, errors, exit codes, reports. Runs the built binary.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn linerate(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    command
+        .args(args)
+        .env("NO_COLOR", "1")
+        .env_remove("RUST_BACKTRACE");
+    command.output().expect("the binary runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+/// A results file of another crate's tests, copied to a folder of its own.
+fn results() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("run.json");
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../explain/tests/fixtures/run.json"
+    );
+    std::fs::copy(fixture, &path).expect("copied");
+    (dir, path)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
+
+/// Exit code and the one line on stderr, which must be all there is.
+fn fails(args: &[&str]) -> (i32, String) {
+    let output = linerate(args);
+    let text = stderr(&output);
+    assert!(
+        output.stdout.is_empty(),
+        "{args:?} printed results: {}",
+        stdout(&output)
+    );
+    assert!(!text.contains("panicked"), "{args:?}: {text}");
+    assert_eq!(
+        text.trim_end().lines().count(),
+        1,
+        "{args:?}: one sentence, not\n{text}"
+    );
+    (
+        output.status.code().expect("an exit code"),
+        text.trim_end().to_owned(),
+    )
+}
+
+#[test]
+fn help_shows_the_commands_with_examples() {
+    insta::assert_snapshot!("help", stdout(&linerate(&["--help"])));
+    insta::assert_snapshot!("help_run", stdout(&linerate(&["run", "--help"])));
+    insta::assert_snapshot!("help_sim", stdout(&linerate(&["sim", "--help"])));
+    insta::assert_snapshot!("help_report", stdout(&linerate(&["report", "--help"])));
+}
+
+#[test]
+fn without_a_command_there_is_help_and_exit_code_2() {
+    let output = linerate(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("Usage: linerate <COMMAND>"));
+}
+
+#[test]
+fn boards_are_listed() {
+    insta::assert_snapshot!("boards", stdout(&linerate(&["boards"])));
+}
+
+#[test]
+fn schema_is_json() {
+    let output = linerate(&["schema"]);
+    assert!(output.status.success());
+    assert!(stdout(&output).contains("\"goodput_bytes_per_s_p50\""));
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let output = linerate(&["completions", shell]);
+        assert!(
+            output.status.success() && stdout(&output).contains("linerate"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn a_report_is_made_beside_its_results() {
+    let (dir, path) = results();
+    let output = linerate(&["report", text(&path)]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("The windowed variant reaches 655 kB/s, 55% of line rate"));
+    let page = std::fs::read_to_string(dir.path().join("report.html")).expect("a page");
+    assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+    let again = linerate(&[
+        "report",
+        text(&path),
+        "--out",
+        text(&dir.path().join("x/y.html")),
+    ]);
+    assert!(again.status.success());
+    assert_eq!(
+        std::fs::read_to_string(dir.path().join("x/y.html")).expect("a page"),
+        page
+    );
+}
+
+#[test]
+fn summary_and_fidelity_go_to_stdout() {
+    let (dir, path) = results();
+    let summary = linerate(&["report", text(&path), "--markdown"]);
+    assert!(stdout(&summary).starts_with("# A bit-banged 10BASE-T interface"));
+    assert!(!dir.path().join("report.html").exists());
+    let fidelity = linerate(&["fidelity", text(&path)]);
+    assert!(stdout(&fidelity).starts_with("# Fidelity: published beside predicted"));
+}
+
+#[test]
+fn results_that_are_none_are_named() {
+    let (dir, path) = results();
+    let (code, message) = fails(&["report", text(&dir.path().join("none.json"))]);
+    assert_eq!(code, 2);
+    assert!(
+        message.starts_with("error: cannot read ") && message.contains("none.json: "),
+        "{message}"
+    );
+
+    std::fs::write(&path, "{\"schema\": 1,\n  \"scenario\": 3}").expect("written");
+    let (code, message) = fails(&["report", text(&path)]);
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("run.json holds no results of linerate: line 2, column 15: "),
+        "{message}"
+    );
+}
+
+#[test]
+fn wrong_scenarios_are_named_by_file_line_and_field() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("wrong.toml");
+    std::fs::write(
+        &path,
+        "schema = 1\nname = \"x\"\nbord = \"esp32c6-bitbang\"\n",
+    )
+    .expect("written");
+    let (code, message) = fails(&["run", text(&path)]);
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("wrong.toml:3:1: unknown field `bord`"),
+        "{message}"
+    );
+    assert!(message.ends_with("(did you mean `board`?)"), "{message}");
+
+    std::fs::write(&path, [0xFF, 0xFE]).expect("written");
+    let (code, message) = fails(&["run", text(&path)]);
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("wrong.toml: ") && message.contains("UTF-8"),
+        "{message}"
+    );
+
+    let (code, message) = fails(&["run", text(dir.path())]);
+    assert_eq!(code, 2, "{message}");
+}
+
+#[test]
+fn missing_firmware_comes_with_the_command_that_builds_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/niccle.toml");
+    let out = dir.path().join("out");
+    let (code, message) = fails(&[
+        "run",
+        scenario,
+        "--elf-dir",
+        text(dir.path()),
+        "--out",
+        text(&out),
+    ]);
+    assert_eq!(code, 2);
+    assert!(
+        message.ends_with("`cargo xtask firmware ping isr-all` builds it"),
+        "{message}"
+    );
+    assert!(!out.exists());
+}
+
+#[test]
+fn names_that_do_not_exist_come_with_those_that_do() {
+    let (code, message) = fails(&["sim", "esp32c6-bitbng"]);
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("(did you mean `esp32c6-bitbang`?)"),
+        "{message}"
+    );
+    let (code, message) = fails(&["sim", "esp32c6-bitbang", "--program", "http-get"]);
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("no program `http-get` (did you mean `http_get`?); it has arp_request, "),
+        "{message}"
+    );
+    let (code, message) = fails(&["sim", "esp32c6-bitbang", "--variant", "fast"]);
+    assert_eq!(code, 2);
+    assert!(
+        message.ends_with("it has isr-all, main-thread, zero-copy, windowed"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_no_firmware_is_named() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("text.elf");
+    std::fs::write(&path, "this is no ELF").expect("written");
+    let (code, message) = fails(&["sim", "esp32c6-bitbang", "--elf", text(&path)]);
+    assert_eq!(code, 2);
+    assert!(message.contains("text.elf"), "{message}");
+    let (code, message) = fails(&[
+        "sim",
+        "esp32c6-bitbang",
+        "--elf",
+        text(&dir.path().join("none.elf")),
+    ]);
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("cannot read ") && message.contains("none.elf"),
+        "{message}"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn missing_tap_interface_comes_with_the_commands_that_make_it() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("text.elf");
+    std::fs::write(&path, "this is no ELF").expect("written");
+    let (code, message) = fails(&[
+        "sim",
+        "esp32c6-bitbang",
+        "--elf",
+        text(&path),
+        "--tap",
+        "nosuchif0",
+    ]);
+    assert_eq!(code, 2);
+    assert!(
+        message.contains("there is no interface nosuchif0; make it with: sudo ip tuntap add"),
+        "{message}"
+    );
+}
