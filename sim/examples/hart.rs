@@ -1,6 +1,11 @@
-//! How fast the hart is: simulated MIPS on an image of the kernels in `tests/kernels`.
+//! How fast the hart is: simulated MIPS with timing and cache, on the image of `tests/kernels`.
 //!
-//! `cargo run --release -p linerate-sim --example hart -- IMAGE [ROUNDS]`
+//! `cargo run --release -p linerate-sim --example hart -- IMAGE [KERNEL ram|flash]`
+//!
+//! Each figure is the best of a few runs; it means something on an idle core only. `cargo xtask
+//! bench` builds the image and compares with QEMU.
+
+use std::time::Instant;
 
 use linerate_sim::mem::{CacheConfig, Memory, RegionConfig};
 use linerate_sim::rv32::{
@@ -10,122 +15,211 @@ use linerate_sim::rv32::{
 /// QEMU's `virt` as far as the kernels need it, and the dedicated GPIO of the ESP32-C6.
 #[derive(Default)]
 struct Virt {
-    output: Vec<u8>,
     off: bool,
-    toggles: u64,
+    pins: u32,
+    last_toggle: u64,
 }
 
 impl Platform for Virt {
     fn load(&mut self, _: u32, _: Width, _: u64) -> Result<u32, AccessFault> {
         Err(AccessFault)
     }
-    fn store(&mut self, addr: u32, _: Width, value: u32, _: u64) -> Result<(), AccessFault> {
+
+    fn store(&mut self, addr: u32, _: Width, _: u32, _: u64) -> Result<(), AccessFault> {
         match addr {
-            0x1000_0000 => self.output.push(value as u8),
-            0x0010_0000 => self.off = true,
-            _ => return Err(AccessFault),
+            UART => Ok(()),
+            POWER => {
+                self.off = true;
+                Ok(())
+            }
+            _ => Err(AccessFault),
         }
+    }
+
+    fn csr_read(&mut self, _: u16, _: u64) -> Result<u32, IllegalCsr> {
+        Ok(self.pins)
+    }
+
+    fn csr_write(&mut self, _: u16, value: u32, cycle: u64) -> Result<(), IllegalCsr> {
+        (self.pins, self.last_toggle) = (value, cycle);
         Ok(())
     }
-    fn csr_read(&mut self, csr: u16, _: u64) -> Result<u32, IllegalCsr> {
-        if csr == 0x805 { Ok(0) } else { Err(IllegalCsr) }
-    }
-    fn csr_write(&mut self, csr: u16, _: u32, cycle: u64) -> Result<(), IllegalCsr> {
-        self.toggles ^= cycle;
-        if csr == 0x805 { Ok(()) } else { Err(IllegalCsr) }
-    }
+
     fn watched_store(&mut self, _: u32, _: Width, _: u32, _: u64) {}
+
     fn rom_call(&mut self, _: u32, _: &mut [u32; 32], _: &mut Memory, _: u64) -> RomCall {
         RomCall::Unknown
     }
+
     fn deadline(&self) -> u64 {
         if self.off { 0 } else { u64::MAX }
     }
+
     fn interrupt(&self) -> Option<u8> {
         None
     }
 }
 
+const UART: u32 = 0x1000_0000;
+const POWER: u32 = 0x0010_0000;
 const CODE: u32 = 0x8000_0000;
 const DATA: u32 = 0x8010_0000;
 
-/// CPU time of this process: on a busy machine it says more than the wall clock.
-fn cpu_seconds() -> f64 {
-    let nanoseconds = std::fs::read_to_string("/proc/self/schedstat").unwrap();
-    nanoseconds.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
+/// A kernel of the image: its bit, and rounds for about a tenth of a second.
+struct Kernel {
+    name: &'static str,
+    bits: u32,
+    rounds: u32,
 }
 
-fn run(image: &[u8], kernels: u32, rounds: u32, flash: bool) -> (f64, u64, u64, Vec<u8>) {
-    let code = if flash { RegionConfig::flash } else { RegionConfig::ram };
-    let regions = [RegionConfig::ram(DATA, 0x10_0000), code(CODE, 0x10_0000)];
-    let mut memory =
-        Memory::new(&regions, CacheConfig { miss_cycles: 160, ..CacheConfig::default() });
-    memory.write(CODE, image).unwrap();
-    memory.write_u32(CODE + 4, kernels).unwrap();
-    memory.write_u32(CODE + 8, rounds).unwrap();
+const KERNELS: [Kernel; 7] = [
+    Kernel {
+        name: "CRC-32, 1 KiB of tables",
+        bits: 1,
+        rounds: 1000,
+    },
+    Kernel {
+        name: "CRC-32, 8 KiB of tables",
+        bits: 3,
+        rounds: 800,
+    },
+    Kernel {
+        name: "memcpy",
+        bits: 4,
+        rounds: 2000,
+    },
+    Kernel {
+        name: "checksum",
+        bits: 8,
+        rounds: 5000,
+    },
+    Kernel {
+        name: "CRC-32, bitwise",
+        bits: 16,
+        rounds: 4000,
+    },
+    Kernel {
+        name: "protocol-like (branches, calls)",
+        bits: 32,
+        rounds: 120,
+    },
+    Kernel {
+        name: "all",
+        bits: 0x3f,
+        rounds: 100,
+    },
+];
+
+/// The pipeline figures of the ESP32-C6.
+fn esp32c6() -> Timing {
+    let text = include_str!("../src/chip/esp32c6/timing.toml");
+    let table: toml::Table = text.parse().expect("a timing table");
     let mut timing = Timing::ideal();
-    for (name, value) in [
-        ("load_use", 1),
-        ("mispredicted", 3),
-        ("jump_miss", 2),
-        ("jump_to_jump", 1),
-        ("branch_behind_branch", 1),
-        ("straddled_after_branch", 1),
-        ("straddled_after_jump", 1),
-        ("target_buffer_entries", 16),
-        ("indirect_jump", 3),
-        ("div", 34),
-    ] {
-        *timing.entry(name).unwrap() = value;
+    for name in Timing::NAMES {
+        let value = table["cpu"][name]["value"].as_integer().expect("a number");
+        *timing.entry(name).expect("listed") = u32::try_from(value).expect("small");
     }
-    let mut hart = Hart::new(HartConfig::new(CODE, timing));
+    timing
+}
+
+/// Seconds, instructions and cycles until the image switches the machine off.
+fn run(image: &[u8], in_flash: bool) -> (f64, u64, u64) {
+    let code = if in_flash {
+        RegionConfig::flash
+    } else {
+        RegionConfig::ram
+    };
+    let regions = [RegionConfig::ram(DATA, 0x10_0000), code(CODE, 0x10_0000)];
+    // The main RAM is the first region.
+    let all = [RegionConfig::ram(CODE, 0x20_0000)];
+    let regions = if in_flash { &regions[..] } else { &all[..] };
+    let mut memory = Memory::new(
+        regions,
+        CacheConfig {
+            miss_cycles: 160,
+            ..CacheConfig::default()
+        },
+    );
+    memory.write(CODE, image).expect("it fits");
+    let mut hart = Hart::new(HartConfig::new(CODE, esp32c6()));
     let mut virt = Virt::default();
-    let start = cpu_seconds();
+    let start = Instant::now();
     let stop = hart.run(&mut memory, &mut virt);
-    let seconds = cpu_seconds() - start;
-    assert_eq!(stop, Stop::Deadline, "{:?}", virt.output);
-    (seconds, hart.instret(), hart.cycle(), virt.output)
+    let seconds = start.elapsed().as_secs_f64();
+    assert_eq!(stop, Stop::Deadline);
+    (seconds, hart.instret(), hart.cycle())
+}
+
+/// The image with its kernels and rounds patched.
+fn patched(image: &[u8], bits: u32, rounds: u32) -> Vec<u8> {
+    let mut image = image.to_vec();
+    image[4..8].copy_from_slice(&bits.to_le_bytes());
+    image[8..12].copy_from_slice(&rounds.to_le_bytes());
+    image
+}
+
+/// Sets and clears a pin 16 times in a loop: what a transmitter does.
+fn toggling() -> Vec<u8> {
+    let csr = |funct3: u32| 0x805 << 20 | 1 << 15 | funct3 << 12 | 0x73;
+    // lui x10, rounds
+    let mut words = vec![0x200 << 12 | 10 << 7 | 0x37_u32];
+    for i in 0..32 {
+        words.push(csr(6 + i % 2));
+    }
+    // addi x10, x10, -1; bne x10, x0, -132
+    words.push(0xfff << 20 | 10 << 15 | 10 << 7 | 0x13);
+    let offset = -132_i32 as u32;
+    words.push(
+        (offset >> 12 & 1) << 31
+            | (offset >> 5 & 63) << 25
+            | 10 << 15
+            | 1 << 12
+            | (offset >> 1 & 15) << 8
+            | (offset >> 11 & 1) << 7
+            | 0x63,
+    );
+    // lui x11, POWER; sw x0, 0(x11)
+    words.extend([POWER | 11 << 7 | 0x37, 11 << 15 | 2 << 12 | 0x23]);
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// The fastest of a few runs.
+fn best(image: &[u8], in_flash: bool) -> String {
+    let runs = (0..5).map(|_| run(image, in_flash));
+    let (seconds, instret, cycles) = runs
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .expect("there are some");
+    let (mips, cpi) = (
+        instret as f64 / seconds / 1e6,
+        cycles as f64 / instret as f64,
+    );
+    format!("{mips:5.0} MIPS {cpi:.2} cycles/instruction")
 }
 
 fn main() {
-    let mut args = std::env::args().skip(1);
-    let image = std::fs::read(args.next().expect("an image")).unwrap();
-    let scale: u32 = args.next().map_or(1, |n| n.parse().unwrap());
-    let only: Option<u32> = args.next().map(|n| n.parse().unwrap());
-    let flash: Option<bool> = args.next().map(|n| n == "flash");
-    for (name, kernels, rounds) in [
-        ("fill + crc, 1 KiB table", 1, 3000),
-        ("crc, 8 KiB table", 3, 2000),
-        ("memcpy", 4, 5000),
-        ("checksum", 8, 10000),
-        ("crc, bitwise", 16, 10000),
-        ("branchy", 32, 400),
-        ("all", 0x3f, 300),
-    ] {
-        if only.is_some_and(|only| only != kernels) {
-            continue;
-        }
-        let rounds = rounds * scale / 10;
-        print!("{name:24}");
-        for is_flash in [false, true] {
-            if flash.is_some_and(|f| f != is_flash) {
-                continue;
-            }
-            let runs = if only.is_some() { 1 } else { 5 };
-            let mut best = f64::INFINITY;
-            let (mut instret, mut cycles) = (0, 0);
-            for _ in 0..runs {
-                let seconds;
-                (seconds, instret, cycles, _) = run(&image, kernels, rounds, is_flash);
-                best = best.min(seconds);
-            }
-            let mips = instret as f64 / best / 1e6;
-            let cpi = cycles as f64 / instret as f64;
-            print!("  {} {mips:5.0} MIPS {cpi:.2} cycles/instruction", ["RAM", "flash"][usize::from(is_flash)]);
-            if only.is_some() {
-                print!(" {instret} instructions");
-            }
-        }
-        println!();
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let image = std::fs::read(args.first().expect("an image")).expect("an image");
+    if let [_, kernel, place] = &args[..] {
+        // One run, to look at with a profiler.
+        let kernel = &KERNELS[kernel.parse::<usize>().expect("a number")];
+        let (_, instret, _) = run(
+            &patched(&image, kernel.bits, kernel.rounds),
+            place == "flash",
+        );
+        println!("{}: {instret} instructions", kernel.name);
+        return;
     }
+    for Kernel { name, bits, rounds } in KERNELS {
+        let image = patched(&image, bits, rounds);
+        println!(
+            "{name:32}  RAM {}  flash {}",
+            best(&image, false),
+            best(&image, true)
+        );
+    }
+    println!(
+        "{:32}  RAM {}",
+        "GPIO toggling by CSR",
+        best(&toggling(), false)
+    );
 }

@@ -34,10 +34,10 @@ pub struct Cache {
     config: CacheConfig,
     line_shift: u32,
     set_mask: u32,
-    /// Line numbers, the ways of a set side by side, most recently used first.
-    lines: Box<[u32]>,
-    /// The line of the last access: again the most recently used of its set, so nothing to update.
-    last: u32,
+    /// The line number that was used last, for each set: looked at first.
+    latest: Box<[u32]>,
+    /// The other ways of each set side by side, the more recently used ones first.
+    older: Box<[u32]>,
     misses: u64,
 }
 
@@ -53,15 +53,14 @@ impl Cache {
             config.line
         );
         assert!(config.ways > 0, "no ways");
-        let lines = config.size / config.line;
-        let sets = lines / config.ways;
+        let sets = config.size / config.line / config.ways;
         assert!(sets.is_power_of_two(), "{sets} sets");
         Self {
             config,
             line_shift: config.line.trailing_zeros(),
             set_mask: sets - 1,
-            lines: vec![NO_LINE; (sets * config.ways) as usize].into_boxed_slice(),
-            last: NO_LINE,
+            latest: vec![NO_LINE; sets as usize].into_boxed_slice(),
+            older: vec![NO_LINE; (sets * (config.ways - 1)) as usize].into_boxed_slice(),
             misses: 0,
         }
     }
@@ -78,8 +77,8 @@ impl Cache {
 
     /// Empties the cache.
     pub fn invalidate(&mut self) {
-        self.lines.fill(NO_LINE);
-        self.last = NO_LINE;
+        self.latest.fill(NO_LINE);
+        self.older.fill(NO_LINE);
     }
 
     /// Bytes in a line, as a shift.
@@ -91,33 +90,29 @@ impl Cache {
     /// Reads line number `line`; the answer is how many cycles the hart waits.
     #[inline]
     pub(crate) fn access(&mut self, line: u32) -> u32 {
-        if line == self.last {
-            0
-        } else {
-            self.access_other(line)
+        match self.latest.get((line & self.set_mask) as usize) {
+            Some(&latest) if latest == line => 0,
+            _ => self.access_older(line),
         }
     }
 
     #[inline(never)]
-    fn access_other(&mut self, line: u32) -> u32 {
-        self.last = line;
-        let ways = self.config.ways as usize;
-        let start = (line & self.set_mask) as usize * ways;
-        let set = &mut self.lines[start..start + ways];
-        if set[0] == line {
+    fn access_older(&mut self, line: u32) -> u32 {
+        let set = (line & self.set_mask) as usize;
+        let others = self.config.ways as usize - 1;
+        let older = &mut self.older[set * others..(set + 1) * others];
+        let found = older.iter().position(|&l| l == line);
+        let depth = found.map_or(others, |way| way + 1);
+        let latest = core::mem::replace(&mut self.latest[set], line);
+        older[..depth].rotate_right(usize::from(depth > 0));
+        if let Some(first) = older.first_mut() {
+            *first = latest;
+        }
+        if found.is_some() {
             return 0;
         }
-        let found = set.iter().position(|&l| l == line);
-        let stall = if found.is_some() {
-            0
-        } else {
-            self.config.miss_cycles
-        };
-        self.misses += u64::from(found.is_none());
-        let depth = found.unwrap_or(ways - 1);
-        set.copy_within(0..depth, 1);
-        set[0] = line;
-        stall
+        self.misses += 1;
+        self.config.miss_cycles
     }
 
     /// Reads `len` bytes from `addr`.

@@ -9,8 +9,8 @@ use super::csr::{MSTATUS_MIE, MSTATUS_MPIE, MSTATUS_MPP};
 use super::elsewhere::{Access, Rare, Trap, load_elsewhere, store_elsewhere};
 use super::hart::{Exit, Hart};
 use super::instr::Kind;
-use super::op::Code;
-use super::platform::{Platform, Width};
+use super::op::{Code, SINK};
+use super::platform::{IllegalCsr, Platform, Width};
 use super::trap::Cause;
 use crate::mem::{Memory, Stored};
 
@@ -85,14 +85,14 @@ impl Hart {
             }
             if block.line != UNCACHED && block.line != self.fetch_line {
                 // The stall belongs to the first instruction, which begins in time.
-                if block.first_line != self.fetch_line {
-                    cycle += u64::from(memory.cache.access(block.first_line));
+                let mut stall = 0;
+                if block.first_line != block.line && block.first_line != self.fetch_line {
+                    stall = memory.cache.access(block.first_line);
                 }
-                if block.first_line != block.line {
-                    cycle += u64::from(memory.cache.access(block.line));
-                }
+                stall += memory.cache.access(block.line);
                 self.fetch_line = block.line;
-                if cycle + u64::from(block.last_begins) >= deadline {
+                cycle += u64::from(stall);
+                if stall != 0 && cycle + u64::from(block.last_begins) >= deadline {
                     let pc = block.pc;
                     let Some(single) = self.find_single(pc, memory) else {
                         return Exit::Fault(Cause::InstructionAccess, pc);
@@ -267,6 +267,33 @@ impl Hart {
                             trap!((Cause::IllegalInstruction, 0));
                         };
                         x[op.rd] = value;
+                        after!(0u32);
+                    }
+                    Code::ChipCsr => {
+                        let at = cycle + u64::from(place!().cycles);
+                        let (number, funct3) = (op.imm as u16 & 0xfff, op.imm >> 12);
+                        let operand = if funct3 & 4 != 0 {
+                            u32::from(op.rs1)
+                        } else {
+                            x[op.rs1]
+                        };
+                        let done = (|| {
+                            let mut old = 0;
+                            if funct3 & 3 != 1 || op.rd != SINK {
+                                old = platform.csr_read(number, at)?;
+                            }
+                            let new = match funct3 & 3 {
+                                1 => operand,
+                                2 => old | operand,
+                                _ => old & !operand,
+                            };
+                            platform.csr_write(number, new, at)?;
+                            Ok::<_, IllegalCsr>(old)
+                        })();
+                        let Ok(old) = done else {
+                            trap!((Cause::IllegalInstruction, 0));
+                        };
+                        x[op.rd] = old;
                         after!(0u32);
                     }
                     Code::Rare => {

@@ -107,6 +107,19 @@ impl Kind {
         self as u8 >= Kind::Csrrw as u8 && self as u8 <= Kind::Csrrci as u8
     }
 
+    /// The function bits of a CSR instruction: 1 to 3 write, set and clear, 4 more for an immediate
+    /// operand.
+    pub(super) const fn csr_funct3(self) -> u32 {
+        match self {
+            Kind::Csrrw => 1,
+            Kind::Csrrs => 2,
+            Kind::Csrrc => 3,
+            Kind::Csrrwi => 5,
+            Kind::Csrrsi => 6,
+            _ => 7,
+        }
+    }
+
     /// `lr.w` to `amomaxu.w`.
     pub const fn is_atomic(self) -> bool {
         self as u8 >= Kind::LrW as u8 && self as u8 <= Kind::AmomaxuW as u8

@@ -1,5 +1,6 @@
 //! What instructions become when they are translated.
 
+use super::csr::Csrs;
 use super::instr::{Instr, Kind};
 
 /// What an operation does: [`Kind`] without what needs no work, and with operations that do the
@@ -64,6 +65,8 @@ pub(super) enum Code {
     Sw,
     /// A CSR of the chip, only read.
     ChipRead,
+    /// A CSR of the chip, written: its number, and the instruction's funct3 shifted by 12.
+    ChipCsr,
     /// Everything that is rare: executed from the whole instruction, number `imm` of the side
     /// table.
     Rare,
@@ -176,10 +179,12 @@ impl Op {
             Kind::Sh => Code::Sh,
             Kind::Sw => Code::Sw,
             Kind::Csrrs | Kind::Csrrc | Kind::Csrrsi | Kind::Csrrci
-                if rs1 == 0 && !super::csr::Csrs::owns(imm as u16) =>
+                if rs1 == 0 && !Csrs::owns(imm as u16) =>
             {
                 Code::ChipRead
             }
+            // The top two bits of the number say "read-only" (volume II, 2.1).
+            _ if kind.is_csr() && !Csrs::owns(imm as u16) && imm >> 10 != 3 => Code::ChipCsr,
             Kind::Beq => Code::Beq,
             Kind::Bne => Code::Bne,
             Kind::Blt => Code::Blt,
@@ -193,10 +198,10 @@ impl Op {
             }
             _ => Code::Rare,
         };
-        let imm = if kind == Kind::Auipc {
-            pc.wrapping_add(imm as u32)
-        } else {
-            imm as u32
+        let imm = match (kind, code) {
+            (Kind::Auipc, _) => pc.wrapping_add(imm as u32),
+            (_, Code::ChipCsr) => imm as u32 | kind.csr_funct3() << 12,
+            _ => imm as u32,
         };
         let rd = if rd == 0 { SINK } else { rd };
         // `mv` is `addi rd, rs, 0` or, compressed, `add rd, x0, rs`.
