@@ -431,6 +431,7 @@ impl Connection {
                 .sack
                 .iter()
                 .flatten()
+                .filter(|_| !self.config.disregard_sack_blocks)
                 .filter_map(|&(from, to)| Some((position(from)?, position(to)?)))
                 .filter(|(from, to)| from < to)
                 .collect(),

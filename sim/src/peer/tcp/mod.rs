@@ -50,6 +50,9 @@ pub struct Config {
     pub mss: u16,
     /// Offer and accept SACK.
     pub sack: bool,
+    /// Pay no regard to the SACK blocks that arrive, as if the receiver had agreed to SACK and then
+    /// never sent any: what smoltcp's client did up to 0.11, and with it the published captures.
+    pub disregard_sack_blocks: bool,
     /// Offer and accept timestamps.
     pub timestamps: bool,
     /// Offer, and accept if offered, window scaling by this shift.
@@ -67,6 +70,7 @@ impl Default for Config {
         Self {
             mss: 1460,
             sack: true,
+            disregard_sack_blocks: false,
             timestamps: false,
             window_scale: Some(7),
             receive_buffer: 64_240,
