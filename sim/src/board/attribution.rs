@@ -54,6 +54,7 @@ pub struct Tally {
     pub lost: Vec<(Drop, u64)>,
 }
 
+#[derive(Debug)]
 struct Sent {
     start: Instant,
     end: Instant,
@@ -63,7 +64,7 @@ struct Sent {
 }
 
 /// Follows the frames that the peer sends. Frames and counts come in the order of time.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Attribution {
     frames: Vec<Sent>,
     /// Receptions that the MAC has not judged, or whose frame the stack has not taken.
@@ -182,6 +183,13 @@ impl Attribution {
         (from..self.settled)
             .map(|index| self.fate(index, now))
             .collect()
+    }
+
+    /// The fates that were not reported before, final or not, in the order of sending: the run
+    /// ends `now`.
+    pub fn settle_all(&mut self, now: Instant) -> Vec<Fate> {
+        let from = core::mem::replace(&mut self.settled, self.frames.len());
+        (from..self.settled).map(|index| self.fate(index, now)).collect()
     }
 
     /// Whether nothing can change the frame's fate any more.

@@ -1,3 +1,402 @@
 //! Boards: a chip, a wire and a peer put together, and what was seen while they ran.
+//!
+//! [`Board`] runs the firmware in virtual time and hands out [`Event`]s. [`attribution`] says what
+//! became of each frame that the peer sent.
 
 pub mod attribution;
+mod console;
+mod pins;
+
+use std::collections::VecDeque;
+
+use linerate_ether::ledger::Counter;
+
+use self::attribution::{Attribution, Count};
+pub use self::attribution::{Fate, Tally};
+use self::console::Lines;
+pub use self::pins::Pins;
+use self::pins::Soldered;
+use crate::chip::esp32c6::{self, Esp32c6, FaultReport, Port, ResetCause};
+use crate::elf::{Elf, ElfError};
+use crate::peer::Peer;
+use crate::time::{Instant, Span};
+use crate::trace::{TraceHash, Waveform};
+use crate::wire::{self, Heard, Link, Sent};
+
+/// What a board is made of.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The board's name, for waveforms.
+    pub name: String,
+    /// The chip.
+    pub chip: esp32c6::Config,
+    /// What is soldered to which pad.
+    pub pins: Pins,
+    /// The cable and the peer's transmitter.
+    pub link: wire::Config,
+    /// Symbol of the firmware's counters, an array of words in the order of [`Counter`].
+    pub ledger_symbol: String,
+    /// Record the pins for so long from the peer's first frame on.
+    pub waveform: Option<Span>,
+}
+
+impl Default for Config {
+    /// The bit-banged ESP32-C6 board.
+    fn default() -> Self {
+        Self {
+            name: "esp32c6-bitbang".to_owned(),
+            chip: esp32c6::Config::default(),
+            pins: Pins::default(),
+            link: wire::Config::default(),
+            ledger_symbol: "LINERATE_LEDGER".to_owned(),
+            waveform: None,
+        }
+    }
+}
+
+/// Why a board cannot be switched on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The firmware cannot be loaded.
+    #[error(transparent)]
+    Elf(#[from] ElfError),
+    /// The firmware's counters are not what this version knows.
+    #[error(
+        "the symbol {symbol} has {found} bytes, and the counters that this version knows take \
+         {expected}: build firmware and simulator from the same source"
+    )]
+    Ledger {
+        /// The symbol.
+        symbol: String,
+        /// Its size.
+        found: u32,
+        /// The size that it should have.
+        expected: u32,
+    },
+}
+
+/// Something that happened. Each kind comes in the order of time; kinds may overtake each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The program printed a line.
+    Line {
+        /// When it printed the first byte.
+        at: Instant,
+        /// Where.
+        port: Port,
+        /// What, without the line's end.
+        text: String,
+    },
+    /// A frame of the peer has met its fate.
+    Sent {
+        /// When it was on the wire.
+        record: Sent,
+        /// From destination address to FCS.
+        octets: Vec<u8>,
+        /// What became of it.
+        fate: Fate,
+    },
+    /// A frame of the device is over.
+    Heard {
+        /// When it was on the wire, and what the peer's MAC thinks of it.
+        record: Heard,
+        /// From destination address to FCS.
+        octets: Vec<u8>,
+    },
+    /// The debug pad was high.
+    Pulse {
+        /// From.
+        start: Instant,
+        /// To.
+        end: Instant,
+    },
+    /// The chip was reset and began again.
+    Reset {
+        /// When.
+        at: Instant,
+        /// By what.
+        cause: ResetCause,
+    },
+}
+
+/// Why [`Board::run`] returned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// The time has come.
+    Reached,
+    /// The program waits for an interrupt that nothing will ever raise.
+    Asleep,
+    /// An exception that the program cannot handle.
+    Fault(Box<FaultReport>),
+}
+
+/// A board with its cable plugged in and power on.
+#[derive(Debug)]
+pub struct Board {
+    config: Config,
+    chip: Esp32c6,
+    soldered: Soldered,
+    ledger: Option<Ledger>,
+    attribution: Attribution,
+    /// Transmissions to the device whose fate is open, in the order of sending.
+    unsettled: VecDeque<(Sent, Vec<u8>)>,
+    /// The transmission that [`Attribution`] was told of last.
+    announced: Option<u64>,
+    lines: Lines,
+    events: VecDeque<Event>,
+    hash: TraceHash,
+    resets: u32,
+    settle_at: Instant,
+}
+
+/// The firmware's counters, as the simulator saw them change.
+#[derive(Debug)]
+struct Ledger {
+    addr: u32,
+    values: [u32; Counter::COUNT],
+}
+
+/// A chip that resets itself this often never gets anywhere.
+const RESETS: u32 = 100;
+/// How often fates are looked at: it takes a look at every frame that a queue holds.
+const SETTLE: Span = Span::from_ms(1);
+
+impl Board {
+    /// Switches the board on with the firmware `elf` and `peer` at the other end of the cable.
+    ///
+    /// # Errors
+    /// [`Error`] when the firmware does not fit the chip, or counts in a way that this version does
+    /// not know. A firmware without counters runs; nothing is known then of frames' fates.
+    pub fn new(config: Config, elf: &Elf, peer: Box<dyn Peer>) -> Result<Self, Error> {
+        let mut chip = Esp32c6::new(config.chip.clone(), elf)?;
+        let expected = (Counter::COUNT * size_of::<u32>()) as u32;
+        let ledger = match chip.symbol(&config.ledger_symbol) {
+            Some((addr, size)) if size == expected => {
+                chip.watch(addr..addr + size);
+                Some(Ledger { addr, values: [0; Counter::COUNT] })
+            }
+            Some((_, found)) => {
+                let symbol = config.ledger_symbol;
+                return Err(Error::Ledger { symbol, found, expected });
+            }
+            None => None,
+        };
+        let soldered = Soldered::new(config.pins, Link::new(config.link, peer));
+        Ok(Self {
+            config,
+            chip,
+            soldered,
+            ledger,
+            attribution: Attribution::new(),
+            unsettled: VecDeque::new(),
+            announced: None,
+            lines: Lines::default(),
+            events: VecDeque::new(),
+            hash: TraceHash::new(),
+            resets: 0,
+            settle_at: Instant::ZERO,
+        })
+    }
+
+    /// Lets the program run until `until`, at most an instruction longer.
+    pub fn run(&mut self, until: Instant) -> Stop {
+        loop {
+            let stop = self.chip.run(until, &mut self.soldered);
+            let now = self.chip.now();
+            self.soldered.poll(now);
+            self.collect(now);
+            match stop {
+                esp32c6::Stop::Deadline if now >= until => return Stop::Reached,
+                esp32c6::Stop::Deadline => {}
+                esp32c6::Stop::Asleep => return Stop::Asleep,
+                esp32c6::Stop::Fault(fault) => return Stop::Fault(fault),
+                esp32c6::Stop::Reset(cause) => {
+                    self.resets += 1;
+                    self.events.push_back(Event::Reset { at: now, cause });
+                    if self.resets > RESETS {
+                        return Stop::Asleep;
+                    }
+                    self.chip.reset(cause);
+                    if let Some(ledger) = &mut self.ledger {
+                        ledger.values = [0; Counter::COUNT];
+                    }
+                }
+            }
+        }
+    }
+
+    /// The time that the board has been run to.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.chip.now()
+    }
+
+    /// The next thing that happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The chip, for its reports and figures.
+    #[must_use]
+    pub const fn chip(&self) -> &Esp32c6 {
+        &self.chip
+    }
+
+    /// The far end of a console sends `bytes`.
+    pub fn console_input(&mut self, port: Port, bytes: &[u8]) {
+        self.chip.console_input(port, bytes);
+    }
+
+    /// The peer, for its report.
+    #[must_use]
+    pub fn peer(&self) -> &dyn Peer {
+        self.soldered.link.station().as_ref()
+    }
+
+    /// Does something with the peer, after which it may have something to send.
+    pub fn with_peer<R>(&mut self, with: impl FnOnce(&mut dyn Peer) -> R) -> R {
+        let result = with(self.soldered.link.station_mut().as_mut());
+        let now = self.chip.now();
+        self.soldered.link.poll(now);
+        self.collect(now);
+        result
+    }
+
+    /// Counts at the peer's end of the cable.
+    #[must_use]
+    pub const fn wire(&self) -> &wire::Statistics {
+        self.soldered.link.statistics()
+    }
+
+    /// Whether the firmware has counters, so that frames' fates are known.
+    #[must_use]
+    pub const fn has_ledger(&self) -> bool {
+        self.ledger.is_some()
+    }
+
+    /// A counter of the device, as the simulator saw it change.
+    #[must_use]
+    pub fn counter(&self, counter: Counter) -> u32 {
+        self.ledger.as_ref().map_or(0, |ledger| ledger.values[counter as usize])
+    }
+
+    /// Where the peer's frames are by now: delivered, lost and why, in flight or in a queue.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        self.attribution.tally(self.chip.now())
+    }
+
+    /// The pins' levels, if they are recorded and the peer has sent something.
+    #[must_use]
+    pub const fn waveform(&self) -> Option<&Waveform> {
+        self.soldered.waveform.as_ref()
+    }
+
+    /// A hash over everything that was on the wire and on the consoles.
+    #[must_use]
+    pub const fn trace_hash(&self) -> TraceHash {
+        self.hash
+    }
+
+    /// The run ends here: what was open is handed out as it stands.
+    pub fn finish(&mut self) {
+        let now = self.chip.now();
+        self.collect(now);
+        let on_the_wire = self.soldered.link.on_the_wire();
+        let fates: Vec<_> = self.attribution.settle_all(now);
+        for fate in fates {
+            if let Some((record, octets)) = self.unsettled.pop_front() {
+                self.events.push_back(Event::Sent { record, octets, fate });
+            } else if let Some(record) = on_the_wire.clone() {
+                self.events.push_back(Event::Sent { record, octets: Vec::new(), fate });
+            }
+        }
+        self.lines.finish(&mut self.events);
+    }
+
+    /// Takes in what has happened up to `now`.
+    fn collect(&mut self, now: Instant) {
+        self.announce();
+        while let Some(event) = self.soldered.link.poll_event() {
+            self.wire_event(event);
+        }
+        self.announce();
+        self.count();
+        self.soldered.take_pulses(&mut self.events, &mut self.hash);
+        for byte in self.chip.console() {
+            self.hash.event(b'c', byte.at, &[byte.port as u8, byte.byte]);
+            self.lines.byte(byte, &mut self.events);
+        }
+        if now >= self.settle_at {
+            self.settle_at = now + SETTLE;
+            for fate in self.attribution.settle(now) {
+                if let Some((record, octets)) = self.unsettled.pop_front() {
+                    self.events.push_back(Event::Sent { record, octets, fate });
+                }
+            }
+        }
+    }
+
+    /// Tells the attribution of a transmission as soon as it begins, since counts may speak of it
+    /// before it ends.
+    fn announce(&mut self) {
+        if let Some(sent) = self.soldered.link.on_the_wire()
+            && self.announced < Some(sent.id)
+        {
+            self.announced = Some(sent.id);
+            self.attribution.sent(sent.start, sent.end);
+            if let Some(length) = self.config.waveform.take() {
+                self.soldered.record(Waveform::new(sent.start, length));
+            }
+        }
+    }
+
+    fn wire_event(&mut self, event: wire::Event) {
+        match event {
+            wire::Event::Sent(sent, octets) => {
+                if self.announced < Some(sent.id) {
+                    self.announced = Some(sent.id);
+                    self.attribution.sent(sent.start, sent.end);
+                }
+                if let Some(cause) = sent.fault {
+                    self.attribution.spoiled(cause, sent.end);
+                }
+                self.hash.event(b's', sent.start, &octets);
+                self.hash.number(sent.end.ticks());
+                self.unsettled.push_back((sent, octets));
+            }
+            wire::Event::Heard(record, octets) => {
+                self.hash.event(b'h', record.start, &octets);
+                self.hash.number(record.end.ticks());
+                self.events.push_back(Event::Heard { record, octets });
+            }
+        }
+    }
+
+    /// Takes in the stores into the counters.
+    fn count(&mut self) {
+        let stores = self.chip.watch_events();
+        let Some(ledger) = &mut self.ledger else { return };
+        for store in stores {
+            let index = (store.addr.wrapping_sub(ledger.addr) / 4) as usize;
+            let Some(value) = ledger.values.get_mut(index) else { continue };
+            let more = store.value.wrapping_sub(*value);
+            *value = store.value;
+            let counter = Counter::ALL[index];
+            let (in_interrupt, last_edge) = self.soldered.debug_at(store.at);
+            // A counter that is set to zero, or counts octets, counts no frames.
+            for _ in 0..if more > 16 { 0 } else { more } {
+                self.attribution.counted(Count {
+                    at: store.at,
+                    counter,
+                    in_interrupt,
+                    // The receive loop lowers and raises the pin when it has seen the end.
+                    last_sample: last_edge,
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

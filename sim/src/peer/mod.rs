@@ -26,7 +26,7 @@ pub trait Station {
 }
 
 /// A station that can say what happened.
-pub trait Peer: Station {
+pub trait Peer: Station + core::fmt::Debug {
     /// What it did and saw so far.
     fn report(&self) -> Report;
 }

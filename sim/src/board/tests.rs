@@ -1,0 +1,1 @@
+//! Whole boards with small programs.
