@@ -318,3 +318,34 @@ fn links_between_documents_lead_somewhere() {
         }
     }
 }
+
+/// `path/to/file.rs` in a document is an address too.
+#[test]
+fn files_that_documents_name_exist() {
+    let mut seen = 0;
+    for (name, text) in texts().filter(|(name, _)| is(Path::new(name), "md")) {
+        let here = root().join(&name);
+        let here = here.parent().expect("a folder");
+        for word in text.split('`').skip(1).step_by(2) {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+            let path = Path::new(word);
+            let known = ["rs", "toml", "md", "x"].iter().any(|e| is(path, e));
+            if !known
+                || !word.contains('/')
+                || !word.chars().all(plain)
+                || word.starts_with("target/")
+            {
+                continue;
+            }
+            seen += 1;
+            assert!(
+                root().join(word).exists() || here.join(word).exists(),
+                "{name} names {word}, which does not exist"
+            );
+        }
+    }
+    assert!(
+        seen > 10,
+        "only {seen} files named: has the search gone wrong?"
+    );
+}
