@@ -199,16 +199,21 @@ fn dependencies(log: &Path) -> Result<Outcome> {
             "the dependency audit needs cargo-deny: cargo xtask setup --long".into(),
         ));
     }
-    let mut deny = sh::cargo();
-    deny.args([
-        "deny",
-        "--all-features",
-        "check",
-        "bans",
-        "licenses",
-        "sources",
-    ]);
-    sh::logged(&mut deny, log)?;
+    let mut folders = vec![sh::root()];
+    folders.extend(
+        board::all()
+            .iter()
+            .map(|b| sh::root().join("boards").join(b)),
+    );
+    for folder in folders {
+        let mut deny = sh::cargo();
+        deny.arg("deny")
+            .arg("--manifest-path")
+            .arg(folder.join("Cargo.toml"));
+        deny.args(["--all-features", "check", "--config"]);
+        deny.arg(sh::root().join("deny.toml"));
+        sh::logged(deny.args(["bans", "licenses", "sources"]), log)?;
+    }
     Ok(Outcome::done())
 }
 
