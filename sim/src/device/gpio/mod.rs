@@ -91,12 +91,13 @@ const DISARMED: Armed = Armed {
     latch: Instant::NEVER,
 };
 
-/// Where an input signal comes from.
+/// The dedicated channels that read one pad.
 #[derive(Clone, Copy, Debug)]
 struct Input {
-    bit: u8,
     pad: u8,
-    invert: bool,
+    /// The channels' bits if the pad is high, and if it is low.
+    high: u32,
+    low: u32,
 }
 
 /// The GPIO block. Interrupt output 0 is the maskable interrupt, 1 the non-maskable one.
@@ -117,7 +118,7 @@ pub struct Gpio {
     level: u32,
     /// Pads that each dedicated channel drives.
     channel_pads: [u32; DEDICATED_CHANNELS],
-    /// Dedicated channels that read a pad, and the levels of all others.
+    /// Pads that dedicated channels read, and the levels of all other channels.
     channel_inputs: Vec<Input>,
     channel_constants: u32,
     armed: [Armed; PADS as usize],
@@ -190,8 +191,12 @@ impl Gpio {
         let at = now - self.input_delay;
         let mut value = self.channel_constants;
         for i in 0..self.channel_inputs.len() {
-            let Input { bit, pad, invert } = self.channel_inputs[i];
-            value |= u32::from(self.pad_level(pad, at, pads) != invert) << bit;
+            let Input { pad, high, low } = self.channel_inputs[i];
+            value |= if self.pad_level(pad, at, pads) {
+                high
+            } else {
+                low
+            };
         }
         value
     }
@@ -430,11 +435,25 @@ impl Gpio {
             let select = self.in_sel[DEDICATED_SIGNAL + channel];
             let (source, invert) = (select & 0x3f, select & IN_INVERT != 0);
             if select & IN_MATRIX != 0 && source < u32::from(PADS) {
-                self.channel_inputs.push(Input {
-                    bit: channel as u8,
-                    pad: source as u8,
-                    invert,
+                let pad = source as u8;
+                let known = self
+                    .channel_inputs
+                    .iter()
+                    .position(|input| input.pad == pad);
+                let i = known.unwrap_or_else(|| {
+                    self.channel_inputs.push(Input {
+                        pad,
+                        high: 0,
+                        low: 0,
+                    });
+                    self.channel_inputs.len() - 1
                 });
+                let input = &mut self.channel_inputs[i];
+                *(if invert {
+                    &mut input.low
+                } else {
+                    &mut input.high
+                }) |= 1 << channel;
             } else {
                 let one = select & IN_MATRIX != 0 && source == IN_ONE;
                 self.channel_constants |= u32::from(one != invert) << channel;
