@@ -63,7 +63,11 @@ impl Pads for Button {
     }
 
     fn next_edge(&mut self, pad: u8, after: Instant) -> Instant {
-        let mut later = self.edges.iter().copied().filter(|&edge| pad == self.pad && edge > after);
+        let mut later = self
+            .edges
+            .iter()
+            .copied()
+            .filter(|&edge| pad == self.pad && edge > after);
         later.next().unwrap_or(Instant::NEVER)
     }
 
@@ -105,11 +109,9 @@ fn lines(bytes: &[ConsoleByte], console: Console) -> Vec<(Instant, String)> {
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
-        Some((head, tail)) => {
-            text.strip_prefix(head).is_some_and(|rest| {
-                (0..=rest.len()).any(|i| rest.get(i..).is_some_and(|rest| matches(tail, rest)))
-            })
-        }
+        Some((head, tail)) => text.strip_prefix(head).is_some_and(|rest| {
+            (0..=rest.len()).any(|i| rest.get(i..).is_some_and(|rest| matches(tail, rest)))
+        }),
     }
 }
 
@@ -119,12 +121,21 @@ fn check(program: &Program, bytes: &[u8]) -> Result<(), String> {
     let mut chip = Esp32c6::new(Config::default(), &elf).map_err(|error| error.to_string())?;
     let at = |ms: u64| Instant::ZERO + Span::from_ms(ms);
     let edges = program.edges_ms.iter().map(|&ms| at(ms)).collect();
-    match chip.run(at(program.run_ms), &mut Button { pad: program.pad, edges }) {
+    match chip.run(
+        at(program.run_ms),
+        &mut Button {
+            pad: program.pad,
+            edges,
+        },
+    ) {
         Stop::Deadline => {}
         Stop::Fault(fault) => return Err(fault.to_string()),
         other => return Err(format!("{other:?}")),
     }
-    let polled = chip.reports().iter().find(|report| report.to_string().starts_with("polls"));
+    let polled = chip
+        .reports()
+        .iter()
+        .find(|report| report.to_string().starts_with("polls"));
     if let Some(report) = polled {
         return Err(report.to_string());
     }
@@ -139,7 +150,10 @@ fn check(program: &Program, bytes: &[u8]) -> Result<(), String> {
         let ms = when.as_secs_f64() * 1e3;
         let tolerance = 3.0 + line.ms as f64 / 100.0;
         if (ms - line.ms as f64).abs() > tolerance {
-            return Err(format!("line {i}: {text:?} at {ms:.3} ms instead of {} ms", line.ms));
+            return Err(format!(
+                "line {i}: {text:?} at {ms:.3} ms instead of {} ms",
+                line.ms
+            ));
         }
     }
     match printed.get(program.lines.len()) {
@@ -153,9 +167,17 @@ fn the_list_says_what_each_program_is() {
     let list = list();
     assert!(list.program.len() >= 4);
     for program in &list.program {
-        assert!(!program.package.is_empty() && !program.does.is_empty(), "{}", program.elf);
+        assert!(
+            !program.package.is_empty() && !program.does.is_empty(),
+            "{}",
+            program.elf
+        );
         assert!(!program.lines.is_empty(), "{} prints nothing", program.elf);
-        assert!(program.lines.iter().all(|line| line.ms < program.run_ms), "{}", program.elf);
+        assert!(
+            program.lines.iter().all(|line| line.ms < program.run_ms),
+            "{}",
+            program.elf
+        );
     }
 }
 
