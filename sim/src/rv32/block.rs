@@ -11,22 +11,8 @@ use crate::mem::Memory;
 pub(super) const UNLINKED: u32 = u32::MAX;
 /// The code does not lie behind the cache.
 pub(super) const UNCACHED: u32 = u32::MAX;
-
-/// What the pipeline's prediction does at the end of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Follow {
-    /// Nothing that depends on the past.
-    Plain,
-    /// A direct jump or a branch predicted taken: the buffer may know it.
-    Buffered,
-    /// The same for a branch whose target is a direct jump. If the branch is not taken, that jump
-    /// was still decoded.
-    BufferedToJump,
-    /// A branch predicted not taken, and right behind it a direct jump. If the branch is taken,
-    /// that jump was still decoded.
-    BeforeJump,
-}
+/// Not a jump that the branch-target buffer looks after.
+pub(super) const NO_SITE: u32 = u32::MAX;
 
 /// Where a block can go.
 #[derive(Clone, Copy, Debug)]
@@ -34,32 +20,34 @@ pub(super) struct Edge {
     pub(super) pc: u32,
     /// The block there, or [`UNLINKED`].
     pub(super) link: u32,
-    /// Cycles of the whole block if it leaves this way, as predicted by the buffer.
+    /// Cycles from the block's start if it leaves this way; if the branch-target buffer has a say,
+    /// then as it predicted.
     pub(super) cycles: u32,
+    /// Instructions from the block's start.
+    pub(super) instructions: u32,
+    /// The jump that was decoded on the wrong path, or [`NO_SITE`].
+    pub(super) decoded: u32,
 }
 
-/// A run of instructions that is entered only at its top.
+/// A run of instructions that is entered only at its top. It goes on behind branches that are
+/// predicted not taken.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) ops: Box<[Op]>,
-    /// Not taken, taken.
-    pub(super) edges: [Edge; 2],
+    /// Behind the end; taken by the end; taken by branches in between.
+    pub(super) edges: Box<[Edge]>,
     /// Cycles before the last instruction.
     pub(super) last_begins: u32,
-    pub(super) instructions: u32,
-    /// The cache line of all instructions but perhaps the first one's start, or [`UNCACHED`].
+    /// The cache line that the first instruction ends in, or [`UNCACHED`].
     pub(super) line: u32,
-    pub(super) follow: Follow,
-    /// The first instruction straddles a word.
-    pub(super) straddled: bool,
-    /// The block's end in the branch-target buffer.
+    /// The end in the branch-target buffer, or [`NO_SITE`].
     pub(super) site: u32,
-    /// The jump that is decoded in vain.
-    pub(super) wrong_site: u32,
-    /// Cycles of the whole block if it jumps and the buffer did not know it.
+    /// Cycles of the whole block if its end jumps and the buffer did not know it.
     pub(super) missed: u32,
     /// The cache line that the first instruction starts in.
     pub(super) first_line: u32,
+    /// The first instruction straddles a word.
+    pub(super) straddled: bool,
     pub(super) id: u32,
     pub(super) pc: u32,
     /// Address of the last instruction.

@@ -4,7 +4,7 @@
 //! past: the branch-target buffer, the cache, and what the chip says. Only an operation that
 //! reaches the chip needs to know its own cycle; it is found from the operation's place.
 
-use super::block::{Context, Follow, UNCACHED};
+use super::block::{Context, NO_SITE, UNCACHED};
 use super::csr::{MSTATUS_MIE, MSTATUS_MPIE, MSTATUS_MPP};
 use super::elsewhere::{Access, Rare, Trap, load_elsewhere, store_elsewhere};
 use super::hart::{Exit, Hart};
@@ -84,7 +84,6 @@ impl Hart {
                 block = &self.code.blocks[single as usize];
             }
             if block.line != UNCACHED && block.line != self.fetch_line {
-                // The stall belongs to the first instruction, which begins in time.
                 let mut stall = 0;
                 if block.first_line != block.line && block.first_line != self.fetch_line {
                     stall = memory.cache.access(block.first_line);
@@ -92,12 +91,9 @@ impl Hart {
                 stall += memory.cache.access(block.line);
                 self.fetch_line = block.line;
                 cycle += u64::from(stall);
-                if stall != 0 && cycle + u64::from(block.last_begins) >= deadline {
-                    let pc = block.pc;
-                    let Some(single) = self.find_single(pc, memory) else {
-                        return Exit::Fault(Cause::InstructionAccess, pc);
-                    };
-                    block = &self.code.blocks[single as usize];
+                if stall != 0 {
+                    // Fetched; whether it still begins in time is another matter.
+                    continue;
                 }
             }
             let x = &mut self.x;
@@ -197,15 +193,28 @@ impl Hart {
                     x[$op.rd] = $f(x[$op.rs1], $op.imm)
                 };
             }
+            macro_rules! side {
+                ($op:expr, $f:expr) => {
+                    if $f(x[$op.rs1], x[$op.rs2]) {
+                        break $op.imm as usize;
+                    }
+                };
+            }
+            macro_rules! end {
+                ($op:expr, $f:expr) => {
+                    break usize::from($f(x[$op.rs1], x[$op.rs2]))
+                };
+            }
             macro_rules! addi_branch {
                 ($op:expr, $f:expr) => {{
                     x[$op.rd] = x[$op.rd].wrapping_add($op.imm);
-                    break $f(x[$op.rs1], x[$op.rs2]);
+                    end!($op, $f);
                 }};
             }
 
-            let taken = loop {
-                let Some(op) = rest.next() else { break false };
+            // By which edge the block is left.
+            let exit: usize = loop {
+                let Some(op) = rest.next() else { break 0 };
                 match op.code {
                     Code::Add => alu!(op, |a: u32, b| a.wrapping_add(b)),
                     Code::Sub => alu!(op, |a: u32, b| a.wrapping_sub(b)),
@@ -311,33 +320,65 @@ impl Hart {
                             Err(trap) => trap!(trap),
                         }
                     }
-                    Code::Beq => break x[op.rs1] == x[op.rs2],
-                    Code::Bne => break x[op.rs1] != x[op.rs2],
-                    Code::Blt => break (x[op.rs1] as i32) < x[op.rs2] as i32,
-                    Code::Bge => break x[op.rs1] as i32 >= x[op.rs2] as i32,
-                    Code::Bltu => break x[op.rs1] < x[op.rs2],
-                    Code::Bgeu => break x[op.rs1] >= x[op.rs2],
+                    Code::Line => {
+                        if op.imm != self.fetch_line {
+                            self.fetch_line = op.imm;
+                            let stall = memory.cache.access(op.imm);
+                            cycle += u64::from(stall);
+                            if stall != 0 && cycle + u64::from(block.last_begins) >= deadline {
+                                let place = place!();
+                                self.pc = block.pc.wrapping_add(u32::from(place.offset));
+                                self.cycle = cycle + u64::from(place.cycles);
+                                self.instret = instret + u64::from(place.index);
+                                return Exit::Border;
+                            }
+                        }
+                    }
+                    Code::SideBeq => side!(op, |a, b| a == b),
+                    Code::SideBne => side!(op, |a, b| a != b),
+                    Code::SideBlt => side!(op, |a, b| (a as i32) < b as i32),
+                    Code::SideBge => side!(op, |a, b| a as i32 >= b as i32),
+                    Code::SideBltu => side!(op, |a, b| a < b),
+                    Code::SideBgeu => side!(op, |a, b| a >= b),
+                    Code::AndiSideBeqz => {
+                        x[op.rd] = x[op.rs1] & op.imm;
+                        if x[op.rd] == 0 {
+                            break usize::from(op.rs2);
+                        }
+                    }
+                    Code::AndiSideBnez => {
+                        x[op.rd] = x[op.rs1] & op.imm;
+                        if x[op.rd] != 0 {
+                            break usize::from(op.rs2);
+                        }
+                    }
+                    Code::Beq => end!(op, |a, b| a == b),
+                    Code::Bne => end!(op, |a, b| a != b),
+                    Code::Blt => end!(op, |a, b| (a as i32) < b as i32),
+                    Code::Bge => end!(op, |a, b| a as i32 >= b as i32),
+                    Code::Bltu => end!(op, |a, b| a < b),
+                    Code::Bgeu => end!(op, |a, b| a >= b),
                     Code::AddiBeq => addi_branch!(op, |a: u32, b| a == b),
                     Code::AddiBne => addi_branch!(op, |a: u32, b| a != b),
                     Code::AddiBltu => addi_branch!(op, |a: u32, b| a < b),
                     Code::AddiBgeu => addi_branch!(op, |a: u32, b| a >= b),
                     Code::AndiBeqz => {
                         x[op.rd] = x[op.rs1] & op.imm;
-                        break x[op.rd] == 0;
+                        break usize::from(x[op.rd] == 0);
                     }
                     Code::AndiBnez => {
                         x[op.rd] = x[op.rs1] & op.imm;
-                        break x[op.rd] != 0;
+                        break usize::from(x[op.rd] != 0);
                     }
                     Code::Jal => {
                         x[op.rd] = block.edges[0].pc;
-                        break true;
+                        break 1;
                     }
                     Code::Jalr => {
                         let target = x[op.rs1].wrapping_add(op.imm) & !1;
                         x[op.rd] = block.edges[0].pc;
                         cycle += u64::from(block.edges[1].cycles);
-                        instret += u64::from(block.instructions);
+                        instret += u64::from(block.edges[1].instructions);
                         (self.pc, self.cycle, self.instret) = (target, cycle, instret);
                         if self.rom.contains(&target) {
                             return Exit::Border;
@@ -354,7 +395,7 @@ impl Hart {
                     Code::System => {
                         self.pc = block.end_pc;
                         self.cycle = cycle + u64::from(block.last_begins);
-                        self.instret = instret + u64::from(block.instructions) - 1;
+                        self.instret = instret + u64::from(block.edges[0].instructions) - 1;
                         let (kind, next) = (block.end.kind, block.edges[0].pc);
                         let value = block.end.imm as u32;
                         return self.system(kind, next, value);
@@ -362,29 +403,19 @@ impl Hart {
                 }
             };
 
-            let edge = &block.edges[usize::from(taken)];
+            let edge = &block.edges[exit];
             let mut cycles = edge.cycles;
-            match block.follow {
-                Follow::Plain => {}
-                Follow::Buffered | Follow::BufferedToJump => {
-                    if !self.predictor.knows(block.site) {
-                        self.predictor.allocate(block.site);
-                        if taken {
-                            cycles = block.missed;
-                        }
-                    }
-                    if !taken && block.follow == Follow::BufferedToJump {
-                        self.predictor.decode(block.wrong_site);
-                    }
-                }
-                Follow::BeforeJump => {
-                    if taken {
-                        self.predictor.decode(block.wrong_site);
-                    }
+            if exit < 2 && block.site != NO_SITE && !self.predictor.knows(block.site) {
+                self.predictor.allocate(block.site);
+                if exit == 1 {
+                    cycles = block.missed;
                 }
             }
+            if edge.decoded != NO_SITE {
+                self.predictor.decode(edge.decoded);
+            }
             cycle += u64::from(cycles);
-            instret += u64::from(block.instructions);
+            instret += u64::from(edge.instructions);
             if let Some(next) = self.code.blocks.get(edge.link as usize) {
                 block = next;
                 continue;
@@ -397,7 +428,7 @@ impl Hart {
             let Some(next) = self.find(pc, memory) else {
                 return Exit::Fault(Cause::InstructionAccess, pc);
             };
-            self.code.blocks[id as usize].edges[usize::from(taken)].link = next;
+            self.code.blocks[id as usize].edges[exit].link = next;
             block = &self.code.blocks[next as usize];
         }
     }

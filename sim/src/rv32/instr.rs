@@ -148,4 +148,9 @@ impl Instr {
         let immediate = matches!(self.kind, Kind::Csrrwi | Kind::Csrrsi | Kind::Csrrci);
         reg != 0 && ((self.rs1 == reg && !immediate) || self.rs2 == reg)
     }
+
+    /// A branch that goes forward, and so is predicted not taken. A branch to itself goes backward.
+    pub(super) const fn is_forward(self) -> bool {
+        self.kind.is_branch() && self.imm > 0
+    }
 }

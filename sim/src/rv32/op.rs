@@ -70,7 +70,19 @@ pub(super) enum Code {
     /// Everything that is rare: executed from the whole instruction, number `imm` of the side
     /// table.
     Rare,
-    // From here on: the end of a block. Where to is in the block.
+    /// What follows lies in cache line `imm`.
+    Line,
+    /// A branch predicted not taken: leaves the block by edge `imm`.
+    SideBeq,
+    SideBne,
+    SideBlt,
+    SideBge,
+    SideBltu,
+    SideBgeu,
+    /// `andi` by `imm` into `rd`, then a branch by the comparison with 0: edge `rs2`.
+    AndiSideBeqz,
+    AndiSideBnez,
+    // From here on: the end of a block, by its first two edges.
     Beq,
     Bne,
     Blt,
@@ -82,7 +94,7 @@ pub(super) enum Code {
     AddiBne,
     AddiBltu,
     AddiBgeu,
-    /// `andi` of `rs2` by `imm` into `rd`, then the comparison with 0.
+    /// `andi` by `imm` into `rd`, then a branch by the comparison with 0.
     AndiBeqz,
     AndiBnez,
     Jal,
@@ -124,8 +136,8 @@ pub(super) struct Place {
 }
 
 impl Op {
-    /// The operation of the instruction at `pc`; `None` if there is nothing to do. A rare one still
-    /// has to get its number.
+    /// The operation of the instruction at `pc`; `None` if there is nothing to do. A rare one and a
+    /// forward branch still have to get their number.
     pub(super) fn new(instr: Instr, pc: u32) -> Option<Self> {
         let Instr {
             kind,
@@ -185,6 +197,12 @@ impl Op {
             }
             // The top two bits of the number say "read-only" (volume II, 2.1).
             _ if kind.is_csr() && !Csrs::owns(imm as u16) && imm >> 10 != 3 => Code::ChipCsr,
+            Kind::Beq if instr.is_forward() => Code::SideBeq,
+            Kind::Bne if instr.is_forward() => Code::SideBne,
+            Kind::Blt if instr.is_forward() => Code::SideBlt,
+            Kind::Bge if instr.is_forward() => Code::SideBge,
+            Kind::Bltu if instr.is_forward() => Code::SideBltu,
+            Kind::Bgeu if instr.is_forward() => Code::SideBgeu,
             Kind::Beq => Code::Beq,
             Kind::Bne => Code::Bne,
             Kind::Blt => Code::Blt,
@@ -288,18 +306,14 @@ impl Op {
                 })
             }
             (Code::Andi, branch) if next.rs1 == self.rd && next.rs2 == 0 => {
-                let code = match branch {
-                    Code::Beq => Code::AndiBeqz,
-                    Code::Bne => Code::AndiBnez,
+                let (code, rs2) = match branch {
+                    Code::Beq => (Code::AndiBeqz, 0),
+                    Code::Bne => (Code::AndiBnez, 0),
+                    Code::SideBeq => (Code::AndiSideBeqz, u8::try_from(next.imm).ok()?),
+                    Code::SideBne => (Code::AndiSideBnez, u8::try_from(next.imm).ok()?),
                     _ => return None,
                 };
-                Some(Self {
-                    code,
-                    rd: self.rd,
-                    rs1: self.rs1,
-                    rs2: 0,
-                    imm: self.imm,
-                })
+                Some(Self { code, rs2, ..self })
             }
             _ => None,
         }

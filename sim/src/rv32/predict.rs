@@ -46,6 +46,7 @@ impl Predictor {
     }
 
     /// A jump is decoded: it is in the buffer afterwards.
+    #[inline]
     pub(super) fn decode(&mut self, site: u32) {
         if !self.knows(site) {
             self.allocate(site);

@@ -1,6 +1,6 @@
 //! Translation of a straight run of instructions, and what is known beforehand about its cycles.
 
-use super::block::{Block, Context, Edge, Follow, UNCACHED, UNLINKED};
+use super::block::{Block, Context, Edge, NO_SITE, UNCACHED, UNLINKED};
 use super::decode::{decode, length};
 use super::instr::{Instr, Kind};
 use super::op::{Code, Op, Place};
@@ -9,9 +9,6 @@ use crate::mem::{Memory, RegionKind};
 
 /// Longest run of instructions in a block.
 const MAX_INSTRUCTIONS: u32 = 64;
-
-/// Not a jump that the branch-target buffer looks after.
-const NO_SITE: u32 = u32::MAX;
 
 /// The instruction at `pc` and its length; `None` if it cannot be fetched.
 pub(super) fn fetch(memory: &Memory, pc: u32) -> Option<(Instr, u32)> {
@@ -29,15 +26,17 @@ fn straddles(memory: &Memory, pc: u32) -> bool {
     pc & 2 != 0 && memory.read_u16(pc).is_some_and(|half| length(half) == 4)
 }
 
-/// Translates from `pc` to the next jump, a single instruction if asked to, and within one cache
-/// line. `None` if nothing can be fetched.
+/// Translates from `pc` to the next jump, a single instruction if asked to. `None` if nothing can
+/// be fetched.
 pub(super) fn translate(pc: u32, single: bool, id: u32, context: Context<'_>) -> Option<Block> {
     let (first, len) = fetch(context.memory, pc)?;
-    let lines = lines(context.memory, pc, len);
+    let first_lines = lines(context.memory, pc, len);
     let mut translator = Translator {
         context,
         pc,
         fuse: !single,
+        line: first_lines[1],
+        edges: Vec::new(),
         ops: Vec::new(),
         places: Vec::new(),
         rare: Vec::new(),
@@ -50,7 +49,7 @@ pub(super) fn translate(pc: u32, single: bool, id: u32, context: Context<'_>) ->
         index: 0,
         cycles: 0,
     };
-    while !here.instr.kind.ends_block() {
+    while !here.instr.kind.ends_block() || here.instr.is_forward() {
         let next_pc = here.pc.wrapping_add(here.len);
         let next = fetch(translator.context.memory, next_pc);
         let cost = cost(
@@ -60,9 +59,7 @@ pub(super) fn translate(pc: u32, single: bool, id: u32, context: Context<'_>) ->
         );
         translator.push(here, cost);
         match next {
-            Some((instr, len))
-                if here.index + 1 < limit && translator.in_line(lines[1], next_pc, len) =>
-            {
+            Some((instr, len)) if here.index + 1 < limit => {
                 let (index, cycles) = (here.index + 1, here.cycles + cost);
                 here = Here {
                     pc: next_pc,
@@ -72,11 +69,11 @@ pub(super) fn translate(pc: u32, single: bool, id: u32, context: Context<'_>) ->
                     cycles,
                 };
             }
-            _ => return Some(translator.finish(here, cost, lines, id)),
+            _ => return Some(translator.finish(here, cost, first_lines, id)),
         }
     }
     translator.push(here, 0);
-    Some(translator.finish(here, 0, lines, id))
+    Some(translator.finish(here, 0, first_lines, id))
 }
 
 /// One instruction on the way.
@@ -123,25 +120,52 @@ struct Translator<'a> {
     /// Where the block begins.
     pc: u32,
     fuse: bool,
+    /// The cache line that the last instruction ends in.
+    line: u32,
+    /// What branches in between lead to.
+    edges: Vec<Edge>,
     ops: Vec<Op>,
     places: Vec<Place>,
     rare: Vec<Instr>,
 }
 
 impl Translator<'_> {
-    /// Whether the instruction at `pc` lies in `line` as the block does so far.
-    fn in_line(&self, line: u32, pc: u32, len: u32) -> bool {
-        lines(self.context.memory, pc, len) == [line; 2]
-    }
-
     /// Appends what an instruction does, if anything.
     fn push(&mut self, here: Here, cost: u32) {
+        let place = Place {
+            offset: here.pc.wrapping_sub(self.pc) as u16,
+            len: here.len as u16,
+            index: here.index,
+            cycles: here.cycles,
+            cost,
+        };
+        for line in lines(self.context.memory, here.pc, here.len) {
+            if line != self.line && here.index > 0 {
+                self.line = line;
+                self.append(
+                    Op {
+                        code: Code::Line,
+                        rd: 0,
+                        rs1: 0,
+                        rs2: 0,
+                        imm: line,
+                    },
+                    place,
+                );
+            }
+        }
         let Some(mut op) = Op::new(here.instr, here.pc) else {
             return;
         };
         if op.code == Code::Rare {
             op.imm = self.rare.len() as u32;
             self.rare.push(here.instr);
+        }
+        if here.instr.is_forward() {
+            // The first two edges are the end's.
+            op.imm = 2 + self.edges.len() as u32;
+            let edge = self.side_edge(here);
+            self.edges.push(edge);
         }
         if self.fuse
             && let Some(last) = self.ops.last_mut()
@@ -150,14 +174,25 @@ impl Translator<'_> {
             *last = fused;
             return;
         }
+        self.append(op, place);
+    }
+
+    fn append(&mut self, op: Op, place: Place) {
         self.ops.push(op);
-        self.places.push(Place {
-            offset: here.pc.wrapping_sub(self.pc) as u16,
-            len: here.len as u16,
-            index: here.index,
-            cycles: here.cycles,
-            cost,
-        });
+        self.places.push(place);
+    }
+
+    /// Where a branch leads that was predicted not taken: rules 2 and 4.
+    fn side_edge(&mut self, here: Here) -> Edge {
+        let target = here.pc.wrapping_add(here.instr.imm as u32);
+        let next = here.pc.wrapping_add(here.len);
+        Edge {
+            pc: target,
+            link: UNLINKED,
+            cycles: here.cycles + self.mispredicted(target),
+            instructions: here.index + 1,
+            decoded: self.jump_site(next),
+        }
     }
 
     /// The block whose last instruction is `last`; it costs `cost`, if it is no jump.
@@ -168,78 +203,52 @@ impl Translator<'_> {
         let bytes = fall_pc.wrapping_sub(self.pc);
         self.context.memory.mark_code(self.pc, bytes as usize);
         self.context.memory.mark_code(fall_pc, 4);
+        let (cycles, instructions) = (last.cycles + cost, last.index + 1);
         let edge = |pc| Edge {
             pc,
             link: UNLINKED,
-            cycles: last.cycles + cost,
+            cycles,
+            instructions,
+            decoded: NO_SITE,
         };
-        let mut block = Block {
-            ops: self.ops.as_slice().into(),
-            edges: [edge(fall_pc), edge(taken_pc)],
+        let (mut fall, mut taken) = (edge(fall_pc), edge(taken_pc));
+        let (mut site, mut missed) = (NO_SITE, 0);
+        let timing = *self.context.timing;
+        match last.instr.kind {
+            Kind::Jalr => taken.cycles += timing.indirect_jump,
+            // Rules 3 and 5.
+            kind if kind == Kind::Jal || (kind.is_branch() && !last.instr.is_forward()) => {
+                let to_jump = self.jump_site(taken_pc);
+                site = self.context.predictor.site(last.pc);
+                missed = cycles
+                    + timing.jump_miss
+                    + self.straddled(taken_pc, timing.straddled_after_jump);
+                taken.cycles += timing.jump_hit;
+                if to_jump != NO_SITE {
+                    taken.cycles += timing.jump_to_jump;
+                }
+                if kind != Kind::Jal {
+                    fall.cycles += self.mispredicted(fall_pc);
+                    fall.decoded = to_jump;
+                }
+            }
+            _ => {}
+        }
+        Block {
+            ops: self.ops.into(),
+            edges: [fall, taken].into_iter().chain(self.edges).collect(),
             last_begins: last.cycles,
-            instructions: last.index + 1,
             line: lines[1],
-            follow: Follow::Plain,
-            straddled: straddles(self.context.memory, self.pc),
-            site: NO_SITE,
-            wrong_site: NO_SITE,
-            missed: 0,
+            site,
+            missed,
             first_line: lines[0],
+            straddled: straddles(self.context.memory, self.pc),
             id,
             pc: self.pc,
             end_pc: last.pc,
             end: last.instr,
-            places: self.places.as_slice().into(),
-            rare: self.rare.as_slice().into(),
-        };
-        match last.instr.kind {
-            Kind::Jalr => block.edges[1].cycles += self.context.timing.indirect_jump,
-            Kind::Jal => self.buffered(&mut block),
-            // A branch to itself counts as backward.
-            kind if kind.is_branch() && last.instr.imm <= 0 => {
-                self.buffered(&mut block);
-                block.edges[0].cycles += self.mispredicted(fall_pc);
-            }
-            kind if kind.is_branch() => {
-                block.edges[0].cycles += 1;
-                block.edges[1].cycles += self.mispredicted(taken_pc);
-                self.before(&mut block);
-            }
-            _ => {}
-        }
-        block
-    }
-
-    /// A jump, or a branch predicted taken: rules 3, 4 and 5.
-    fn buffered(&mut self, block: &mut Block) {
-        let Timing {
-            jump_hit,
-            jump_miss,
-            jump_to_jump,
-            straddled_after_jump,
-            ..
-        } = *self.context.timing;
-        let target = block.edges[1].pc;
-        block.follow = Follow::Buffered;
-        block.site = self.context.predictor.site(block.end_pc);
-        block.missed =
-            block.edges[1].cycles + jump_miss + self.straddled(target, straddled_after_jump);
-        block.edges[1].cycles += jump_hit;
-        if self.is_jump(target) {
-            block.edges[1].cycles += jump_to_jump;
-            if block.end.kind.is_branch() {
-                block.follow = Follow::BufferedToJump;
-                block.wrong_site = self.context.predictor.site(target);
-            }
-        }
-    }
-
-    /// What is right behind a branch predicted not taken: rule 4.
-    fn before(&mut self, block: &mut Block) {
-        let next_pc = block.edges[0].pc;
-        if self.is_jump(next_pc) {
-            block.follow = Follow::BeforeJump;
-            block.wrong_site = self.context.predictor.site(next_pc);
+            places: self.places.into(),
+            rare: self.rare.into(),
         }
     }
 
@@ -263,9 +272,18 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether the instruction at `pc` is a direct jump. It shapes the block from now on.
-    fn is_jump(&mut self, pc: u32) -> bool {
+    /// The direct jump at `pc` in the branch-target buffer, or [`NO_SITE`] if there is none. What
+    /// lies there shapes the block from now on.
+    fn jump_site(&mut self, pc: u32) -> u32 {
         self.context.memory.mark_code(pc, 4);
-        fetch(self.context.memory, pc).is_some_and(|(next, _)| next.kind == Kind::Jal)
+        match fetch(self.context.memory, pc) {
+            Some((
+                Instr {
+                    kind: Kind::Jal, ..
+                },
+                _,
+            )) => self.context.predictor.site(pc),
+            _ => NO_SITE,
+        }
     }
 }
