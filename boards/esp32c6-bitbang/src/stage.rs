@@ -3,10 +3,13 @@
 //!
 //! | stage | frame is checked | between PHY and queue | code and `memcpy` | TCP window |
 //! |---|---|---|---|---|
-//! | `isr-all` | in the interrupt | copied | flash (PHY loops: RAM) | about the queue |
-//! | `main-thread` | on the main thread | copied | flash; `memcpy`, interrupt: RAM | about the queue |
+//! | `isr-all` | in the interrupt | copied | flash (PHY loops: RAM) | 10,240 octets |
+//! | `main-thread` | on the main thread | copied | flash; `memcpy`, interrupt: RAM | 10,240 octets |
 //! | `zero-copy` | on the main thread | received in place | RAM | about the queue |
 //! | `windowed` | on the main thread | received in place | RAM | less than the queue |
+//!
+//! The first two also align, check and copy as slowly as the article's code (feature
+//! `article-mac`), which the last two can be given, too: `--features windowed,article-mac`.
 
 use linerate_nic::{mac, window};
 
@@ -21,13 +24,19 @@ pub const NAME: &str = if cfg!(feature = "isr-all") {
     "windowed"
 };
 
-/// Who does what between PHY and stack. The first two stages align and check with the
-/// libraries that the article's implementation used; the others by words.
+/// How receptions are aligned and checked: with the libraries of the article's implementation, or by
+/// words.
+type Check = cfg_select! {
+    feature = "article-mac" => { crate::naive::Bitvec }
+    _ => { mac::Wordwise }
+};
+
+/// Who does what between PHY and stack.
 pub type Receive = cfg_select! {
-    feature = "isr-all" => { mac::IsrAll<crate::naive::Bitvec> }
-    feature = "main-thread" => { mac::MainThread<crate::naive::Bitvec> }
-    feature = "zero-copy" => { mac::ZeroCopy }
-    _ => { mac::Windowed }
+    feature = "isr-all" => { mac::IsrAll<Check> }
+    feature = "main-thread" => { mac::MainThread<Check> }
+    feature = "zero-copy" => { mac::ZeroCopy<Check> }
+    _ => { mac::Windowed<Check> }
 };
 
 /// The longest frames that the receive queue takes in a row.
@@ -44,6 +53,9 @@ const MSS: usize = window::mss(1500);
 /// A TCP socket's receive buffer in bytes, which is the window that it offers.
 pub const TCP_WINDOW: usize = if cfg!(feature = "windowed") {
     window::receive_window(QUEUE_FRAMES, OTHERS, MSS)
-} else {
+} else if cfg!(feature = "zero-copy") {
     QUEUE_FRAMES * MSS
+} else {
+    // What the article's device offered, by its capture.
+    10_240
 };
