@@ -10,7 +10,7 @@ pub mod config;
 pub mod console;
 pub mod http;
 mod memory;
-#[cfg(any(feature = "isr-all", feature = "main-thread"))]
+#[cfg(feature = "article-mac")]
 pub mod naive;
 pub mod net;
 pub mod phy;

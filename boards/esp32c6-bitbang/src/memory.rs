@@ -23,7 +23,7 @@ macro_rules! section {
 macro_rules! copy_words {
     () => {
         cfg_select! {
-            any(feature = "isr-all", feature = "main-thread") => {
+            feature = "article-mac" => {
                 // The loop of the article: 6 cycles a word, one of them lost because the word is
                 // stored as soon as it is loaded.
                 "
