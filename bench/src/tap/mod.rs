@@ -12,6 +12,8 @@ pub use pace::{Pace, Pacer};
 #[cfg(target_os = "linux")]
 pub use station::Tap;
 
+use linerate_sim::peer::Peer;
+
 use std::time::{Duration, Instant};
 
 use crate::measure::DeviceEvent;
@@ -53,6 +55,17 @@ pub enum TapError {
     /// This system has no TAP interfaces that are known here.
     #[error("TAP interfaces are supported on Linux only")]
     Unsupported,
+}
+
+/// Opens interface `name` as the station at the far end of a cable.
+///
+/// # Errors
+/// [`TapError`] says what is missing and how to get it.
+pub fn open(name: &str) -> Result<Box<dyn Peer>, TapError> {
+    #[cfg(target_os = "linux")]
+    return Ok(Box::new(Tap::open(name)?));
+    #[cfg(not(target_os = "linux"))]
+    return Err(TapError::Unsupported);
 }
 
 /// The commands that make interface `name`, for a message.

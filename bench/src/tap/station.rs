@@ -1,5 +1,6 @@
 //! The station at the far end of the cable that is a TAP interface of this machine.
 
+use std::fmt;
 use std::io::ErrorKind;
 
 use linerate_sim::peer::{Peer, Report, Station};
@@ -57,6 +58,14 @@ impl Tap {
     }
 }
 
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap")
+            .field("ask_at", &self.ask_at)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Station for Tap {
     fn receive(&mut self, frame: &[u8], _: Instant) {
         // An interface that is down or full loses frames, as a network card does.
@@ -94,8 +103,7 @@ mod tests {
     #[test]
     fn missing_interface_comes_with_the_commands_that_make_it() {
         let error = Tap::open("linerate-none")
-            .err()
-            .expect("no such interface")
+            .expect_err("no such interface")
             .to_string();
         assert!(
             error.starts_with(

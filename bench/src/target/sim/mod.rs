@@ -1,16 +1,38 @@
-//! The simulated board.
+//! A simulated board: the firmware's own ELF on a simulated chip, a wire exact to the half-bit, and
+//! a peer in virtual time or on a TAP interface.
 
-use super::{Order, Target, TargetError};
+mod capture;
+mod fault;
 
-/// Switches a simulated board on.
+use linerate_explain::record::{Duplex, EntryKind, Pulse, TimingEntry};
+use linerate_explain::wire::{Frame, Packet, Side};
+use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
+use linerate_sim::chip::{Kind, esp32c6};
+use linerate_sim::elf::Elf;
+use linerate_sim::peer::{Host, Peer, host};
+use linerate_sim::time::{Instant, Span};
+use linerate_sim::wire;
+
+use self::capture::Capture;
+use super::{Event, Identity, Order, Remains, Target, TargetError};
+
+/// The half of a run's seed that each part gets is made different, so that they do not move alike.
+const WIRE_SEED: u64 = 0x7769_7265;
+const PEER_SEED: u64 = 0x7065_6572;
+
+/// Switches a simulated board on, with a host that serves files at the other end of its cable.
 ///
 /// # Errors
 /// [`TargetError`] when the firmware or the board cannot be used.
 pub fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
-    Err(TargetError::Board(format!(
-        "board `{}` cannot be simulated yet",
-        order.board.name
-    )))
+    let background = order.peer.background_arp_ms;
+    let host = Host::new(host::Config {
+        turnaround: Span::from_us(order.peer.turnaround_us),
+        background_arp: (background > 0).then(|| Span::from_ms(background)),
+        seed: order.seed ^ PEER_SEED,
+        ..host::Config::default()
+    });
+    switch_on(order, Box::new(host))
 }
 
 /// The same, with its cable in the TAP interface `interface`.
@@ -18,6 +40,196 @@ pub fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
 /// # Errors
 /// [`TargetError`] when firmware, board or interface cannot be used.
 pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Target>, TargetError> {
-    let _station = crate::tap::Tap::open(interface)?;
-    open(order)
+    switch_on(order, crate::tap::open(interface)?)
 }
+
+fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Target>, TargetError> {
+    if order.board.timing_table != "esp32c6" {
+        let what = format!(
+            "board {}: there is no timing table `{}`; there is esp32c6",
+            order.board.name, order.board.timing_table
+        );
+        return Err(TargetError::Board(what));
+    }
+    let unusable =
+        |what: String| TargetError::Firmware(format!("the firmware cannot be run: {what}"));
+    let elf = Elf::parse(&order.elf).map_err(|error| unusable(error.to_string()))?;
+    let pins = order.board.pins;
+    let config = simulated::Config {
+        name: order.board.name.clone(),
+        chip: esp32c6::Config {
+            seed: order.seed,
+            ..esp32c6::Config::default()
+        },
+        pins: Pins {
+            tx: pins.tx,
+            rx: pins.rx,
+            rx_inverted: pins.rx_inverted,
+            debug: pins.debug,
+        },
+        link: wire::Config {
+            duplex: match order.duplex {
+                Duplex::Half => wire::Duplex::Half,
+                Duplex::Full => wire::Duplex::Full,
+            },
+            seed: order.seed ^ WIRE_SEED,
+            ..wire::Config::default()
+        },
+        ledger_symbol: order.board.firmware.ledger_symbol.clone(),
+        waveform: (order.record.vcd_ms > 0).then(|| Span::from_ms(order.record.vcd_ms)),
+    };
+    let board = Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))?;
+    Ok(Box::new(Sim {
+        name: order.board.name.clone(),
+        board,
+        capture: order.record.pcapng.then(|| Capture::new(&order.name)),
+        warnings: Vec::new(),
+        asleep: false,
+    }))
+}
+
+/// A board that is switched on.
+struct Sim {
+    name: String,
+    board: Board,
+    capture: Option<Capture>,
+    warnings: Vec<String>,
+    asleep: bool,
+}
+
+impl Sim {
+    /// Hands on what happened.
+    fn drain(&mut self, sink: &mut dyn FnMut(Event)) {
+        while let Some(event) = self.board.poll_event() {
+            if let Some(capture) = &mut self.capture {
+                capture.take(&event);
+            }
+            match event {
+                simulated::Event::Line { at, text, .. } => sink(Event::Console {
+                    at_ns: at.as_ns(),
+                    line: text,
+                }),
+                simulated::Event::Pulse { start, end } => {
+                    sink(Event::Debug(Pulse {
+                        start_ns: start.as_ns(),
+                        end_ns: end.as_ns(),
+                    }));
+                }
+                simulated::Event::Sent {
+                    record,
+                    octets,
+                    fate,
+                } => sink(Event::Frame(Frame {
+                    start_ns: record.start.as_ns(),
+                    end_ns: record.end.as_ns(),
+                    from: Side::Peer,
+                    octets: record.octets as u64,
+                    packet: Packet::parse(&octets),
+                    lost: match fate {
+                        Fate::Delivered => None,
+                        Fate::Lost(cause) => Some(cause),
+                    },
+                })),
+                simulated::Event::Heard { record, octets } => sink(Event::Frame(Frame {
+                    start_ns: record.start.as_ns(),
+                    end_ns: record.end.as_ns(),
+                    from: Side::Device,
+                    octets: record.octets as u64,
+                    packet: Packet::parse(&octets),
+                    lost: record.fault,
+                })),
+                simulated::Event::Reset { at, cause } => {
+                    self.warnings.push(format!(
+                        "the chip was reset after {:.6} s: {cause:?}",
+                        at.as_secs_f64()
+                    ));
+                }
+            }
+        }
+    }
+}
+
+impl Target for Sim {
+    fn identity(&self) -> Identity {
+        let table = self.board.chip().timing();
+        let entry = |entry: &linerate_sim::chip::TimingEntry| TimingEntry {
+            name: entry.name.clone(),
+            value: entry.value as f64,
+            kind: match entry.kind {
+                Kind::Measured => EntryKind::Measured,
+                Kind::Datasheet => EntryKind::Datasheet,
+                Kind::Guess => EntryKind::Guess,
+            },
+            source: entry.source.clone(),
+        };
+        Identity {
+            board: self.name.clone(),
+            timing_table: table.name().to_owned(),
+            timing: table.entries().map(entry).collect(),
+        }
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.board.now().as_ns()
+    }
+
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), TargetError> {
+        let at_ns = self.now_ns();
+        if self.asleep {
+            let what = "the program sleeps and nothing will ever wake it".to_owned();
+            return Err(TargetError::Fault { at_ns, what });
+        }
+        let stop = self.board.run(Instant::from_ns(until_ns));
+        self.drain(sink);
+        match stop {
+            Stop::Reached => Ok(()),
+            Stop::Asleep => {
+                // What it said before it fell asleep may have been its last word.
+                self.asleep = true;
+                Ok(())
+            }
+            Stop::Fault(report) => Err(fault::error(&report)),
+        }
+    }
+
+    fn flash_wait_ns(&self) -> Option<u64> {
+        let chip = self.board.chip();
+        Some(chip.stats().flash_misses * chip.timing().chip("flash_miss_ns"))
+    }
+
+    fn finish(mut self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {
+        self.board.finish();
+        self.drain(sink);
+        let mut files = Vec::new();
+        if let Some(capture) = self.capture.take() {
+            files.push(("pcapng", capture.finish()));
+        }
+        if let Some(waveform) = self.board.waveform() {
+            let mut vcd = Vec::new();
+            // Writing to memory cannot fail.
+            let _ = waveform.write_vcd(&mut vcd, &self.name);
+            files.push(("vcd", vcd));
+        }
+        let mut warnings = std::mem::take(&mut self.warnings);
+        let serious = self
+            .board
+            .chip()
+            .reports()
+            .iter()
+            .filter(|report| report.is_serious());
+        warnings.extend(serious.map(ToString::to_string));
+        if !self.board.has_ledger() {
+            warnings.push(
+                "this firmware keeps no counters: nothing is known of its frames' fates".into(),
+            );
+        }
+        Remains {
+            trace_hash: self.board.trace_hash().to_string(),
+            files,
+            warnings,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The frames on the wire as a capture, in the order of time.
+
+use linerate_ether::ledger::Drop;
+use linerate_sim::board::{Event, Fate};
+use linerate_sim::time::Instant;
+use linerate_sim::trace::pcapng::{Direction, Flaws, Writer};
+
+/// A growing capture.
+pub struct Capture {
+    name: String,
+    frames: Vec<Frame>,
+}
+
+struct Frame {
+    at: Instant,
+    direction: Direction,
+    octets: Vec<u8>,
+    flaws: Flaws,
+    comment: Option<String>,
+}
+
+impl Capture {
+    /// An empty capture of the run called `name`.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// Takes in a frame. An attempt of the peer that collided is left out, as its adapter would
+    /// leave it out: the frame comes again.
+    pub fn take(&mut self, event: &Event) {
+        match event {
+            Event::Sent {
+                record,
+                octets,
+                fate,
+            } => {
+                let lost = match fate {
+                    Fate::Delivered => None,
+                    Fate::Lost(cause) => Some(*cause),
+                };
+                if lost == Some(Drop::Collision) {
+                    return;
+                }
+                let comment = lost.map(|cause| {
+                    format!(
+                        "lost: {} ({})",
+                        cause.name().replace('_', " "),
+                        cause.layer()
+                    )
+                });
+                self.push(
+                    record.start,
+                    Direction::Inbound,
+                    octets,
+                    Flaws::default(),
+                    comment,
+                );
+            }
+            Event::Heard { record, octets } => {
+                let comment = record.fault.map(|cause| {
+                    format!("discarded by the peer: {}", cause.name().replace('_', " "))
+                });
+                self.push(
+                    record.start,
+                    Direction::Outbound,
+                    octets,
+                    flaws(record.fault),
+                    comment,
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn push(
+        &mut self,
+        at: Instant,
+        direction: Direction,
+        octets: &[u8],
+        flaws: Flaws,
+        comment: Option<String>,
+    ) {
+        self.frames.push(Frame {
+            at,
+            direction,
+            octets: octets.to_vec(),
+            flaws,
+            comment,
+        });
+    }
+
+    /// The whole file.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.frames.sort_by_key(|frame| frame.at);
+        // Writing to memory cannot fail.
+        self.write().unwrap_or_default()
+    }
+
+    fn write(&self) -> std::io::Result<Vec<u8>> {
+        let mut writer = Writer::new(Vec::new(), "10BASE-T", &self.name)?;
+        for frame in &self.frames {
+            writer.frame(
+                frame.at,
+                frame.direction,
+                &frame.octets,
+                frame.flaws,
+                frame.comment.as_deref(),
+            )?;
+        }
+        writer.finish()
+    }
+}
+
+fn flaws(fault: Option<Drop>) -> Flaws {
+    Flaws {
+        fcs: matches!(fault, Some(Drop::BadFcs | Drop::Alignment)),
+        short: fault == Some(Drop::Runt),
+        long: fault == Some(Drop::Oversize),
+        symbol: fault == Some(Drop::SymbolError),
+        delimiter: fault == Some(Drop::BadSfd),
+    }
+}

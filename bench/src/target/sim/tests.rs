@@ -1,0 +1,135 @@
+use super::*;
+use crate::board;
+use crate::scenario::{self, Record};
+
+fn order(elf: Vec<u8>) -> Order {
+    Order {
+        board: board::find("esp32c6-bitbang").expect("known"),
+        name: "test".into(),
+        elf,
+        seed: 1,
+        duplex: Duplex::Half,
+        peer: scenario::Peer::default(),
+        record: Record {
+            pcapng: true,
+            vcd_ms: 1,
+        },
+    }
+}
+
+fn error(elf: Vec<u8>) -> String {
+    let error = open(&order(elf)).err().expect("must be refused");
+    assert!(error.is_input());
+    error.to_string()
+}
+
+/// An executable with one segment of code at `address`.
+fn elf(address: u32, code: &[u32]) -> Vec<u8> {
+    let mut out = vec![0x7F, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let half = |out: &mut Vec<u8>, value: u16| out.extend(value.to_le_bytes());
+    let word = |out: &mut Vec<u8>, value: u32| out.extend(value.to_le_bytes());
+    half(&mut out, 2); // executable
+    half(&mut out, 243); // RISC-V
+    for value in [1, address, 52, 0, 0] {
+        word(&mut out, value); // version, entry, program headers, sections, flags
+    }
+    for value in [52, 32, 1, 40, 0, 0] {
+        half(&mut out, value);
+    }
+    let size = 4 * code.len() as u32;
+    for value in [1, 84, address, address, size, size, 5, 4] {
+        word(&mut out, value); // one segment to load, readable and executable
+    }
+    for instruction in code {
+        word(&mut out, *instruction);
+    }
+    out
+}
+
+#[test]
+fn what_is_no_firmware_for_the_chip_is_refused_in_a_sentence() {
+    let loop_forever = elf(0x4080_0000, &[0x0000_006F]);
+    assert!(open(&order(loop_forever.clone())).is_ok());
+    assert_eq!(
+        error(b"hello".to_vec()),
+        "the firmware cannot be run: not an ELF file"
+    );
+    let truncated = error(loop_forever[..80].to_vec());
+    assert!(
+        truncated.starts_with("the firmware cannot be run: "),
+        "{truncated}"
+    );
+    let mut other = loop_forever;
+    other[18] = 0x3E;
+    assert!(error(other).contains("needs a 32-bit little-endian RISC-V executable"));
+    assert!(error(elf(0x2000_0000, &[0x6F])).contains("outside of the chip's memory"));
+    let mut unknown = order(elf(0x4080_0000, &[0x6F]));
+    unknown.board.timing_table = "z80".into();
+    assert!(
+        open(&unknown)
+            .err()
+            .expect("refused")
+            .to_string()
+            .contains("no timing table `z80`")
+    );
+}
+
+#[test]
+fn an_exception_is_one_sentence_with_its_place() {
+    // An all-zero word is an illegal instruction; there is no handler.
+    let mut target = open(&order(elf(0x4080_0000, &[0x0000_0013, 0]))).expect("loads");
+    let error = target.advance(1_000_000, &mut |_| {}).expect_err("faults");
+    assert!(!error.is_input());
+    let text = error.to_string();
+    assert!(
+        text.contains("0x40800004") && !text.contains('\n'),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_endless_loop_ends_after_silence() {
+    let target = open(&order(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
+    let mut lines = 0;
+    let error =
+        crate::measure::follow(target, None, &|| false, &mut |_| lines += 1).expect_err("silent");
+    assert!(
+        error
+            .to_string()
+            .starts_with("nothing happened for 20 s of virtual time"),
+        "{error}"
+    );
+    assert_eq!(lines, 0);
+}
+
+#[test]
+fn what_it_is_made_of_is_told_and_recordings_are_left() {
+    let mut target = open(&order(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
+    let identity = target.identity();
+    assert_eq!(identity.board, "esp32c6-bitbang");
+    assert!(
+        identity
+            .timing
+            .iter()
+            .any(|entry| entry.kind == EntryKind::Guess)
+    );
+    assert!(
+        identity
+            .timing
+            .iter()
+            .any(|entry| entry.name.ends_with("flash_miss_ns"))
+    );
+    target.advance(2_000_000, &mut |_| {}).expect("runs");
+    assert!(target.now_ns() >= 2_000_000);
+    let remains = target.finish(&mut |_| {});
+    assert_eq!(remains.files[0].0, "pcapng");
+    // Section header block, little-endian (pcapng draft, section 4.1).
+    assert_eq!(remains.files[0].1[..4], [0x0A, 0x0D, 0x0D, 0x0A]);
+    assert_eq!(remains.trace_hash.len(), 16);
+    assert!(
+        remains
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("no counters"))
+    );
+}
