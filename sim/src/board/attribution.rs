@@ -189,7 +189,9 @@ impl Attribution {
     /// ends `now`.
     pub fn settle_all(&mut self, now: Instant) -> Vec<Fate> {
         let from = core::mem::replace(&mut self.settled, self.frames.len());
-        (from..self.settled).map(|index| self.fate(index, now)).collect()
+        (from..self.settled)
+            .map(|index| self.fate(index, now))
+            .collect()
     }
 
     /// Whether nothing can change the frame's fate any more.

@@ -54,7 +54,11 @@ impl Line {
         let bytes = core::mem::take(&mut self.bytes);
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_end_matches('\r').to_owned();
-        events.push_back(Event::Line { at: self.at, port, text });
+        events.push_back(Event::Line {
+            at: self.at,
+            port,
+            text,
+        });
     }
 }
 
@@ -66,12 +70,23 @@ mod tests {
     fn lines_carry_the_time_of_their_first_byte_and_ports_do_not_mix() {
         let mut lines = Lines::default();
         let mut events = VecDeque::new();
-        let texts = [(Port::UsbSerial, "ab\r\n\n"), (Port::Uart0, "x"), (Port::UsbSerial, "c\nd")];
+        let texts = [
+            (Port::UsbSerial, "ab\r\n\n"),
+            (Port::Uart0, "x"),
+            (Port::UsbSerial, "c\nd"),
+        ];
         let mut ns = 0;
         for (port, text) in texts {
             for byte in text.bytes() {
                 ns += 10;
-                lines.byte(ConsoleByte { at: Instant::from_ns(ns), port, byte }, &mut events);
+                lines.byte(
+                    ConsoleByte {
+                        at: Instant::from_ns(ns),
+                        port,
+                        byte,
+                    },
+                    &mut events,
+                );
             }
         }
         lines.finish(&mut events);

@@ -173,11 +173,18 @@ impl Board {
         let ledger = match chip.symbol(&config.ledger_symbol) {
             Some((addr, size)) if size == expected => {
                 chip.watch(addr..addr + size);
-                Some(Ledger { addr, values: [0; Counter::COUNT] })
+                Some(Ledger {
+                    addr,
+                    values: [0; Counter::COUNT],
+                })
             }
             Some((_, found)) => {
                 let symbol = config.ledger_symbol;
-                return Err(Error::Ledger { symbol, found, expected });
+                return Err(Error::Ledger {
+                    symbol,
+                    found,
+                    expected,
+                });
             }
             None => None,
         };
@@ -277,7 +284,9 @@ impl Board {
     /// A counter of the device, as the simulator saw it change.
     #[must_use]
     pub fn counter(&self, counter: Counter) -> u32 {
-        self.ledger.as_ref().map_or(0, |ledger| ledger.values[counter as usize])
+        self.ledger
+            .as_ref()
+            .map_or(0, |ledger| ledger.values[counter as usize])
     }
 
     /// Where the peer's frames are by now: delivered, lost and why, in flight or in a queue.
@@ -306,9 +315,17 @@ impl Board {
         let fates: Vec<_> = self.attribution.settle_all(now);
         for fate in fates {
             if let Some((record, octets)) = self.unsettled.pop_front() {
-                self.events.push_back(Event::Sent { record, octets, fate });
+                self.events.push_back(Event::Sent {
+                    record,
+                    octets,
+                    fate,
+                });
             } else if let Some(record) = on_the_wire.clone() {
-                self.events.push_back(Event::Sent { record, octets: Vec::new(), fate });
+                self.events.push_back(Event::Sent {
+                    record,
+                    octets: Vec::new(),
+                    fate,
+                });
             }
         }
         self.lines.finish(&mut self.events);
@@ -324,14 +341,19 @@ impl Board {
         self.count();
         self.soldered.take_pulses(&mut self.events, &mut self.hash);
         for byte in self.chip.console() {
-            self.hash.event(b'c', byte.at, &[byte.port as u8, byte.byte]);
+            self.hash
+                .event(b'c', byte.at, &[byte.port as u8, byte.byte]);
             self.lines.byte(byte, &mut self.events);
         }
         if now >= self.settle_at {
             self.settle_at = now + SETTLE;
             for fate in self.attribution.settle(now) {
                 if let Some((record, octets)) = self.unsettled.pop_front() {
-                    self.events.push_back(Event::Sent { record, octets, fate });
+                    self.events.push_back(Event::Sent {
+                        record,
+                        octets,
+                        fate,
+                    });
                 }
             }
         }
@@ -376,10 +398,14 @@ impl Board {
     /// Takes in the stores into the counters.
     fn count(&mut self) {
         let stores = self.chip.watch_events();
-        let Some(ledger) = &mut self.ledger else { return };
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
         for store in stores {
             let index = (store.addr.wrapping_sub(ledger.addr) / 4) as usize;
-            let Some(value) = ledger.values.get_mut(index) else { continue };
+            let Some(value) = ledger.values.get_mut(index) else {
+                continue;
+            };
             let more = store.value.wrapping_sub(*value);
             *value = store.value;
             let counter = Counter::ALL[index];

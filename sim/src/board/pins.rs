@@ -26,7 +26,12 @@ pub struct Pins {
 impl Default for Pins {
     /// As on the bit-banged ESP32-C6 board.
     fn default() -> Self {
-        Self { tx: 5, rx: 6, rx_inverted: true, debug: 10 }
+        Self {
+            tx: 5,
+            rx: 6,
+            rx_inverted: true,
+            debug: 10,
+        }
     }
 }
 
@@ -61,7 +66,11 @@ impl Soldered {
     pub fn record(&mut self, mut waveform: Waveform) {
         if self.debug {
             let at = self.debug_before.0;
-            waveform.edge(Edge { at, pin: Pin::Debug, level: true });
+            waveform.edge(Edge {
+                at,
+                pin: Pin::Debug,
+                level: true,
+            });
         }
         self.waveform = Some(waveform);
         self.link.keep_edges(true);
@@ -75,7 +84,11 @@ impl Soldered {
         }
         if let Some(waveform) = &mut self.waveform {
             for (at, level) in self.link.take_edges() {
-                waveform.edge(Edge { at, pin: Pin::Receive, level });
+                waveform.edge(Edge {
+                    at,
+                    pin: Pin::Receive,
+                    level,
+                });
             }
             if now >= waveform.until() {
                 self.link.keep_edges(false);
@@ -101,7 +114,10 @@ impl Soldered {
             if level {
                 self.rose_at = at;
             } else {
-                events.push_back(Event::Pulse { start: self.rose_at, end: at });
+                events.push_back(Event::Pulse {
+                    start: self.rose_at,
+                    end: at,
+                });
             }
         }
         if let Some(&last) = self.debug_edges.last() {
@@ -125,7 +141,11 @@ impl Pads for Soldered {
 
     #[inline]
     fn next_edge(&mut self, pad: u8, after: Instant) -> Instant {
-        if pad == self.pins.rx { self.link.next_edge(after) } else { Instant::NEVER }
+        if pad == self.pins.rx {
+            self.link.next_edge(after)
+        } else {
+            Instant::NEVER
+        }
     }
 
     #[inline]

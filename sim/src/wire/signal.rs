@@ -58,10 +58,11 @@ impl LineClock {
     }
 }
 
-/// Half-bits from a time on.
-#[derive(Debug, Clone)]
+/// Half-bits from a time on. Nothing at all is a transmission without half-bits.
+#[derive(Debug, Clone, Default)]
 struct Transmission {
     start: u64,
+    end: u64,
     words: Vec<u64>,
     len: usize,
 }
@@ -70,19 +71,17 @@ impl Transmission {
     fn view(&self) -> HalfBits<'_> {
         HalfBits::new(&self.words).slice(0, self.len)
     }
-
-    fn end(&self, clock: &LineClock) -> u64 {
-        clock.boundary(self.start, self.len as u64)
-    }
 }
 
 /// The line towards the device. Reads go forward in time.
 #[derive(Debug, Clone)]
 pub struct Signal {
     clock: LineClock,
-    transmissions: VecDeque<Transmission>,
-    /// The half-bit of the first transmission that was last read, and where the next begins.
-    index: u64,
+    /// The transmission that was last read, and those that follow.
+    current: Transmission,
+    following: VecDeque<Transmission>,
+    /// The half-bit of `current` that begins at `until`.
+    next_index: u64,
     /// The line is at `level` from `from` until before `until`.
     from: u64,
     until: u64,
@@ -92,11 +91,12 @@ pub struct Signal {
 impl Signal {
     /// A line that has been low for ever.
     #[must_use]
-    pub const fn new(clock: LineClock) -> Self {
+    pub fn new(clock: LineClock) -> Self {
         Self {
             clock,
-            transmissions: VecDeque::new(),
-            index: 0,
+            current: Transmission::default(),
+            following: VecDeque::new(),
+            next_index: 0,
             from: 0,
             until: 0,
             level: false,
@@ -111,20 +111,21 @@ impl Signal {
 
     /// The first `len` half-bits of `words` arrive from `start` on, after all that was sent before.
     pub fn send(&mut self, start: Instant, words: Vec<u64>, len: usize) {
+        let start = start.ticks();
         let len = len.min(words.len() * 64);
-        self.transmissions.push_back(Transmission {
-            start: start.ticks(),
+        let end = self.clock.boundary(start, len as u64);
+        self.following.push_back(Transmission {
+            start,
+            end,
             words,
             len,
         });
-        self.forget_cache();
+        self.forget();
     }
 
     /// Replaces what the last transmission sends from half-bit `keep` on.
     pub fn replace_tail(&mut self, keep: usize, tail: HalfBits<'_>) {
-        let Some(last) = self.transmissions.back_mut() else {
-            return;
-        };
+        let last = self.following.back_mut().unwrap_or(&mut self.current);
         last.len = keep.min(last.len);
         for level in tail {
             let (word, bit) = (last.len / 64, last.len % 64);
@@ -134,22 +135,22 @@ impl Signal {
             last.words[word] = last.words[word] & !(1 << bit) | u64::from(level) << bit;
             last.len += 1;
         }
-        self.forget_cache();
+        last.end = self.clock.boundary(last.start, last.len as u64);
+        self.forget();
     }
 
     /// Where the level changes in what was sent last, as the receiver sees it.
     pub fn last_edges(&self) -> impl Iterator<Item = (Instant, bool)> + '_ {
-        let last = self.transmissions.back();
-        let edges = last.into_iter().flat_map(|last| {
-            let levels = last.view().iter().chain([false]).enumerate();
-            let place = |index| self.clock.boundary(last.start, index as u64);
-            levels.map(move |(index, level)| (Instant::from_ticks(place(index)), level))
-        });
+        let last = self.following.back().unwrap_or(&self.current);
+        let levels = last.view().iter().chain([false]).enumerate();
+        let place = |index| Instant::from_ticks(self.clock.boundary(last.start, index as u64));
         let mut before = false;
+        let edges = levels.map(move |(index, level)| (place(index), level));
         edges.filter(move |&(_, level)| core::mem::replace(&mut before, level) != level)
     }
 
-    fn forget_cache(&mut self) {
+    /// What was read ahead may not hold any more.
+    fn forget(&mut self) {
         self.until = self.from;
     }
 
@@ -157,82 +158,75 @@ impl Signal {
     #[inline]
     pub fn level(&mut self, at: Instant) -> bool {
         let at = at.ticks();
-        if at.wrapping_sub(self.from) >= self.until.wrapping_sub(self.from) {
-            self.seek(at);
+        if at < self.from || at >= self.until {
+            // A receiver that samples every half-bit finds what it wants in the next one.
+            if self.until > self.from && self.until < self.current.end && at >= self.until {
+                self.next_half_bit();
+            }
+            if at < self.from || at >= self.until {
+                self.seek(at);
+            }
         }
         self.level
+    }
+
+    /// Goes on to the next half-bit of the current transmission. Taking runs of equal ones together
+    /// costs more in mispredicted branches than it saves in calls.
+    #[inline]
+    fn next_half_bit(&mut self) {
+        let index = self.next_index;
+        self.level = self.current.words[(index / 64) as usize] >> (index % 64) & 1 != 0;
+        self.from = self.until;
+        self.next_index = index + 1;
+        self.until = self.clock.boundary(self.current.start, self.next_index);
     }
 
     /// The first time after `after` at which the level changes, as far as it is known.
     pub fn next_edge(&mut self, after: Instant) -> Instant {
         let level = self.level(after);
-        let mut from = if self.in_transmission(after.ticks()) {
-            self.index as usize + 1
-        } else {
-            0
-        };
-        for transmission in &self.transmissions {
-            if let Some(index) = transmission.view().find(from, !level) {
-                return Instant::from_ticks(self.clock.boundary(transmission.start, index as u64));
-            }
-            if level {
-                return Instant::from_ticks(transmission.end(&self.clock));
+        let mut from = self.next_index as usize;
+        for transmission in core::iter::once(&self.current).chain(&self.following) {
+            if transmission.end > after.ticks() {
+                if let Some(index) = transmission.view().find(from, !level) {
+                    let edge = self.clock.boundary(transmission.start, index as u64);
+                    return Instant::from_ticks(edge);
+                }
+                if level {
+                    return Instant::from_ticks(transmission.end);
+                }
             }
             from = 0;
         }
         Instant::NEVER
     }
 
-    fn in_transmission(&self, at: u64) -> bool {
-        self.transmissions
-            .front()
-            .is_some_and(|first| first.start <= at)
-    }
-
     /// Finds the half-bit at `at`.
+    #[cold]
     fn seek(&mut self, at: u64) {
-        while let Some(first) = self.transmissions.front() {
-            if at < first.start {
-                break;
-            }
-            if at < first.end(&self.clock) {
-                self.seek_within(at);
-                return;
-            }
-            self.from = first.end(&self.clock);
-            self.transmissions.pop_front();
-            self.index = 0;
+        while at >= self.current.end
+            && let Some(next) = self.following.pop_front_if(|next| next.start <= at)
+        {
+            self.current = next;
         }
-        // Idle until the next transmission.
-        self.level = false;
-        self.from = self.from.min(at);
-        self.until = self
-            .transmissions
-            .front()
-            .map_or(u64::MAX, |next| next.start);
-    }
-
-    fn seek_within(&mut self, at: u64) {
-        let first = &self.transmissions[0];
-        // A receiver that samples every half-bit moves by one; one that slept starts over.
-        let guess = self.clock.index(at - first.start).saturating_sub(1);
-        let mut index = if self.index + 1 >= guess && self.index <= guess + 2 {
-            self.index
-        } else {
-            guess
-        };
-        if index > 0 && self.clock.boundary(first.start, index) > at {
-            index = guess.min(index - 1);
+        let Transmission { start, end, .. } = self.current;
+        if at < start || at >= end {
+            // Idle until the next transmission.
+            self.level = false;
+            self.next_index = if at < start {
+                0
+            } else {
+                self.current.len as u64
+            };
+            self.from = if at < start { self.from.min(at) } else { end };
+            self.until = self.following.front().map_or(u64::MAX, |next| next.start);
+            return;
         }
-        let mut until = self.clock.boundary(first.start, index + 1);
-        while until <= at {
-            index += 1;
-            until = self.clock.boundary(first.start, index + 1);
+        // Jitter may put `at` into the half-bit before or after.
+        self.next_index = self.clock.index(at - start).saturating_sub(1);
+        self.until = self.clock.boundary(start, self.next_index);
+        while self.until <= at {
+            self.next_half_bit();
         }
-        self.level = first.words[(index / 64) as usize] >> (index % 64) & 1 != 0;
-        self.from = self.clock.boundary(first.start, index);
-        self.until = until;
-        self.index = index;
     }
 }
 
