@@ -1,6 +1,6 @@
 //! How fast the hart is: simulated MIPS with timing and cache, on the image of `tests/kernels`.
 //!
-//! `cargo run --release -p linerate-sim --example hart -- IMAGE [KERNEL ram|flash]`
+//! `cargo run --release -p linerate-sim --example hart -- IMAGE [KERNEL|toggling ram|flash]`
 //!
 //! Each figure is the best of a few runs; it means something on an idle core only. `cargo xtask
 //! bench` builds the image and compares with QEMU.
@@ -201,6 +201,10 @@ fn main() {
     let image = std::fs::read(args.first().expect("an image")).expect("an image");
     if let [_, kernel, place] = &args[..] {
         // One run, to look at with a profiler.
+        if kernel == "toggling" {
+            println!("toggling: {} instructions", run(&toggling(), false).1);
+            return;
+        }
         let kernel = &KERNELS[kernel.parse::<usize>().expect("a number")];
         let (_, instret, _) = run(
             &patched(&image, kernel.bits, kernel.rounds),

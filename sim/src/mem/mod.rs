@@ -4,50 +4,14 @@
 //! the first region and the fast path; the others are searched in order.
 
 mod cache;
+mod region;
 
 pub use cache::{Cache, CacheConfig};
+pub use region::{RegionConfig, RegionKind};
 
 use core::ops::Range;
 
-/// What a region is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RegionKind {
-    /// Read and written by the hart, without wait states.
-    Ram,
-    /// Read by the hart through the cache; a store is an access fault.
-    Flash,
-}
-
-/// Where a region lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RegionConfig {
-    /// First address.
-    pub base: u32,
-    /// Size in bytes.
-    pub size: u32,
-    /// What it is made of.
-    pub kind: RegionKind,
-}
-
-impl RegionConfig {
-    /// `size` bytes of RAM from `base`.
-    pub const fn ram(base: u32, size: u32) -> Self {
-        Self {
-            base,
-            size,
-            kind: RegionKind::Ram,
-        }
-    }
-
-    /// `size` bytes of flash, mapped from `base`.
-    pub const fn flash(base: u32, size: u32) -> Self {
-        Self {
-            base,
-            size,
-            kind: RegionKind::Flash,
-        }
-    }
-}
+use region::{GRANULE_SHIFT, MARK_WATCH, Region};
 
 /// An address range that no region covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,86 +21,6 @@ pub struct Unmapped {
     pub addr: u32,
     /// Length in bytes.
     pub len: usize,
-}
-
-/// A store in this granule may change translated code: look closer.
-const MARK_CODE: u8 = 1;
-/// A store in this granule may be a watched one: look closer.
-const MARK_WATCH: u8 = 2;
-/// Bytes of RAM under one mark, as a shift.
-const GRANULE_SHIFT: u32 = 6;
-
-/// One region and what is known about its contents.
-#[derive(Debug)]
-pub(crate) struct Region {
-    pub(crate) base: u32,
-    pub(crate) kind: RegionKind,
-    pub(crate) bytes: Box<[u8]>,
-    /// One byte of `MARK_*` bits for each granule.
-    marks: Box<[u8]>,
-    /// One bit for each halfword that was translated.
-    code: Box<[u64]>,
-}
-
-impl Region {
-    fn new(config: RegionConfig) -> Self {
-        let size = config.size as usize;
-        assert!(
-            config.base.is_multiple_of(64) && size.is_multiple_of(64),
-            "{config:?} is ragged"
-        );
-        Self {
-            base: config.base,
-            kind: config.kind,
-            bytes: vec![0; size].into_boxed_slice(),
-            marks: vec![0; size.div_ceil(1 << GRANULE_SHIFT)].into_boxed_slice(),
-            code: vec![0; size.div_ceil(128)].into_boxed_slice(),
-        }
-    }
-
-    /// Offset of `addr` if `len` bytes from there lie inside.
-    #[inline]
-    fn offset(&self, addr: u32, len: usize) -> Option<usize> {
-        let offset = addr.wrapping_sub(self.base) as usize;
-        (offset <= self.bytes.len() && len <= self.bytes.len() - offset).then_some(offset)
-    }
-
-    /// Which chunk of `N` bytes lies at `addr`. Rotating moves the bits that must be 0 to the top,
-    /// so that the one range check also fails for a misaligned address.
-    #[inline]
-    fn chunk<const N: usize>(&self, addr: u32) -> usize {
-        addr.wrapping_sub(self.base)
-            .rotate_right(N.trailing_zeros()) as usize
-    }
-
-    fn mark(&mut self, offset: usize, len: usize, mark: u8) {
-        if len == 0 {
-            return;
-        }
-        let granules = (offset >> GRANULE_SHIFT)..=((offset + len - 1) >> GRANULE_SHIFT);
-        for granule in &mut self.marks[granules] {
-            *granule |= mark;
-        }
-    }
-
-    fn mark_code(&mut self, offset: usize, len: usize) {
-        self.mark(offset, len, MARK_CODE);
-        for half in (offset / 2)..(offset + len).div_ceil(2) {
-            self.code[half / 64] |= 1 << (half % 64);
-        }
-    }
-
-    fn holds_code(&self, offset: usize, len: usize) -> bool {
-        ((offset / 2)..(offset + len).div_ceil(2))
-            .any(|half| self.code[half / 64] >> (half % 64) & 1 != 0)
-    }
-
-    fn clear_code(&mut self) {
-        for mark in &mut self.marks {
-            *mark &= !MARK_CODE;
-        }
-        self.code.fill(0);
-    }
 }
 
 /// What a store did besides storing.
@@ -154,8 +38,8 @@ pub(crate) enum Stored {
 #[derive(Debug)]
 pub struct Memory {
     /// The first region: the fast path.
-    pub(crate) main: Region,
-    pub(crate) others: Vec<Region>,
+    main: Region,
+    others: Vec<Region>,
     pub(crate) cache: Cache,
     watched: Vec<Range<u32>>,
     /// Counts the changes of translated code.

@@ -4,48 +4,15 @@
 //! past: the branch-target buffer, the cache, and what the chip says. Only an operation that
 //! reaches the chip needs to know its own cycle; it is found from the operation's place.
 
+use super::arith::{div, mulh, mulhsu, mulhu, rem};
 use super::block::{Context, NO_SITE, UNCACHED};
-use super::csr::{MSTATUS_MIE, MSTATUS_MPIE, MSTATUS_MPP};
+use super::csr::MSTATUS_MIE;
 use super::elsewhere::{Access, Rare, Trap, load_elsewhere, store_elsewhere};
 use super::hart::{Exit, Hart};
-use super::instr::Kind;
 use super::op::{Code, SINK};
 use super::platform::{IllegalCsr, Platform, Width};
 use super::trap::Cause;
 use crate::mem::{Memory, Stored};
-
-/// The upper half of a signed product.
-fn mulh(a: u32, b: u32) -> u32 {
-    ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32
-}
-
-/// The upper half of the product of a signed and an unsigned number.
-fn mulhsu(a: u32, b: u32) -> u32 {
-    ((i64::from(a as i32) * i64::from(b)) >> 32) as u32
-}
-
-/// The upper half of an unsigned product.
-fn mulhu(a: u32, b: u32) -> u32 {
-    ((u64::from(a) * u64::from(b)) >> 32) as u32
-}
-
-/// Signed quotient; all ones for a division by 0 (volume I, 7.2).
-fn div(a: u32, b: u32) -> u32 {
-    if b == 0 {
-        u32::MAX
-    } else {
-        (a as i32).wrapping_div(b as i32) as u32
-    }
-}
-
-/// Signed remainder; the dividend for a division by 0.
-fn rem(a: u32, b: u32) -> u32 {
-    if b == 0 {
-        a
-    } else {
-        (a as i32).wrapping_rem(b as i32) as u32
-    }
-}
 
 impl Hart {
     /// Runs blocks until `deadline` or the next thing that only [`Hart::run`] can do. The next
@@ -465,37 +432,6 @@ impl Hart {
                 predictor,
             },
         )
-    }
-
-    /// A block end that is neither branch nor jump; [`Hart::run`] looks at interrupts next.
-    #[cold]
-    fn system(&mut self, kind: Kind, next: u32, value: u32) -> Exit {
-        let cycles = match kind {
-            Kind::Mret => {
-                let csrs = &mut self.csrs;
-                let enable = csrs.mstatus & MSTATUS_MPIE != 0;
-                csrs.mstatus &= !(MSTATUS_MIE | MSTATUS_MPP);
-                csrs.mstatus |= MSTATUS_MPIE | if enable { MSTATUS_MIE } else { 0 };
-                self.pc = csrs.mepc;
-                self.timing.mret
-            }
-            Kind::Wfi => {
-                self.waiting = true;
-                self.pc = next;
-                1
-            }
-            // Translated code follows every store at once; nothing is left to do.
-            Kind::FenceI => {
-                self.pc = next;
-                self.timing.fence
-            }
-            Kind::Ecall => return Exit::Fault(Cause::MachineCall, 0),
-            Kind::Ebreak => return Exit::Fault(Cause::Breakpoint, self.pc),
-            _ => return Exit::Fault(Cause::IllegalInstruction, value),
-        };
-        self.cycle += u64::from(cycles);
-        self.instret += 1;
-        Exit::Border
     }
 }
 

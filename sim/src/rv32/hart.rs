@@ -258,4 +258,35 @@ impl Hart {
             RomCall::Unknown => Exit::Fault(Cause::InstructionAccess, pc),
         }
     }
+
+    /// A block end that is neither branch nor jump; [`Self::run`] looks at interrupts next.
+    #[cold]
+    pub(super) fn system(&mut self, kind: Kind, next: u32, value: u32) -> Exit {
+        let cycles = match kind {
+            Kind::Mret => {
+                let csrs = &mut self.csrs;
+                let enable = csrs.mstatus & MSTATUS_MPIE != 0;
+                csrs.mstatus &= !(MSTATUS_MIE | MSTATUS_MPP);
+                csrs.mstatus |= MSTATUS_MPIE | if enable { MSTATUS_MIE } else { 0 };
+                self.pc = csrs.mepc;
+                self.timing.mret
+            }
+            Kind::Wfi => {
+                self.waiting = true;
+                self.pc = next;
+                1
+            }
+            // Translated code follows every store at once; nothing is left to do.
+            Kind::FenceI => {
+                self.pc = next;
+                self.timing.fence
+            }
+            Kind::Ecall => return Exit::Fault(Cause::MachineCall, 0),
+            Kind::Ebreak => return Exit::Fault(Cause::Breakpoint, self.pc),
+            _ => return Exit::Fault(Cause::IllegalInstruction, value),
+        };
+        self.cycle += u64::from(cycles);
+        self.instret += 1;
+        Exit::Border
+    }
 }

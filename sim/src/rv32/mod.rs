@@ -22,6 +22,7 @@
 //! access to the chip is still that of its own instruction, and the hart stops at a deadline to the
 //! instruction.
 
+mod arith;
 mod block;
 mod compressed;
 mod csr;

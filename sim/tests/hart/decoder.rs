@@ -188,7 +188,7 @@ fn excuse(word: u32) -> Option<(Kind, &'static str)> {
     let (half_bit12, half_rs2) = (word >> 12 & 1, word >> 2 & 31);
     let (kind, reason) = match (word & 0x7f, funct3) {
         _ if word & 3 != 3 => match (word & 3, word >> 13 & 7) {
-            (0, 0) if word >> 5 & 0xff == 0 => {
+            (0, 0) if (word >> 5).trailing_zeros() >= 8 => {
                 (Kind::Illegal, "c.addi4spn of 0 is reserved: table 16.5")
             }
             (1, 3) if half_bit12 == 0 && half_rs2 == 0 => (

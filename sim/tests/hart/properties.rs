@@ -133,7 +133,7 @@ fn interrupts_are_taken_at_the_instruction_after_they_are_raised() {
         };
         // At the vector is a jump.
         assert_eq!(entered, begins + 13 + 1, "raised at {raised}");
-        assert_eq!(bench.hart.csr(csr_number::MCAUSE), Some(1 << 31 | 17));
+        assert_eq!(bench.hart.csr(csr_number::MCAUSE), Some(0x8000_0011));
         assert_eq!(bench.hart.csr(csr_number::MSTATUS).unwrap() & 8, 8);
     }
 }
