@@ -50,12 +50,13 @@ const OTHERS: usize = 2;
 
 const MSS: usize = window::mss(1500);
 
-/// A TCP socket's receive buffer in bytes, which is the window that it offers.
+/// A TCP socket's receive buffer in bytes, which is the window that it offers: in the first two
+/// stages what the article's capture of that time shows, then as much as the queue holds, then as
+/// much as the queue can keep beside others' frames.
 pub const TCP_WINDOW: usize = if cfg!(feature = "windowed") {
     window::receive_window(QUEUE_FRAMES, OTHERS, MSS)
 } else if cfg!(feature = "zero-copy") {
     QUEUE_FRAMES * MSS
 } else {
-    // What the article's device offered, by its capture.
     10_240
 };
