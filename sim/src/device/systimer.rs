@@ -79,6 +79,14 @@ impl Default for SysTimer {
 }
 
 impl SysTimer {
+    /// Begins anew at `now`, with both counters at 0.
+    pub fn reset(&mut self, now: Instant) {
+        *self = Self::default();
+        for unit in &mut self.units {
+            unit.load(0, now);
+        }
+    }
+
     fn count(&self, unit: usize, now: Instant) -> u64 {
         self.units[unit].count(now) & COUNTER_MASK
     }
@@ -240,6 +248,14 @@ mod tests {
         assert_eq!(timer.read(UNIT_OP, at(0)), Some(VALID));
         assert_eq!(timer.read(UNIT_VALUE, at(0)), Some(4));
         assert_eq!(timer.read(UNIT_VALUE + 4, at(0)), Some(0));
+    }
+
+    #[test]
+    fn a_reset_begins_at_zero() {
+        let mut timer = SysTimer::default();
+        timer.reset(at(1000));
+        timer.write(UNIT_OP, UPDATE, at(1010));
+        assert_eq!(timer.read(UNIT_VALUE + 4, at(1010)), Some(160));
     }
 
     #[test]

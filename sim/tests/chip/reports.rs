@@ -103,6 +103,9 @@ fn a_watchdog_resets_and_the_chip_starts_again() {
         chip.run(ms(10), &mut lines),
         Stop::Reset(ResetCause::TimerGroup0)
     );
+    // What was reported before the reset is not reported again.
+    let names: std::collections::BTreeSet<_> = chip.reports().iter().map(|r| r.addr).collect();
+    assert_eq!(names.len(), chip.reports().len());
     let printed: Vec<_> = chip.console().iter().map(|byte| byte.byte).collect();
     assert_eq!(printed, [1, 7]);
 }

@@ -97,6 +97,11 @@ impl Rom {
         None
     }
 
+    /// Takes over what was reported already, so that it is not reported again.
+    pub fn keep_reported(&mut self, before: &mut Self) {
+        self.reported = std::mem::take(&mut before.reported);
+    }
+
     fn is_first_report(&mut self, pc: u32) -> bool {
         let first = !self.reported.contains(&pc);
         if first {

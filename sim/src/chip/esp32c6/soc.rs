@@ -214,7 +214,11 @@ impl Soc {
         std::mem::swap(&mut self.watch_events, &mut before.watch_events);
         std::mem::swap(&mut self.rng, &mut before.rng);
         std::mem::swap(&mut self.lp_timer, &mut before.lp_timer);
-        self.settle(Block::LpTimer, self.clock.instant(cycle));
+        self.storage.keep_touched(&before.storage);
+        self.rom.keep_reported(&mut before.rom);
+        let now = self.clock.instant(cycle);
+        self.systimer.reset(now);
+        self.settle(Block::LpTimer, now);
     }
 
     /// The enabled pending interrupt line.

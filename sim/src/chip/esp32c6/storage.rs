@@ -64,6 +64,11 @@ impl Storage {
         }
     }
 
+    /// Takes over what was touched already, so that it is not reported again.
+    pub fn keep_touched(&mut self, before: &Self) {
+        self.flags.copy_from_slice(&before.flags);
+    }
+
     /// Notes an access; the answer is what to report the first time.
     pub fn touch(&mut self, addr: u32, write: bool) -> Option<Finding> {
         let flags = index(addr).map(|i| &mut self.flags[i])?;
