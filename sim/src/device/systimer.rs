@@ -280,7 +280,7 @@ mod tests {
     fn a_period_keeps_its_phase() {
         let mut timer = SysTimer::default();
         timer.write(CONF, 0x4700_0000, at(0));
-        timer.write(TARGET_CONF, PERIOD_MODE | 1600, at(0));
+        timer.write(TARGET_CONF, PERIOD_MODE | 0x640, at(0));
         timer.write(COMP_LOAD, 1, at(0));
         assert_eq!(timer.next_event(), at(100));
         timer.advance(at(103));

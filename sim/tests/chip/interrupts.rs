@@ -29,7 +29,7 @@ fn program(wait: impl Fn(&mut Program)) -> Program {
     p.li(A0, CODE | 1).csrw(0x305, A0);
     // IO_MUX_GPIO6: input enable. GPIO10 is channel 1, enabled by GPIO_ENABLE.
     p.li(T0, 0x6009_001c).li(A0, 1 << 9 | 1 << 12).sw(A0, T0, 0);
-    p.li(T0, 0x6009_157c).li(A0, 29 | 1 << 9).sw(A0, T0, 0);
+    p.li(T0, 0x6009_157c).li(A0, 0x1d | 1 << 9).sw(A0, T0, 0);
     p.li(T0, 0x6009_1020).li(A0, 1 << 10).sw(A0, T0, 0);
     // INTMTX source 30, PLIC priority and enable.
     p.li(T0, 0x6001_0078).li(A0, LINE).sw(A0, T0, 0);
@@ -146,7 +146,7 @@ fn dedicated_inputs_are_seen_two_cycles_late() {
     p.csrr(A0, 0x804).csrw(0x805, A0).jump(top);
     // Show channel 0 on GPIO5.
     let mut setup = Program::new();
-    setup.li(T0, 0x6009_1568).li(A0, 28 | 1 << 9).sw(A0, T0, 0);
+    setup.li(T0, 0x6009_1568).li(A0, 0x1c | 1 << 9).sw(A0, T0, 0);
     setup.li(T0, 0x6009_1020).li(A0, 1 << 5).sw(A0, T0, 0);
     // Position-independent but for the last jump, which is relative.
     let program = setup.then(&p);

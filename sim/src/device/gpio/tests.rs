@@ -45,7 +45,7 @@ fn dedicated_outputs_go_through_the_matrix() {
     let (mut gpio, mut pads) = (Gpio::new(), Wave::default());
     gpio.write(
         OUT_SEL + 4 * 10,
-        29 | OUT_INVERT | OEN_FROM_ENABLE,
+        0x1d | OUT_INVERT | OEN_FROM_ENABLE,
         ns(1),
         &mut pads,
     );

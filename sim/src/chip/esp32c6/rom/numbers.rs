@@ -117,8 +117,8 @@ mod tests {
     use super::*;
 
     fn args(x: u64, y: u64) -> [u32; 8] {
-        let ([a, b], [c, d]) = (unpair(x), unpair(y));
-        [a, b, c, d, 0, 0, 0, 0]
+        let (first, second) = (unpair(x), unpair(y));
+        [first[0], first[1], second[0], second[1], 0, 0, 0, 0]
     }
 
     #[test]
