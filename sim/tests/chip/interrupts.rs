@@ -146,7 +146,10 @@ fn dedicated_inputs_are_seen_two_cycles_late() {
     p.csrr(A0, 0x804).csrw(0x805, A0).jump(top);
     // Show channel 0 on GPIO5.
     let mut setup = Program::new();
-    setup.li(T0, 0x6009_1568).li(A0, 0x1c | 1 << 9).sw(A0, T0, 0);
+    setup
+        .li(T0, 0x6009_1568)
+        .li(A0, 0x1c | 1 << 9)
+        .sw(A0, T0, 0);
     setup.li(T0, 0x6009_1020).li(A0, 1 << 5).sw(A0, T0, 0);
     // Position-independent but for the last jump, which is relative.
     let program = setup.then(&p);
