@@ -113,6 +113,8 @@ pub(super) struct Translations {
     single: Index,
     /// [`Memory::code_generation`] that this was translated from.
     generation: u64,
+    /// Blocks translated so far, the forgotten ones included.
+    pub(super) translated: u64,
 }
 
 /// What translating needs to know about the hart.
@@ -129,6 +131,7 @@ impl Translations {
             long: Index::new(),
             single: Index::new(),
             generation: 0,
+            translated: 0,
         }
     }
 
@@ -169,6 +172,7 @@ impl Translations {
     #[inline(never)]
     fn translate(&mut self, pc: u32, single: bool, context: Context<'_>) -> Option<u32> {
         let id = self.blocks.len() as u32;
+        self.translated += 1;
         self.blocks.push(translate(pc, single, id, context)?);
         let index = if single {
             &mut self.single

@@ -172,6 +172,12 @@ impl Hart {
         self.last_fault
     }
 
+    /// Runs of instructions translated so far. It goes on growing if the program changes its code
+    /// all the time, or writes so close to it that it seems to: simulation is slow then.
+    pub fn translations(&self) -> u64 {
+        self.code.translated
+    }
+
     /// Whether the next instruction is a jump to itself: without an interrupt to come, the program
     /// does nothing any more.
     pub fn is_stuck(&self, memory: &Memory) -> bool {

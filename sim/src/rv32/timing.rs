@@ -20,7 +20,7 @@ pub struct Timing {
     /// Cycles more if a mispredicted branch continues at a 32-bit instruction that straddles a
     /// word.
     pub straddled_after_branch: u32,
-    /// The same for jumps that the buffer did not predict, indirect jumps, traps and returns.
+    /// The same for direct jumps that the buffer did not know and for indirect jumps.
     pub straddled_after_jump: u32,
     /// Entries of the branch-target buffer, replaced first in, first out.
     pub target_buffer_entries: u32,

@@ -199,10 +199,13 @@ impl Translator<'_> {
     fn finish(mut self, last: Here, cost: u32, lines: [u32; 2], id: u32) -> Block {
         let fall_pc = last.pc.wrapping_add(last.len);
         let taken_pc = last.pc.wrapping_add(last.instr.imm as u32);
-        // The instruction behind the block shaped it, too.
         let bytes = fall_pc.wrapping_sub(self.pc);
         self.context.memory.mark_code(self.pc, bytes as usize);
-        self.context.memory.mark_code(fall_pc, 4);
+        if !last.instr.kind.ends_block() {
+            // What follows decided on the cost of the last instruction. Behind a jump may be data
+            // that changes all the time.
+            self.context.memory.mark_code(fall_pc, 4);
+        }
         let (cycles, instructions) = (last.cycles + cost, last.index + 1);
         let edge = |pc| Edge {
             pc,

@@ -389,3 +389,26 @@ fn performance_counter_counts_what_it_is_told_to() {
     bench.run_to_end();
     assert_eq!(bench.hart.regs()[10..14], [2, 35, 36, 36]);
 }
+
+/// A variable right behind a function's last jump is written all the time: that must not throw the
+/// translated code away.
+#[test]
+fn data_behind_code_is_data() {
+    let mut a = Asm::new();
+    a.lui(5, RAM);
+    a.addi(6, 0, 100);
+    let top = a.here();
+    a.sw(6, 5, 28);
+    a.addi(6, 6, -1);
+    a.bne(6, 0, top);
+    a.csrsi(PINS, 1);
+    a.wfi();
+    assert_eq!(a.offset(), 28);
+    a.word(0);
+    let mut bench = Bench::new(&a.finish(), RAM, esp32c6());
+    assert_eq!(bench.run_to_end(), Stop::Wfi);
+    assert_eq!(bench.memory.read_u32(RAM + 28), Some(1));
+    assert_eq!(bench.hart.translations(), 3);
+    // One more for the first branch, two for the last.
+    assert_eq!(bench.chip.events[0], Event::ReadCsr(0x805, 2 + 300 + 1 + 2));
+}
