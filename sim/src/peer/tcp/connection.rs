@@ -2,17 +2,16 @@
 
 use smoltcp::wire::Ipv4Address;
 
-use super::acknowledge::Acknowledgment;
 use super::receiver::Receiver;
 use super::rtt::{RTO_INITIAL, RTO_MAX};
-use super::segment::{Control, Segment, to_position, to_sequence};
+use super::segment::{Control, Segment, to_sequence};
 use super::sender::{Path, Sender};
 use super::statistics::Statistics;
 use super::{Config, Endpoint};
 use crate::time::{Instant, Span};
 
 /// How long a closed connection's ports stay taken (Linux).
-const TIME_WAIT: Span = Span::from_secs(60);
+pub(super) const TIME_WAIT: Span = Span::from_secs(60);
 /// Repetitions of a SYN, and of a SYN with ACK, before giving up (Linux).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
@@ -61,34 +60,34 @@ pub enum Failure {
 
 /// The repetition of a SYN.
 #[derive(Debug, Clone)]
-struct Handshake {
-    sent_at: Option<Instant>,
-    repetitions: u32,
+pub(super) struct Handshake {
+    pub(super) sent_at: Option<Instant>,
+    pub(super) repetitions: u32,
     wait: Span,
-    due: Instant,
+    pub(super) due: Instant,
 }
 
 /// One TCP connection.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    config: Config,
+    pub(super) config: Config,
     local_port: u16,
     remote: Endpoint,
-    state: State,
+    pub(super) state: State,
     failure: Option<Failure>,
-    initial: u32,
-    remote_initial: u32,
-    handshake: Handshake,
-    sender: Sender,
-    receiver: Receiver,
+    pub(super) initial: u32,
+    pub(super) remote_initial: u32,
+    pub(super) handshake: Handshake,
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
     /// Shifts of the window fields that we send and receive.
     local_shift: u8,
-    remote_shift: Option<u8>,
-    timestamps: bool,
-    timestamp_echo: u32,
+    pub(super) remote_shift: Option<u8>,
+    pub(super) timestamps: bool,
+    pub(super) timestamp_echo: u32,
     sack: bool,
-    reset_due: Option<u32>,
-    time_wait_until: Instant,
+    pub(super) reset_due: Option<u32>,
+    pub(super) time_wait_until: Instant,
     accepted: bool,
     opened_at: Instant,
 }
@@ -168,7 +167,7 @@ impl Connection {
     }
 
     /// Takes the peer's SYN: its options decide what this connection may use.
-    fn take_syn(&mut self, syn: &Segment) {
+    pub(super) fn take_syn(&mut self, syn: &Segment) {
         self.remote_initial = syn.sequence;
         self.sack &= syn.sack_permitted;
         self.timestamps &= syn.timestamp.is_some();
@@ -310,161 +309,9 @@ impl Connection {
         self.fail(Failure::Aborted);
     }
 
-    fn fail(&mut self, failure: Failure) {
+    pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.state = State::Closed;
-    }
-
-    /// Takes in a segment.
-    pub fn receive(&mut self, segment: &Segment, now: Instant) {
-        match self.state {
-            State::Closed => {}
-            State::SynSent => self.receive_in_syn_sent(segment, now),
-            _ => self.receive_synchronised(segment, now),
-        }
-    }
-
-    fn receive_in_syn_sent(&mut self, segment: &Segment, now: Instant) {
-        let acknowledges_syn = segment.ack == Some(to_sequence(self.initial, 1));
-        if segment.ack.is_some() && !acknowledges_syn {
-            if segment.control != Control::Reset {
-                self.reset_due = segment.ack;
-            }
-            return;
-        }
-        match segment.control {
-            Control::Reset if acknowledges_syn => self.fail(Failure::Reset),
-            Control::Syn => {
-                self.take_syn(segment);
-                if acknowledges_syn {
-                    self.establish(now);
-                    self.receiver.demand_ack();
-                } else {
-                    // Both ends opened at once.
-                    self.state = State::SynReceived;
-                    self.handshake.due = now;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn establish(&mut self, now: Instant) {
-        if let Some(sent_at) = self.handshake.sent_at
-            && self.handshake.repetitions == 0
-        {
-            self.sender.measure_handshake(now.since(sent_at));
-        }
-        self.handshake.due = Instant::NEVER;
-        self.state = State::Established;
-    }
-
-    fn receive_synchronised(&mut self, segment: &Segment, now: Instant) {
-        let next = self.receiver.next();
-        let Some(start) = to_position(self.remote_initial, segment.sequence, next) else {
-            // Before the SYN; a repeated SYN lies at position 0.
-            return;
-        };
-        if segment.control == Control::Syn {
-            if self.state == State::SynReceived && start == 0 {
-                // The SYN again: our answer was lost.
-                self.handshake.due = now;
-            } else if segment.control == Control::Syn {
-                self.receiver.demand_ack();
-            }
-            return;
-        }
-        if !self.acceptable(start, segment.sequence_len()) {
-            if segment.control != Control::Reset {
-                self.receiver.demand_ack();
-            }
-            return;
-        }
-        if segment.control == Control::Reset {
-            if start == next {
-                self.fail(Failure::Reset);
-            } else {
-                self.receiver.demand_ack();
-            }
-            return;
-        }
-        if self.take_ack(segment, start, now) {
-            let fin = segment.control == Control::Fin;
-            self.receiver.receive(start, &segment.payload, fin, now);
-        }
-        if let Some((value, _)) = segment.timestamp
-            && start <= next
-        {
-            self.timestamp_echo = value;
-        }
-        self.advance(now);
-    }
-
-    /// RFC 9293 section 3.4: part of the segment lies in the window.
-    fn acceptable(&self, start: u64, len: u64) -> bool {
-        let (next, end) = (self.receiver.next(), self.receiver.offered_end());
-        if len == 0 {
-            return start == next || (start > next && start < end);
-        }
-        (start < end || start == next) && start + len > next
-    }
-
-    /// Takes the segment's acknowledgment; false if the segment is to be dropped.
-    fn take_ack(&mut self, segment: &Segment, start: u64, now: Instant) -> bool {
-        let Some(ack) = segment.ack else { return false };
-        let (initial, near) = (self.initial, self.sender.unacknowledged);
-        let position = |sequence| to_position(initial, sequence, near);
-        let Some(acknowledged) = position(ack) else {
-            return false;
-        };
-        if self.state == State::SynReceived {
-            if acknowledged != 1 {
-                self.reset_due = Some(ack);
-                return false;
-            }
-            self.establish(now);
-        }
-        let shift = self.remote_shift.unwrap_or(0);
-        let acknowledgment = Acknowledgment {
-            position: acknowledged,
-            sack: segment
-                .sack
-                .iter()
-                .flatten()
-                .filter(|_| !self.config.disregard_sack_blocks)
-                .filter_map(|&(from, to)| Some((position(from)?, position(to)?)))
-                .filter(|(from, to)| from < to)
-                .collect(),
-            window: u64::from(segment.window) << shift,
-            from: start,
-            occupies: segment.sequence_len() > 0,
-            by_timestamp: segment
-                .timestamp
-                .filter(|_| self.timestamps)
-                .map(|(_, echo)| Span::from_ms(u64::from(timestamp(now).wrapping_sub(echo)))),
-        };
-        if self.sender.acknowledge(&acknowledgment, now).is_err() {
-            self.receiver.demand_ack();
-            return false;
-        }
-        true
-    }
-
-    /// Moves on in the closing states.
-    fn advance(&mut self, now: Instant) {
-        let peer_done = self.receiver.finished();
-        let fin_done = self.sender.fin_acknowledged();
-        self.state = match (self.state, fin_done, peer_done) {
-            (State::Established, _, true) => State::CloseWait,
-            (State::FinWait1 | State::FinWait2 | State::Closing, true, true) => State::TimeWait,
-            (State::FinWait1, true, false) => State::FinWait2,
-            (State::FinWait1, false, true) => State::Closing,
-            (State::LastAck, true, _) => State::Closed,
-            (state, ..) => state,
-        };
-        if self.state == State::TimeWait {
-            self.time_wait_until = now + TIME_WAIT;
-        }
     }
 
     /// When [`Self::on_timer`] is due.
@@ -583,6 +430,6 @@ impl Connection {
 }
 
 /// The clock of the timestamp option: milliseconds, as in Linux.
-fn timestamp(now: Instant) -> u32 {
+pub(super) fn timestamp(now: Instant) -> u32 {
     (now.as_ns() / 1_000_000) as u32
 }

@@ -8,8 +8,8 @@
 //! | file | subject |
 //! |---|---|
 //! | [`segment`] | segments as values and bytes |
-//! | [`connection`] | the states of RFC 9293, handshake, closing |
-//! | [`sender`] | the stream, what may be sent, the timers |
+//! | [`connection`], `arrival` | the states of RFC 9293, handshake, closing; a segment arrives |
+//! | [`sender`], [`timers`] | the stream, what may be sent; the one timer |
 //! | [`acknowledge`] | taking in an acknowledgment |
 //! | [`recovery`] | loss: recovery, rate reduction, undo |
 //! | [`retransmission`] | what is out, the SACK scoreboard |
@@ -18,6 +18,7 @@
 //! | [`statistics`] | what a capture would show |
 
 pub mod acknowledge;
+mod arrival;
 pub mod connection;
 pub mod cubic;
 pub mod rack;
@@ -28,6 +29,7 @@ pub mod rtt;
 pub mod segment;
 pub mod sender;
 pub mod statistics;
+pub mod timers;
 
 use std::collections::BTreeMap;
 

@@ -4,7 +4,8 @@
 //! timeout with F-RTO (RFC 5682).
 
 use super::retransmission::Delivery;
-use super::sender::{Phase, Sender, Timer};
+use super::sender::{Phase, Sender};
+use super::timers::Timer;
 use crate::time::{Instant, Span};
 
 /// Segments known to be delivered behind a hole that mean loss (RFC 5681 section 3.2).
@@ -81,12 +82,12 @@ impl Sender {
         self.recovery.duplicates = 0;
         let fresh_episode = self.phase <= Phase::Disorder
             || self.unacknowledged >= self.recovery.point
-            || (self.phase == Phase::Loss && self.timeouts() == 0);
+            || (self.phase == Phase::Loss && self.timeouts_in_a_row == 0);
         if fresh_episode {
             self.remember_for_undo();
             self.threshold = self.cubic.loss(self.window_segments);
         }
-        self.recovery.f_rto = first_time || self.timeouts() > 0;
+        self.recovery.f_rto = first_time || self.timeouts_in_a_row > 0;
         self.recovery.new_data_first = false;
         self.recovery.probe_end = None;
         self.window_segments = self.in_flight() + 1;

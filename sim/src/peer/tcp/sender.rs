@@ -1,19 +1,17 @@
-//! The sending half of a connection: the stream, what may be sent now, and the timers.
+//! The sending half of a connection: the stream, and what may be sent now.
 //!
 //! Acknowledgments are taken in by [`super::acknowledge`], losses are handled in
-//! [`super::recovery`]. Positions count from the SYN (0); the first octet is at 1.
+//! [`super::recovery`], the timer in [`super::timers`]. Positions count from the SYN (0); the first octet is at 1.
 
 use std::collections::VecDeque;
 
 use super::cubic::{Cubic, INITIAL_WINDOW};
 use super::rack::Rack;
 use super::retransmission::{Queue, Sent};
-use super::rtt::{RTO_MAX, RTO_MIN, RoundTrip};
+use super::rtt::RoundTrip;
 use super::statistics::{Cause, Statistics};
+use super::timers::Timer;
 use crate::time::{Instant, Span};
-
-/// Least tail-loss probe time beyond two round trips: two ticks of a 250 Hz kernel.
-const PROBE_MARGIN: Span = Span::from_ms(8);
 
 /// How loss is being dealt with; Linux's congestion-avoidance states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -29,19 +27,6 @@ pub enum Phase {
     Recovery,
     /// After a retransmission timeout.
     Loss,
-}
-
-/// What the one timer of a sender waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Timer {
-    /// The retransmission timeout (RFC 6298).
-    Retransmission,
-    /// The tail-loss probe (RFC 8985 section 7).
-    Probe,
-    /// The end of RACK's patience with reordering.
-    Reordering,
-    /// The window probe (RFC 9293 section 3.8.6.1).
-    Persist,
 }
 
 /// A segment that goes out whatever the congestion window says.
@@ -112,9 +97,9 @@ pub struct Sender {
     pub(super) recovery: super::recovery::Recovery,
     pub(super) forced: Option<Forced>,
 
-    timer: Option<(Timer, Instant)>,
-    timeouts_in_a_row: u32,
-    persist_backoff: u32,
+    pub(super) timer: Option<(Timer, Instant)>,
+    pub(super) timeouts_in_a_row: u32,
+    pub(super) persist_backoff: u32,
 
     /// The congestion window, not the peer or the program, held the sender back.
     pub(super) limited_by_window: bool,
@@ -342,7 +327,7 @@ impl Sender {
     }
 
     /// Payload length and FIN of the next new segment, if the peer's window and Nagle allow one.
-    fn sendable(&self, nagle: bool) -> Option<(usize, bool)> {
+    pub(super) fn sendable(&self, nagle: bool) -> Option<(usize, bool)> {
         let unsent = self.data_end().saturating_sub(self.next);
         let pushed = self.boundary.saturating_sub(self.next);
         let whole = if pushed > 0 {
@@ -480,125 +465,6 @@ impl Sender {
         let unsent = self.data_end() > self.next;
         if unsent && !self.more_follows && self.queue.is_empty() && self.timer.is_none() {
             self.set_persist(now);
-        }
-    }
-
-    /// When [`Self::on_timer`] is due.
-    #[must_use]
-    pub fn deadline(&self) -> Instant {
-        self.timer.map_or(Instant::NEVER, |(_, at)| at)
-    }
-
-    /// Handles the timer if it is due.
-    pub fn on_timer(&mut self, now: Instant) {
-        let Some((timer, _)) = self.timer.filter(|&(_, at)| at <= now) else {
-            return;
-        };
-        match timer {
-            Timer::Retransmission => {
-                self.timer = None;
-                if self.queue.is_empty() {
-                    return;
-                }
-                self.enter_loss(now);
-                self.timeouts_in_a_row += 1;
-                self.round_trip.back_off();
-                self.forced = Some(Forced::Head);
-            }
-            Timer::Probe => {
-                if self.recovery.probe_end.is_some() {
-                    self.rearm(now);
-                } else {
-                    self.timer = None;
-                    self.forced = Some(Forced::Probe);
-                }
-            }
-            Timer::Reordering => {
-                self.timer = None;
-                self.detect_by_time(now);
-                if self.timer.is_none() {
-                    self.rearm(now);
-                }
-            }
-            Timer::Persist => {
-                self.timer = None;
-                self.persist_backoff += 1;
-                self.forced = Some(Forced::Window);
-            }
-        }
-    }
-
-    pub(super) fn set_timer(&mut self, timer: Timer, at: Instant) {
-        self.timer = Some((timer, at));
-    }
-
-    pub(super) fn timeouts(&self) -> u32 {
-        self.timeouts_in_a_row
-    }
-
-    /// Starts the retransmission timer, or stops it when nothing is out. In place of a probe or
-    /// reordering timer it counts from the time the first segment was sent.
-    pub(super) fn rearm(&mut self, now: Instant) {
-        let Some(head) = self.queue.head() else {
-            self.timer = None;
-            return;
-        };
-        let timeout = self.round_trip.timeout();
-        let from = match self.timer {
-            Some((Timer::Probe | Timer::Reordering, _)) => head.sent_at,
-            _ => now,
-        };
-        let at = (from + timeout).max(now + Span::from_ms(1));
-        self.timer = Some((Timer::Retransmission, at));
-    }
-
-    /// Sets the timer for a tail-loss probe in place of the timeout, where one makes sense.
-    pub(super) fn schedule_probe(&mut self, after_progress: bool, now: Instant) -> bool {
-        let Some(head) = self.queue.head() else {
-            return false;
-        };
-        let calm = matches!(self.phase, Phase::Open | Phase::Reduced);
-        if !self.path.sack || !calm || self.queue.sacked() > 0 {
-            return false;
-        }
-        let Some(smoothed) = self.round_trip.smoothed() else {
-            return false;
-        };
-        // A lone segment's acknowledgment may be delayed by the receiver.
-        let margin = if self.queue.len() == 1 {
-            RTO_MIN
-        } else {
-            PROBE_MARGIN
-        };
-        let probe_at = now + smoothed + smoothed + margin;
-        let timeout = self.round_trip.timeout();
-        let timeout_at = if after_progress { now } else { head.sent_at } + timeout;
-        self.set_timer(
-            Timer::Probe,
-            if timeout_at > now {
-                probe_at.min(timeout_at)
-            } else {
-                probe_at
-            },
-        );
-        true
-    }
-
-    fn set_persist(&mut self, now: Instant) {
-        let base = self.round_trip.timeout().max(RTO_MIN).ticks();
-        let wait = base
-            .saturating_mul(1 << self.persist_backoff.min(20))
-            .min(RTO_MAX.ticks());
-        self.set_timer(Timer::Persist, now + Span::from_ticks(wait));
-    }
-
-    /// The peer's window moved: a probe of it starts over.
-    pub(super) fn window_moved(&mut self) {
-        if matches!(self.timer, Some((Timer::Persist, _))) && self.sendable(true).is_some() {
-            self.timer = None;
-        }
-        if self.window > 0 {
-            self.persist_backoff = 0;
         }
     }
 }
