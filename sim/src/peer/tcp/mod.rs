@@ -253,3 +253,6 @@ fn refusal(segment: &Segment) -> Segment {
         ..Segment::default()
     }
 }
+
+#[cfg(test)]
+mod tests;
