@@ -9,7 +9,8 @@
 //! | `windowed` | on the main thread | received in place | RAM | less than the queue |
 //!
 //! The first two also align, check and copy as slowly as the article's code (feature
-//! `article-mac`), which the last two can be given, too: `--features windowed,article-mac`.
+//! `article-mac`). `windowed-article` is `windowed` with that: what the article's last stage does
+//! here, beside which `windowed` shows what our MAC buys.
 
 use linerate_nic::{mac, window};
 
@@ -20,6 +21,8 @@ pub const NAME: &str = if cfg!(feature = "isr-all") {
     "main-thread"
 } else if cfg!(feature = "zero-copy") {
     "zero-copy"
+} else if cfg!(feature = "windowed-article") {
+    "windowed-article"
 } else {
     "windowed"
 };

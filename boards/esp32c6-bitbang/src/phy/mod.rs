@@ -105,13 +105,15 @@ impl Phy {
             DirectBindableCpuInterrupt::Interrupt0,
             interrupt::link_timer_trap,
         );
-        rx.listen(Event::AnyEdge);
         enable_direct(
             Interrupt::GPIO,
             Priority::max(),
             DirectBindableCpuInterrupt::Interrupt1,
             interrupt::receive_trap,
         );
+        // Only now: until its own handler is bound, an edge would end up in esp-hal's, which
+        // switches the pin's interrupt off.
+        rx.listen(Event::AnyEdge);
         Self {
             _pins: (tx, rx, debug),
         }

@@ -137,7 +137,11 @@ pub const ALL: &[Experiment] = &[
         [
             "1:",
             "addi a0, a0, 1",
+            // Not `c.beqz`, which newer assemblers make of it.
+            ".option push",
+            ".option norvc",
             "beq zero, a4, 2f",
+            ".option pop",
             "bne a0, a1, 1b",
             "2:"
         ]
