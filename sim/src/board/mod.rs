@@ -416,13 +416,11 @@ impl Board {
                     at: store.at,
                     counter,
                     in_interrupt,
-                    // The receive loop lowers and raises the pin when it has seen the end.
-                    last_sample: last_edge,
+                    // The receive loop lowers and raises the pin when it has seen the end. A
+                    // firmware that counts elsewhere has no such mark.
+                    last_sample: if in_interrupt { last_edge } else { store.at },
                 });
             }
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

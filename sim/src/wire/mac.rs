@@ -133,7 +133,7 @@ impl Transmitter {
         self.sending.as_ref().map(|sending| self.record(sending))
     }
 
-    /// When [`Self::poll`] has something to do, if the device stays silent.
+    /// When [`Self::start`] or [`Self::finish`] has something to do, if the device stays silent.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         match &self.sending {

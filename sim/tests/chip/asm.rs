@@ -51,6 +51,12 @@ impl Program {
         self.addi(rd, rd, low)
     }
 
+    /// Any other instruction, for tests that share this file.
+    #[allow(dead_code)]
+    pub fn word(&mut self, word: u32) -> &mut Self {
+        self.put(word)
+    }
+
     pub fn lw(&mut self, rd: u8, rs1: u8, offset: i32) -> &mut Self {
         self.i(0x03, 2, rd, rs1, offset)
     }

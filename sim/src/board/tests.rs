@@ -1,1 +1,0 @@
-//! Whole boards with small programs.
