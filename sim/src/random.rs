@@ -57,7 +57,10 @@ mod tests {
         for _ in 0..6000 {
             counts[random.below(6) as usize] += 1;
         }
-        assert!(counts.iter().all(|&count| (900..1100).contains(&count)), "{counts:?}");
+        assert!(
+            counts.iter().all(|&count| (900..1100).contains(&count)),
+            "{counts:?}"
+        );
         assert_eq!(random.below(0), 0);
     }
 }

@@ -133,7 +133,12 @@ impl fmt::Debug for Instant {
         if *self == Self::NEVER {
             return f.write_str("never");
         }
-        write!(f, "{}.{:02} ns", self.as_ns(), self.0 % TICKS_PER_NS * 100 / TICKS_PER_NS)
+        write!(
+            f,
+            "{}.{:02} ns",
+            self.as_ns(),
+            self.0 % TICKS_PER_NS * 100 / TICKS_PER_NS
+        )
     }
 }
 
