@@ -210,8 +210,10 @@ fn dependencies(log: &Path) -> Result<Outcome> {
         deny.arg("deny")
             .arg("--manifest-path")
             .arg(folder.join("Cargo.toml"));
-        deny.args(["--all-features", "check", "--config"]);
-        deny.arg(sh::root().join("deny.toml"));
+        deny.arg("--all-features")
+            .arg("--config")
+            .arg(sh::root().join("deny.toml"));
+        deny.arg("check");
         sh::logged(deny.args(["bans", "licenses", "sources"]), log)?;
     }
     Ok(Outcome::done())
