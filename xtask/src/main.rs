@@ -8,6 +8,7 @@
 mod bench;
 mod board;
 mod demo;
+mod docs;
 mod firmware;
 mod foreign;
 mod fuzz;
@@ -60,6 +61,8 @@ enum Command {
     Tap,
     /// Measure the simulator beside QEMU and write docs/performance.md
     Bench,
+    /// Write docs/fidelity.md and the README's picture from the last demo (needs chromium)
+    Docs,
     /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
     Setup {
         /// Also install what only `test --long` uses
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::Foreign => foreign::run(None),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Bench => bench::run(),
+        Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),
     };
     match result {
