@@ -10,5 +10,9 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let _ = elf.function_at(symbol.addr);
     }
     let entry = elf.entry();
-    assert!(elf.segments().iter().any(|segment| entry.wrapping_sub(segment.addr) < segment.size));
+    assert!(
+        elf.segments()
+            .iter()
+            .any(|segment| entry.wrapping_sub(segment.addr) < segment.size)
+    );
 });

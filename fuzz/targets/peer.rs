@@ -17,8 +17,13 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         rest = after;
         now += Span::from_us(u64::from(*wait_us) * 100);
         host.receive(frame, now);
-        let replies = core::iter::from_fn(|| host.poll_transmit(now)).take(MOST_REPLIES).count();
+        let replies = core::iter::from_fn(|| host.poll_transmit(now))
+            .take(MOST_REPLIES)
+            .count();
         assert!(replies < MOST_REPLIES, "the host does not stop talking");
-        assert!(host.poll_timeout() > now, "the host has more to do but does not do it");
+        assert!(
+            host.poll_timeout() > now,
+            "the host has more to do but does not do it"
+        );
     }
 });
