@@ -31,6 +31,8 @@ pub struct Config {
     pub network: Ipv4Cidr,
     /// From the end of a received frame to the first reaction to it: interrupt, driver, stack.
     pub turnaround: Span,
+    /// Up to so much longer at random, as on a host that does other things, too.
+    pub turnaround_jitter: Span,
     /// The TCP.
     pub tcp: tcp::Config,
     /// Serve files.
@@ -54,6 +56,7 @@ impl Default for Config {
             mac: EthernetAddress([2, 0, 0, 0, 0, 1]),
             network: Ipv4Cidr::new(Ipv4Address::new(169, 254, 10, 1), 16),
             turnaround: Span::from_us(80),
+            turnaround_jitter: Span::ZERO,
             tcp: tcp::Config::default(),
             http_server: Some(http_server::Config::default()),
             http_client: None,
@@ -334,8 +337,11 @@ impl Host {
 
 impl Station for Host {
     fn receive(&mut self, frame: &[u8], now: Instant) {
-        self.ingress
-            .push_back((now + self.config.turnaround, frame.to_vec()));
+        let jitter = self.random.below(self.config.turnaround_jitter.ticks() + 1);
+        let ready_at = now + self.config.turnaround + Span::from_ticks(jitter);
+        // Frames do not overtake each other.
+        let last = self.ingress.back().map_or(Instant::ZERO, |&(at, _)| at);
+        self.ingress.push_back((ready_at.max(last), frame.to_vec()));
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {

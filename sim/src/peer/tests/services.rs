@@ -200,3 +200,42 @@ fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
     );
     assert!(link.sent.iter().all(|sent| sent.by == End::Host));
 }
+
+#[test]
+fn jitter_delays_answers_at_random_but_keeps_their_order() {
+    let answer_times = |seed| {
+        let jitter = Span::from_us(40);
+        let mut host = Host::new(host::Config {
+            turnaround_jitter: jitter,
+            seed,
+            ..host::Config::default()
+        });
+        let to_all = EthernetAddress::BROADCAST;
+        let mut times = Vec::new();
+        for round in 0..20 {
+            let asking = Ipv4Address::new(169, 254, 11, round);
+            let request = packet::arp(ArpOperation::Request, (DEVICE_MAC, asking), (to_all, HOST));
+            let now = Instant::ZERO + Span::from_us(10 * u64::from(round));
+            host.receive(&request, now);
+        }
+        let mut addresses = Vec::new();
+        while host.poll_timeout() != Instant::NEVER {
+            let now = host.poll_timeout();
+            while let Some(frame) = host.poll_transmit(now) {
+                // Target protocol address.
+                addresses.push(frame[41]);
+                times.push(now);
+            }
+        }
+        assert_eq!(addresses, (0..20).collect::<Vec<_>>());
+        let latest = Instant::ZERO + Span::from_us(190 + 80 + 40);
+        assert!(
+            times.is_sorted()
+                && times[19] <= latest
+                && times[0] >= Instant::ZERO + Span::from_us(80)
+        );
+        times
+    };
+    assert_eq!(answer_times(1), answer_times(1));
+    assert_ne!(answer_times(1), answer_times(2));
+}
