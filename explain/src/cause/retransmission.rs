@@ -25,8 +25,8 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
             cause: Cause::RetransmissionStalls,
             confidence: 1.0,
             summary: format!(
-                "For {} of the time nothing moves because the peer waits for its retransmission \
-                 timer ({} segments sent again, the longest silence {}).",
+                "For {} of the time nothing moves because a station waits for its retransmission \
+                 timer (the peer sent {} segments again, the longest silence is {}).",
                 format::percent(share),
                 format::count(get.metrics.retransmitted_segments),
                 format::time(longest_ns),

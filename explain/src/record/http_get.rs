@@ -86,7 +86,7 @@ pub struct TimeShare {
     pub device: f64,
     /// Silence that the peer ended in answer to the device.
     pub peer: f64,
-    /// Silence that a retransmission ended: the peer waited for its timer.
+    /// Silence that a retransmission ended: a station waited for its timer.
     pub retransmission_timer: f64,
 }
 

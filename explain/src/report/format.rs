@@ -34,10 +34,10 @@ pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
         // Almost everything is not everything.
-        p if (99.5..100.0).contains(&p) => "more than 99%".into(),
+        p if (99.5..100.0).contains(&p) => ">99%".into(),
         p if p == 0.0 || p >= 9.95 => format!("{percent:.0}%"),
         p if p >= 0.095 => format!("{percent:.1}%"),
-        _ => "less than 0.1%".into(),
+        _ => "<0.1%".into(),
     }
 }
 
@@ -107,9 +107,9 @@ mod tests {
         assert_eq!(percent(0.533), "53%");
         assert_eq!(percent(0.0123), "1.2%");
         assert_eq!(percent(0.0), "0%");
-        assert_eq!(percent(0.9998), "more than 99%");
+        assert_eq!(percent(0.9998), ">99%");
         assert_eq!(percent(1.0), "100%");
-        assert_eq!(percent(0.0001), "less than 0.1%");
+        assert_eq!(percent(0.0001), "<0.1%");
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(123), "123");
         assert_eq!(error(655.0, 619.0), "+5.8%");

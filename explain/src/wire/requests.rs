@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use linerate_ether::ledger::Drop;
+
 use super::{Frame, Segment, Side};
 use crate::stats;
 
@@ -41,10 +43,14 @@ pub fn tcp_figures(frames: &[Frame]) -> TcpFigures {
     let mut figures = TcpFigures::default();
     let mut sent = SentOctets::default();
     for frame in frames.iter().filter(|frame| frame.from == Side::Peer) {
-        let Some(segment) = frame.segment() else {
+        if frame
+            .segment()
+            .is_none_or(|segment| segment.has(Segment::SYN))
+        {
+            sent.note(frame);
             continue;
-        };
-        match sent.note(segment, frame.start_ns) {
+        }
+        match sent.note(frame) {
             Sent::Nothing => {}
             Sent::New => figures.data_segments += 1,
             Sent::Again { delay_ns } => {
@@ -62,10 +68,10 @@ pub fn tcp_figures(frames: &[Frame]) -> TcpFigures {
     figures
 }
 
-/// What a segment of the peer brings.
+/// What a segment brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// No data: SYN, a lone acknowledgment, RST.
+    /// Nothing that is numbered: a lone acknowledgment, RST, or an attempt that collided.
     Nothing,
     /// Octets that were never sent before.
     New,
@@ -76,50 +82,62 @@ pub(super) enum Sent {
     },
 }
 
-/// What the peer has sent so far, by the device's port (one connection each).
+/// What both stations have sent so far, by sender and the device's port (one connection each).
 #[derive(Default)]
 pub(super) struct SentOctets {
-    flows: BTreeMap<u16, Flow>,
+    flows: BTreeMap<(bool, u16), Flow>,
 }
 
+#[derive(Default)]
 struct Flow {
     next_seq: u32,
     last_sent_ns: BTreeMap<u32, u64>,
 }
 
 impl SentOctets {
-    /// Notes a segment that the peer began to send at `start_ns`.
-    pub(super) fn note(&mut self, segment: &Segment, start_ns: u64) -> Sent {
-        let end = segment.seq.wrapping_add(segment.sequence_len());
-        if segment.has(Segment::SYN) {
-            let flow = Flow {
-                next_seq: end,
-                last_sent_ns: BTreeMap::new(),
-            };
-            self.flows.insert(segment.destination, flow);
+    /// Notes what `frame` carries.
+    pub(super) fn note(&mut self, frame: &Frame) -> Sent {
+        let Some(segment) = frame.segment() else {
+            return Sent::Nothing;
+        };
+        // The MAC sends a frame that collided again by itself: TCP knows nothing of it.
+        if segment.sequence_len() == 0 || frame.lost == Some(Drop::Collision) {
             return Sent::Nothing;
         }
-        if segment.sequence_len() == 0 {
-            return Sent::Nothing;
-        }
+        let from_device = frame.from == Side::Device;
+        let port = if from_device {
+            segment.source
+        } else {
+            segment.destination
+        };
         let flow = self
             .flows
-            .entry(segment.destination)
-            .or_insert_with(|| Flow {
-                next_seq: segment.seq,
-                last_sent_ns: BTreeMap::new(),
-            });
-        let before = before(segment.seq, flow.next_seq);
-        if before_or_at(flow.next_seq, end) {
+            .entry((from_device, port))
+            .or_insert_with(|| Flow::new(segment.seq));
+        if segment.has(Segment::SYN) && !flow.last_sent_ns.contains_key(&segment.seq) {
+            // The port is used again for a new connection.
+            *flow = Flow::new(segment.seq);
+        }
+        let end = segment.seq.wrapping_add(segment.sequence_len());
+        let again = before(segment.seq, flow.next_seq);
+        if before(flow.next_seq, end) {
             flow.next_seq = end;
         }
-        let last_sent_ns = flow.last_sent_ns.insert(segment.seq, start_ns);
-        match last_sent_ns {
-            Some(last_ns) if before => Sent::Again {
-                delay_ns: start_ns - last_ns,
+        match flow.last_sent_ns.insert(segment.seq, frame.start_ns) {
+            _ if !again => Sent::New,
+            Some(last_ns) => Sent::Again {
+                delay_ns: frame.start_ns - last_ns,
             },
-            None if before => Sent::Again { delay_ns: 0 },
-            _ => Sent::New,
+            None => Sent::Again { delay_ns: 0 },
+        }
+    }
+}
+
+impl Flow {
+    fn new(next_seq: u32) -> Self {
+        Self {
+            next_seq,
+            ..Self::default()
         }
     }
 }
@@ -127,10 +145,6 @@ impl SentOctets {
 /// `a` is before `b` in sequence space (RFC 9293 section 3.4).
 fn before(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
-}
-
-fn before_or_at(a: u32, b: u32) -> bool {
-    !before(b, a)
 }
 
 fn lone_segment_to_ack_ns(triple: &[Frame]) -> Option<u64> {
@@ -152,6 +166,7 @@ const FULL_SEGMENT: u32 = 1_400;
 
 #[cfg(test)]
 mod tests {
+    use super::super::Packet;
     use super::super::sample::{ack, data, frame};
     use super::*;
 
@@ -182,6 +197,37 @@ mod tests {
         assert_eq!(figures.data_segments, 4);
         assert_eq!(figures.retransmitted_segments, 2);
         assert_eq!(figures.retransmission_delays_ns, [202_000_000, 410_000_000]);
+    }
+
+    #[test]
+    fn an_attempt_that_collided_is_no_retransmission() {
+        let mut collided = data(1_000, 1, 1460);
+        collided.lost = Some(Drop::Collision);
+        let frames = [syn_ack(), collided, data(1_100, 1, 1460)];
+        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+    }
+
+    #[test]
+    fn a_handshake_again_is_no_data_again() {
+        let mut again = syn_ack();
+        again.start_ns += 1_000_000_000;
+        assert_eq!(tcp_figures(&[syn_ack(), again]), TcpFigures::default());
+    }
+
+    #[test]
+    fn a_port_used_again_is_another_connection() {
+        let mut next = syn_ack();
+        next.start_ns = 9_000_000;
+        if let Packet::Tcp(segment) = &mut next.packet {
+            segment.seq = 90_000;
+        }
+        let frames = [
+            syn_ack(),
+            data(1_000, 1, 1460),
+            next,
+            data(10_000, 90_001, 1460),
+        ];
+        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
     }
 
     #[test]

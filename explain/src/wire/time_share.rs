@@ -17,14 +17,7 @@ pub fn time_share(frames: &[Frame], requests: impl IntoIterator<Item = (u64, u64
     let mut sent = SentOctets::default();
     let repeats: Vec<bool> = frames
         .iter()
-        .map(|frame| {
-            let Some(segment) = frame.segment() else {
-                return false;
-            };
-            let again = frame.from == Side::Peer
-                && matches!(sent.note(segment, frame.start_ns), Sent::Again { .. });
-            again || !frame.delivered()
-        })
+        .map(|frame| matches!(sent.note(frame), Sent::Again { .. }))
         .collect();
 
     let mut ns = Nanoseconds::default();
@@ -40,10 +33,10 @@ pub fn time_share(frames: &[Frame], requests: impl IntoIterator<Item = (u64, u64
         for (frame, &repeat) in within {
             let begin_ns = frame.start_ns.max(cursor_ns);
             let silence_ns = begin_ns - cursor_ns;
-            let timer = repeat && frame.from == Side::Peer && silence_ns >= TIMER_NS;
+            let timer = repeat && silence_ns >= TIMER_NS;
             *ns.silence(frame.from, previous, timer, silence_ns) += silence_ns;
             let finish_ns = frame.end_ns.clamp(begin_ns, end_ns);
-            *ns.frame(frame.from, repeat) += finish_ns - begin_ns;
+            *ns.frame(frame.from, repeat || !frame.delivered()) += finish_ns - begin_ns;
             cursor_ns = finish_ns;
             previous = Some(frame.from);
         }
@@ -85,9 +78,9 @@ impl Nanoseconds {
     /// belongs to the burst.
     fn silence(&mut self, next: Side, previous: Option<Side>, timer: bool, ns: u64) -> &mut u64 {
         match (next, previous) {
+            _ if timer => &mut self.retransmission_timer,
             (Side::Device, _) => &mut self.device,
             (Side::Peer, Some(Side::Peer)) if ns < LINE_GAP_NS => &mut self.receiving,
-            (Side::Peer, _) if timer => &mut self.retransmission_timer,
             (Side::Peer, _) => &mut self.peer,
         }
     }
@@ -97,7 +90,8 @@ impl Nanoseconds {
 mod tests {
     use linerate_ether::ledger::Drop;
 
-    use super::super::sample::{ack, data, lost};
+    use super::super::Segment;
+    use super::super::sample::{ack, data, frame, lost};
     use super::*;
 
     #[test]
@@ -118,6 +112,25 @@ mod tests {
         assert_eq!(us(share.peer), 142);
         assert_eq!(us(share.retransmission_timer), 199_942);
         assert_eq!(us(share.device), 6_127);
+    }
+
+    #[test]
+    fn a_handshake_sent_again_by_the_device_waited_for_a_timer_too() {
+        let syn = Segment {
+            source: 4000,
+            destination: 80,
+            seq: 7,
+            ack: 0,
+            len: 0,
+            flags: Segment::SYN,
+            window: 9,
+        };
+        let frames = [
+            frame(0, Side::Device, syn),
+            frame(1_000_000, Side::Device, syn),
+        ];
+        let share = time_share(&frames, [(0, 1_000_100_000)]);
+        assert!(share.retransmission_timer > 0.99, "{share:?}");
     }
 
     #[test]
