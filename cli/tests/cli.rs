@@ -212,7 +212,7 @@ fn names_that_do_not_exist_come_with_those_that_do() {
     let (code, message) = fails(&["sim", "esp32c6-bitbang", "--variant", "fast"]);
     assert_eq!(code, 2);
     assert!(
-        message.ends_with("it has isr-all, main-thread, zero-copy, windowed"),
+        message.contains("it has isr-all, main-thread, "),
         "{message}"
     );
 }
@@ -224,7 +224,10 @@ fn what_is_no_firmware_is_named() {
     std::fs::write(&path, "this is no ELF").expect("written");
     let (code, message) = fails(&["sim", "esp32c6-bitbang", "--elf", text(&path)]);
     assert_eq!(code, 2);
-    assert!(message.contains("text.elf"), "{message}");
+    assert!(
+        message.ends_with("text.elf: the firmware cannot be run: not an ELF file"),
+        "{message}"
+    );
     let (code, message) = fails(&[
         "sim",
         "esp32c6-bitbang",

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use linerate_bench::board::{self, Board};
 use linerate_bench::scenario::{Peer, Record};
-use linerate_bench::target::{self, Order, Remains};
+use linerate_bench::target::{self, Order, Remains, TargetError};
 use linerate_bench::{firmware, measure, tap};
 use linerate_explain::report::format;
 
@@ -25,8 +25,9 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
         // Nobody reads any more: the board runs on for whoever talks to it.
         let _ = output::print(&format!("{line}\n"));
     };
+    let named = |error: TargetError| named(error, args.elf.as_deref());
     let remains = if let Some(interface) = &args.tap {
-        let target = target::open_on_tap(&order, interface)?;
+        let target = target::open_on_tap(&order, interface).map_err(named)?;
         eprintln!("{} on {interface}; Ctrl-C ends it", order.name);
         let limit = args.seconds.map(Duration::from_secs);
         let served = tap::serve(target, limit, &stop, &mut console)?;
@@ -39,7 +40,8 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
         }
         served.remains
     } else {
-        measure::follow(target::open(&order)?, args.seconds, &stop, &mut console)?
+        let target = target::open(&order).map_err(named)?;
+        measure::follow(target, args.seconds, &stop, &mut console)?
     };
     for warning in &remains.warnings {
         eprintln!("note: {warning}");
@@ -75,6 +77,16 @@ fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
             vcd_ms: if args.vcd.is_some() { args.vcd_ms } else { 0 },
         },
     })
+}
+
+/// A firmware that cannot be used, by the name of its file.
+fn named(error: TargetError, file: Option<&Path>) -> Failure {
+    match (file, &error) {
+        (Some(file), TargetError::Firmware(_)) => anyhow::Error::new(error)
+            .context(file.display().to_string())
+            .into(),
+        _ => error.into(),
+    }
 }
 
 fn known<'a>(
