@@ -2,6 +2,8 @@
 
 use crate::{demo, sh};
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::fmt::Write as _;
 use std::fs;
 
 /// The section of the report that becomes the README's picture, and its size in pixels.
@@ -14,9 +16,17 @@ pub fn run() -> Result<()> {
     if !results.is_file() {
         bail!("there is no demo to take it from; run: cargo xtask demo");
     }
-    let fidelity = sh::read(sh::cmd(demo::linerate(None)?).arg("fidelity").arg(results))?;
+    let fidelity = sh::read(sh::cmd(demo::linerate(None)?).arg("fidelity").arg(&results))?;
     fs::write(sh::root().join("docs/fidelity.md"), fidelity)?;
     println!("written: docs/fidelity.md");
+    let run = serde_json::from_str(&fs::read_to_string(&results)?)?;
+    let readme = sh::root().join("README.md");
+    let text = fs::read_to_string(&readme)?;
+    fs::write(
+        &readme,
+        replaced(&text, &figures(&run)?).context("README.md has no figures")?,
+    )?;
+    println!("written: the figures in README.md");
     if !sh::has("chromium") {
         bail!("docs/scope.png needs chromium: apt-get install chromium");
     }
@@ -57,6 +67,57 @@ fn picture() -> Result<()> {
     Ok(())
 }
 
+/// Around the README's figures.
+const MARKS: [&str; 2] = [
+    "<!-- figures: cargo xtask docs -->\n",
+    "<!-- end of figures -->",
+];
+
+/// `text` with other figures between the marks.
+fn replaced(text: &str, figures: &str) -> Option<String> {
+    let start = text.find(MARKS[0])? + MARKS[0].len();
+    let end = start + text[start..].find(MARKS[1])?;
+    Some(format!("{}{figures}{}", &text[..start], &text[end..]))
+}
+
+/// A line for the largest download of each variant in `run.json`.
+fn figures(run: &Value) -> Result<String> {
+    let results = run["results"]
+        .as_array()
+        .context("run.json has no results")?;
+    let of = |kind: &'static str| results.iter().filter(move |r| r["measurement"] == kind);
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let mut text = String::from(
+        "By `cargo xtask demo`: the largest download of each stage, the median of five requests.\n\n\
+         | stage | download | goodput | of line rate | frames lost | interrupt after a frame | ping |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let mut gets: Vec<&Value> = Vec::new();
+    for get in of("http_get") {
+        // Sizes grow within a variant: the last one stays.
+        gets.retain(|g| g["params"]["variant"] != get["params"]["variant"]);
+        gets.push(get);
+    }
+    for get in gets {
+        let variant = get["params"]["variant"].as_str().unwrap_or_default();
+        let metrics = &get["metrics"];
+        let goodput = number(&metrics["goodput_bytes_per_s_p50"]);
+        let ping = of("ping").find(|p| p["params"]["variant"] == variant);
+        let ping = ping.map_or(f64::NAN, |p| number(&p["metrics"]["rtt_ns"]["p50"]));
+        writeln!(
+            text,
+            "| `{variant}` | {:.1} MB | {:.0} kB/s | {:.1}% | {:.1}% | {:.1} us | {:.0} us |",
+            number(&get["params"]["bytes"]) / 1e6,
+            goodput / 1e3,
+            100.0 * goodput / number(&get["limits"]["line_goodput_bytes_per_s"]),
+            100.0 * number(&metrics["frame_loss_rate"]),
+            number(&metrics["isr_post_processing_ns_p50"]) / 1e3,
+            ping / 1e3,
+        )?;
+    }
+    Ok(text)
+}
+
 /// The page's head and one of its sections.
 fn only(html: &str, id: &str) -> Option<String> {
     let (head, _) = html.split_once("</head>")?;
@@ -70,6 +131,32 @@ fn only(html: &str, id: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn each_variant_has_one_line_between_the_marks() {
+        let get = |variant: &str, bytes: u64| {
+            serde_json::json!({"measurement": "http_get",
+                "params": {"variant": variant, "bytes": bytes},
+                "metrics": {"goodput_bytes_per_s_p50": 500_000.0, "frame_loss_rate": 0.0,
+                    "isr_post_processing_ns_p50": 800},
+                "limits": {"line_goodput_bytes_per_s": 1_000_000.0}})
+        };
+        let results = [get("a", 10_000), get("a", 3_000_000), get("b", 10_000)];
+        let figures = super::figures(&serde_json::json!({"results": results})).expect("results");
+        assert_eq!(
+            figures
+                .matches("| `a` | 3.0 MB | 500 kB/s | 50.0% | 0.0% |")
+                .count(),
+            1
+        );
+        assert_eq!(figures.lines().count(), 2 + 2 + 2, "{figures}");
+        let [open, close] = super::MARKS;
+        let readme = format!("head\n{open}old\n{close}\ntail");
+        assert_eq!(
+            super::replaced(&readme, "new\n"),
+            Some(format!("head\n{open}new\n{close}\ntail"))
+        );
+    }
+
     #[test]
     fn keeps_the_head_and_one_section() {
         let html = "<html><head>H</head><body><section id=\"a\">A</section>\
