@@ -14,8 +14,10 @@ fn download(at_ns: u64, bytes: u64) -> Vec<Event> {
     let syn = Segment::SYN;
     let ack = Segment::ACK;
     let gap_ns = 9_600;
-    let first = segment(at_ns + 2 * MS, Side::Peer, 1, 1460, ack);
-    let mut second = segment(first.end_ns + gap_ns, Side::Peer, 1461, 1460, ack);
+    // Each connection begins at a sequence number of its own.
+    let isn = (at_ns / MS) as u32 * 10_000;
+    let first = segment(at_ns + 2 * MS, Side::Peer, isn + 1, 1460, ack);
+    let mut second = segment(first.end_ns + gap_ns, Side::Peer, isn + 1461, 1460, ack);
     second.lost = Some(Drop::Unheard);
     let pulses = [
         Pulse {
@@ -30,12 +32,12 @@ fn download(at_ns: u64, bytes: u64) -> Vec<Event> {
     let mut events: Vec<Event> = pulses.into_iter().map(Event::Debug).collect();
     events.extend(
         [
-            segment(at_ns, Side::Device, 0, 0, syn),
-            segment(at_ns + MS, Side::Peer, 0, 0, syn | ack),
+            segment(at_ns, Side::Device, isn, 0, syn),
+            segment(at_ns + MS, Side::Peer, isn, 0, syn | ack),
             first,
             second,
-            segment(at_ns + 6 * MS, Side::Device, 1, 0, ack),
-            segment(at_ns + 250 * MS, Side::Peer, 1461, 1460, ack),
+            segment(at_ns + 6 * MS, Side::Device, isn + 1, 0, ack),
+            segment(at_ns + 250 * MS, Side::Peer, isn + 1461, 1460, ack),
         ]
         .map(Event::Frame),
     );
@@ -59,7 +61,7 @@ fn script() -> Vec<Event> {
     events.push(Event::Frame(segment(
         860 * MS,
         Side::Peer,
-        2921,
+        5_002_921,
         0,
         Segment::FIN | Segment::ACK,
     )));
