@@ -269,7 +269,9 @@ fn before(scenario: &Scenario, jobs: &[Job]) -> Provenance {
         duplex: scenario.duplex,
         peer: PeerModel {
             turnaround_ns: scenario.peer.turnaround_us * 1_000,
+            turnaround_jitter_ns: scenario.peer.turnaround_jitter_us * 1_000,
             background,
+            disregards_sack_blocks: scenario.peer.disregard_sack_blocks,
         },
         elf_sha256: jobs
             .iter()

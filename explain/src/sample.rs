@@ -7,13 +7,14 @@ use crate::line;
 use crate::record::*;
 use crate::stats;
 
-/// A run of all four variants.
+/// A run of all variants.
 pub fn run() -> Run {
     let mut results = Vec::new();
     for (variant, rtt_ns) in [
         ("isr-all", 1_410_000),
         ("main-thread", 1_240_000),
         ("zero-copy", 790_000),
+        ("windowed-article", 860_000),
         ("windowed", 770_000),
     ] {
         results.push(Measurement::Ping(ping(variant, rtt_ns)));
@@ -58,7 +59,9 @@ pub fn run() -> Run {
             duplex: Duplex::Half,
             peer: PeerModel {
                 turnaround_ns: 80_000,
+                turnaround_jitter_ns: 0,
                 background: String::new(),
+                disregards_sack_blocks: false,
             },
             elf_sha256: [("http_get-windowed".to_owned(), "ab".repeat(32))].into(),
             trace_hash: [(
@@ -114,6 +117,7 @@ pub fn get(variant: &str, bytes: u64) -> HttpGet {
         "isr-all" => (6_500.0, 1_048_000),
         "main-thread" => (14_000.0, 16_900),
         "zero-copy" => (210_000.0, 2_100),
+        "windowed-article" => (615_000.0, 2_100),
         _ => (655_000.0, 2_100),
     };
     let rates: Vec<f64> = [0.93, 1.01, 1.0, 1.04, 0.99]

@@ -43,15 +43,21 @@ pub struct Scenario {
 pub struct Peer {
     /// From a frame received to the first reaction to it, microseconds.
     pub turnaround_us: u64,
+    /// At random up to this much more, microseconds: what a busy host adds.
+    pub turnaround_jitter_us: u64,
     /// Broadcasts an ARP request for a stranger this often, milliseconds; 0 for never.
     pub background_arp_ms: u64,
+    /// Pays no regard to SACK blocks, as if the device had agreed to SACK and never sent any.
+    pub disregard_sack_blocks: bool,
 }
 
 impl Default for Peer {
     fn default() -> Self {
         Self {
             turnaround_us: 80,
+            turnaround_jitter_us: 0,
             background_arp_ms: 0,
+            disregard_sack_blocks: false,
         }
     }
 }

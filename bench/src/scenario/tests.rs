@@ -37,7 +37,9 @@ fn whole_scenario_is_read() {
         scenario.peer,
         Peer {
             turnaround_us: 100,
-            background_arp_ms: 0
+            turnaround_jitter_us: 0,
+            background_arp_ms: 0,
+            disregard_sack_blocks: false,
         }
     );
     assert_eq!(

@@ -71,11 +71,16 @@ impl fmt::Display for Duplex {
 
 /// The model of the peer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct PeerModel {
     /// Time from a frame received to its answer on the wire.
     pub turnaround_ns: u64,
+    /// Up to this much more, at random.
+    pub turnaround_jitter_ns: u64,
     /// What it sends on its own, in a few words; empty for nothing.
     pub background: String,
+    /// Whether its TCP pays no regard to SACK blocks, as if the device sent none.
+    pub disregards_sack_blocks: bool,
 }
 
 /// One entry of a timing table.

@@ -595,13 +595,19 @@ fn figure(name: &str, value: f64) -> String {
 
 fn provenance(run: &Run) -> Vec<(&'static str, String)> {
     let p = &run.provenance;
-    let peer = match p.peer.background.as_str() {
-        "" => format!("answers after {}", format::time(p.peer.turnaround_ns)),
-        background => format!(
-            "answers after {}; sends {background}",
-            format::time(p.peer.turnaround_ns)
-        ),
-    };
+    let mut peer = format!("answers after {}", format::time(p.peer.turnaround_ns));
+    if p.peer.turnaround_jitter_ns > 0 {
+        peer.push_str(" and up to ");
+        peer.push_str(&format::time(p.peer.turnaround_jitter_ns));
+        peer.push_str(" more");
+    }
+    if !p.peer.background.is_empty() {
+        peer.push_str("; sends ");
+        peer.push_str(&p.peer.background);
+    }
+    if p.peer.disregards_sack_blocks {
+        peer.push_str("; pays no regard to SACK blocks");
+    }
     vec![
         ("Board", p.board.clone()),
         ("Duplex", p.duplex.to_string()),

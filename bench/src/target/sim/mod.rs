@@ -9,7 +9,7 @@ use linerate_explain::wire::{Frame, Packet, Side};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
 use linerate_sim::chip::{Kind, esp32c6};
 use linerate_sim::elf::Elf;
-use linerate_sim::peer::{Host, Peer, host};
+use linerate_sim::peer::{Host, Peer, host, tcp};
 use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
@@ -28,8 +28,13 @@ pub fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
     let background = order.peer.background_arp_ms;
     let host = Host::new(host::Config {
         turnaround: Span::from_us(order.peer.turnaround_us),
+        turnaround_jitter: Span::from_us(order.peer.turnaround_jitter_us),
         background_arp: (background > 0).then(|| Span::from_ms(background)),
         seed: order.seed ^ PEER_SEED,
+        tcp: tcp::Config {
+            disregard_sack_blocks: order.peer.disregard_sack_blocks,
+            ..tcp::Config::default()
+        },
         ..host::Config::default()
     });
     switch_on(order, Box::new(host))
