@@ -193,7 +193,8 @@ fn template(base: &Path, name: &str, options: &[&str], log: Option<&Path>) -> Re
     if !generator.is_file() {
         let mut install = cargo_in(base);
         install
-            .args(["install", "--locked", "--no-default-features", "--root"])
+            // It runs for a second: compiling it fast matters more.
+            .args(["install", "--debug", "--locked", "--no-default-features", "--root"])
             .arg(&root)
             .args(["esp-generate", "--version", GENERATOR]);
         sh::run_or_log(&mut install, log)?;
