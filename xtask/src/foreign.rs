@@ -194,7 +194,13 @@ fn template(base: &Path, name: &str, options: &[&str], log: Option<&Path>) -> Re
         let mut install = cargo_in(base);
         install
             // It runs for a second: compiling it fast matters more.
-            .args(["install", "--debug", "--locked", "--no-default-features", "--root"])
+            .args([
+                "install",
+                "--debug",
+                "--locked",
+                "--no-default-features",
+                "--root",
+            ])
             .arg(&root)
             .args(["esp-generate", "--version", GENERATOR]);
         sh::run_or_log(&mut install, log)?;

@@ -10,6 +10,8 @@ const FUZZ_SECONDS: [u32; 2] = [20, 600];
 
 /// The command.
 pub fn run(long: bool, wanted: &[String]) -> Result<()> {
+    // Before the first `cargo test` puts another binary in this one's place.
+    firmware::wrapper::copy()?;
     let mut steps = Steps::new(wanted);
     steps.step("format", |_, log| format(log));
     steps.step("clippy", |_, log| clippy(log));

@@ -107,7 +107,7 @@ pub fn cargo_for(board: &Board) -> Result<Command> {
     command
         .current_dir(&board.dir)
         .env("CARGO_TARGET_DIR", sh::out("boards").join(&board.name))
-        .env("RUSTC_WRAPPER", std::env::current_exe()?)
+        .env("RUSTC_WRAPPER", wrapper::copy()?)
         .env(wrapper::CHECKOUT, sh::root())
         .env(wrapper::LIBRARY, library)
         // The application descriptor carries a build time.

@@ -7,14 +7,33 @@
 //! here rather than through `RUSTFLAGS`, which would replace the board's own flags and enter the
 //! hashes themselves.
 
+use crate::sh;
+use anyhow::Result;
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
 
 /// Set to the checkout's folder for cargo's children.
 pub const CHECKOUT: &str = "LINERATE_WRAPPER_CHECKOUT";
 /// Set to `<folder of the library's sources>=<what to call it>`.
 pub const LIBRARY: &str = "LINERATE_WRAPPER_LIBRARY";
+
+/// A copy of this binary that stays while cargo replaces the binary itself, as `cargo test` does.
+pub fn copy() -> Result<PathBuf> {
+    static COPY: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(copy) = COPY.get() {
+        return Ok(copy.clone());
+    }
+    let folder = sh::out("xtask");
+    std::fs::create_dir_all(&folder)?;
+    let copy = folder.join("rustc-wrapper");
+    // Renamed into place: another run may be using the one that is there.
+    let new = folder.join(format!("rustc-wrapper-{}", std::process::id()));
+    std::fs::copy(std::env::current_exe()?, &new)?;
+    std::fs::rename(&new, &copy)?;
+    Ok(COPY.get_or_init(|| copy).clone())
+}
 
 /// Acts as the wrapper where cargo started this binary as one.
 pub fn run_if_asked() -> Option<ExitCode> {
