@@ -31,12 +31,12 @@ pub enum FirmwareError {
         variant: String,
     },
     /// It is there and cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {error}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        error: std::io::Error,
     },
 }
 
@@ -54,7 +54,7 @@ pub fn find(dir: &Path, program: &str, variant: &str) -> Result<Image, FirmwareE
             program: program.to_owned(),
             variant: variant.to_owned(),
         }),
-        Err(source) => Err(FirmwareError::Io { path, source }),
+        Err(error) => Err(FirmwareError::Io { path, error }),
     }
 }
 

@@ -45,12 +45,12 @@ pub enum RunError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A target cannot be used or failed.
-    #[error("{name}: {source}")]
+    #[error("{name}: {error}")]
     Measure {
         /// `program-variant`.
         name: String,
         /// What went wrong.
-        source: MeasureError,
+        error: MeasureError,
     },
 }
 
@@ -59,7 +59,7 @@ impl RunError {
     pub const fn is_target(&self) -> bool {
         match self {
             Self::Measure {
-                source: MeasureError::Target(error),
+                error: MeasureError::Target(error),
                 ..
             } => !error.is_input(),
             Self::Measure { .. } => true,
@@ -223,9 +223,9 @@ fn one(
     progress: &dyn Progress,
 ) -> Result<Done, RunError> {
     let name = &job.order.name;
-    let failed = |source: MeasureError| RunError::Measure {
+    let failed = |error: MeasureError| RunError::Measure {
         name: name.clone(),
-        source,
+        error,
     };
     let target = open(&job.order).map_err(|error| failed(error.into()))?;
     let identity = target.identity();

@@ -15,12 +15,12 @@ pub const TRIALS: &str = "trials.ndjson";
 
 /// A file cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}", path.display())]
+#[error("cannot write {}: {error}", path.display())]
 pub struct StoreError {
     /// The file.
     pub path: PathBuf,
     /// What the system says.
-    pub source: io::Error,
+    pub error: io::Error,
 }
 
 /// A folder that takes results in.
@@ -38,7 +38,7 @@ impl Store {
     pub fn create(dir: &Path, header: &Run) -> Result<Self, StoreError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| StoreError { path, source }
+            move |error| StoreError { path, error }
         };
         std::fs::create_dir_all(dir).map_err(failed(dir))?;
         let path = dir.join(TRIALS);
@@ -60,9 +60,9 @@ impl Store {
             .trials
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        append(&mut trials, result).map_err(|source| StoreError {
+        append(&mut trials, result).map_err(|error| StoreError {
             path: self.dir.join(TRIALS),
-            source,
+            error,
         })
     }
 
@@ -72,7 +72,7 @@ impl Store {
     /// [`StoreError`] names the file that cannot be written.
     pub fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
         let path = self.dir.join(name);
-        std::fs::write(&path, content).map_err(|source| StoreError { path, source })
+        std::fs::write(&path, content).map_err(|error| StoreError { path, error })
     }
 }
 

@@ -45,12 +45,12 @@ pub enum TapError {
         name: String,
     },
     /// Something else.
-    #[error("interface {name} cannot be used as a TAP interface: {source}")]
+    #[error("interface {name} cannot be used as a TAP interface: {error}")]
     Io {
         /// The interface.
         name: String,
         /// What the system says.
-        source: std::io::Error,
+        error: std::io::Error,
     },
     /// This system has no TAP interfaces that are known here.
     #[error("TAP interfaces are supported on Linux only")]

@@ -35,12 +35,12 @@ impl Tap {
                 name: name.to_owned(),
             });
         }
-        let failed = |source: std::io::Error| {
+        let failed = |error: std::io::Error| {
             let name = name.to_owned();
-            match source.kind() {
+            match error.kind() {
                 ErrorKind::PermissionDenied => TapError::Rights { name },
                 ErrorKind::ResourceBusy => TapError::Busy { name },
-                _ => TapError::Io { name, source },
+                _ => TapError::Io { name, error },
             }
         };
         // What is configured stays as it is: only whoever made the interface may change it.

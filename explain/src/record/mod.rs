@@ -58,11 +58,10 @@ pub enum Measurement {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// Not JSON, or not in this format.
-    #[error("line {}, column {}: {source}", source.line(), source.column())]
+    #[error("line {}, column {}: {}", error.line(), error.column(), without_position(error))]
     Json {
         /// What the JSON reader says.
-        #[from]
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
     /// Written by a later version.
     #[error("schema {found} is not known; this linerate reads schema {SCHEMA}")]
@@ -70,6 +69,19 @@ pub enum ReadError {
         /// The version in the file.
         found: u32,
     },
+}
+
+impl From<serde_json::Error> for ReadError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json { error }
+    }
+}
+
+/// The reader's message without the position at its end, which is told before it.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ")
+        .map_or(text.clone(), |(message, _)| message.to_owned())
 }
 
 impl Run {
