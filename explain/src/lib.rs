@@ -3,7 +3,7 @@
 //! | module | what a person finds there |
 //! |---|---|
 //! | [`record`] | the result format: what every measuring command writes |
-//! | [`line`] | what the wire allows: frame times and the goodput limit |
+//! | [`mod@line`] | what the wire allows: frame times and the goodput limit |
 //! | [`wire`] | what frames on a wire tell: TCP requests, where their time went |
 //! | [`stats`] | percentiles, by one definition |
 //! | [`cause`] | record to findings: what keeps a measurement from line rate |

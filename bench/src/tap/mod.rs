@@ -1,7 +1,7 @@
 //! A simulated board on a network interface of this machine: real programs talk to the firmware.
 //!
-//! The far end of the simulated cable is a TAP interface ([`station`]); virtual time is held to the
-//! wall clock ([`pace`]). This is the only place where a simulated board depends on the clock, so
+//! The far end of the simulated cable is a TAP interface ([`Tap`]); virtual time is held to the
+//! wall clock ([`Pacer`]). This is the only place where a simulated board depends on the clock, so
 //! what comes out is not the same twice.
 
 mod pace;

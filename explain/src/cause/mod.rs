@@ -1,8 +1,8 @@
 //! From a record to what keeps it from line rate. Pure: the same record gives the same findings.
 //!
 //! Each cause is one file with one function that looks at a record and says nothing or a
-//! [`Weighed`] finding; its weight is the share of the time that the cause explains. A new cause is
-//! a new file, a variant of [`Cause`] and a line in [`LOOKS`].
+//! weighed finding; its weight is the share of the time that the cause explains. A new cause is
+//! a new file, a variant of [`Cause`] and a line in `LOOKS`.
 
 mod flash;
 mod interrupt;
