@@ -1,8 +1,11 @@
-//! The congestion window: slow start and CUBIC (RFC 9438), in integers.
+//! The congestion window: slow start and CUBIC (RFC 9438), in whole segments as Linux counts them.
 //!
 //! Linux's default. At the window sizes of a 10 Mbit/s link CUBIC's Reno-friendly region decides,
 //! so windows grow as with Reno but fall by 30% instead of 50%. `HyStart` is left out: it does
 //! nothing below 16 segments, and a microcontroller's receive window is smaller.
+//!
+//! Linux parts from the RFC where it shows at windows of two or three segments: growth is counted in
+//! whole segments, Reno's rate stays that of the reduced window, and a timeout forgets everything.
 
 use crate::time::{Instant, Span};
 
@@ -11,39 +14,55 @@ pub const INITIAL_WINDOW: u32 = 10;
 
 /// Window after a loss, in parts of 1000 of the window before (RFC 9438 section 4.6).
 const BETA: u64 = 700;
-/// `3 * (1 - beta) / (1 + beta)` in parts of 1000: Reno's rate for this beta (section 4.3).
-const ALPHA: u64 = 529;
 const THOUSAND: u64 = 1000;
+/// Acknowledged segments a segment of window, in eighths, for which Reno's window would grow by one:
+/// `(1 + beta) / (3 * (1 - beta))` (section 4.3).
+const RENO_EIGHTHS: u32 = 15;
+/// A rate of growth that was found stays so long, unless the window changes.
+const RATE_HOLDS: Span = Span::from_us(31_250);
+/// At most one segment more for so many acknowledged: half as much again a round trip.
+const FASTEST: u32 = 2;
+/// Before the first loss: 5% a round trip at least.
+const SLOWEST_WITHOUT_LOSS: u32 = 20;
 
-/// Growth of a window between losses. Windows are in segments, or in thousandths where named so.
+/// Growth of a window between losses. Windows are in segments.
 #[derive(Debug, Clone, Default)]
 pub struct Cubic {
-    /// The window at the last loss, in thousandths; zero before the first.
-    window_max_milli: u64,
-    /// What Reno's window would be.
-    reno_milli: u64,
+    /// The window at the last loss; zero before the first and after a timeout.
+    window_max: u32,
     /// Since when the window has grown without loss.
     epoch: Option<Instant>,
-    /// Milliseconds from `epoch` to the plateau at `window_max_milli`.
+    /// Milliseconds from `epoch` to the plateau.
     plateau_ms: u64,
-    /// Growth not yet worth a segment, in thousandths of a segment.
-    credit_milli: u64,
+    /// The window at the plateau.
+    plateau: u32,
+    /// What Reno's window would be, and the acknowledged segments not yet counted in it.
+    reno: u32,
+    reno_credit: u32,
+    /// Acknowledged segments not yet turned into growth.
+    credit: u32,
+    /// When, and for which window, it was found how many are needed.
+    found: Option<(Instant, u32)>,
+    needed: u32,
 }
 
 impl Cubic {
     /// A loss with `window` segments allowed: returns the new slow-start threshold.
     pub fn loss(&mut self, window: u32) -> u32 {
-        let milli = u64::from(window) * THOUSAND;
         // Fast convergence (section 4.7): a window that fell before reaching its last maximum
         // makes room for others.
-        self.window_max_milli = if milli < self.window_max_milli {
-            milli * (THOUSAND + BETA) / (2 * THOUSAND)
+        self.window_max = if window < self.window_max {
+            (u64::from(window) * (THOUSAND + BETA) / (2 * THOUSAND)) as u32
         } else {
-            milli
+            window
         };
         self.epoch = None;
-        self.credit_milli = 0;
-        ((milli * BETA / THOUSAND / THOUSAND) as u32).max(2)
+        ((u64::from(window) * BETA / THOUSAND) as u32).max(2)
+    }
+
+    /// The retransmission timer ran out: what was learnt is forgotten.
+    pub fn timeout(&mut self) {
+        *self = Self::default();
     }
 
     /// The connection was idle until `now`: time without data does not count as growth.
@@ -53,37 +72,59 @@ impl Cubic {
 
     /// `acknowledged` segments arrived in congestion avoidance; returns the new window.
     pub fn avoid(&mut self, window: u32, acknowledged: u32, now: Instant, round_trip: Span) -> u32 {
-        let window_milli = u64::from(window) * THOUSAND;
+        self.reno_credit += acknowledged;
+        let holds = |(at, then): (Instant, u32)| then == window && now.since(at) <= RATE_HOLDS;
+        if !self.found.is_some_and(holds) {
+            self.found = Some((now, window));
+            self.needed = self.find_needed(window.max(1), acknowledged, now, round_trip);
+        }
+        let needed = self.needed;
+        let early = u32::from(self.credit >= needed);
+        if early > 0 {
+            self.credit = 0;
+        }
+        self.credit += acknowledged;
+        let grown = self.credit / needed;
+        self.credit %= needed;
+        window + early + grown
+    }
+
+    /// How many segments must be acknowledged for one segment more.
+    fn find_needed(
+        &mut self,
+        window: u32,
+        acknowledged: u32,
+        now: Instant,
+        round_trip: Span,
+    ) -> u32 {
         let epoch = *self.epoch.get_or_insert_with(|| {
-            self.reno_milli = window_milli;
+            self.reno_credit = acknowledged;
+            self.reno = window;
+            self.plateau = self.window_max.max(window);
             // W_cubic(K) = W_max with C = 0.4 per s^3: K = cbrt((W_max - cwnd) / C).
-            let missing_milli = self.window_max_milli.saturating_sub(window_milli);
-            self.window_max_milli = self.window_max_milli.max(window_milli);
-            self.plateau_ms = cube_root(missing_milli * 2_500_000);
+            let missing = u64::from(self.plateau - window);
+            self.plateau_ms = cube_root(missing * 2_500_000_000);
             now
         });
 
-        let rate = if self.reno_milli >= self.window_max_milli {
-            THOUSAND
-        } else {
-            ALPHA
-        };
-        self.reno_milli += rate * u64::from(acknowledged) * THOUSAND / window_milli.max(1);
-
         let ms = (now.since(epoch).as_ns() + round_trip.as_ns()) / 1_000_000;
         let offset = i128::from(ms) - i128::from(self.plateau_ms);
-        // 0.4 segments/s^3 is 0.4e-6 thousandths/ms^3.
-        let curve = i128::from(self.window_max_milli) + offset.pow(3) * 4 / 10_000_000;
-        let target = (curve.max(0) as u64)
-            .clamp(window_milli, window_milli * 3 / 2)
-            .max(self.reno_milli);
+        let target = i128::from(self.plateau) + offset.pow(3) * 4 / 10_000_000_000;
+        let above = (target - i128::from(window)).clamp(0, i128::from(window)) as u32;
+        let mut needed = window.checked_div(above).unwrap_or(100 * window);
+        if self.window_max == 0 {
+            needed = needed.min(SLOWEST_WITHOUT_LOSS);
+        }
 
-        // (target - cwnd) / cwnd per acknowledged segment.
-        self.credit_milli += target.saturating_sub(window_milli) * u64::from(acknowledged)
-            / u64::from(window.max(1));
-        let grown = self.credit_milli / THOUSAND;
-        self.credit_milli %= THOUSAND;
-        window + grown as u32
+        let step = (window * RENO_EIGHTHS / 8).max(1);
+        while self.reno_credit > step {
+            self.reno_credit -= step;
+            self.reno += 1;
+        }
+        if self.reno > window {
+            needed = needed.min(window / (self.reno - window));
+        }
+        needed.max(FASTEST)
     }
 }
 
@@ -139,11 +180,12 @@ mod tests {
     fn on_a_short_round_trip_it_grows_like_reno() {
         let mut cubic = Cubic::default();
         let start = cubic.loss(20);
-        let windows = grow(&mut cubic, start, 40, Span::from_ms(4));
-        // About half a segment a round trip up to the old maximum, then a whole one.
+        let windows = grow(&mut cubic, start, 40, Span::from_ms(40));
+        // About half a segment a round trip (the round trip is longer than a rate holds).
         assert_eq!(start, 14);
-        assert!((16..=21).contains(&windows[9]), "{windows:?}");
-        assert!((46..=50).contains(&windows[39]), "{windows:?}");
+        assert!((18..=20).contains(&windows[9]), "{windows:?}");
+        assert!((32..=36).contains(&windows[39]), "{windows:?}");
+        assert!(windows.is_sorted());
     }
 
     #[test]
@@ -154,5 +196,19 @@ mod tests {
         let windows = grow(&mut cubic, start, 45, Span::from_ms(200));
         assert!((960..=1010).contains(&windows[44]), "{windows:?}");
         assert!(windows.is_sorted());
+    }
+
+    #[test]
+    fn a_window_of_two_stays_for_the_few_segments_between_two_timeouts() {
+        let mut cubic = Cubic::default();
+        for second in 1..10 {
+            assert_eq!(cubic.loss(2), 2);
+            cubic.timeout();
+            let at = Instant::ZERO + Span::from_secs(second);
+            let rtt = Span::from_ms(4);
+            // What the published capture shows: three at once, then one, and the next is lost.
+            assert_eq!(cubic.avoid(2, 3, at, rtt), 2);
+            assert_eq!(cubic.avoid(2, 1, at + rtt, rtt), 2);
+        }
     }
 }

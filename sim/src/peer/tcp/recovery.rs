@@ -87,6 +87,7 @@ impl Sender {
             self.remember_for_undo();
             self.threshold = self.cubic.loss(self.window_segments);
         }
+        self.cubic.timeout();
         self.recovery.f_rto = first_time || self.timeouts_in_a_row > 0;
         self.recovery.new_data_first = false;
         self.recovery.probe_end = None;
