@@ -111,6 +111,19 @@ fn as_client(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
         .stdout(Stdio::null())
         .stderr(File::create(sh::out("tap").join("http-server.log"))?);
     let _server = Owned(server.spawn().context("cannot start python3")?);
+    // The firmware does not ask twice where nobody listens yet.
+    let mut probe = namespace.exec("curl");
+    probe
+        .args([
+            "--silent",
+            "--show-error",
+            "--fail",
+            "--output",
+            "/dev/null",
+        ])
+        .args(["--retry", "30", "--retry-connrefused", "--retry-delay", "1"])
+        .arg(format!("http://{HOST}/{}", FETCHED[0]));
+    sh::read(&mut probe).context("python3 -m http.server does not answer")?;
     let mut device = Device::start(namespace, linerate, elf)?;
     device.wait_for(FETCH, |line| line.contains("\"event\":\"done\""))?;
     let gets: Vec<serde_json::Value> = device
@@ -123,7 +136,10 @@ fn as_client(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
         let crc = pattern::crc32(bytes as u64);
         let of_size: Vec<_> = gets.iter().filter(|g| g["body_bytes"] == bytes).collect();
         if of_size.is_empty() || of_size.iter().any(|g| g["crc32"] != crc) {
-            bail!("{bytes} bytes did not arrive as served: {of_size:?}");
+            bail!(
+                "{bytes} bytes did not arrive as served: {of_size:?}\n{}",
+                device.last_words()
+            );
         }
     }
     Ok(format!("{} files from python3 -m http.server", gets.len()))
