@@ -19,10 +19,15 @@ pub fn verdict(run: &Run) -> String {
     };
     let share = cause::share_of_line_rate(best);
     let first = format!(
-        "The {} variant reaches {}, {} of line rate",
+        "The {} variant reaches {}, {} of line rate{}",
         best.params.variant,
         format::rate(best.metrics.goodput_bytes_per_s_p50),
         format::percent(share),
+        if best.ledger.lost() == 0 {
+            ", without losing a frame"
+        } else {
+            ""
+        },
     );
     match worst(run).filter(|worst| worst.params.variant != best.params.variant) {
         None => format!("{first}."),
@@ -35,9 +40,12 @@ pub fn verdict(run: &Run) -> String {
     }
 }
 
-/// The fastest download, by its median.
+/// The fastest download, by its median, of those that lost no frame; of all if there is none.
 pub(crate) fn best(run: &Run) -> Option<&HttpGet> {
-    run.http_gets().max_by(|a, b| by_goodput(a, b))
+    let lossless = run.http_gets().filter(|get| get.ledger.lost() == 0);
+    lossless
+        .max_by(|a, b| by_goodput(a, b))
+        .or_else(|| run.http_gets().max_by(|a, b| by_goodput(a, b)))
 }
 
 /// The variant that is slowest at its own best size.

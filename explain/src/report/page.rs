@@ -158,7 +158,7 @@ impl<'a> Page<'a> {
                 .iter()
                 .position(|known| *known == variant)
                 .unwrap_or(0);
-            format!("stage{}", at % 4)
+            format!("stage{}", at % STAGE_COLOURS)
         };
         let line_rate = run
             .http_gets()
@@ -385,6 +385,9 @@ fn groups(gets: &[&HttpGet], class: impl Fn(&str) -> String) -> Vec<dots::Group>
         })
         .collect()
 }
+
+/// Colours for variants in the style sheet.
+const STAGE_COLOURS: usize = 5;
 
 /// Classes of the parts of `TimeShare::parts`, in its order.
 const TIME_CLASSES: [&str; 6] = ["t-rx", "t-repeat", "t-tx", "t-device", "t-peer", "t-timer"];
