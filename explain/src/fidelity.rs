@@ -257,8 +257,26 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
             row.fitted,
         )?;
     }
+    out.push_str(DEVIATIONS);
     write_budget(run, out)
 }
+
+/// What is known about the rows that are far off.
+const DEVIATIONS: &str = "
+## Where they differ, and why
+
+- **isr-all, post-processing and what follows from it.** Most of the interrupt's time is code that
+  comes from flash, and what a miss of the flash cache costs is a guess (`chip.flash_miss_ns`). Where
+  the interrupt takes longer than a frame and a gap together (1.24 ms), it misses two frames in a row
+  instead of one; the peer then needs one more timeout for each burst, so its timer backs off further:
+  fewer retransmissions after 200 ms, more after seconds, and half the goodput. The entry is not tuned
+  to make that go away.
+- **Ping.** The published times hold whatever the host took to answer, and the article's stack was an
+  older smoltcp; here the host takes 80 to 120 µs. How the rest divides is not known.
+- **Post-processing of the last stages.** Other code does it: our receive queue in place of bbqueue's
+  framed mode, and a trap handler without esp-hal's dispatcher.
+- **windowed.** The excess over the original is our MAC's: see below.
+";
 
 /// Time of a full segment, part by part: with the article's MAC, with ours, and the difference.
 fn write_budget(run: &Run, out: &mut String) -> std::fmt::Result {
