@@ -132,6 +132,9 @@ tabulated! {
             standard("dot3StatsInternalMacTransmitErrors").counts(Drop::FifoUnderrun),
         /// Frames refused because they were longer than the medium allows.
         TxOversize => own().counts(Drop::TransmitOversize),
+        /// Transmissions cut short because they lasted longer than a station may send (IEEE 802.3
+        /// clause 14.2.1.6, jabber).
+        TxJabbers => own().counts(Drop::Jabber),
         /// Frames discarded because the link was down.
         TxLinkDown => own().counts(Drop::TransmitLinkDown),
         /// Frames discarded because the transmit queue was full.
@@ -147,6 +150,9 @@ tabulated! {
         RxTruncated => own().counts(Drop::Truncated),
         /// Transmissions given up at a half-bit pair that is no Manchester symbol.
         RxSymbolErrors => standard("dot3StatsSymbolErrors").counts(Drop::SymbolError),
+        /// Transmissions of the partner that met one of the device's own on a link where both may send
+        /// at once, and were not heard for it.
+        RxWhileSending => own().counts(Drop::DeafWhileSending),
         /// Receive events that found no room in the queue. Each may stand for one lost frame.
         RxQueueFull => own().counts(Drop::QueueFull),
         /// Frames that found no free descriptor in the receive ring.
@@ -163,6 +169,8 @@ tabulated! {
         RxAlignmentErrors => standard("dot3StatsAlignmentErrors").counts(Drop::Alignment),
         /// Frames shorter than 64 octets.
         RxRunts => standard("etherStatsUndersizePkts").counts(Drop::Runt),
+        /// Less than 64 octets whose FCS is wrong, too: what a collision leaves.
+        RxFragments => standard("etherStatsFragments").counts(Drop::Collision),
         /// Frames longer than 1518 octets (1522 with a tag).
         RxOversize => standard("dot3StatsFrameTooLongs").counts(Drop::Oversize),
         /// Frames whose 802.3 length field asks for more than they hold.
@@ -173,6 +181,9 @@ tabulated! {
         RxPause => standard("dot3InPauseFrames").counts(Drop::MacControl),
         /// Intact MAC control frames with an opcode that is not understood.
         RxUnknownOpcodes => standard("dot3ControlInUnknownOpcodes").counts(Drop::UnknownOpcode),
+        /// Intact frames refused on the stack's behalf: the checksum of their IPv4 header, or of the
+        /// TCP, UDP or ICMP in them, is wrong.
+        RxBadChecksum => own().counts(Drop::BadChecksum),
         /// Frames that passed every check of the MAC and were offered to the stack.
         RxValid => own(),
         /// Octets of the frames counted as valid.
@@ -193,6 +204,10 @@ tabulated! {
         LinkUps => own(),
         /// Times the link went from up to down.
         LinkDowns => own(),
+        /// Times the partner's auto-negotiation reported a fault at its end.
+        RemoteFaults => own(),
+        /// Times the receive pair was found to be swapped and was corrected.
+        PolarityCorrections => own(),
     }
 }
 
@@ -293,6 +308,8 @@ tabulated! {
         ExcessiveCollisions => (Layer::Wire, "excessive_collisions"),
         /// The sender gave up because the medium stayed busy for too long.
         ExcessiveDeferral => (Layer::Wire, "excessive_deferral"),
+        /// The sender cut itself short: it had sent for longer than a station may.
+        Jabber => (Layer::Wire, "jabber"),
         /// The sender lost its own carrier while sending.
         CarrierLost => (Layer::Wire, "carrier_lost"),
         /// The link was down, or not connected, while the frame was on the wire.
@@ -309,6 +326,9 @@ tabulated! {
         /// Nobody listened when the frame began: the receiver was switched off, sending, or still
         /// busy with the frame before, and took no note of this one.
         Unheard => (Layer::Phy, "unheard"),
+        /// The receiver was sending meanwhile, on a link where both may, and noticed only that there
+        /// was something.
+        DeafWhileSending => (Layer::Phy, "deaf_while_sending"),
         /// The receiver heard part of the frame: it began listening in the middle, or the signal
         /// stopped without the end-of-frame mark.
         Truncated => (Layer::Phy, "truncated"),
@@ -354,6 +374,8 @@ tabulated! {
         /// The stack let go of the frame without reading it.
         StackRejected => (Layer::Stack, "stack_rejected"),
 
+        /// A checksum of the packet in the frame is wrong, though the frame is intact.
+        BadChecksum => (Layer::Stack, "bad_checksum"),
         /// The stack accepted the frame, but the socket had no room for its payload.
         SocketFull => (Layer::Socket, "socket_full"),
     }

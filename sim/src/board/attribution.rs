@@ -80,6 +80,14 @@ pub struct Attribution {
     settled: usize,
 }
 
+/// Whether the MAC counts so what it found in the queue to be no frame for the stack.
+fn is_verdict(counter: Counter) -> bool {
+    matches!(counter, Counter::RxFragments | Counter::RxBadChecksum)
+        || counter
+            .drop_cause()
+            .is_some_and(|drop| drop.layer() == Layer::Mac)
+}
+
 impl Attribution {
     /// Nothing sent so far.
     pub fn new() -> Self {
@@ -112,7 +120,7 @@ impl Attribution {
                 let frame = self.received(count.last_sample);
                 self.queue.push_back(frame);
             }
-            C::RxTruncated | C::RxSymbolErrors => {
+            C::RxTruncated | C::RxSymbolErrors | C::RxWhileSending => {
                 let frame = self.received(count.last_sample);
                 self.lose(frame, count.counter);
             }
@@ -133,11 +141,7 @@ impl Attribution {
                 let frame = self.offered.take();
                 self.lose(frame, count.counter);
             }
-            other
-                if other
-                    .drop_cause()
-                    .is_some_and(|drop| drop.layer() == Layer::Mac) =>
-            {
+            other if is_verdict(other) => {
                 let judged = if count.in_interrupt {
                     self.queue.pop_back()
                 } else {
