@@ -4,8 +4,10 @@
 
 use crate::steps::Outcome;
 use crate::{sh, tools};
-use anyhow::{Context, Result};
-use std::path::Path;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// Coverage instrumentation and the address sanitizer, as libFuzzer wants them.
 const FLAGS: &str = "--cfg fuzzing -Zsanitizer=address -Cpasses=sancov-module \
@@ -31,7 +33,8 @@ fn targets() -> Result<Vec<String>> {
         .collect())
 }
 
-/// Runs every target for `seconds`; a crash, a leak or an input slower than 10 s fails.
+/// Runs every target for `seconds`, as many at a time as there are cores; a crash, a leak or an
+/// input slower than 10 s fails. Each has a log of its own beside `log`.
 ///
 /// # Errors
 /// Where a target cannot be built or finds something.
@@ -45,6 +48,44 @@ pub fn run(seconds: u32, log: &Path) -> Result<Outcome> {
             "fuzzing needs nightly: rustup toolchain install nightly".into(),
         ));
     }
+    let programs = build(log)?;
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut results = Vec::new();
+        while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            results.push(fuzz(target, &programs, seconds, log));
+        }
+        results
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let results: Vec<_> = thread::scope(|scope| {
+        let started: Vec<_> = (0..workers.min(targets.len()))
+            .map(|_| scope.spawn(worker))
+            .collect();
+        started
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_default())
+            .collect()
+    });
+    // A panic of a worker must not pass for fewer targets.
+    if results.len() != targets.len() {
+        bail!("{} of {} targets ran", results.len(), targets.len());
+    }
+    let failed: Vec<String> = results
+        .into_iter()
+        .filter_map(|result| Some(format!("{:#}", result.err()?)))
+        .collect();
+    if !failed.is_empty() {
+        bail!("{}", failed.join("\n"));
+    }
+    Ok(Outcome::Done(format!(
+        "{} targets, {seconds} s each",
+        targets.len()
+    )))
+}
+
+/// Builds all targets with the sanitizer; returns the folder of the programs.
+fn build(log: &Path) -> Result<PathBuf> {
     let host = sh::read(sh::nightly_cargo().arg("-vV"))?;
     let host = host
         .lines()
@@ -67,34 +108,36 @@ pub fn run(seconds: u32, log: &Path) -> Result<Outcome> {
         .env("RUSTFLAGS", FLAGS)
         .env_remove("CARGO_ENCODED_RUSTFLAGS");
     sh::logged(&mut build, log)?;
-    for target in &targets {
-        let corpus = sh::out("fuzz-corpus").join(target);
-        let artifacts = sh::out("fuzz-found");
-        std::fs::create_dir_all(&corpus)?;
-        std::fs::create_dir_all(&artifacts)?;
-        let mut fuzzer = sh::cmd(made.join(&host).join("release").join(target));
-        fuzzer
-            .arg(format!("-max_total_time={seconds}"))
-            .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
-            .arg(format!(
-                "-artifact_prefix={}/{target}-",
-                artifacts.display()
-            ))
-            .arg(&corpus);
-        let seeds = sh::root().join("fuzz/seeds").join(target);
-        if seeds.is_dir() {
-            fuzzer.arg(seeds);
-        }
-        let text = sh::logged(&mut fuzzer, log)?;
-        let runs = text
-            .lines()
-            .find_map(|l| l.strip_prefix("stat::number_of_executed_units:"))
-            .unwrap_or(" ?")
-            .trim();
-        println!("    {target}: {runs} inputs in {seconds} s");
+    Ok(made.join(host).join("release"))
+}
+
+/// Runs one target and says how many inputs it tried.
+fn fuzz(target: &str, programs: &Path, seconds: u32, log: &Path) -> Result<()> {
+    let corpus = sh::out("fuzz-corpus").join(target);
+    let artifacts = sh::out("fuzz-found");
+    std::fs::create_dir_all(&corpus)?;
+    std::fs::create_dir_all(&artifacts)?;
+    let mut fuzzer = sh::cmd(programs.join(target));
+    fuzzer
+        .arg(format!("-max_total_time={seconds}"))
+        .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
+        .arg(format!(
+            "-artifact_prefix={}/{target}-",
+            artifacts.display()
+        ))
+        .arg(&corpus);
+    let seeds = sh::root().join("fuzz/seeds").join(target);
+    if seeds.is_dir() {
+        fuzzer.arg(seeds);
     }
-    Ok(Outcome::Done(format!(
-        "{} targets, {seconds} s each",
-        targets.len()
-    )))
+    let log = log.with_file_name(format!("fuzz-{target}.log"));
+    std::fs::write(&log, "")?;
+    let text = sh::logged(&mut fuzzer, &log)?;
+    let runs = text
+        .lines()
+        .find_map(|l| l.strip_prefix("stat::number_of_executed_units:"))
+        .unwrap_or(" ?")
+        .trim();
+    println!("    {target}: {runs} inputs in {seconds} s");
+    Ok(())
 }
