@@ -6,31 +6,20 @@
 //! | GPIO6 | receive, all dedicated inputs, inverted: the pad is low while the line is high |
 //! | GPIO10 | debug, dedicated output 1: when the receive interrupt works, for an oscilloscope |
 //!
-//! The debug pin is high from the entry of the receive interrupt to the end of the transmission,
-//! and again until just before the interrupt returns: the second pulse is what it costs to
-//! post-process a frame. A link pulse makes one short pulse.
+//! There are two of it: the one of the article's stages ([`article`]) and the one that keeps up with
+//! the line (`line_rate`). A firmware has one of them; what they share is here.
 
+mod article;
 mod clock;
-mod interrupt;
-mod link;
-mod receive;
-mod transmit;
 
-use core::{arch::asm, sync::atomic::Ordering};
+use core::arch::asm;
 
 use esp_hal::{
-    gpio::{Event, Input, InputConfig, InputSignal, Level, Output, OutputConfig, OutputSignal},
-    interrupt::{DirectBindableCpuInterrupt, Priority, enable_direct},
-    peripherals::{GPIO, GPIO5, GPIO6, GPIO10, Interrupt, TIMG0},
+    peripherals::{GPIO5, GPIO6, GPIO10, TIMG0},
     time::Duration,
-    timer::{Timer as _, timg::TimerGroup},
-};
-use linerate_nic::{
-    device::LinkState,
-    mac::{self, BitTimes, Busy},
 };
 
-pub use interrupt::{ReceiveInterrupt, Switch};
+pub use article::{Phy, ReceiveInterrupt, Switch};
 
 /// Time between link pulses: 16 ms, +-8 allowed (IEEE 802.3 clause 14.2.1.1).
 const LINK_PULSE_PERIOD: Duration = Duration::from_millis(16);
@@ -51,136 +40,25 @@ pub struct Parts {
     pub timer: TIMG0<'static>,
 }
 
-/// The sending side, and the view of the medium: half duplex, as a partner finds it that gets link
-/// pulses and no auto-negotiation (IEEE 802.3 clause 28.2.3.1, parallel detection).
-pub struct Phy {
-    _pins: (Output<'static>, Input<'static>, Output<'static>),
-}
-
-impl Phy {
-    /// Starts the PHY: pulses go out and frames come in from here on.
-    ///
-    /// The CPU must run at 160 MHz.
-    pub fn start(parts: Parts, receive: ReceiveInterrupt) -> Self {
-        clock::start();
-        let tx = Output::new(parts.tx, Level::Low, OutputConfig::default());
-        let debug = Output::new(parts.debug, Level::Low, OutputConfig::default());
-        let mut rx = Input::new(parts.rx, InputConfig::default());
-
-        // SAFETY: both outputs (CSR 0x805) low, then enabled (CSR 0x803); they are ours.
-        unsafe {
-            asm!(
-                "csrc 0x805, {outputs}",
-                "csrs 0x803, {outputs}",
-                outputs = in(reg) transmit::TX | receive::DEBUG,
-            );
-        }
-        OutputSignal::CPU_GPIO_0.connect_to(&tx);
-        OutputSignal::CPU_GPIO_1.connect_to(&debug);
-        let line = rx.peripheral_input().with_input_inverter(true);
-        for input in [
-            InputSignal::CPU_GPIO_0,
-            InputSignal::CPU_GPIO_1,
-            InputSignal::CPU_GPIO_2,
-            InputSignal::CPU_GPIO_3,
-            InputSignal::CPU_GPIO_4,
-            InputSignal::CPU_GPIO_5,
-            InputSignal::CPU_GPIO_6,
-            InputSignal::CPU_GPIO_7,
-        ] {
-            input.connect_to(&line);
-        }
-
-        interrupt::install(receive);
-        let timer = TimerGroup::new(parts.timer).timer0;
-        timer
-            .load_value(LINK_PULSE_PERIOD)
-            .expect("16 ms fit the timer");
-        timer.enable_auto_reload(true);
-        timer.enable_interrupt(true);
-        timer.start();
-        enable_direct(
-            Interrupt::TG0_T0_LEVEL,
-            Priority::Priority1,
-            DirectBindableCpuInterrupt::Interrupt0,
-            interrupt::link_timer_trap,
-        );
-        enable_direct(
-            Interrupt::GPIO,
-            Priority::max(),
-            DirectBindableCpuInterrupt::Interrupt1,
-            interrupt::receive_trap,
-        );
-        // Only now: until its own handler is bound, an edge would end up in esp-hal's, which
-        // switches the pin's interrupt off.
-        rx.listen(Event::AnyEdge);
-        Self {
-            _pins: (tx, rx, debug),
-        }
-    }
-}
-
-impl mac::Phy for Phy {
-    #[inline]
-    fn now(&self) -> BitTimes {
-        clock::now()
-    }
-
-    fn transmit(&mut self, packet: &[u8]) -> Result<(), Busy> {
-        interrupt::without(|| {
-            // Whoever began in the last moments has not been seen by the receive interrupt yet.
-            if receive::carrier() {
-                return Err(Busy);
-            }
-            // SAFETY: the PHY is started and interrupts are off.
-            unsafe { transmit::packet(packet) }
-            // The packet stands for a link pulse: the next one is due in 16 ms.
-            // SAFETY: any value reloads the counter.
-            TIMG0::regs()
-                .t(0)
-                .load()
-                .write(|w| unsafe { w.load().bits(1) });
-            // Edges of what was received meanwhile would look like a link pulse. If it goes on,
-            // the interrupt finds out by itself.
-            if !receive::carrier() {
-                clear_edges();
-            }
-            Ok(())
-        })
-    }
-
-    #[inline]
-    fn carrier(&self) -> bool {
-        receive::carrier()
-    }
-
-    #[inline]
-    fn reception_ended(&self) -> Option<BitTimes> {
-        Some(BitTimes(interrupt::RECEPTION_ENDED.load(Ordering::Relaxed)))
-    }
-
-    #[inline]
-    fn link_state(&self) -> LinkState {
-        link::state()
-    }
-}
-
 /// Sleeps until an interrupt, unless `idle` finds that there is something to do. Interrupts are off
 /// meanwhile, so that none comes between looking and sleeping; one that is pending ends the sleep.
 #[inline]
 pub fn sleep_if(idle: impl FnOnce() -> bool) {
-    interrupt::without(|| {
+    without_interrupts(|| {
         if idle() {
             esp_hal::interrupt::wait_for_interrupt();
         }
     });
 }
 
-/// Forgets the edges on the receive pin that the interrupt has not seen.
+/// Runs `f` with interrupts off.
 #[inline(always)]
-fn clear_edges() {
-    // SAFETY: clears this pin's latch only.
-    GPIO::regs()
-        .status_w1tc()
-        .write(|w| unsafe { w.bits(RX_MASK) });
+fn without_interrupts<T>(f: impl FnOnce() -> T) -> T {
+    let status: u32;
+    // SAFETY: turns interrupts off (mstatus.MIE).
+    unsafe { asm!("csrrci {}, mstatus, 8", out(reg) status) }
+    let result = f();
+    // SAFETY: restores what was.
+    unsafe { asm!("csrs mstatus, {}", in(reg) status & 8) }
+    result
 }

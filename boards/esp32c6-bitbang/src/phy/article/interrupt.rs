@@ -3,7 +3,7 @@
 //! neither disturbs the other's timing.
 
 use core::{
-    arch::{asm, naked_asm},
+    arch::naked_asm,
     cell::UnsafeCell,
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -13,7 +13,8 @@ use linerate_ether::{frame, ledger::Counter};
 use linerate_nic::mac::{self, ReceiveSwitch, Reception};
 
 use super::{
-    RX_MASK, RX_PIN, clear_edges, clock, link,
+    super::clock,
+    RX_MASK, RX_PIN, clear_edges, link,
     receive::{self, DEBUG, End},
     transmit,
 };
@@ -66,18 +67,6 @@ impl ReceiveSwitch for Switch {
             .pin(RX_PIN)
             .modify(|_, w| unsafe { w.int_ena().bits(1) });
     }
-}
-
-/// Runs `f` with interrupts off.
-#[inline(always)]
-pub(super) fn without<T>(f: impl FnOnce() -> T) -> T {
-    let status: u32;
-    // SAFETY: turns interrupts off (mstatus.MIE).
-    unsafe { asm!("csrrci {}, mstatus, 8", out(reg) status) }
-    let result = f();
-    // SAFETY: restores what was.
-    unsafe { asm!("csrs mstatus, {}", in(reg) status & 8) }
-    result
 }
 
 /// A trap handler that saves what a function may change, calls it and returns from the trap.
