@@ -5,13 +5,20 @@ use std::{env, fs, path::PathBuf};
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let has = |feature: &str| env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
-    let stage = ["ISR_ALL", "MAIN_THREAD", "ZERO_COPY", "WINDOWED"];
+    let stage = [
+        "ISR_ALL",
+        "MAIN_THREAD",
+        "ZERO_COPY",
+        "WINDOWED",
+        "LINE_RATE",
+    ];
     assert_eq!(
         stage.iter().filter(|s| has(s)).count(),
         1,
-        "pick one stage: --no-default-features --features isr-all|main-thread|zero-copy|windowed"
+        "pick one stage: --no-default-features --features \
+         isr-all|main-thread|zero-copy|windowed|line-rate"
     );
-    let all_hot_code = has("ZERO_COPY") || has("WINDOWED");
+    let all_hot_code = has("ZERO_COPY") || has("WINDOWED") || has("LINE_RATE");
 
     // esp-hal's linker script includes the two hooks at the end of `.rwtext` and in `.data`.
     for (hook, source) in [

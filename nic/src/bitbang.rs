@@ -1,5 +1,6 @@
-//! What a bit-banged PHY and the MAC agree upon, whatever the chip: the shape of a raw reception.
+//! What a bit-banged PHY and the MAC agree upon, whatever the chip: the shape of a reception.
 //!
+//! # Raw
 //! A bit-banged receiver starts to listen somewhere in the preamble, so its bytes are at an
 //! arbitrary bit alignment to the frame's octets. It writes what it hears, least significant bit
 //! first, from the first bit that it got to the last one before the line went idle:
@@ -13,6 +14,15 @@
 //! Every byte but the last is full. The last may hold up to [`MAX_IDLE_BITS`] bits that are really
 //! the start of idle (`TP_IDL`, IEEE 802.3 clause 14.2.1.1: the receiver has to sample it to
 //! notice it), and then padding of any value. [`crate::mac`] finds out where the frame ends.
+//!
+//! # Summed
+//! A receiver with cycles to spare finds the SFD, aligns and sums while it receives. It writes the
+//! frame's octets from [`FRAME_OFFSET`] on and says in a [`Summed`] what it found:
+//!
+//! ```text
+//! byte 0     4    6                 20                            6 + octets
+//! | MAC's own| -- |header, 14 octets|data ...                 |FCS|
+//! ```
 
 use linerate_ether::frame::MAX_TAGGED_LEN;
 use linerate_ether::preamble::PREAMBLE_AND_SFD;
@@ -29,3 +39,24 @@ const MAX_RAW_BYTES: usize = (MAX_PACKET_LEN * 8 + MAX_IDLE_BITS + 7).div_ceil(8
 
 /// The room that a reception is given: that many bytes in whole words.
 pub const MAX_RAW_LEN: usize = MAX_RAW_BYTES.next_multiple_of(4);
+
+/// Bytes that a summing receiver leaves free before the frame: a word for the MAC, and 2 so that
+/// what follows the 14 octets of header begins on a word.
+pub const FRAME_OFFSET: usize = 6;
+
+/// What a receiver found that aligned and summed a frame while it received it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summed {
+    /// Whole octets from destination address to FCS.
+    pub octets: u16,
+    /// Whether the FCS over these octets is right.
+    pub fcs_good: bool,
+    /// Whether some bits more came, which are no whole octet (dribble).
+    pub dribble: bool,
+    /// One's complement sum (RFC 1071) of the 16-bit big-endian words of all `octets`, an odd last
+    /// one padded with zero. 0x0000 and 0xFFFF mean the same.
+    pub sum: u16,
+}
+
+// A summing receiver has room to notice that a frame is longer than the longest.
+const _: () = assert!(FRAME_OFFSET + MAX_TAGGED_LEN < MAX_RAW_LEN);

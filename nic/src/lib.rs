@@ -2,6 +2,7 @@
 //!
 //! - [`device`]: the seam between a network device and any stack.
 //! - [`mac`]: the MAC between a bit-level PHY and a stack, in the stages from naive to fast.
+//! - [`filter`]: which destination addresses are accepted.
 //! - [`queue`]: the receive queue from interrupt to main thread.
 //! - [`ledger`]: where each frame went.
 //! - [`window`]: the TCP window that a queue can keep.
@@ -18,6 +19,7 @@
 pub mod adapter;
 pub mod bitbang;
 pub mod device;
+pub mod filter;
 pub mod ledger;
 pub mod mac;
 #[allow(

@@ -1,5 +1,5 @@
-//! The four stages of the article "Implementing and optimizing an Ethernet 10BASE-T MAC layer for
-//! maximum throughput" (Timon Van Overveldt, 2024), as variants of the same code.
+//! What the firmware's variants are: the four stages of the article "Implementing and optimizing an Ethernet 10BASE-T MAC layer for
+//! maximum throughput" (Timon Van Overveldt, 2024), and one that goes on from there.
 //!
 //! | stage | frame is checked | between PHY and queue | code and `memcpy` | TCP window |
 //! |---|---|---|---|---|
@@ -7,6 +7,7 @@
 //! | `main-thread` | on the main thread | copied | flash; `memcpy`, interrupt: RAM | 10,240 octets |
 //! | `zero-copy` | on the main thread | received in place | RAM | about the queue |
 //! | `windowed` | on the main thread | received in place | RAM | less than the queue |
+//! | `line-rate` | as it is received | received in place | RAM | less than a larger queue |
 //!
 //! The first two also align, check and copy as slowly as the article's code (feature
 //! `article-mac`). `windowed-article` is `windowed` with that: what the article's last stage does
@@ -23,12 +24,15 @@ pub const NAME: &str = if cfg!(feature = "isr-all") {
     "zero-copy"
 } else if cfg!(feature = "windowed-article") {
     "windowed-article"
+} else if cfg!(feature = "line-rate") {
+    "line-rate"
 } else {
     "windowed"
 };
 
 /// How receptions are aligned and checked: with the libraries of the article's implementation, or by
 /// words.
+#[cfg(not(feature = "line-rate"))]
 type Check = cfg_select! {
     feature = "article-mac" => { crate::naive::Bitvec }
     _ => { mac::Wordwise }
@@ -39,11 +43,18 @@ pub type Receive = cfg_select! {
     feature = "isr-all" => { mac::IsrAll<Check> }
     feature = "main-thread" => { mac::MainThread<Check> }
     feature = "zero-copy" => { mac::ZeroCopy<Check> }
+    feature = "line-rate" => { mac::LineRate }
     _ => { mac::Windowed<Check> }
 };
 
 /// The longest frames that the receive queue takes in a row.
-pub const QUEUE_FRAMES: usize = if cfg!(feature = "windowed") { 9 } else { 10 };
+pub const QUEUE_FRAMES: usize = if cfg!(feature = "line-rate") {
+    34
+} else if cfg!(feature = "windowed") {
+    9
+} else {
+    10
+};
 
 /// The receive queue's size in words.
 pub const QUEUE_WORDS: usize = mac::receiver_words(QUEUE_FRAMES);
@@ -56,7 +67,7 @@ const MSS: usize = window::mss(1500);
 /// A TCP socket's receive buffer in bytes, which is the window that it offers: in the first two
 /// stages what the article's capture of that time shows, then as much as the queue holds, then as
 /// much as the queue can keep beside others' frames.
-pub const TCP_WINDOW: usize = if cfg!(feature = "windowed") {
+pub const TCP_WINDOW: usize = if cfg!(any(feature = "windowed", feature = "line-rate")) {
     window::receive_window(QUEUE_FRAMES, OTHERS, MSS)
 } else if cfg!(feature = "zero-copy") {
     QUEUE_FRAMES * MSS

@@ -18,6 +18,7 @@
 //! assert!(main.receive().is_none());
 //! ```
 
+mod line_rate;
 mod nic;
 mod phy;
 mod receive;
@@ -25,6 +26,7 @@ mod stage;
 mod transmit;
 mod validate;
 
+pub use line_rate::LineRate;
 pub use nic::{Mac, MacRxToken, MacTxToken};
 pub use phy::{BitTimes, Busy, Phy};
 pub use receive::{

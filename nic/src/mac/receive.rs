@@ -1,7 +1,8 @@
 //! The receive path's two halves: the interrupt's and the main thread's.
 
 use super::stage::Stage;
-use crate::bitbang::MAX_RAW_LEN;
+use crate::bitbang::{MAX_RAW_LEN, Summed};
+use crate::filter::{AddressFilter, Words};
 use crate::ledger::Ledger;
 use crate::queue::{self, Consumer, Producer, Queue};
 use crate::sync::{AtomicBool, Ordering, fence};
@@ -16,6 +17,16 @@ use linerate_ether::ledger::Counter;
 pub enum Reception {
     /// A transmission up to its end: that many bytes were written, as [`crate::bitbang`] says.
     Packet(usize),
+    /// A transmission that was aligned and summed on the way, likewise.
+    Frame(Summed),
+    /// A transmission without a start frame delimiter where one belongs.
+    NoSfd,
+    /// A frame given up because of its destination: [`Interrupt::filter`] does not accept it.
+    Filtered,
+    /// A frame to a group given up because [`Interrupt::filter`] accepts no groups just now.
+    Shed,
+    /// A transmission that met one of our own where both may send at once, and was not heard.
+    WhileSending,
     /// A normal link pulse.
     LinkPulse,
     /// A burst of fast link pulses.
@@ -76,6 +87,10 @@ pub const fn receiver_words(frames: usize) -> usize {
 impl<const WORDS: usize> Receiver<WORDS> {
     /// How many receptions fit whatever their lengths were before.
     pub const FRAMES: usize = Queue::<WORDS>::guaranteed_frames(MAX_RAW_LEN);
+    /// From so many bytes in use on, frames to groups are not accepted any more.
+    pub const HIGH_MARK: usize = WORDS * size_of::<u32>() / 2;
+    /// Below so many bytes in use, frames to groups are accepted again.
+    pub const LOW_MARK: usize = WORDS * size_of::<u32>() / 4;
 
     /// An empty receiver.
     #[cfg(not(loom))]
@@ -115,6 +130,11 @@ impl<const WORDS: usize> Receiver<WORDS> {
             ledger,
             switch,
             scratch: S::SCRATCH,
+            filter: Words {
+                promiscuous: 1,
+                ..Words::default()
+            },
+            sheds: false,
         };
         let main = Main {
             consumer,
@@ -146,6 +166,9 @@ pub struct Interrupt<'q, S: Stage, R, const WORDS: usize> {
     ledger: &'q Ledger,
     switch: R,
     scratch: S::Scratch,
+    filter: Words,
+    /// Groups are not accepted until the queue has emptied somewhat.
+    sheds: bool,
 }
 
 impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> {
@@ -161,6 +184,34 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
                 Outcome::Listening
             }
             None => self.suspend(),
+        }
+    }
+
+    /// Says which destinations a receive loop is to accept that asks for [`filter`](Self::filter).
+    /// At the start all.
+    pub fn set_filter(&mut self, filter: &AddressFilter) {
+        self.filter = filter.words();
+    }
+
+    /// The destinations to accept in the reception that begins now.
+    ///
+    /// A queue filled to its high mark accepts no groups until it has emptied to its low mark, so
+    /// that a storm of broadcasts leaves room for the station's own frames, and leaves the main
+    /// thread the time in which they are not received. A loop that gives a frame up for that
+    /// reports [`Reception::Shed`] instead of [`Reception::Filtered`].
+    #[inline(always)]
+    pub fn filter(&mut self) -> Words {
+        let used = self.receiver.queue.used_bytes();
+        let mark = if self.sheds {
+            Receiver::<WORDS>::LOW_MARK
+        } else {
+            Receiver::<WORDS>::HIGH_MARK
+        };
+        self.sheds = used >= mark;
+        if self.sheds {
+            self.filter.without_groups()
+        } else {
+            self.filter
         }
     }
 

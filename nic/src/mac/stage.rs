@@ -6,6 +6,7 @@
 //! | [`MainThread`] | receive, copy to the queue                | align, check        |
 //! | [`ZeroCopy`]   | receive into the queue                    | align, check        |
 //! | [`Windowed`]   | receive into the queue                    | align, check        |
+//! | [`LineRate`](super::LineRate) | receive, align and sum into the queue | nothing |
 //!
 //! `Windowed` differs from `ZeroCopy` in what it tells the stack: how many frames fit, from which
 //! the TCP window follows ([`crate::window`]).
@@ -59,7 +60,7 @@ pub struct Windowed<M = Wordwise>(PhantomData<M>);
 
 /// Counts a reception and returns its length if it goes on to the MAC.
 #[inline(always)]
-fn heard(reception: Reception, ledger: &Ledger) -> Option<usize> {
+pub(super) fn heard(reception: Reception, ledger: &Ledger) -> Option<usize> {
     match reception {
         Reception::Packet(len) => {
             ledger.count(Counter::RxFrames);
@@ -73,7 +74,18 @@ fn heard(reception: Reception, ledger: &Ledger) -> Option<usize> {
             ledger.count(Counter::RxFrames);
             ledger.count(Counter::RxOversize);
         }
-        Reception::Nothing => {}
+        Reception::NoSfd => {
+            ledger.count(Counter::RxFrames);
+            ledger.count(Counter::RxBadSfd);
+        }
+        Reception::Filtered => {
+            ledger.count(Counter::RxFrames);
+            ledger.count(Counter::RxFiltered);
+        }
+        Reception::Shed => ledger.count(Counter::RxQueueFull),
+        Reception::WhileSending => ledger.count(Counter::RxWhileSending),
+        // A summed frame is for the stage that takes it; the others have other receivers.
+        Reception::Frame(_) | Reception::Nothing => {}
     }
     None
 }

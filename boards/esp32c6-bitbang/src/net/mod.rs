@@ -6,6 +6,8 @@ mod link_local;
 
 use esp_hal::{clock::CpuClock, rng::Rng};
 use linerate_ether::ledger::Counter;
+#[cfg(feature = "line-rate")]
+use linerate_nic::filter::AddressFilter;
 use linerate_nic::{
     adapter::smoltcp::Adapter,
     device::{Device as _, LinkState},
@@ -89,9 +91,12 @@ impl Network {
             Hex(MAC_ADDRESS.0),
         );
 
-        let (interrupt, main) = RECEIVER
+        #[cfg_attr(not(feature = "line-rate"), allow(unused_mut))]
+        let (mut interrupt, main) = RECEIVER
             .split(&LINERATE_LEDGER, Switch)
             .expect("the network is started once");
+        #[cfg(feature = "line-rate")]
+        interrupt.set_filter(&AddressFilter::new(MAC_ADDRESS.0.into()));
         let phy = Phy::start(
             Parts {
                 tx: peripherals.GPIO5,

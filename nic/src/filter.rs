@@ -1,0 +1,101 @@
+//! Which destination addresses a receiver accepts (IEEE 802.3 clause 4.2.4.1.1): its own, and the
+//! groups whose hash it was told.
+//!
+//! A group is looked up by six bits of the CRC that the receiver calculates anyway, as Ethernet
+//! controllers do it: after the six octets of the address the register's low six bits are the
+//! group's *bin*, and 64 bits say which bins are wanted. Other groups may share a bin; what passes
+//! is then for the stack to refuse. Broadcast is a group like any other.
+
+use linerate_ether::fcs::{Crc32, SLICING_4};
+use linerate_ether::frame::MacAddress;
+
+/// Accepted destinations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AddressFilter {
+    /// The station's own address.
+    pub station: MacAddress,
+    /// One bit for each bin of groups that are accepted.
+    pub hash: u64,
+    /// Whether everything is accepted.
+    pub promiscuous: bool,
+}
+
+/// An [`AddressFilter`] as a receive loop wants it that compares two octets at a time.
+///
+/// Accepted is a destination whose three halfwords equal `own`, or whose first octet is odd (a
+/// group) and whose bin `b` is set in `hash[b / 32]` at `b % 32`, or any if `promiscuous` is not 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct Words {
+    /// The station's address as halfwords in memory order, little-endian. At byte 0.
+    pub own: [u16; 3],
+    /// Not 0: accept everything. At byte 6.
+    pub promiscuous: u16,
+    /// The bins. At byte 8.
+    pub hash: [u32; 2],
+}
+
+impl Words {
+    /// The same without any group.
+    #[inline(always)]
+    #[must_use]
+    pub const fn without_groups(self) -> Self {
+        Self {
+            hash: [0; 2],
+            ..self
+        }
+    }
+}
+
+/// A group's bin, 0 to 63: the low six bits of the reflected CRC-32 register (IEEE 802.3 clause
+/// 3.2.9) that began as all ones, after the address's six octets and before any complement.
+#[must_use]
+pub fn bin(group: MacAddress) -> u32 {
+    !Crc32::with(&SLICING_4).update(&group.0).finish() & 63
+}
+
+impl AddressFilter {
+    /// Accepts `station`, broadcast and the group of MAC control frames (IEEE 802.3 clause 31B.1).
+    #[must_use]
+    pub fn new(station: MacAddress) -> Self {
+        let mut filter = Self {
+            station,
+            hash: 0,
+            promiscuous: false,
+        };
+        filter.join(MacAddress::BROADCAST);
+        filter.join(MacAddress::MAC_CONTROL);
+        filter
+    }
+
+    /// Accepts `group`, too, and whichever groups share its bin.
+    pub fn join(&mut self, group: MacAddress) {
+        self.hash |= 1 << bin(group);
+    }
+
+    /// Whether a frame to `destination` is accepted.
+    #[must_use]
+    pub fn accepts(&self, destination: MacAddress) -> bool {
+        self.promiscuous
+            || if destination.is_multicast() {
+                self.hash >> bin(destination) & 1 != 0
+            } else {
+                destination == self.station
+            }
+    }
+
+    /// The filter in the form that a receive loop wants.
+    #[must_use]
+    pub const fn words(&self) -> Words {
+        let octets = self.station.0;
+        Words {
+            own: [
+                u16::from_le_bytes([octets[0], octets[1]]),
+                u16::from_le_bytes([octets[2], octets[3]]),
+                u16::from_le_bytes([octets[4], octets[5]]),
+            ],
+            promiscuous: self.promiscuous as u16,
+            hash: [self.hash as u32, (self.hash >> 32) as u32],
+        }
+    }
+}
