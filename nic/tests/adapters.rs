@@ -7,8 +7,8 @@ use linerate_ether::ledger::Counter;
 use linerate_nic::device::LinkState;
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, BitTimes, Busy, Interrupt, Mac, Outcome, Phy, Receiver, Reception, Transmitter,
-    Windowed, receiver_words,
+    AlwaysOn, BitTimes, Interrupt, Mac, Outcome, Phy, Receiver, Reception, TransmitError,
+    Transmitter, Windowed, receiver_words,
 };
 use std::cell::{Cell, RefCell};
 use support::{DEVICE, Hearing, frame, reception, with_fcs};
@@ -27,9 +27,9 @@ impl Phy for Wire<'_> {
         self.now.set(self.now.get() + 1);
         BitTimes(self.now.get())
     }
-    fn transmit(&mut self, packet: &[u8]) -> Result<(), Busy> {
+    fn transmit(&mut self, packet: &[u8], _start: BitTimes) -> Result<BitTimes, TransmitError> {
         self.sent.borrow_mut().push(packet.to_vec());
-        Ok(())
+        Ok(self.now())
     }
     fn link_state(&self) -> LinkState {
         self.link

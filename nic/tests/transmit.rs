@@ -9,7 +9,7 @@ use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::device::{FrameTooLong, LinkState};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    BitTimes, Busy, INTER_PACKET_GAP, MAX_DEFER, MAX_TX_LEN, Phy, Transmitter,
+    BitTimes, INTER_PACKET_GAP, MAX_DEFER, MAX_TX_LEN, Phy, TransmitError, Transmitter,
 };
 use std::cell::Cell;
 use support::frame;
@@ -45,15 +45,15 @@ impl Phy for Wire {
         BitTimes(self.now.get())
     }
 
-    fn transmit(&mut self, packet: &[u8]) -> Result<(), Busy> {
+    fn transmit(&mut self, packet: &[u8], _start: BitTimes) -> Result<BitTimes, TransmitError> {
         if self.busy > 0 {
             self.busy -= 1;
-            return Err(Busy);
+            return Err(TransmitError::Busy);
         }
         let start = self.now.get();
         self.now.set(start.wrapping_add(packet.len() as u32 * 8));
         self.sent.push((start, self.now.get(), packet.to_vec()));
-        Ok(())
+        Ok(BitTimes(self.now.get()))
     }
 
     fn carrier(&self) -> bool {

@@ -18,6 +18,7 @@
 //! assert!(main.receive().is_none());
 //! ```
 
+mod access;
 mod line_rate;
 mod nic;
 mod phy;
@@ -26,12 +27,13 @@ mod stage;
 mod transmit;
 mod validate;
 
+pub use access::{INTER_PACKET_GAP, MAX_DEFER};
 pub use line_rate::LineRate;
 pub use nic::{Mac, MacRxToken, MacTxToken};
-pub use phy::{BitTimes, Busy, Phy};
+pub use phy::{BitTimes, Phy, TransmitError};
 pub use receive::{
     AlwaysOn, Interrupt, Main, Outcome, ReceiveSwitch, Receiver, Reception, RxFrame, receiver_words,
 };
 pub use stage::{IsrAll, MainThread, Scratch, Stage, Windowed, ZeroCopy};
-pub use transmit::{INTER_PACKET_GAP, MAX_DEFER, MAX_TX_LEN, Transmitter};
+pub use transmit::{MAX_TX_LEN, Transmitter};
 pub use validate::{Bitwise, Invalid, Method, Wordwise};

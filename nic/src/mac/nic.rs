@@ -22,7 +22,7 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
     /// Joins both halves. Frames to other stations are filtered out; see [`Main::filter`].
     pub fn new(
         mut rx: Main<'q, S, R, WORDS>,
-        tx: Transmitter<'q, P>,
+        mut tx: Transmitter<'q, P>,
         mac_address: impl Into<MacAddress>,
     ) -> Self
     where
@@ -31,6 +31,7 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
     {
         let station = mac_address.into();
         rx.filter(Some(station));
+        tx.seed(station);
         Self { rx, tx, station }
     }
 }
@@ -57,7 +58,7 @@ where
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        Some(MacTxToken(&mut self.tx))
+        self.tx.is_ready().then_some(MacTxToken(&mut self.tx))
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,47 +1,40 @@
-//! The transmit path: preamble, padding, FCS, and the gap before each packet.
+//! The transmit path: preamble, padding, FCS, and what becomes of each frame.
 
+use super::access::{Access, Fate};
 use super::phy::{BitTimes, Phy};
 use crate::bitbang::MAX_RAW_LEN;
 use crate::device::{FrameTooLong, LinkState};
 use crate::ledger::Ledger;
 use crate::queue::Buffer;
 use linerate_ether::fcs::{self, Crc32, SLICING_4};
-use linerate_ether::frame::{MAX_LEN, MIN_LEN};
+use linerate_ether::frame::{MAX_LEN, MIN_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
+use linerate_ether::pause::QUANTUM_BIT_TIMES;
 use linerate_ether::preamble::PREAMBLE_AND_SFD;
 
 const PREAMBLE_LEN: usize = PREAMBLE_AND_SFD.len();
 
-/// The gap that the device keeps between the end of a packet and the start of its own next one
-/// (IEEE 802.3 clause 4.4.2, `interPacketGap`). **This is the place to change it.**
-pub const INTER_PACKET_GAP: BitTimes = BitTimes(96);
-
-/// How long a taken medium is waited for: the time of two of the longest frames (IEEE 802.3 clause
-/// 5.2.4.1, `maxDeferTime`).
-pub const MAX_DEFER: BitTimes = BitTimes(2 * 8 * MAX_LEN as u32);
-
 /// Octets of the longest frame to send, without FCS.
 pub const MAX_TX_LEN: usize = MAX_LEN - fcs::LEN;
-
-/// What waiting for the medium came to.
-#[derive(PartialEq, Eq)]
-enum Medium {
-    /// Idle for the gap, and not taken by anyone meanwhile.
-    Idle,
-    /// Idle for the gap, but taken at first.
-    WasTaken,
-    /// Taken for too long.
-    StaysTaken,
-}
 
 /// Sends frames over a PHY.
 pub struct Transmitter<'l, P> {
     phy: P,
     ledger: &'l Ledger,
+    access: Access,
     /// The packet being built, preamble first.
     packet: Buffer<{ MAX_RAW_LEN / 4 }>,
-    /// When the device's own last packet ended.
-    ended: Option<BitTimes>,
+    /// The partner asked for silence: since when, and for how long.
+    pause: Option<(BitTimes, BitTimes)>,
+    /// Octets, without preamble and FCS, of the frame that waits in the buffer for the pause's end.
+    held: Option<usize>,
+}
+
+impl<P> Transmitter<'_, P> {
+    /// Makes the back-off after a collision differ from that of other stations.
+    pub fn seed(&mut self, station: MacAddress) {
+        self.access.seed(station);
+    }
 }
 
 impl<'l, P: Phy> Transmitter<'l, P> {
@@ -52,15 +45,19 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         Self {
             phy,
             ledger,
+            access: Access::new(),
             packet,
-            ended: None,
+            pause: None,
+            held: None,
         }
     }
 
     /// Lets `f` write a frame of `len` octets without FCS, and sends it.
     ///
     /// The buffer holds whatever was there before. What happens to the frame is counted: it is sent
-    /// (`TxFrames`), or discarded because the link is down or the medium stays taken.
+    /// (`TxFrames`), or discarded because the link is down, the medium stays taken, or it met too
+    /// many collisions. During a [pause](Self::pause) one frame is held back until its end; it is
+    /// given up (`TxQueueFull`) for the next one.
     ///
     /// # Errors
     /// [`FrameTooLong`] beyond [`MAX_TX_LEN`]; `f` is not called.
@@ -77,82 +74,114 @@ impl<'l, P: Phy> Transmitter<'l, P> {
                 max: MAX_TX_LEN,
             });
         }
+        let ready = self.is_ready();
         let frame = &mut self.packet.bytes_mut()[PREAMBLE_LEN..];
         let result = f(&mut frame[..len]);
         let padded = len.max(MIN_LEN - fcs::LEN);
         frame[len..padded].fill(0);
-        self.finish(padded);
+        if ready {
+            self.finish(padded);
+        } else if self.held.replace(padded).is_some() {
+            self.ledger.count(Counter::TxQueueFull);
+        }
         Ok(result)
     }
 
-    /// Appends the FCS to the `len` octets of the frame and sends the packet.
+    /// The partner asks for silence for so many quanta of 512 bit times from now on; 0 takes an
+    /// earlier request back (Annex 31B).
+    pub fn pause(&mut self, quanta: u16) {
+        let span = BitTimes(u32::from(quanta) * QUANTUM_BIT_TIMES);
+        self.pause = Some((self.phy.now(), span));
+    }
+
+    /// Whether a frame handed in now is sent at once: no pause is going on. Sends what the pause
+    /// held back when it is over, so call this now and then after a [`pause`](Self::pause).
+    #[inline]
+    pub fn is_ready(&mut self) -> bool {
+        let Some((since, span)) = self.pause else {
+            return true;
+        };
+        if self.phy.now().since(since).0 < span.0 {
+            return false;
+        }
+        self.pause = None;
+        self.release();
+        true
+    }
+
+    #[cold]
+    fn release(&mut self) {
+        if let Some(len) = self.held.take() {
+            self.finish(len);
+        }
+    }
+
+    /// Appends the FCS, unless the PHY does, to the `len` octets of the frame and sends the packet.
+    #[inline]
     fn finish(&mut self, len: usize) {
+        // Before the work on the FCS: there is no point in it for nobody.
+        if self.phy.link_state() == LinkState::Down {
+            self.ledger.count(Counter::TxLinkDown);
+            return;
+        }
+        let mut end = PREAMBLE_LEN + len;
+        if !P::APPENDS_FCS {
+            let crc = self.crc(len).to_le_bytes();
+            if let Some(room) = self.packet.bytes_mut().get_mut(end..end + fcs::LEN) {
+                room.copy_from_slice(&crc);
+            }
+            end += fcs::LEN;
+        }
+        let Some(packet) = self.packet.bytes().get(..end) else {
+            return;
+        };
+        let fate = self.access.send(&mut self.phy, packet);
+        self.count(fate, len);
+    }
+
+    /// The FCS of the first `len` octets of the frame.
+    #[inline]
+    fn crc(&mut self, len: usize) -> u32 {
         let (whole, rest) = (len / 4, len % 4);
         let mut crc = Crc32::with(&SLICING_4);
-        let words = self.packet.words_mut();
-        if let Some((summed, [last, ..])) = words
+        if let Some((summed, [last, ..])) = self
+            .packet
+            .words_mut()
             .get(PREAMBLE_LEN / 4..)
             .and_then(|frame| frame.split_at_checked(whole))
         {
             crc.update_words(summed).update(&last.to_ne_bytes()[..rest]);
         }
-        let end = PREAMBLE_LEN + len + fcs::LEN;
-        self.packet.bytes_mut()[end - fcs::LEN..end].copy_from_slice(&crc.finish().to_le_bytes());
-        self.put_on_wire(end);
+        crc.finish()
     }
 
-    /// Sends the first `len` octets of the packet once the medium has been idle for the gap.
-    fn put_on_wire(&mut self, len: usize) {
-        if self.phy.link_state() == LinkState::Down {
-            self.ledger.count(Counter::TxLinkDown);
-            return;
-        }
-        let Some(packet) = self.packet.bytes().get(..len) else {
-            return;
+    /// Counts what became of the frame of `len` octets without FCS.
+    #[inline]
+    fn count(&self, fate: Fate, len: usize) {
+        let ledger = self.ledger;
+        let (deferred, collisions) = match fate {
+            Fate::Sent {
+                deferred,
+                collisions,
+            } => (deferred, collisions),
+            Fate::StaysTaken => return ledger.count(Counter::TxExcessiveDeferrals),
+            Fate::LateCollision => return ledger.count(Counter::TxLateCollisions),
+            Fate::ExcessiveCollisions => return ledger.count(Counter::TxExcessiveCollisions),
+            Fate::Jabber => return ledger.count(Counter::TxJabbers),
+            Fate::LinkDown => return ledger.count(Counter::TxLinkDown),
         };
-        let asked = self.phy.now();
-        let mut deferred = false;
-        loop {
-            let medium = self.wait_for_gap(asked);
-            deferred |= medium != Medium::Idle;
-            if medium != Medium::StaysTaken && self.phy.transmit(packet).is_ok() {
-                break;
-            }
-            deferred = true;
-            if self.phy.now().since(asked).0 > MAX_DEFER.0 {
-                self.ledger.count(Counter::TxExcessiveDeferrals);
-                return;
-            }
+        ledger.count(Counter::TxFrames);
+        ledger.add(Counter::TxOctets, (len + fcs::LEN) as u32);
+        if let Some(frame) = self.packet.bytes().get(PREAMBLE_LEN..) {
+            ledger.count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
         }
-        self.ended = Some(self.phy.now());
-        let frame = &packet[PREAMBLE_LEN..];
-        self.ledger.count(Counter::TxFrames);
-        self.ledger.add(Counter::TxOctets, frame.len() as u32);
-        self.ledger
-            .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
         if deferred {
-            self.ledger.count(Counter::TxDeferred);
+            ledger.count(Counter::TxDeferred);
         }
-    }
-
-    /// Waits until the medium has been idle for the gap, [`MAX_DEFER`] after `asked` at the latest.
-    fn wait_for_gap(&self, asked: BitTimes) -> Medium {
-        let mut medium = Medium::Idle;
-        loop {
-            let taken = self.phy.carrier();
-            // After the carrier: a reception that ended in between is then seen as ended.
-            let now = self.phy.now();
-            let kept = |ended: Option<BitTimes>| {
-                ended.is_none_or(|ended| now.since(ended).0 >= INTER_PACKET_GAP.0)
-            };
-            if taken {
-                medium = Medium::WasTaken;
-            } else if kept(self.ended) && kept(self.phy.reception_ended()) {
-                return medium;
-            }
-            if now.since(asked).0 > MAX_DEFER.0 {
-                return Medium::StaysTaken;
-            }
+        match collisions {
+            0 => {}
+            1 => ledger.count(Counter::TxSingleCollisions),
+            _ => ledger.count(Counter::TxMultipleCollisions),
         }
     }
 

@@ -20,7 +20,7 @@ use esp_hal::{
 };
 use linerate_nic::{
     device::LinkState,
-    mac::{self, BitTimes, Busy},
+    mac::{self, BitTimes, TransmitError},
 };
 
 pub use interrupt::{ReceiveInterrupt, Switch};
@@ -102,11 +102,11 @@ impl mac::Phy for Phy {
         clock::now()
     }
 
-    fn transmit(&mut self, packet: &[u8]) -> Result<(), Busy> {
+    fn transmit(&mut self, packet: &[u8], _start: BitTimes) -> Result<BitTimes, TransmitError> {
         without_interrupts(|| {
             // Whoever began in the last moments has not been seen by the receive interrupt yet.
             if receive::carrier() {
-                return Err(Busy);
+                return Err(TransmitError::Busy);
             }
             // SAFETY: the PHY is started and interrupts are off.
             unsafe { transmit::packet(packet) }
@@ -121,7 +121,7 @@ impl mac::Phy for Phy {
             if !receive::carrier() {
                 clear_edges();
             }
-            Ok(())
+            Ok(clock::now())
         })
     }
 

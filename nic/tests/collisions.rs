@@ -1,0 +1,290 @@
+//! The transmit path of a PHY that hears collisions: access to a shared medium, and PAUSE.
+#![cfg(not(loom))]
+
+mod support;
+
+use linerate_ether::frame::MacAddress;
+use linerate_ether::ledger::Counter;
+use linerate_nic::device::LinkState;
+use linerate_nic::ledger::Ledger;
+use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, Phy, TransmitError, Transmitter};
+use std::cell::Cell;
+use support::frame;
+
+const SLOT: u32 = 512;
+/// Preamble up to SFD, and the jam: what a collision at the start leaves on the wire.
+const FRAGMENT_BITS: u32 = 64 + 32;
+
+/// A PHY that meets collisions as told and appends the FCS itself. Each look at the clock takes one
+/// bit time.
+struct Shared {
+    now: Cell<u32>,
+    carrier: Option<(u32, u32)>,
+    /// What each of the next attempts meets, the last one first: a collision after so many bits, or
+    /// nothing.
+    collisions: Vec<Option<u32>>,
+    link: LinkState,
+    /// When each attempt began and ended.
+    attempts: Vec<(u32, u32)>,
+    sent: Vec<Vec<u8>>,
+}
+
+impl Shared {
+    fn new(collisions: &[Option<u32>]) -> Self {
+        Self {
+            now: Cell::new(0),
+            carrier: None,
+            collisions: collisions.iter().rev().copied().collect(),
+            link: LinkState::Up,
+            attempts: Vec::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    fn pass(&self, bits: u32) {
+        self.now.set(self.now.get() + bits);
+    }
+}
+
+impl Phy for Shared {
+    const APPENDS_FCS: bool = true;
+    const GAP_PART_2: BitTimes = BitTimes(32);
+
+    fn now(&self) -> BitTimes {
+        self.pass(1);
+        BitTimes(self.now.get())
+    }
+
+    fn transmit(&mut self, packet: &[u8], start: BitTimes) -> Result<BitTimes, TransmitError> {
+        let ahead = start.0.saturating_sub(self.now.get());
+        assert!(ahead <= Self::GAP_PART_2.0);
+        self.pass(ahead);
+        let begin = self.now.get();
+        let result = match self.collisions.pop().flatten() {
+            Some(bits_sent) => {
+                self.pass(bits_sent.max(64) + 32);
+                Err(TransmitError::Collision { bits_sent })
+            }
+            None => {
+                self.pass((packet.len() as u32 + 4) * 8);
+                self.sent.push(packet.to_vec());
+                Ok(BitTimes(self.now.get()))
+            }
+        };
+        self.attempts.push((begin, self.now.get()));
+        result
+    }
+
+    fn carrier(&self) -> bool {
+        self.carrier
+            .is_some_and(|(start, end)| (start..end).contains(&self.now.get()))
+    }
+
+    fn reception_ended(&self) -> Option<BitTimes> {
+        let over = self.carrier.filter(|&(_, end)| self.now.get() >= end);
+        over.map(|(_, end)| BitTimes(end))
+    }
+
+    fn link_state(&self) -> LinkState {
+        self.link
+    }
+}
+
+fn send(transmitter: &mut Transmitter<'_, Shared>, seed: u8) {
+    let frame = frame(60, seed);
+    transmitter
+        .send(frame.len(), |buffer| buffer.copy_from_slice(&frame))
+        .unwrap();
+}
+
+fn counted(ledger: &Ledger) -> Vec<(Counter, u32)> {
+    ledger.non_zero().collect()
+}
+
+#[test]
+fn a_phy_that_appends_the_fcs_gets_the_packet_without() {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    for len in [14, 60, 61, 1514] {
+        let frame = frame(len, 1);
+        transmitter
+            .send(len, |buffer| buffer.copy_from_slice(&frame))
+            .unwrap();
+        let packet = transmitter.phy().sent.last().unwrap();
+        assert_eq!(packet.len(), 8 + len.max(60));
+        assert_eq!(packet[8..8 + len], frame);
+    }
+    assert_eq!(
+        counted(&ledger),
+        [
+            (Counter::TxFrames, 4),
+            (Counter::TxOctets, 64 + 64 + 65 + 1518)
+        ]
+    );
+}
+
+#[test]
+fn a_frame_that_collides_is_sent_again_after_whole_slots() {
+    for (collisions, expected) in [
+        (1, Counter::TxSingleCollisions),
+        (2, Counter::TxMultipleCollisions),
+        (15, Counter::TxMultipleCollisions),
+    ] {
+        let ledger = Ledger::new();
+        let phy = Shared::new(&vec![Some(10); collisions]);
+        let mut transmitter = Transmitter::new(phy, &ledger);
+        send(&mut transmitter, 0);
+        let attempts = &transmitter.phy().attempts;
+        assert_eq!(attempts.len(), collisions + 1);
+        for (index, pair) in attempts.windows(2).enumerate() {
+            assert_eq!(pair[0].1 - pair[0].0, FRAGMENT_BITS);
+            let waited = pair[1].0 - pair[0].1;
+            let range = 1 << (index as u32 + 1).min(10);
+            assert!(
+                waited < (range - 1) * SLOT + 10 || waited < INTER_PACKET_GAP.0 + 3,
+                "{waited} bit times after collision {}",
+                index + 1
+            );
+            // Not before its slot, and not much later; slot 0 is the gap.
+            assert!(
+                waited % SLOT < 10 || waited < INTER_PACKET_GAP.0 + 3,
+                "{waited}"
+            );
+            assert!(waited >= INTER_PACKET_GAP.0, "{waited}");
+        }
+        assert_eq!(
+            counted(&ledger),
+            [
+                (Counter::TxFrames, 1),
+                (Counter::TxOctets, 64),
+                (expected, 1)
+            ]
+        );
+    }
+}
+
+#[test]
+fn the_sixteenth_collision_gives_the_frame_up() {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[Some(10); 16]), &ledger);
+    send(&mut transmitter, 0);
+    assert_eq!(transmitter.phy().attempts.len(), 16);
+    assert!(transmitter.phy().sent.is_empty());
+    assert_eq!(counted(&ledger), [(Counter::TxExcessiveCollisions, 1)]);
+    send(&mut transmitter, 1);
+    assert_eq!(ledger.get(Counter::TxFrames), 1);
+}
+
+#[test]
+fn a_collision_after_the_first_slot_gives_the_frame_up_at_once() {
+    for (bits, late) in [(64, false), (512, false), (513, true), (12_000, true)] {
+        let ledger = Ledger::new();
+        let mut transmitter = Transmitter::new(Shared::new(&[Some(bits)]), &ledger);
+        send(&mut transmitter, 0);
+        assert_eq!(ledger.get(Counter::TxLateCollisions), u32::from(late));
+        assert_eq!(ledger.get(Counter::TxFrames), u32::from(!late));
+    }
+}
+
+/// The waits after the first collisions of many frames, in slots.
+fn slots(station: MacAddress, collisions: usize) -> Vec<u32> {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    transmitter.seed(station);
+    let frames = 0..400_u32;
+    frames
+        .map(|_| {
+            transmitter.phy_mut().collisions = vec![None];
+            transmitter
+                .phy_mut()
+                .collisions
+                .extend(vec![Some(10); collisions]);
+            transmitter.phy_mut().attempts.clear();
+            send(&mut transmitter, 0);
+            let attempts = &transmitter.phy().attempts;
+            let [.., last, again] = attempts[..] else {
+                panic!("too few attempts")
+            };
+            (again.0 - last.1) / SLOT
+        })
+        .collect()
+}
+
+#[test]
+fn back_off_is_uniform_and_differs_between_stations() {
+    let here = MacAddress([2, 0, 0, 0, 0, 2]);
+    for (collisions, range) in [(1, 2), (2, 4), (4, 16), (10, 1024), (12, 1024)] {
+        let waits = slots(here, collisions);
+        assert!(waits.iter().all(|&wait| wait < range), "{range}");
+        let mean = f64::from(waits.iter().sum::<u32>()) / waits.len() as f64;
+        let expected = f64::from(range - 1) / 2.0;
+        assert!((mean / expected - 1.0).abs() < 0.15, "{mean} of {expected}");
+        let most = waits.iter().max().unwrap();
+        assert!(*most >= range - range.div_ceil(50), "{most} of {range}");
+    }
+    assert_eq!(slots(here, 3), slots(here, 3));
+    assert_ne!(slots(here, 3), slots(MacAddress([2, 0, 0, 0, 0, 3]), 3));
+}
+
+#[test]
+fn a_carrier_in_the_last_third_of_the_gap_is_not_deferred_to() {
+    // Somebody else's frame ended at 1000; the next one begins 70 bit times later.
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    transmitter.phy_mut().now.set(1_040);
+    transmitter.phy_mut().carrier = Some((500, 1_000));
+    send(&mut transmitter, 0);
+    let (begin, _) = transmitter.phy().attempts[0];
+    assert_eq!(begin, 1_096);
+    assert_eq!(ledger.get(Counter::TxDeferred), 0);
+}
+
+#[test]
+fn a_link_that_goes_down_ends_the_attempts() {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    transmitter.phy_mut().link = LinkState::Down;
+    send(&mut transmitter, 0);
+    assert!(transmitter.phy().attempts.is_empty());
+    assert_eq!(counted(&ledger), [(Counter::TxLinkDown, 1)]);
+}
+
+#[test]
+fn a_pause_holds_one_frame_back() {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    transmitter.phy_mut().now.set(1_000);
+    transmitter.pause(3);
+    assert!(!transmitter.is_ready());
+    send(&mut transmitter, 1);
+    send(&mut transmitter, 2);
+    assert!(transmitter.phy().sent.is_empty());
+    transmitter.phy_mut().now.set(999 + 3 * SLOT);
+    assert!(!transmitter.is_ready());
+    transmitter.phy_mut().now.set(1_000 + 3 * SLOT);
+    assert!(transmitter.is_ready());
+    // The later one replaced the earlier.
+    assert_eq!(transmitter.phy().sent.len(), 1);
+    assert_eq!(transmitter.phy().sent[0][8..68], frame(60, 2));
+    assert_eq!(
+        counted(&ledger),
+        [
+            (Counter::TxFrames, 1),
+            (Counter::TxOctets, 64),
+            (Counter::TxQueueFull, 1)
+        ]
+    );
+}
+
+#[test]
+fn a_pause_is_taken_back_by_one_of_no_length() {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    transmitter.pause(0xFFFF);
+    send(&mut transmitter, 1);
+    transmitter.pause(0);
+    assert!(transmitter.is_ready());
+    assert_eq!(transmitter.phy().sent.len(), 1);
+    send(&mut transmitter, 2);
+    assert_eq!(transmitter.phy().sent.len(), 2);
+}
