@@ -1,7 +1,7 @@
 //! The peers there are.
 
 use super::host::{self, Host};
-use super::{Peer, Report, Station};
+use super::{Generator, Peer, Report, Station, WithTraffic, generator};
 use crate::time::{Instant, Span};
 
 /// A kind of peer.
@@ -11,9 +11,17 @@ pub struct Kind {
     pub name: &'static str,
     /// What it is, for a list that a person reads.
     pub about: &'static str,
-    /// Makes one. Everything about it that a host's configuration says applies where it makes
-    /// sense.
-    pub build: fn(host::Config) -> Box<dyn Peer>,
+    /// Makes one. Everything about it that the configuration says applies where it makes sense.
+    pub build: fn(Config) -> Box<dyn Peer>,
+}
+
+/// What a peer is made of.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// The host.
+    pub host: host::Config,
+    /// What a generator sends, or the cable carries beside a host's frames.
+    pub traffic: Option<generator::Config>,
 }
 
 /// Every kind, one line each.
@@ -21,22 +29,27 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "host",
         about: "A Linux-like host with a web server",
-        build: |config| Box::new(Host::new(config)),
+        build: |config| beside(Host::new(config.host), config.traffic),
     },
     Kind {
         name: "dhcp-host",
         about: "The same, giving out addresses by DHCP",
-        build: |config| Box::new(Host::new(with_dhcp(config))),
+        build: |config| beside(Host::new(with_dhcp(config.host)), config.traffic),
     },
     Kind {
         name: "chatty-host",
         about: "The same, sending a broadcast every millisecond",
-        build: |config| Box::new(Host::new(chatty(config))),
+        build: |config| beside(Host::new(chatty(config.host)), config.traffic),
     },
     Kind {
         name: "silent",
         about: "A link partner that sends link pulses and nothing else",
         build: |_| Box::new(Silent),
+    },
+    Kind {
+        name: "generator",
+        about: "Frames of a stated kind at a stated pace: storms, conformance cases, babbling",
+        build: |config| Box::new(Generator::new(&config.traffic.unwrap_or_default())),
     },
 ];
 
@@ -44,6 +57,13 @@ pub const KINDS: &[Kind] = &[
 #[must_use]
 pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
+}
+
+fn beside(host: Host, traffic: Option<generator::Config>) -> Box<dyn Peer> {
+    match traffic {
+        None => Box::new(host),
+        Some(traffic) => Box::new(WithTraffic::new(host, Generator::new(&traffic))),
+    }
 }
 
 fn with_dhcp(mut config: host::Config) -> host::Config {
@@ -91,7 +111,7 @@ mod tests {
     fn every_kind_is_found_by_its_name_and_can_be_made() {
         for entry in KINDS {
             assert_eq!(kind(entry.name).map(|kind| kind.about), Some(entry.about));
-            (entry.build)(host::Config::default());
+            (entry.build)(Config::default());
         }
         assert!(kind("router").is_none());
     }

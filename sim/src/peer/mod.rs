@@ -3,12 +3,19 @@
 //! [`Station`] is what the wire's MAC needs of a station; [`Peer`] adds what a result needs of it.
 //! [`KINDS`] lists the peers there are, one line each.
 
+pub mod conformance;
+pub mod generator;
 pub mod host;
 pub mod kinds;
+pub mod outgoing;
 pub mod tcp;
+pub mod with_traffic;
 
+pub use generator::Generator;
 pub use host::Host;
-pub use kinds::{KINDS, Kind, kind};
+pub use kinds::{Config, KINDS, Kind, kind};
+pub use outgoing::{Manner, Outgoing};
+pub use with_traffic::WithTraffic;
 
 use crate::time::Instant;
 
@@ -21,6 +28,11 @@ pub trait Station {
     /// The next frame that the station wants on the wire, if it has one ready at `now`.
     fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>>;
 
+    /// The same for a station that may send in another manner than the standard's.
+    fn poll_outgoing(&mut self, now: Instant) -> Option<Outgoing> {
+        self.poll_transmit(now).map(Outgoing::frame)
+    }
+
     /// When [`Station::poll_transmit`] is worth calling again without a received frame.
     fn poll_timeout(&self) -> Instant;
 }
@@ -29,6 +41,12 @@ pub trait Station {
 pub trait Peer: Station + core::fmt::Debug {
     /// What it did and saw so far.
     fn report(&self) -> Report;
+
+    /// Files that were put on it, in the order in which they began; apart from the report because
+    /// it is cheap to look at often.
+    fn uploads(&self) -> &[host::http_server::Upload] {
+        &[]
+    }
 }
 
 /// What a peer did and saw; empty where it is not of that kind.
@@ -53,6 +71,10 @@ impl<S: Station + ?Sized> Station for Box<S> {
         (**self).poll_transmit(now)
     }
 
+    fn poll_outgoing(&mut self, now: Instant) -> Option<Outgoing> {
+        (**self).poll_outgoing(now)
+    }
+
     fn poll_timeout(&self) -> Instant {
         (**self).poll_timeout()
     }
@@ -61,6 +83,10 @@ impl<S: Station + ?Sized> Station for Box<S> {
 impl<P: Peer + ?Sized> Peer for Box<P> {
     fn report(&self) -> Report {
         (**self).report()
+    }
+
+    fn uploads(&self) -> &[host::http_server::Upload] {
+        (**self).uploads()
     }
 }
 

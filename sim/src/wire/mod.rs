@@ -9,6 +9,7 @@
 //! order of time, and [`Link::poll`] whenever [`Link::deadline`] is reached.
 
 pub mod burst;
+pub mod config;
 pub mod mac;
 pub mod record;
 pub mod signal;
@@ -17,11 +18,12 @@ use std::collections::VecDeque;
 
 use linerate_ether::frame;
 use linerate_ether::ledger::Drop;
-use linerate_ether::phy10::{
-    HALF_BIT_NS, INTER_PACKET_GAP_NS, decode,
-    link::{PULSE_INTERVAL_NOMINAL_NS, PULSE_NS},
-};
+use linerate_ether::phy10::{HALF_BIT_NS, decode, link::PULSE_NS};
 
+pub use config::{
+    Abilities, Ability, Config, Destination, Duplex, Flap, Hub, Impairments, Noise, OutOfRange,
+    Partner, Pulses,
+};
 pub use record::{Content, Event, Heard, Sent, Statistics};
 
 use self::burst::{Burst, Kind, Tracker};
@@ -29,7 +31,7 @@ use self::mac::Transmitter;
 use self::signal::{LineClock, Signal};
 use crate::peer::Station;
 use crate::random::Random;
-use crate::time::{Instant, Span};
+use crate::time::{Instant, Span, TICKS_PER_NS};
 
 /// How often a transmission of the device is looked at: one event for many edges.
 const LOOK: Span = Span::from_ns(500);
@@ -37,51 +39,6 @@ const LOOK: Span = Span::from_ns(500);
 const PULSE_WIDTHS: core::ops::RangeInclusive<Span> = Span::from_ticks(750)..=Span::from_ns(150);
 /// Octets that a receiver keeps: more than the longest frame, so that it is told from a longer one.
 const BUFFER: usize = 2048;
-
-/// Whether both stations may send at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Duplex {
-    /// One at a time: carrier sense and collisions.
-    Half,
-    /// Both at once.
-    Full,
-}
-
-/// Properties of the link and of the peer's transmitter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Config {
-    /// Who may send when.
-    pub duplex: Duplex,
-    /// Propagation delay, about 5 ns a metre.
-    pub delay: Span,
-    /// How fast the peer's clock runs, in parts per million; at most 100 by the standard.
-    pub clock_ppm: i32,
-    /// How far the peer's edges lie from their places; at most 3.5 ns by the standard.
-    pub jitter: Span,
-    /// Idle line between two of the peer's frames.
-    pub inter_packet_gap: Span,
-    /// Time from one link pulse of the peer to the next while it sends nothing else; `None` for a
-    /// peer that sends none.
-    pub link_pulse_interval: Option<Span>,
-    /// Seed of back-off and jitter.
-    pub seed: u64,
-}
-
-impl Default for Config {
-    /// Half duplex over 10 m, a perfect clock, the standard's gap and link pulses.
-    fn default() -> Self {
-        Self {
-            duplex: Duplex::Half,
-            delay: Span::from_ns(50),
-            clock_ppm: 0,
-            jitter: Span::ZERO,
-            inter_packet_gap: Span::from_ns(INTER_PACKET_GAP_NS),
-            link_pulse_interval: Some(Span::from_ns(PULSE_INTERVAL_NOMINAL_NS)),
-            seed: 0,
-        }
-    }
-}
 
 /// The link with the station at its far end.
 #[derive(Debug)]
@@ -109,7 +66,11 @@ impl<S: Station> Link<S> {
     #[must_use]
     pub fn new(config: Config, station: S) -> Self {
         let mut random = Random::new(config.seed);
-        let clock = LineClock::new(config.clock_ppm, config.jitter, random.next_u64());
+        let clock = LineClock::new(
+            config.impairments.clock_ppm as i32,
+            Span::from_ticks((config.impairments.jitter_ns * TICKS_PER_NS as f64) as u64),
+            random.next_u64(),
+        );
         let half_duplex = config.duplex == Duplex::Half;
         let gap = config.inter_packet_gap;
         let mut link = Self {

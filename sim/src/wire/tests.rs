@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use linerate_ether::phy10::{HalfBitWriter, decode, encode, encoded_len};
+use linerate_ether::phy10::{
+    HALF_BIT_NS, HalfBitWriter, INTER_PACKET_GAP_NS, decode, encode, encoded_len,
+};
 use linerate_ether::{fcs, frame, pattern};
 use proptest::prelude::*;
 
@@ -424,12 +426,14 @@ fn in_half_duplex_a_device_without_carrier_sense_collides_and_still_gets_its_fil
 
 #[test]
 fn a_clock_at_its_limits_changes_nothing_for_a_tracking_receiver() {
-    for clock_ppm in [-100, 100] {
-        let jitter = Span::from_ns(3);
+    for clock_ppm in [-100.0, 100.0] {
         let config = Config {
             duplex: Duplex::Full,
-            clock_ppm,
-            jitter,
+            impairments: Impairments {
+                clock_ppm,
+                jitter_ns: 3.0,
+                ..Impairments::default()
+            },
             ..Config::default()
         };
         let (rate, statistics) = fetch(config, 100_000, Span::ZERO);

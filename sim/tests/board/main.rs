@@ -209,7 +209,10 @@ fn a_run_is_the_same_each_time_and_in_any_portions_and_another_with_another_seed
     let hash = |seed, portion_us: u64| {
         let link = wire::Config {
             seed,
-            jitter: Span::from_ns(3),
+            impairments: wire::Impairments {
+                jitter_ns: 3.0,
+                ..wire::Impairments::default()
+            },
             ..wire::Config::default()
         };
         let config = Config {

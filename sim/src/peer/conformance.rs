@@ -1,0 +1,293 @@
+//! The conformance cases: what a receiver of 10BASE-T has to cope with, as data.
+//!
+//! A case is a cycle of frames, each with what must become of it, and what the wire does to all of
+//! them. A generator sends it ([`super::generator`]); the record of each transmission carries the
+//! frame's index in the cycle as its tag.
+
+use linerate_ether::ledger::Drop;
+
+use super::outgoing::{Ending, Manner};
+use crate::time::Span;
+use crate::wire::config::{Destination, Impairments, Noise};
+
+/// What must become of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// The device's stack gets it, octet for octet.
+    Received,
+    /// The device discards it and counts this cause.
+    Discarded(Drop),
+    /// The device discards it, whatever it takes it for, or does not notice it.
+    NotReceived,
+}
+
+/// A frame of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Octets between SFD and end of frame, FCS included if there is one.
+    pub octets: usize,
+    /// Carries a VLAN tag.
+    pub tagged: bool,
+    /// Whom it is for.
+    pub destination: Destination,
+    /// How it is sent.
+    pub manner: Manner,
+    /// What must become of it.
+    pub expect: Expect,
+}
+
+/// A case.
+#[derive(Debug, Clone, Copy)]
+pub struct Case {
+    /// Its name in scenarios and results.
+    pub name: &'static str,
+    /// What it tries, for a list that a person reads.
+    pub about: &'static str,
+    /// Where the standard asks for it.
+    pub source: &'static str,
+    /// The frames, over and over.
+    pub steps: &'static [Step],
+    /// What the wire does meanwhile.
+    pub impair: fn(&mut Impairments),
+    /// So many frames at the start may be lost: the device has to notice something first.
+    pub settling_frames: u64,
+}
+
+impl Case {
+    /// What must become of the frame whose record carries `tag`.
+    #[must_use]
+    pub fn expected(&self, tag: u32) -> Expect {
+        self.steps
+            .get(tag as usize)
+            .map_or(Expect::NotReceived, |step| step.expect)
+    }
+}
+
+/// The case called `name`.
+#[must_use]
+pub fn case(name: &str) -> Option<&'static Case> {
+    CASES.iter().find(|case| case.name == name)
+}
+
+const fn good(octets: usize) -> Step {
+    Step {
+        octets,
+        tagged: false,
+        destination: Destination::Device,
+        manner: Manner::STANDARD,
+        expect: Expect::Received,
+    }
+}
+
+const fn tagged(octets: usize) -> Step {
+    Step {
+        tagged: true,
+        ..good(octets)
+    }
+}
+
+const fn to(destination: Destination, expect: Expect) -> Step {
+    Step {
+        destination,
+        expect,
+        ..good(200)
+    }
+}
+
+/// A step whose manner differs.
+macro_rules! sent {
+    ($step:expr, $($field:ident: $value:expr),+ $(, expect: $expect:expr)?) => {{
+        let mut step = $step;
+        $(step.manner.$field = $value;)+
+        step
+    }};
+}
+
+const fn expecting(step: Step, expect: Expect) -> Step {
+    Step { expect, ..step }
+}
+
+const fn discarded(step: Step, cause: Drop) -> Step {
+    expecting(step, Expect::Discarded(cause))
+}
+
+const fn after_gap(octets: usize, bits: u64) -> Step {
+    sent!(good(octets), gap: Some(Span::from_ns(bits * 100)))
+}
+
+const fn unpadded(octets: usize, cause: Drop) -> Step {
+    discarded(sent!(good(octets), ending: Ending::Unpadded), cause)
+}
+
+const fn bad_fcs(octets: usize, cause: Drop) -> Step {
+    discarded(sent!(good(octets), ending: Ending::BadFcs), cause)
+}
+
+const fn after_pulse(octets: usize, width_ns: u64) -> Step {
+    sent!(
+        after_gap(octets, 200),
+        pulse_before: Some(Span::from_ns(width_ns))
+    )
+}
+
+/// Nothing.
+fn clean(_: &mut Impairments) {}
+
+/// The jitter that a receiver has to bear, with the clocks as far apart as they may be.
+macro_rules! jittered {
+    ($($name:ident: $ppm:expr, $jitter:expr, $distortion:expr;)*) => {
+        $(fn $name(wire: &mut Impairments) {
+            wire.clock_ppm = $ppm;
+            wire.jitter_ns = $jitter;
+            wire.duty_cycle_distortion_ns = $distortion;
+        })*
+    };
+}
+
+jittered! {
+    jitter_slow: -100.0, 13.5, 0.0;
+    jitter_even: 0.0, 13.5, 0.0;
+    jitter_fast: 100.0, 13.5, 0.0;
+    distorted_slow: -100.0, 6.75, 13.5;
+    distorted_even: 0.0, 6.75, 13.5;
+    distorted_fast: 100.0, 6.75, 13.5;
+    narrow_even: 0.0, 6.75, -13.5;
+    sender_limits: 100.0, 3.5, 0.0;
+}
+
+fn drifting(wire: &mut Impairments) {
+    wire.drift_ppm_per_s = 50.0;
+    wire.jitter_ns = 13.5;
+}
+
+fn idle_noise(wire: &mut Impairments) {
+    wire.noise = Noise {
+        pulses_per_s: 1000.0,
+        width_ns: 15.0,
+    };
+}
+
+const MINIMUM: &[Step] = &[good(64)];
+const FULL: &[Step] = &[good(1518)];
+
+macro_rules! cases {
+    ($($name:literal, $about:literal, $source:literal, $steps:expr, $impair:expr, $settling:expr;)*) => {
+        /// Every case.
+        pub const CASES: &[Case] = &[
+            $(Case {
+                name: $name,
+                about: $about,
+                source: $source,
+                steps: $steps,
+                impair: $impair,
+                settling_frames: $settling,
+            },)*
+        ];
+    };
+}
+
+cases! {
+    "minimum", "Frames of 64 octets at the standard's gap", "802.3 3.2.8, 4.4.2", MINIMUM, clean, 0;
+    "full", "Frames of 1518 octets at the standard's gap", "802.3 3.2.7, 4.4.2", FULL, clean, 0;
+    "lengths", "Lengths around words and limits", "802.3 3.2.7",
+        &[good(64), good(65), good(66), good(67), good(68), good(127), good(128), good(129),
+            good(1514), good(1515), good(1516), good(1517), good(1518)], clean, 0;
+    "vlan", "Tagged frames, one of them 1522 octets", "802.3 3.2.7 (Q-tagged frames)",
+        &[tagged(68), tagged(1518), tagged(1522)], clean, 0;
+    "gap-47", "Gaps that shrank to 47 bit times", "802.3 4.4.2 note",
+        &[after_gap(64, 47), after_gap(1518, 47), after_gap(65, 47), after_gap(300, 47)], clean, 0;
+    "gap-47-jitter", "The same with +100 ppm and 13.5 ns of jitter", "802.3 4.4.2 note, 14.3.1.3.1",
+        &[after_gap(64, 47), after_gap(1518, 47), after_gap(65, 47), after_gap(300, 47)],
+        jitter_fast, 0;
+    "bursts", "Eight frames in a row, then a pause", "802.3 4.4.2",
+        &[after_gap(1518, 50_000), good(1518), good(64), good(64), good(900), good(64), good(1518),
+            good(64)], clean, 0;
+    "lost-preamble", "1 to 5 bits of preamble lost", "802.3 14.2.1.1",
+        &[sent!(good(64), lost_preamble_bits: 1), sent!(good(200), lost_preamble_bits: 2),
+            sent!(good(64), lost_preamble_bits: 3), sent!(good(1518), lost_preamble_bits: 4),
+            sent!(good(64), lost_preamble_bits: 5)], clean, 0;
+    "dribble", "1 to 7 bits behind a good FCS", "802.3 4.2.4.2.1",
+        &[sent!(good(64), dribble_bits: 1), sent!(good(65), dribble_bits: 2),
+            sent!(good(66), dribble_bits: 3), sent!(good(67), dribble_bits: 4),
+            sent!(good(1518), dribble_bits: 5), sent!(good(128), dribble_bits: 6),
+            sent!(good(64), dribble_bits: 7)], clean, 0;
+    "runts", "Frames shorter than 64 octets among good ones", "802.3 4.2.4.2.2",
+        &[unpadded(63, Drop::Runt), good(64), unpadded(32, Drop::Runt), good(200),
+            unpadded(18, Drop::Runt), good(64)], clean, 0;
+    "fragments", "What collisions leave, among good frames", "802.3 4.2.4.2.2",
+        &[bad_fcs(63, Drop::Collision), good(64), bad_fcs(20, Drop::Collision), good(200),
+            expecting(sent!(good(4), ending: Ending::Bare), Expect::NotReceived), good(64),
+            expecting(sent!(good(0), ending: Ending::Bare), Expect::NotReceived), good(64)],
+        clean, 0;
+    "oversize", "Frames that are too long among good ones", "802.3 3.2.7, 4.2.4.2.1",
+        &[discarded(good(1519), Drop::Oversize), good(64), discarded(good(1600), Drop::Oversize),
+            good(1518), discarded(tagged(1523), Drop::Oversize), good(64),
+            discarded(good(9018), Drop::Oversize), good(64)], clean, 0;
+    "bad-fcs", "A wrong FCS every other frame", "802.3 4.2.4.1.2",
+        &[bad_fcs(64, Drop::BadFcs), good(64), bad_fcs(1518, Drop::BadFcs), good(1518)], clean, 0;
+    "alignment", "A wrong FCS and a broken octet every other frame", "802.3 4.2.4.2.1",
+        &[discarded(sent!(good(64), ending: Ending::BadFcs, dribble_bits: 3), Drop::Alignment),
+            good(64),
+            discarded(sent!(good(1000), ending: Ending::BadFcs, dribble_bits: 7), Drop::Alignment),
+            good(1000)], clean, 0;
+    "swapped-polarity", "The receive pair's wires are swapped", "802.3 14.2.1.6 (polarity)",
+        &[sent!(good(64), swapped_polarity: true), sent!(good(1518), swapped_polarity: true)],
+        clean, 50;
+    "broadcast", "Frames for everyone", "802.3 3.2.3", &[to(Destination::Broadcast, Expect::Received)],
+        clean, 0;
+    "multicast", "Frames for a group that the device has not joined, among its own", "802.3 3.2.3",
+        &[to(Destination::Multicast, Expect::Discarded(Drop::Filtered)), good(64)], clean, 0;
+    "foreign", "Frames for another station, among its own", "802.3 4.2.4.1.1",
+        &[to(Destination::Foreign, Expect::Discarded(Drop::Filtered)), good(64),
+            discarded(Step { destination: Destination::Foreign, ..good(1518) }, Drop::Filtered),
+            after_gap(64, 47)], clean, 0;
+    "jitter-slow-full", "-100 ppm, 13.5 ns of jitter, 1518 octets", "802.3 7.3.2, 14.3.1.3.1", FULL, jitter_slow, 0;
+    "jitter-even-full", "0 ppm, 13.5 ns of jitter, 1518 octets", "802.3 14.3.1.3.1", FULL, jitter_even, 0;
+    "jitter-fast-full", "+100 ppm, 13.5 ns of jitter, 1518 octets", "802.3 7.3.2, 14.3.1.3.1", FULL, jitter_fast, 0;
+    "jitter-slow-minimum", "-100 ppm, 13.5 ns of jitter, 64 octets", "802.3 7.3.2, 14.3.1.3.1", MINIMUM, jitter_slow, 0;
+    "jitter-even-minimum", "0 ppm, 13.5 ns of jitter, 64 octets", "802.3 14.3.1.3.1", MINIMUM, jitter_even, 0;
+    "jitter-fast-minimum", "+100 ppm, 13.5 ns of jitter, 64 octets", "802.3 7.3.2, 14.3.1.3.1", MINIMUM, jitter_fast, 0;
+    "distortion-slow-full", "-100 ppm, the 13.5 ns made of distortion and jitter, 1518 octets", "802.3 7.3.2, 14.3.1.3.1", FULL, distorted_slow, 0;
+    "distortion-even-full", "0 ppm, the 13.5 ns made of distortion and jitter, 1518 octets", "802.3 14.3.1.3.1", FULL, distorted_even, 0;
+    "distortion-fast-full", "+100 ppm, the 13.5 ns made of distortion and jitter, 1518 octets", "802.3 7.3.2, 14.3.1.3.1", FULL, distorted_fast, 0;
+    "distortion-slow-minimum", "-100 ppm, the 13.5 ns made of distortion and jitter, 64 octets", "802.3 7.3.2, 14.3.1.3.1", MINIMUM, distorted_slow, 0;
+    "distortion-even-minimum", "0 ppm, the 13.5 ns made of distortion and jitter, 64 octets", "802.3 14.3.1.3.1", MINIMUM, distorted_even, 0;
+    "distortion-fast-minimum", "+100 ppm, the 13.5 ns made of distortion and jitter, 64 octets", "802.3 7.3.2, 14.3.1.3.1", MINIMUM, distorted_fast, 0;
+    "distortion-narrow-full", "The same with short positive half-bits", "802.3 14.3.1.3.1", FULL, narrow_even, 0;
+    "sender-limits-full", "+100 ppm and 3.5 ns of jitter: a sender's limits", "802.3 7.3.2, 14.3.1.2.3", FULL, sender_limits, 0;
+    "drift", "An offset that goes up and down between 100 ppm to either side", "802.3 7.3.2", FULL, drifting, 0;
+    "noise-between-frames", "A pulse of 20, 50 or 80 ns in each gap", "802.3 14.3.1.3.2",
+        &[after_pulse(64, 20), after_pulse(1518, 50), after_pulse(64, 80), after_pulse(300, 20)],
+        clean, 0;
+    "link-pulses-between-frames", "A link pulse in each gap", "802.3 14.2.1.7",
+        &[after_pulse(64, 100), after_pulse(1518, 100), after_pulse(300, 100)], clean, 0;
+    "noise", "1000 pulses of 15 ns a second, anywhere", "none: past what the standard asks for",
+        &[expecting(good(64), Expect::Received)], idle_noise, 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_has_a_name_of_its_own_frames_and_a_source() {
+        for (index, case) in CASES.iter().enumerate() {
+            assert!(!case.steps.is_empty(), "{}", case.name);
+            assert!(!case.source.is_empty(), "{}", case.name);
+            let first = CASES.iter().position(|other| other.name == case.name);
+            assert_eq!(first, Some(index), "{}", case.name);
+            let mut wire = Impairments::default();
+            (case.impair)(&mut wire);
+            assert_eq!(wire.check(), Ok(()), "{}", case.name);
+        }
+    }
+
+    #[test]
+    fn a_record_s_tag_tells_what_must_become_of_the_frame() {
+        let runts = case("runts").unwrap();
+        assert_eq!(runts.expected(0), Expect::Discarded(Drop::Runt));
+        assert_eq!(runts.expected(1), Expect::Received);
+        assert_eq!(runts.expected(99), Expect::NotReceived);
+        assert!(case("nonesuch").is_none());
+    }
+}

@@ -1,0 +1,186 @@
+//! A peer that sends frames of a stated kind at a stated pace and answers nothing.
+
+pub mod config;
+
+use linerate_ether::pattern;
+use linerate_ether::phy10::INTER_PACKET_GAP_NS;
+
+pub use config::{Config, ConfigError};
+
+use super::conformance::{self, Step};
+use super::outgoing::{Ending, Manner, Outgoing};
+use super::{Peer, Report, Station};
+use crate::time::{Instant, Span};
+use crate::wire::config::Destination;
+
+/// The device's address, as the board's firmware has it.
+pub const DEVICE: [u8; 6] = [2, 0, 0, 0, 0, 2];
+/// The generator's own.
+pub const OWN: [u8; 6] = [2, 0, 0, 0, 0, 0x10];
+/// Another station's.
+pub const FOREIGN: [u8; 6] = [2, 0, 0, 0, 0, 0x11];
+/// A group that nobody has joined, of the addresses for documents (RFC 7042 section 2.1.2).
+pub const GROUP: [u8; 6] = [0x01, 0x00, 0x5E, 0x90, 0x10, 0x01];
+/// `EtherType` for local experiments (IEEE 802, Local Experimental 1).
+pub const ETHERTYPE: [u8; 2] = [0x88, 0xB5];
+/// Octets of preamble and SFD.
+const PREAMBLE: u64 = 8;
+/// Faster than the fastest clock, 100 ppm.
+const SATURATED: f64 = 1.0 - 2e-4;
+const BIT_NS: u64 = linerate_ether::phy10::BIT_NS;
+
+/// The address that a frame for `destination` carries.
+#[must_use]
+pub const fn address(destination: Destination) -> [u8; 6] {
+    match destination {
+        Destination::Device => DEVICE,
+        Destination::Foreign => FOREIGN,
+        Destination::Broadcast => [0xFF; 6],
+        Destination::Multicast => GROUP,
+    }
+}
+
+/// The generator. Its frames carry, behind the header, their number as four octets, highest first,
+/// and from there [`pattern`] octets that begin at that number times 7.
+#[derive(Debug, Clone)]
+pub struct Generator {
+    steps: Vec<Step>,
+    from: Instant,
+    until: Instant,
+    left: u64,
+    /// How much longer than on the wire a frame with its gap takes; a little less than 1 where they
+    /// follow each other, so that there is always one ready and none long before its time.
+    stretch: f64,
+    babble: Span,
+    next_at: Instant,
+    number: u32,
+}
+
+impl Generator {
+    /// A generator that begins when `config` says. What is out of range is brought into it; an
+    /// unknown case sends nothing.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let octets = config.frame_octets.clamp(64, 1518);
+        let steps = match &config.case {
+            Some(name) => conformance::case(name).map_or(&[][..], |case| case.steps),
+            None => &[Step {
+                octets: usize::from(octets),
+                tagged: false,
+                destination: config.destination,
+                manner: Manner {
+                    gap: Some(Span::from_ns(
+                        u64::from(config.gap_bits.clamp(10, 1_000_000)) * BIT_NS,
+                    )),
+                    ..Manner::STANDARD
+                },
+                expect: conformance::Expect::Received,
+            }],
+        };
+        let load = if config.load >= 0.0 { config.load } else { 0.0 };
+        let saturated = config.case.is_some() || load >= 1.0;
+        let from = Instant::ZERO + Span::from_ms(config.from_ms);
+        let silent = steps.is_empty() || load == 0.0;
+        Self {
+            steps: steps.to_vec(),
+            from,
+            until: if config.for_ms == 0 {
+                Instant::NEVER
+            } else {
+                from + Span::from_ms(config.for_ms)
+            },
+            left: match config.frames {
+                _ if silent => 0,
+                0 => u64::MAX,
+                frames => frames,
+            },
+            stretch: if saturated { SATURATED } else { 1.0 / load },
+            babble: Span::from_ms(config.babble_ms.min(1000)),
+            next_at: from,
+            number: 0,
+        }
+    }
+
+    /// Frames handed out so far.
+    #[must_use]
+    pub const fn sent(&self) -> u32 {
+        self.number
+    }
+
+    fn next(&mut self) -> Outgoing {
+        let index = self.number as usize % self.steps.len();
+        let step = self.steps[index];
+        let gap = step
+            .manner
+            .gap
+            .unwrap_or(Span::from_ns(INTER_PACKET_GAP_NS));
+        let sending = Span::from_ns((step.octets as u64 + PREAMBLE) * 8 * BIT_NS);
+        let took = self.babble.max(sending) + gap;
+        let period = Span::from_ticks((took.ticks() as f64 * self.stretch) as u64);
+        self.next_at = self.next_at.max(self.from) + period;
+        let mut manner = step.manner;
+        manner.tag = index as u32;
+        let number = self.number;
+        self.number = self.number.wrapping_add(1);
+        if self.babble > Span::ZERO {
+            manner.ending = Ending::Bare;
+            let octets = self.babble.as_ns() / (8 * BIT_NS);
+            return Outgoing {
+                octets: frame(number, address(step.destination), false, octets as usize),
+                manner,
+            };
+        }
+        let fcs = if manner.ending == Ending::Bare { 0 } else { 4 };
+        let body = step.octets.saturating_sub(fcs);
+        Outgoing {
+            octets: frame(number, address(step.destination), step.tagged, body),
+            manner,
+        }
+    }
+}
+
+/// Octets of frame `number`, `len` of them, without FCS.
+fn frame(number: u32, destination: [u8; 6], tagged: bool, len: usize) -> Vec<u8> {
+    let mut octets = [destination, OWN].concat();
+    if tagged {
+        // Priority 0, VLAN 1.
+        octets.extend([0x81, 0x00, 0x00, 0x01]);
+    }
+    octets.extend(ETHERTYPE);
+    octets.extend(number.to_be_bytes());
+    let header = octets.len();
+    octets.resize(len.max(header), 0);
+    pattern::fill(u64::from(number) * 7, &mut octets[header..]);
+    octets.truncate(len);
+    octets
+}
+
+impl Station for Generator {
+    fn receive(&mut self, _frame: &[u8], _now: Instant) {}
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        self.poll_outgoing(now).map(|outgoing| outgoing.octets)
+    }
+
+    fn poll_outgoing(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.poll_timeout() > now {
+            return None;
+        }
+        self.left = self.left.saturating_sub(1);
+        Some(self.next())
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        if self.left == 0 || self.next_at >= self.until {
+            Instant::NEVER
+        } else {
+            self.next_at
+        }
+    }
+}
+
+impl Peer for Generator {
+    fn report(&self) -> Report {
+        Report::default()
+    }
+}

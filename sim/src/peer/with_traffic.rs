@@ -1,0 +1,47 @@
+//! A host whose cable carries a generator's traffic, too: what a port of a busy network is like.
+
+use super::outgoing::Outgoing;
+use super::{Generator, Peer, Report, Station};
+use crate::time::Instant;
+
+/// A peer and the traffic beside it. The peer's frames go first, so that a storm keeps nobody from
+/// asking the device something.
+#[derive(Debug)]
+pub struct WithTraffic<P> {
+    peer: P,
+    traffic: Generator,
+}
+
+impl<P: Peer> WithTraffic<P> {
+    /// `peer` with `traffic` beside it.
+    #[must_use]
+    pub const fn new(peer: P, traffic: Generator) -> Self {
+        Self { peer, traffic }
+    }
+}
+
+impl<P: Peer> Station for WithTraffic<P> {
+    fn receive(&mut self, frame: &[u8], now: Instant) {
+        self.peer.receive(frame, now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        self.poll_outgoing(now).map(|outgoing| outgoing.octets)
+    }
+
+    fn poll_outgoing(&mut self, now: Instant) -> Option<Outgoing> {
+        self.peer
+            .poll_outgoing(now)
+            .or_else(|| self.traffic.poll_outgoing(now))
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        self.peer.poll_timeout().min(self.traffic.poll_timeout())
+    }
+}
+
+impl<P: Peer> Peer for WithTraffic<P> {
+    fn report(&self) -> Report {
+        self.peer.report()
+    }
+}
