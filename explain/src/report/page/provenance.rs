@@ -1,0 +1,83 @@
+//! What was measured, with what.
+
+use serde::Serialize;
+
+use crate::record::Run;
+use crate::report::format;
+
+#[derive(Serialize)]
+pub(super) struct Elf<'a> {
+    name: &'a str,
+    sha256: &'a str,
+    trace_hash: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct TimingRow<'a> {
+    name: &'a str,
+    value: String,
+    kind: String,
+    source: &'a str,
+}
+
+pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
+    let p = &run.provenance;
+    let mut peer = format!("answers after {}", format::time(p.peer.turnaround_ns));
+    if p.peer.turnaround_jitter_ns > 0 {
+        peer.push_str(" and up to ");
+        peer.push_str(&format::time(p.peer.turnaround_jitter_ns));
+        peer.push_str(" more");
+    }
+    if !p.peer.background.is_empty() {
+        peer.push_str("; sends ");
+        peer.push_str(&p.peer.background);
+    }
+    if p.peer.disregards_sack_blocks {
+        peer.push_str("; pays no regard to SACK blocks");
+    }
+    vec![
+        ("Board", p.board.clone()),
+        ("Duplex", p.duplex.to_string()),
+        ("Peer", peer),
+        ("Timing table", p.timing_table.clone()),
+        (
+            "Entries that are guesses",
+            if p.guesses.is_empty() {
+                "none".into()
+            } else {
+                p.guesses.join(", ")
+            },
+        ),
+        ("Seed", p.seed.to_string()),
+        ("Virtual time", format::time(p.virtual_ns)),
+        ("linerate", format!("{} ({})", p.version, p.git)),
+        ("Started", p.started.clone()),
+        ("Host", format!("{}, {}", p.host, p.cpu)),
+    ]
+}
+
+/// The firmwares.
+pub(super) fn elfs(run: &Run) -> Vec<Elf<'_>> {
+    let p = &run.provenance;
+    p.elf_sha256
+        .iter()
+        .map(|(name, sha256)| Elf {
+            name,
+            sha256,
+            trace_hash: p.trace_hash.get(name).map_or("", String::as_str),
+        })
+        .collect()
+}
+
+/// The timing table.
+pub(super) fn timing(run: &Run) -> Vec<TimingRow<'_>> {
+    let entries = run.provenance.timing.iter();
+    entries
+        .map(|entry| TimingRow {
+            name: &entry.name,
+            value: entry.value.to_string(),
+            kind: entry.kind.to_string(),
+            source: &entry.source,
+        })
+        .collect()
+}

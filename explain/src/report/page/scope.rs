@@ -1,0 +1,44 @@
+//! Two frames in a row, as an oscilloscope would show them.
+
+use serde::Serialize;
+
+use crate::published::Stage;
+use crate::record::HttpGet;
+use crate::report::format;
+use crate::report::svg::scope;
+
+#[derive(Serialize)]
+pub(super) struct Scope {
+    class: String,
+    name: String,
+    text: String,
+    chart: String,
+}
+
+pub(super) fn scope_view(get: &HttpGet, class: String) -> Option<Scope> {
+    let trace = get.samples.scope.as_ref()?;
+    let words: Vec<String> = trace
+        .marks
+        .iter()
+        .map(|mark| {
+            format!(
+                "{} {}",
+                mark.label,
+                format::time(mark.end_ns.saturating_sub(mark.start_ns))
+            )
+        })
+        .collect();
+    let published = Stage::of(&get.params.variant).and_then(|stage| stage.post_processing_ns);
+    let beside = published.map_or(String::new(), |ns| {
+        format!(" (published {})", format::time(ns))
+    });
+    Some(Scope {
+        class,
+        name: get.params.variant.clone(),
+        text: format!("{}{beside}", words.join(", ")),
+        chart: scope::draw(
+            trace,
+            &format!("{}: {}", get.params.variant, words.join(", ")),
+        ),
+    })
+}

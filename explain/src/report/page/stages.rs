@@ -1,0 +1,106 @@
+//! Each download beside the published figures: the table, the bars, the dots.
+
+use serde::Serialize;
+
+use super::{Bar, size};
+use crate::cause;
+use crate::published::Stage;
+use crate::record::HttpGet;
+use crate::report::format;
+use crate::report::svg::{bars, dots};
+
+#[derive(Serialize)]
+pub(super) struct StageRow {
+    class: String,
+    variant: String,
+    what: &'static str,
+    size: String,
+    goodput: String,
+    published: String,
+    error: String,
+    share: String,
+    loss: String,
+    loss_published: String,
+    post: String,
+    post_published: String,
+    post_error: String,
+    last_of_stage: bool,
+}
+
+pub(super) fn stage_row(get: &HttpGet, class: String, last_of_stage: bool) -> StageRow {
+    let published = Stage::of(&get.params.variant);
+    let goodput = get.metrics.goodput_bytes_per_s_p50;
+    let goodput_published = published.and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
+    let post_ns = get.metrics.isr_post_processing_ns_p50;
+    let post_published = published.and_then(|stage| stage.post_processing_ns);
+    let loss_published = published.and_then(|stage| stage.loss_rate(get.params.bytes));
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+    StageRow {
+        class,
+        variant: get.params.variant.clone(),
+        what: published.map_or("", |stage| stage.what),
+        size: size(get),
+        goodput: format::rate(goodput),
+        published: or_dash(goodput_published.map(format::rate)),
+        error: or_dash(goodput_published.map(|published| format::error(goodput, published))),
+        share: format::percent(cause::share_of_line_rate(get)),
+        loss: format::percent(get.metrics.frame_loss_rate),
+        loss_published: or_dash(loss_published.map(format::percent)),
+        post: if post_ns == 0 {
+            "–".into()
+        } else {
+            format::time(post_ns)
+        },
+        post_published: or_dash(post_published.map(format::time)),
+        post_error: or_dash(
+            post_published
+                .filter(|_| post_ns > 0)
+                .map(|published| format::error(post_ns as f64, published as f64)),
+        ),
+        last_of_stage,
+    }
+}
+
+pub(super) fn bar(get: &HttpGet, class: String) -> Bar {
+    let goodput = get.metrics.goodput_bytes_per_s_p50;
+    let limit = get.limits.line_goodput_bytes_per_s;
+    let published = Stage::of(&get.params.variant)
+        .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
+    let value = format!(
+        "{} · {}",
+        format::percent(cause::share_of_line_rate(get)),
+        format::rate(goodput)
+    );
+    let label = format!("{}, {}: {value}", get.params.variant, size(get));
+    Bar {
+        chart: bars::against_limit(&class, goodput, limit, published, &label),
+        class,
+        name: get.params.variant.clone(),
+        size: size(get),
+        value,
+    }
+}
+
+pub(super) fn groups(gets: &[&HttpGet], class: impl Fn(&str) -> String) -> Vec<dots::Group> {
+    let mut sizes: Vec<u64> = gets.iter().map(|get| get.params.bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let series = |get: &&HttpGet| dots::Series {
+        class: class(&get.params.variant),
+        name: get.params.variant.clone(),
+        goodput: get.metrics.goodput_bytes_per_s.clone(),
+        published: Stage::of(&get.params.variant)
+            .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes)),
+    };
+    sizes
+        .into_iter()
+        .map(|bytes| dots::Group {
+            size: format::bytes(bytes),
+            series: gets
+                .iter()
+                .filter(|get| get.params.bytes == bytes)
+                .map(series)
+                .collect(),
+        })
+        .collect()
+}
