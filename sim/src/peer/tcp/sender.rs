@@ -463,7 +463,7 @@ impl Sender {
             self.usage_window_end = self.next;
         }
         let unsent = self.data_end() > self.next;
-        if unsent && !self.more_follows && self.queue.is_empty() && self.timer.is_none() {
+        if unsent && self.queue.is_empty() && self.timer.is_none() {
             self.set_persist(now);
         }
     }

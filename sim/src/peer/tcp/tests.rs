@@ -231,8 +231,8 @@ fn a_silent_peer_is_given_up_after_seven_syns() {
     assert_eq!(seconds, [0, 1, 3, 7, 15, 31, 63]);
 }
 
-#[test]
-fn a_closed_window_is_probed_and_opens_again() {
+/// `more_follows`: the program has more to write than there is room for.
+fn probes_a_closed_window(more_follows: bool) {
     let small = Config {
         receive_buffer: 4000,
         window_scale: None,
@@ -240,8 +240,8 @@ fn a_closed_window_is_probed_and_opens_again() {
     };
     let (mut pair, client, server) = established(small, Config::default());
     let octets = octets(10_000);
-    let mut sender = || pair.server.get_mut(server).unwrap().write(&octets, false);
-    assert_eq!(sender(), 10_000);
+    let sender = pair.server.get_mut(server).unwrap();
+    assert_eq!(sender.write(&octets, more_follows), 10_000);
     pair.run(Span::from_secs(5), |_, _| false);
     assert_eq!(pair.client.get(client).unwrap().readable(), 4000);
     let probes = pair.server.get(server).unwrap().statistics().window_probes;
@@ -254,6 +254,16 @@ fn a_closed_window_is_probed_and_opens_again() {
         read.extend(pair.client.get_mut(client).unwrap().read(usize::MAX));
     }
     assert_eq!(read, octets);
+}
+
+#[test]
+fn a_closed_window_is_probed_and_opens_again() {
+    probes_a_closed_window(false);
+}
+
+#[test]
+fn a_closed_window_is_probed_while_the_program_has_more_to_write() {
+    probes_a_closed_window(true);
 }
 
 #[test]

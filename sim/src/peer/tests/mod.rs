@@ -2,6 +2,7 @@
 
 mod growth;
 mod link;
+mod long;
 mod loss;
 mod services;
 pub(crate) mod station;

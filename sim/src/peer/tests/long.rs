@@ -1,0 +1,177 @@
+//! Many megabytes from one host to another over links that lose, double and reorder in both
+//! directions: each file arrives, and what the sender says it repeated is what was sent twice.
+//!
+//! With `LINERATE_LONG` set (`cargo xtask test --long`) hundreds of megabytes, else a few hundred
+//! kilobytes.
+
+use std::collections::BTreeSet;
+
+use linerate_ether::pattern;
+use smoltcp::wire::{EthernetAddress, Ipv4Address, Ipv4Cidr};
+
+use super::link::{End, Fate, Link, Sent};
+use super::station::Smol;
+use crate::peer::host::http_client;
+use crate::peer::tcp::{self, Endpoint};
+use crate::peer::{Host, Peer, host};
+use crate::random::Random;
+use crate::time::{Instant, Span};
+
+/// A link's character, in frames of a thousand, and how much later the late ones come.
+#[derive(Debug, Clone, Copy)]
+struct Weather {
+    lost: u64,
+    doubled: u64,
+    late: u64,
+    late_by_us: u64,
+    delay_us: u64,
+}
+
+const WEATHERS: [Weather; 5] = [
+    weather(0, 0, 0, 0, 5),
+    weather(1, 1, 1, 3000, 5),
+    weather(10, 5, 20, 9000, 500),
+    weather(2, 0, 200, 2500, 50),
+    weather(40, 40, 40, 20_000, 5000),
+];
+
+const fn weather(lost: u64, doubled: u64, late: u64, late_by_us: u64, delay_us: u64) -> Weather {
+    Weather {
+        lost,
+        doubled,
+        late,
+        late_by_us,
+        delay_us,
+    }
+}
+
+impl Weather {
+    fn fate(self, random: &mut Random) -> Fate {
+        let which = random.below(1000);
+        if which < self.lost {
+            Fate::Vanish
+        } else if which < self.lost + self.doubled {
+            Fate::Double
+        } else if which < self.lost + self.doubled + self.late {
+            Fate::Late(Span::from_us(random.below(self.late_by_us)))
+        } else {
+            Fate::Arrive
+        }
+    }
+}
+
+/// Octets of a file, of which each link carries one with and one without SACK.
+fn file() -> u64 {
+    if std::env::var_os("LINERATE_LONG").is_some() {
+        32_000_000
+    } else {
+        100_000
+    }
+}
+
+/// No link here is so bad that this does not suffice by far.
+const LIMIT: Instant = Instant::from_ns(24 * 3600 * 1_000_000_000);
+
+/// A host that fetches `/octets` from the default host.
+fn client(octets: u64, tcp: tcp::Config) -> Host {
+    Host::new(host::Config {
+        mac: EthernetAddress([2, 0, 0, 0, 0, 2]),
+        network: Ipv4Cidr::new(Ipv4Address::new(169, 254, 10, 2), 16),
+        tcp,
+        http_server: None,
+        http_client: Some(http_client::Config {
+            server: Endpoint {
+                address: Ipv4Address::new(169, 254, 10, 1),
+                port: 80,
+            },
+            paths: vec![format!("/{octets}")],
+            start: Instant::ZERO,
+            pause: Span::ZERO,
+            patience: LIMIT.since(Instant::ZERO),
+        }),
+        seed: 2,
+        ..host::Config::default()
+    })
+}
+
+/// Data segments of the host that begin where one began before.
+fn repeated<F: FnMut(&Sent) -> Fate>(link: &Link<F>) -> usize {
+    let mut known = BTreeSet::new();
+    let data = link.host_data();
+    data.iter()
+        .filter(|(_, segment)| !known.insert(segment.sequence))
+        .count()
+}
+
+#[test]
+fn files_arrive_at_another_host_in_any_weather() {
+    for (number, weather) in WEATHERS.into_iter().enumerate() {
+        for sack in [true, false] {
+            let octets = file();
+            let tcp = tcp::Config {
+                sack,
+                timestamps: number % 2 == 1,
+                ..tcp::Config::default()
+            };
+            let mut random = Random::new(number as u64);
+            let mut server = Host::new(host::Config {
+                tcp,
+                ..host::Config::default()
+            });
+            let mut client = client(octets, tcp);
+            let mut link = Link::new(Span::from_us(weather.delay_us), |_: &Sent| {
+                weather.fate(&mut random)
+            });
+            link.run(&mut server, &mut client, LIMIT);
+            let fetch = client.report().fetches.remove(0);
+            let request = server.report().requests.remove(0);
+            let context = format!("{weather:?}, sack {sack}: {fetch:?}");
+            assert_eq!((fetch.error, fetch.status), (None, Some(200)), "{context}");
+            assert_eq!(fetch.octets, octets, "{context}");
+            assert_eq!(fetch.crc32, pattern::crc32(octets), "{context}");
+            assert_eq!(request.body_octets, octets, "{context}");
+            let repeated = repeated(&link);
+            assert_eq!(request.retransmissions.len(), repeated, "{context}");
+            let calm = weather.lost + weather.late == 0;
+            assert!(!calm || repeated == 0, "{context}");
+            println!(
+                "{weather:?}, sack {sack}: {:.1} s, {} frames, {repeated} repeated",
+                fetch.finished_at.unwrap_or(LIMIT).as_secs_f64(),
+                link.sent.len(),
+            );
+        }
+    }
+}
+
+#[test]
+fn files_arrive_at_smoltcp_in_any_weather() {
+    for (number, weather) in WEATHERS.into_iter().enumerate() {
+        for window in [2 * 1460, 7 * 1460, 60_000] {
+            let octets = file() / 4;
+            let mut random = Random::new(number as u64);
+            let mut server = Host::new(host::Config::default());
+            let mut device = Smol::fetch(octets, window);
+            let mut link = Link::new(Span::from_us(weather.delay_us), |sent: &Sent| {
+                // A lost ARP answer costs smoltcp seconds, and is no matter of TCP.
+                let spared = sent.segment().is_none();
+                if spared {
+                    Fate::Arrive
+                } else {
+                    weather.fate(&mut random)
+                }
+            });
+            link.run(&mut server, &mut device, LIMIT);
+            let context = format!("{weather:?}, window {window}");
+            assert!(device.finished_at.is_some(), "{context}");
+            assert_eq!(device.body.len() as u64, octets, "{context}");
+            assert_eq!(device.crc32(), pattern::crc32(octets), "{context}");
+            let frames = |end| link.sent.iter().filter(|sent| sent.by == end).count();
+            println!(
+                "{context}: {:.1} s, {} and {} frames",
+                device.finished_at.unwrap_or(LIMIT).as_secs_f64(),
+                frames(End::Host),
+                frames(End::Device),
+            );
+        }
+    }
+}
