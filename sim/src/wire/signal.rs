@@ -158,14 +158,13 @@ impl Signal {
     #[inline]
     pub fn level(&mut self, at: Instant) -> bool {
         let at = at.ticks();
-        if at < self.from || at >= self.until {
-            // A receiver that samples every half-bit finds what it wants in the next one.
-            if self.until > self.from && self.until < self.current.end && at >= self.until {
-                self.next_half_bit();
-            }
-            if at < self.from || at >= self.until {
-                self.seek(at);
-            }
+        // A receiver that samples every half-bit finds what it wants in the next one.
+        if at >= self.until && self.until > self.from && self.until < self.current.end {
+            self.next_half_bit();
+        }
+        // One comparison for both ends.
+        if at.wrapping_sub(self.from) >= self.until - self.from {
+            self.seek(at);
         }
         self.level
     }
