@@ -385,6 +385,12 @@ impl Station for Host {
 }
 
 impl Peer for Host {
+    fn uploads(&self) -> &[http_server::Upload] {
+        self.http_server
+            .as_ref()
+            .map_or(&[], http_server::Server::uploads)
+    }
+
     fn report(&self) -> Report {
         Report {
             requests: self

@@ -150,6 +150,44 @@ fn the_host_fetches_a_file_from_the_device() {
     );
 }
 
+/// What the host says to a device that puts `body` at `/size`, and what it keeps.
+fn put(size: u64, body: &[u8]) -> (String, Vec<host::http_server::Upload>) {
+    let mut host = Host::new(host::Config::default());
+    let mut device = Smol::put(size, body);
+    let mut link = Link::new(Span::from_us(1), |_| Fate::Arrive);
+    link.run(&mut host, &mut device, Instant::ZERO + Span::from_secs(5));
+    let head = String::from_utf8(device.head.clone()).unwrap();
+    let status = head.lines().next().unwrap_or_default().to_owned();
+    (status, host.uploads().to_vec())
+}
+
+#[test]
+fn an_upload_is_held_against_the_pattern() {
+    let mut body = vec![0; 100_000];
+    pattern::fill(0, &mut body);
+    let (status, uploads) = put(100_000, &body);
+    assert_eq!(status, "HTTP/1.1 204 No Content");
+    let [upload] = &uploads[..] else {
+        panic!("{uploads:?}")
+    };
+    assert!(upload.is_good() && upload.finished_at > Some(upload.opened_at));
+    assert_eq!(
+        (upload.path.as_str(), upload.octets, upload.crc32),
+        ("/100000", 100_000, pattern::crc32(100_000))
+    );
+
+    body[70_001] ^= 4;
+    let (status, uploads) = put(100_000, &body);
+    assert_eq!(status, "HTTP/1.1 422 Unprocessable Content");
+    assert_eq!(uploads[0].first_difference, Some(70_001));
+    assert_eq!(uploads[0].crc32, fcs::crc32(&body));
+
+    assert_eq!(put(0, &[]).0, "HTTP/1.1 204 No Content");
+    let (status, uploads) = put(99, &body[..100]);
+    assert_eq!(status, "HTTP/1.1 400 Bad Request");
+    assert_eq!(uploads, []);
+}
+
 #[test]
 fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
     let client = http_client::Config {

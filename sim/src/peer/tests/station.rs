@@ -124,6 +124,19 @@ impl Smol {
         station
     }
 
+    /// Puts `body` at `/size` of the host.
+    pub fn put(size: u64, body: &[u8]) -> Self {
+        let mut station = Self::fetch(0, 4096);
+        let length = body.len();
+        station.request = format!(
+            "PUT /{size} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n"
+        )
+        .into_bytes();
+        station.request.extend(body);
+        station
+    }
+
     /// Answers any request on port 80 with `body`.
     pub fn serve(body: Vec<u8>) -> Self {
         let mut station = Self::new(4096);

@@ -1,7 +1,15 @@
-//! An HTTP/1.1 server (RFC 9112): `GET /N` is answered with N octets of [`ether::pattern`].
+//! An HTTP/1.1 server (RFC 9112): `GET /N` is answered with N octets of [`ether::pattern`]; `PUT /N`
+//! takes N octets and says whether they are the same.
+
+mod head;
+mod upload;
+
+pub use upload::Upload;
 
 use linerate_ether as ether;
 
+use self::head::Head;
+use self::upload::Receiving;
 use crate::peer::tcp::{Connection, ConnectionId, Retransmission, State, Tcp};
 use crate::time::{Instant, Span};
 
@@ -64,7 +72,14 @@ pub struct Request {
 pub struct Server {
     config: Config,
     sessions: Vec<Session>,
+    records: Records,
+}
+
+/// What is kept of requests.
+#[derive(Debug, Default)]
+struct Records {
     requests: Vec<Request>,
+    uploads: Vec<Upload>,
 }
 
 /// One connection.
@@ -74,6 +89,7 @@ struct Session {
     input: Vec<u8>,
     /// Octets of this connection's stream that answers have taken up.
     stream_end: u64,
+    upload: Option<(Head, Receiving)>,
     answer: Option<Answer>,
     last: bool,
 }
@@ -94,29 +110,27 @@ struct Answer {
     duplicates_before: u64,
 }
 
-/// What a request asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Head {
-    method: String,
-    path: String,
-    keep_alive: bool,
-}
-
 impl Server {
     /// A server; the caller has its host listen on the port.
     #[must_use]
-    pub const fn new(config: Config) -> Self {
+    pub fn new(config: Config) -> Self {
         Self {
             config,
             sessions: Vec::new(),
-            requests: Vec::new(),
+            records: Records::default(),
         }
     }
 
     /// Every request so far, in the order of arrival.
     #[must_use]
     pub fn requests(&self) -> &[Request] {
-        &self.requests
+        &self.records.requests
+    }
+
+    /// Every upload so far, in the order in which they began.
+    #[must_use]
+    pub fn uploads(&self) -> &[Upload] {
+        &self.records.uploads
     }
 
     /// When an answer is due that waits for the program's own time.
@@ -143,19 +157,20 @@ impl Server {
                 id,
                 input: Vec::new(),
                 stream_end: 0,
+                upload: None,
                 answer: None,
                 last: false,
             });
         }
-        let (config, requests) = (self.config, &mut self.requests);
+        let (config, records) = (self.config, &mut self.records);
         self.sessions.retain_mut(|session| {
             let Some(connection) = tcp.get_mut(session.id) else {
                 return false;
             };
-            session.poll(config, connection, requests, now);
+            session.poll(config, connection, records, now);
             let over = connection.state() == State::Closed;
             if over {
-                session.settle(connection, requests, now);
+                session.settle(connection, &mut records.requests, now);
                 tcp.forget_closed(session.id);
             }
             !over
@@ -168,14 +183,14 @@ impl Session {
         &mut self,
         config: Config,
         connection: &mut Connection,
-        requests: &mut Vec<Request>,
+        records: &mut Records,
         now: Instant,
     ) {
         loop {
-            self.settle(connection, requests, now);
+            self.settle(connection, &mut records.requests, now);
             if self.answer.is_some() {
                 self.write(connection, now);
-                self.settle(connection, requests, now);
+                self.settle(connection, &mut records.requests, now);
                 return;
             }
             if self.last {
@@ -184,7 +199,21 @@ impl Session {
                 return;
             }
             self.input.extend(connection.read(usize::MAX));
-            let Some((head, len)) = parse_head(&self.input) else {
+            if let Some((head, mut body)) = self.upload.take() {
+                let upload = &mut records.uploads[body.record];
+                if body.take(&mut self.input, upload, now) {
+                    let status = if upload.is_good() { 204 } else { 422 };
+                    self.begin(config, &head, status, connection, records, now);
+                    continue;
+                }
+                if connection.at_end() {
+                    self.last = true;
+                    connection.close();
+                }
+                self.upload = Some((head, body));
+                return;
+            }
+            let Some((head, len)) = head::parse(&self.input) else {
                 if connection.at_end() || self.input.len() > REQUEST_LIMIT {
                     self.last = true;
                     connection.close();
@@ -195,39 +224,95 @@ impl Session {
                 return;
             };
             self.input.drain(..len);
-            self.begin(config, &head, connection, requests, now);
+            match head.method.as_str() {
+                "PUT" => self.receive(config, head, connection, records, now),
+                "GET" | "HEAD" => {
+                    let known = head.size().is_some_and(|size| size <= config.largest);
+                    let status = if known { 200 } else { 404 };
+                    self.begin(config, &head, status, connection, records, now);
+                }
+                _ => self.begin(config, &head, 405, connection, records, now),
+            }
         }
     }
 
-    /// Decides on the answer to a request.
+    /// Gets ready for the body of an upload, or refuses it.
+    fn receive(
+        &mut self,
+        config: Config,
+        head: Head,
+        connection: &mut Connection,
+        records: &mut Records,
+        now: Instant,
+    ) {
+        let refused = match (head.size(), head.content_length) {
+            (None, _) => Some(404),
+            (_, None) => Some(411),
+            (Some(size), _) if size > config.largest => Some(413),
+            (Some(size), Some(length)) if size != length => Some(400),
+            _ => None,
+        };
+        if let Some(status) = refused {
+            // What follows would be taken for a request.
+            let head = Head {
+                keep_alive: false,
+                ..head
+            };
+            self.begin(config, &head, status, connection, records, now);
+            return;
+        }
+        if head.expects_continue {
+            let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
+            self.stream_end += connection.write(go_on, false) as u64;
+            connection.push();
+        }
+        records.uploads.push(Upload {
+            port: connection.remote().port,
+            path: head.path.clone(),
+            expected: head.content_length.unwrap_or(0),
+            octets: 0,
+            crc32: 0,
+            first_difference: None,
+            opened_at: connection.opened_at(),
+            finished_at: None,
+        });
+        self.upload = Some((head, Receiving::new(records.uploads.len() - 1)));
+    }
+
+    /// Begins an answer.
     fn begin(
         &mut self,
         config: Config,
         head: &Head,
+        status: u16,
         connection: &Connection,
-        requests: &mut Vec<Request>,
+        records: &mut Records,
         now: Instant,
     ) {
-        let known = matches!(head.method.as_str(), "GET" | "HEAD");
-        let size = head
-            .path
-            .strip_prefix('/')
-            .and_then(|size| size.parse::<u64>().ok());
-        let size = size.filter(|&size| size <= config.largest);
-        let (status, reason, body_octets) = match (known, size) {
-            (false, _) => (405, "Method Not Allowed", 0),
-            (true, None) => (404, "Not Found", 0),
-            (true, Some(size)) => (200, "OK", size),
+        let requests = &mut records.requests;
+        let body_octets = match status {
+            200 => head.size().unwrap_or(0),
+            _ => 0,
         };
-        let allow = if known { "" } else { "Allow: GET, HEAD\r\n" };
+        let allow = if status == 405 {
+            "Allow: GET, HEAD, PUT\r\n"
+        } else {
+            ""
+        };
         let close = if head.keep_alive {
             ""
         } else {
             "Connection: close\r\n"
         };
+        // An answer without content says nothing of its length (RFC 9110, section 8.6).
+        let content = if status == 204 {
+            String::new()
+        } else {
+            format!("Content-Type: application/octet-stream\r\nContent-Length: {body_octets}\r\n")
+        };
         let response = format!(
-            "HTTP/1.1 {status} {reason}\r\nContent-Type: application/octet-stream\r\n\
-             Content-Length: {body_octets}\r\n{allow}{close}\r\n"
+            "HTTP/1.1 {status} {}\r\n{content}{allow}{close}\r\n",
+            reason(status)
         );
         let with_body = head.method != "HEAD";
         let octets = response.len() as u64 + if with_body { body_octets } else { 0 };
@@ -316,59 +401,17 @@ impl Session {
     }
 }
 
-/// Reads the request line and the fields; `None` while they are incomplete. A request line that
-/// makes no sense becomes a method that no server knows.
-fn parse_head(input: &[u8]) -> Option<(Head, usize)> {
-    let end = input.windows(4).position(|window| window == b"\r\n\r\n")?;
-    let text = String::from_utf8_lossy(&input[..end]);
-    let mut lines = text.split("\r\n");
-    let mut words = lines.next().unwrap_or_default().split(' ');
-    let mut word = || words.next().unwrap_or_default().to_owned();
-    let (method, path, version) = (word(), word(), word());
-    let connection = lines
-        .filter_map(|line| line.split_once(':'))
-        .find(|(name, _)| name.eq_ignore_ascii_case("connection"))
-        .map(|(_, value)| value.trim().to_ascii_lowercase())
-        .unwrap_or_default();
-    let keep_alive = match version.as_str() {
-        "HTTP/1.1" => connection != "close",
-        _ => connection == "keep-alive",
-    };
-    Some((
-        Head {
-            method,
-            path,
-            keep_alive,
-        },
-        end + 4,
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn head(text: &str) -> Option<(String, String, bool)> {
-        parse_head(text.as_bytes()).map(|(head, _)| (head.method, head.path, head.keep_alive))
-    }
-
-    #[test]
-    fn requests_keep_alive_by_version_and_field() {
-        let get = |keep_alive| Some(("GET".to_owned(), "/1".to_owned(), keep_alive));
-        assert_eq!(head("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n"), get(true));
-        assert_eq!(
-            head("GET /1 HTTP/1.1\r\nconnection: Close\r\n\r\n"),
-            get(false)
-        );
-        assert_eq!(head("GET /1 HTTP/1.0\r\n\r\n"), get(false));
-        assert_eq!(
-            head("GET /1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"),
-            get(true)
-        );
-        assert_eq!(head("GET /1 HTTP/1.1\r\nHost: a\r\n"), None);
-        assert_eq!(
-            head("\r\n\r\n"),
-            Some((String::new(), String::new(), false))
-        );
+/// What a status means (RFC 9110, section 15).
+const fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        204 => "No Content",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        411 => "Length Required",
+        413 => "Content Too Large",
+        422 => "Unprocessable Content",
+        _ => "Unknown",
     }
 }
