@@ -49,6 +49,26 @@ pub struct Checksums {
     pub icmp: Offload,
 }
 
+impl Checksums {
+    /// All are left to the stack.
+    pub const NONE: Self = Self::all(false);
+    /// All of what was received are verified: the device hands on no packet with a wrong one.
+    pub const VERIFIED: Self = Self::all(true);
+
+    const fn all(receive: bool) -> Self {
+        let offload = Offload {
+            receive,
+            transmit: false,
+        };
+        Self {
+            ipv4: offload,
+            tcp: offload,
+            udp: offload,
+            icmp: offload,
+        }
+    }
+}
+
 /// What a stack must know about a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {

@@ -1,13 +1,16 @@
 //! The stage for a PHY whose receive loop aligns and sums: nothing is left to do for a frame but
-//! to look at what the loop found.
+//! to look at what the loop found. The main thread checks the packet's checksums for the stack
+//! ([`super::checksum`]) from the sum over the frame.
 //!
 //! An entry of the queue is the buffer that the loop filled (see [`crate::bitbang`]): the frame at
 //! [`FRAME_OFFSET`], and in the word before it the loop's sum for the main thread.
 
+use super::checksum::{self, Verdict};
 use super::receive::Reception;
 use super::stage::{Stage, heard};
 use super::validate::Invalid;
 use crate::bitbang::{FRAME_OFFSET, Summed};
+use crate::device::Checksums;
 use crate::ledger::Ledger;
 use crate::queue::{Frame, Grant};
 use core::ops::Range;
@@ -65,6 +68,8 @@ fn judge(entry: &[u8], summed: Summed) -> Result<(), Counter> {
 impl Stage for LineRate {
     const NAME: &'static str = "line-rate";
     const LIMITS_BURST: bool = true;
+    const CHECKSUMS: Checksums = Checksums::VERIFIED;
+    const OBEYS_PAUSE: bool = true;
     type Scratch = ();
     const SCRATCH: () = ();
 
@@ -98,6 +103,17 @@ impl Stage for LineRate {
 
     #[inline(always)]
     fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
-        Ok(FRAME_OFFSET..frame.len().saturating_sub(fcs::LEN).max(FRAME_OFFSET))
+        let octets = frame.len().saturating_sub(FRAME_OFFSET);
+        let bytes = FRAME_OFFSET..FRAME_OFFSET + octets.saturating_sub(fcs::LEN);
+        let words = frame.words_mut();
+        let sum = words.first().map_or(0, |own| *own as u16);
+        let verdict = match checksum::of_sum(words, octets, sum) {
+            Verdict::Unknown => checksum::of_bytes(frame.get(bytes.clone()).unwrap_or_default()),
+            verdict => verdict,
+        };
+        match verdict {
+            Verdict::Bad => Err(Invalid::BadChecksum),
+            Verdict::Good | Verdict::Unknown => Ok(bytes),
+        }
     }
 }

@@ -19,6 +19,7 @@
 //! ```
 
 mod access;
+mod checksum;
 mod line_rate;
 mod nic;
 mod phy;

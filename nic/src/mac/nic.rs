@@ -4,9 +4,7 @@ use super::phy::Phy;
 use super::receive::{Main, ReceiveSwitch, RxFrame};
 use super::stage::Stage;
 use super::transmit::Transmitter;
-use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, LinkState, Medium, RxToken, TxToken,
-};
+use crate::device::{Capabilities, Device, FrameTooLong, LinkState, Medium, RxToken, TxToken};
 use linerate_ether::frame::{MAX_PAYLOAD, MacAddress};
 
 /// The MAC as a [`Device`]: owned by the main thread, for a stack's adapter to wrap.
@@ -53,12 +51,16 @@ where
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        Some((MacRxToken(self.rx.receive()?), MacTxToken(&mut self.tx)))
+        let frame = self.rx.receive_obeying(|quanta| self.tx.pause(quanta))?;
+        Some((MacRxToken(frame), MacTxToken(&mut self.tx)))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        self.tx.is_ready().then_some(MacTxToken(&mut self.tx))
+        if S::OBEYS_PAUSE && !self.tx.is_ready() {
+            return None;
+        }
+        Some(MacTxToken(&mut self.tx))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -66,7 +68,7 @@ where
             medium: Medium::Ethernet,
             mtu: MAX_PAYLOAD,
             max_burst_frames: self.rx.max_burst_frames(),
-            checksums: Checksums::default(),
+            checksums: S::CHECKSUMS,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The receive path's two halves: the interrupt's and the main thread's.
 
 use super::stage::Stage;
-use crate::bitbang::{MAX_RAW_LEN, Summed};
+use crate::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
 use crate::filter::{AddressFilter, Words};
 use crate::ledger::Ledger;
 use crate::queue::{self, Consumer, Producer, Queue};
@@ -9,8 +9,9 @@ use crate::sync::{AtomicBool, Ordering, fence};
 use core::marker::PhantomData;
 use core::ops::Range;
 use linerate_ether::fcs;
-use linerate_ether::frame::MacAddress;
+use linerate_ether::frame::{ADDRESSES_LEN, EtherType, MacAddress};
 use linerate_ether::ledger::Counter;
+use linerate_ether::pause::{Pause, PauseError};
 
 /// What the PHY heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,6 +181,14 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
     pub fn receive(&mut self, phy: impl FnOnce(&mut [u8]) -> Reception) -> Outcome {
         match self.producer.grant(MAX_RAW_LEN) {
             Some(grant) => {
+                let sheds = self.sheds;
+                let phy = |buffer: &mut [u8]| match phy(buffer) {
+                    // Its group was accepted when it began, or the loop does not filter.
+                    Reception::Frame(_) if sheds && buffer[FRAME_OFFSET] & 1 != 0 => {
+                        Reception::Shed
+                    }
+                    reception => reception,
+                };
                 S::interrupt(grant, &mut self.scratch, self.ledger, phy);
                 Outcome::Listening
             }
@@ -252,12 +261,34 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
     /// The next good frame. Bad ones before it are counted and released.
     #[inline]
     pub fn receive(&mut self) -> Option<RxFrame<'_, 'q, R, WORDS>> {
+        self.receive_obeying(|_| ())
+    }
+
+    /// The same, and hands `pause` each pause that was asked for before that frame, in quanta of
+    /// 512 bit times (IEEE 802.3 Annex 31B.2), for the transmitter. 0 takes an earlier one back.
+    #[inline]
+    pub fn receive_obeying(
+        &mut self,
+        mut pause: impl FnMut(u16),
+    ) -> Option<RxFrame<'_, 'q, R, WORDS>> {
         let bytes = loop {
             let mut frame = self.consumer.read()?;
             let refused = match S::main(&mut frame) {
                 Ok(bytes) if accepts(self.station, &frame, &bytes) => {
-                    frame.keep();
-                    break bytes;
+                    let control = S::OBEYS_PAUSE
+                        .then(|| control(frame.get(bytes.clone()).unwrap_or_default()))
+                        .flatten();
+                    match control {
+                        None => {
+                            frame.keep();
+                            break bytes;
+                        }
+                        Some(Ok(quanta)) => {
+                            pause(quanta);
+                            Counter::RxPause
+                        }
+                        Some(Err(counter)) => counter,
+                    }
                 }
                 Ok(_) => Counter::RxFiltered,
                 Err(invalid) => invalid.counter(),
@@ -310,6 +341,21 @@ fn accepts(station: Option<MacAddress>, frame: &[u8], bytes: &Range<usize>) -> b
     let Some(station) = station else { return true };
     let destination = frame.get(bytes.start..).and_then(MacAddress::from_bytes);
     destination.is_some_and(|to| to == station || to.is_multicast())
+}
+
+/// What the MAC control frame in `frame` (without FCS) asks for: a pause in quanta, or what it is
+/// counted as; `None` when it is another frame.
+#[inline]
+fn control(frame: &[u8]) -> Option<Result<u16, Counter>> {
+    let kind = frame.get(ADDRESSES_LEN..)?.first_chunk()?;
+    if EtherType(u16::from_be_bytes(*kind)) != EtherType::MAC_CONTROL {
+        return None;
+    }
+    Some(match Pause::parse(frame) {
+        Ok(pause) => Ok(pause.quanta),
+        Err(PauseError::UnknownOpcode(_)) => Err(Counter::RxUnknownOpcodes),
+        Err(_) => Err(Counter::RxLengthErrors),
+    })
 }
 
 /// Switches reception on again if the queue was full and no longer is.

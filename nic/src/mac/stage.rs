@@ -14,6 +14,7 @@
 use super::receive::Reception;
 use super::validate::{Invalid, Method, Wordwise};
 use crate::bitbang::MAX_RAW_LEN;
+use crate::device::Checksums;
 use crate::ledger::Ledger;
 use crate::queue::{Buffer, Frame, Grant};
 use core::marker::PhantomData;
@@ -29,6 +30,10 @@ pub trait Stage {
     const NAME: &'static str;
     /// Whether the stack learns how many frames fit the queue.
     const LIMITS_BURST: bool;
+    /// The checksums that [`main`](Self::main) relieves the stack of.
+    const CHECKSUMS: Checksums = Checksums::NONE;
+    /// Whether MAC control frames (IEEE 802.3 clause 31) are the MAC's, and not the stack's.
+    const OBEYS_PAUSE: bool = false;
     /// What the interrupt receives into, if not the queue.
     type Scratch: Send;
     /// A fresh scratch buffer.

@@ -27,6 +27,8 @@ pub enum Invalid {
     BadFcs,
     /// An 802.3 length field that asks for more than there is.
     LengthMismatch,
+    /// A wrong checksum in a packet that the MAC checks for the stack.
+    BadChecksum,
 }
 
 impl Invalid {
@@ -39,6 +41,7 @@ impl Invalid {
             Self::Oversize => Counter::RxOversize,
             Self::BadFcs => Counter::RxBadFcs,
             Self::LengthMismatch => Counter::RxLengthErrors,
+            Self::BadChecksum => Counter::RxBadChecksum,
         }
     }
 }
