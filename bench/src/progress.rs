@@ -45,21 +45,88 @@ pub fn on_stderr() -> Box<dyn Progress> {
 
 /// A result in one line.
 pub fn line(result: &Measurement) -> String {
+    let run = match result.setting().run.as_str() {
+        "" => result.variant(),
+        run => run,
+    };
+    format!("{run:<12} {}", what(result))
+}
+
+fn what(result: &Measurement) -> String {
+    let ms = |ms: Option<f64>| ms.map_or_else(|| "never".to_owned(), |ms| format!("{ms:.1} ms"));
     match result {
         Measurement::Ping(ping) => format!(
-            "{:<12} ping       {} of {} answered, median {}",
-            ping.params.variant,
+            "ping       {} of {} answered, median {}",
             ping.metrics.received,
             ping.metrics.sent,
             format::time(ping.metrics.rtt_ns.p50),
         ),
         Measurement::HttpGet(get) => format!(
-            "{:<12} get {:<7} median {}, {} of line rate, {} of the frames lost",
-            get.params.variant,
+            "get {:<7} median {}, {} of line rate, {} of the frames lost",
             format::bytes(get.params.bytes),
             format::rate(get.metrics.goodput_bytes_per_s_p50),
             format::percent(linerate_explain::cause::share_of_line_rate(get)),
             format::percent(get.metrics.frame_loss_rate),
+        ),
+        Measurement::HttpPut(put) => format!(
+            "put {:<7} median {}, {} of the frames lost, {} collisions",
+            format::bytes(put.params.bytes),
+            format::rate(put.metrics.goodput_bytes_per_s_p50),
+            format::percent(put.metrics.frame_loss_rate),
+            put.metrics.device_collisions,
+        ),
+        Measurement::HttpBoth(both) => format!(
+            "both {:<6} median {} both ways together, {} of the frames lost",
+            format::bytes(both.params.bytes),
+            format::rate(both.metrics.goodput_bytes_per_s_p50),
+            format::percent(both.metrics.frame_loss_rate),
+        ),
+        Measurement::PhyConformance(phy) => format!(
+            "{:<26} {}: {} of {} received, {} wrong, {} of {} refused",
+            phy.params.case,
+            match (phy.metrics.passed, &phy.params.excuse) {
+                (true, _) => "passed",
+                (false, Some(_)) => "failed, as is known",
+                (false, None) => "FAILED",
+            },
+            phy.metrics.frames_received,
+            phy.metrics.frames_sent,
+            phy.metrics.frames_wrong,
+            phy.metrics.frames_refused,
+            phy.metrics.frames_to_refuse,
+        ),
+        Measurement::LossSurface(point) => format!(
+            "{:+} ppm, {} ns: {} of {} received, {} wrong",
+            point.params.clock_ppm,
+            point.params.jitter_ns,
+            point.metrics.frames_received,
+            point.metrics.frames_sent,
+            point.metrics.frames_wrong,
+        ),
+        Measurement::Storm(storm) => format!(
+            "storm of {} frames: {} uncounted; after it a ping after {}, a connection after {}, \
+             the old one after {}",
+            storm.metrics.storm_frames,
+            storm.metrics.uncounted_frames,
+            ms(storm.metrics.ping_after_ms),
+            ms(storm.metrics.new_connection_after_ms),
+            ms(storm.metrics.old_connection_after_ms),
+        ),
+        Measurement::HubShare(hub) => format!(
+            "{} stations: {} of what got through, {} would be fair; {} of the line used",
+            hub.params.stations,
+            format::percent(hub.metrics.device_share),
+            format::percent(hub.metrics.fair_share),
+            format::percent(hub.metrics.utilisation),
+        ),
+        Measurement::Negotiation(link) => format!(
+            "link {} by {} after {}, {}; {} of {} pings answered",
+            link.metrics.link,
+            link.metrics.by,
+            ms(link.metrics.up_after_ms),
+            link.params.setting.duplex,
+            link.metrics.pings_answered,
+            link.metrics.pings_sent,
         ),
     }
 }

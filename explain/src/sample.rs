@@ -46,12 +46,14 @@ pub fn run() -> Run {
                     value: 2.0,
                     kind: EntryKind::Measured,
                     source: "cycle_counting".into(),
+                    fitted: None,
                 },
                 TimingEntry {
                     name: "flash.miss_ns".into(),
                     value: 1_000.0,
                     kind: EntryKind::Guess,
                     source: "between QIO and DIO".into(),
+                    fitted: Some("edge to debug pin".into()),
                 },
             ],
             seed: 1,
@@ -79,11 +81,23 @@ pub fn run() -> Run {
     }
 }
 
+fn setting(variant: &str) -> Setting {
+    Setting {
+        run: variant.into(),
+        duplex: Duplex::Half,
+        conditions: Conditions {
+            turnaround_ns: 80_000,
+            ..Conditions::default()
+        },
+    }
+}
+
 fn ping(variant: &str, rtt_ns: u64) -> Ping {
     let samples: Vec<u64> = (0..10).map(|n| rtt_ns + n * 7_000).collect();
     let mut ping = Ping {
         params: PingParams {
             variant: variant.into(),
+            setting: setting(variant),
             count: 10,
             payload_bytes: 40,
         },
@@ -184,6 +198,7 @@ pub fn get(variant: &str, bytes: u64) -> HttpGet {
     let mut get = HttpGet {
         params: HttpGetParams {
             variant: variant.into(),
+            setting: setting(variant),
             bytes,
             requests: 5,
         },

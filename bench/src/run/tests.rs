@@ -88,12 +88,9 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
         .run
         .results
         .iter()
-        .map(|result| match result {
-            Measurement::Ping(ping) => format!("ping {}", ping.params.variant),
-            Measurement::HttpGet(get) => format!("get {}", get.params.variant),
-        })
+        .map(|result| format!("{} {}", result.kind(), result.variant()))
         .collect();
-    assert_eq!(kinds, ["ping windowed", "get windowed", "ping isr-all"]);
+    assert_eq!(kinds, ["ping windowed", "http_get windowed", "ping isr-all"]);
     let provenance = &outcome.run.provenance;
     assert_eq!(
         provenance.elf_sha256["ping-isr-all"],

@@ -8,6 +8,7 @@ mod flash;
 mod interrupt;
 mod ledger;
 mod peer;
+mod put;
 mod queue;
 mod retransmission;
 mod thread;
@@ -25,6 +26,8 @@ pub(crate) struct Weighed {
     weight: f64,
     finding: Finding,
 }
+
+pub use put::of_http_put;
 
 /// Every look at a download.
 const LOOKS: [fn(&HttpGet) -> Option<Weighed>; 9] = [

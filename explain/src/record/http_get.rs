@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Ledger, ScopeTrace};
+use super::{Finding, Ledger, ScopeTrace, Setting};
 
 /// Downloads of one size, one after the other, each over a TCP connection of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,10 +23,13 @@ pub struct HttpGet {
 }
 
 /// Parameters of a download.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpGetParams {
     /// Variant of the firmware.
     pub variant: String,
+    /// Run and conditions.
+    #[serde(flatten)]
+    pub setting: Setting,
     /// Bytes of the body.
     pub bytes: u64,
     /// Requests of this size.

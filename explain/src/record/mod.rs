@@ -7,18 +7,32 @@
 mod finding;
 mod http_get;
 mod ledger;
+mod network;
+mod phy;
 mod ping;
 mod provenance;
 mod scope;
+mod setting;
+mod transfer;
 
 pub use finding::{Cause, Finding};
 pub use http_get::{
     HttpGet, HttpGetLimits, HttpGetMetrics, HttpGetParams, HttpGetSamples, Request, TimeShare,
 };
 pub use ledger::Ledger;
+pub use network::{
+    HubShare, HubShareMetrics, HubShareParams, Negotiation, NegotiationMetrics, NegotiationParams,
+    Storm, StormMetrics, StormParams,
+};
+pub use phy::{
+    LossSurface, LossSurfaceMetrics, LossSurfaceParams, PhyConformance, PhyConformanceMetrics,
+    PhyConformanceParams,
+};
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
 pub use provenance::{Duplex, EntryKind, PeerModel, Provenance, TimingEntry};
 pub use scope::{Burst, Mark, Pulse, ScopeTrace};
+pub use setting::{Conditions, Setting};
+pub use transfer::{HttpBoth, HttpBothMetrics, HttpPut, HttpPutMetrics, TransferSamples};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,12 +60,43 @@ pub struct Run {
 /// One measurement. The kind is in `measurement`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "measurement", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "a run holds a dozen of them")]
+#[expect(clippy::large_enum_variant, reason = "a run holds some dozens of them")]
 pub enum Measurement {
     /// ICMP echo requests sent by the device.
     Ping(Ping),
     /// Downloads over HTTP by the device, all of one size.
     HttpGet(HttpGet),
+    /// Uploads over HTTP by the device, all of one size.
+    HttpPut(HttpPut),
+    /// A download and an upload at the same time.
+    HttpBoth(HttpBoth),
+    /// What a receiver of 10BASE-T has to cope with, one case.
+    PhyConformance(PhyConformance),
+    /// Loss at one clock offset and one jitter.
+    LossSurface(LossSurface),
+    /// A storm of frames, and what comes after.
+    Storm(Storm),
+    /// Shares of a medium that several stations want.
+    HubShare(HubShare),
+    /// What device and link partner come to.
+    Negotiation(Negotiation),
+}
+
+/// The one field that every kind of measurement has, in an expression.
+macro_rules! each {
+    ($measurement:expr, $result:ident => $value:expr) => {
+        match $measurement {
+            Measurement::Ping($result) => $value,
+            Measurement::HttpGet($result) => $value,
+            Measurement::HttpPut($result) => $value,
+            Measurement::HttpBoth($result) => $value,
+            Measurement::PhyConformance($result) => $value,
+            Measurement::LossSurface($result) => $value,
+            Measurement::Storm($result) => $value,
+            Measurement::HubShare($result) => $value,
+            Measurement::Negotiation($result) => $value,
+        }
+    };
 }
 
 /// Why a result file cannot be read.
@@ -113,16 +158,72 @@ impl Run {
     /// The pings, in order.
     pub fn pings(&self) -> impl Iterator<Item = &Ping> {
         self.results.iter().filter_map(|result| match result {
-            Measurement::Ping(ping) => Some(ping),
-            Measurement::HttpGet(_) => None,
+            Measurement::Ping(result) => Some(result),
+            _ => None,
         })
     }
 
     /// The downloads, in order.
     pub fn http_gets(&self) -> impl Iterator<Item = &HttpGet> {
         self.results.iter().filter_map(|result| match result {
-            Measurement::HttpGet(get) => Some(get),
-            Measurement::Ping(_) => None,
+            Measurement::HttpGet(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The uploads, in order.
+    pub fn http_puts(&self) -> impl Iterator<Item = &HttpPut> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::HttpPut(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The downloads and uploads at once, in order.
+    pub fn http_boths(&self) -> impl Iterator<Item = &HttpBoth> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::HttpBoth(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The conformance cases, in order.
+    pub fn phy_conformances(&self) -> impl Iterator<Item = &PhyConformance> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::PhyConformance(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The points of the loss surface, in order.
+    pub fn loss_surface(&self) -> impl Iterator<Item = &LossSurface> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::LossSurface(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The storms, in order.
+    pub fn storms(&self) -> impl Iterator<Item = &Storm> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::Storm(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The hubs, in order.
+    pub fn hub_shares(&self) -> impl Iterator<Item = &HubShare> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::HubShare(result) => Some(result),
+            _ => None,
+        })
+    }
+
+    /// The negotiations, in order.
+    pub fn negotiations(&self) -> impl Iterator<Item = &Negotiation> {
+        self.results.iter().filter_map(|result| match result {
+            Measurement::Negotiation(result) => Some(result),
+            _ => None,
         })
     }
 
@@ -139,20 +240,39 @@ impl Run {
 }
 
 impl Measurement {
+    /// Its name in results and scenarios.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Ping(_) => "ping",
+            Self::HttpGet(_) => "http_get",
+            Self::HttpPut(_) => "http_put",
+            Self::HttpBoth(_) => "http_both",
+            Self::PhyConformance(_) => "phy_conformance",
+            Self::LossSurface(_) => "loss_surface",
+            Self::Storm(_) => "storm",
+            Self::HubShare(_) => "hub_share",
+            Self::Negotiation(_) => "negotiation",
+        }
+    }
+
     /// The variant of the firmware.
     pub fn variant(&self) -> &str {
-        match self {
-            Self::Ping(ping) => &ping.params.variant,
-            Self::HttpGet(get) => &get.params.variant,
-        }
+        each!(self, result => &result.params.variant)
+    }
+
+    /// Run and conditions.
+    pub fn setting(&self) -> &Setting {
+        each!(self, result => &result.params.setting)
+    }
+
+    /// Run and conditions, for whoever arranged them.
+    pub fn setting_mut(&mut self) -> &mut Setting {
+        each!(self, result => &mut result.params.setting)
     }
 
     /// Where each frame went.
     pub fn ledger(&self) -> &Ledger {
-        match self {
-            Self::Ping(ping) => &ping.ledger,
-            Self::HttpGet(get) => &get.ledger,
-        }
+        each!(self, result => &result.ledger)
     }
 }
 

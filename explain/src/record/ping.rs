@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Ledger};
+use super::{Finding, Ledger, Setting};
 use crate::stats;
 
 /// ICMP echo requests from the device to the peer.
@@ -24,10 +24,13 @@ pub struct Ping {
 }
 
 /// Parameters of a ping.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PingParams {
     /// Variant of the firmware.
     pub variant: String,
+    /// Run and conditions.
+    #[serde(flatten)]
+    pub setting: Setting,
     /// Requests asked for.
     pub count: u64,
     /// Octets after the ICMP echo header.

@@ -58,6 +58,8 @@ pub enum Duplex {
     Half,
     /// Both at once.
     Full,
+    /// There is no link.
+    None,
 }
 
 impl fmt::Display for Duplex {
@@ -65,6 +67,7 @@ impl fmt::Display for Duplex {
         f.write_str(match self {
             Self::Half => "half",
             Self::Full => "full",
+            Self::None => "none",
         })
     }
 }
@@ -94,6 +97,10 @@ pub struct TimingEntry {
     pub kind: EntryKind,
     /// Where from.
     pub source: String,
+    /// The published figure that was known when the value was chosen: what it predicts of that
+    /// figure is no evidence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fitted: Option<String>,
 }
 
 /// How a timing entry is known.

@@ -29,6 +29,10 @@ pub struct TimingEntry {
     pub kind: Kind,
     /// Who says so.
     pub source: String,
+    /// The published figure that was known when the value was chosen: what the table predicts of
+    /// that figure is no evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fitted: Option<String>,
 }
 
 /// Why a timing table cannot be used.
@@ -59,6 +63,7 @@ struct RawEntry {
     value: u64,
     kind: Kind,
     source: String,
+    fitted: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -101,6 +106,7 @@ impl TimingTable {
                     value,
                     kind,
                     source,
+                    fitted,
                 },
             ) in raw
             {
@@ -123,6 +129,7 @@ impl TimingTable {
                         value,
                         kind,
                         source,
+                        fitted,
                     },
                 );
             }
@@ -186,6 +193,7 @@ impl TimingTable {
         }
         (entry.value, entry.kind) = (value, Kind::Guess);
         "changed by hand".clone_into(&mut entry.source);
+        entry.fitted = None;
         Ok(self)
     }
 }
@@ -206,6 +214,11 @@ mod tests {
                 .any(|entry| entry.name == "chip.flash_miss_ns")
         );
         assert!(table.guesses().all(|entry| entry.name != "cpu.load_use"));
+        let fitted = |name: &str| {
+            let mut entries = table.entries();
+            entries.any(|entry| entry.name == name && entry.fitted.is_some())
+        };
+        assert!(fitted("cpu.interrupt_entry") && !fitted("cpu.load_use"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use linerate_ether::pattern;
 use linerate_explain::record::{
-    HttpGet, HttpGetLimits, HttpGetMetrics, HttpGetParams, HttpGetSamples, Pulse, Request,
+    HttpGet, HttpGetLimits, HttpGetMetrics, HttpGetParams, HttpGetSamples, Pulse, Request, Setting,
 };
 use linerate_explain::wire::{self, Frame, Segment, Side};
 use linerate_explain::{cause, line, stats};
@@ -85,6 +85,7 @@ impl Batch<'_> {
         let mut get = HttpGet {
             params: HttpGetParams {
                 variant: self.variant.to_owned(),
+                setting: Setting::default(),
                 bytes: self.bytes,
                 requests: self.gets.len() as u64,
             },

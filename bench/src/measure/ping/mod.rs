@@ -3,7 +3,7 @@
 use linerate_explain::cause;
 use linerate_explain::line;
 use linerate_explain::record::{
-    Measurement, Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs,
+    Measurement, Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs, Setting,
 };
 use linerate_explain::wire::{Echo, Frame, Packet, Side};
 use serde::Deserialize;
@@ -102,6 +102,7 @@ impl Procedure for Pinging {
         let mut ping = Ping {
             params: PingParams {
                 variant: self.variant.clone(),
+                setting: Setting::default(),
                 count: asked,
                 payload_bytes,
             },

@@ -75,7 +75,7 @@ fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Target>, Targ
         link: wire::Config {
             duplex: match order.duplex {
                 Duplex::Half => wire::Duplex::Half,
-                Duplex::Full => wire::Duplex::Full,
+                Duplex::Full | Duplex::None => wire::Duplex::Full,
             },
             seed: order.seed ^ WIRE_SEED,
             ..wire::Config::default()
@@ -166,6 +166,7 @@ impl Target for Sim {
                 Kind::Guess => EntryKind::Guess,
             },
             source: entry.source.clone(),
+            fitted: entry.fitted.clone(),
         };
         Identity {
             board: self.name.clone(),
