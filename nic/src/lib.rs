@@ -1,6 +1,7 @@
 //! The Ethernet layer of a device, `no_std` and without allocation.
 //!
 //! - [`device`]: the seam between a network device and any stack.
+//! - [`link`]: pulses, auto-negotiation, the link integrity test, polarity, jabber.
 //! - [`mac`]: the MAC between a bit-level PHY and a stack, in the stages from naive to fast.
 //! - [`filter`]: which destination addresses are accepted.
 //! - [`queue`]: the receive queue from interrupt to main thread.
@@ -21,6 +22,7 @@ pub mod bitbang;
 pub mod device;
 pub mod filter;
 pub mod ledger;
+pub mod link;
 pub mod mac;
 #[allow(
     unsafe_code,

@@ -60,16 +60,13 @@ impl Phy for Shared {
         assert!(ahead <= Self::GAP_PART_2.0);
         self.pass(ahead);
         let begin = self.now.get();
-        let result = match self.collisions.pop().flatten() {
-            Some(bits_sent) => {
-                self.pass(bits_sent.max(64) + 32);
-                Err(TransmitError::Collision { bits_sent })
-            }
-            None => {
-                self.pass((packet.len() as u32 + 4) * 8);
-                self.sent.push(packet.to_vec());
-                Ok(BitTimes(self.now.get()))
-            }
+        let result = if let Some(bits_sent) = self.collisions.pop().flatten() {
+            self.pass(bits_sent.max(64) + 32);
+            Err(TransmitError::Collision { bits_sent })
+        } else {
+            self.pass((packet.len() as u32 + 4) * 8);
+            self.sent.push(packet.to_vec());
+            Ok(BitTimes(self.now.get()))
         };
         self.attempts.push((begin, self.now.get()));
         result

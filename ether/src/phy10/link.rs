@@ -174,6 +174,8 @@ pub struct LinkReceiver {
 
 #[derive(Debug, Clone, Copy)]
 struct Burst {
+    /// When its first pulse began.
+    began_ns: u64,
     /// When the last clock pulse began.
     clock_ns: u64,
     clock_pulses: u8,
@@ -185,6 +187,7 @@ struct Burst {
 impl Burst {
     const fn begin(at_ns: u64) -> Self {
         Self {
+            began_ns: at_ns,
             clock_ns: at_ns,
             clock_pulses: 1,
             data: false,
@@ -244,6 +247,12 @@ impl LinkReceiver {
         Some(LinkEvent::Broken(BurstError::TooSoon { after_ns }))
     }
 
+    /// When the pulse or burst under way began.
+    #[must_use]
+    pub fn began_ns(&self) -> Option<u64> {
+        self.state.map(|burst| burst.began_ns)
+    }
+
     /// Says that nothing came up to `now_ns`; a pulse or burst that can no longer go on is done.
     pub fn silence(&mut self, now_ns: u64) -> Option<LinkEvent> {
         let over =
@@ -276,6 +285,7 @@ mod tests {
         );
         let mut receiver = LinkReceiver::new();
         assert_eq!(receiver.pulse(5), None);
+        assert_eq!(receiver.began_ns(), Some(5));
         assert_eq!(receiver.silence(100_000), None);
         assert_eq!(receiver.silence(200_000), Some(LinkEvent::NormalPulse));
         assert_eq!(receiver.silence(300_000), None);

@@ -1,0 +1,131 @@
+//! How the link stands, for a person and for a program to read.
+
+use crate::device::LinkState;
+use core::fmt;
+use linerate_ether::phy10::link::LinkCodeWord;
+
+/// Whether both stations may send at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duplex {
+    /// One at a time: carrier sense and collisions.
+    Half,
+    /// Both at once.
+    Full,
+}
+
+impl Duplex {
+    /// As on the console: `half`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Half => "half",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// How the link came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// By configuration.
+    Forced,
+    /// By auto-negotiation (IEEE 802.3 clause 28).
+    Negotiation,
+    /// The partner does not negotiate, but sends link pulses (clause 28.2.3.1).
+    ParallelDetection,
+}
+
+impl By {
+    /// As on the console: `auto-negotiation`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forced => "forced",
+            Self::Negotiation => "auto-negotiation",
+            Self::ParallelDetection => "parallel detection",
+        }
+    }
+}
+
+/// What is wrong with the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The partner can do nothing that we can; the link stays down.
+    NothingInCommon,
+    /// The partner reports a fault at its end (clause 28.2.1.2.4).
+    Remote,
+    /// What looked like a partner that does not negotiate went away when it was looked at again
+    /// (clause 28.2.3.1).
+    ParallelDetection,
+}
+
+impl Fault {
+    /// As on the console: `remote fault`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NothingInCommon => "nothing in common",
+            Self::Remote => "remote fault",
+            Self::ParallelDetection => "parallel detection fault",
+        }
+    }
+}
+
+/// How the link stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// Whether frames can be sent and received.
+    pub state: LinkState,
+    /// Whether both stations may send at once.
+    pub duplex: Duplex,
+    /// How the link came about, or would if it is down.
+    pub by: By,
+    /// What the partner offered, if it negotiated.
+    pub partner: Option<LinkCodeWord>,
+    /// What is wrong.
+    pub fault: Option<Fault>,
+}
+
+impl Status {
+    /// A link without negotiation.
+    pub(super) const fn forced(duplex: Duplex, state: LinkState) -> Self {
+        Self {
+            state,
+            duplex,
+            by: By::Forced,
+            partner: None,
+            fault: None,
+        }
+    }
+}
+
+/// Writes the abilities of a base page as a list, `10BASE-T half, 100BASE-TX full`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Abilities(pub LinkCodeWord);
+
+impl fmt::Display for Abilities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (LinkCodeWord::TEN_HALF, "10BASE-T half"),
+            (LinkCodeWord::TEN_FULL, "10BASE-T full"),
+            (LinkCodeWord::HUNDRED_HALF, "100BASE-TX half"),
+            (LinkCodeWord::HUNDRED_FULL, "100BASE-TX full"),
+            (LinkCodeWord::T4, "100BASE-T4"),
+            (LinkCodeWord::PAUSE, "PAUSE"),
+            (LinkCodeWord::ASYMMETRIC_PAUSE, "asymmetric PAUSE"),
+        ];
+        let mut first = true;
+        for (flag, name) in names {
+            if self.0.has(flag) {
+                f.write_str(if first { "" } else { ", " })?;
+                f.write_str(name)?;
+                first = false;
+            }
+        }
+        if first {
+            f.write_str("nothing")
+        } else {
+            Ok(())
+        }
+    }
+}
