@@ -9,8 +9,11 @@
 //! There are two of it: the one of the article's stages ([`article`]) and the one that keeps up with
 //! the line (`line_rate`). A firmware has one of them; what they share is here.
 
+#[cfg_attr(feature = "line-rate", allow(dead_code, unused_imports))]
 mod article;
 mod clock;
+#[cfg(feature = "line-rate")]
+mod line_rate;
 
 use core::arch::asm;
 
@@ -19,7 +22,10 @@ use esp_hal::{
     time::Duration,
 };
 
+#[cfg(not(feature = "line-rate"))]
 pub use article::{Phy, ReceiveInterrupt, Switch};
+#[cfg(feature = "line-rate")]
+pub use line_rate::{Phy, ReceiveInterrupt, Switch};
 
 /// Time between link pulses: 16 ms, +-8 allowed (IEEE 802.3 clause 14.2.1.1).
 const LINK_PULSE_PERIOD: Duration = Duration::from_millis(16);

@@ -6,9 +6,9 @@
 //! post-process a frame. A link pulse makes one short pulse.
 
 mod interrupt;
-mod link;
-mod receive;
-mod transmit;
+pub(super) mod link;
+pub(super) mod receive;
+pub(super) mod transmit;
 
 use core::{arch::asm, sync::atomic::Ordering};
 

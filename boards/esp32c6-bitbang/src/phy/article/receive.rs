@@ -230,7 +230,7 @@ pub(super) unsafe fn transmission(buffer: &mut [u8]) -> (usize, End) {
 /// Whether something is on the line now: looks for a high level for 125 ns; within a frame the line
 /// is low for at most 100.
 #[inline(always)]
-pub(super) fn carrier() -> bool {
+pub(in crate::phy) fn carrier() -> bool {
     let seen: u32;
     // SAFETY: reads the dedicated inputs (10 times, 2 cycles each).
     unsafe {

@@ -1,0 +1,256 @@
+//! The PHY's interrupts. All are bound directly to the vector table and enter through handlers
+//! without prologue. They run with interrupts off, so none disturbs another's timing.
+
+use core::{
+    arch::naked_asm,
+    cell::UnsafeCell,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+};
+
+use esp_hal::peripherals::{GPIO, TIMG0};
+use linerate_ether::ledger::Counter;
+use linerate_nic::bitbang::FRAME_OFFSET;
+use linerate_nic::filter::Words;
+use linerate_nic::mac::{self, ReceiveSwitch, Reception};
+
+use super::{
+    RX_PIN, carrier, clear_edges, clock, link,
+    receive::{self, DEBUG, Heard, LOOK_AFTER},
+    skip, transmit, without_interrupts,
+};
+use crate::{LINERATE_LEDGER, stage};
+
+/// The MAC's part in the receive interrupt.
+pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
+
+/// Pairs of preamble bits without which it was no packet but some pulse.
+const PULSE_PAIRS: u32 = 1;
+
+/// When the last reception ended, in bit times.
+pub(super) static RECEPTION_ENDED: AtomicU32 = AtomicU32::new(0);
+
+/// The queue has no room: edges are to stay off.
+static SUSPENDED: AtomicBool = AtomicBool::new(false);
+
+struct Slot(UnsafeCell<Option<ReceiveInterrupt>>);
+
+// SAFETY: `install` writes before the interrupt is enabled; after that only the interrupt, which
+// does not nest, touches it.
+unsafe impl Sync for Slot {}
+
+static RECEIVE: Slot = Slot(UnsafeCell::new(None));
+
+/// Gives the interrupt what it needs. Once, before it is enabled.
+pub(super) fn install(receive: ReceiveInterrupt) {
+    // SAFETY: see `Slot`.
+    unsafe { *RECEIVE.0.get() = Some(receive) }
+}
+
+/// No interrupt at edges from now on.
+#[inline(always)]
+pub(super) fn edges_off() {
+    // SAFETY: 0 = no interrupt for this pin.
+    GPIO::regs()
+        .pin(RX_PIN)
+        .modify(|_, w| unsafe { w.int_ena().bits(0) });
+}
+
+/// Interrupts at edges from now on, unless the queue has no room or a transmission is skipped. To
+/// be called with interrupts off.
+#[inline(always)]
+pub(super) fn edges_on() {
+    if SUSPENDED.load(Ordering::Relaxed) || skip::is_active() {
+        return;
+    }
+    // What came meanwhile is over or is noticed by its further edges.
+    clear_edges();
+    // SAFETY: 1 = CPU interrupt.
+    GPIO::regs()
+        .pin(RX_PIN)
+        .modify(|_, w| unsafe { w.int_ena().bits(1) });
+}
+
+/// Switches the receive interrupt, while the queue has no room.
+#[derive(Clone, Copy)]
+pub struct Switch;
+
+impl ReceiveSwitch for Switch {
+    #[inline]
+    fn suspend(&self) {
+        SUSPENDED.store(true, Ordering::Relaxed);
+        edges_off();
+    }
+
+    #[inline]
+    fn resume(&self) {
+        without_interrupts(|| {
+            SUSPENDED.store(false, Ordering::Relaxed);
+            edges_on();
+        });
+    }
+}
+
+/// A trap handler that saves what a function may change, calls it and returns from the trap.
+/// `first` and `last` are the instructions right at the entry and right before the return.
+macro_rules! trap {
+    ($(#[$meta:meta])* $name:ident calls $function:path, $first:literal, $last:literal) => {
+        $(#[$meta])*
+        #[unsafe(naked)]
+        #[unsafe(link_section = ".rwtext.interrupt.linerate")]
+        pub(super) unsafe extern "C" fn $name() {
+            naked_asm!(
+                $first,
+                "addi sp, sp, -64",
+                "sw ra, 0(sp)",
+                "sw t0, 4(sp)",
+                "sw t1, 8(sp)",
+                "sw t2, 12(sp)",
+                "sw t3, 16(sp)",
+                "sw t4, 20(sp)",
+                "sw t5, 24(sp)",
+                "sw t6, 28(sp)",
+                "sw a0, 32(sp)",
+                "sw a1, 36(sp)",
+                "sw a2, 40(sp)",
+                "sw a3, 44(sp)",
+                "sw a4, 48(sp)",
+                "sw a5, 52(sp)",
+                "sw a6, 56(sp)",
+                "sw a7, 60(sp)",
+                "call {function}",
+                "lw ra, 0(sp)",
+                "lw t0, 4(sp)",
+                "lw t1, 8(sp)",
+                "lw t2, 12(sp)",
+                "lw t3, 16(sp)",
+                "lw t4, 20(sp)",
+                "lw t5, 24(sp)",
+                "lw t6, 28(sp)",
+                "lw a0, 32(sp)",
+                "lw a1, 36(sp)",
+                "lw a2, 40(sp)",
+                "lw a3, 44(sp)",
+                "lw a4, 48(sp)",
+                "lw a5, 52(sp)",
+                "lw a6, 56(sp)",
+                "lw a7, 60(sp)",
+                "addi sp, sp, 64",
+                $last,
+                "mret",
+                function = sym $function,
+                debug = const DEBUG,
+            )
+        }
+    };
+}
+
+trap!(
+    /// An edge on the receive pin.
+    receive_trap calls on_receive, "csrsi 0x805, {debug}", "csrci 0x805, {debug}"
+);
+trap!(
+    /// 16 ms without a packet sent.
+    link_timer_trap calls on_link_timer, "", "/* {debug} */"
+);
+trap!(
+    /// A transmission that is skipped may be over.
+    skip_trap calls on_skip, "", "/* {debug} */"
+);
+
+/// Receives what is on the line. In RAM: the preamble does not wait for the flash.
+#[esp_hal::ram]
+extern "C" fn on_receive() {
+    // SAFETY: see `Slot`.
+    let Some(mac) = (unsafe { &mut *RECEIVE.0.get() }) else {
+        return;
+    };
+    let filter = mac.filter();
+    let mut still_on = false;
+    let mut to_go = None;
+    // On a full queue the MAC has suspended reception itself.
+    let _ = mac.receive(|buffer| {
+        // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off; buffers
+        // of the queue are words.
+        let heard = unsafe { receive::transmission(buffer, &filter) };
+        RECEPTION_ENDED.store(clock::now().0, Ordering::Relaxed);
+        link::heard();
+        match heard {
+            Heard::Frame(summed) if accepts(buffer, &filter) => Reception::Frame(summed),
+            Heard::Frame(_) => refused(&filter),
+            Heard::Idle | Heard::Lost(0..PULSE_PAIRS) => Reception::LinkPulse,
+            Heard::Tail => Reception::Truncated,
+            Heard::Lost(_) => {
+                still_on = carrier();
+                if still_on {
+                    Reception::NoSfd
+                } else {
+                    Reception::Truncated
+                }
+            }
+            Heard::NoSfd => {
+                still_on = true;
+                Reception::NoSfd
+            }
+            Heard::Oversize => {
+                still_on = true;
+                Reception::Oversize
+            }
+            Heard::Refused => {
+                still_on = true;
+                to_go = skip::predicted_octets(buffer)
+                    .map(|octets| octets.saturating_sub(LOOK_AFTER as u32 + 2));
+                refused(&filter)
+            }
+        }
+    });
+    if still_on {
+        skip::begin(to_go);
+    }
+    // Last, so that the edges of TP_IDL are forgotten, too.
+    clear_edges();
+}
+
+/// What a frame is that the filter does not let pass.
+#[inline(always)]
+fn refused(filter: &Words) -> Reception {
+    // Broadcast is always wanted, unless the queue is short of room.
+    if filter.hash == [0; 2] {
+        Reception::Shed
+    } else {
+        Reception::Filtered
+    }
+}
+
+/// Whether the filter lets the frame in `buffer` pass.
+#[inline(always)]
+fn accepts(buffer: &[u8], filter: &Words) -> bool {
+    let Some(to) = buffer.get(FRAME_OFFSET..FRAME_OFFSET + 6) else {
+        return false;
+    };
+    if to[0] & 1 == 0 {
+        let half = |at: usize| u16::from_le_bytes([to[at], to[at + 1]]);
+        let own = (half(0) ^ filter.own[0]) | (half(2) ^ filter.own[1]) | (half(4) ^ filter.own[2]);
+        return own == 0 || filter.promiscuous != 0;
+    }
+    filter.promiscuous != 0 || receive::is_wanted_group(to, filter)
+}
+
+/// Looks whether a transmission that is skipped is over.
+#[esp_hal::ram]
+extern "C" fn on_skip() {
+    skip::look();
+}
+
+/// Sends a link pulse and looks after what goes by periods.
+#[esp_hal::ram]
+extern "C" fn on_link_timer() {
+    // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off.
+    unsafe { transmit::link_pulse() }
+    LINERATE_LEDGER.count(Counter::TxLinkPulses);
+    clock::tick();
+    link::tick();
+    let timer = TIMG0::regs();
+    timer.int_clr().write(|w| w.t(0).clear_bit_by_one());
+    // The alarm switches itself off each time.
+    timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
+}

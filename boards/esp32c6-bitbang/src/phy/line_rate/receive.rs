@@ -1,0 +1,182 @@
+//! Receiving at line rate, from the preamble to the verdict, in counted cycles.
+//!
+//! The receive interrupt enters 0.3 us or more after a transmission's first edge. What is left of
+//! the preamble is used in turn:
+//!
+//! 1. *Find an edge.* The line is watched every 2 cycles until it is high and then until it is low:
+//!    in a preamble that is the middle of a 0.
+//! 2. *Measure.* 16 edges are looked at closely and averaged: each may lie 13.5 ns (2.2 cycles) off
+//!    its place, a half-bit being 8 cycles. Then the loop moves to where it should be.
+//! 3. *Hunt.* Two bits at a time, until there is a 1 where the preamble has its 0: the end of the
+//!    SFD. Each edge is a vote on the place, early or late, and moves it by an eighth of a cycle.
+//! 4. *Receive.* Two octets a round, 256 cycles. Each bit is sampled in the middle of its second
+//!    half, and where it should change, which gives 8 votes an octet: the first tells how far the
+//!    sender's clock is off (1 / 16 cycle if all agree, and 2^-12 of it for its frequency). In
+//!    between go CRC-32, the Internet checksum's sum of octet pairs, and storing them.
+//!
+//! The bits 0x55 are never seen by anyone: octets are aligned from the start.
+//!
+//! The end is a bit without an edge in its middle, looked for in bit 1 of every octet: TP_IDL is
+//! high there, a line that fell silent low.
+
+use linerate_ether::fcs::{self, Tables};
+use linerate_ether::frame::{MAX_TAGGED_LEN, MIN_LEN};
+use linerate_nic::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
+use linerate_nic::filter::Words;
+
+/// The dedicated output that drives the debug pin, as a mask in CSR 0x805.
+pub(super) const DEBUG: u32 = 1 << 1;
+
+/// The bit from which on the first result says how the reception ended.
+pub(super) const HOW: u32 = 24;
+pub(super) const FRAME: u32 = 0;
+pub(super) const IDLE: u32 = 1;
+pub(super) const TAIL: u32 = 2;
+pub(super) const LOST: u32 = 3;
+pub(super) const NO_SFD: u32 = 4;
+pub(super) const OVERSIZE: u32 = 5;
+pub(super) const REFUSED: u32 = 6;
+/// The bits of a frame's result: its FCS is right; bits followed that are no octet.
+const FCS_GOOD: u32 = 1 << 16;
+const DRIBBLE: u32 = 1 << 17;
+
+/// Octets after which the destination is looked at: then no collision is to be expected any more
+/// (512 bits, IEEE 802.3 clause 4.4.2), and a frame that is given up will last as long as it says.
+pub(super) const LOOK_AFTER: usize = MIN_LEN;
+/// Octets after which a frame is too long: pairs, and one octet of dribble more than the longest.
+pub(super) const ROOM: usize = MAX_TAGGED_LEN + 2;
+const _: () = assert!(FRAME_OFFSET + ROOM <= MAX_RAW_LEN && ROOM % 2 == 0);
+
+pub(super) const CRC_TABLE_BYTES: usize = size_of::<[u32; 256]>();
+pub(super) const RESIDUE: u32 = fcs::RESIDUE;
+
+/// The CRC register of which octet 0xd5, the SFD, makes the one that a frame begins with.
+pub(super) const CRC_BEFORE: u32 = {
+    let tables = Tables::<1>::new();
+    let table = tables.bytewise();
+    let mut index = 0;
+    while table[index] >> 24 != 0xff {
+        index += 1;
+    }
+    !table[index] << 8 | (index as u32 ^ 0xd5)
+};
+
+/// What the loop looks up.
+#[repr(C)]
+struct LoopTables {
+    crc: [u32; 256],
+    /// For 8 samples, 1 = taken before the edge: twice the early ones minus twice the late ones.
+    votes: [i8; 256],
+}
+
+#[unsafe(link_section = ".data.linerate_line_rate")]
+static TABLES: LoopTables = {
+    let mut votes = [0; 256];
+    let mut index = 0;
+    while index < 256 {
+        votes[index] = 2 * (2 * (index as u32).count_ones() as i8 - 8);
+        index += 1;
+    }
+    LoopTables {
+        crc: *Tables::<1>::new().bytewise(),
+        votes,
+    }
+};
+
+/// What the assembly returns, in a0 and a1.
+#[repr(C)]
+struct Returned {
+    result: u32,
+    /// Of the octets as little-endian pairs.
+    sum: u32,
+}
+
+unsafe extern "C" {
+    /// Receives a transmission that is under way.
+    ///
+    /// # Safety
+    /// `FRAME_OFFSET + ROOM` bytes from `buffer` are writable, it is aligned to 4, and nothing may
+    /// interrupt it.
+    fn linerate_line_rate_receive(
+        buffer: *mut u8,
+        filter: *const Words,
+        tables: *const LoopTables,
+    ) -> Returned;
+}
+
+/// What was heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// A frame, or what is left of one, up to its end.
+    Frame(Summed),
+    /// Nothing: whatever caused the interrupt, most likely a link pulse, was over.
+    Idle,
+    /// The line stayed high for longer than a preamble may.
+    Tail,
+    /// The line stopped to look like a preamble, after so many pairs of its bits.
+    Lost(u32),
+    /// A preamble without end.
+    NoSfd,
+    /// A frame that is not over when it should be.
+    Oversize,
+    /// A frame to another destination, given up after [`LOOK_AFTER`] octets or two more.
+    Refused,
+}
+
+/// Receives the transmission that is under way into `buffer`, from [`FRAME_OFFSET`] on. The debug
+/// pin goes low and high again when the end is seen.
+///
+/// # Safety
+/// The receive pad is routed to all dedicated inputs, dedicated output 1 belongs to the PHY, the
+/// cycle counter counts, and interrupts are off.
+#[inline(always)]
+pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &Words) -> Heard {
+    if buffer.len() < FRAME_OFFSET + ROOM {
+        return Heard::Tail;
+    }
+    // SAFETY: the buffer is long enough; its alignment and the rest are the caller's promise.
+    let returned =
+        unsafe { linerate_line_rate_receive(buffer.as_mut_ptr(), filter, &raw const TABLES) };
+    let result = returned.result;
+    match result >> HOW {
+        FRAME => Heard::Frame(summed(buffer, result, returned.sum)),
+        IDLE => Heard::Idle,
+        TAIL => Heard::Tail,
+        LOST => Heard::Lost(result & 0xff),
+        NO_SFD => Heard::NoSfd,
+        OVERSIZE => Heard::Oversize,
+        _ => Heard::Refused,
+    }
+}
+
+/// The sum over whole octets, its pairs being big-endian.
+#[inline(always)]
+fn summed(buffer: &[u8], result: u32, mut sum: u32) -> Summed {
+    let octets = result as u16;
+    let dribble = result & DRIBBLE != 0;
+    if dribble {
+        let extra = buffer.get(FRAME_OFFSET + usize::from(octets)).copied();
+        sum -= u32::from(extra.unwrap_or_default()) << (octets % 2 * 8);
+    }
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    Summed {
+        octets,
+        fcs_good: result & FCS_GOOD != 0,
+        dribble,
+        sum: (sum as u16).swap_bytes(),
+    }
+}
+
+/// Whether the group that a frame is to, in its first octets, is wanted: by the bin that the CRC
+/// register falls into.
+#[inline(always)]
+pub(super) fn is_wanted_group(to: &[u8], filter: &Words) -> bool {
+    let mut register = u32::MAX;
+    for &octet in to {
+        let index = (register as u8 ^ octet) as usize;
+        register = TABLES.crc[index] ^ register >> 8;
+    }
+    let bin = register & 63;
+    filter.hash[(bin / 32) as usize] >> (bin % 32) & 1 != 0
+}

@@ -1,0 +1,433 @@
+//! The receive loop, in assembly: see [`super::receive`] for what it does and why.
+//!
+//! Everything is counted from the *place* of a bit: cycle 0 is where the line should change in its
+//! middle, 16 cycles are a bit. Slots without work hold a `nop`. Costs that the loop relies upon,
+//! all of them measured on the chip: 1 cycle an instruction, a load whose result waits for one
+//! instruction, a forward branch 1 when it is not taken and 3 when it is. What else an instruction
+//! may cost is measured while it happens: twice an octet the loop reads the cycle counter and
+//! shortens or stretches a gap until it is where it should be.
+//!
+//! | register | what |
+//! |---|---|
+//! | a0, a1 | where the pair of octets that is being received goes; where to stop and look |
+//! | a2, a3 | first and second octet of the pair |
+//! | a4, a5 | samples at the middle of each bit; of the octet before, exclusive-ored with it |
+//! | a6, a7 | CRC-32 register; sum of the pairs |
+//! | t0, t1 | samples |
+//! | t2, t3 | scratch |
+//! | t4, t5 | tables: CRC, votes |
+//! | t6 | when the loop should be at its next look at the counter, in 2^-16 cycles |
+//! | s0 | length of an octet in 2^-16 cycles |
+//! | s1, s2 | constants: from the octet's first look to its second; one cycle |
+//! | s3, s9 | samples of the first half of bits 1 and 7 |
+//! | s4 | pair to be stored |
+//! | s5 | not 0: never stop at a violation (to count the loop without a line) |
+//! | s6 | end of the room for octets |
+//! | s7, s8 | filter; not 0: the destination is refused |
+//! | ra | when to be at the octet's second look |
+
+use core::arch::global_asm;
+
+use super::receive::DEBUG;
+use super::receive::{
+    CRC_BEFORE, CRC_TABLE_BYTES, HOW, LOOK_AFTER, OVERSIZE, REFUSED, RESIDUE, ROOM, TAIL,
+};
+use super::receive::{FRAME, IDLE, LOST, NO_SFD};
+
+global_asm!(
+    r#"
+    .section .rwtext.linerate_line_rate_receive, "ax"
+    .option push
+    .option norvc
+    .option norelax
+
+    /* One cycle: the instruction, or none. */
+    .macro linerate_rx_slot instruction
+    .ifb \instruction
+    nop
+    .else
+    \instruction
+    .endif
+    .endm
+
+    /* A bit: sample at cycle 0 and 4, and what else to do at the cycles named. */
+    .macro linerate_rx_bit bit, data, s3, s7, s8, s9, s10, s11, s12, s13, s14, s15
+    csrr    t0, 0x804
+    andi    t0, t0, 1 << \bit
+    or      a4, a4, t0
+    linerate_rx_slot "\s3"
+    csrr    t1, 0x804
+    andi    t1, t1, 1 << \bit
+    or      \data, \data, t1
+    linerate_rx_slot "\s7"
+    linerate_rx_slot "\s8"
+    linerate_rx_slot "\s9"
+    linerate_rx_slot "\s10"
+    linerate_rx_slot "\s11"
+    linerate_rx_slot "\s12"
+    linerate_rx_slot "\s13"
+    linerate_rx_slot "\s14"
+    linerate_rx_slot "\s15"
+    .endm
+
+    /* Bit 0. The votes of the octet before move the place (t6) and the length (s0). */
+    .macro linerate_rx_bit_0 data, before, s2, s3
+    csrr    t0, 0x804
+    andi    a4, t0, 1
+    linerate_rx_slot "\s2"
+    linerate_rx_slot "\s3"
+    csrr    t1, 0x804
+    andi    \data, t1, 1
+    xor     s9, s9, \before
+    add     t3, a5, t5
+    lb      t3, 0(t3)
+    nop
+    slli    t2, t3, 8
+    add     t6, t6, t2
+    csrr    s3, 0x804
+    add     s0, s0, t3
+    add     t6, t6, s0
+    add     ra, t6, s1
+    .endm
+
+    /* Bit 1. Two equal halves are the end; else the octet before belongs to the frame. */
+    .macro linerate_rx_bit_1 data, before, end
+    csrr    t0, 0x804
+    andi    t0, t0, 2
+    or      a4, a4, t0
+    nop
+    csrr    t1, 0x804
+    xor     s3, s3, t1
+    andi    t1, t1, 2
+    or      \data, \data, t1
+    or      s3, s3, s5
+    beqz    s3, \end
+    xor     t3, a6, \before
+    andi    t3, t3, 0xff
+    slli    t3, t3, 2
+    add     t3, t3, t4
+    lw      t3, 0(t3)
+    srli    a6, a6, 8
+    .endm
+
+    /* One cycle longer if t2 is not negative: 3 or 4. */
+    .macro linerate_rx_stretch
+    bltz    t2, . + 16
+    nop
+    nop
+    nop
+    .endm
+
+    /* Bit 3, with the octet's first look at the counter: one cycle less, none or one more. Leaves
+       the second sample in t1, to be put in its place in the next bit. */
+    .macro linerate_rx_bit_3
+    csrr    t0, 0x804
+    csrr    t2, 0x7e2
+    slli    t2, t2, 16
+    sub     t2, t6, t2
+    csrr    t1, 0x804
+    andi    t0, t0, 8
+    or      a4, a4, t0
+    andi    t1, t1, 8
+    linerate_rx_stretch
+    sub     t2, t2, s2
+    linerate_rx_stretch
+    .endm
+
+    /* Bit 7 up to its second sample, the cycle after that being for a branch. */
+    .macro linerate_rx_bit_7
+    csrr    t0, 0x804
+    andi    t0, t0, 0x80
+    or      a4, a4, t0
+    nop
+    csrr    t1, 0x804
+    .endm
+
+    /* From cycle 6 of bit 7: the second look. One cycle less if it is late. */
+    .macro linerate_rx_look_again
+    csrr    t2, 0x7e2
+    slli    t2, t2, 16
+    sub     t2, ra, t2
+    linerate_rx_stretch
+    .endm
+
+    /* Cycles 13 to 15 of bit 7. */
+    .macro linerate_rx_octet_done data
+    andi    t1, t1, 0x80
+    or      \data, \data, t1
+    xor     a5, a4, \data
+    .endm
+
+    /* The two octets, from bit 0 of the first to the second sample of bit 7 of the second.
+       `check`: look at the destination on the way. */
+    .macro linerate_rx_pair check
+    linerate_rx_bit_0 a2, a3, "slli s4, a3, 8", "or s4, s4, a2"
+    linerate_rx_bit_1 a2, a3, linerate_line_rate_end_first
+    linerate_rx_bit 2, a2, "xor a6, a6, t3", "sh s4, -2(a0)", "add a7, a7, s4"
+    linerate_rx_bit_3
+    .if \check
+    linerate_rx_bit 4, a2, "or a2, a2, t1", "lhu t2, -{room}(s6)", "lhu t3, 0(s7)", "andi s4, t2, 1", "xor s8, t2, t3", "lhu t2, 2-{room}(s6)", "lhu t3, 2(s7)", "", "xor t2, t2, t3", "or s8, s8, t2"
+    linerate_rx_bit 5, a2, "", "lhu t2, 4-{room}(s6)", "lhu t3, 4(s7)", "", "xor t2, t2, t3", "or s8, s8, t2", "snez s8, s8", "", "", ""
+    linerate_rx_bit 6, a2, "", "lw t2, 8(s7)", "lw t3, 12(s7)", "", "or t2, t2, t3", "snez t2, t2", "csrr s9, 0x804", "and s4, s4, t2"
+    .else
+    linerate_rx_bit 4, a2, "or a2, a2, t1"
+    linerate_rx_bit 5, a2
+    linerate_rx_bit 6, a2, "", "", "", "", "", "", "csrr s9, 0x804"
+    .endif
+    linerate_rx_bit_7
+    nop
+    linerate_rx_look_again
+    linerate_rx_octet_done a2
+
+    linerate_rx_bit_0 a3, a2
+    linerate_rx_bit_1 a3, a2, linerate_line_rate_end_second
+    linerate_rx_bit 2, a3, "xor a6, a6, t3", "addi a0, a0, 2"
+    linerate_rx_bit_3
+    .if \check
+    linerate_rx_bit 4, a3, "or a3, a3, t1", "lhu t3, 6(s7)", "", "or t3, t3, s4", "seqz t3, t3", "and s8, s8, t3"
+    .else
+    linerate_rx_bit 4, a3, "or a3, a3, t1"
+    .endif
+    linerate_rx_bit 5, a3
+    .if \check
+    linerate_rx_bit 6, a3, "", "", "", "", "", "", "csrr s9, 0x804", "bnez s8, linerate_line_rate_refused"
+    .else
+    linerate_rx_bit 6, a3, "", "", "", "", "", "", "csrr s9, 0x804"
+    .endif
+    linerate_rx_bit_7
+    .endm
+
+    .macro linerate_rx_save_all do
+    \do     ra, 0(sp)
+    \do     s0, 4(sp)
+    \do     s1, 8(sp)
+    \do     s2, 12(sp)
+    \do     s3, 16(sp)
+    \do     s4, 20(sp)
+    \do     s5, 24(sp)
+    \do     s6, 28(sp)
+    \do     s7, 32(sp)
+    \do     s8, 36(sp)
+    \do     s9, 40(sp)
+    .endm
+
+    .macro linerate_rx_watch level_branch, to, times
+    .rept \times
+    csrr    t0, 0x804
+    \level_branch t0, \to
+    .endr
+    .endm
+
+    .global linerate_line_rate_receive
+    .type   linerate_line_rate_receive, @function
+    .balign 16
+linerate_line_rate_receive:
+    addi    sp, sp, -48
+    linerate_rx_save_all sw
+    li      t3, {idle} << {how}
+    /* High within 150 ns? In a preamble the line is low for 100. */
+    linerate_rx_watch bnez, 1f, 12
+    j       linerate_line_rate_return
+1:  li      t3, {tail} << {how}
+    /* Low within 200 ns? */
+    linerate_rx_watch beqz, 2f, 16
+    j       linerate_line_rate_return
+
+    /* A falling edge, the middle of a 0, was up to 2 cycles before the sample; 4 have passed since
+       that. In 22 more the next but one may come in 5. */
+    .balign 4
+2:  mv      s7, a1
+    mv      t4, a2
+    addi    t5, a2, {crc_table_bytes}
+    addi    a0, a0, {offset}
+    addi    a1, a0, {look_after}
+    addi    s6, a0, {room}
+    lui     s1, 69 << 4
+    lui     s2, 1 << 4
+    lui     s0, 128 << 4
+    lui     s4, 64 << 4
+    li      s5, 0
+    /* As if octets 0x00 and 0xd5 had been received, without leaving a trace in any sum. */
+    li      a2, 0
+    li      a3, 0x55
+    li      a4, 0xd5 ^ 0x0f
+    lui     a7, 0xffff3
+    addi    a7, a7, -0x500
+    lui     a6, %hi({crc_before})
+    addi    a6, a6, %lo({crc_before})
+    li      s8, 0
+    li      t3, 0
+    li      ra, 8
+    li      s9, 0
+    /* 16 edges, looked at every 2 cycles from 5 before to 5 after; the rising ones with one cycle's
+       offset. */
+3:  .rept   6
+    csrr    t0, 0x804
+    add     t3, t3, t0
+    .endr
+    .rept   5
+    nop
+    .endr
+    .rept   6
+    csrr    t0, 0x804
+    sub     t3, t3, t0
+    .endr
+    addi    ra, ra, -1
+    nop
+    bnez    ra, 3b
+    /* Where a falling edge is due in 3 cycles. Each sample in t3 counts 255, and an edge that is
+       late by one cycle changes 8 of them: 1 / 2040 is nearly 2^5 / 2^16. */
+    csrr    t2, 0x7e2
+    slli    t2, t2, 16
+    slli    t3, t3, 5
+    add     t6, t2, t3
+    lui     t0, 9 << 4
+    add     t3, t3, t0
+    /* 16 cycles and as many as t3 says, whole cycles being from bit 16 on. */
+    .irp    weight, 8, 4, 2, 1
+    .if     \weight == 8
+    slli    t2, t3, 12
+    .elseif \weight == 4
+    slli    t2, t3, 13
+    .elseif \weight == 2
+    slli    t2, t3, 14
+    .else
+    slli    t2, t3, 15
+    .endif
+    bgez    t2, . + 4 * (3 + \weight)
+    .rept   2 + \weight
+    nop
+    .endr
+    .endr
+    lui     t0, 37 << 4
+    add     t6, t6, t0
+    lui     a5, 32 << 4
+    li      ra, 40
+    nop
+    /* Two bits of the preamble: in place of this 0 there will be the 1 that ends the SFD. */
+4:  csrr    t0, 0x804
+    csrr    t2, 0x7e2
+    slli    t2, t2, 16
+    sub     t2, t6, t2
+    csrr    t1, 0x804
+    bnez    t1, 5f
+    linerate_rx_stretch
+    sub     t2, t2, s2
+    linerate_rx_stretch
+    add     t6, t6, a5
+    nop
+    csrr    s3, 0x804
+    sub     t0, t0, s3
+    slli    t0, t0, 5
+    add     t6, t6, t0
+    csrr    t1, 0x804
+    beqz    t1, 7f
+    addi    ra, ra, -1
+    .rept   8
+    nop
+    .endr
+    bnez    ra, 4b
+    li      t3, {no_sfd} << {how}
+    j       linerate_line_rate_return
+    /* Something else than preamble. */
+7:  li      t3, {lost} << {how} | 40
+    sub     t3, t3, ra
+    j       linerate_line_rate_return
+
+    /* Cycle 8 of the last bit. */
+5:  sub     t6, t6, s4
+    nop
+    beqz    zero, 6f
+linerate_line_rate_loop:
+    linerate_rx_look_again
+6:  linerate_rx_octet_done a3
+    linerate_rx_pair 0
+    bne     a0, a1, linerate_line_rate_loop
+    /* Cycle 8. */
+    beq     a1, s6, linerate_line_rate_oversize
+    mv      a1, s6
+    .rept   3
+    nop
+    .endr
+    linerate_rx_octet_done a3
+    linerate_rx_pair 1
+    j       linerate_line_rate_loop
+
+linerate_line_rate_oversize:
+    li      t3, {oversize} << {how}
+    j       linerate_line_rate_return
+linerate_line_rate_refused:
+    li      t3, {refused} << {how}
+    j       linerate_line_rate_return
+
+    /* The end, seen in the pair's first octet: the pair before is complete. */
+linerate_line_rate_end_first:
+    csrci   0x805, {debug}
+    csrsi   0x805, {debug}
+    sh      s4, -2(a0)
+    add     a7, a7, s4
+    mv      t0, a3
+    sub     t2, a0, s6
+    addi    t2, t2, {room}
+    j       8f
+    /* The end, seen in the second. */
+linerate_line_rate_end_second:
+    csrci   0x805, {debug}
+    csrsi   0x805, {debug}
+    sb      a2, 0(a0)
+    add     a7, a7, a2
+    mv      t0, a2
+    sub     t2, a0, s6
+    addi    t2, t2, {room} + 1
+    /* Was there an edge in the middle of the last octet's last bit? */
+8:  andi    s9, s9, 0x80
+    li      a1, {residue}
+    beqz    s9, 9f
+    xor     t3, a6, t0
+    andi    t3, t3, 0xff
+    slli    t3, t3, 2
+    add     t3, t3, t4
+    lw      t3, 0(t3)
+    srli    a6, a6, 8
+    xor     a6, a6, t3
+    sub     a6, a6, a1
+    seqz    a6, a6
+    slli    a6, a6, 16
+    or      t3, t2, a6
+    j       linerate_line_rate_return
+    /* Then it is no octet. */
+9:  addi    t2, t2, -1
+    sub     a6, a6, a1
+    seqz    a6, a6
+    slli    a6, a6, 16
+    or      t3, t2, a6
+    lui     a6, 1 << 5
+    or      t3, t3, a6
+linerate_line_rate_return:
+    mv      a0, t3
+    mv      a1, a7
+    linerate_rx_save_all lw
+    addi    sp, sp, 48
+    ret
+    .size   linerate_line_rate_receive, . - linerate_line_rate_receive
+
+    .option pop
+    "#,
+    offset = const linerate_nic::bitbang::FRAME_OFFSET,
+    look_after = const LOOK_AFTER,
+    room = const ROOM,
+    crc_table_bytes = const CRC_TABLE_BYTES,
+    crc_before = const CRC_BEFORE,
+    residue = const RESIDUE,
+    how = const HOW,
+    idle = const IDLE,
+    tail = const TAIL,
+    lost = const LOST,
+    no_sfd = const NO_SFD,
+    oversize = const OVERSIZE,
+    refused = const REFUSED,
+    debug = const DEBUG,
+);
+
+// A frame that ended is what is left when no other bit above HOW is set.
+const _: () = assert!(FRAME == 0);

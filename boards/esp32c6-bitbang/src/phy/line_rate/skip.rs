@@ -1,0 +1,116 @@
+//! Waiting for the end of a transmission that nobody wants, while the CPU does something else.
+//!
+//! The edge interrupt is off meanwhile. A timer wakes shortly before the end that the frame's
+//! header predicts, or every few microseconds where there is no prediction, looks whether the line
+//! is still taken, and lets edges interrupt again when it is not. A gap between two frames, 9.6 us,
+//! is longer than the time between two looks. Whoever babbles is looked at less often after a while:
+//! all that can be missed is the first frame after.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use esp_hal::{
+    peripherals::TIMG1,
+    timer::{Timer as _, timg::TimerGroup},
+};
+use linerate_ether::fcs;
+use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, TypeOrLength};
+use linerate_nic::bitbang::FRAME_OFFSET;
+
+use super::{carrier, clock, interrupt};
+
+/// Ticks of the timer in a microsecond: 80 MHz, divided by 2, its least divider.
+const TICKS_PER_US: u32 = 40;
+/// Between two looks at the line.
+const LOOK_TICKS: u32 = 6 * TICKS_PER_US;
+/// The same while somebody babbles.
+const SELDOM_TICKS: u32 = 200 * TICKS_PER_US;
+/// Looks until it counts as babbling: 5 ms, four of the longest frames.
+const LOOKS: u32 = 800;
+/// How long before the predicted end the timer wakes, and how often the line is looked at then.
+const EARLY_TICKS: u32 = 2 * TICKS_PER_US;
+const LOOKS_AT_END: u32 = 32;
+/// Ticks of an octet: 0.8 us.
+const TICKS_PER_OCTET: u32 = TICKS_PER_US * 8 / 10;
+
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+static LOOKED: AtomicU32 = AtomicU32::new(0);
+
+/// Prepares the timer.
+pub(super) fn start() {
+    // SAFETY: nobody else uses this timer group.
+    let timer = TimerGroup::new(unsafe { TIMG1::steal() }).timer0;
+    timer.enable_interrupt(true);
+}
+
+/// Whether a transmission is being skipped: edges are to stay off.
+#[inline(always)]
+pub(super) fn is_active() -> bool {
+    ACTIVE.load(Ordering::Relaxed)
+}
+
+/// The octets of the frame that begins in `buffer`, of which [`LOOK_AFTER`](super::receive::LOOK_AFTER)
+/// are there, by what its header says; `None` if it does not say.
+#[inline(always)]
+pub(super) fn predicted_octets(buffer: &[u8]) -> Option<u32> {
+    let field = |at: usize| {
+        let bytes = buffer.get(FRAME_OFFSET + at..FRAME_OFFSET + at + 2);
+        bytes.map_or(0, |bytes| u32::from(bytes[0]) << 8 | u32::from(bytes[1]))
+    };
+    let data = match TypeOrLength::from_bits(field(ADDRESSES_LEN) as u16) {
+        TypeOrLength::Length(length) => u32::from(length),
+        TypeOrLength::Type(EtherType::IPV4) => field(HEADER_LEN + 2),
+        TypeOrLength::Type(EtherType::IPV6) => 40 + field(HEADER_LEN + 4),
+        _ => return None,
+    };
+    let octets = (HEADER_LEN + fcs::LEN) as u32 + data;
+    (octets <= 1518).then_some(octets)
+}
+
+/// Skips the transmission on the line, which has `octets` to go, if known.
+#[inline(always)]
+pub(super) fn begin(octets: Option<u32>) {
+    ACTIVE.store(true, Ordering::Relaxed);
+    LOOKED.store(0, Ordering::Relaxed);
+    interrupt::edges_off();
+    let ticks = octets.map_or(0, |octets| octets * TICKS_PER_OCTET);
+    arm(ticks.saturating_sub(EARLY_TICKS).max(LOOK_TICKS));
+}
+
+/// The timer's interrupt so many ticks from now.
+#[inline(always)]
+fn arm(ticks: u32) {
+    let timer = TIMG1::regs().t(0);
+    // SAFETY: any counter and alarm values do.
+    unsafe {
+        timer.loadlo().write(|w| w.bits(0));
+        timer.load().write(|w| w.bits(1));
+        timer.alarmlo().write(|w| w.bits(ticks));
+        timer.config().write(|w| {
+            w.divider().bits(2);
+            w.increase().set_bit().en().set_bit().alarm_en().set_bit()
+        });
+    }
+}
+
+/// The timer's interrupt: is it over?
+#[inline(always)]
+pub(super) fn look() {
+    TIMG1::regs().int_clr().write(|w| w.t(0).clear_bit_by_one());
+    let looked = LOOKED.load(Ordering::Relaxed);
+    LOOKED.store(looked.saturating_add(1), Ordering::Relaxed);
+    // At the first look the end is near, if it was predicted.
+    let times = if looked == 0 { LOOKS_AT_END } else { 1 };
+    for _ in 0..times {
+        if !carrier() {
+            ACTIVE.store(false, Ordering::Relaxed);
+            interrupt::RECEPTION_ENDED.store(clock::now().0, Ordering::Relaxed);
+            interrupt::edges_on();
+            return;
+        }
+    }
+    arm(if looked < LOOKS {
+        LOOK_TICKS
+    } else {
+        SELDOM_TICKS
+    });
+}

@@ -1,0 +1,227 @@
+//! Sending at line rate: the FCS is computed while the octets before it are on the wire, and the
+//! receive pin is watched all the time.
+//!
+//! The packet is sent from where the stack wrote it. What the loop does beside the half-bits is told
+//! in [`super::transmit_loop`].
+//!
+//! On a twisted pair nothing comes back of what a station sends, so that anything on the receive
+//! pair meanwhile is somebody else's (IEEE 802.3 clause 14.2.1.4, collision presence): of 16 samples,
+//! one each half-bit, about 8 are high, in whatever octet. A link pulse or noise makes one to three,
+//! the end of a transmission six at most, before the station that ended could be met.
+//!
+//! Half duplex: that is a collision. The preamble is sent to its end, 32 bits of jam follow, and
+//! that is all (clause 4.2.3.2.4). The jam is the complement of the CRC at that point, so that no
+//! fragment ends in its own FCS. Full duplex: the loop goes on, and counts how often somebody began
+//! to send; nobody hears them.
+
+use core::arch::asm;
+
+use linerate_ether::fcs::{self, Tables};
+use linerate_ether::ledger::Counter;
+use linerate_ether::phy10::JAM_BITS;
+use linerate_ether::preamble::PREAMBLE_AND_SFD;
+use linerate_nic::link::{Duplex, Jabber};
+use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, TransmitError};
+
+use super::{clock, link, skip};
+use crate::LINERATE_LEDGER;
+
+/// The dedicated output that drives the transmit pin, as a mask in CSR 0x805.
+pub(super) const TX: u32 = 1 << 0;
+
+/// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are asked for
+/// (IEEE 802.3 clause 14.3.1.2.1).
+pub(super) const TP_IDL_CYCLES: u32 = 48;
+
+/// Cycles of a link pulse: 100 ns (IEEE 802.3 clause 14.3.1.2.1, figure 14-12).
+const LINK_PULSE_CYCLES: u32 = 16;
+
+pub(super) const JAM_OCTETS: usize = JAM_BITS / 8;
+
+/// Of 16 samples of the receive pin, 255 each, so much more than none and so much in all are a
+/// transmission: 6 to 10 of them high. The upper bound is for a pair that idles high.
+pub(super) const ACTIVE_LEAST: u32 = 5 * 255 + 1;
+pub(super) const ACTIVE_SPAN: u32 = 6 * 255 - 1;
+
+/// From the last bit's end to the look at the clock after it, less than this: `TP_IDL`, and the way
+/// back from the loop.
+const SINCE_LAST_BIT: BitTimes = BitTimes(4);
+
+const CYCLES_PER_BIT: u32 = 16;
+
+/// The part of the gap in which nothing is listened to any more: the last third.
+pub(super) const GAP_PART_2: BitTimes = BitTimes(INTER_PACKET_GAP.0 / 3);
+
+#[unsafe(link_section = ".data.linerate_line_rate")]
+static CRC_TABLE: [u32; 256] = *Tables::<1>::new().bytewise();
+
+/// The CRC register of which preamble and SFD make all ones, which a frame begins with.
+const CRC_BEFORE: u32 = {
+    let tables = Tables::<1>::new();
+    let table = tables.bytewise();
+    let mut register = u32::MAX;
+    let mut at = PREAMBLE_AND_SFD.len();
+    while at > 0 {
+        at -= 1;
+        // The table's entries have 256 different high octets, so each step can be taken back.
+        let mut index = 0;
+        while table[index] >> 24 != register >> 24 {
+            index += 1;
+        }
+        let before = (register ^ table[index]) << 8;
+        register = before | (index as u32 ^ PREAMBLE_AND_SFD[at] as u32);
+    }
+    register
+};
+
+/// What the assembly returns, in a0 and a1.
+#[repr(C)]
+struct Returned {
+    /// Octets that were to follow when a collision was noticed.
+    left: u32,
+    /// How often somebody began to send; bit 16: there was no collision; bit 17: somebody still
+    /// sends.
+    others: u32,
+}
+
+unsafe extern "C" {
+    /// Sends `last + 1` octets, Manchester-coded, least significant bit first, the last four of
+    /// them the FCS of those before from the ninth on, then `TP_IDL`. 128 cycles an octet.
+    ///
+    /// # Safety
+    /// `begin` has `last - 3` readable octets, at least one. Dedicated output 0 belongs to the
+    /// caller, the receive pad is routed to all dedicated inputs, the cycle counter counts, and
+    /// nothing may interrupt it.
+    fn linerate_line_rate_transmit(
+        begin: *const u8,
+        last: usize,
+        collisions: u32,
+        table: *const [u32; 256],
+        register: u32,
+    ) -> Returned;
+}
+
+/// Sends a packet from preamble to the end of data and padding, and its FCS, not before `start`.
+///
+/// # Errors
+/// As [`mac::Phy::transmit`](linerate_nic::mac::Phy::transmit).
+///
+/// # Safety
+/// The PHY is started and interrupts are off.
+#[inline(always)]
+pub(super) unsafe fn packet(
+    packet: &[u8],
+    start: BitTimes,
+    reception_ended: BitTimes,
+    jabber: &mut Jabber,
+) -> Result<BitTimes, TransmitError> {
+    let half_duplex = link::duplex() == Duplex::Half;
+    let now = clock::now();
+    let ahead = start.since(now).0;
+    let in_gap = ahead <= GAP_PART_2.0;
+    if half_duplex {
+        // Whoever began in the last moments has not been seen by the receive interrupt yet, or has
+        // been heard to the end since the MAC asked.
+        let begun = !in_gap && is_taken();
+        let heard = now.since(reception_ended).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
+        if begun || heard {
+            return Err(TransmitError::Busy);
+        }
+    }
+    if !jabber.may_send(now) {
+        return Err(TransmitError::Jabber);
+    }
+    let octets = packet.len().min(Jabber::MAX_OCTETS - fcs::LEN) + fcs::LEN;
+    if octets == fcs::LEN {
+        return Ok(now);
+    }
+    if in_gap {
+        let from = clock::cycles();
+        while clock::cycles().wrapping_sub(from) < ahead * CYCLES_PER_BIT {}
+    }
+    // SAFETY: so many octets are there; the rest is the caller's promise.
+    let returned = unsafe {
+        linerate_line_rate_transmit(
+            packet.as_ptr(),
+            octets - 1,
+            u32::from(half_duplex),
+            &raw const CRC_TABLE,
+            CRC_BEFORE,
+        )
+    };
+    let now = clock::now();
+    if half_duplex {
+        if returned.others & 1 << 16 == 0 {
+            let sent = octets as u32 - returned.left;
+            return Err(TransmitError::Collision {
+                bits_sent: sent * 8,
+            });
+        }
+    } else {
+        let met = returned.others as u16;
+        LINERATE_LEDGER.add(Counter::RxWhileSending, met.into());
+        if returned.others & 1 << 17 != 0 {
+            // Counted already: not to be found in its middle and counted again.
+            skip::begin(None);
+        }
+    }
+    if jabber.sent(packet.len() + fcs::LEN, now) {
+        return Err(TransmitError::Jabber);
+    }
+    Ok(BitTimes(now.0.wrapping_sub(SINCE_LAST_BIT.0)))
+}
+
+/// Sends a link pulse.
+///
+/// # Safety
+/// Dedicated output 0 belongs to the PHY, and interrupts are off.
+#[inline(always)]
+pub(super) unsafe fn link_pulse() {
+    // SAFETY: touches nothing but the output.
+    unsafe {
+        asm!(
+            ".option push",
+            ".option norvc",
+            "csrsi 0x805, {tx}",
+            ".rept {cycles} - 1",
+            "nop",
+            ".endr",
+            "csrci 0x805, {tx}",
+            ".option pop",
+            tx = const TX,
+            cycles = const LINK_PULSE_CYCLES,
+            options(nomem, nostack),
+        );
+    }
+}
+
+/// Whether somebody sends: something is on the line, or the end of what is skipped has not been
+/// noticed yet, from which the gap will count.
+#[inline(always)]
+pub(super) fn is_taken() -> bool {
+    skip::is_active() || carrier()
+}
+
+/// Whether something is on the line now: looks for 125 ns; within a frame the level changes at
+/// least every 100.
+#[inline(always)]
+pub(super) fn carrier() -> bool {
+    let (any, all): (u32, u32);
+    // SAFETY: reads the dedicated inputs (7 times, 3 cycles each).
+    unsafe {
+        asm!(
+            "csrr {any}, 0x804",
+            "mv {all}, {any}",
+            ".rept 7",
+            "csrr {sample}, 0x804",
+            "or {any}, {any}, {sample}",
+            "and {all}, {all}, {sample}",
+            ".endr",
+            any = out(reg) any,
+            all = out(reg) all,
+            sample = out(reg) _,
+            options(nomem, nostack),
+        );
+    }
+    any != all
+}
