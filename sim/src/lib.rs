@@ -11,6 +11,7 @@ pub mod elf;
 pub mod mem;
 pub mod pads;
 pub mod peer;
+pub mod profile;
 pub mod random;
 pub mod rv32;
 pub mod time;

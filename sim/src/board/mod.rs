@@ -19,6 +19,7 @@ use self::pins::Soldered;
 use crate::chip::esp32c6::{self, Esp32c6, FaultReport, Port, ResetCause};
 use crate::elf::{Elf, ElfError};
 use crate::peer::Peer;
+use crate::profile::{Activity, Profile};
 use crate::time::{Instant, Span};
 use crate::trace::{TraceHash, Waveform};
 use crate::wire::{self, Heard, Link, Sent};
@@ -38,6 +39,8 @@ pub struct Config {
     pub ledger_symbol: String,
     /// Record the pins for so long from the peer's first frame on.
     pub waveform: Option<Span>,
+    /// Count cycles by function from the peer's first frame on. Several times slower.
+    pub profile: bool,
 }
 
 impl Default for Config {
@@ -50,6 +53,7 @@ impl Default for Config {
             link: wire::Config::default(),
             ledger_symbol: "LINERATE_LEDGER".to_owned(),
             waveform: None,
+            profile: false,
         }
     }
 }
@@ -188,6 +192,9 @@ impl Board {
             }
             None => None,
         };
+        if config.profile {
+            chip.start_profile();
+        }
         let soldered = Soldered::new(config.pins, Link::new(config.link, peer));
         Ok(Self {
             config,
@@ -301,6 +308,16 @@ impl Board {
         self.soldered.waveform.as_ref()
     }
 
+    /// Cycles by function, if they are counted.
+    pub fn profile(&mut self) -> Option<Profile> {
+        self.chip.profile()
+    }
+
+    /// What the hart was busy with since the last call, if cycles are counted.
+    pub fn activities(&mut self) -> Vec<Activity> {
+        self.chip.activities()
+    }
+
     /// A hash over everything that was on the wire and on the consoles.
     #[must_use]
     pub const fn trace_hash(&self) -> TraceHash {
@@ -365,6 +382,9 @@ impl Board {
         if let Some(sent) = self.soldered.link.on_the_wire()
             && self.announced < Some(sent.id)
         {
+            if self.config.profile && self.announced.is_none() {
+                self.chip.start_profile();
+            }
             self.announced = Some(sent.id);
             self.attribution.sent(sent.start, sent.end);
             if let Some(length) = self.config.waveform.take() {

@@ -11,7 +11,7 @@ const LINE: u32 = 17;
 
 /// Routes rising edges of GPIO6 to interrupt line 17, then waits by `wait`. The handler drives
 /// dedicated channel 1 on GPIO10 high and low, clears the status, and returns.
-fn program(wait: impl Fn(&mut Program)) -> Program {
+pub fn program(wait: impl Fn(&mut Program)) -> Program {
     let mut p = Program::new();
     // The vector table needs 64 words; the handler stands right at its entry.
     let main = CODE + 0x200;

@@ -4,6 +4,7 @@ mod asm;
 mod board;
 mod elf;
 mod interrupts;
+mod profile;
 mod reports;
 
 use asm::{A0, A1, A2, Program, T0, ZERO};

@@ -21,6 +21,7 @@ use super::{TimingError, TimingTable};
 use crate::elf::{Elf, ElfError};
 use crate::mem::{Cache, CacheConfig, Memory, RegionConfig};
 use crate::pads::Pads;
+use crate::profile::{Activity, Profile, Profiler};
 use crate::rv32::{self, Hart, HartConfig};
 use crate::time::Instant;
 use bus::Bus;
@@ -207,6 +208,8 @@ pub struct Esp32c6 {
     memory: Memory,
     soc: Soc,
     idle_cycles: u64,
+    /// Follows the hart, if somebody asked for it.
+    profiler: Option<Box<Profiler>>,
     /// Of harts and caches before the last reset or clock change.
     past: Stats,
 }
@@ -243,6 +246,7 @@ impl Esp32c6 {
             memory,
             soc,
             idle_cycles: 0,
+            profiler: None,
             past: Stats::default(),
         };
         chip.soc.clock_changed = false;
@@ -268,7 +272,11 @@ impl Esp32c6 {
                 soc: &mut self.soc,
                 pads,
             };
-            match self.hart.run(&mut self.memory, &mut bus) {
+            let stop = match &mut self.profiler {
+                None => self.hart.run(&mut self.memory, &mut bus),
+                Some(profiler) => profiler.run(&mut self.hart, &mut self.memory, &mut bus),
+            };
+            match stop {
                 rv32::Stop::Deadline => {}
                 rv32::Stop::Wfi => {
                     if self.soc.reset.is_some() {
@@ -291,6 +299,9 @@ impl Esp32c6 {
     fn settle(&mut self, now: Instant) -> Option<Stop> {
         if self.soc.clock_changed {
             self.soc.clock_changed = false;
+            if let Some(profiler) = &mut self.profiler {
+                profiler.clear(self.hart.cycle());
+            }
             self.past.flash_misses += self.memory.cache().misses();
             *self.memory.cache_mut() = Cache::new(cache_config(&self.config, &self.soc));
         }
@@ -311,6 +322,9 @@ impl Esp32c6 {
         self.soc = soc;
         self.hart = hart(&self.config, &self.elf);
         self.hart.advance_to(cycle);
+        if let Some(profiler) = &mut self.profiler {
+            profiler.restart(self.elf.entry(), cycle);
+        }
         *self.memory.cache_mut() = Cache::new(cache_config(&self.config, &self.soc));
         self.soc.clock_changed = false;
         self.past = Stats {
@@ -383,6 +397,33 @@ impl Esp32c6 {
             idle_cycles: self.idle_cycles,
             flash_misses: self.past.flash_misses + self.memory.cache().misses(),
         }
+    }
+
+    /// Counts cycles by function from now on; the simulation is several times slower then, and
+    /// what it simulates is the same. A change of the CPU's clock begins the count anew.
+    pub fn start_profile(&mut self) {
+        let cycle = self.hart.cycle();
+        let rom = &self.soc.rom;
+        let (elf, pc) = (&self.elf, self.hart.pc());
+        let profiler = self
+            .profiler
+            .get_or_insert_with(|| Box::new(Profiler::new(elf, pc, ROM, |addr| rom.name(addr))));
+        profiler.clear(cycle);
+    }
+
+    /// Cycles by function, if they are counted.
+    pub fn profile(&mut self) -> Option<Profile> {
+        let cycle = self.hart.cycle();
+        let profiler = self.profiler.as_mut()?;
+        Some(profiler.profile(cycle))
+    }
+
+    /// What the hart was busy with since the last call, if that is counted.
+    pub fn activities(&mut self) -> Vec<Activity> {
+        let (clock, cycle) = (&self.soc.clock, self.hart.cycle());
+        self.profiler.as_mut().map_or_else(Vec::new, |profiler| {
+            profiler.activities(cycle, |cycle| clock.instant(cycle))
+        })
     }
 
     /// The timing table in use.
