@@ -13,7 +13,7 @@ use super::bench::{Bench, PINS, RAM, RAM_SIZE, esp32c6};
 use linerate_sim::rv32::{Stop, csr_number};
 
 /// Rounds that each loop was measured with.
-const ROUNDS: [u32; 5] = [1, 2, 3, 4, 1000];
+pub const ROUNDS: [u32; 5] = [1, 2, 3, 4, 1000];
 /// Where the loops with loads and stores work.
 const DATA: u32 = RAM + RAM_SIZE / 2;
 
@@ -26,7 +26,7 @@ const T: u32 = 14;
 const START_COUNT: u32 = 8;
 const END_COUNT: u32 = 9;
 
-type Row = (&'static str, fn(&mut Asm), [u32; 5]);
+pub type Row = (&'static str, fn(&mut Asm), [u32; 5]);
 
 fn set(a: &mut Asm) {
     a.csrsi(PINS, 1);
@@ -36,7 +36,7 @@ fn clear(a: &mut Asm) {
     a.csrci(PINS, 1);
 }
 
-const ROWS: &[Row] = &[
+pub const ROWS: &[Row] = &[
     (
         "forward branch usually taken",
         |a| {

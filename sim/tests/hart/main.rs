@@ -5,6 +5,7 @@ mod asm;
 mod bench;
 mod cycle_counting;
 mod decoder;
+mod firmware;
 mod kernels;
 mod properties;
 mod qemu;
