@@ -1,0 +1,198 @@
+//! Frames of any length over the wire, both ways at once, down to half-bits and back to octets.
+//!
+//! With `LINERATE_LONG` set (`cargo xtask test --long`) a million frames, else a few hundred.
+
+mod device;
+
+use std::collections::VecDeque;
+
+use device::{Device, Hears};
+use linerate_ether::frame;
+use linerate_sim::peer::Station;
+use linerate_sim::random::Random;
+use linerate_sim::time::{Instant, Span};
+use linerate_sim::trace::hash::TraceHash;
+use linerate_sim::wire::config::Impairments;
+use linerate_sim::wire::{Config, Duplex, Link};
+
+/// A link, and how the device listens to it.
+#[derive(Debug, Clone, Copy)]
+struct Conditions {
+    /// The peer's clock against the device's, which is exact, and the device's transmitter's.
+    clock_ppm: [f64; 2],
+    /// How far edges lie from their places, ns: the peer's and the device's.
+    jitter_ns: [f64; 2],
+    delay: Span,
+    hears: Hears,
+}
+
+/// Half-bits sampled from the first edge on bear 25 ns of drift and jitter; a receiver that follows
+/// the edges bears the standard's limits.
+const CONDITIONS: [Conditions; 4] = [
+    conditions([0.0, 0.0], [0.0, 0.0], 50, Hears::Samples),
+    conditions([10.0, -100.0], [3.5, 3.5], 500, Hears::Samples),
+    conditions([100.0, 100.0], [10.0, 3.5], 50, Hears::Edges),
+    conditions([-100.0, 50.0], [3.5, 0.0], 1, Hears::Edges),
+];
+
+const fn conditions(
+    clock_ppm: [f64; 2],
+    jitter_ns: [f64; 2],
+    delay_ns: u64,
+    hears: Hears,
+) -> Conditions {
+    Conditions {
+        clock_ppm,
+        jitter_ns,
+        delay: Span::from_ns(delay_ns),
+        hears,
+    }
+}
+
+/// Frames over all links in both directions together.
+fn frames() -> u64 {
+    if std::env::var_os("LINERATE_LONG").is_some() {
+        1_000_000
+    } else {
+        800
+    }
+}
+
+/// A source of frames without FCS: most of them short, all lengths there are.
+#[derive(Debug)]
+struct Source {
+    random: Random,
+    left: u64,
+    /// When the next one may be sent.
+    next_at: Instant,
+}
+
+impl Source {
+    fn new(seed: u64, left: u64) -> Self {
+        Self {
+            random: Random::new(seed),
+            left,
+            next_at: Instant::ZERO,
+        }
+    }
+
+    fn frame(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if self.left == 0 || now < self.next_at {
+            return None;
+        }
+        self.left -= 1;
+        // Mostly as fast as the wire allows, so that bursts and pauses both occur.
+        if self.random.chance(1, 50) {
+            self.next_at = now + Span::from_us(self.random.below(40_000));
+        }
+        let longest = if self.random.chance(1, 4) { 1514 } else { 150 };
+        let len = 14 + self.random.below(longest - 14 + 1) as usize;
+        let mut frame: Vec<_> = (0..len).map(|_| self.random.next_u64() as u8).collect();
+        // A type that is neither a length nor a tag.
+        frame[12..14].copy_from_slice(&[0x88, 0xB5]);
+        Some(frame)
+    }
+}
+
+/// As it arrives: padded to the least length.
+fn padded(mut frame: Vec<u8>) -> Vec<u8> {
+    frame.resize(frame.len().max(frame::MIN_LEN - 4), 0);
+    frame
+}
+
+/// The station at the far end.
+#[derive(Debug)]
+struct Peer {
+    source: Source,
+    /// What it sent and the device has not had yet.
+    sent: VecDeque<Vec<u8>>,
+    /// What the device sent and has not arrived yet.
+    expected: VecDeque<Vec<u8>>,
+    hash: TraceHash,
+}
+
+impl Station for Peer {
+    fn receive(&mut self, frame: &[u8], now: Instant) {
+        assert_eq!(Some(frame), self.expected.pop_front().as_deref(), "{now:?}");
+        self.hash.event(1, now, frame);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>> {
+        let frame = self.source.frame(now)?;
+        self.sent.push_back(padded(frame.clone()));
+        Some(frame)
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        if self.source.left == 0 {
+            Instant::NEVER
+        } else {
+            self.source.next_at
+        }
+    }
+}
+
+/// Sends `frames` in each direction at once; returns the hash over what arrived where and when.
+fn exchange(conditions: Conditions, frames: u64, seed: u64) -> u64 {
+    let config = Config {
+        duplex: Duplex::Full,
+        delay: conditions.delay,
+        impairments: Impairments {
+            clock_ppm: conditions.clock_ppm[0],
+            jitter_ns: conditions.jitter_ns[0],
+            ..Impairments::default()
+        },
+        seed,
+        ..Config::default()
+    };
+    let peer = Peer {
+        source: Source::new(seed, frames),
+        sent: VecDeque::new(),
+        expected: VecDeque::new(),
+        hash: TraceHash::new(),
+    };
+    let mut link = Link::new(config, peer);
+    let mut device = Device::new(
+        conditions.hears,
+        Source::new(seed + 1, frames),
+        conditions.clock_ppm[1],
+        conditions.jitter_ns[1],
+    );
+    // Every frame lasts 1.24 ms at most, and every fiftieth is followed by a pause of 40 ms.
+    let limit = Instant::ZERO + Span::from_ms(10 * frames + 1000);
+    loop {
+        let at = device.next_at(&mut link).min(link.deadline());
+        assert!(at < limit, "{conditions:?}: frames are missing");
+        if at == link.deadline() {
+            link.poll(at);
+            while link.poll_event().is_some() {}
+            device.look_again();
+        } else {
+            device.act(&mut link, at);
+        }
+        let peer = link.station();
+        if device.heard == frames && peer.expected.is_empty() && device.is_done() {
+            break;
+        }
+    }
+    let statistics = link.statistics();
+    assert_eq!(statistics.frames_sent, frames, "{conditions:?}");
+    assert_eq!(statistics.frames_heard, frames, "{conditions:?}");
+    assert_eq!(statistics.frames_bad, 0, "{conditions:?}");
+    assert_eq!(device.pulses, statistics.link_pulses_sent, "{conditions:?}");
+    link.station().hash.value()
+}
+
+#[test]
+fn every_frame_arrives_octet_for_octet_in_both_directions() {
+    for conditions in CONDITIONS {
+        exchange(conditions, frames() / 2 / CONDITIONS.len() as u64, 1);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_hash_and_another_another() {
+    let hash = |seed| exchange(CONDITIONS[1], 100, seed);
+    assert_eq!(hash(1), hash(1));
+    assert_ne!(hash(1), hash(2));
+}
