@@ -33,6 +33,8 @@ struct Row {
     name: String,
     mark: &'static str,
     took: Duration,
+    /// Processor time of what the step started, which other work on the machine does not change.
+    cpu: Option<Duration>,
     note: String,
 }
 
@@ -63,6 +65,7 @@ impl Steps {
         }
         println!("==> {name}");
         let started = Instant::now();
+        let cpu_before = children_cpu();
         let result = fresh_log(name).and_then(|log| body(self, &log));
         let took = started.elapsed();
         let (mark, note) = match result {
@@ -83,11 +86,15 @@ impl Steps {
                 ("FAILED", last)
             }
         };
-        println!("    {mark} in {:.1} s", took.as_secs_f64());
+        let cpu = children_cpu()
+            .zip(cpu_before)
+            .map(|(after, before)| after.saturating_sub(before));
+        println!("    {mark} in {:.1} s{}", took.as_secs_f64(), of_cpu(cpu));
         self.rows.push(Row {
             name: name.to_owned(),
             mark,
             took,
+            cpu,
             note,
         });
     }
@@ -107,18 +114,20 @@ impl Steps {
         for row in &self.rows {
             writeln!(
                 text,
-                "  {:8} {:14} {:6.1} s  {}",
+                "  {:8} {:14} {:6.1} s{:>16}  {}",
                 row.mark,
                 row.name,
                 row.took.as_secs_f64(),
+                of_cpu(row.cpu),
                 row.note.replace('\n', "; ")
             )?;
         }
         writeln!(
             text,
-            "  {} steps in {:.0} s",
+            "  {} steps in {:.0} s{}",
             self.rows.len(),
-            self.started.elapsed().as_secs_f64()
+            self.started.elapsed().as_secs_f64(),
+            of_cpu(self.rows.iter().map(|row| row.cpu).sum())
         )?;
         print!("{text}");
         let [passed, failed, ignored] = self.tests;
@@ -142,6 +151,27 @@ impl Steps {
 /// Whether a skip counts as a failure (CI, where everything is installed).
 pub fn must_have_tools() -> bool {
     std::env::var_os("LINERATE_REQUIRE_TOOLS").is_some_and(|v| v != "0" && !v.is_empty())
+}
+
+/// ", 12 s of CPU", or nothing where it is not known.
+fn of_cpu(cpu: Option<Duration>) -> String {
+    cpu.map_or_else(String::new, |cpu| {
+        format!(", {:.0} s of CPU", cpu.as_secs_f64())
+    })
+}
+
+/// Processor time of all processes started from here that have ended; only Linux tells.
+fn children_cpu() -> Option<Duration> {
+    cpu_of_stat(&std::fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// `cutime` and `cstime` of `/proc/[pid]/stat` (proc_pid_stat(5)): fields 16 and 17, in hundredths
+/// of a second. The second field, a name in parentheses, may hold anything.
+fn cpu_of_stat(stat: &str) -> Option<Duration> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(13);
+    let mut next = || times.next()?.parse::<u64>().ok();
+    Some(Duration::from_millis(10 * (next()? + next()?)))
 }
 
 fn fresh_log(name: &str) -> Result<PathBuf> {
@@ -172,7 +202,15 @@ fn sum_tests(output: &str) -> [u64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::sum_tests;
+    use super::{cpu_of_stat, sum_tests};
+    use std::time::Duration;
+
+    #[test]
+    fn the_time_of_children_is_read_behind_any_name() {
+        let stat = "12 (a b) c) S 1 12 12 0 -1 4194304 90 80 0 0 7 5 250 30 20 0 1 0 100";
+        assert_eq!(cpu_of_stat(stat), Some(Duration::from_millis(2800)));
+        assert_eq!(cpu_of_stat("12 (a) S 1"), None);
+    }
 
     #[test]
     fn sums_the_result_lines_of_cargo_test() {
