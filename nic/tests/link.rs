@@ -51,7 +51,7 @@ impl End {
     /// Runs the timer that is due; whether a pulse goes out.
     fn timer(&mut self) -> bool {
         let now = self.due;
-        let due = self.link.timer(BitTimes(now as u32));
+        let due = self.link.timer(BitTimes(now as u32), None);
         self.due += u64::from(due.next.0);
         self.note(now);
         self.sent.extend(due.pulse.map(|pulse| (now, pulse)));
@@ -158,7 +158,7 @@ fn a_burst_that_is_held_up_is_given_up() {
     let mut link = Link::new(Mode::Negotiate(Word::TEN_HALF));
     let mut now = 0;
     loop {
-        let due = link.timer(BitTimes(now));
+        let due = link.timer(BitTimes(now), None);
         if due.pulse.is_some() {
             break;
         }
@@ -166,11 +166,11 @@ fn a_burst_that_is_held_up_is_given_up() {
     }
     let first = now;
     now += 625;
-    assert_eq!(link.timer(BitTimes(now)).pulse, Some(Pulse::Burst));
+    assert_eq!(link.timer(BitTimes(now), None).pulse, Some(Pulse::Burst));
     // The third pulse is due at 1250 bit times, but a frame is being received.
-    let due = link.timer(BitTimes(first + 9_000));
+    let due = link.timer(BitTimes(first + 9_000), None);
     assert_eq!((due.pulse, due.next.0), (None, 160_000 - 1_250));
-    let due = link.timer(BitTimes(first + 160_000));
+    let due = link.timer(BitTimes(first + 160_000), None);
     assert_eq!(due.pulse, Some(Pulse::Burst));
 }
 
@@ -298,14 +298,27 @@ fn a_frame_keeps_a_link_up_without_pulses() {
     assert_eq!(link.state(), LinkState::Up);
     assert_eq!(link.status().duplex, Duplex::Full);
     for n in 1..100 {
-        link.timer(BitTimes(n * 16 * MS));
+        link.timer(BitTimes(n * 16 * MS), None);
         if n % 5 == 0 {
             link.frame(BitTimes(n * 16 * MS + 1));
         }
         assert_eq!(link.state(), LinkState::Up);
     }
-    link.timer(BitTimes(2_000 * MS));
+    link.timer(BitTimes(2_000 * MS), None);
     assert_eq!(link.state(), LinkState::Down);
+}
+
+#[test]
+fn a_packet_stands_for_a_link_pulse() {
+    let mut link = Link::new(Mode::Forced(Duplex::Half));
+    let at = |ms: u32| BitTimes(ms * MS);
+    let due = link.timer(at(16), Some(at(15)));
+    assert_eq!((due.pulse, due.next), (None, at(15)));
+    let due = link.timer(at(31), Some(at(15)));
+    assert_eq!((due.pulse, due.next), (Some(Pulse::Normal), at(16)));
+    // At most 24 ms from one to the next, at least 8.
+    let due = link.timer(at(47), Some(at(39)));
+    assert_eq!((due.pulse, due.next), (Some(Pulse::Normal), at(16)));
 }
 
 #[test]

@@ -19,7 +19,7 @@
 //!     let now = BitTimes(n * 160_000);
 //!     link.pulse(now);
 //!     // The link pulse timer: a pulse of our own goes out, the next one in 16 ms.
-//!     let due = link.timer(now);
+//!     let due = link.timer(now, None);
 //!     assert!(due.pulse.is_some() && due.next == BitTimes(160_000));
 //! }
 //! assert_eq!(link.status().state, LinkState::Up);
@@ -130,12 +130,13 @@ impl Link {
     }
 
     /// The link pulse timer fires at `now`: says which pulse to send at once, and when to call
-    /// again.
-    pub fn timer(&mut self, now: BitTimes) -> Due {
+    /// again. The last packet was `sent` then; it stands for a link pulse.
+    pub fn timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> Due {
         self.silence(now);
         let negotiation = self.negotiation.as_ref();
         let word = negotiation.map_or(pulses::Wanted::Normal, Negotiation::sends);
-        let due = self.pulses.timer(now, word);
+        let idle = sent.map_or(BitTimes(u32::MAX), |sent| passed(sent, now));
+        let due = self.pulses.timer(now, idle, word);
         if due.pulse == Some(Pulse::Last)
             && let Some(negotiation) = &mut self.negotiation
         {
@@ -152,11 +153,6 @@ impl Link {
         self.complete(event, began);
         self.settle(now);
         Some(event)
-    }
-
-    /// A packet was sent, which stands for a link pulse.
-    pub fn packet_sent(&mut self) {
-        self.pulses.restart();
     }
 
     /// How things stand.

@@ -3,11 +3,13 @@
 use super::from_ns;
 use crate::mac::BitTimes;
 use linerate_ether::phy10::link::{
-    BURST_NS, CLOCK_TO_DATA_NS, LinkCodeWord, PULSE_INTERVAL_NOMINAL_NS,
+    BURST_NS, CLOCK_TO_DATA_NS, LinkCodeWord, PULSE_INTERVAL_NOMINAL_NS, PULSE_INTERVAL_NS,
 };
 
 /// From one normal link pulse, or from the start of a burst, to the next.
 const INTERVAL: BitTimes = from_ns(PULSE_INTERVAL_NOMINAL_NS);
+/// The least of that (16 ms +- 8 ms).
+const LEAST: BitTimes = from_ns(*PULSE_INTERVAL_NS.start());
 /// From a clock pulse to the data pulse behind it.
 const SLOT: BitTimes = from_ns(CLOCK_TO_DATA_NS);
 /// Places for pulses in a burst: 17 clock pulses, and 16 data pulses between them.
@@ -69,12 +71,8 @@ impl Pulses {
         Self { burst: None }
     }
 
-    /// The burst under way is given up, a packet having been sent.
-    pub(super) fn restart(&mut self) {
-        self.burst = None;
-    }
-
-    pub(super) fn timer(&mut self, now: BitTimes, wanted: Wanted) -> Due {
+    /// What is due `now`, nothing having been sent for so long.
+    pub(super) fn timer(&mut self, now: BitTimes, idle: BitTimes, wanted: Wanted) -> Due {
         match (self.burst.take(), wanted) {
             (Some(burst), _) => self.go_on(burst, now),
             (None, Wanted::Bursts(word)) => self.go_on(
@@ -85,6 +83,10 @@ impl Pulses {
                 },
                 now,
             ),
+            (None, Wanted::Normal) if idle.0 < LEAST.0 => Due {
+                pulse: None,
+                next: BitTimes(INTERVAL.0 - idle.0),
+            },
             (None, Wanted::Normal) => Due {
                 pulse: Some(Pulse::Normal),
                 next: INTERVAL,

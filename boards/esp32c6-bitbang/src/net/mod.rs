@@ -144,8 +144,10 @@ impl Network {
                 info!("No link pulses from a partner within {LINK_TIMEOUT}; going on");
                 return;
             }
+            phy::report_link();
             phy::sleep_if(|| true);
         }
+        phy::report_link();
     }
 
     /// Gives the interface its address.
@@ -175,6 +177,7 @@ impl Network {
     /// Lets smoltcp work off what came in and what wants to go out.
     #[inline(never)]
     pub fn poll(&mut self) {
+        phy::report_link();
         self.iface.poll(now(), &mut self.device, &mut self.sockets);
         if let Some(handle) = self.dhcp {
             dhcp::maintain(self, handle);

@@ -46,6 +46,14 @@ pub struct Parts {
     pub timer: TIMG0<'static>,
 }
 
+/// Tells on the console how the link stands, if that has changed since the last call. To be called
+/// now and then on the main thread; the article's stages have nothing to tell.
+#[inline(always)]
+pub fn report_link() {
+    #[cfg(feature = "line-rate")]
+    line_rate::report_link();
+}
+
 /// Sleeps until an interrupt, unless `idle` finds that there is something to do. Interrupts are off
 /// meanwhile, so that none comes between looking and sleeping; one that is pending ends the sleep.
 #[inline]

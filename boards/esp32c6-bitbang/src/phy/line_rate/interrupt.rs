@@ -7,18 +7,17 @@ use core::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
-use esp_hal::peripherals::{GPIO, TIMG0};
-use linerate_ether::ledger::Counter;
+use esp_hal::peripherals::GPIO;
 use linerate_nic::bitbang::FRAME_OFFSET;
 use linerate_nic::filter::Words;
 use linerate_nic::mac::{self, ReceiveSwitch, Reception};
 
 use super::{
-    RX_PIN, carrier, clear_edges, clock, link,
+    RX_PIN, clear_edges, clock, link,
     receive::{self, DEBUG, Heard, LOOK_AFTER},
     skip, transmit, without_interrupts,
 };
-use crate::{LINERATE_LEDGER, stage};
+use crate::stage;
 
 /// The MAC's part in the receive interrupt.
 pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
@@ -149,7 +148,7 @@ trap!(
     receive_trap calls on_receive, "csrsi 0x805, {debug}", "csrci 0x805, {debug}"
 );
 trap!(
-    /// 16 ms without a packet sent.
+    /// A link pulse may be due.
     link_timer_trap calls on_link_timer, "", "/* {debug} */"
 );
 trap!(
@@ -172,15 +171,19 @@ extern "C" fn on_receive() {
         // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off; buffers
         // of the queue are words.
         let heard = unsafe { receive::transmission(buffer, &filter) };
-        RECEPTION_ENDED.store(clock::now().0, Ordering::Relaxed);
-        link::heard();
+        let now = clock::now();
+        RECEPTION_ENDED.store(now.0, Ordering::Relaxed);
+        if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
+            link::pulse_heard(now);
+            return Reception::Nothing;
+        }
+        link::frame_heard(now);
         match heard {
             Heard::Frame(summed) if accepts(buffer, &filter) => Reception::Frame(summed),
             Heard::Frame(_) => refused(&filter),
-            Heard::Idle | Heard::Lost(0..PULSE_PAIRS) => Reception::LinkPulse,
             Heard::Tail => Reception::Truncated,
-            Heard::Lost(_) => {
-                still_on = carrier();
+            Heard::Idle | Heard::Lost(_) => {
+                still_on = transmit::carrier();
                 if still_on {
                     Reception::NoSfd
                 } else {
@@ -244,13 +247,5 @@ extern "C" fn on_skip() {
 /// Sends a link pulse and looks after what goes by periods.
 #[esp_hal::ram]
 extern "C" fn on_link_timer() {
-    // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off.
-    unsafe { transmit::link_pulse() }
-    LINERATE_LEDGER.count(Counter::TxLinkPulses);
-    clock::tick();
-    link::tick();
-    let timer = TIMG0::regs();
-    timer.int_clr().write(|w| w.t(0).clear_bit_by_one());
-    // The alarm switches itself off each time.
-    timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
+    link::on_timer();
 }

@@ -6,31 +6,35 @@
 //! post-process a frame. A link pulse makes one short pulse.
 
 mod interrupt;
+mod link;
 mod receive;
 mod receive_loop;
 mod skip;
+mod transmit;
+mod transmit_loop;
 
 use core::{arch::asm, sync::atomic::Ordering};
 
 use esp_hal::{
     gpio::{Event, Input, InputConfig, InputSignal, Level, Output, OutputConfig, OutputSignal},
     interrupt::{DirectBindableCpuInterrupt, Priority, enable_direct},
-    peripherals::{GPIO, Interrupt, TIMG0},
-    timer::{Timer as _, timg::TimerGroup},
+    peripherals::{GPIO, Interrupt},
 };
 use linerate_nic::{
     device::LinkState,
+    link::{Duplex, Jabber},
     mac::{self, BitTimes, TransmitError},
 };
 
 pub use interrupt::{ReceiveInterrupt, Switch};
+pub use link::report as report_link;
 
-use super::article::{link, receive::carrier, transmit};
-use super::{LINK_PULSE_PERIOD, Parts, RX_MASK, RX_PIN, clock, without_interrupts};
+use super::{Parts, RX_MASK, RX_PIN, clock, without_interrupts};
 
 /// The sending side, and the view of the medium.
 pub struct Phy {
     _pins: (Output<'static>, Input<'static>, Output<'static>),
+    jabber: Jabber,
 }
 
 impl Phy {
@@ -68,13 +72,7 @@ impl Phy {
         }
 
         interrupt::install(receive);
-        let timer = TimerGroup::new(parts.timer).timer0;
-        timer
-            .load_value(LINK_PULSE_PERIOD)
-            .expect("16 ms fit the timer");
-        timer.enable_auto_reload(true);
-        timer.enable_interrupt(true);
-        timer.start();
+        link::start(parts.timer);
         skip::start();
         enable_direct(
             Interrupt::TG0_T0_LEVEL,
@@ -99,47 +97,45 @@ impl Phy {
         rx.listen(Event::AnyEdge);
         Self {
             _pins: (tx, rx, debug),
+            jabber: Jabber::new(),
         }
     }
 }
 
 impl mac::Phy for Phy {
+    const APPENDS_FCS: bool = true;
+    const GAP_PART_2: BitTimes = transmit::GAP_PART_2;
+
     #[inline]
     fn now(&self) -> BitTimes {
         clock::now()
     }
 
-    fn transmit(&mut self, packet: &[u8], _start: BitTimes) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], start: BitTimes) -> Result<BitTimes, TransmitError> {
         without_interrupts(|| {
-            // Whoever began in the last moments has not been seen by the receive interrupt yet.
-            if carrier() {
-                return Err(TransmitError::Busy);
-            }
             // SAFETY: the PHY is started and interrupts are off.
-            unsafe { transmit::packet(packet) }
-            // The packet stands for a link pulse: the next one is due in 16 ms.
-            // SAFETY: any value reloads the counter.
-            TIMG0::regs()
-                .t(0)
-                .load()
-                .write(|w| unsafe { w.load().bits(1) });
-            // Edges of what was received meanwhile would look like a link pulse. If it goes on,
-            // the interrupt finds out by itself.
-            if !carrier() {
-                clear_edges();
+            let result = unsafe { transmit::packet(packet, start, &mut self.jabber) };
+            if result != Err(TransmitError::Busy) {
+                link::packet_sent(clock::now());
+                // Edges of what was received meanwhile would look like a link pulse. If it goes on,
+                // the interrupt finds out by itself.
+                if !transmit::carrier() {
+                    clear_edges();
+                }
             }
-            Ok(clock::now())
+            result
         })
     }
 
     #[inline]
     fn carrier(&self) -> bool {
-        carrier()
+        link::duplex() == Duplex::Half && transmit::is_taken()
     }
 
     #[inline]
     fn reception_ended(&self) -> Option<BitTimes> {
-        Some(BitTimes(interrupt::RECEPTION_ENDED.load(Ordering::Relaxed)))
+        (link::duplex() == Duplex::Half)
+            .then(|| BitTimes(interrupt::RECEPTION_ENDED.load(Ordering::Relaxed)))
     }
 
     #[inline]

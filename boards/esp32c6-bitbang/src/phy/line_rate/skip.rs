@@ -16,7 +16,7 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, TypeOrLength};
 use linerate_nic::bitbang::FRAME_OFFSET;
 
-use super::{carrier, clock, interrupt};
+use super::{clock, interrupt, transmit::carrier};
 
 /// Ticks of the timer in a microsecond: 80 MHz, divided by 2, its least divider.
 const TICKS_PER_US: u32 = 40;

@@ -14,7 +14,7 @@
 //! fragment ends in its own FCS. Full duplex: the loop goes on, and counts how often somebody began
 //! to send; nobody hears them.
 
-use core::arch::asm;
+use core::{arch::asm, sync::atomic::Ordering};
 
 use linerate_ether::fcs::{self, Tables};
 use linerate_ether::ledger::Counter;
@@ -23,7 +23,7 @@ use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::link::{Duplex, Jabber};
 use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, TransmitError};
 
-use super::{clock, link, skip};
+use super::{clock, interrupt, link, skip};
 use crate::LINERATE_LEDGER;
 
 /// The dedicated output that drives the transmit pin, as a mask in CSR 0x805.
@@ -112,18 +112,18 @@ unsafe extern "C" {
 pub(super) unsafe fn packet(
     packet: &[u8],
     start: BitTimes,
-    reception_ended: BitTimes,
     jabber: &mut Jabber,
 ) -> Result<BitTimes, TransmitError> {
     let half_duplex = link::duplex() == Duplex::Half;
     let now = clock::now();
     let ahead = start.since(now).0;
-    let in_gap = ahead <= GAP_PART_2.0;
+    let in_gap = (1..=GAP_PART_2.0).contains(&ahead);
     if half_duplex {
         // Whoever began in the last moments has not been seen by the receive interrupt yet, or has
         // been heard to the end since the MAC asked.
         let begun = !in_gap && is_taken();
-        let heard = now.since(reception_ended).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
+        let reception_ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
+        let heard = now.since(BitTimes(reception_ended)).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
         if begun || heard {
             return Err(TransmitError::Busy);
         }

@@ -1,0 +1,236 @@
+//! The link to the partner: the state machines of [`linerate_nic::link`] between the link pulse
+//! timer, the receive interrupt and the main thread.
+//!
+//! Half duplex is what is offered: the transmit loop hears that somebody sends meanwhile, but not
+//! what. `LINERATE_DUPLEX=half` or `full`, set when building, forces a duplex without negotiation.
+
+use core::{
+    cell::UnsafeCell,
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
+};
+
+use esp_hal::{
+    peripherals::TIMG0,
+    time::Duration,
+    timer::{Timer as _, timg::TimerGroup},
+};
+use linerate_ether::{
+    ledger::Counter,
+    phy10::link::{LinkCodeWord, LinkEvent},
+};
+use linerate_nic::{
+    device::LinkState,
+    link::{Abilities, Duplex, Fault, Link, Mode, Pulse, Status},
+    mac::BitTimes,
+};
+
+use super::{clock, transmit};
+use crate::{LINERATE_LEDGER, event, info, phy::without_interrupts};
+
+/// Ticks of the timer in a bit time: 80 MHz, divided by 2, its least divider.
+const TICKS_PER_BIT: u32 = 4;
+
+/// What is asked for when building.
+const fn mode() -> Mode {
+    match option_env!("LINERATE_DUPLEX") {
+        None => Mode::Negotiate(LinkCodeWord::TEN_HALF),
+        Some(text) => match text.as_bytes() {
+            b"auto" => Mode::Negotiate(LinkCodeWord::TEN_HALF),
+            b"half" => Mode::Forced(Duplex::Half),
+            b"full" => Mode::Forced(Duplex::Full),
+            _ => panic!("LINERATE_DUPLEX is not auto, half or full"),
+        },
+    }
+}
+
+const MODE: Mode = mode();
+
+struct Slot(UnsafeCell<Option<Link>>);
+
+// SAFETY: touched only with interrupts off.
+unsafe impl Sync for Slot {}
+
+static LINK: Slot = Slot(UnsafeCell::new(None));
+static UP: AtomicBool = AtomicBool::new(false);
+static FULL_DUPLEX: AtomicBool = AtomicBool::new(false);
+/// Something changed that [`report`] has not told yet.
+static CHANGED: AtomicBool = AtomicBool::new(false);
+/// A transmission was heard since the timer's last interrupt, the last one up to then.
+static FRAME_HEARD: AtomicBool = AtomicBool::new(false);
+static FRAME_AT: AtomicU32 = AtomicU32::new(0);
+/// When a packet was sent last.
+static SENT_AT: AtomicU32 = AtomicU32::new(0);
+static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
+
+/// Starts the link and its timer. Before the interrupts are enabled.
+pub(super) fn start(timer: TIMG0<'static>) {
+    // SAFETY: no interrupt uses it yet.
+    unsafe { *LINK.0.get() = Some(Link::new(MODE)) }
+    FULL_DUPLEX.store(MODE == Mode::Forced(Duplex::Full), Ordering::Relaxed);
+    let timer = TimerGroup::new(timer).timer0;
+    timer
+        .load_value(Duration::from_millis(16))
+        .expect("16 ms fit the timer");
+    timer.enable_auto_reload(true);
+    timer.enable_interrupt(true);
+    timer.start();
+}
+
+/// Lets `f` work on the link, and publishes what comes of it. To be called with interrupts off.
+#[inline(always)]
+fn with<T: Default>(f: impl FnOnce(&mut Link) -> T) -> T {
+    // SAFETY: see `Slot`.
+    let Some(link) = (unsafe { &mut *LINK.0.get() }) else {
+        return T::default();
+    };
+    let result = f(link);
+    if let Some(status) = link.take_change() {
+        publish(status);
+    }
+    result
+}
+
+#[cold]
+fn publish(status: Status) {
+    let up = status.state == LinkState::Up;
+    if UP.swap(up, Ordering::Relaxed) != up {
+        LINERATE_LEDGER.count(if up {
+            Counter::LinkUps
+        } else {
+            Counter::LinkDowns
+        });
+    }
+    let fault = status.fault == Some(Fault::Remote);
+    if !REMOTE_FAULT.swap(fault, Ordering::Relaxed) && fault {
+        LINERATE_LEDGER.count(Counter::RemoteFaults);
+    }
+    FULL_DUPLEX.store(status.duplex == Duplex::Full, Ordering::Relaxed);
+    CHANGED.store(true, Ordering::Relaxed);
+}
+
+/// The receive interrupt was called at `at` for a pulse that is over. Counts what it completed.
+#[inline(always)]
+pub(super) fn pulse_heard(at: BitTimes) {
+    count(with(|link| link.pulse(at)));
+}
+
+/// A transmission was heard up to `at`. What follows from it the timer's interrupt finds out: the
+/// receive interrupt has no time for it.
+#[inline(always)]
+pub(super) fn frame_heard(at: BitTimes) {
+    FRAME_AT.store(at.0, Ordering::Relaxed);
+    FRAME_HEARD.store(true, Ordering::Relaxed);
+}
+
+fn count(event: Option<LinkEvent>) {
+    match event {
+        Some(LinkEvent::NormalPulse) => LINERATE_LEDGER.count(Counter::RxLinkPulses),
+        Some(LinkEvent::Burst(_)) => LINERATE_LEDGER.count(Counter::RxLinkBursts),
+        Some(LinkEvent::Broken(_)) | None => {}
+    }
+}
+
+/// The link pulse timer's interrupt: sends what is due.
+#[inline(always)]
+pub(super) fn on_timer() {
+    let now = clock::now();
+    let Some((due, event)) = with(|link| {
+        let event = link.silence(now);
+        if FRAME_HEARD.swap(false, Ordering::Relaxed) {
+            link.frame(BitTimes(FRAME_AT.load(Ordering::Relaxed)));
+        }
+        let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));
+        Some((link.timer(now, Some(sent)), event))
+    }) else {
+        return;
+    };
+    if let Some(pulse) = due.pulse {
+        // SAFETY: the PHY is started and interrupts are off.
+        unsafe { transmit::link_pulse() }
+        match pulse {
+            Pulse::Normal => LINERATE_LEDGER.count(Counter::TxLinkPulses),
+            Pulse::Last => LINERATE_LEDGER.count(Counter::TxLinkBursts),
+            Pulse::Burst => {}
+        }
+    }
+    count(event);
+    clock::tick();
+    let timer = TIMG0::regs();
+    timer.int_clr().write(|w| w.t(0).clear_bit_by_one());
+    // The counter began at 0 when the alarm came.
+    // SAFETY: any alarm does.
+    timer
+        .t(0)
+        .alarmlo()
+        .write(|w| unsafe { w.bits(due.next.0 * TICKS_PER_BIT) });
+    // The alarm switches itself off each time.
+    timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
+}
+
+/// A packet was sent up to `at`, which stands for a link pulse.
+#[inline(always)]
+pub(super) fn packet_sent(at: BitTimes) {
+    SENT_AT.store(at.0, Ordering::Relaxed);
+}
+
+/// Whether the partner is there.
+#[inline(always)]
+pub(super) fn state() -> LinkState {
+    if UP.load(Ordering::Relaxed) {
+        LinkState::Up
+    } else {
+        LinkState::Down
+    }
+}
+
+/// Whether both stations may send at once.
+#[inline(always)]
+pub(super) fn duplex() -> Duplex {
+    if FULL_DUPLEX.load(Ordering::Relaxed) {
+        Duplex::Full
+    } else {
+        Duplex::Half
+    }
+}
+
+/// Tells on the console how the link stands, if that has changed since the last call.
+#[inline(always)]
+pub fn report() {
+    if CHANGED.load(Ordering::Relaxed) {
+        tell();
+    }
+}
+
+#[cold]
+fn tell() {
+    let status = without_interrupts(|| {
+        CHANGED.store(false, Ordering::Relaxed);
+        // SAFETY: see `Slot`.
+        unsafe { &*LINK.0.get() }.as_ref().map(Link::status)
+    });
+    let Some(status) = status else { return };
+    let state = match status.state {
+        LinkState::Up => "up",
+        LinkState::Down => "down",
+    };
+    let (duplex, by) = (status.duplex.name(), status.by.name());
+    let partner = Partner(status.partner);
+    let fault = status.fault.map_or("", Fault::name);
+    info!("Link {state}: {duplex} duplex by {by}; partner: {partner}; {fault}");
+    event!(
+        "link",
+        "\"state\":\"{state}\",\"duplex\":\"{duplex}\",\"by\":\"{by}\",\"partner\":\"{partner}\",\"fault\":\"{fault}\""
+    );
+}
+
+/// What the partner offered, if anything.
+struct Partner(Option<LinkCodeWord>);
+
+impl core::fmt::Display for Partner {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.0 {
+            Some(word) => Abilities(word).fmt(f),
+            None => Ok(()),
+        }
+    }
+}
