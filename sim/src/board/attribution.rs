@@ -10,6 +10,9 @@
 //!   to the oldest in the queue if it is made on the main thread.
 //! - What arrives after a full queue switched reception off, before the next reception, was lost to
 //!   the full queue.
+//! - What the device counts as deaf while it sent are the newest frames it says nothing else of.
+//! - What begins while the device counts its link as down, and is not heard, is lost to that.
+//! - What noise met and the device then found damaged was damaged by the noise.
 
 use std::collections::VecDeque;
 
@@ -61,6 +64,8 @@ struct Sent {
     fate: Option<Fate>,
     /// The cause that stands if the device never mentions the frame.
     unmentioned: Drop,
+    /// Noise was on the line meanwhile.
+    noisy: bool,
 }
 
 /// Follows the frames that the peer sends. Frames and counts come in the order of time.
@@ -72,6 +77,8 @@ pub struct Attribution {
     /// The reception of the frame that is offered to the stack.
     offered: Option<usize>,
     queue_full: bool,
+    /// The device's link, once it has counted one.
+    link_up: Option<bool>,
     /// The first frame not yet passed by a reception: what `queue_full` speaks for begins here.
     next_unheard: usize,
     /// The newest frame that a reception belongs to.
@@ -88,28 +95,59 @@ fn is_verdict(counter: Counter) -> bool {
             .is_some_and(|drop| drop.layer() == Layer::Mac)
 }
 
+/// Whether noise can be what the device took for `cause`.
+const fn is_damage(cause: Drop) -> bool {
+    matches!(
+        cause,
+        Drop::Truncated
+            | Drop::SymbolError
+            | Drop::BadSfd
+            | Drop::BadFcs
+            | Drop::Alignment
+            | Drop::Runt
+            | Drop::Oversize
+            | Drop::LengthMismatch
+            | Drop::Collision
+            | Drop::Unheard
+    )
+}
+
 impl Attribution {
     /// Nothing sent so far.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A frame goes onto the wire from `start` to `end`, as seen at the device's pad.
+    /// A frame goes onto the wire from `start` to `end`, as seen at the device's pad. Frames have
+    /// numbers in the order of these calls.
     pub fn sent(&mut self, start: Instant, end: Instant) {
+        let down = self.link_up == Some(false);
+        // Two that collide may begin in either order.
+        let before = self.frames.last().map_or(start, |last| last.start);
         self.frames.push(Sent {
-            start,
+            start: start.max(before),
             end,
             fate: None,
-            unmentioned: Drop::Unheard,
+            unmentioned: if down { Drop::LinkDown } else { Drop::Unheard },
+            noisy: false,
         });
     }
 
-    /// The wire itself spoiled the newest frame: a collision, or noise that changed it.
-    pub fn spoiled(&mut self, cause: Drop, end: Instant) {
-        if let Some(frame) = self.frames.last_mut() {
+    /// Frame `number` is off the wire since `end`; the wire itself spoiled it if there is a `cause`,
+    /// or may have if it was `noisy`.
+    pub fn ended(&mut self, number: usize, end: Instant, cause: Option<Drop>, noisy: bool) {
+        if let Some(frame) = self.frames.get_mut(number) {
             frame.end = end;
-            frame.fate = Some(Fate::Lost(cause));
+            frame.noisy = noisy;
+            if let Some(cause) = cause {
+                frame.fate = Some(Fate::Lost(cause));
+            }
         }
+    }
+
+    /// The device begins anew: what it knew of its link is forgotten.
+    pub const fn restarted(&mut self) {
+        self.link_up = None;
     }
 
     /// The device counted something.
@@ -120,7 +158,18 @@ impl Attribution {
                 let frame = self.received(count.last_sample);
                 self.queue.push_back(frame);
             }
-            C::RxTruncated | C::RxSymbolErrors | C::RxWhileSending => {
+            C::RxWhileSending => {
+                let frame = self.deaf_to(count.at);
+                self.lose(frame, count.counter);
+            }
+            C::LinkUps => {
+                if self.link_up.is_none() {
+                    self.was_down();
+                }
+                self.link_up = Some(true);
+            }
+            C::LinkDowns => self.link_up = Some(false),
+            C::RxTruncated | C::RxSymbolErrors => {
                 let frame = self.received(count.last_sample);
                 self.lose(frame, count.counter);
             }
@@ -168,6 +217,8 @@ impl Attribution {
                 Drop::LeftInQueue
             } else if self.queue_full && index >= self.next_unheard {
                 Drop::QueueFull
+            } else if frame.noisy && is_damage(frame.unmentioned) {
+                Drop::Corrupted
             } else {
                 frame.unmentioned
             })
@@ -178,15 +229,14 @@ impl Attribution {
         self.offered == Some(index) || self.queue.contains(&Some(index))
     }
 
-    /// The fates that are final at `now` and were not reported before, in the order of sending.
-    pub fn settle(&mut self, now: Instant) -> Vec<Fate> {
-        let from = self.settled;
-        while self.settled < self.frames.len() && self.is_final(self.settled, now) {
-            self.settled += 1;
+    /// The fate of the first frame that was not reported before, if it is final at `now`.
+    pub fn settle(&mut self, now: Instant) -> Option<Fate> {
+        let index = self.settled;
+        if index >= self.frames.len() || !self.is_final(index, now) {
+            return None;
         }
-        (from..self.settled)
-            .map(|index| self.fate(index, now))
-            .collect()
+        self.settled += 1;
+        Some(self.fate(index, now))
     }
 
     /// The fates that were not reported before, final or not, in the order of sending: the run
@@ -234,6 +284,25 @@ impl Attribution {
             .checked_sub(1)
     }
 
+    /// The newest frame by `at` that the device has not spoken of.
+    fn deaf_to(&self, at: Instant) -> Option<usize> {
+        let newest = self.began_by(at)?;
+        let open = |&index: &usize| self.frames[index].fate.is_none() && !self.is_queued(index);
+        let oldest = self
+            .settled
+            .max(self.newest_heard.map_or(0, |heard| heard + 1));
+        (oldest..=newest).rev().find(open)
+    }
+
+    /// The link comes up for the first time: until now it was down.
+    fn was_down(&mut self) {
+        for frame in &mut self.frames[self.settled..] {
+            if frame.unmentioned == Drop::Unheard {
+                frame.unmentioned = Drop::LinkDown;
+            }
+        }
+    }
+
     /// The PHY received something up to `last_sample`: it listens again.
     fn received(&mut self, last_sample: Instant) -> Option<usize> {
         let frame = self.began_by(last_sample)?;
@@ -249,168 +318,18 @@ impl Attribution {
     }
 
     fn lose(&mut self, frame: Option<usize>, counter: Counter) {
-        if let (Some(frame), Some(cause)) = (frame, counter.drop_cause()) {
-            self.frames[frame].fate.get_or_insert(Fate::Lost(cause));
-        }
+        let (Some(frame), Some(cause)) = (frame, counter.drop_cause()) else {
+            return;
+        };
+        let frame = &mut self.frames[frame];
+        let cause = if frame.noisy && is_damage(cause) {
+            Drop::Corrupted
+        } else {
+            cause
+        };
+        frame.fate.get_or_insert(Fate::Lost(cause));
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FRAME_NS: u64 = 60_000;
-    const PERIOD_NS: u64 = 70_000;
-
-    fn sent(frames: u64) -> Attribution {
-        let mut attribution = Attribution::new();
-        for frame in 0..frames {
-            let start = Instant::from_ns(frame * PERIOD_NS);
-            attribution.sent(start, start + crate::time::Span::from_ns(FRAME_NS));
-        }
-        attribution
-    }
-
-    fn end_of(frame: u64) -> Instant {
-        Instant::from_ns(frame * PERIOD_NS + FRAME_NS + 300)
-    }
-
-    fn count(attribution: &mut Attribution, frame: u64, counter: Counter, in_interrupt: bool) {
-        attribution.counted(Count {
-            at: end_of(frame) + crate::time::Span::from_ns(500),
-            counter,
-            in_interrupt,
-            last_sample: end_of(frame),
-        });
-    }
-
-    fn fates(attribution: &Attribution, now_frame: u64) -> Vec<Fate> {
-        attribution
-            .fates(Instant::from_ns(now_frame * PERIOD_NS))
-            .collect()
-    }
-
-    #[test]
-    fn main_thread_verdicts_come_in_the_order_of_the_queue() {
-        let mut a = sent(3);
-        for frame in 0..3 {
-            count(&mut a, frame, Counter::RxFrames, true);
-        }
-        count(&mut a, 2, Counter::RxValid, false);
-        count(&mut a, 2, Counter::RxDelivered, false);
-        count(&mut a, 2, Counter::RxBadFcs, false);
-        count(&mut a, 2, Counter::RxValid, false);
-        count(&mut a, 2, Counter::RxStackRejected, false);
-        assert_eq!(
-            fates(&a, 9),
-            [
-                Fate::Delivered,
-                Fate::Lost(Drop::BadFcs),
-                Fate::Lost(Drop::StackRejected)
-            ]
-        );
-    }
-
-    #[test]
-    fn verdicts_in_the_interrupt_are_on_the_newest() {
-        let mut a = sent(2);
-        count(&mut a, 0, Counter::RxFrames, true);
-        count(&mut a, 1, Counter::RxFrames, true);
-        count(&mut a, 1, Counter::RxBadSfd, true);
-        count(&mut a, 1, Counter::RxValid, false);
-        count(&mut a, 1, Counter::RxDelivered, false);
-        assert_eq!(fates(&a, 9), [Fate::Delivered, Fate::Lost(Drop::BadSfd)]);
-    }
-
-    #[test]
-    fn a_late_count_belongs_to_the_frame_that_was_sampled() {
-        let mut a = sent(2);
-        a.counted(Count {
-            at: Instant::from_ns(PERIOD_NS + 5_000),
-            counter: Counter::RxTruncated,
-            in_interrupt: true,
-            last_sample: end_of(0),
-        });
-        assert_eq!(
-            fates(&a, 9),
-            [Fate::Lost(Drop::Truncated), Fate::Lost(Drop::Unheard)]
-        );
-    }
-
-    #[test]
-    fn what_a_full_queue_shut_out_is_lost_to_it_until_the_next_reception() {
-        let mut a = sent(6);
-        count(&mut a, 0, Counter::RxFrames, true);
-        a.counted(Count {
-            at: Instant::from_ns(PERIOD_NS + 700),
-            counter: Counter::RxQueueFull,
-            in_interrupt: true,
-            last_sample: end_of(0),
-        });
-        count(&mut a, 4, Counter::RxFrames, true);
-        let full = Fate::Lost(Drop::QueueFull);
-        let left = Fate::Lost(Drop::LeftInQueue);
-        assert_eq!(
-            fates(&a, 9),
-            [left, full, full, full, left, Fate::Lost(Drop::Unheard)]
-        );
-    }
-
-    #[test]
-    fn a_frame_received_in_parts_is_delivered_if_one_of_them_is() {
-        let mut a = sent(1);
-        count(&mut a, 0, Counter::RxTruncated, true);
-        count(&mut a, 0, Counter::RxFrames, true);
-        count(&mut a, 0, Counter::RxValid, false);
-        count(&mut a, 0, Counter::RxDelivered, false);
-        assert_eq!(fates(&a, 9), [Fate::Delivered]);
-    }
-
-    #[test]
-    fn fates_are_reported_once_and_in_order_when_nothing_can_change_them() {
-        let mut a = sent(4);
-        let at = |frame: u64| Instant::from_ns(frame * PERIOD_NS + 65_000);
-        count(&mut a, 0, Counter::RxFrames, true);
-        assert_eq!(a.settle(at(0)), [], "still in the queue");
-        count(&mut a, 2, Counter::RxFrames, true);
-        count(&mut a, 2, Counter::RxValid, false);
-        assert_eq!(a.settle(at(2)), [], "offered");
-        count(&mut a, 2, Counter::RxDelivered, false);
-        // The second was passed over; the third is in the queue.
-        let unheard = Fate::Lost(Drop::Unheard);
-        assert_eq!(a.settle(at(2)), [Fate::Delivered, unheard]);
-        count(&mut a, 3, Counter::RxBadFcs, false);
-        assert_eq!(a.settle(at(3)), []);
-        assert_eq!(
-            a.settle(at(3) + PATIENCE),
-            [Fate::Lost(Drop::BadFcs), unheard]
-        );
-        assert_eq!(a.settle(at(3) + PATIENCE), []);
-        assert_eq!(fates(&a, 9999).len(), 4);
-    }
-
-    #[test]
-    fn the_tally_adds_up_at_any_time() {
-        let mut a = sent(5);
-        count(&mut a, 0, Counter::RxFrames, true);
-        count(&mut a, 0, Counter::RxValid, false);
-        count(&mut a, 0, Counter::RxDelivered, false);
-        count(&mut a, 2, Counter::RxTruncated, true);
-        a.spoiled(Drop::Collision, Instant::from_ns(4 * PERIOD_NS + 100));
-        for frames in 0..9 {
-            let tally = a.tally(Instant::from_ns(frames * PERIOD_NS));
-            let lost: u64 = tally.lost.iter().map(|&(_, n)| n).sum();
-            assert_eq!(tally.sent, tally.delivered + lost);
-            assert_eq!(tally.sent, 5);
-        }
-        let lost = a.tally(Instant::from_ns(9 * PERIOD_NS)).lost;
-        assert_eq!(
-            lost,
-            [
-                (Drop::Collision, 1),
-                (Drop::Unheard, 2),
-                (Drop::Truncated, 1)
-            ]
-        );
-    }
-}
+mod tests;

@@ -142,10 +142,9 @@ pub struct Board {
     soldered: Soldered,
     ledger: Option<Ledger>,
     attribution: Attribution,
-    /// Transmissions to the device whose fate is open, in the order of sending.
-    unsettled: VecDeque<(Sent, Vec<u8>)>,
-    /// The transmission that [`Attribution`] was told of last.
-    announced: Option<u64>,
+    /// Transmissions to the device whose fate is open, in the order of sending, and their octets
+    /// once they are over.
+    unsettled: VecDeque<(Sent, Option<Vec<u8>>)>,
     lines: Lines,
     events: VecDeque<Event>,
     hash: TraceHash,
@@ -203,7 +202,6 @@ impl Board {
             ledger,
             attribution: Attribution::new(),
             unsettled: VecDeque::new(),
-            announced: None,
             lines: Lines::default(),
             events: VecDeque::new(),
             hash: TraceHash::new(),
@@ -234,6 +232,7 @@ impl Board {
                     if let Some(ledger) = &mut self.ledger {
                         ledger.values = [0; Counter::COUNT];
                     }
+                    self.attribution.restarted();
                 }
             }
         }
@@ -282,6 +281,12 @@ impl Board {
         self.soldered.link.statistics()
     }
 
+    /// The link as the peer sees it: up or down, and the duplex that it uses.
+    #[must_use]
+    pub fn link(&self) -> wire::LinkReport {
+        self.soldered.link.report()
+    }
+
     /// Whether the firmware has counters, so that frames' fates are known.
     #[must_use]
     pub const fn has_ledger(&self) -> bool {
@@ -328,19 +333,12 @@ impl Board {
     pub fn finish(&mut self) {
         let now = self.chip.now();
         self.collect(now);
-        let on_the_wire = self.soldered.link.on_the_wire();
-        let fates: Vec<_> = self.attribution.settle_all(now);
-        for fate in fates {
+        for fate in self.attribution.settle_all(now) {
             if let Some((record, octets)) = self.unsettled.pop_front() {
+                let octets = octets.unwrap_or_default();
                 self.events.push_back(Event::Sent {
                     record,
                     octets,
-                    fate,
-                });
-            } else if let Some(record) = on_the_wire.clone() {
-                self.events.push_back(Event::Sent {
-                    record,
-                    octets: Vec::new(),
                     fate,
                 });
             }
@@ -350,11 +348,9 @@ impl Board {
 
     /// Takes in what has happened up to `now`.
     fn collect(&mut self, now: Instant) {
-        self.announce();
         while let Some(event) = self.soldered.link.poll_event() {
             self.wire_event(event);
         }
-        self.announce();
         self.count();
         self.soldered.take_pulses(&mut self.events, &mut self.hash);
         for byte in self.chip.console() {
@@ -364,48 +360,47 @@ impl Board {
         }
         if now >= self.settle_at {
             self.settle_at = now + SETTLE;
-            for fate in self.attribution.settle(now) {
-                if let Some((record, octets)) = self.unsettled.pop_front() {
-                    self.events.push_back(Event::Sent {
-                        record,
-                        octets,
-                        fate,
-                    });
-                }
-            }
+            self.settle(now);
         }
     }
 
-    /// Tells the attribution of a transmission as soon as it begins, since counts may speak of it
-    /// before it ends.
-    fn announce(&mut self) {
-        if let Some(sent) = self.soldered.link.on_the_wire()
-            && self.announced < Some(sent.id)
+    /// Hands out the frames whose fate is final.
+    fn settle(&mut self, now: Instant) {
+        while let Some((_, Some(_))) = self.unsettled.front()
+            && let Some(fate) = self.attribution.settle(now)
+            && let Some((record, Some(octets))) = self.unsettled.pop_front()
         {
-            if self.config.profile && self.announced.is_none() {
-                self.chip.start_profile();
-            }
-            self.announced = Some(sent.id);
-            self.attribution.sent(sent.start, sent.end);
-            if let Some(length) = self.config.waveform.take() {
-                self.soldered.record(Waveform::new(sent.start, length));
-            }
+            self.events.push_back(Event::Sent {
+                record,
+                octets,
+                fate,
+            });
         }
     }
 
     fn wire_event(&mut self, event: wire::Event) {
         match event {
+            wire::Event::Begun(sent) => {
+                if self.config.profile && sent.id == 0 {
+                    self.chip.start_profile();
+                }
+                // Counts may speak of it before it ends.
+                self.attribution.sent(sent.start, sent.end);
+                if let Some(length) = self.config.waveform.take() {
+                    self.soldered.record(Waveform::new(sent.start, length));
+                }
+                self.unsettled.push_back((sent, None));
+            }
             wire::Event::Sent(sent, octets) => {
-                if self.announced < Some(sent.id) {
-                    self.announced = Some(sent.id);
-                    self.attribution.sent(sent.start, sent.end);
-                }
-                if let Some(cause) = sent.fault {
-                    self.attribution.spoiled(cause, sent.end);
-                }
+                let number = sent.id as usize;
+                self.attribution
+                    .ended(number, sent.end, sent.fault, sent.noisy);
                 self.hash.event(b's', sent.start, &octets);
                 self.hash.number(sent.end.ticks());
-                self.unsettled.push_back((sent, octets));
+                let ours = |(open, _): &&mut (Sent, _)| open.id == sent.id;
+                if let Some(open) = self.unsettled.iter_mut().rev().find(ours) {
+                    *open = (sent, Some(octets));
+                }
             }
             wire::Event::Heard(record, octets) => {
                 self.hash.event(b'h', record.start, &octets);

@@ -390,12 +390,12 @@ mod tests {
 
     #[test]
     fn a_scenario_says_what_is_wrong_in_its_own_words() {
-        let text = r#"
+        let text = r"
             clock_ppm = 100
             jitter_ns = 13.5
             noise = { pulses_per_s = 10, width_ns = 20 }
             flap = { every_ms = 1000, down_ms = 200 }
-        "#;
+        ";
         let read: Impairments = toml::from_str(text).unwrap();
         assert_eq!((read.clock_ppm, read.jitter_ns), (100.0, 13.5));
         assert_eq!(read.check(), Ok(()));

@@ -1,16 +1,18 @@
-//! The peer's MAC, transmit side: gap, deferring, collision, back-off (IEEE 802.3 clause 4.2).
+//! A station's MAC, transmit side: gap, deferring, collision, back-off (IEEE 802.3 clause 4.2).
+//!
+//! It decides when to send and what follows from a collision; what arrives where is the link's
+//! business.
 
 use std::collections::VecDeque;
 
-use linerate_ether::frame;
 use linerate_ether::ledger::Drop;
 use linerate_ether::phy10::{
-    ATTEMPT_LIMIT, BACK_OFF_LIMIT, HalfBitWriter, JAM_BITS, SLOT_TIME_NS, TP_IDL_HALF_BITS, encode,
-    encode_octet, encoded_len,
+    ATTEMPT_LIMIT, BACK_OFF_LIMIT, INTER_PACKET_GAP_NS, JAM_BITS, SLOT_TIME_NS,
 };
 
-use super::record::{Content, Sent, Statistics};
-use super::signal::Signal;
+use super::record::{Content, Sent, StationStatistics};
+use super::timing::half_bits;
+use crate::peer::{Manner, Outgoing};
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
@@ -21,29 +23,45 @@ const PREAMBLE_HALF_BITS: usize = 128;
 
 /// A frame on its way to the wire.
 #[derive(Debug, Clone)]
-struct Outgoing {
+struct Queued {
     number: u64,
-    /// With padding and FCS.
+    /// With all that is to follow it.
     octets: Vec<u8>,
+    manner: Manner,
     attempts: u32,
     deferred: bool,
 }
 
-/// A frame on the wire. Times are the peer's.
+/// A frame on the wire. Times are the station's.
 #[derive(Debug, Clone)]
 struct Sending {
-    frame: Outgoing,
-    start: Instant,
+    frame: Queued,
+    airing: Airing,
     /// End of the last bit, or of the jam.
     end: Instant,
-    half_bits: usize,
     collided: bool,
     late: bool,
-    id: u64,
+}
+
+/// What the link knows of a transmission when it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Airing {
+    /// Counts the link's transmissions.
+    pub id: u64,
+    /// When the first half-bit begins, at the station.
+    pub start: Instant,
+    /// Ticks of a half-bit.
+    pub period: u64,
+    /// Half-bits up to the end of the last bit.
+    pub half_bits: usize,
+    /// What the line did to it that no receiver can make good.
+    pub spoiled: Option<Drop>,
+    /// Noise met it.
+    pub noisy: bool,
 }
 
 impl Sending {
-    fn fault(&self) -> Option<Drop> {
+    fn collision(&self) -> Option<Drop> {
         if !self.collided {
             None
         } else if self.late {
@@ -56,39 +74,60 @@ impl Sending {
     }
 }
 
-/// The transmitter.
+/// A transmitter.
 #[derive(Debug)]
 pub struct Transmitter {
     half_duplex: bool,
+    station: u8,
+    /// From the station to the device.
     delay: Span,
     gap: Span,
     random: Random,
-    ring: VecDeque<Outgoing>,
+    ring: VecDeque<Queued>,
     sending: Option<Sending>,
-    /// The medium may be used again from here on.
-    free_at: Instant,
+    /// The medium was in use up to here.
+    busy_until: Instant,
+    /// Something else of this station's is on the line up to here.
+    reserved_until: Instant,
     /// Back-off ends here.
     wait_until: Instant,
-    next_id: u64,
+    /// The first frame waits for the carrier to end.
+    deferring: bool,
     next_number: u64,
+    statistics: StationStatistics,
 }
 
 impl Transmitter {
-    /// A transmitter with nothing to send.
+    /// A transmitter with nothing to send, of the station with the number `station`.
     #[must_use]
-    pub const fn new(half_duplex: bool, delay: Span, gap: Span, random: Random) -> Self {
+    pub fn new(half_duplex: bool, station: u8, delay: Span, gap: Span, random: Random) -> Self {
         Self {
             half_duplex,
+            station,
             delay,
             gap,
             random,
             ring: VecDeque::new(),
             sending: None,
-            free_at: Instant::ZERO,
+            busy_until: Instant::ZERO,
+            reserved_until: Instant::ZERO,
             wait_until: Instant::ZERO,
-            next_id: 0,
+            deferring: false,
             next_number: 0,
+            statistics: StationStatistics::default(),
         }
+    }
+
+    /// Counts so far.
+    #[must_use]
+    pub const fn statistics(&self) -> &StationStatistics {
+        &self.statistics
+    }
+
+    /// From now on the station defers to others, or does not.
+    pub const fn set_half_duplex(&mut self, half_duplex: bool) {
+        self.half_duplex = half_duplex;
+        self.deferring &= half_duplex;
     }
 
     /// Whether another frame may be queued.
@@ -103,28 +142,38 @@ impl Transmitter {
         self.ring.len()
     }
 
-    /// Queues a frame without padding and FCS.
-    pub fn queue(&mut self, frame: &[u8]) {
-        let len = frame.len();
-        let mut octets = vec![0; len.max(frame::MIN_LEN) + 4];
-        octets[..len].copy_from_slice(frame);
-        // The buffer has room for padding and FCS, which is all that could be wrong.
-        let whole = frame::finish(&mut octets, len).unwrap_or(0);
-        octets.truncate(whole);
+    /// Queues a frame.
+    pub fn queue(&mut self, outgoing: &Outgoing) {
         let number = self.next_number;
         self.next_number += 1;
-        self.ring.push_back(Outgoing {
+        self.ring.push_back(Queued {
             number,
-            octets,
+            octets: outgoing.complete(),
+            manner: outgoing.manner,
             attempts: 0,
             deferred: false,
         });
     }
 
-    /// The wire is in use by this transmitter.
+    /// Gives up what is queued; returns how many frames that were.
+    pub fn discard(&mut self) -> usize {
+        let count = self.ring.len();
+        self.ring.clear();
+        self.deferring = false;
+        count
+    }
+
+    /// Something is on the wire.
     #[must_use]
     pub const fn is_sending(&self) -> bool {
         self.sending.is_some()
+    }
+
+    /// Since when, and until when as far as it is known.
+    #[must_use]
+    pub fn on_air(&self) -> Option<(Instant, Instant)> {
+        let sending = self.sending.as_ref()?;
+        Some((sending.airing.start, sending.end))
     }
 
     /// What is on the wire, as it will be recorded.
@@ -133,115 +182,120 @@ impl Transmitter {
         self.sending.as_ref().map(|sending| self.record(sending))
     }
 
-    /// When [`Self::start`] or [`Self::finish`] has something to do, if the device stays silent.
+    /// When [`Self::next`] or [`Self::finish`] has something to do, if the medium stays free.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        match &self.sending {
-            Some(sending) => sending.end,
-            None if self.ring.is_empty() => Instant::NEVER,
-            None => self.free_at.max(self.wait_until),
-        }
-    }
-
-    /// Keeps the wire free until `until`: something else is on it.
-    pub fn reserve(&mut self, until: Instant) {
-        self.free_at = self.free_at.max(until);
-    }
-
-    /// Starts the next frame if the medium is free. `carrier`: the device sends, as far as it can
-    /// be heard here.
-    pub fn start(&mut self, carrier: bool, signal: &mut Signal, now: Instant) -> bool {
-        if self.sending.is_some() || self.ring.is_empty() || self.deadline() > now {
-            return false;
-        }
-        if self.half_duplex && carrier {
-            if let Some(frame) = self.ring.front_mut() {
-                frame.deferred |= frame.attempts == 0;
+        match (&self.sending, self.ring.front()) {
+            (Some(sending), _) => sending.end,
+            // The end of the carrier ends it.
+            (None, Some(_)) if self.deferring => Instant::NEVER,
+            (None, Some(frame)) => {
+                let gap = frame.manner.gap.unwrap_or(self.gap);
+                (self.busy_until + gap)
+                    .max(self.reserved_until)
+                    .max(self.wait_until)
             }
-            // The end of the carrier sets `free_at`.
-            self.free_at = Instant::NEVER;
-            return false;
+            (None, None) => Instant::NEVER,
         }
-        let Some(mut frame) = self.ring.pop_front() else {
-            return false;
-        };
-        frame.attempts += 1;
-        let half_bits = encoded_len(frame.octets.len());
-        let mut words = vec![0; half_bits.div_ceil(64)];
-        // The words were counted for exactly this frame.
-        let _ = encode(&frame.octets, &mut HalfBitWriter::new(&mut words));
-        signal.send(now + self.delay, words, half_bits);
-        let end = now
-            + signal
-                .clock()
-                .half_bits((half_bits - TP_IDL_HALF_BITS) as u64);
-        let id = self.next_id;
-        self.next_id += 1;
-        self.sending = Some(Sending {
-            frame,
-            start: now,
-            end,
-            half_bits,
-            collided: false,
-            late: false,
-            id,
-        });
-        true
     }
 
-    /// The medium falls silent at `end`, after the device's transmission.
+    /// Keeps the line free until `until`: something else of this station's is on it.
+    pub fn reserve(&mut self, until: Instant) {
+        self.reserved_until = self.reserved_until.max(until);
+    }
+
+    /// The pulse that the next frame wants before it, and where: in the middle of its gap.
+    #[must_use]
+    pub fn pulse_before(&self) -> Option<(Instant, Span)> {
+        let frame = self.ring.front()?;
+        let width = frame.manner.pulse_before?;
+        let gap = frame.manner.gap.unwrap_or(self.gap);
+        let middle = Span::from_ticks(gap.ticks().saturating_sub(width.ticks()) / 2);
+        Some((self.busy_until + middle, width))
+    }
+
+    /// The next frame, if its time has come and `carrier` does not forbid it: octets and manner.
+    /// [`Self::begin`] has to follow.
+    pub fn next(&mut self, carrier: bool, now: Instant) -> Option<(&[u8], Manner)> {
+        if self.sending.is_some() || self.deadline() > now {
+            return None;
+        }
+        let frame = self.ring.front_mut()?;
+        if self.half_duplex && carrier {
+            frame.deferred |= frame.attempts == 0;
+            self.deferring = true;
+            return None;
+        }
+        Some((&frame.octets, frame.manner))
+    }
+
+    /// The frame that [`Self::next`] gave goes onto the wire.
+    pub fn begin(&mut self, airing: Airing) {
+        if let Some(mut frame) = self.ring.pop_front() {
+            frame.attempts += 1;
+            self.sending = Some(Sending {
+                end: airing.start + half_bits(airing.period, airing.half_bits as u64),
+                frame,
+                airing,
+                collided: false,
+                late: false,
+            });
+        }
+    }
+
+    /// The medium falls silent at `end`, after somebody else's transmission.
     pub fn carrier_ended(&mut self, end: Instant) {
         if self.half_duplex && self.sending.is_none() {
-            let free_at = end + self.gap;
-            let waits = self.free_at == Instant::NEVER;
-            self.free_at = if waits {
-                free_at
-            } else {
-                self.free_at.max(free_at)
-            };
+            self.busy_until = self.busy_until.max(end);
+            self.deferring = false;
         }
     }
 
-    /// The device's carrier is heard at `at` while this transmitter sends: jam.
-    pub fn collide(&mut self, at: Instant, signal: &mut Signal, statistics: &mut Statistics) {
-        let Some(sending) = self.sending.as_mut().filter(|sending| !sending.collided) else {
-            return;
-        };
+    /// Somebody else is heard at `at` while this station sends: jam. Returns the half-bit up to
+    /// which the frame is sent.
+    pub fn collide(&mut self, at: Instant) -> Option<usize> {
+        let sending = self.sending.as_mut().filter(|sending| !sending.collided)?;
         if !self.half_duplex || at >= sending.end {
-            return;
+            return None;
         }
+        let Airing {
+            start,
+            period,
+            half_bits: whole,
+            ..
+        } = sending.airing;
         sending.collided = true;
-        sending.late = at.since(sending.start) > Span::from_ns(SLOT_TIME_NS);
-        statistics.collisions += 1;
-        let half_bit = signal.clock().half_bits(1).ticks().max(1);
-        let sent = (at.since(sending.start).ticks() / half_bit) as usize;
+        sending.late = at.since(start) > Span::from_ns(SLOT_TIME_NS);
+        self.statistics.collisions += 1;
+        let half_bit = half_bits(period, 1).ticks().max(1);
+        let sent = (at.since(start).ticks() / half_bit) as usize;
         // Up to the end of the bit, and never without the preamble.
         let keep = (sent.next_multiple_of(2) + 2).max(PREAMBLE_HALF_BITS);
-        let keep = keep.min(sending.half_bits - TP_IDL_HALF_BITS);
-        let mut words = [0; 2];
-        let mut jam = HalfBitWriter::new(&mut words);
-        for _ in 0..JAM_BITS / 8 {
-            // Alternating ones and zeros; any pattern that is not the frame's FCS will do.
-            let _ = jam.push_bits(u64::from(encode_octet(0xAA)), 16);
-        }
-        let _ = jam.push_level(true, TP_IDL_HALF_BITS);
-        signal.replace_tail(keep, jam.finish());
-        sending.end = sending.start + signal.clock().half_bits((keep + 2 * JAM_BITS) as u64);
+        let keep = keep.min(whole);
+        sending.end = start + half_bits(period, (keep + 2 * JAM_BITS) as u64);
+        Some(keep)
     }
 
     /// Ends the transmission if it is over at `now`; returns its record and octets.
-    pub fn finish(&mut self, now: Instant, statistics: &mut Statistics) -> Option<(Sent, Vec<u8>)> {
+    pub fn finish(&mut self, now: Instant) -> Option<(Sent, Vec<u8>)> {
         let sending = self.sending.take_if(|sending| sending.end <= now)?;
         let record = self.record(&sending);
-        self.free_at = sending.end + self.gap;
+        self.busy_until = self.busy_until.max(sending.end);
+        let collision = sending.collision();
         let mut frame = sending.frame;
         let octets = frame.octets.clone();
+        let statistics = &mut self.statistics;
         if frame.attempts == 1 {
             statistics.frames_sent += 1;
             statistics.deferred += u64::from(frame.deferred);
         }
-        match record.fault {
-            None => {}
+        match collision {
+            None => {
+                let octets = octets.len() as u64;
+                statistics.octets_sent += octets;
+                let air = sending.end.since(sending.airing.start);
+                statistics.airtime = statistics.airtime + air + Span::from_ns(INTER_PACKET_GAP_NS);
+            }
             Some(Drop::LateCollision) => statistics.late_collisions += 1,
             Some(Drop::ExcessiveCollisions) => statistics.excessive_collisions += 1,
             Some(_) => {
@@ -256,14 +310,17 @@ impl Transmitter {
 
     fn record(&self, sending: &Sending) -> Sent {
         Sent {
-            id: sending.id,
+            id: sending.airing.id,
+            station: self.station,
             frame: sending.frame.number,
             attempt: sending.frame.attempts,
-            start: sending.start + self.delay,
+            start: sending.airing.start + self.delay,
             end: sending.end + self.delay,
             octets: sending.frame.octets.len(),
             content: Content::of(&sending.frame.octets),
-            fault: sending.fault(),
+            fault: sending.collision().or(sending.airing.spoiled),
+            noisy: sending.airing.noisy,
+            tag: sending.frame.manner.tag,
         }
     }
 }

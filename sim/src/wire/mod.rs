@@ -1,44 +1,54 @@
 //! A 10BASE-T link between the device's pads and a station, exact to the half-bit both ways.
 //!
-//! Towards the device, transmissions are packed half-bits from a known time on ([`signal`]); from
-//! the device, edges are tracked into half-bits and decoded when the line falls silent ([`burst`]).
-//! Between them and the station sits a MAC ([`mac`]) with FCS, padding, inter-packet gap and, in
-//! half duplex, carrier sense, collisions and back-off.
+//! Towards the device, transmissions are packed half-bits from a known time on ([`signal`]), with
+//! what the line does to their bits ([`shape`]) and edges ([`timing`]); from the device, edges are
+//! tracked into half-bits and decoded when the line falls silent ([`burst`]). Between them and the
+//! station sits a MAC ([`mac`]) with FCS, padding, inter-packet gap and, in half duplex, carrier
+//! sense, collisions and back-off; beside it further stations may share the medium ([`hub`]). Link
+//! pulses and auto-negotiation are the link partner's ([`partner`]).
 //!
 //! Whoever runs the device calls [`Link::level`], [`Link::next_edge`] and [`Link::drive`] in the
 //! order of time, and [`Link::poll`] whenever [`Link::deadline`] is reached.
 
 pub mod burst;
 pub mod config;
+pub mod hub;
 pub mod mac;
+mod medium;
+pub mod partner;
+mod receive;
 pub mod record;
+pub mod shape;
 pub mod signal;
+pub mod timing;
 
 use std::collections::VecDeque;
 
-use linerate_ether::frame;
-use linerate_ether::ledger::Drop;
-use linerate_ether::phy10::{HALF_BIT_NS, decode, link::PULSE_NS};
+use linerate_ether::phy10::link::PULSE_NS;
 
 pub use config::{
     Abilities, Ability, Config, Destination, Duplex, Flap, Hub, Impairments, Noise, OutOfRange,
     Partner, Pulses,
 };
-pub use record::{Content, Event, Heard, Sent, Statistics};
+pub use partner::{LinkReport, Resolution};
+pub use record::{Content, Event, Heard, Sent, StationStatistics, Statistics};
 
-use self::burst::{Burst, Kind, Tracker};
+use self::burst::Tracker;
+use self::hub::{Extra, REPEATER_DELAY};
 use self::mac::Transmitter;
-use self::signal::{LineClock, Signal};
+use self::medium::OnAir;
+use self::partner::LinkPartner;
+use self::signal::Signal;
 use crate::peer::Station;
 use crate::random::Random;
-use crate::time::{Instant, Span, TICKS_PER_NS};
+use crate::time::{Instant, Span};
 
 /// How often a transmission of the device is looked at: one event for many edges.
 const LOOK: Span = Span::from_ns(500);
-/// Widths of a lone pulse that a receiver takes for a link pulse.
-const PULSE_WIDTHS: core::ops::RangeInclusive<Span> = Span::from_ticks(750)..=Span::from_ns(150);
-/// Octets that a receiver keeps: more than the longest frame, so that it is told from a longer one.
-const BUFFER: usize = 2048;
+/// Idle line between a pulse and what comes next.
+const AFTER_PULSE: Span = Span::from_us(1);
+/// Tells the seed of what the line does from that of back-off.
+const SHAPES: u64 = 0x5348_4150_4553;
 
 /// The link with the station at its far end.
 #[derive(Debug)]
@@ -48,9 +58,20 @@ pub struct Link<S> {
     signal: Signal,
     tracker: Tracker,
     transmitter: Transmitter,
-    /// The next link pulse to the device.
-    pulse_at: Instant,
-    /// The device's frame, once it is over, met ours.
+    extras: Vec<Extra>,
+    partner: LinkPartner,
+    /// One at a time.
+    half_duplex: bool,
+    /// From one station to another through the hub.
+    sense: Span,
+    /// What is on the line towards the device.
+    on_air: Option<OnAir>,
+    /// A pulse that is under way, or will be, ends here.
+    pulse_until: Instant,
+    /// What the line does to bits.
+    shapes: Random,
+    next_sent_id: u64,
+    /// The device's frame, once it is over, met another.
     met: bool,
     last_heard_end: Option<Instant>,
     next_heard_id: u64,
@@ -66,22 +87,34 @@ impl<S: Station> Link<S> {
     #[must_use]
     pub fn new(config: Config, station: S) -> Self {
         let mut random = Random::new(config.seed);
-        let clock = LineClock::new(
-            config.impairments.clock_ppm as i32,
-            Span::from_ticks((config.impairments.jitter_ns * TICKS_PER_NS as f64) as u64),
-            random.next_u64(),
-        );
-        let half_duplex = config.duplex == Duplex::Half;
+        let signal = Signal::new(&config.impairments, random.next_u64());
+        let partner = LinkPartner::new(&config);
+        let stations = config.hub.stations.min(Hub::MOST_STATIONS);
+        // A repeater is a half duplex device.
+        let half_duplex = stations > 0 || partner.report().duplex == Duplex::Half;
+        let delay = config.delay;
         let gap = config.inter_packet_gap;
+        let transmitter = Transmitter::new(half_duplex, 0, delay, gap, random.clone());
+        let extras = (1..=stations).map(|station| {
+            let mut random = Random::new(random.next_u64());
+            let source = Random::new(random.next_u64());
+            let transmitter = Transmitter::new(true, station, delay, gap, random);
+            Extra::new(config.hub, station, transmitter, source)
+        });
         let mut link = Self {
             config,
             station,
-            signal: Signal::new(clock),
+            signal,
             tracker: Tracker::default(),
-            transmitter: Transmitter::new(half_duplex, config.delay, gap, random),
-            pulse_at: config
-                .link_pulse_interval
-                .map_or(Instant::NEVER, |every| Instant::ZERO + every),
+            transmitter,
+            extras: extras.collect(),
+            partner,
+            half_duplex,
+            sense: delay + delay + REPEATER_DELAY,
+            on_air: None,
+            pulse_until: Instant::ZERO,
+            shapes: Random::new(config.seed ^ SHAPES),
+            next_sent_id: 0,
             met: false,
             last_heard_end: None,
             next_heard_id: 0,
@@ -90,6 +123,7 @@ impl<S: Station> Link<S> {
             edges: None,
             statistics: Statistics::default(),
         };
+        link.count();
         link.rearm();
         link
     }
@@ -111,10 +145,24 @@ impl<S: Station> Link<S> {
         &self.statistics
     }
 
-    /// The transmission to the device that is under way.
+    /// The link as the partner sees it: up or down, and the duplex that it uses.
     #[must_use]
-    pub fn on_the_wire(&self) -> Option<Sent> {
-        self.transmitter.on_the_wire()
+    pub fn report(&self) -> LinkReport {
+        let mut report = self.partner.report();
+        if self.half_duplex {
+            report.duplex = Duplex::Half;
+        }
+        report
+    }
+
+    /// The transmissions to the device that are under way, in the order of their ids.
+    pub fn on_the_wire(&self) -> impl Iterator<Item = Sent> {
+        let mut sent: Vec<_> = self
+            .transmitters()
+            .filter_map(Transmitter::on_the_wire)
+            .collect();
+        sent.sort_by_key(|sent| sent.id);
+        sent.into_iter()
     }
 
     /// Frames that the station has handed to its MAC and that are not on the wire yet.
@@ -137,12 +185,13 @@ impl<S: Station> Link<S> {
     /// The device drives its transmit pad to `level` at `at`.
     #[inline]
     pub fn drive(&mut self, level: bool, at: Instant) {
+        let level = level && !self.config.impairments.flap.is_down(at);
         let began = self.tracker.drive(level, at);
         if began {
             self.deadline = self.deadline.min(at + self.config.delay + LOOK);
         }
-        if self.transmitter.is_sending()
-            && self.config.duplex == Duplex::Half
+        if self.on_air.is_some()
+            && self.half_duplex
             && let Some(carrier) = self.tracker.carrier_since()
         {
             self.deadline = self.deadline.min((carrier + self.config.delay).max(at));
@@ -183,20 +232,11 @@ impl<S: Station> Link<S> {
         while let Some(burst) = self.tracker.take(now - self.config.delay) {
             self.receive(&burst);
         }
-        if let Some((sent, octets)) = self.transmitter.finish(now, &mut self.statistics) {
-            self.keep_last_edges();
-            self.restart_pulses(sent.end - self.config.delay);
-            self.events.push_back(Event::Sent(sent, octets));
-        }
-        while self.transmitter.has_room() && self.station.poll_timeout() <= now {
-            match self.station.poll_transmit(now) {
-                Some(frame) => self.transmitter.queue(&frame),
-                None => break,
-            }
-        }
-        let carrier = self.carrier(now);
-        self.transmitter.start(carrier, &mut self.signal, now);
+        self.finish(now);
+        self.take_frames(now);
+        self.start(now);
         self.pulse(now);
+        self.negotiated();
         self.rearm();
         self.deadline = self.deadline.max(now + Span::from_ticks(1));
     }
@@ -210,19 +250,18 @@ impl<S: Station> Link<S> {
         let burst = self.tracker.ends_at().map_or(Instant::NEVER, |end| {
             end.max(end + LOOK - burst::SILENCE) + self.config.delay
         });
-        let pulse = if self.transmitter.is_sending() {
-            Instant::NEVER
-        } else {
-            self.pulse_at
-        };
-        self.deadline = self
-            .transmitter
-            .deadline()
-            .min(station)
-            .min(burst)
-            .min(pulse);
-        if self.config.duplex == Duplex::Half
-            && self.transmitter.is_sending()
+        let sending = self.on_air.is_some();
+        let partner = self.partner.deadline(sending);
+        let mut deadline = station.min(burst).min(partner);
+        for transmitter in self.transmitters() {
+            deadline = deadline.min(transmitter.deadline());
+        }
+        for extra in &self.extras {
+            deadline = deadline.min(extra.ready_at());
+        }
+        self.deadline = deadline;
+        if self.half_duplex
+            && sending
             && !self.met
             && let Some(since) = self.tracker.carrier_since()
         {
@@ -230,110 +269,62 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// The device is heard sending at the peer's end at `now`.
-    fn carrier(&self, now: Instant) -> bool {
-        self.tracker
-            .carrier_since()
-            .is_some_and(|since| since + self.config.delay <= now)
-    }
-
-    /// Both send at once.
-    fn meet(&mut self, now: Instant) {
-        if self.config.duplex == Duplex::Half
-            && self.transmitter.is_sending()
-            && let Some(since) = self.tracker.carrier_since()
-            && since + self.config.delay <= now
-        {
-            self.met = true;
-            let at = since + self.config.delay;
-            self.transmitter
-                .collide(at, &mut self.signal, &mut self.statistics);
+    /// Takes what the stations have to send.
+    fn take_frames(&mut self, now: Instant) {
+        let up = self.partner.report().up;
+        if !up {
+            self.statistics.frames_withheld += self.transmitter.discard() as u64;
         }
-    }
-
-    fn pulse(&mut self, now: Instant) {
-        if self.pulse_at > now || self.transmitter.is_sending() {
-            return;
-        }
-        let len = (PULSE_NS / HALF_BIT_NS) as usize;
-        self.signal
-            .send(now + self.config.delay, vec![u64::MAX], len);
-        self.keep_last_edges();
-        self.statistics.link_pulses_sent += 1;
-        self.transmitter
-            .reserve(now + Span::from_ns(PULSE_NS) + Span::from_us(1));
-        self.restart_pulses(now);
-    }
-
-    fn restart_pulses(&mut self, from: Instant) {
-        self.pulse_at = self
-            .config
-            .link_pulse_interval
-            .map_or(Instant::NEVER, |every| from + every);
-    }
-
-    /// The device's burst is over.
-    fn receive(&mut self, burst: &Burst) {
-        if let Kind::Pulse(width) = burst.kind {
-            let statistics = &mut self.statistics;
-            let known = PULSE_WIDTHS.contains(&width);
-            statistics.link_pulses_heard += u64::from(known);
-            statistics.odd_pulses += u64::from(!known);
-            let (least, most) = statistics.pulse_widths.unwrap_or((width, width));
-            statistics.pulse_widths = Some((least.min(width), most.max(width)));
-            return;
-        }
-        let mut buffer = [0; BUFFER];
-        let half_bits = burst.half_bits();
-        let decoded = decode(half_bits, &mut buffer);
-        let (len, end, fault) = match decoded {
-            Ok(decoded) => {
-                let octets = &buffer[..decoded.len];
-                let fault = frame::check_received(octets)
-                    .err()
-                    .map(|error| match error.cause() {
-                        Drop::BadFcs if decoded.dribble_bits > 0 => Drop::Alignment,
-                        cause => cause,
-                    });
-                let last = Span::from_ns(decoded.end as u64 * HALF_BIT_NS);
-                (decoded.len, burst.start + last, fault)
+        while self.transmitter.has_room() && self.station.poll_timeout() <= now {
+            match self.station.poll_outgoing(now) {
+                Some(outgoing) if up => self.transmitter.queue(&outgoing),
+                Some(_) => self.statistics.frames_withheld += 1,
+                None => break,
             }
-            Err(error) => (error.len, burst.end, Some(error.cause())),
-        };
-        let met = core::mem::take(&mut self.met);
-        let fault = match fault {
-            _ if met => Some(Drop::Collision),
-            _ if burst.jabber => Some(Drop::Oversize),
-            fault => fault,
-        };
-        let start = burst.start + self.config.delay;
-        let end = end + self.config.delay;
-        self.transmitter.carrier_ended(end);
-        let octets = buffer[..len].to_vec();
-        let gap = self.last_heard_end.map(|last| start.since(last));
-        let heard = Heard {
-            id: self.next_heard_id,
-            start,
-            end,
-            octets: len,
-            content: Content::of(&octets),
-            fault,
-            gap: gap.unwrap_or_default(),
-            edge_error: burst.edge_error,
-        };
-        self.next_heard_id += 1;
-        self.last_heard_end = Some(end);
+        }
+        for extra in &mut self.extras {
+            extra.fill(now);
+        }
+    }
+
+    /// The partner's timers, and its next link pulse.
+    fn pulse(&mut self, now: Instant) {
+        let busy = self.on_air.is_some() || self.pulse_until > now;
+        if !self.partner.poll(now, busy) {
+            return;
+        }
+        self.statistics.link_pulses_sent += 1;
+        let wire = &self.config.impairments;
+        // Of a negative pulse the receiver shows nothing.
+        if !wire.swapped_polarity && !wire.flap.is_down(now) {
+            let width = Span::from_ns(PULSE_NS);
+            self.signal.pulse(now + self.config.delay, width);
+            self.keep_last_edges();
+        }
+        self.hold(now + Span::from_ns(PULSE_NS));
+    }
+
+    /// A pulse is on the line until `end`: nothing else right after it.
+    fn hold(&mut self, end: Instant) {
+        self.pulse_until = end + AFTER_PULSE;
+        let until = self.pulse_until;
+        for transmitter in self.transmitters_mut() {
+            transmitter.reserve(until);
+        }
+    }
+
+    /// Takes over what the partner has found out.
+    fn negotiated(&mut self) {
         let statistics = &mut self.statistics;
-        statistics.frames_heard += 1;
-        statistics.frames_bad += u64::from(fault.is_some());
-        statistics.edge_error = statistics.edge_error.max(burst.edge_error);
-        if let Some(gap) = gap {
-            statistics.least_gap = Some(statistics.least_gap.map_or(gap, |least| least.min(gap)));
+        let counts = self.partner.counts();
+        statistics.link_bursts_heard = counts.bursts;
+        statistics.link_bursts_broken = counts.broken;
+        statistics.link_word_heard = counts.last;
+        let half = !self.extras.is_empty() || self.partner.report().duplex == Duplex::Half;
+        if half != self.half_duplex {
+            self.half_duplex = half;
+            self.transmitter.set_half_duplex(half);
         }
-        if fault.is_none() {
-            self.station.receive(&octets[..len - 4], end);
-        }
-        self.events.push_back(Event::Heard(heard, octets));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What went over the cable, as records that outlive it.
 
 use linerate_ether::ledger::Drop;
+use linerate_ether::phy10::link::LinkCodeWord;
 
 use crate::time::{Instant, Span};
 
@@ -38,7 +39,9 @@ impl Content {
 pub struct Sent {
     /// Counts transmissions from 0.
     pub id: u64,
-    /// Counts frames from 0; a frame that collided is sent again under the same number.
+    /// Who sent it: 0 for the peer, from 1 on further stations on the hub.
+    pub station: u8,
+    /// Counts the station's frames from 0; a frame that collided is sent again under the same number.
     pub frame: u64,
     /// Which attempt at this frame it is, from 1.
     pub attempt: u32,
@@ -50,9 +53,14 @@ pub struct Sent {
     pub octets: usize,
     /// What it carries.
     pub content: Content,
-    /// The collision that cut it short, by what follows from it: the frame is sent again
-    /// ([`Drop::Collision`]) or given up.
+    /// What the wire did to it. A collision that cut it short is told by what follows from it: the
+    /// frame is sent again ([`Drop::Collision`]) or given up. Bits may have been turned over
+    /// ([`Drop::Corrupted`]), the cable may have been out ([`Drop::LinkDown`]).
     pub fault: Option<Drop>,
+    /// Noise was on the line meanwhile, which may or may not have done harm.
+    pub noisy: bool,
+    /// What the station wrote on it ([`crate::peer::Manner::tag`]).
+    pub tag: u32,
 }
 
 /// A transmission from the device. Times are those at the peer's end of the cable.
@@ -79,6 +87,8 @@ pub struct Heard {
 /// Something that happened on the cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
+    /// A transmission to the device begins, as it will be if nothing comes between.
+    Begun(Sent),
     /// A transmission to the device ended. The octets include the FCS; after a collision they are
     /// what the frame would have been.
     Sent(Sent, Vec<u8>),
@@ -86,7 +96,26 @@ pub enum Event {
     Heard(Heard, Vec<u8>),
 }
 
-/// Counts at the peer's end of the cable.
+/// Counts of one station's transmitter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StationStatistics {
+    /// Frames sent, each counted once however often it collided.
+    pub frames_sent: u64,
+    /// Octets with FCS of those that did not collide.
+    pub octets_sent: u64,
+    /// Time on the line of those, preamble and the standard's gap included.
+    pub airtime: Span,
+    /// Transmissions that collided.
+    pub collisions: u64,
+    /// Of these, later than a slot time: never repeated.
+    pub late_collisions: u64,
+    /// Frames given up after 16 attempts.
+    pub excessive_collisions: u64,
+    /// Frames whose first attempt waited for a carrier.
+    pub deferred: u64,
+}
+
+/// Counts at the peer's end of the cable. Those of sending are of all stations together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Frames sent to the device, each counted once however often it collided.
@@ -101,12 +130,26 @@ pub struct Statistics {
     pub excessive_collisions: u64,
     /// Frames whose first attempt waited for the device's carrier.
     pub deferred: u64,
+    /// Each station's own counts: the peer's, then those of further stations on the hub.
+    pub stations: Vec<StationStatistics>,
+    /// Frames that the peer had for the device while the link was down: never on the line.
+    pub frames_withheld: u64,
     /// Frames from the device.
     pub frames_heard: u64,
+    /// Octets with FCS of those that were good.
+    pub octets_heard: u64,
+    /// Time on the line of those, preamble and the standard's gap included.
+    pub airtime_heard: Span,
     /// Of these, those that the peer's MAC discarded.
     pub frames_bad: u64,
-    /// Link pulses from the device with a width of 62.5 to 150 ns.
+    /// Pulses from the device with a width of 62.5 to 150 ns, those of bursts among them.
     pub link_pulses_heard: u64,
+    /// Fast link pulse bursts from the device.
+    pub link_bursts_heard: u64,
+    /// Pulses from the device that resemble no burst.
+    pub link_bursts_broken: u64,
+    /// What the last burst said.
+    pub link_word_heard: Option<LinkCodeWord>,
     /// Lone pulses from the device of any other width.
     pub odd_pulses: u64,
     /// The narrowest and the widest lone pulse.

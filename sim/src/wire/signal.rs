@@ -1,68 +1,34 @@
 //! What the device's receiver sees: half-bits that begin at known times on an otherwise low line.
+//!
+//! The line is read in chunks of 64 half-bits, each turned into the times at which the level
+//! changes: reading the level at a time is a step along them.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use linerate_ether::phy10::HalfBits;
 
-use crate::random::mix;
+use super::config::Impairments;
+pub use super::timing::HALF_BIT_TICKS;
+use super::timing::{Displacement, FRACTION, LineClock, NoisePulses};
 use crate::time::{Instant, Span};
 
-/// Ticks of a nominal half-bit (50 ns).
-pub const HALF_BIT_TICKS: u64 = 600;
-/// Fraction bits of a period.
-const FRACTION: u32 = 20;
-
-/// The clock of a transmitter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LineClock {
-    /// Ticks of a half-bit with [`FRACTION`] fraction bits.
-    period: u64,
-    jitter: u64,
-    seed: u64,
-}
-
-impl LineClock {
-    /// A clock that runs `ppm` parts per million fast, whose edges lie within `jitter` of where
-    /// they belong.
-    #[must_use]
-    pub fn new(ppm: i32, jitter: Span, seed: u64) -> Self {
-        let nominal = HALF_BIT_TICKS << FRACTION;
-        // Limits that keep edges in order, far beyond what a standard allows.
-        let ppm = i64::from(ppm.clamp(-100_000, 100_000));
-        let period = (nominal as i64 - nominal as i64 * ppm / 1_000_000) as u64;
-        Self {
-            period,
-            jitter: jitter.ticks().min(HALF_BIT_TICKS / 4),
-            seed,
-        }
-    }
-
-    /// How long `count` half-bits take.
-    #[must_use]
-    pub const fn half_bits(&self, count: u64) -> Span {
-        Span::from_ticks((count * self.period) >> FRACTION)
-    }
-
-    /// Where half-bit `index` of a transmission begins.
-    fn boundary(&self, start: u64, index: u64) -> u64 {
-        let exact = start + ((index * self.period) >> FRACTION);
-        if self.jitter == 0 || index == 0 {
-            return exact;
-        }
-        exact + mix(self.seed ^ start ^ index << 48) % (2 * self.jitter + 1) - self.jitter
-    }
-
-    /// The half-bit that is on the line `since` ticks after the start, jitter apart.
-    const fn index(&self, since: u64) -> u64 {
-        (since << FRACTION) / self.period
-    }
-}
+/// Half-bits that are turned into edges at a time.
+const CHUNK: u64 = 64;
+/// Edges of a chunk that are kept: its own, those of noise, and its ends. A power of two, so that an
+/// index is cut to it for nothing.
+const EDGES: usize = 128;
+/// Places for edges of either kind: what is left of noise beyond that is left out.
+const MOST_EDGES: usize = EDGES - 4;
 
 /// Half-bits from a time on. Nothing at all is a transmission without half-bits.
 #[derive(Debug, Clone, Default)]
 struct Transmission {
     start: u64,
-    end: u64,
+    /// Ticks of a half-bit with [`FRACTION`] fraction bits.
+    period: u64,
+    /// Its edges are moved as the line moves those of frames.
+    displaced: bool,
     words: Vec<u64>,
     len: usize,
 }
@@ -71,55 +37,161 @@ impl Transmission {
     fn view(&self) -> HalfBits<'_> {
         HalfBits::new(&self.words).slice(0, self.len)
     }
+
+    /// Where half-bit `index` belongs.
+    const fn place(&self, index: u64) -> u64 {
+        self.start + ((index * self.period) >> FRACTION)
+    }
+
+    /// A point before the first edge.
+    const fn begins(&self) -> u64 {
+        self.start.saturating_sub(HALF_BIT_TICKS / 2)
+    }
+
+    /// A point behind the last edge.
+    const fn ends(&self) -> u64 {
+        if self.len == 0 {
+            return self.start;
+        }
+        self.place(self.len as u64) + HALF_BIT_TICKS / 2
+    }
+
+    /// The half-bit at `at`, displacement apart.
+    const fn index(&self, at: u64) -> u64 {
+        (at.saturating_sub(self.start) << FRACTION) / self.period
+    }
+
+    /// From where to where chunk `number` goes: no edge is nearer to these than to its place.
+    const fn chunk(&self, number: u64) -> Range<u64> {
+        let from = self
+            .place(number * CHUNK)
+            .saturating_sub(HALF_BIT_TICKS / 2);
+        let last = (number + 1) * CHUNK > self.len as u64;
+        let to = if last {
+            self.ends()
+        } else {
+            self.place((number + 1) * CHUNK) - HALF_BIT_TICKS / 2
+        };
+        from..to
+    }
+
+    /// 64 half-bits, and the one before them; low outside.
+    fn word(&self, index: u64) -> (u64, u64) {
+        let at = (index * CHUNK) as usize;
+        let view = self.view();
+        let before = at.checked_sub(1).and_then(|before| view.get(before));
+        (view.window(at), u64::from(before == Some(true)))
+    }
+
+    /// The half-bits at whose beginning the level changes, from `from` on, and the level then.
+    fn edges(&self, from: usize) -> impl Iterator<Item = (u64, bool)> + '_ {
+        let view = self.view();
+        let before = from.checked_sub(1).and_then(|before| view.get(before));
+        let mut level = before == Some(true);
+        let mut at = from;
+        core::iter::from_fn(move || {
+            let edge = match view.find(at, !level) {
+                Some(edge) => edge,
+                // It ends low.
+                None if level => self.len,
+                None => return None,
+            };
+            level = !level;
+            at = edge;
+            Some((edge as u64, level))
+        })
+    }
 }
 
-/// The line towards the device. Reads go forward in time.
+/// The line towards the device. Reads go forward in time, most of them.
 #[derive(Debug, Clone)]
 pub struct Signal {
     clock: LineClock,
+    displacement: Displacement,
+    noise: Option<NoisePulses>,
     /// The transmission that was last read, and those that follow.
     current: Transmission,
     following: VecDeque<Transmission>,
-    /// The half-bit of `current` that begins at `until`.
-    next_index: u64,
-    /// The line is at `level` from `from` until before `until`.
+    /// The stretch of time that `edges` describes.
+    chunk: Range<u64>,
+    /// Where the level changes, and twice the chunk's end. From `edges[n - 1]` until before
+    /// `edges[n]` the level is high if `n` is odd; a chunk that begins high has its beginning first.
+    edges: [u64; EDGES],
+    /// How many edges there are before the chunk's end.
+    count: usize,
+    /// The edge that comes next.
+    next: usize,
+    /// The line is unchanged from `from` until before `until`.
     from: u64,
     until: u64,
-    level: bool,
+    /// Transmissions so far.
+    sent: u64,
 }
 
 impl Signal {
-    /// A line that has been low for ever.
+    /// A line that has been low for ever and has nothing wrong but its transmitter's clock.
     #[must_use]
-    pub fn new(clock: LineClock) -> Self {
+    pub fn new(impairments: &Impairments, seed: u64) -> Self {
         Self {
-            clock,
+            clock: LineClock::new(impairments),
+            displacement: Displacement::new(impairments, seed),
+            noise: NoisePulses::new(impairments, seed.rotate_left(17)),
             current: Transmission::default(),
             following: VecDeque::new(),
-            next_index: 0,
-            from: 0,
-            until: 0,
-            level: false,
+            chunk: 0..0,
+            edges: [0; EDGES],
+            count: 0,
+            next: 0,
+            from: u64::MAX,
+            until: u64::MAX,
+            sent: 0,
         }
     }
 
-    /// The transmitter's clock.
+    /// Ticks of a half-bit of what is sent from `at` on, with [`FRACTION`] fraction bits.
     #[must_use]
-    pub const fn clock(&self) -> &LineClock {
-        &self.clock
+    pub fn period(&self, at: Instant) -> u64 {
+        self.clock.period(at)
+    }
+
+    /// Whether noise was on the line between `from` and `to`.
+    #[must_use]
+    pub fn is_noisy(&self, from: Instant, to: Instant) -> bool {
+        self.noise.is_some_and(|noise| noise.meets(from, to))
     }
 
     /// The first `len` half-bits of `words` arrive from `start` on, after all that was sent before.
-    pub fn send(&mut self, start: Instant, words: Vec<u64>, len: usize) {
-        let start = start.ticks();
-        let len = len.min(words.len() * 64);
-        let end = self.clock.boundary(start, len as u64);
-        self.following.push_back(Transmission {
-            start,
-            end,
+    /// Returns when the first of them begins, which is a little later where the line displaces
+    /// edges.
+    pub fn send(&mut self, start: Instant, words: Vec<u64>, len: usize) -> Instant {
+        let id = self.sent;
+        self.sent += 1;
+        let displacement = &self.displacement;
+        let transmission = Transmission {
+            start: start.ticks() + displacement.delay(start.ticks(), id),
+            period: self.clock.period(start),
+            displaced: !displacement.is_none(),
+            len: len.min(words.len() * 64),
             words,
-            len,
+        };
+        let begins = Instant::from_ticks(transmission.start);
+        self.push(transmission);
+        begins
+    }
+
+    /// A pulse of `width` arrives at `start`, after all that was sent before.
+    pub fn pulse(&mut self, start: Instant, width: Span) {
+        self.push(Transmission {
+            start: start.ticks(),
+            period: width.ticks().max(1) << FRACTION,
+            displaced: false,
+            words: vec![1],
+            len: 1,
         });
+    }
+
+    fn push(&mut self, transmission: Transmission) {
+        self.following.push_back(transmission);
         self.forget();
     }
 
@@ -135,197 +207,156 @@ impl Signal {
             last.words[word] = last.words[word] & !(1 << bit) | u64::from(level) << bit;
             last.len += 1;
         }
-        last.end = self.clock.boundary(last.start, last.len as u64);
         self.forget();
     }
 
-    /// Where the level changes in what was sent last, as the receiver sees it.
+    /// Where the level changes in what was sent last, as the receiver sees it without noise.
     pub fn last_edges(&self) -> impl Iterator<Item = (Instant, bool)> + '_ {
         let last = self.following.back().unwrap_or(&self.current);
-        let levels = last.view().iter().chain([false]).enumerate();
-        let place = |index| Instant::from_ticks(self.clock.boundary(last.start, index as u64));
-        let mut before = false;
-        let edges = levels.map(move |(index, level)| (place(index), level));
-        edges.filter(move |&(_, level)| core::mem::replace(&mut before, level) != level)
+        last.edges(0)
+            .map(move |(index, level)| (Instant::from_ticks(self.edge(last, index, level)), level))
+    }
+
+    fn edge(&self, transmission: &Transmission, index: u64, level: bool) -> u64 {
+        let place = transmission.place(index);
+        if !transmission.displaced {
+            return place;
+        }
+        let start = transmission.start;
+        self.displacement.edge(start, index, place, level)
     }
 
     /// What was read ahead may not hold any more.
     fn forget(&mut self) {
-        self.until = self.from;
+        self.chunk = 0..0;
+        (self.from, self.until) = (u64::MAX, u64::MAX);
     }
 
     /// The level at `at`.
     #[inline]
     pub fn level(&mut self, at: Instant) -> bool {
         let at = at.ticks();
-        // A receiver that samples every half-bit finds what it wants in the next one.
-        if at >= self.until && self.until > self.from && self.until < self.current.end {
-            self.next_half_bit();
-        }
+        // A receiver that samples every half-bit finds what it wants before the next edge or behind
+        // it: data decides which, so no branch should.
+        let step = at >= self.until;
+        self.from = if step { self.until } else { self.from };
+        self.next += usize::from(step);
+        self.until = if step {
+            self.edges[self.next % EDGES]
+        } else {
+            self.until
+        };
         // One comparison for both ends.
-        if at.wrapping_sub(self.from) >= self.until - self.from {
+        if at.wrapping_sub(self.from) >= self.until.wrapping_sub(self.from) {
             self.seek(at);
         }
-        self.level
-    }
-
-    /// Goes on to the next half-bit of the current transmission. Taking runs of equal ones together
-    /// costs more in mispredicted branches than it saves in calls.
-    #[inline]
-    fn next_half_bit(&mut self) {
-        let index = self.next_index;
-        self.level = self.current.words[(index / 64) as usize] >> (index % 64) & 1 != 0;
-        self.from = self.until;
-        self.next_index = index + 1;
-        self.until = self.clock.boundary(self.current.start, self.next_index);
+        self.next & 1 != 0
     }
 
     /// The first time after `after` at which the level changes, as far as it is known.
     pub fn next_edge(&mut self, after: Instant) -> Instant {
-        let level = self.level(after);
-        let mut from = self.next_index as usize;
-        for transmission in core::iter::once(&self.current).chain(&self.following) {
-            if transmission.end > after.ticks() {
-                if let Some(index) = transmission.view().find(from, !level) {
-                    let edge = self.clock.boundary(transmission.start, index as u64);
-                    return Instant::from_ticks(edge);
-                }
-                if level {
-                    return Instant::from_ticks(transmission.end);
-                }
-            }
-            from = 0;
+        self.level(after);
+        if self.until < self.chunk.end {
+            return Instant::from_ticks(self.until);
         }
-        Instant::NEVER
+        let after = after.ticks();
+        let noise = self.noise.map_or(u64::MAX, |noise| noise.next_edge(after));
+        let sent = core::iter::once(&self.current)
+            .chain(&self.following)
+            .filter(|transmission| transmission.ends() > after)
+            .find_map(|transmission| {
+                let from = transmission.index(after).saturating_sub(1) as usize;
+                // A pulse may be shorter than a half-bit.
+                let from = if from < 64 { 0 } else { from };
+                let edges = transmission.edges(from);
+                edges
+                    .map(|(index, level)| self.edge(transmission, index, level))
+                    .find(|&edge| edge > after)
+            });
+        Instant::from_ticks(noise.min(sent.unwrap_or(u64::MAX)))
     }
 
-    /// Finds the half-bit at `at`.
+    /// Finds the place of `at` among the edges.
     #[cold]
     fn seek(&mut self, at: u64) {
-        while at >= self.current.end
-            && let Some(next) = self.following.pop_front_if(|next| next.start <= at)
+        if !self.chunk.contains(&at) {
+            self.load(at);
+        }
+        self.next = self.edges[..self.count].partition_point(|&edge| edge <= at);
+        let before = self.next.checked_sub(1);
+        self.from = before.map_or(self.chunk.start, |before| self.edges[before]);
+        self.until = self.edges[self.next];
+    }
+
+    /// Reads the chunk that `at` lies in.
+    fn load(&mut self, at: u64) {
+        while at >= self.current.ends()
+            && let Some(next) = self.following.pop_front_if(|next| next.begins() <= at)
         {
             self.current = next;
         }
-        let Transmission { start, end, .. } = self.current;
-        if at < start || at >= end {
-            // Idle until the next transmission.
-            self.level = false;
-            self.next_index = if at < start {
-                0
-            } else {
-                self.current.len as u64
-            };
-            self.from = if at < start { self.from.min(at) } else { end };
-            self.until = self.following.front().map_or(u64::MAX, |next| next.start);
-            return;
+        let current = &self.current;
+        // Which half-bits have an edge before them, and what they are.
+        let (mut changes, mut word, mut high) = (0, 0, false);
+        let mut number = 0;
+        self.chunk = if at < current.begins() {
+            0..current.begins()
+        } else if at >= current.ends() {
+            let next = self.following.front();
+            current.ends()..next.map_or(u64::MAX, Transmission::begins)
+        } else {
+            number = current.index(at + HALF_BIT_TICKS / 2) / CHUNK;
+            let before;
+            (word, before) = current.word(number);
+            changes = word ^ (word << 1 | before);
+            high = before != 0;
+            current.chunk(number)
+        };
+        if let Some(noise) = self.noise {
+            if changes == 0 && !high {
+                // As much of an idle line as there is room for.
+                self.chunk.start = self.chunk.start.max(at.saturating_sub(noise.every()));
+                let most = (MOST_EDGES as u64 - CHUNK) / 4 * noise.every();
+                self.chunk.end = self.chunk.end.min(at.saturating_add(most));
+            }
+            high ^= noise.is_on(self.chunk.start);
         }
-        // Jitter may put `at` into the half-bit before or after.
-        self.next_index = self.clock.index(at - start).saturating_sub(1);
-        self.until = self.clock.boundary(start, self.next_index);
-        while self.until <= at {
-            self.next_half_bit();
+        self.edges[0] = self.chunk.start;
+        let first = usize::from(high);
+        self.count = first;
+        let mut random = 0;
+        let mut four = u64::MAX;
+        while changes != 0 {
+            let bit = changes.trailing_zeros();
+            changes &= changes - 1;
+            let index = number * CHUNK + u64::from(bit);
+            let mut edge = current.place(index);
+            if current.displaced {
+                if four != index / 4 {
+                    four = index / 4;
+                    random = self.displacement.random(current.start, four);
+                }
+                let rising = word >> bit & 1 != 0;
+                edge = self
+                    .displacement
+                    .displace(edge, rising, random >> (index % 4 * 16));
+            }
+            self.edges[self.count] = edge;
+            self.count += 1;
         }
+        if let Some(noise) = self.noise {
+            let mut edge = noise.next_edge(self.chunk.start);
+            while edge < self.chunk.end && self.count < MOST_EDGES {
+                self.edges[self.count] = edge;
+                self.count += 1;
+                edge = noise.next_edge(edge);
+            }
+            self.edges[first..self.count].sort_unstable();
+        }
+        self.edges[self.count] = self.chunk.end;
+        self.edges[self.count + 1] = self.chunk.end;
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn clock(ppm: i32, jitter_ns: u64) -> LineClock {
-        LineClock::new(ppm, Span::from_ns(jitter_ns), 5)
-    }
-
-    #[test]
-    fn half_bits_last_50_ns_and_the_line_is_low_outside() {
-        let mut signal = Signal::new(clock(0, 0));
-        signal.send(Instant::from_ns(1000), vec![0b1011], 4);
-        let levels: Vec<_> = (0..6)
-            .map(|index| signal.level(Instant::from_ns(950 + 50 * index)))
-            .collect();
-        assert_eq!(levels, [false, true, true, false, true, false]);
-        assert!(!signal.level(Instant::from_ns(999_999)));
-    }
-
-    #[test]
-    fn the_edges_of_the_last_transmission_are_known() {
-        let mut signal = Signal::new(clock(0, 0));
-        assert_eq!(signal.last_edges().count(), 0);
-        signal.send(Instant::from_ns(1000), vec![0b1101], 4);
-        let edges: Vec<_> = signal
-            .last_edges()
-            .map(|(at, level)| (at.as_ns(), level))
-            .collect();
-        assert_eq!(
-            edges,
-            [(1000, true), (1050, false), (1100, true), (1200, false)]
-        );
-    }
-
-    #[test]
-    fn edges_are_found_ahead() {
-        let mut signal = Signal::new(clock(0, 0));
-        assert_eq!(signal.next_edge(Instant::ZERO), Instant::NEVER);
-        signal.send(Instant::from_ns(1000), vec![0b1100], 4);
-        signal.send(Instant::from_ns(5000), vec![0b1], 1);
-        let mut at = Instant::ZERO;
-        let mut edges = Vec::new();
-        while at != Instant::NEVER {
-            at = signal.next_edge(at);
-            edges.push(at);
-        }
-        let expected = [1100, 1200, 5000, 5050].map(Instant::from_ns);
-        assert_eq!(edges, [&expected[..], &[Instant::NEVER]].concat());
-    }
-
-    #[test]
-    fn a_tail_can_be_replaced_while_it_is_sent() {
-        let mut signal = Signal::new(clock(0, 0));
-        signal.send(Instant::ZERO, vec![u64::MAX], 64);
-        assert!(signal.level(Instant::from_ns(120)));
-        signal.replace_tail(4, HalfBits::new(&[0b010]).slice(0, 3));
-        let levels: Vec<_> = (3..8)
-            .map(|index| signal.level(Instant::from_ns(50 * index)))
-            .collect();
-        assert_eq!(levels, [true, false, true, false, false]);
-    }
-
-    proptest! {
-        /// Reading at any pace gives the level that the half-bits say, and edges are where the
-        /// level changes.
-        #[test]
-        fn samples_and_edges_agree_with_the_half_bits(
-            words in proptest::collection::vec(any::<u64>(), 1..4),
-            ppm in -200..200_i32,
-            jitter_ns in 0..8_u64,
-            steps in proptest::collection::vec(1..3000_u64, 1..400),
-        ) {
-            let clock = clock(ppm, jitter_ns);
-            let len = words.len() * 64 - 3;
-            let start = 7777;
-            let mut signal = Signal::new(clock);
-            signal.send(Instant::from_ticks(start), words.clone(), len);
-            let expected = |at: u64| {
-                let index = (0..len as u64).rfind(|&index| clock.boundary(start, index) <= at);
-                let ended = at >= clock.boundary(start, len as u64);
-                index.is_some_and(|index| !ended && words[(index / 64) as usize] >> (index % 64) & 1 != 0)
-            };
-            let mut at = 7000;
-            for step in steps {
-                at += step;
-                let level = signal.level(Instant::from_ticks(at));
-                prop_assert_eq!(level, expected(at), "at {}", at);
-                let edge = signal.next_edge(Instant::from_ticks(at));
-                if edge == Instant::NEVER {
-                    prop_assert!(!level);
-                } else {
-                    prop_assert!(edge.ticks() > at);
-                    prop_assert_eq!(expected(edge.ticks() - 1), level);
-                    prop_assert_eq!(expected(edge.ticks()), !level);
-                }
-            }
-        }
-    }
-}
+mod tests;

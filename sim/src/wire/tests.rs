@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
+use linerate_ether::ledger::Drop;
 use linerate_ether::phy10::{
     HALF_BIT_NS, HalfBitWriter, INTER_PACKET_GAP_NS, decode, encode, encoded_len,
 };
 use linerate_ether::{fcs, frame, pattern};
 use proptest::prelude::*;
 
+use super::burst::Kind;
 use super::*;
 use crate::peer::tests::station::Smol;
 use crate::peer::{Host, Peer, host};
@@ -179,7 +181,7 @@ fn sent(link: &mut Link<Recorder>) -> Vec<Sent> {
     events
         .filter_map(|event| match event {
             Event::Sent(sent, _) => Some(sent),
-            Event::Heard(..) => None,
+            Event::Begun(_) | Event::Heard(..) => None,
         })
         .collect()
 }
@@ -189,7 +191,7 @@ fn heard(link: &mut Link<Recorder>) -> Vec<Heard> {
     events
         .filter_map(|event| match event {
             Event::Heard(heard, _) => Some(heard),
-            Event::Sent(..) => None,
+            Event::Begun(_) | Event::Sent(..) => None,
         })
         .collect()
 }
@@ -348,7 +350,7 @@ fn after_16_collisions_the_frame_is_given_up() {
         now += Span::from_us(1);
         assert!(now < us(2_000_000), "{:?}", link.statistics());
         device.run(&mut link, now);
-        let fresh = link.on_the_wire().is_some_and(|sent| sent.fault.is_none());
+        let fresh = link.on_the_wire().any(|sent| sent.fault.is_none());
         if fresh && device.edges.is_empty() {
             device.send(&whole(3, 60), now);
         }

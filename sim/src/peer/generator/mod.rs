@@ -121,27 +121,36 @@ impl Generator {
         let mut manner = step.manner;
         manner.tag = index as u32;
         let number = self.number;
+        let to = address(step.destination);
         self.number = self.number.wrapping_add(1);
         if self.babble > Span::ZERO {
             manner.ending = Ending::Bare;
             let octets = self.babble.as_ns() / (8 * BIT_NS);
             return Outgoing {
-                octets: frame(number, address(step.destination), false, octets as usize),
+                octets: frame(number, to, OWN, false, octets as usize),
                 manner,
             };
         }
         let fcs = if manner.ending == Ending::Bare { 0 } else { 4 };
         let body = step.octets.saturating_sub(fcs);
         Outgoing {
-            octets: frame(number, address(step.destination), step.tagged, body),
+            octets: frame(number, to, OWN, step.tagged, body),
             manner,
         }
     }
 }
 
-/// Octets of frame `number`, `len` of them, without FCS.
-fn frame(number: u32, destination: [u8; 6], tagged: bool, len: usize) -> Vec<u8> {
-    let mut octets = [destination, OWN].concat();
+/// Frame `number`, `len` octets of it, without FCS: behind the header its number, then a pattern as
+/// [`Generator`] says.
+#[must_use]
+pub fn frame(
+    number: u32,
+    destination: [u8; 6],
+    source: [u8; 6],
+    tagged: bool,
+    len: usize,
+) -> Vec<u8> {
+    let mut octets = [destination, source].concat();
     if tagged {
         // Priority 0, VLAN 1.
         octets.extend([0x81, 0x00, 0x00, 0x01]);

@@ -1,0 +1,109 @@
+//! The further stations on a hub: what they have to send.
+//!
+//! The hub itself, a repeater of IEEE 802.3 clause 9, is in the link: whatever one station sends
+//! reaches all others, and what several send at once becomes a jam for everyone.
+
+use super::config::Hub;
+use super::mac::Transmitter;
+use crate::peer::{Manner, Outgoing, generator};
+use crate::random::Random;
+use crate::time::{Instant, Span};
+
+/// From one station's port to another's through the hub, beside the cables: start of packet
+/// propagation delay (clause 9.5.5, at most 8 bit times and what its transceivers take).
+pub const REPEATER_DELAY: Span = Span::from_ns(800);
+/// Frames that a station with always something to send keeps ready.
+const READY: usize = 2;
+
+/// A further station.
+#[derive(Debug)]
+pub struct Extra {
+    /// Its MAC.
+    pub transmitter: Transmitter,
+    source: Source,
+}
+
+/// Where a station's frames come from.
+#[derive(Debug)]
+struct Source {
+    hub: Hub,
+    station: u8,
+    /// From one frame to the next on average; `None` for always another.
+    every: Option<Span>,
+    next_at: Instant,
+    number: u32,
+    random: Random,
+}
+
+impl Extra {
+    /// The station with the number `station`, from 1 on, behind `transmitter`.
+    #[must_use]
+    pub fn new(hub: Hub, station: u8, transmitter: Transmitter, mut random: Random) -> Self {
+        let each = hub.offered_load.clamp(0.0, 1.0) / f64::from(hub.stations.max(1));
+        let octets = usize::from(hub.frame_octets.clamp(64, 1518));
+        let air_ns = linerate_ether::phy10::frame_time_ns(octets) as f64;
+        let every = (hub.offered_load < 1.0).then(|| Span::from_ns((air_ns / each) as u64));
+        let first = every.map_or(0, |every| random.below(every.ticks()));
+        let silent = hub.offered_load.is_nan() || hub.offered_load <= 0.0;
+        Self {
+            transmitter,
+            source: Source {
+                hub,
+                station,
+                every,
+                next_at: if silent {
+                    Instant::NEVER
+                } else {
+                    Instant::from_ticks(first)
+                },
+                number: 0,
+                random,
+            },
+        }
+    }
+
+    /// When it has the next frame, as long as its MAC takes any.
+    #[must_use]
+    pub fn ready_at(&self) -> Instant {
+        let full = match self.source.every {
+            None => self.transmitter.queued() >= READY,
+            Some(_) => !self.transmitter.has_room(),
+        };
+        if full {
+            Instant::NEVER
+        } else {
+            self.source.next_at
+        }
+    }
+
+    /// Hands the MAC what is ready at `now`.
+    pub fn fill(&mut self, now: Instant) {
+        while self.ready_at() <= now {
+            let frame = self.source.frame();
+            self.transmitter.queue(&frame);
+        }
+    }
+}
+
+impl Source {
+    fn frame(&mut self) -> Outgoing {
+        if let Some(every) = self.every {
+            // Uniform up to twice the mean.
+            self.next_at += Span::from_ticks(self.random.below(2 * every.ticks()));
+        }
+        let body = usize::from(self.hub.frame_octets.clamp(64, 1518)) - linerate_ether::fcs::LEN;
+        let to = generator::address(self.hub.destination);
+        let octets = generator::frame(self.number, to, station_address(self.station), false, body);
+        self.number = self.number.wrapping_add(1);
+        Outgoing {
+            octets,
+            manner: Manner::STANDARD,
+        }
+    }
+}
+
+/// The address of the station with the number `station`.
+#[must_use]
+pub const fn station_address(station: u8) -> [u8; 6] {
+    [2, 0, 0, 0, 1, station]
+}

@@ -1,0 +1,299 @@
+//! Frames to half-bits as they arrive: with what their sender and the line did to their bits.
+
+use linerate_ether::phy10::{HalfBitWriter, HalfBits, TP_IDL_HALF_BITS, encode, encoded_len};
+
+use super::config::{Flap, Impairments};
+use super::timing::half_bits;
+use crate::peer::Manner;
+use crate::random::Random;
+use crate::time::Instant;
+
+/// Half-bits of an octet.
+const OCTET: usize = 16;
+/// Half-bits of preamble and SFD.
+const PREAMBLE: usize = 8 * OCTET;
+/// The most dribble bits: one more would be an octet.
+const MOST_DRIBBLE: u8 = 7;
+
+/// A frame as half-bits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shaped {
+    /// The half-bits, the first in the least significant bit.
+    pub words: Vec<u64>,
+    /// How many there are.
+    pub len: usize,
+    /// Of these, up to the end of the last bit.
+    pub bits: usize,
+    /// Bits of it, preamble apart, were turned over.
+    pub corrupted: bool,
+}
+
+/// What becomes of `octets`, from the destination address on with all that is to follow.
+#[must_use]
+pub fn shape(
+    octets: &[u8],
+    manner: &Manner,
+    impairments: &Impairments,
+    random: &mut Random,
+) -> Shaped {
+    let whole = encoded_len(octets.len());
+    let dribble = (manner.dribble_bits + impairments.dribble_bits.min(MOST_DRIBBLE))
+        .min(MOST_DRIBBLE) as usize;
+    let mut words = vec![0; (whole + 2 * dribble).div_ceil(64)];
+    // The words were counted for exactly this.
+    let _ = encode(octets, &mut HalfBitWriter::new(&mut words));
+    let mut shaped = Shaped {
+        words,
+        len: whole + 2 * dribble,
+        bits: whole - TP_IDL_HALF_BITS + 2 * dribble,
+        corrupted: false,
+    };
+    if dribble > 0 {
+        let random = random.next_u64();
+        shaped.dribble(whole - TP_IDL_HALF_BITS, dribble, random);
+    }
+    if impairments.bit_error_rate > 0.0 {
+        shaped.turn_bits(impairments.bit_error_rate, random);
+    }
+    if manner.swapped_polarity != impairments.swapped_polarity {
+        shaped.swap();
+    }
+    let lost = usize::from(
+        manner
+            .lost_preamble_bits
+            .max(impairments.lost_preamble_bits),
+    );
+    shaped.silence(0, (2 * lost).min(PREAMBLE));
+    shaped
+}
+
+impl Shaped {
+    /// Clears what arrives while the cable is out; true if anything did.
+    pub fn cut(&mut self, flap: Flap, start: Instant, period: u64) -> bool {
+        let end = start + half_bits(period, self.len as u64);
+        if !flap.happens() {
+            return false;
+        }
+        let down = |index: usize| flap.is_down(start + half_bits(period, index as u64));
+        // No cable is out for less than a millisecond, which a babbling station can outlast.
+        let step = 4096;
+        let none = (0..self.len).step_by(step).all(|index| !down(index)) && !flap.is_down(end);
+        if none {
+            return false;
+        }
+        for index in 0..self.len {
+            if down(index) {
+                self.words[index / 64] &= !(1 << (index % 64));
+            }
+        }
+        true
+    }
+
+    /// Puts `count` bits of `random` in at half-bit `at`, before what is `TP_IDL`.
+    fn dribble(&mut self, at: usize, count: usize, random: u64) {
+        let levels = (0..count).flat_map(|bit| {
+            let bit = random >> bit & 1 != 0;
+            [!bit, bit]
+        });
+        let idle = core::iter::repeat_n(true, TP_IDL_HALF_BITS);
+        for (index, level) in (at..).zip(levels.chain(idle)) {
+            let (word, bit) = (index / 64, index % 64);
+            self.words[word] = self.words[word] & !(1 << bit) | u64::from(level) << bit;
+        }
+    }
+
+    /// Turns each bit over with probability `rate`.
+    fn turn_bits(&mut self, rate: f64, random: &mut Random) {
+        // Of 2^32; so that no machine's logarithm decides where an error is.
+        let limit = (rate.min(1.0) * 4_294_967_296.0) as u64;
+        for bit in 0..self.bits / 2 {
+            if random.next_u64() >> 32 < limit {
+                self.words[bit / 32] ^= 3 << (bit % 32 * 2);
+                self.corrupted |= bit * 2 >= PREAMBLE;
+            }
+        }
+    }
+
+    /// The wires are swapped: what was positive is negative, which the receiver shows like an idle
+    /// line. Nothing is left of `TP_IDL`.
+    fn swap(&mut self) {
+        for word in &mut self.words {
+            *word = !*word;
+        }
+        self.len = self.bits;
+        self.silence(self.bits, self.words.len() * 64);
+    }
+
+    fn silence(&mut self, from: usize, to: usize) {
+        for index in from..to {
+            self.words[index / 64] &= !(1 << (index % 64));
+        }
+    }
+
+    /// The half-bits.
+    #[must_use]
+    pub fn view(&self) -> HalfBits<'_> {
+        HalfBits::new(&self.words).slice(0, self.len)
+    }
+}
+
+/// A jam of `len` half-bits, alternating ones and zeros, and `TP_IDL`.
+#[must_use]
+pub fn jam(len: usize) -> Shaped {
+    // Zeros and ones by turns as half-bits: high low, low high.
+    const PATTERN: u64 = 0x9999_9999_9999_9999;
+    let whole = len + TP_IDL_HALF_BITS;
+    let mut shaped = Shaped {
+        words: vec![PATTERN; whole.div_ceil(64)],
+        len: whole,
+        bits: len,
+        corrupted: false,
+    };
+    for index in len..whole {
+        shaped.words[index / 64] |= 1 << (index % 64);
+    }
+    shaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_ether::fcs;
+    use linerate_ether::phy10::{Decoded, decode};
+
+    /// The first half-bit of every pair.
+    const FIRST_HALVES: u64 = 0x5555_5555_5555_5555;
+
+    fn received(shaped: &Shaped) -> (Decoded, Vec<u8>) {
+        let mut octets = [0; 256];
+        let decoded = decode(shaped.view(), &mut octets).expect("a frame");
+        (decoded, octets[..decoded.len].to_vec())
+    }
+
+    fn frame() -> Vec<u8> {
+        let mut octets: Vec<_> = (0..104).collect();
+        fcs::append(&mut octets, 100).unwrap();
+        octets
+    }
+
+    fn shaped(manner: Manner, impairments: Impairments) -> Shaped {
+        shape(&frame(), &manner, &impairments, &mut Random::new(3))
+    }
+
+    #[test]
+    fn nothing_wrong_is_what_encoding_gives() {
+        let plain = shaped(Manner::STANDARD, Impairments::default());
+        let mut words = [0; 32];
+        let mut writer = HalfBitWriter::new(&mut words);
+        encode(&frame(), &mut writer).unwrap();
+        assert_eq!(plain.view(), writer.finish());
+        assert_eq!(plain.len - plain.bits, TP_IDL_HALF_BITS);
+    }
+
+    #[test]
+    fn dribble_bits_come_behind_the_fcs() {
+        for bits in 1..=9 {
+            let impairments = Impairments {
+                dribble_bits: bits,
+                ..Impairments::default()
+            };
+            let (decoded, octets) = received(&shaped(Manner::STANDARD, impairments));
+            assert_eq!((decoded.dribble_bits, octets), (bits.min(7), frame()));
+        }
+    }
+
+    #[test]
+    fn lost_preamble_bits_are_silent_and_the_frame_keeps_its_place() {
+        for lost in 0..=5_u8 {
+            let manner = Manner {
+                lost_preamble_bits: lost,
+                ..Manner::STANDARD
+            };
+            let shaped = shaped(manner, Impairments::default());
+            // The first half of a one is low.
+            let first = shaped.view().find(0, true);
+            assert_eq!(
+                first,
+                Some(usize::from(2 * lost) + usize::from(lost % 2 == 0))
+            );
+            assert_eq!(received(&shaped).0.start, PREAMBLE);
+        }
+    }
+
+    #[test]
+    fn swapped_wires_leave_the_complement_without_its_end() {
+        let swapped = Impairments {
+            swapped_polarity: true,
+            ..Impairments::default()
+        };
+        let inverted = shaped(Manner::STANDARD, swapped);
+        let plain = shaped(Manner::STANDARD, Impairments::default());
+        let same = inverted
+            .view()
+            .iter()
+            .zip(plain.view())
+            .filter(|(a, b)| a == b);
+        assert_eq!(same.count(), 0);
+        assert_eq!(inverted.view().find(inverted.bits, true), None);
+        assert_eq!(inverted.len, plain.bits);
+        let back = Manner {
+            swapped_polarity: true,
+            ..Manner::STANDARD
+        };
+        assert_eq!(shaped(back, swapped), plain);
+    }
+
+    #[test]
+    fn bit_errors_come_at_their_rate_and_leave_manchester_intact() {
+        let octets = vec![0x5A; 100_000];
+        let impairments = Impairments {
+            bit_error_rate: 1e-3,
+            ..Impairments::default()
+        };
+        let mut random = Random::new(9);
+        let clean = Impairments::default();
+        let plain = shape(&octets, &Manner::STANDARD, &clean, &mut random);
+        let wrong = shape(&octets, &Manner::STANDARD, &impairments, &mut random);
+        assert!(wrong.corrupted && !plain.corrupted);
+        let turned: u32 = core::iter::zip(&plain.words, &wrong.words)
+            .map(|(a, b)| (a ^ b).count_ones())
+            .sum();
+        // 800,064 bits, two halves each.
+        assert!((700..900).contains(&(turned / 2)), "{turned}");
+        let violations = wrong.words[..plain.bits / 64]
+            .iter()
+            .filter(|&word| (word ^ word >> 1) & FIRST_HALVES != FIRST_HALVES)
+            .count();
+        assert_eq!(violations, 0);
+    }
+
+    #[test]
+    fn what_arrives_while_the_cable_is_out_is_missing() {
+        let flap = Flap {
+            every_ms: 100,
+            down_ms: 10,
+        };
+        let period = 600 << 20;
+        let mut cut = shaped(Manner::STANDARD, Impairments::default());
+        let plain = cut.clone();
+        assert!(!cut.cut(flap, Instant::from_ns(99_000_000), period));
+        assert_eq!(cut, plain);
+        assert!(cut.cut(flap, Instant::from_ns(99_990_000), period));
+        let last = (0..cut.len)
+            .rfind(|&at| cut.view().get(at) == Some(true))
+            .unwrap();
+        assert!((197..200).contains(&last), "{last}");
+        let mut whole = plain;
+        assert!(whole.cut(flap, Instant::from_ns(105_000_000), period));
+        assert_eq!(whole.view().find(0, true), None);
+    }
+
+    #[test]
+    fn a_jam_alternates_and_ends_like_a_frame() {
+        let jam = jam(64);
+        let text: String = format!("{:?}", jam.view());
+        assert!(text.starts_with("-__--__--__-"), "{text}");
+        assert!(text.ends_with("_--__-------"), "{text}");
+        assert_eq!(jam.len, 70);
+    }
+}
