@@ -1,6 +1,7 @@
 //! What the programs print, on the USB serial port: lines for a person, and beside them one JSON
 //! object a line for a program, prefixed with `@ `.
 
+use esp_hal::peripherals::USB_DEVICE;
 use esp_println::println;
 
 /// Prints a line for a person.
@@ -46,5 +47,60 @@ pub fn done() -> ! {
 pub fn halt() -> ! {
     loop {
         esp_hal::interrupt::wait_for_interrupt();
+    }
+}
+
+/// The longest command.
+const LINE: usize = 80;
+
+/// Lines that a person or a program types on the same port.
+pub struct Commands {
+    line: [u8; LINE],
+    len: usize,
+    /// The line was returned: what comes is the next one's.
+    over: bool,
+}
+
+impl Commands {
+    /// Nothing typed so far.
+    pub const fn new() -> Self {
+        Self {
+            line: [0; LINE],
+            len: 0,
+            over: false,
+        }
+    }
+
+    /// The next line if it is complete, without its end. What exceeds 80 bytes, or is no UTF-8, is
+    /// lost.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Option<&str> {
+        if core::mem::take(&mut self.over) {
+            self.len = 0;
+        }
+        let port = USB_DEVICE::regs();
+        while port
+            .ep1_conf()
+            .read()
+            .serial_out_ep_data_avail()
+            .bit_is_set()
+        {
+            let byte = port.ep1().read().rdwr_byte().bits();
+            if byte == b'\n' || byte == b'\r' {
+                self.over = true;
+                return str::from_utf8(&self.line[..self.len]).ok();
+            }
+            if let Some(place) = self.line.get_mut(self.len) {
+                *place = byte;
+                self.len += 1;
+            }
+        }
+        None
+    }
+}
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -74,3 +74,6 @@ pub const TCP_WINDOW: usize = if cfg!(any(feature = "windowed", feature = "line-
 } else {
     10_240
 };
+
+/// A TCP socket's transmit buffer in bytes, where a program has much to send.
+pub const TX_BUFFER: usize = 22 * MSS;

@@ -78,6 +78,7 @@ impl ReceiveSwitch for AlwaysOn {
 pub struct Receiver<const WORDS: usize> {
     queue: Queue<WORDS>,
     suspended: AtomicBool,
+    promiscuous: AtomicBool,
 }
 
 /// The `WORDS` of a [`Receiver`] that always takes `frames` raw receptions of any length.
@@ -99,6 +100,7 @@ impl<const WORDS: usize> Receiver<WORDS> {
         Self {
             queue: Queue::new(),
             suspended: AtomicBool::new(false),
+            promiscuous: AtomicBool::new(false),
         }
     }
 
@@ -108,6 +110,7 @@ impl<const WORDS: usize> Receiver<WORDS> {
         Self {
             queue: Queue::new(),
             suspended: AtomicBool::new(false),
+            promiscuous: AtomicBool::new(false),
         }
     }
 
@@ -217,11 +220,14 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
             Receiver::<WORDS>::HIGH_MARK
         };
         self.sheds = used >= mark;
+        let mut filter = self.filter;
         if self.sheds {
-            self.filter.without_groups()
-        } else {
-            self.filter
+            filter = filter.without_groups();
         }
+        if self.receiver.promiscuous.load(Ordering::Relaxed) {
+            filter.promiscuous = 1;
+        }
+        filter
     }
 
     #[inline]
@@ -274,7 +280,10 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
         let bytes = loop {
             let mut frame = self.consumer.read()?;
             let refused = match S::main(&mut frame) {
-                Ok(bytes) if accepts(self.station, &frame, &bytes) => {
+                Ok(bytes)
+                    if accepts(self.station, &frame, &bytes)
+                        || self.receiver.promiscuous.load(Ordering::Relaxed) =>
+                {
                     let control = S::OBEYS_PAUSE
                         .then(|| control(frame.get(bytes.clone()).unwrap_or_default()))
                         .flatten();
@@ -318,6 +327,12 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
     /// What does not pass is counted as `RxFiltered`.
     pub fn filter(&mut self, station: Option<MacAddress>) {
         self.station = station;
+    }
+
+    /// Lets every frame pass, whatever its destination, or those again that
+    /// [`filter`](Self::filter) and [`Interrupt::set_filter`] say.
+    pub fn promiscuous(&mut self, on: bool) {
+        self.receiver.promiscuous.store(on, Ordering::Relaxed);
     }
 
     /// How many of the longest frames the stack may count on, if the stage says so.

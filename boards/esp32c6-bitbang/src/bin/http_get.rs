@@ -5,7 +5,7 @@
 
 use esp32c6_bitbang::{
     config, console, event,
-    http::{Fetched, close, get},
+    http::{close, get, report_get},
     info,
     net::{self, Network},
     stage,
@@ -31,7 +31,7 @@ fn main() -> ! {
         info!("=== Issuing {times} HTTP GET requests for /{bytes}");
         for _ in 0..times {
             match get(&mut network, handle, bytes) {
-                Ok(fetched) => report(bytes, fetched),
+                Ok(fetched) => report_get(bytes, &fetched),
                 Err(failure) => {
                     info!("Request failed: {failure:?}");
                     event!("error", "\"what\":\"get /{bytes}: {failure:?}\"");
@@ -43,22 +43,4 @@ fn main() -> ! {
         info!("");
     }
     console::done()
-}
-
-fn report(bytes: u64, fetched: Fetched) {
-    let Fetched { body, crc, took } = fetched;
-    let took = took.total_micros();
-    event!(
-        "get",
-        "\"path\":\"/{bytes}\",\"body_bytes\":{body},\"crc32\":{crc},\"duration_us\":{took}"
-    );
-    // kB/s with one decimal: bytes per 100 us.
-    let rate = body * 10_000 / took.max(1);
-    info!(
-        "Received {body} bytes over {}.{:03} s ({}.{} kB/sec) with CRC32 {crc}",
-        took / 1_000_000,
-        took / 1000 % 1000,
-        rate / 10,
-        rate % 10,
-    );
 }

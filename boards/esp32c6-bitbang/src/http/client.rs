@@ -3,7 +3,11 @@
 use core::fmt::Write as _;
 
 use linerate_ether::fcs::{Crc32, SLICING_8, Tables};
-use smoltcp::{iface::SocketHandle, socket::tcp, time::Duration};
+use smoltcp::{
+    iface::SocketHandle,
+    socket::tcp,
+    time::{Duration, Instant},
+};
 
 use super::{Head, Writer};
 use crate::{
@@ -12,7 +16,7 @@ use crate::{
 };
 
 /// Without a byte for so long, a request is given up: longer than any retransmission's delay.
-const STALLED: Duration = Duration::from_secs(130);
+pub(super) const STALLED: Duration = Duration::from_secs(130);
 /// How long the peer may take to close its side.
 const CLOSING: Duration = Duration::from_secs(1);
 
@@ -27,6 +31,17 @@ pub enum Failure {
     Protocol,
     /// The connection ended before the response did.
     Incomplete,
+}
+
+/// What one look at an exchange came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<T> {
+    /// It is over.
+    Done(T),
+    /// Something happened.
+    Busy,
+    /// Nothing happened.
+    Idle,
 }
 
 /// What a request brought.
@@ -83,14 +98,109 @@ impl Response {
     }
 }
 
+/// A download that is under way.
+pub struct Download {
+    handle: SocketHandle,
+    bytes: u64,
+    response: Response,
+    requested: bool,
+    start: Instant,
+    heard_at: Instant,
+}
+
+impl Download {
+    /// Connects, to request the first `bytes` bytes of the pattern from the peer.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] when the socket is in use.
+    pub fn start(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Self, Failure> {
+        let start = net::now();
+        connect(network, handle)?;
+        Ok(Self {
+            handle,
+            bytes,
+            response: Response::new(),
+            requested: false,
+            start,
+            heard_at: start,
+        })
+    }
+
+    /// Takes what has come: to be called between [`Network::take`] and [`Network::give`].
+    ///
+    /// # Errors
+    /// What went wrong. The connection may still be open: [`close`] it in any case.
+    pub fn step(&mut self, network: &mut Network) -> Result<Step<Fetched>, Failure> {
+        let socket = network.sockets.get_mut::<tcp::Socket>(self.handle);
+        let response = &mut self.response;
+        let mut step = Step::Idle;
+        if !self.requested && socket.may_send() {
+            request(socket, self.bytes);
+            self.requested = true;
+            step = Step::Busy;
+        }
+        if socket.can_recv() {
+            self.heard_at = net::now();
+            step = Step::Busy;
+            // As long as there is something: the buffer may wrap.
+            while socket.can_recv() {
+                socket
+                    .recv(|data| (data.len(), response.take(data)))
+                    .map_err(|_| Failure::Incomplete)??;
+            }
+        } else if !socket.is_open() {
+            return Err(if self.requested {
+                Failure::Incomplete
+            } else {
+                Failure::Refused
+            });
+        } else if self.requested && !socket.may_recv() {
+            // Closed in order: complete if its length was not announced.
+            if response.expected.is_some() || !response.head_complete {
+                return Err(Failure::Incomplete);
+            }
+            return Ok(Step::Done(self.fetched()));
+        } else if net::now() > self.heard_at + STALLED {
+            return Err(Failure::Stalled);
+        }
+        if self.response.is_complete() {
+            return Ok(Step::Done(self.fetched()));
+        }
+        Ok(step)
+    }
+
+    fn fetched(&self) -> Fetched {
+        Fetched {
+            body: self.response.body,
+            crc: self.response.crc.finish(),
+            took: net::now() - self.start,
+        }
+    }
+}
+
 /// Requests the first `bytes` bytes of the pattern from the peer.
 ///
 /// # Errors
 /// What went wrong. The connection may still be open: [`close`] it in any case.
 #[inline(never)]
 pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fetched, Failure> {
+    let mut download = Download::start(network, handle, bytes)?;
+    loop {
+        network.take();
+        match download.step(network)? {
+            Step::Done(fetched) => return Ok(fetched),
+            Step::Busy => network.give(),
+            Step::Idle => {
+                network.give();
+                network.idle();
+            }
+        }
+    }
+}
+
+/// Connects a socket to the peer's server.
+pub(super) fn connect(network: &mut Network, handle: SocketHandle) -> Result<(), Failure> {
     let local_port = network.local_port();
-    let start = net::now();
     network
         .sockets
         .get_mut::<tcp::Socket>(handle)
@@ -99,49 +209,7 @@ pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fe
             (config::peer(), config::HTTP_PORT),
             local_port,
         )
-        .map_err(|_| Failure::Refused)?;
-
-    let mut response = Response::new();
-    let mut requested = false;
-    let mut heard_at = start;
-    while !response.is_complete() {
-        network.poll();
-        let socket = network.sockets.get_mut::<tcp::Socket>(handle);
-        if !requested && socket.may_send() {
-            request(socket, bytes);
-            requested = true;
-        }
-        if socket.can_recv() {
-            heard_at = net::now();
-            // As long as there is something: the buffer may wrap.
-            while socket.can_recv() {
-                socket
-                    .recv(|data| (data.len(), response.take(data)))
-                    .map_err(|_| Failure::Incomplete)??;
-            }
-        } else if !socket.is_open() {
-            return Err(if requested {
-                Failure::Incomplete
-            } else {
-                Failure::Refused
-            });
-        } else if requested && !socket.may_recv() {
-            // Closed in order: complete if its length was not announced.
-            if response.expected.is_some() || !response.head_complete {
-                return Err(Failure::Incomplete);
-            }
-            break;
-        } else if net::now() > heard_at + STALLED {
-            return Err(Failure::Stalled);
-        } else {
-            network.idle();
-        }
-    }
-    Ok(Fetched {
-        body: response.body,
-        crc: response.crc.finish(),
-        took: net::now() - start,
-    })
+        .map_err(|_| Failure::Refused)
 }
 
 fn request(socket: &mut tcp::Socket, bytes: u64) {

@@ -3,6 +3,7 @@
 mod arp;
 mod dhcp;
 mod link_local;
+mod one;
 
 use esp_hal::{clock::CpuClock, rng::Rng};
 use linerate_ether::ledger::Counter;
@@ -14,13 +15,17 @@ use linerate_nic::{
     mac::{Mac, Receiver, Transmitter},
 };
 use smoltcp::{
-    iface::{Config, Interface, SocketHandle, SocketSet, SocketStorage},
+    iface::{
+        Config, Interface, PollIngressSingleResult, PollResult, SocketHandle, SocketSet,
+        SocketStorage,
+    },
     time::{Duration, Instant},
     wire::{HardwareAddress, IpCidr, Ipv4Cidr},
 };
 use static_cell::ConstStaticCell;
 
 pub use arp::Arp;
+use one::One;
 
 use crate::{
     LINERATE_LEDGER,
@@ -32,6 +37,9 @@ use crate::{
 
 /// The network device.
 pub type Device = Adapter<Mac<'static, Phy, stage::Receive, Switch, { stage::QUEUE_WORDS }>>;
+
+/// Frames that smoltcp gets in one round at most: what the queue holds, if they are of the longest.
+const FRAMES_A_ROUND: usize = stage::QUEUE_FRAMES;
 
 /// The most sockets that a program has, the DHCP client's included.
 const SOCKETS: usize = 6;
@@ -177,8 +185,85 @@ impl Network {
     /// Lets smoltcp work off what came in and what wants to go out.
     #[inline(never)]
     pub fn poll(&mut self) {
+        if cfg!(feature = "line-rate") {
+            self.take();
+            return self.give();
+        }
         phy::report_link();
         self.iface.poll(now(), &mut self.device, &mut self.sockets);
+        if let Some(handle) = self.dhcp {
+            dhcp::maintain(self, handle);
+        }
+    }
+
+    /// The first half of a round: lets smoltcp work off what came in. Between this and
+    /// [`give`](Self::give) a program reads its sockets, so that one acknowledgement speaks for all
+    /// that came and offers the whole window again. The article's stages send here, too, as their
+    /// model did, and acknowledge again when the program has read.
+    #[inline(never)]
+    pub fn take(&mut self) {
+        if !cfg!(feature = "line-rate") {
+            return self.poll();
+        }
+        phy::report_link();
+        let now = now();
+        self.iface.poll_maintenance(now);
+        // Not more than that: a storm must not keep the program from running.
+        for _ in 0..FRAMES_A_ROUND {
+            let polled = self
+                .iface
+                .poll_ingress_single(now, &mut self.device, &mut self.sockets);
+            if polled == PollIngressSingleResult::None {
+                break;
+            }
+        }
+    }
+
+    /// As [`take`](Self::take), but `look` sees each frame first and keeps it if it says so: a
+    /// stack that has no use for a frame would spend more time on it than the wire gives.
+    pub fn take_with(&mut self, mut look: impl FnMut(&[u8]) -> bool) {
+        phy::report_link();
+        let now = now();
+        self.iface.poll_maintenance(now);
+        for _ in 0..FRAMES_A_ROUND {
+            let nic = &mut self.device.0;
+            let pause = |quanta| nic.tx.pause(quanta);
+            let Some(mut frame) = nic.rx.receive_obeying(pause) else {
+                break;
+            };
+            if look(frame.bytes_mut()) {
+                frame.consume(|_| ());
+                continue;
+            }
+            let mut one = One {
+                frame: Some(frame),
+                transmitter: &mut nic.tx,
+            };
+            self.iface
+                .poll_ingress_single(now, &mut one, &mut self.sockets);
+        }
+    }
+
+    /// The second half of a round: lets smoltcp send what wants to go out.
+    #[inline(never)]
+    pub fn give(&mut self) {
+        if cfg!(feature = "line-rate") {
+            self.send();
+        }
+    }
+
+    /// Lets smoltcp send what wants to go out.
+    pub fn send(&mut self) {
+        // Each turn sends at most one packet a socket; not more turns than that, so that a program
+        // gets to read while it uploads.
+        for _ in 0..FRAMES_A_ROUND {
+            let sent = self
+                .iface
+                .poll_egress(now(), &mut self.device, &mut self.sockets);
+            if sent == PollResult::None {
+                break;
+            }
+        }
         if let Some(handle) = self.dhcp {
             dhcp::maintain(self, handle);
         }

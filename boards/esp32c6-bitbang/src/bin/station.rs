@@ -1,0 +1,171 @@
+//! A station that does as it is told over the console: counts and checks test frames, answers pings,
+//! sends at an offered load. The README lists the commands.
+
+#![no_std]
+#![no_main]
+
+use esp32c6_bitbang::{
+    config::MAC_ADDRESS,
+    console::{self, Commands},
+    event, info,
+    net::{self, Network},
+};
+use linerate_ether::{
+    fcs,
+    frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, MAX_LEN, MIN_LEN},
+    pattern,
+};
+
+/// Octets of a test frame's number.
+const NUMBER_LEN: usize = 4;
+/// The pattern in a test frame begins at its number times this.
+const STRIDE: u64 = 7;
+/// Nanoseconds of an octet, and of preamble, SFD and gap in octets.
+const OCTET_NS: u64 = 800;
+const OVERHEAD_OCTETS: u64 = 20;
+/// A load that cannot be kept is forgotten beyond so much.
+const BACKLOG_NS: u64 = 100_000_000;
+/// While the queue holds less, there is time to look at all of a frame.
+const CALM: usize = 4096;
+/// Octets at both ends of a frame that are looked at in any case.
+const GLANCE: usize = 16;
+
+/// Test frames received.
+#[derive(Default)]
+struct Checked {
+    frames: u32,
+    octets: u64,
+    wrong: u32,
+}
+
+impl Checked {
+    /// Takes note of `frame` (without FCS) if it is a test frame, and says whether it is.
+    fn take(&mut self, frame: &[u8], all: bool) -> bool {
+        if frame.get(ADDRESSES_LEN..HEADER_LEN)
+            != Some(&EtherType::LOCAL_EXPERIMENT.0.to_be_bytes()[..])
+        {
+            return false;
+        }
+        let Some((number, data)) = frame[HEADER_LEN..].split_first_chunk::<NUMBER_LEN>() else {
+            return false;
+        };
+        self.frames += 1;
+        self.octets += (frame.len() + fcs::LEN) as u64;
+        let offset = u64::from(u32::from_be_bytes(*number)) * STRIDE;
+        let is = |from: usize, part: &[u8]| {
+            pattern::first_difference(offset + from as u64, part).is_none()
+        };
+        let right = if all || data.len() <= 2 * GLANCE {
+            is(0, data)
+        } else {
+            let tail = data.len() - GLANCE;
+            is(0, &data[..GLANCE]) && is(tail, &data[tail..])
+        };
+        self.wrong += u32::from(!right);
+        true
+    }
+
+    fn report(&self) {
+        let Self {
+            frames,
+            octets,
+            wrong,
+        } = self;
+        event!(
+            "checked",
+            "\"frames\":{frames},\"octets\":{octets},\"wrong\":{wrong}"
+        );
+        net::report_counters();
+    }
+}
+
+/// Frames to send at a pace.
+struct Load {
+    /// Octets of a frame with FCS.
+    octets: usize,
+    /// From a frame's start to the next one's; `None`: nothing is sent.
+    period_ns: Option<u64>,
+    next_ns: u64,
+    number: u32,
+}
+
+impl Load {
+    fn set(&mut self, percent: u64, octets: usize, now_ns: u64) {
+        self.octets = octets.clamp(MIN_LEN, MAX_LEN);
+        let on_wire = (self.octets as u64 + OVERHEAD_OCTETS) * OCTET_NS;
+        self.period_ns = (percent > 0).then(|| on_wire * 100 / percent.min(100));
+        self.next_ns = now_ns;
+    }
+
+    /// Sends what is due.
+    fn run(&mut self, network: &mut Network, now_ns: u64) {
+        let Some(period) = self.period_ns.filter(|_| self.next_ns <= now_ns) else {
+            return;
+        };
+        self.next_ns = (self.next_ns + period).max(now_ns.saturating_sub(BACKLOG_NS));
+        let number = self.number;
+        self.number += 1;
+        let len = self.octets - fcs::LEN;
+        // Such a frame is never too long; what the MAC does with it is in the ledger.
+        let _ = network.device.0.tx.send(len, |frame| {
+            frame[..6].fill(0xFF);
+            frame[6..ADDRESSES_LEN].copy_from_slice(&MAC_ADDRESS.0);
+            frame[ADDRESSES_LEN..HEADER_LEN]
+                .copy_from_slice(&EtherType::LOCAL_EXPERIMENT.0.to_be_bytes());
+            let (begin, data) = frame[HEADER_LEN..].split_at_mut(NUMBER_LEN);
+            begin.copy_from_slice(&number.to_be_bytes());
+            pattern::fill(u64::from(number) * STRIDE, data);
+        });
+    }
+}
+
+#[esp_hal::main]
+fn main() -> ! {
+    let mut network = Network::start("station");
+    let mut commands = Commands::new();
+    let mut checked = Checked::default();
+    let mut load = Load {
+        octets: MIN_LEN,
+        period_ns: None,
+        next_ns: 0,
+        number: 0,
+    };
+    loop {
+        let queue = network.device.0.rx.queue();
+        network.take_with(|frame| checked.take(frame, queue.used_bytes() < CALM));
+        network.send();
+        let now_ns = net::now().total_micros() as u64 * 1000;
+        load.run(&mut network, now_ns);
+        let Some(line) = commands.next() else {
+            if load.period_ns.is_none() {
+                network.idle();
+            }
+            continue;
+        };
+        let mut words = line.split_ascii_whitespace();
+        let number = |word: Option<&str>| word.and_then(|word| word.parse::<u64>().ok());
+        match words.next() {
+            Some("counters") => checked.report(),
+            Some("load") => match (number(words.next()), number(words.next())) {
+                (Some(percent), Some(octets)) => load.set(percent, octets as usize, now_ns),
+                _ => unknown(line),
+            },
+            Some("promiscuous") => match words.next() {
+                Some("on") => network.device.0.rx.promiscuous(true),
+                Some("off") => network.device.0.rx.promiscuous(false),
+                _ => unknown(line),
+            },
+            Some("end") => {
+                checked.report();
+                console::done()
+            }
+            Some(_) => unknown(line),
+            None => {}
+        }
+    }
+}
+
+fn unknown(line: &str) {
+    info!("Not understood: {line}");
+    event!("error", "\"what\":\"unknown command\"");
+}

@@ -1,0 +1,67 @@
+//! One received frame as a device for smoltcp.
+
+use linerate_nic::mac::{MAX_TX_LEN, RxFrame, Transmitter};
+use smoltcp::{
+    phy::{Device, DeviceCapabilities, RxToken, TxToken},
+    time::Instant,
+};
+
+use crate::{
+    phy::{Phy, Switch},
+    stage,
+};
+
+type Frame<'m> = RxFrame<'m, 'static, Switch, { stage::QUEUE_WORDS }>;
+
+/// A frame that was taken from the queue already, and the means to answer it.
+pub(super) struct One<'m> {
+    pub frame: Option<Frame<'m>>,
+    pub transmitter: &'m mut Transmitter<'static, Phy>,
+}
+
+impl<'m> Device for One<'m> {
+    type RxToken<'t>
+        = Received<'m>
+    where
+        Self: 't;
+    type TxToken<'t>
+        = Reply<'t>
+    where
+        Self: 't;
+
+    fn receive(&mut self, _: Instant) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        let frame = self.frame.take()?;
+        Some((Received(frame), Reply(self.transmitter)))
+    }
+
+    fn transmit(&mut self, _: Instant) -> Option<Self::TxToken<'_>> {
+        Some(Reply(self.transmitter))
+    }
+
+    /// smoltcp asks once, and the whole device; this is for form's sake.
+    fn capabilities(&self) -> DeviceCapabilities {
+        let mut capabilities = DeviceCapabilities::default();
+        capabilities.max_transmission_unit = MAX_TX_LEN;
+        capabilities
+    }
+}
+
+/// The frame, to be read by smoltcp.
+pub(super) struct Received<'m>(Frame<'m>);
+
+impl RxToken for Received<'_> {
+    fn consume<T, F: FnOnce(&[u8]) -> T>(self, f: F) -> T {
+        self.0.consume(|frame| f(frame))
+    }
+}
+
+/// Room for an answer.
+pub(super) struct Reply<'t>(&'t mut Transmitter<'static, Phy>);
+
+impl TxToken for Reply<'_> {
+    fn consume<T, F: FnOnce(&mut [u8]) -> T>(self, len: usize, f: F) -> T {
+        self.0
+            .send(len, f)
+            .expect("smoltcp keeps to the device's capabilities")
+    }
+}
