@@ -42,6 +42,20 @@ pub(super) fn now() -> BitTimes {
     }
 }
 
+/// The time when the cycle counter stood at `cycles`, at most 13 seconds ago. For those who have no
+/// time to work it out at once.
+#[inline]
+pub(super) fn at(cycles: u32) -> BitTimes {
+    loop {
+        let base = BASE_CYCLES.load(Ordering::Acquire);
+        let bits = BASE_BITS.load(Ordering::Acquire);
+        let elapsed = cycles.wrapping_sub(base) as i32 / CYCLES_PER_BIT as i32;
+        if BASE_CYCLES.load(Ordering::Acquire) == base {
+            return BitTimes(bits.wrapping_add_signed(elapsed));
+        }
+    }
+}
+
 /// To be called by one interrupt, at least once in 26 seconds.
 #[inline]
 pub(super) fn tick() {

@@ -10,11 +10,11 @@ use core::{
 use esp_hal::peripherals::GPIO;
 use linerate_nic::bitbang::FRAME_OFFSET;
 use linerate_nic::filter::Words;
-use linerate_nic::mac::{self, ReceiveSwitch, Reception};
+use linerate_nic::mac::{self, BitTimes, ReceiveSwitch, Reception};
 
 use super::{
     RX_PIN, clear_edges, clock, link,
-    receive::{self, DEBUG, Heard, LOOK_AFTER},
+    receive::{self, DEBUG, Heard, LOOKED_AT},
     skip, transmit, without_interrupts,
 };
 use crate::stage;
@@ -25,8 +25,20 @@ pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { st
 /// Pairs of preamble bits without which it was no packet but some pulse.
 const PULSE_PAIRS: u32 = 1;
 
-/// When the last reception ended, in bit times.
-pub(super) static RECEPTION_ENDED: AtomicU32 = AtomicU32::new(0);
+/// When the last reception ended, by the cycle counter.
+static RECEPTION_ENDED: AtomicU32 = AtomicU32::new(0);
+
+/// When the last reception ended.
+#[inline]
+pub(super) fn reception_ended() -> BitTimes {
+    clock::at(RECEPTION_ENDED.load(Ordering::Relaxed))
+}
+
+/// A reception is over.
+#[inline(always)]
+pub(super) fn ended() {
+    RECEPTION_ENDED.store(clock::cycles(), Ordering::Relaxed);
+}
 
 /// The queue has no room: edges are to stay off.
 static SUSPENDED: AtomicBool = AtomicBool::new(false);
@@ -156,6 +168,15 @@ trap!(
     skip_trap calls on_skip, "", "/* {debug} */"
 );
 
+/// What is to be done when a reception is over.
+#[derive(Clone, Copy)]
+enum Then {
+    /// Listen again.
+    Listen,
+    /// Skip what is still on the line, so many octets if that is known.
+    Skip(Option<u32>),
+}
+
 /// Receives what is on the line. In RAM: the preamble does not wait for the flash.
 #[esp_hal::ram]
 extern "C" fn on_receive() {
@@ -164,53 +185,56 @@ extern "C" fn on_receive() {
         return;
     };
     let filter = mac.filter();
-    let mut still_on = false;
-    let mut to_go = None;
+    let mut then = Then::Listen;
     // On a full queue the MAC has suspended reception itself.
     let _ = mac.receive(|buffer| {
         // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off; buffers
         // of the queue are words.
-        let heard = unsafe { receive::transmission(buffer, &filter) };
-        let now = clock::now();
-        RECEPTION_ENDED.store(now.0, Ordering::Relaxed);
-        if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
-            link::pulse_heard(now);
-            return Reception::Nothing;
-        }
-        link::frame_heard(now);
-        match heard {
-            Heard::Frame(summed) if accepts(buffer, &filter) => Reception::Frame(summed),
-            Heard::Frame(_) => refused(&filter),
-            Heard::Tail => Reception::Truncated,
-            Heard::Idle | Heard::Lost(_) => {
-                still_on = transmit::carrier();
-                if still_on {
-                    Reception::NoSfd
+        match unsafe { receive::transmission(buffer, &filter) } {
+            Ok(summed) => {
+                ended();
+                link::frame_heard();
+                if accepts(buffer, summed.octets, &filter) {
+                    Reception::Frame(summed)
                 } else {
-                    Reception::Truncated
+                    refused(&filter)
                 }
             }
-            Heard::NoSfd => {
-                still_on = true;
-                Reception::NoSfd
-            }
-            Heard::Oversize => {
-                still_on = true;
-                Reception::Oversize
-            }
-            Heard::Refused => {
-                still_on = true;
-                to_go = skip::predicted_octets(buffer)
-                    .map(|octets| octets.saturating_sub(LOOK_AFTER as u32 + 2));
-                refused(&filter)
+            Err(heard) => {
+                ended();
+                let reception;
+                (reception, then) = without_frame(heard, buffer, &filter);
+                reception
             }
         }
     });
-    if still_on {
-        skip::begin(to_go);
+    if let Then::Skip(octets) = then {
+        skip::begin(octets);
     }
     // Last, so that the edges of TP_IDL are forgotten, too.
     clear_edges();
+}
+
+/// What a reception is that brought no frame.
+#[cold]
+#[esp_hal::ram]
+fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> (Reception, Then) {
+    if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
+        link::pulse_heard(reception_ended());
+        return (Reception::Nothing, Then::Listen);
+    }
+    link::frame_heard();
+    match heard {
+        Heard::Lost(_) if transmit::carrier() => (Reception::NoSfd, Then::Skip(None)),
+        Heard::Idle | Heard::Lost(_) | Heard::Tail => (Reception::Truncated, Then::Listen),
+        Heard::NoSfd => (Reception::NoSfd, Then::Skip(None)),
+        Heard::Oversize => (Reception::Oversize, Then::Skip(None)),
+        Heard::Refused => {
+            let octets = skip::predicted_octets(buffer);
+            let to_go = octets.map(|octets| octets.saturating_sub(LOOKED_AT));
+            (refused(filter), Then::Skip(to_go))
+        }
+    }
 }
 
 /// What a frame is that the filter does not let pass.
@@ -224,18 +248,22 @@ fn refused(filter: &Words) -> Reception {
     }
 }
 
-/// Whether the filter lets the frame in `buffer` pass.
+/// Whether the filter lets the frame of so many octets in `buffer` pass.
 #[inline(always)]
-fn accepts(buffer: &[u8], filter: &Words) -> bool {
+fn accepts(buffer: &[u8], octets: u16, filter: &Words) -> bool {
     let Some(to) = buffer.get(FRAME_OFFSET..FRAME_OFFSET + 6) else {
         return false;
     };
-    if to[0] & 1 == 0 {
-        let half = |at: usize| u16::from_le_bytes([to[at], to[at + 1]]);
-        let own = (half(0) ^ filter.own[0]) | (half(2) ^ filter.own[1]) | (half(4) ^ filter.own[2]);
-        return own == 0 || filter.promiscuous != 0;
+    if to[0] & 1 != 0 {
+        return receive::is_wanted_group(to, filter) || filter.promiscuous != 0;
     }
-    filter.promiscuous != 0 || receive::is_wanted_group(to, filter)
+    // Longer ones the loop has looked at.
+    if u32::from(octets) >= LOOKED_AT {
+        return true;
+    }
+    let half = |at: usize| u16::from_le_bytes([to[at], to[at + 1]]);
+    let own = (half(0) ^ filter.own[0]) | (half(2) ^ filter.own[1]) | (half(4) ^ filter.own[2]);
+    own == 0 || filter.promiscuous != 0
 }
 
 /// Looks whether a transmission that is skipped is over.

@@ -24,7 +24,7 @@ use linerate_nic::{
     mac::BitTimes,
 };
 
-use super::{clock, transmit};
+use super::{clock, interrupt, transmit};
 use crate::{LINERATE_LEDGER, event, info, phy::without_interrupts};
 
 /// Ticks of the timer in a bit time: 80 MHz, divided by 2, its least divider.
@@ -55,9 +55,8 @@ static UP: AtomicBool = AtomicBool::new(false);
 static FULL_DUPLEX: AtomicBool = AtomicBool::new(false);
 /// Something changed that [`report`] has not told yet.
 static CHANGED: AtomicBool = AtomicBool::new(false);
-/// A transmission was heard since the timer's last interrupt, the last one up to then.
+/// A transmission was heard since the timer's last interrupt.
 static FRAME_HEARD: AtomicBool = AtomicBool::new(false);
-static FRAME_AT: AtomicU32 = AtomicU32::new(0);
 /// When a packet was sent last.
 static SENT_AT: AtomicU32 = AtomicU32::new(0);
 static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
@@ -114,11 +113,10 @@ pub(super) fn pulse_heard(at: BitTimes) {
     count(with(|link| link.pulse(at)));
 }
 
-/// A transmission was heard up to `at`. What follows from it the timer's interrupt finds out: the
-/// receive interrupt has no time for it.
+/// A transmission was heard. What follows from it the timer's interrupt finds out: the receive
+/// interrupt has no time for it.
 #[inline(always)]
-pub(super) fn frame_heard(at: BitTimes) {
-    FRAME_AT.store(at.0, Ordering::Relaxed);
+pub(super) fn frame_heard() {
     FRAME_HEARD.store(true, Ordering::Relaxed);
 }
 
@@ -137,7 +135,7 @@ pub(super) fn on_timer() {
     let Some((due, event)) = with(|link| {
         let event = link.silence(now);
         if FRAME_HEARD.swap(false, Ordering::Relaxed) {
-            link.frame(BitTimes(FRAME_AT.load(Ordering::Relaxed)));
+            link.frame(interrupt::reception_ended());
         }
         let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));
         Some((link.timer(now, Some(sent)), event))

@@ -13,7 +13,7 @@ mod skip;
 mod transmit;
 mod transmit_loop;
 
-use core::{arch::asm, sync::atomic::Ordering};
+use core::arch::asm;
 
 use esp_hal::{
     gpio::{Event, Input, InputConfig, InputSignal, Level, Output, OutputConfig, OutputSignal},
@@ -135,7 +135,7 @@ impl mac::Phy for Phy {
     #[inline]
     fn reception_ended(&self) -> Option<BitTimes> {
         (link::duplex() == Duplex::Half)
-            .then(|| BitTimes(interrupt::RECEPTION_ENDED.load(Ordering::Relaxed)))
+            .then(interrupt::reception_ended)
     }
 
     #[inline]

@@ -19,6 +19,8 @@
 //! The end is a bit without an edge in its middle, looked for in bit 1 of every octet: TP_IDL is
 //! high there, a line that fell silent low.
 
+use core::arch::asm;
+
 use linerate_ether::fcs::{self, Tables};
 use linerate_ether::frame::{MAX_TAGGED_LEN, MIN_LEN};
 use linerate_nic::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
@@ -43,9 +45,11 @@ const DRIBBLE: u32 = 1 << 17;
 /// Octets after which the destination is looked at: then no collision is to be expected any more
 /// (512 bits, IEEE 802.3 clause 4.4.2), and a frame that is given up will last as long as it says.
 pub(super) const LOOK_AFTER: usize = MIN_LEN;
+/// Octets that are there when that has been done.
+pub(super) const LOOKED_AT: u32 = LOOK_AFTER as u32 + 2;
 /// Octets after which a frame is too long: pairs, and one octet of dribble more than the longest.
 pub(super) const ROOM: usize = MAX_TAGGED_LEN + 2;
-const _: () = assert!(FRAME_OFFSET + ROOM <= MAX_RAW_LEN && ROOM % 2 == 0);
+const _: () = assert!(FRAME_OFFSET + ROOM <= MAX_RAW_LEN && ROOM.is_multiple_of(2));
 
 pub(super) const CRC_TABLE_BYTES: usize = size_of::<[u32; 256]>();
 pub(super) const RESIDUE: u32 = fcs::RESIDUE;
@@ -83,32 +87,9 @@ static TABLES: LoopTables = {
     }
 };
 
-/// What the assembly returns, in a0 and a1.
-#[repr(C)]
-struct Returned {
-    result: u32,
-    /// Of the octets as little-endian pairs.
-    sum: u32,
-}
-
-unsafe extern "C" {
-    /// Receives a transmission that is under way.
-    ///
-    /// # Safety
-    /// `FRAME_OFFSET + ROOM` bytes from `buffer` are writable, it is aligned to 4, and nothing may
-    /// interrupt it.
-    fn linerate_line_rate_receive(
-        buffer: *mut u8,
-        filter: *const Words,
-        tables: *const LoopTables,
-    ) -> Returned;
-}
-
-/// What was heard.
+/// What was heard that is no frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    /// A frame, or what is left of one, up to its end.
-    Frame(Summed),
     /// Nothing: whatever caused the interrupt, most likely a link pulse, was over.
     Idle,
     /// The line stayed high for longer than a preamble may.
@@ -126,20 +107,43 @@ pub(super) enum Heard {
 /// Receives the transmission that is under way into `buffer`, from [`FRAME_OFFSET`] on. The debug
 /// pin goes low and high again when the end is seen.
 ///
+/// # Errors
+/// What was heard instead of a frame or what is left of one.
+///
 /// # Safety
 /// The receive pad is routed to all dedicated inputs, dedicated output 1 belongs to the PHY, the
 /// cycle counter counts, and interrupts are off.
 #[inline(always)]
-pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &Words) -> Heard {
+pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &Words) -> Result<Summed, Heard> {
     if buffer.len() < FRAME_OFFSET + ROOM {
-        return Heard::Tail;
+        return Err(Heard::Tail);
     }
-    // SAFETY: the buffer is long enough; its alignment and the rest are the caller's promise.
-    let returned =
-        unsafe { linerate_line_rate_receive(buffer.as_mut_ptr(), filter, &raw const TABLES) };
-    let result = returned.result;
+    let (result, sum): (u32, u32);
+    // SAFETY: the buffer is long enough; its alignment and the rest are the caller's promise. What
+    // the function changes is listed.
+    unsafe {
+        asm!(
+            "call linerate_line_rate_receive",
+            inlateout("a0") buffer.as_mut_ptr() => result,
+            inlateout("a1") filter => sum,
+            inlateout("a2") &raw const TABLES => _,
+            out("ra") _, out("a3") _, out("a4") _, out("a5") _, out("a6") _, out("a7") _,
+            out("t0") _, out("t1") _, out("t2") _, out("t3") _, out("t4") _, out("t5") _,
+            out("t6") _, out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _,
+            out("s7") _, out("s8") _, out("s9") _, out("s10") _, out("s11") _,
+        );
+    }
+    if result >> HOW == FRAME {
+        Ok(summed(buffer, result, sum))
+    } else {
+        Err(other(result))
+    }
+}
+
+/// What was heard that is no frame.
+#[inline(always)]
+fn other(result: u32) -> Heard {
     match result >> HOW {
-        FRAME => Heard::Frame(summed(buffer, result, returned.sum)),
         IDLE => Heard::Idle,
         TAIL => Heard::Tail,
         LOST => Heard::Lost(result & 0xff),

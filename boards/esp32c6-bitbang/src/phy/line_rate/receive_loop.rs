@@ -17,14 +17,17 @@
 //! | t2, t3 | scratch |
 //! | t4, t5 | tables: CRC, votes |
 //! | t6 | when the loop should be at its next look at the counter, in 2^-16 cycles |
-//! | s0 | length of an octet in 2^-16 cycles |
-//! | s1, s2 | constants: from the octet's first look to its second; one cycle |
-//! | s3, s9 | samples of the first half of bits 1 and 7 |
-//! | s4 | pair to be stored |
-//! | s5 | not 0: never stop at a violation (to count the loop without a line) |
-//! | s6 | end of the room for octets |
-//! | s7, s8 | filter; not 0: the destination is refused |
+//! | s2 | length of an octet in 2^-16 cycles |
+//! | s3, s4 | constants: from the octet's first look to its second; one cycle |
+//! | s5, s11 | samples of the first half of bits 1 and 7 |
+//! | s6 | pair to be stored |
+//! | s7 | not 0: never stop at a violation (to count the loop without a line) |
+//! | s8 | end of the room for octets |
+//! | s9, s10 | filter; not 0: the destination is refused |
 //! | ra | when to be at the octet's second look |
+//!
+//! It is called with a0 = buffer, a1 = filter, a2 = tables and returns in a0 and a1. It keeps s0, s1,
+//! sp, gp and tp only.
 
 use core::arch::global_asm;
 
@@ -70,7 +73,7 @@ global_asm!(
     linerate_rx_slot "\s15"
     .endm
 
-    /* Bit 0. The votes of the octet before move the place (t6) and the length (s0). */
+    /* Bit 0. The votes of the octet before move the place (t6) and the length (s2). */
     .macro linerate_rx_bit_0 data, before, s2, s3
     csrr    t0, 0x804
     andi    a4, t0, 1
@@ -78,16 +81,16 @@ global_asm!(
     linerate_rx_slot "\s3"
     csrr    t1, 0x804
     andi    \data, t1, 1
-    xor     s9, s9, \before
+    xor     s11, s11, \before
     add     t3, a5, t5
     lb      t3, 0(t3)
     nop
     slli    t2, t3, 8
     add     t6, t6, t2
-    csrr    s3, 0x804
-    add     s0, s0, t3
-    add     t6, t6, s0
-    add     ra, t6, s1
+    csrr    s5, 0x804
+    add     s2, s2, t3
+    add     t6, t6, s2
+    add     ra, t6, s3
     .endm
 
     /* Bit 1. Two equal halves are the end; else the octet before belongs to the frame. */
@@ -97,11 +100,11 @@ global_asm!(
     or      a4, a4, t0
     nop
     csrr    t1, 0x804
-    xor     s3, s3, t1
+    xor     s5, s5, t1
     andi    t1, t1, 2
     or      \data, \data, t1
-    or      s3, s3, s5
-    beqz    s3, \end
+    or      s5, s5, s7
+    beqz    s5, \end
     xor     t3, a6, \before
     andi    t3, t3, 0xff
     slli    t3, t3, 2
@@ -130,7 +133,7 @@ global_asm!(
     or      a4, a4, t0
     andi    t1, t1, 8
     linerate_rx_stretch
-    sub     t2, t2, s2
+    sub     t2, t2, s4
     linerate_rx_stretch
     .endm
 
@@ -161,18 +164,18 @@ global_asm!(
     /* The two octets, from bit 0 of the first to the second sample of bit 7 of the second.
        `check`: look at the destination on the way. */
     .macro linerate_rx_pair check
-    linerate_rx_bit_0 a2, a3, "slli s4, a3, 8", "or s4, s4, a2"
+    linerate_rx_bit_0 a2, a3, "slli s6, a3, 8", "or s6, s6, a2"
     linerate_rx_bit_1 a2, a3, linerate_line_rate_end_first
-    linerate_rx_bit 2, a2, "xor a6, a6, t3", "sh s4, -2(a0)", "add a7, a7, s4"
+    linerate_rx_bit 2, a2, "xor a6, a6, t3", "sh s6, -2(a0)", "add a7, a7, s6"
     linerate_rx_bit_3
     .if \check
-    linerate_rx_bit 4, a2, "or a2, a2, t1", "lhu t2, -{room}(s6)", "lhu t3, 0(s7)", "andi s4, t2, 1", "xor s8, t2, t3", "lhu t2, 2-{room}(s6)", "lhu t3, 2(s7)", "", "xor t2, t2, t3", "or s8, s8, t2"
-    linerate_rx_bit 5, a2, "", "lhu t2, 4-{room}(s6)", "lhu t3, 4(s7)", "", "xor t2, t2, t3", "or s8, s8, t2", "snez s8, s8", "", "", ""
-    linerate_rx_bit 6, a2, "", "lw t2, 8(s7)", "lw t3, 12(s7)", "", "or t2, t2, t3", "snez t2, t2", "csrr s9, 0x804", "and s4, s4, t2"
+    linerate_rx_bit 4, a2, "or a2, a2, t1", "lhu t2, -{room}(s8)", "lhu t3, 0(s9)", "andi s6, t2, 1", "xor s10, t2, t3", "lhu t2, 2-{room}(s8)", "lhu t3, 2(s9)", "", "xor t2, t2, t3", "or s10, s10, t2"
+    linerate_rx_bit 5, a2, "", "lhu t2, 4-{room}(s8)", "lhu t3, 4(s9)", "", "xor t2, t2, t3", "or s10, s10, t2", "snez s10, s10", "", "", ""
+    linerate_rx_bit 6, a2, "", "lw t2, 8(s9)", "lw t3, 12(s9)", "", "or t2, t2, t3", "snez t2, t2", "csrr s11, 0x804", "and s6, s6, t2"
     .else
     linerate_rx_bit 4, a2, "or a2, a2, t1"
     linerate_rx_bit 5, a2
-    linerate_rx_bit 6, a2, "", "", "", "", "", "", "csrr s9, 0x804"
+    linerate_rx_bit 6, a2, "", "", "", "", "", "", "csrr s11, 0x804"
     .endif
     linerate_rx_bit_7
     nop
@@ -184,31 +187,17 @@ global_asm!(
     linerate_rx_bit 2, a3, "xor a6, a6, t3", "addi a0, a0, 2"
     linerate_rx_bit_3
     .if \check
-    linerate_rx_bit 4, a3, "or a3, a3, t1", "lhu t3, 6(s7)", "", "or t3, t3, s4", "seqz t3, t3", "and s8, s8, t3"
+    linerate_rx_bit 4, a3, "or a3, a3, t1", "lhu t3, 6(s9)", "", "or t3, t3, s6", "seqz t3, t3", "and s10, s10, t3"
     .else
     linerate_rx_bit 4, a3, "or a3, a3, t1"
     .endif
     linerate_rx_bit 5, a3
     .if \check
-    linerate_rx_bit 6, a3, "", "", "", "", "", "", "csrr s9, 0x804", "bnez s8, linerate_line_rate_refused"
+    linerate_rx_bit 6, a3, "", "", "", "", "", "", "csrr s11, 0x804", "bnez s10, linerate_line_rate_refused"
     .else
-    linerate_rx_bit 6, a3, "", "", "", "", "", "", "csrr s9, 0x804"
+    linerate_rx_bit 6, a3, "", "", "", "", "", "", "csrr s11, 0x804"
     .endif
     linerate_rx_bit_7
-    .endm
-
-    .macro linerate_rx_save_all do
-    \do     ra, 0(sp)
-    \do     s0, 4(sp)
-    \do     s1, 8(sp)
-    \do     s2, 12(sp)
-    \do     s3, 16(sp)
-    \do     s4, 20(sp)
-    \do     s5, 24(sp)
-    \do     s6, 28(sp)
-    \do     s7, 32(sp)
-    \do     s8, 36(sp)
-    \do     s9, 40(sp)
     .endm
 
     .macro linerate_rx_watch level_branch, to, times
@@ -222,8 +211,8 @@ global_asm!(
     .type   linerate_line_rate_receive, @function
     .balign 16
 linerate_line_rate_receive:
-    addi    sp, sp, -48
-    linerate_rx_save_all sw
+    addi    sp, sp, -16
+    sw      ra, 0(sp)
     li      t3, {idle} << {how}
     /* High within 150 ns? In a preamble the line is low for 100. */
     linerate_rx_watch bnez, 1f, 12
@@ -236,17 +225,17 @@ linerate_line_rate_receive:
     /* A falling edge, the middle of a 0, was up to 2 cycles before the sample; 4 have passed since
        that. In 22 more the next but one may come in 5. */
     .balign 4
-2:  mv      s7, a1
+2:  mv      s9, a1
     mv      t4, a2
     addi    t5, a2, {crc_table_bytes}
     addi    a0, a0, {offset}
     addi    a1, a0, {look_after}
-    addi    s6, a0, {room}
-    lui     s1, 69 << 4
-    lui     s2, 1 << 4
-    lui     s0, 128 << 4
-    lui     s4, 64 << 4
-    li      s5, 0
+    addi    s8, a0, {room}
+    lui     s3, 69 << 4
+    lui     s4, 1 << 4
+    lui     s2, 128 << 4
+    lui     s6, 64 << 4
+    li      s7, 0
     /* As if octets 0x00 and 0xd5 had been received, without leaving a trace in any sum. */
     li      a2, 0
     li      a3, 0x55
@@ -255,10 +244,10 @@ linerate_line_rate_receive:
     addi    a7, a7, -0x500
     lui     a6, %hi({crc_before})
     addi    a6, a6, %lo({crc_before})
-    li      s8, 0
+    li      s10, 0
     li      t3, 0
     li      ra, 8
-    li      s9, 0
+    li      s11, 0
     /* 16 edges, looked at every 2 cycles from 5 before to 5 after; the rising ones with one cycle's
        offset. */
 3:  .rept   6
@@ -312,12 +301,12 @@ linerate_line_rate_receive:
     csrr    t1, 0x804
     bnez    t1, 5f
     linerate_rx_stretch
-    sub     t2, t2, s2
+    sub     t2, t2, s4
     linerate_rx_stretch
     add     t6, t6, a5
     nop
-    csrr    s3, 0x804
-    sub     t0, t0, s3
+    csrr    s5, 0x804
+    sub     t0, t0, s5
     slli    t0, t0, 5
     add     t6, t6, t0
     csrr    t1, 0x804
@@ -335,7 +324,7 @@ linerate_line_rate_receive:
     j       linerate_line_rate_return
 
     /* Cycle 8 of the last bit. */
-5:  sub     t6, t6, s4
+5:  sub     t6, t6, s6
     nop
     beqz    zero, 6f
 linerate_line_rate_loop:
@@ -344,8 +333,8 @@ linerate_line_rate_loop:
     linerate_rx_pair 0
     bne     a0, a1, linerate_line_rate_loop
     /* Cycle 8. */
-    beq     a1, s6, linerate_line_rate_oversize
-    mv      a1, s6
+    beq     a1, s8, linerate_line_rate_oversize
+    mv      a1, s8
     .rept   3
     nop
     .endr
@@ -364,10 +353,10 @@ linerate_line_rate_refused:
 linerate_line_rate_end_first:
     csrci   0x805, {debug}
     csrsi   0x805, {debug}
-    sh      s4, -2(a0)
-    add     a7, a7, s4
+    sh      s6, -2(a0)
+    add     a7, a7, s6
     mv      t0, a3
-    sub     t2, a0, s6
+    sub     t2, a0, s8
     addi    t2, t2, {room}
     j       8f
     /* The end, seen in the second. */
@@ -377,12 +366,12 @@ linerate_line_rate_end_second:
     sb      a2, 0(a0)
     add     a7, a7, a2
     mv      t0, a2
-    sub     t2, a0, s6
+    sub     t2, a0, s8
     addi    t2, t2, {room} + 1
     /* Was there an edge in the middle of the last octet's last bit? */
-8:  andi    s9, s9, 0x80
+8:  andi    s11, s11, 0x80
     li      a1, {residue}
-    beqz    s9, 9f
+    beqz    s11, 9f
     xor     t3, a6, t0
     andi    t3, t3, 0xff
     slli    t3, t3, 2
@@ -404,10 +393,10 @@ linerate_line_rate_end_second:
     lui     a6, 1 << 5
     or      t3, t3, a6
 linerate_line_rate_return:
+    lw      ra, 0(sp)
     mv      a0, t3
     mv      a1, a7
-    linerate_rx_save_all lw
-    addi    sp, sp, 48
+    addi    sp, sp, 16
     ret
     .size   linerate_line_rate_receive, . - linerate_line_rate_receive
 

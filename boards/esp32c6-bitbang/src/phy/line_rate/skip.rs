@@ -16,7 +16,7 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, TypeOrLength};
 use linerate_nic::bitbang::FRAME_OFFSET;
 
-use super::{clock, interrupt, transmit::carrier};
+use super::{interrupt, transmit::carrier};
 
 /// Ticks of the timer in a microsecond: 80 MHz, divided by 2, its least divider.
 const TICKS_PER_US: u32 = 40;
@@ -103,7 +103,7 @@ pub(super) fn look() {
     for _ in 0..times {
         if !carrier() {
             ACTIVE.store(false, Ordering::Relaxed);
-            interrupt::RECEPTION_ENDED.store(clock::now().0, Ordering::Relaxed);
+            interrupt::ended();
             interrupt::edges_on();
             return;
         }

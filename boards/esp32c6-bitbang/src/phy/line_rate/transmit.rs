@@ -14,7 +14,7 @@
 //! fragment ends in its own FCS. Full duplex: the loop goes on, and counts how often somebody began
 //! to send; nobody hears them.
 
-use core::{arch::asm, sync::atomic::Ordering};
+use core::arch::asm;
 
 use linerate_ether::fcs::{self, Tables};
 use linerate_ether::ledger::Counter;
@@ -122,8 +122,7 @@ pub(super) unsafe fn packet(
         // Whoever began in the last moments has not been seen by the receive interrupt yet, or has
         // been heard to the end since the MAC asked.
         let begun = !in_gap && is_taken();
-        let reception_ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
-        let heard = now.since(BitTimes(reception_ended)).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
+        let heard = now.since(interrupt::reception_ended()).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
         if begun || heard {
             return Err(TransmitError::Busy);
         }
