@@ -122,7 +122,7 @@ fn long_runs(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     command
         .args(["test", "--locked", "--release", "--all-features"])
         .args(["--package", "linerate-nic", "--package", "linerate-sim"])
-        .args(["--lib", "--test", "long", "--test", "hart"])
+        .args(["--test", "long", "--test", "hart"])
         .args(["--", "--show-output"])
         .env("LINERATE_LONG", "1");
     let output = sh::logged(&mut command, log)?;

@@ -1,19 +1,29 @@
-//! Frames of any length over the wire, both ways at once, down to half-bits and back to octets.
+//! Frames of any length over the wire, both ways at once, down to half-bits and back to octets; and
+//! files over bad links, in [`tcp`].
 //!
 //! With `LINERATE_LONG` set (`cargo xtask test --long`) a million frames, else a few hundred.
 
 mod device;
+#[allow(dead_code)]
+#[path = "../../src/peer/tests/link.rs"]
+mod link;
+#[allow(dead_code)]
+#[path = "../../src/peer/tests/station.rs"]
+mod station;
+mod tcp;
 
 use std::collections::VecDeque;
 
 use device::{Device, Hears};
 use linerate_ether::frame;
-use linerate_sim::peer::Station;
-use linerate_sim::random::Random;
-use linerate_sim::time::{Instant, Span};
+// The cable and the smoltcp of the peers' own tests find these in their crate's root.
 use linerate_sim::trace::hash::TraceHash;
 use linerate_sim::wire::config::Impairments;
 use linerate_sim::wire::{Config, Duplex, Link};
+use linerate_sim::{peer, random, time};
+use peer::Station;
+use random::Random;
+use time::{Instant, Span};
 
 /// A link, and how the device listens to it.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,6 @@
 
 mod growth;
 mod link;
-mod long;
 mod loss;
 mod services;
 pub(crate) mod station;

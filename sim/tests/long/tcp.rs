@@ -1,21 +1,21 @@
 //! Many megabytes from one host to another over links that lose, double and reorder in both
 //! directions: each file arrives, and what the sender says it repeated is what was sent twice.
 //!
-//! With `LINERATE_LONG` set (`cargo xtask test --long`) hundreds of megabytes, else a few hundred
-//! kilobytes.
+//! With `LINERATE_LONG` set (`cargo xtask test --long`) hundreds of megabytes, else a megabyte.
 
 use std::collections::BTreeSet;
 
 use linerate_ether::pattern;
 use smoltcp::wire::{EthernetAddress, Ipv4Address, Ipv4Cidr};
 
+use linerate_sim::peer::host::http_client;
+use linerate_sim::peer::tcp::{self, Endpoint};
+use linerate_sim::peer::{Host, Peer, host};
+use linerate_sim::random::Random;
+use linerate_sim::time::{Instant, Span};
+
 use super::link::{End, Fate, Link, Sent};
 use super::station::Smol;
-use crate::peer::host::http_client;
-use crate::peer::tcp::{self, Endpoint};
-use crate::peer::{Host, Peer, host};
-use crate::random::Random;
-use crate::time::{Instant, Span};
 
 /// A link's character, in frames of a thousand, and how much later the late ones come.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +79,7 @@ fn client(octets: u64, tcp: tcp::Config) -> Host {
         network: Ipv4Cidr::new(Ipv4Address::new(169, 254, 10, 2), 16),
         tcp,
         http_server: None,
-        http_client: Some(http_client::Config {
+        http_clients: vec![http_client::Config {
             server: Endpoint {
                 address: Ipv4Address::new(169, 254, 10, 1),
                 port: 80,
@@ -88,7 +88,7 @@ fn client(octets: u64, tcp: tcp::Config) -> Host {
             start: Instant::ZERO,
             pause: Span::ZERO,
             patience: LIMIT.since(Instant::ZERO),
-        }),
+        }],
         seed: 2,
         ..host::Config::default()
     })
