@@ -27,8 +27,9 @@ use linerate_nic::{
 use super::{clock, interrupt, transmit};
 use crate::{LINERATE_LEDGER, event, info, phy::without_interrupts};
 
-/// Ticks of the timer in a bit time: 80 MHz, divided by 2, its least divider.
-const TICKS_PER_BIT: u32 = 4;
+/// Ticks of the timer in a bit time: the crystal's 40 MHz, which is what esp-hal selects, divided by
+/// 2, the least divider.
+const TICKS_PER_BIT: u32 = 2;
 
 /// What is asked for when building.
 const fn mode() -> Mode {

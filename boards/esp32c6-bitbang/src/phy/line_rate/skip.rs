@@ -18,8 +18,9 @@ use linerate_nic::bitbang::FRAME_OFFSET;
 
 use super::{interrupt, transmit::carrier};
 
-/// Ticks of the timer in a microsecond: 80 MHz, divided by 2, its least divider.
-const TICKS_PER_US: u32 = 40;
+/// Ticks of the timer in a microsecond: the crystal's 40 MHz, which is what esp-hal selects, divided
+/// by 2, the least divider.
+const TICKS_PER_US: u32 = 20;
 /// Between two looks at the line.
 const LOOK_TICKS: u32 = 6 * TICKS_PER_US;
 /// The same while somebody babbles.
