@@ -134,8 +134,7 @@ impl mac::Phy for Phy {
 
     #[inline]
     fn reception_ended(&self) -> Option<BitTimes> {
-        (link::duplex() == Duplex::Half)
-            .then(interrupt::reception_ended)
+        (link::duplex() == Duplex::Half).then(interrupt::reception_ended)
     }
 
     #[inline]

@@ -22,7 +22,7 @@ use super::{interrupt, transmit::carrier};
 /// by 2, the least divider.
 const TICKS_PER_US: u32 = 20;
 /// Between two looks at the line.
-const LOOK_TICKS: u32 = 6 * TICKS_PER_US;
+const LOOK_TICKS: u32 = 5 * TICKS_PER_US;
 /// The same while somebody babbles.
 const SELDOM_TICKS: u32 = 200 * TICKS_PER_US;
 /// Looks until it counts as babbling: 5 ms, four of the longest frames.
@@ -102,7 +102,8 @@ pub(super) fn look() {
     // At the first look the end is near, if it was predicted.
     let times = if looked == 0 { LOOKS_AT_END } else { 1 };
     for _ in 0..times {
-        if !carrier() {
+        // Twice: jitter may leave a level for a little longer than one look takes.
+        if !carrier() && !carrier() {
             ACTIVE.store(false, Ordering::Relaxed);
             interrupt::ended();
             interrupt::edges_on();
