@@ -64,6 +64,8 @@ pub struct Tracker {
 struct Active {
     start: Instant,
     last_edge: Instant,
+    /// Where the last edge belongs, by all edges so far.
+    place: Instant,
     carrier_at: Option<Instant>,
     edges: u32,
     edge_error: u64,
@@ -97,6 +99,7 @@ impl Tracker {
                 self.active = Some(Active {
                     start: at,
                     last_edge: at,
+                    place: at,
                     carrier_at: None,
                     edges: 1,
                     edge_error: 0,
@@ -176,12 +179,17 @@ impl Active {
     /// The line was at `level` from the last edge until `at`.
     #[inline]
     fn edge(&mut self, level: bool, at: Instant) {
+        // Counted from where the last edge should have been, so that one that was late and one that
+        // is early do not add up.
+        let since_place = at.since(self.place).ticks();
+        let half_bits = ((since_place + HALF_BIT_TICKS / 2) / HALF_BIT_TICKS).clamp(1, 64);
+        let span = half_bits * HALF_BIT_TICKS;
         let ticks = at.since(self.last_edge).ticks();
-        let half_bits = ((ticks + HALF_BIT_TICKS / 2) / HALF_BIT_TICKS).clamp(1, 64);
-        self.edge_error = self
-            .edge_error
-            .max(ticks.abs_diff(half_bits * HALF_BIT_TICKS));
+        self.edge_error = self.edge_error.max(ticks.abs_diff(span));
         self.push(level, half_bits as usize);
+        // A quarter of what is left over is taken for a change of phase.
+        let off = since_place as i64 - span as i64;
+        self.place += Span::from_ticks(span.saturating_add_signed(off / 4));
         self.last_edge = at;
         self.edges = self.edges.saturating_add(1);
         if self.edges == CARRIER_EDGES {

@@ -85,8 +85,8 @@ pub struct Transmitter {
     random: Random,
     ring: VecDeque<Queued>,
     sending: Option<Sending>,
-    /// The medium was in use up to here.
-    busy_until: Instant,
+    /// The medium was in use up to here, if it ever was.
+    busy_until: Option<Instant>,
     /// Something else of this station's is on the line up to here.
     reserved_until: Instant,
     /// Back-off ends here.
@@ -109,7 +109,7 @@ impl Transmitter {
             random,
             ring: VecDeque::new(),
             sending: None,
-            busy_until: Instant::ZERO,
+            busy_until: None,
             reserved_until: Instant::ZERO,
             wait_until: Instant::ZERO,
             deferring: false,
@@ -191,9 +191,8 @@ impl Transmitter {
             (None, Some(_)) if self.deferring => Instant::NEVER,
             (None, Some(frame)) => {
                 let gap = frame.manner.gap.unwrap_or(self.gap);
-                (self.busy_until + gap)
-                    .max(self.reserved_until)
-                    .max(self.wait_until)
+                let gap_ends = self.busy_until.map_or(Instant::ZERO, |end| end + gap);
+                gap_ends.max(self.reserved_until).max(self.wait_until)
             }
             (None, None) => Instant::NEVER,
         }
@@ -211,7 +210,7 @@ impl Transmitter {
         let width = frame.manner.pulse_before?;
         let gap = frame.manner.gap.unwrap_or(self.gap);
         let middle = Span::from_ticks(gap.ticks().saturating_sub(width.ticks()) / 2);
-        Some((self.busy_until + middle, width))
+        Some((self.busy_until? + middle, width))
     }
 
     /// The next frame, if its time has come and `carrier` does not forbid it: octets and manner.
@@ -246,7 +245,7 @@ impl Transmitter {
     /// The medium falls silent at `end`, after somebody else's transmission.
     pub fn carrier_ended(&mut self, end: Instant) {
         if self.half_duplex && self.sending.is_none() {
-            self.busy_until = self.busy_until.max(end);
+            self.busy_until = self.busy_until.max(Some(end));
             self.deferring = false;
         }
     }
@@ -280,7 +279,7 @@ impl Transmitter {
     pub fn finish(&mut self, now: Instant) -> Option<(Sent, Vec<u8>)> {
         let sending = self.sending.take_if(|sending| sending.end <= now)?;
         let record = self.record(&sending);
-        self.busy_until = self.busy_until.max(sending.end);
+        self.busy_until = self.busy_until.max(Some(sending.end));
         let collision = sending.collision();
         let mut frame = sending.frame;
         let octets = frame.octets.clone();

@@ -425,7 +425,9 @@ impl LinkPartner {
     fn resolve(&mut self, duplex: Duplex, by: Resolution, now: Instant) {
         self.state = State::Good;
         self.burst = None;
-        self.next_send = now;
+        if self.next_send == Instant::NEVER {
+            self.next_send = now;
+        }
         self.report.by = by;
         if self.duplex == Duplex::Auto {
             self.report.duplex = duplex;

@@ -1,1 +1,229 @@
+//! Two partners against each other, and the timing of what they send.
 
+use super::*;
+use crate::wire::config::{Abilities, Ability, Flap, Impairments};
+
+fn config(advertise: &[Ability]) -> Config {
+    Config {
+        duplex: Duplex::Auto,
+        partner: Partner {
+            advertise: Abilities::from(advertise),
+            ..Partner::default()
+        },
+        ..Config::default()
+    }
+}
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(ms)
+}
+
+/// Two ends of a cable, and the pulses that each has sent.
+struct Pair {
+    ends: [LinkPartner; 2],
+    sent: [Vec<Instant>; 2],
+    now: Instant,
+    cut: bool,
+}
+
+impl Pair {
+    fn new(left: Config, right: Config) -> Self {
+        Self {
+            ends: [LinkPartner::new(&left), LinkPartner::new(&right)],
+            sent: [Vec::new(), Vec::new()],
+            now: Instant::ZERO,
+            cut: false,
+        }
+    }
+
+    fn run(&mut self, until: Instant) {
+        loop {
+            let next = self.ends.iter().map(|end| end.deadline(false)).min();
+            let at = next.unwrap_or(Instant::NEVER).max(self.now);
+            if at > until {
+                self.now = until;
+                return;
+            }
+            for end in 0..2 {
+                if self.ends[end].poll(at, false) {
+                    self.sent[end].push(at);
+                    if !self.cut {
+                        self.ends[1 - end].pulse_heard(at + Span::from_ns(50));
+                    }
+                }
+            }
+            self.now = at + Span::from_ns(100);
+        }
+    }
+
+    fn outcome(&self) -> [(bool, Duplex, Resolution); 2] {
+        [0, 1].map(|end| {
+            let report = self.ends[end].report();
+            (report.up, report.duplex, report.by)
+        })
+    }
+}
+
+#[test]
+fn two_that_offer_find_the_best_they_have_in_common() {
+    use Ability::{HundredFull, TenFull, TenHalf};
+    for (left, right, duplex) in [
+        (&[TenHalf][..], &[TenHalf][..], Duplex::Half),
+        (&[TenHalf, TenFull], &[TenHalf], Duplex::Half),
+        (
+            &[TenHalf, TenFull],
+            &[TenFull, TenHalf, HundredFull],
+            Duplex::Full,
+        ),
+        (&[TenFull], &[TenFull], Duplex::Full),
+    ] {
+        let mut pair = Pair::new(config(left), config(right));
+        pair.run(ms(1000));
+        let up = (true, duplex, Resolution::AutoNegotiation);
+        assert_eq!(pair.outcome(), [up, up], "{left:?} {right:?}");
+        let heard = pair.ends[0].report().heard.expect("an offer");
+        let offered = Abilities::from(right);
+        assert_eq!(heard, LinkCodeWord::base_page(offered.bits()));
+    }
+}
+
+#[test]
+fn with_nothing_in_common_the_link_stays_down_and_both_try_again() {
+    let mut pair = Pair::new(
+        config(&[Ability::TenHalf]),
+        config(&[Ability::HundredHalf, Ability::HundredFull]),
+    );
+    pair.run(ms(6000));
+    for end in &pair.ends {
+        let report = end.report();
+        assert_eq!((report.up, report.ups), (false, 0));
+    }
+    let pauses = pair.sent[0].windows(2).map(|pair| pair[1].since(pair[0]));
+    let silent = pauses.filter(|pause| *pause >= Span::from_ms(1200)).count();
+    assert!(silent >= 2, "{silent}");
+}
+
+#[test]
+fn a_device_that_only_sends_link_pulses_is_detected_in_parallel() {
+    let mut pair = Pair::new(config(&[Ability::TenHalf, Ability::TenFull]), config(&[]));
+    pair.run(ms(2000));
+    let report = pair.ends[0].report();
+    let expected = (true, Duplex::Half, Resolution::ParallelDetection);
+    assert_eq!((report.up, report.duplex, report.by), expected);
+    assert_eq!(report.heard, None);
+    let mut hundred = Pair::new(config(&[Ability::HundredFull]), config(&[]));
+    hundred.run(ms(5000));
+    assert_eq!(hundred.ends[0].report().ups, 0);
+}
+
+#[test]
+fn a_silent_device_makes_no_link() {
+    let mut silent = config(&[]);
+    silent.partner.pulses = Some(Pulses::None);
+    let mut pair = Pair::new(config(&[Ability::TenHalf]), silent);
+    pair.run(ms(3000));
+    assert_eq!(pair.sent[1], []);
+    assert_eq!(pair.ends[0].report().ups, 0);
+}
+
+#[test]
+fn a_fault_at_one_end_is_reported_to_the_other() {
+    let mut faulty = config(&[Ability::TenHalf]);
+    faulty.partner.remote_fault = true;
+    let mut pair = Pair::new(config(&[Ability::TenHalf]), faulty);
+    pair.run(ms(1000));
+    let heard = pair.ends[0].report().heard.expect("an offer");
+    assert!(heard.has(LinkCodeWord::REMOTE_FAULT));
+    assert!(pair.ends[0].report().up);
+}
+
+#[test]
+fn a_pulled_cable_is_noticed_in_time_and_the_link_negotiated_anew() {
+    let both = [Ability::TenHalf, Ability::TenFull];
+    let mut pair = Pair::new(config(&both), config(&both));
+    pair.run(ms(1000));
+    assert!(pair.ends[0].report().up);
+    pair.cut = true;
+    pair.run(ms(1030));
+    assert!(pair.ends[0].report().up, "too early");
+    pair.run(ms(1160));
+    assert!(!pair.ends[0].report().up && !pair.ends[1].report().up);
+    pair.cut = false;
+    pair.run(ms(4000));
+    let report = pair.ends[0].report();
+    assert_eq!((report.up, report.ups, report.downs), (true, 2, 1));
+    assert_eq!(report.duplex, Duplex::Full);
+}
+
+#[test]
+fn a_forced_duplex_stays_what_it_is() {
+    let mut forced = config(&[Ability::TenHalf]);
+    forced.duplex = Duplex::Full;
+    let mut pair = Pair::new(forced, config(&[Ability::TenHalf]));
+    pair.run(ms(1000));
+    let report = pair.ends[0].report();
+    assert_eq!((report.up, report.duplex), (true, Duplex::Full));
+}
+
+#[test]
+fn without_a_link_test_the_link_is_up_from_the_start() {
+    let mut partner = LinkPartner::new(&config(&[]));
+    partner.poll(ms(500), false);
+    assert!(partner.report().up);
+    let flapping = Config {
+        impairments: Impairments {
+            flap: Flap {
+                every_ms: 1000,
+                down_ms: 200,
+            },
+            ..Impairments::default()
+        },
+        ..config(&[])
+    };
+    let mut partner = LinkPartner::new(&flapping);
+    assert!(!partner.report().up);
+    partner.frame_heard(ms(600));
+    assert!(partner.report().up);
+    partner.poll(ms(699), false);
+    assert!(partner.report().up);
+    partner.poll(ms(700), false);
+    assert!(!partner.report().up);
+}
+
+#[test]
+fn bursts_have_the_standard_s_timing() {
+    let mut pair = Pair::new(config(&[Ability::TenHalf]), config(&[Ability::TenHalf]));
+    pair.run(ms(1000));
+    let mut bursts: Vec<Vec<Instant>> = Vec::new();
+    for &pulse in &pair.sent[0] {
+        match bursts.last_mut() {
+            Some(burst) if pulse.since(burst[0]) < Span::from_ms(3) => burst.push(pulse),
+            _ => bursts.push(vec![pulse]),
+        }
+    }
+    for pair in bursts.windows(2) {
+        let apart = pair[1][0].since(pair[0][0]);
+        assert!(
+            apart >= Span::from_ms(8) && apart <= Span::from_ms(24),
+            "{apart:?}"
+        );
+    }
+    let (flp, nlp): (Vec<_>, Vec<_>) = bursts.into_iter().partition(|burst| burst.len() > 1);
+    assert!(nlp.len() > 10);
+    let mut acknowledging = 0;
+    for burst in &flp {
+        let mut receiver = LinkReceiver::new();
+        let events: Vec<_> = burst
+            .iter()
+            .filter_map(|pulse| receiver.pulse(pulse.as_ns()))
+            .collect();
+        let [LinkEvent::Burst(word)] = events[..] else {
+            panic!("{events:?}");
+        };
+        acknowledging += u32::from(word.has(LinkCodeWord::ACKNOWLEDGE));
+        assert_eq!(word.0 & !LinkCodeWord::ACKNOWLEDGE, 0x0021);
+        assert_eq!(burst.last().unwrap().since(burst[0]), Span::from_ms(2));
+    }
+    // Three of the other's, then six to eight more.
+    assert!((8..=13).contains(&acknowledging), "{acknowledging}");
+}

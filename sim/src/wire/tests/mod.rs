@@ -1,8 +1,12 @@
 //! Both directions, both duplex modes, against a device made of half-bits.
 
+mod hub;
+mod impairments;
+
 use std::collections::VecDeque;
 
 use linerate_ether::ledger::Drop;
+use linerate_ether::phy10::link::LinkCodeWord;
 use linerate_ether::phy10::{
     HALF_BIT_NS, HalfBitWriter, INTER_PACKET_GAP_NS, decode, encode, encoded_len,
 };
@@ -13,6 +17,34 @@ use super::burst::Kind;
 use super::*;
 use crate::peer::tests::station::Smol;
 use crate::peer::{Host, Peer, host};
+
+#[test]
+fn bursts_of_the_device_are_read() {
+    let mut link = link(Duplex::Half, &[]);
+    let mut device = Device::new(Recorder::default());
+    let word = LinkCodeWord::base_page(LinkCodeWord::TEN_HALF | LinkCodeWord::PAUSE);
+    for burst in 0..5 {
+        for pulse in word.pulses_ns() {
+            let at = us(1000 + burst * 16_000) + Span::from_ns(pulse);
+            device.edges.push_back((at, true));
+            device.edges.push_back((at + Span::from_ns(100), false));
+        }
+    }
+    // Half a burst, then a lone pulse.
+    for at in [100_000, 100_125, 100_250, 120_000] {
+        device.edges.push_back((us(at), true));
+        device.edges.push_back((us(at) + Span::from_ns(100), false));
+    }
+    device.run(&mut link, us(200_000));
+    let statistics = link.statistics();
+    assert_eq!(
+        (statistics.link_bursts_heard, statistics.link_bursts_broken),
+        (5, 1)
+    );
+    assert_eq!(statistics.link_word_heard, Some(word));
+    assert_eq!(statistics.link_pulses_heard, 5 * 20 + 4);
+    assert_eq!((statistics.frames_heard, statistics.odd_pulses), (0, 0));
+}
 
 /// A station that sends what it is given and keeps what it gets.
 #[derive(Default)]
