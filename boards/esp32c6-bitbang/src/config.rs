@@ -6,6 +6,7 @@
 //! | `LINERATE_IPV4` | `169.254.10.2/16` | the static address |
 //! | `LINERATE_PEER` | `169.254.10.1` | whom the programs talk to |
 //! | `LINERATE_SIZES` | by stage | what `http_get` asks for: `10000x5,100000x5` |
+//! | `LINERATE_QUEUE` | 38 | frames in the receive queue of `line-rate`; the TCP window follows |
 
 use smoltcp::wire::{EthernetAddress, Ipv4Address, Ipv4Cidr};
 
@@ -79,4 +80,18 @@ pub fn sizes() -> impl Iterator<Item = (u64, u32)> {
                 times.parse().expect("LINERATE_SIZES has a number of times"),
             )
         })
+}
+
+/// Frames in the receive queue of the last stage: what was set, or `default`.
+///
+/// # Panics
+/// At build time, on a variable that is set to nonsense.
+pub(crate) const fn queue_frames(default: usize) -> usize {
+    let Some(text) = option_env!("LINERATE_QUEUE") else {
+        return default;
+    };
+    match usize::from_str_radix(text, 10) {
+        Ok(frames) if frames >= 5 && frames <= 80 => frames,
+        _ => panic!("LINERATE_QUEUE is 5 to 80 frames"),
+    }
 }

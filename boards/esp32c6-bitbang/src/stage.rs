@@ -15,6 +15,8 @@
 
 use linerate_nic::{mac, window};
 
+use crate::config;
+
 /// The stage's name, as in results.
 pub const NAME: &str = if cfg!(feature = "isr-all") {
     "isr-all"
@@ -49,7 +51,7 @@ pub type Receive = cfg_select! {
 
 /// The longest frames that the receive queue takes in a row.
 pub const QUEUE_FRAMES: usize = if cfg!(feature = "line-rate") {
-    34
+    config::queue_frames(38)
 } else if cfg!(feature = "windowed") {
     9
 } else {
@@ -59,8 +61,13 @@ pub const QUEUE_FRAMES: usize = if cfg!(feature = "line-rate") {
 /// The receive queue's size in words.
 pub const QUEUE_WORDS: usize = mac::receiver_words(QUEUE_FRAMES);
 
-/// Frames of the queue that are kept free of a TCP connection's data.
-const OTHERS: usize = 2;
+/// Frames of the queue that are kept free of a TCP connection's data: in the last stage those to
+/// groups, and as many for other connections.
+const OTHERS: usize = if cfg!(feature = "line-rate") {
+    2 * mac::GROUP_FRAMES
+} else {
+    2
+};
 
 const MSS: usize = window::mss(1500);
 

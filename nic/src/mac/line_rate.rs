@@ -70,6 +70,7 @@ impl Stage for LineRate {
     const LIMITS_BURST: bool = true;
     const CHECKSUMS: Checksums = Checksums::VERIFIED;
     const OBEYS_PAUSE: bool = true;
+    const SHEDS_GROUPS: bool = true;
     type Scratch = ();
     const SCRATCH: () = ();
 
@@ -79,7 +80,7 @@ impl Stage for LineRate {
         (): &mut (),
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
-    ) {
+    ) -> usize {
         let summed = match phy(&mut grant) {
             Reception::Frame(summed) => summed,
             other => {
@@ -87,18 +88,20 @@ impl Stage for LineRate {
                 if heard(other, ledger).is_some() {
                     ledger.count(Counter::RxBadSfd);
                 }
-                return;
+                return 0;
             }
         };
         ledger.count(Counter::RxFrames);
         if let Err(refused) = judge(&grant, summed) {
             ledger.count(refused);
-            return;
+            return 0;
         }
         if let Some(own) = grant.first_chunk_mut() {
             *own = u32::from(summed.sum).to_ne_bytes();
         }
-        grant.commit(FRAME_OFFSET + usize::from(summed.octets));
+        let len = FRAME_OFFSET + usize::from(summed.octets);
+        grant.commit(len);
+        len
     }
 
     #[inline(always)]

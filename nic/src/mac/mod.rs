@@ -33,7 +33,8 @@ pub use line_rate::LineRate;
 pub use nic::{Mac, MacRxToken, MacTxToken};
 pub use phy::{BitTimes, Phy, TransmitError};
 pub use receive::{
-    AlwaysOn, Interrupt, Main, Outcome, ReceiveSwitch, Receiver, Reception, RxFrame, receiver_words,
+    AlwaysOn, GROUP_FRAMES, Interrupt, Main, Outcome, ReceiveSwitch, Receiver, Reception, RxFrame,
+    receiver_words,
 };
 pub use stage::{IsrAll, MainThread, Scratch, Stage, Windowed, ZeroCopy};
 pub use transmit::{MAX_TX_LEN, Transmitter};

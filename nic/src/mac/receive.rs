@@ -4,8 +4,8 @@ use super::stage::Stage;
 use crate::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
 use crate::filter::{AddressFilter, Words};
 use crate::ledger::Ledger;
-use crate::queue::{self, Consumer, Producer, Queue};
-use crate::sync::{AtomicBool, Ordering, fence};
+use crate::queue::{self, Consumer, Producer, Queue, words_of};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering, fence};
 use core::marker::PhantomData;
 use core::ops::Range;
 use linerate_ether::fcs;
@@ -74,11 +74,19 @@ impl ReceiveSwitch for AlwaysOn {
     fn resume(&self) {}
 }
 
+/// Frames of the longest whose room in the queue frames to groups may take at once. A TCP window
+/// leaves it free ([`crate::window`]).
+pub const GROUP_FRAMES: usize = 2;
+
 /// What both halves share: a `static` with the receive queue in it.
 pub struct Receiver<const WORDS: usize> {
     queue: Queue<WORDS>,
     suspended: AtomicBool,
     promiscuous: AtomicBool,
+    /// Words that frames to groups took when they were committed, and when they were released; both
+    /// wrap. Their difference is what they take now.
+    groups_in: AtomicUsize,
+    groups_out: AtomicUsize,
 }
 
 /// The `WORDS` of a [`Receiver`] that always takes `frames` raw receptions of any length.
@@ -89,10 +97,11 @@ pub const fn receiver_words(frames: usize) -> usize {
 impl<const WORDS: usize> Receiver<WORDS> {
     /// How many receptions fit whatever their lengths were before.
     pub const FRAMES: usize = Queue::<WORDS>::guaranteed_frames(MAX_RAW_LEN);
-    /// From so many bytes in use on, frames to groups are not accepted any more.
-    pub const HIGH_MARK: usize = WORDS * size_of::<u32>() / 2;
-    /// Below so many bytes in use, frames to groups are accepted again.
-    pub const LOW_MARK: usize = WORDS * size_of::<u32>() / 4;
+    /// From so many words of the queue in use for frames to groups on, no more of these are
+    /// accepted: the room of [`GROUP_FRAMES`] of the longest.
+    pub const HIGH_MARK: usize = GROUP_FRAMES * words_of(MAX_RAW_LEN);
+    /// Below so many words they are accepted again.
+    pub const LOW_MARK: usize = Self::HIGH_MARK / 2;
 
     /// An empty receiver.
     #[cfg(not(loom))]
@@ -101,6 +110,8 @@ impl<const WORDS: usize> Receiver<WORDS> {
             queue: Queue::new(),
             suspended: AtomicBool::new(false),
             promiscuous: AtomicBool::new(false),
+            groups_in: AtomicUsize::new(0),
+            groups_out: AtomicUsize::new(0),
         }
     }
 
@@ -111,6 +122,8 @@ impl<const WORDS: usize> Receiver<WORDS> {
             queue: Queue::new(),
             suspended: AtomicBool::new(false),
             promiscuous: AtomicBool::new(false),
+            groups_in: AtomicUsize::new(0),
+            groups_out: AtomicUsize::new(0),
         }
     }
 
@@ -185,14 +198,26 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
         match self.producer.grant(MAX_RAW_LEN) {
             Some(grant) => {
                 let sheds = self.sheds;
-                let phy = |buffer: &mut [u8]| match phy(buffer) {
-                    // Its group was accepted when it began, or the loop does not filter.
-                    Reception::Frame(_) if sheds && buffer[FRAME_OFFSET] & 1 != 0 => {
-                        Reception::Shed
+                let mut group = false;
+                let phy = |buffer: &mut [u8]| {
+                    let reception = phy(buffer);
+                    if !S::SHEDS_GROUPS {
+                        return reception;
                     }
-                    reception => reception,
+                    group = buffer[FRAME_OFFSET] & 1 != 0;
+                    match reception {
+                        // Its group was accepted when it began, or the loop does not filter.
+                        Reception::Frame(_) if sheds && group => Reception::Shed,
+                        Reception::Shed if !group => Reception::Filtered,
+                        reception => reception,
+                    }
                 };
-                S::interrupt(grant, &mut self.scratch, self.ledger, phy);
+                let len = S::interrupt(grant, &mut self.scratch, self.ledger, phy);
+                if S::SHEDS_GROUPS && group && len > 0 {
+                    let groups = &self.receiver.groups_in;
+                    let total = groups.load(Ordering::Relaxed).wrapping_add(words_of(len));
+                    groups.store(total, Ordering::Relaxed);
+                }
                 Outcome::Listening
             }
             None => self.suspend(),
@@ -207,19 +232,25 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
 
     /// The destinations to accept in the reception that begins now.
     ///
-    /// A queue filled to its high mark accepts no groups until it has emptied to its low mark, so
-    /// that a storm of broadcasts leaves room for the station's own frames, and leaves the main
-    /// thread the time in which they are not received. A loop that gives a frame up for that
-    /// reports [`Reception::Shed`] instead of [`Reception::Filtered`].
+    /// When frames to groups fill their share of the queue up to the [high
+    /// mark](Receiver::HIGH_MARK), no groups are accepted until it has emptied to the [low
+    /// mark](Receiver::LOW_MARK). So a storm of broadcasts takes nothing from the station's own
+    /// frames, and the main thread gets the time in which its frames are not received. A loop that
+    /// gives a frame up for that reports [`Reception::Shed`] instead of [`Reception::Filtered`].
     #[inline(always)]
     pub fn filter(&mut self) -> Words {
-        let used = self.receiver.queue.used_bytes();
+        let receiver = self.receiver;
+        let released = receiver.groups_out.load(Ordering::Relaxed);
+        let groups = receiver
+            .groups_in
+            .load(Ordering::Relaxed)
+            .wrapping_sub(released);
         let mark = if self.sheds {
             Receiver::<WORDS>::LOW_MARK
         } else {
             Receiver::<WORDS>::HIGH_MARK
         };
-        self.sheds = used >= mark;
+        self.sheds = groups >= mark;
         let mut filter = self.filter;
         if self.sheds {
             filter = filter.without_groups();
@@ -303,7 +334,9 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
                 Err(invalid) => invalid.counter(),
             };
             self.ledger.count(refused);
+            let group = group_words::<S>(&frame);
             drop(frame);
+            release_group(self.receiver, group);
             resume_if_room(self.receiver, &self.switch);
         };
         let frame = self.consumer.read()?;
@@ -314,6 +347,7 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
             ledger.count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
         }
         Some(RxFrame {
+            group: group_words::<S>(&frame),
             frame: Some(frame),
             bytes,
             receiver: self.receiver,
@@ -373,6 +407,25 @@ fn control(frame: &[u8]) -> Option<Result<u16, Counter>> {
     })
 }
 
+/// What the frame in the queue's entry takes of the groups' share, in words.
+#[inline]
+fn group_words<S: Stage>(entry: &[u8]) -> usize {
+    match entry.get(FRAME_OFFSET) {
+        Some(first) if S::SHEDS_GROUPS && first & 1 != 0 => words_of(entry.len()),
+        _ => 0,
+    }
+}
+
+/// Takes note that a frame's room is free again.
+#[inline]
+fn release_group<const WORDS: usize>(receiver: &Receiver<WORDS>, words: usize) {
+    if words > 0 {
+        let total = receiver.groups_out.load(Ordering::Relaxed);
+        let total = total.wrapping_add(words);
+        receiver.groups_out.store(total, Ordering::Relaxed);
+    }
+}
+
 /// Switches reception on again if the queue was full and no longer is.
 #[inline]
 fn resume_if_room<const WORDS: usize>(receiver: &Receiver<WORDS>, switch: &impl ReceiveSwitch) {
@@ -390,6 +443,8 @@ pub struct RxFrame<'m, 'q, R: ReceiveSwitch + Copy, const WORDS: usize> {
     /// `None` only while being dropped.
     frame: Option<queue::Frame<'m, 'q, WORDS>>,
     bytes: Range<usize>,
+    /// What it takes of the groups' share of the queue, in words.
+    group: usize,
     receiver: &'q Receiver<WORDS>,
     ledger: &'q Ledger,
     switch: R,
@@ -423,6 +478,7 @@ impl<R: ReceiveSwitch + Copy, const WORDS: usize> Drop for RxFrame<'_, '_, R, WO
             self.ledger.count(Counter::RxStackRejected);
         }
         self.frame = None;
+        release_group(self.receiver, self.group);
         resume_if_room(self.receiver, &self.switch);
     }
 }

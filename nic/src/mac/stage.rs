@@ -34,18 +34,21 @@ pub trait Stage {
     const CHECKSUMS: Checksums = Checksums::NONE;
     /// Whether MAC control frames (IEEE 802.3 clause 31) are the MAC's, and not the stack's.
     const OBEYS_PAUSE: bool = false;
+    /// Whether frames to groups may take only a share of the queue.
+    const SHEDS_GROUPS: bool = false;
     /// What the interrupt receives into, if not the queue.
     type Scratch: Send;
     /// A fresh scratch buffer.
     const SCRATCH: Self::Scratch;
 
-    /// The interrupt's part: receives by `phy` and fills the `grant`, or not.
+    /// The interrupt's part: receives by `phy` and fills the `grant`, or not. Returns how many
+    /// bytes it committed.
     fn interrupt<const WORDS: usize>(
         grant: Grant<'_, '_, WORDS>,
         scratch: &mut Self::Scratch,
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
-    );
+    ) -> usize;
 
     /// The main thread's part: what of `frame` is the frame, without FCS.
     ///
@@ -97,12 +100,14 @@ pub(super) fn heard(reception: Reception, ledger: &Ledger) -> Option<usize> {
 
 /// Copies `bytes` into the queue and commits them.
 #[inline(always)]
-fn push<const WORDS: usize>(mut grant: Grant<'_, '_, WORDS>, bytes: Option<&[u8]>) {
-    let Some(bytes) = bytes else { return };
-    if let Some(room) = grant.get_mut(..bytes.len()) {
-        room.copy_from_slice(bytes);
-        grant.commit(bytes.len());
-    }
+fn push<const WORDS: usize>(mut grant: Grant<'_, '_, WORDS>, bytes: Option<&[u8]>) -> usize {
+    let Some(bytes) = bytes else { return 0 };
+    let Some(room) = grant.get_mut(..bytes.len()) else {
+        return 0;
+    };
+    room.copy_from_slice(bytes);
+    grant.commit(bytes.len());
+    bytes.len()
 }
 
 impl<M: Method> Stage for IsrAll<M> {
@@ -117,13 +122,16 @@ impl<M: Method> Stage for IsrAll<M> {
         scratch: &mut Scratch,
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
-    ) {
+    ) -> usize {
         let Some(len) = heard(phy(scratch.bytes_mut()), ledger) else {
-            return;
+            return 0;
         };
         match M::validate(scratch.words_mut(), len) {
             Ok(frame) => push(grant, scratch.bytes().get(frame)),
-            Err(invalid) => ledger.count(invalid.counter()),
+            Err(invalid) => {
+                ledger.count(invalid.counter());
+                0
+            }
         }
     }
 
@@ -145,11 +153,11 @@ impl<M: Method> Stage for MainThread<M> {
         scratch: &mut Scratch,
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
-    ) {
+    ) -> usize {
         let Some(len) = heard(phy(scratch.bytes_mut()), ledger) else {
-            return;
+            return 0;
         };
-        push(grant, scratch.bytes().get(..len.min(MAX_RAW_LEN)));
+        push(grant, scratch.bytes().get(..len.min(MAX_RAW_LEN)))
     }
 
     #[inline(always)]
@@ -171,10 +179,12 @@ impl<M: Method> Stage for ZeroCopy<M> {
         (): &mut (),
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
-    ) {
-        if let Some(len) = heard(phy(&mut grant), ledger) {
-            grant.commit(len);
-        }
+    ) -> usize {
+        let Some(len) = heard(phy(&mut grant), ledger) else {
+            return 0;
+        };
+        grant.commit(len);
+        len
     }
 
     #[inline(always)]
@@ -196,8 +206,8 @@ impl<M: Method> Stage for Windowed<M> {
         scratch: &mut (),
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
-    ) {
-        ZeroCopy::<M>::interrupt(grant, scratch, ledger, phy);
+    ) -> usize {
+        ZeroCopy::<M>::interrupt(grant, scratch, ledger, phy)
     }
 
     #[inline(always)]

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Variables with which a person changes what the firmware asks for at build time.
-const CHOICES: [&str; 5] = [
+const CHOICES: [&str; 6] = [
     "LINERATE_IPV4",
     "LINERATE_PEER",
     "LINERATE_ADDRESSING",
     "LINERATE_SIZES",
+    "LINERATE_QUEUE",
     "LINERATE_MAC",
 ];
 
