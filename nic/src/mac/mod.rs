@@ -20,6 +20,7 @@
 
 mod access;
 mod checksum;
+mod fill;
 mod line_rate;
 mod nic;
 mod phy;

@@ -30,6 +30,7 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
         let station = mac_address.into();
         rx.filter(Some(station));
         tx.seed(station);
+        tx.fill_tcp_checksum(S::CHECKSUMS.tcp.receive);
         Self { rx, tx, station }
     }
 }
@@ -64,11 +65,14 @@ where
     }
 
     fn capabilities(&self) -> Capabilities {
+        // Who checks TCP for the stack fills it in, too.
+        let mut checksums = S::CHECKSUMS;
+        checksums.tcp.transmit = checksums.tcp.receive;
         Capabilities {
             medium: Medium::Ethernet,
             mtu: MAX_PAYLOAD,
             max_burst_frames: self.rx.max_burst_frames(),
-            checksums: S::CHECKSUMS,
+            checksums,
         }
     }
 

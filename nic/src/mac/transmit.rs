@@ -1,6 +1,7 @@
 //! The transmit path: preamble, padding, FCS, and what becomes of each frame.
 
 use super::access::{Access, Fate};
+use super::fill;
 use super::phy::{BitTimes, Phy};
 use crate::bitbang::MAX_RAW_LEN;
 use crate::device::{FrameTooLong, LinkState};
@@ -24,6 +25,8 @@ pub struct Transmitter<'l, P> {
     access: Access,
     /// The packet being built, preamble first.
     packet: Buffer<{ MAX_RAW_LEN / 4 }>,
+    /// The stack leaves TCP checksums to us.
+    fills_checksum: bool,
     /// The partner asked for silence: since when, and for how long.
     pause: Option<(BitTimes, BitTimes)>,
     /// Octets, without preamble and FCS, of the frame that waits in the buffer for the pause's end.
@@ -34,6 +37,11 @@ impl<P> Transmitter<'_, P> {
     /// Makes the back-off after a collision differ from that of other stations.
     pub fn seed(&mut self, station: MacAddress) {
         self.access.seed(station);
+    }
+
+    /// Fills in TCP checksums from now on, where the stack leaves the field zero; or no longer.
+    pub fn fill_tcp_checksum(&mut self, fill: bool) {
+        self.fills_checksum = fill;
     }
 }
 
@@ -47,6 +55,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             ledger,
             access: Access::new(),
             packet,
+            fills_checksum: false,
             pause: None,
             held: None,
         }
@@ -79,6 +88,12 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         let result = f(&mut frame[..len]);
         let padded = len.max(MIN_LEN - fcs::LEN);
         frame[len..padded].fill(0);
+        if self.fills_checksum {
+            let words = self.packet.words_mut();
+            if let Some(frame) = words.get_mut(PREAMBLE_LEN / 4..) {
+                fill::tcp_checksum(frame, len);
+            }
+        }
         if ready {
             self.finish(padded);
         } else if self.held.replace(padded).is_some() {
