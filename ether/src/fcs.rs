@@ -26,6 +26,10 @@
     reason = "code that a firmware runs from RAM must not call out into flash"
 )]
 
+mod combine;
+
+pub use combine::Advance;
+
 /// Octets of the frame check sequence.
 pub const LEN: usize = 4;
 /// The generator polynomial as 802.3 clause 3.2.9 writes it, without its x^32 term.

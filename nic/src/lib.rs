@@ -3,6 +3,7 @@
 //! - [`device`]: the seam between a network device and any stack.
 //! - [`link`]: pulses, auto-negotiation, the link integrity test, polarity, jabber.
 //! - [`mac`]: the MAC between a bit-level PHY and a stack, in the stages from naive to fast.
+//! - [`digest`]: the CRC-32 of a TCP segment's data, from the frame's FCS.
 //! - [`filter`]: which destination addresses are accepted.
 //! - [`queue`]: the receive queue from interrupt to main thread.
 //! - [`ledger`]: where each frame went.
@@ -20,6 +21,7 @@
 pub mod adapter;
 pub mod bitbang;
 pub mod device;
+pub mod digest;
 pub mod filter;
 pub mod ledger;
 pub mod link;

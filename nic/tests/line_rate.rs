@@ -56,9 +56,10 @@ fn one(octets: &[u8], summed: Summed) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) 
     let mut result = None;
     receiver(|(mut interrupt, mut main), ledger| {
         assert_eq!(interrupt.receive(hear(octets, summed)), Outcome::Listening);
-        let frame = main
-            .receive()
-            .map(|frame| frame.consume(|bytes| bytes.to_vec()));
+        let frame = main.receive().map(|mut frame| {
+            assert_eq!(frame.fcs(), Some(fcs::crc32(frame.bytes_mut())));
+            frame.consume(|bytes| bytes.to_vec())
+        });
         result = Some((frame, ledger.non_zero().collect()));
     });
     result.unwrap()

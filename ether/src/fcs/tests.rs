@@ -119,3 +119,17 @@ proptest! {
         prop_assert_eq!(crc32(&bytes), CHECK);
     }
 }
+
+proptest! {
+    #[test]
+    fn parts_make_the_whole(
+        first in prop::collection::vec(any::<u8>(), 0..100),
+        second in prop::collection::vec(any::<u8>(), 0..3000),
+    ) {
+        let whole = crc32(&[&first[..], &second].concat());
+        let (a, b) = (crc32(&first), crc32(&second));
+        let advance = Advance::over(second.len());
+        prop_assert_eq!(advance.join(a, b), whole);
+        prop_assert_eq!(advance.split(whole, a), b);
+    }
+}

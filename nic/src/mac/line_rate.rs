@@ -71,6 +71,7 @@ impl Stage for LineRate {
     const CHECKSUMS: Checksums = Checksums::VERIFIED;
     const OBEYS_PAUSE: bool = true;
     const SHEDS_GROUPS: bool = true;
+    const KEEPS_FCS: bool = true;
     type Scratch = ();
     const SCRATCH: () = ();
 

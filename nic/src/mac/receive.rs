@@ -348,6 +348,7 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
         }
         Some(RxFrame {
             group: group_words::<S>(&frame),
+            keeps_fcs: S::KEEPS_FCS,
             frame: Some(frame),
             bytes,
             receiver: self.receiver,
@@ -445,6 +446,7 @@ pub struct RxFrame<'m, 'q, R: ReceiveSwitch + Copy, const WORDS: usize> {
     bytes: Range<usize>,
     /// What it takes of the groups' share of the queue, in words.
     group: usize,
+    keeps_fcs: bool,
     receiver: &'q Receiver<WORDS>,
     ledger: &'q Ledger,
     switch: R,
@@ -460,6 +462,15 @@ impl<R: ReceiveSwitch + Copy, const WORDS: usize> RxFrame<'_, '_, R, WORDS> {
             .as_mut()
             .and_then(|frame| frame.get_mut(bytes))
             .unwrap_or_default()
+    }
+
+    /// The frame's FCS, which is right, as the CRC-32 of [`bytes_mut`](Self::bytes_mut); `None`
+    /// where the stage does not keep it.
+    #[inline]
+    pub fn fcs(&self) -> Option<u32> {
+        let frame = self.frame.as_ref().filter(|_| self.keeps_fcs)?;
+        let behind = frame.get(self.bytes.end..)?;
+        behind.first_chunk().map(|fcs| u32::from_le_bytes(*fcs))
     }
 
     /// Hands the frame to `f`, counts it as delivered and releases it.

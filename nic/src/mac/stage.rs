@@ -34,6 +34,8 @@ pub trait Stage {
     const CHECKSUMS: Checksums = Checksums::NONE;
     /// Whether MAC control frames (IEEE 802.3 clause 31) are the MAC's, and not the stack's.
     const OBEYS_PAUSE: bool = false;
+    /// Whether the FCS lies behind what [`main`](Self::main) returns.
+    const KEEPS_FCS: bool = false;
     /// Whether frames to groups may take only a share of the queue.
     const SHEDS_GROUPS: bool = false;
     /// What the interrupt receives into, if not the queue.

@@ -60,7 +60,10 @@ fn both(
     let mut download = Some(Download::start(network, down, bytes)?);
     let mut upload = Some(Upload::start(network, up, bytes)?);
     while download.is_some() || upload.is_some() {
-        network.take();
+        match &mut download {
+            Some(running) => running.listen(network),
+            None => network.take(),
+        }
         let mut idle = true;
         if let Some(running) = &mut download {
             match running.step(network)? {

@@ -132,7 +132,7 @@ fn main() -> ! {
     };
     loop {
         let queue = network.device.0.rx.queue();
-        network.take_with(|frame| checked.take(frame, queue.used_bytes() < CALM));
+        network.take_with(|frame| checked.take(frame.bytes_mut(), queue.used_bytes() < CALM));
         network.send();
         let now_ns = net::now().total_micros() as u64 * 1000;
         load.run(&mut network, now_ns);

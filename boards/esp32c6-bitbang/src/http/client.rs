@@ -2,14 +2,13 @@
 
 use core::fmt::Write as _;
 
-use linerate_ether::fcs::{Crc32, SLICING_8, Tables};
 use smoltcp::{
     iface::SocketHandle,
     socket::tcp,
     time::{Duration, Instant},
 };
 
-use super::{Head, Writer};
+use super::{Head, Writer, body::Body};
 use crate::{
     config,
     net::{self, Network},
@@ -60,18 +59,16 @@ struct Response {
     head: Head,
     head_complete: bool,
     expected: Option<u64>,
-    body: u64,
-    crc: Crc32<'static, Tables<8>>,
+    body: Body,
 }
 
 impl Response {
-    fn new() -> Self {
+    fn new(port: u16) -> Self {
         Self {
             head: Head::new(),
             head_complete: false,
             expected: None,
-            body: 0,
-            crc: Crc32::with(&SLICING_8),
+            body: Body::new(port),
         }
     }
 
@@ -86,15 +83,15 @@ impl Response {
                 self.head_complete = true;
                 self.expected = length;
             }
+            self.body.skip(used);
             bytes = &bytes[used..];
         }
-        self.crc.update(bytes);
-        self.body += bytes.len() as u64;
+        self.body.read(bytes);
         Ok(())
     }
 
     fn is_complete(&self) -> bool {
-        self.head_complete && self.expected == Some(self.body)
+        self.head_complete && self.expected == Some(self.body.len())
     }
 }
 
@@ -115,11 +112,11 @@ impl Download {
     /// [`Failure::Refused`] when the socket is in use.
     pub fn start(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Self, Failure> {
         let start = net::now();
-        connect(network, handle)?;
+        let port = connect(network, handle)?;
         Ok(Self {
             handle,
             bytes,
-            response: Response::new(),
+            response: Response::new(port),
             requested: false,
             start,
             heard_at: start,
@@ -169,10 +166,22 @@ impl Download {
         Ok(step)
     }
 
+    /// [`Network::take`], and takes note of what brings the body, if the stage tells.
+    pub fn listen(&mut self, network: &mut Network) {
+        if cfg!(feature = "line-rate") {
+            network.take_with(|frame| {
+                self.response.body.heard(frame);
+                false
+            });
+        } else {
+            network.take();
+        }
+    }
+
     fn fetched(&self) -> Fetched {
         Fetched {
-            body: self.response.body,
-            crc: self.response.crc.finish(),
+            body: self.response.body.len(),
+            crc: self.response.body.crc(),
             took: net::now() - self.start,
         }
     }
@@ -186,7 +195,7 @@ impl Download {
 pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fetched, Failure> {
     let mut download = Download::start(network, handle, bytes)?;
     loop {
-        network.take();
+        download.listen(network);
         match download.step(network)? {
             Step::Done(fetched) => return Ok(fetched),
             Step::Busy => network.give(),
@@ -198,8 +207,8 @@ pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fe
     }
 }
 
-/// Connects a socket to the peer's server.
-pub(super) fn connect(network: &mut Network, handle: SocketHandle) -> Result<(), Failure> {
+/// Connects a socket to the peer's server, from the port that it returns.
+pub(super) fn connect(network: &mut Network, handle: SocketHandle) -> Result<u16, Failure> {
     let local_port = network.local_port();
     network
         .sockets
@@ -209,7 +218,8 @@ pub(super) fn connect(network: &mut Network, handle: SocketHandle) -> Result<(),
             (config::peer(), config::HTTP_PORT),
             local_port,
         )
-        .map_err(|_| Failure::Refused)
+        .map_err(|_| Failure::Refused)?;
+    Ok(local_port)
 }
 
 fn request(socket: &mut tcp::Socket, bytes: u64) {

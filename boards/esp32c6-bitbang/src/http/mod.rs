@@ -1,6 +1,7 @@
 //! As much of HTTP/1.1 (RFC 9112) as it takes to move known bytes: `GET /N` is answered with the
 //! first N bytes of [`linerate_ether::pattern`], `PUT /N` brings them.
 
+mod body;
 mod client;
 mod head;
 mod server;

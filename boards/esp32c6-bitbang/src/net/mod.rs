@@ -25,6 +25,7 @@ use smoltcp::{
 use static_cell::ConstStaticCell;
 
 pub use arp::Arp;
+pub use one::Frame;
 use one::One;
 
 use crate::{
@@ -221,7 +222,7 @@ impl Network {
 
     /// As [`take`](Self::take), but `look` sees each frame first and keeps it if it says so: a
     /// stack that has no use for a frame would spend more time on it than the wire gives.
-    pub fn take_with(&mut self, mut look: impl FnMut(&[u8]) -> bool) {
+    pub fn take_with(&mut self, mut look: impl FnMut(&mut Frame) -> bool) {
         phy::report_link();
         let now = now();
         self.iface.poll_maintenance(now);
@@ -231,7 +232,7 @@ impl Network {
             let Some(mut frame) = nic.rx.receive_obeying(pause) else {
                 break;
             };
-            if look(frame.bytes_mut()) {
+            if look(&mut frame) {
                 frame.consume(|_| ());
                 continue;
             }

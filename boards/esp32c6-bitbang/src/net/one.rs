@@ -11,7 +11,8 @@ use crate::{
     stage,
 };
 
-type Frame<'m> = RxFrame<'m, 'static, Switch, { stage::QUEUE_WORDS }>;
+/// A received frame.
+pub type Frame<'m> = RxFrame<'m, 'static, Switch, { stage::QUEUE_WORDS }>;
 
 /// A frame that was taken from the queue already, and the means to answer it.
 pub(super) struct One<'m> {
