@@ -238,11 +238,14 @@ impl Negotiation {
     #[must_use]
     pub(super) fn status(&self, integrity: LinkState) -> Status {
         let good = self.state == State::Good && integrity == LinkState::Up;
+        // While words are still being exchanged there is nothing to tell.
+        let settled = self.fault.is_some()
+            || !matches!(self.state, State::Acknowledging | State::Completing { .. });
         Status {
             state: if good { LinkState::Up } else { LinkState::Down },
             duplex: self.chosen().unwrap_or(Duplex::Half),
             by: self.by,
-            partner: self.partner,
+            partner: self.partner.filter(|_| settled),
             fault: self.fault,
         }
     }

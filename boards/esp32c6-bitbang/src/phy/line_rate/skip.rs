@@ -16,7 +16,7 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, TypeOrLength};
 use linerate_nic::bitbang::FRAME_OFFSET;
 
-use super::{interrupt, transmit::carrier};
+use super::{interrupt, transmit::carrier, without_interrupts};
 
 /// Ticks of the timer in a microsecond: the crystal's 40 MHz, which is what esp-hal selects, divided
 /// by 2, the least divider.
@@ -47,6 +47,26 @@ pub(super) fn start() {
 #[inline(always)]
 pub(super) fn is_active() -> bool {
     ACTIVE.load(Ordering::Relaxed)
+}
+
+/// The same, after a look at the line: whoever waits for the medium notices the end at once, and has
+/// its turn after the gap as all others have.
+#[inline(always)]
+pub(super) fn is_still_active() -> bool {
+    is_active()
+        && without_interrupts(|| {
+            if is_active() && !carrier() && !carrier() {
+                end();
+            }
+            is_active()
+        })
+}
+
+#[inline(always)]
+fn end() {
+    ACTIVE.store(false, Ordering::Relaxed);
+    interrupt::ended();
+    interrupt::edges_on();
 }
 
 /// The octets of the frame that begins in `buffer`, of which [`LOOK_AFTER`](super::receive::LOOK_AFTER)
@@ -97,6 +117,9 @@ fn arm(ticks: u32) {
 #[inline(always)]
 pub(super) fn look() {
     TIMG1::regs().int_clr().write(|w| w.t(0).clear_bit_by_one());
+    if !is_active() {
+        return;
+    }
     let looked = LOOKED.load(Ordering::Relaxed);
     LOOKED.store(looked.saturating_add(1), Ordering::Relaxed);
     // At the first look the end is near, if it was predicted.
@@ -104,10 +127,7 @@ pub(super) fn look() {
     for _ in 0..times {
         // Twice: jitter may leave a level for a little longer than one look takes.
         if !carrier() && !carrier() {
-            ACTIVE.store(false, Ordering::Relaxed);
-            interrupt::ended();
-            interrupt::edges_on();
-            return;
+            return end();
         }
     }
     arm(if looked < LOOKS {

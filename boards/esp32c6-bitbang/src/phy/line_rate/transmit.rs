@@ -198,7 +198,7 @@ pub(super) unsafe fn link_pulse() {
 /// noticed yet, from which the gap will count.
 #[inline(always)]
 pub(super) fn is_taken() -> bool {
-    skip::is_active() || carrier()
+    skip::is_still_active() || carrier()
 }
 
 /// Whether something is on the line now: looks for 125 ns; within a frame the level changes at
