@@ -8,7 +8,9 @@
 //! | [`target`] | what is measured: one folder a kind |
 //! | [`measure`] | how it is measured: one folder a procedure |
 //! | [`run`] | a whole scenario, on several threads |
+//! | [`sensitivity`] | a scenario with each guess changed |
 //! | [`store`] | results on disk, each as soon as it is there |
+//! | [`timing`] | timing tables that a person brings |
 //! | [`tap`] | a simulated board on a network interface of this machine |
 //! | [`progress`], [`provenance`] | what is going on, and what it was made with |
 #![forbid(unsafe_code)]
@@ -20,9 +22,11 @@ pub mod progress;
 pub mod provenance;
 pub mod run;
 pub mod scenario;
+pub mod sensitivity;
 pub mod store;
 pub mod tap;
 pub mod target;
+pub mod timing;
 
 /// The known name nearest to what was written, if one is near enough to be meant.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

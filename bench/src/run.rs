@@ -1,19 +1,27 @@
 //! A whole scenario: every firmware of every run, independent ones at the same time.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use linerate_explain::record::{EntryKind, Measurement, PeerModel, Provenance, Run, SCHEMA};
+use linerate_explain::record::{
+    EntryKind, Measurement, PeerModel, Provenance, Run, SCHEMA, Setting,
+};
 use linerate_explain::report;
+use linerate_sim::chip::TimingTable;
 
-use crate::firmware::{self, FirmwareError, Image};
-use crate::measure::{self, Driven, MeasureError, Procedure, http_get, ping};
+use crate::firmware::{self, FirmwareError};
+use crate::measure::{self, Driven, MeasureError, Plan};
 use crate::progress::Progress;
 use crate::provenance;
-use crate::scenario::{Expectation, Scenario};
+use crate::scenario::{self, Scenario};
 use crate::store::{Store, StoreError};
 use crate::target::{Identity, Order, Target, TargetError};
+
+mod check;
+mod setting;
+
+pub use check::failures;
 
 /// Where things come from and go to.
 #[derive(Clone, Debug)]
@@ -24,6 +32,8 @@ pub struct Options {
     pub out: PathBuf,
     /// Firmwares at the same time.
     pub threads: usize,
+    /// How long things take, in place of the board's own table.
+    pub timing: Option<TimingTable>,
 }
 
 /// What a scenario came to.
@@ -73,30 +83,12 @@ pub type Open<'a> = &'a (dyn Fn(&Order) -> Result<Box<dyn Target>, TargetError> 
 
 /// One firmware to be measured.
 struct Job {
+    /// `program-variant`, the image.
+    image: String,
+    variant: String,
     order: Order,
     plan: Plan,
-}
-
-/// What is measured on it. A procedure is a line here and in the four functions below.
-enum Plan {
-    Ping(String, ping::Plan),
-    HttpGet(String, http_get::Plan),
-}
-
-impl Plan {
-    const fn limit_s(&self) -> u64 {
-        match self {
-            Self::Ping(_, plan) => plan.limit_s,
-            Self::HttpGet(_, plan) => plan.limit_s,
-        }
-    }
-
-    fn procedure(&self) -> Box<dyn Procedure> {
-        match self {
-            Self::Ping(variant, plan) => Box::new(ping::procedure(variant, plan)),
-            Self::HttpGet(variant, plan) => Box::new(http_get::procedure(variant, plan)),
-        }
-    }
+    setting: Setting,
 }
 
 /// What a job came to.
@@ -117,7 +109,7 @@ pub fn run(
     open: Open<'_>,
     progress: &dyn Progress,
 ) -> Result<Outcome, RunError> {
-    let jobs = jobs(scenario, &options.elf_dir)?;
+    let jobs = jobs(scenario, options)?;
     let mut header = Run {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
@@ -144,41 +136,42 @@ pub fn run(
 }
 
 /// Every firmware, in the scenario's order.
-fn jobs(scenario: &Scenario, elf_dir: &Path) -> Result<Vec<Job>, FirmwareError> {
+fn jobs(scenario: &Scenario, options: &Options) -> Result<Vec<Job>, FirmwareError> {
     let mut jobs = Vec::new();
     for run in &scenario.runs {
-        let variant = &run.variant;
-        if let Some(plan) = &run.ping {
-            let image = firmware::find(elf_dir, "ping", variant)?;
-            jobs.push(job(
-                scenario,
-                image,
-                Plan::Ping(variant.clone(), plan.clone()),
-            ));
-        }
-        if let Some(plan) = &run.http_get {
-            let image = firmware::find(elf_dir, "http_get", variant)?;
-            jobs.push(job(
-                scenario,
-                image,
-                Plan::HttpGet(variant.clone(), plan.clone()),
-            ));
+        for plan in &run.plans {
+            jobs.push(job(scenario, run, plan, options)?);
         }
     }
     Ok(jobs)
 }
 
-fn job(scenario: &Scenario, image: Image, plan: Plan) -> Job {
-    let order = Order {
+fn job(
+    scenario: &Scenario,
+    run: &scenario::Run,
+    plan: &Plan,
+    options: &Options,
+) -> Result<Job, FirmwareError> {
+    let image = firmware::find(&options.elf_dir, plan.program(), &run.variant)?;
+    let mut order = Order {
         board: scenario.board.clone(),
-        name: image.name,
+        name: format!("{}-{}", plan.label(), run.name),
         elf: image.elf,
         seed: scenario.seed,
-        duplex: scenario.duplex,
-        peer: scenario.peer.clone(),
+        surroundings: run.surroundings.clone(),
+        pings: None,
+        fetches: Vec::new(),
+        timing: options.timing.clone(),
         record: scenario.record,
     };
-    Job { order, plan }
+    plan.arrange(&mut order);
+    Ok(Job {
+        image: image.name,
+        variant: run.variant.clone(),
+        setting: setting::of(&run.name, &order.surroundings),
+        order,
+        plan: plan.clone(),
+    })
 }
 
 /// Runs every job on up to `threads` threads; the first failure ends it.
@@ -229,7 +222,8 @@ fn one(
     };
     let target = open(&job.order).map_err(|error| failed(error.into()))?;
     let identity = target.identity();
-    let mut procedure = job.plan.procedure();
+    let target_knows = target.duplex().is_some();
+    let mut procedure = job.plan.procedure(&job.variant, &job.order);
     progress.begin(at, name, procedure.progress().1);
     let mut results = Vec::new();
     let mut written = Ok(());
@@ -237,7 +231,12 @@ fn one(
         target,
         procedure.as_mut(),
         job.plan.limit_s(),
-        &mut |result| {
+        &mut |mut result| {
+            let duplex = result.setting().duplex;
+            result.setting_mut().clone_from(&job.setting);
+            if target_knows {
+                result.setting_mut().duplex = duplex;
+            }
             progress.result(&result);
             if written.is_ok() {
                 written = store.append(&result);
@@ -258,7 +257,8 @@ fn one(
 
 /// The provenance as far as it is known before anything runs.
 fn before(scenario: &Scenario, jobs: &[Job]) -> Provenance {
-    let background = match scenario.peer.background_arp_ms {
+    let peer = &scenario.common.peer;
+    let background = match peer.background_arp_ms {
         0 => String::new(),
         ms => format!("a broadcast every {ms} ms"),
     };
@@ -266,16 +266,16 @@ fn before(scenario: &Scenario, jobs: &[Job]) -> Provenance {
         board: scenario.board.name.clone(),
         timing_table: scenario.board.timing_table.clone(),
         seed: scenario.seed,
-        duplex: scenario.duplex,
+        duplex: setting::duplex(scenario.common.duplex),
         peer: PeerModel {
-            turnaround_ns: scenario.peer.turnaround_us * 1_000,
-            turnaround_jitter_ns: scenario.peer.turnaround_jitter_us * 1_000,
+            turnaround_ns: peer.turnaround_us * 1_000,
+            turnaround_jitter_ns: peer.turnaround_jitter_us * 1_000,
             background,
-            disregards_sack_blocks: scenario.peer.disregard_sack_blocks,
+            disregards_sack_blocks: peer.disregard_sack_blocks,
         },
         elf_sha256: jobs
             .iter()
-            .map(|job| (job.order.name.clone(), firmware::sha256(&job.order.elf)))
+            .map(|job| (job.image.clone(), firmware::sha256(&job.order.elf)))
             .collect(),
         ..provenance::here()
     }
@@ -313,74 +313,6 @@ fn after(
         provenance.artifacts.push(file);
     }
     Ok(())
-}
-
-/// What `run` should have come to and did not: the scenario's expectations, and what always holds.
-pub fn failures(run: &Run, expectations: &[Expectation]) -> Vec<String> {
-    let mut failures = Vec::new();
-    for result in &run.results {
-        let missing = result.ledger().missing_frames();
-        if missing != 0 {
-            failures.push(format!(
-                "{}: {missing} frames are neither delivered nor counted as lost",
-                result.variant()
-            ));
-        }
-    }
-    for get in run.http_gets() {
-        let name = format!(
-            "{}, {}",
-            get.params.variant,
-            report::format::bytes(get.params.bytes)
-        );
-        if get.metrics.crc32 != get.metrics.crc32_expected {
-            failures.push(format!("{name}: CRC-32 differs between the two sides"));
-        }
-        let meant = |expected: &&Expectation| {
-            expected.variant == get.params.variant
-                && expected.bytes.is_none_or(|bytes| bytes == get.params.bytes)
-        };
-        for expected in expectations.iter().filter(meant) {
-            let goodput = get.metrics.goodput_bytes_per_s_p50;
-            let loss = get.metrics.frame_loss_rate;
-            let (rate, percent) = (report::format::rate, report::format::percent);
-            if let Some(min) = expected
-                .goodput_bytes_per_s_min
-                .filter(|min| goodput < *min)
-            {
-                failures.push(format!(
-                    "{name}: goodput {} is below {}",
-                    rate(goodput),
-                    rate(min)
-                ));
-            }
-            if let Some(max) = expected
-                .goodput_bytes_per_s_max
-                .filter(|max| goodput >= *max)
-            {
-                failures.push(format!(
-                    "{name}: goodput {} is not below {}",
-                    rate(goodput),
-                    rate(max)
-                ));
-            }
-            if let Some(min) = expected.frame_loss_rate_min.filter(|min| loss < *min) {
-                failures.push(format!(
-                    "{name}: loss of {} is below {}",
-                    percent(loss),
-                    percent(min)
-                ));
-            }
-            if let Some(max) = expected.frame_loss_rate_max.filter(|max| loss > *max) {
-                failures.push(format!(
-                    "{name}: loss of {} is above {}",
-                    percent(loss),
-                    percent(max)
-                ));
-            }
-        }
-    }
-    failures
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub struct Args {
 pub enum Command {
     /// Run a scenario: measure, find the causes, write results and report
     Run(Run),
+    /// Run a scenario again with each guess of the timing table changed alone
+    Sensitivity(Sensitivity),
     /// Run a firmware on a simulated board, alone or on a network interface of this machine
     Sim(Sim),
     /// Make the report again from results, without measuring
@@ -47,6 +49,7 @@ pub enum Command {
 #[command(after_help = "Examples:\n  \
     linerate run scenarios/niccle.toml\n  \
     linerate run scenarios/niccle.toml --seed 2 --out results/seed-2\n  \
+    linerate run scenarios/phy-conformance.toml --scale 0.01   a short version\n  \
     linerate run scenarios/niccle.toml --json - | jq .results[0].metrics\n\n\
     Writes run.json, report.html, report.md, captures and waveforms to the --out folder, and\n\
     trials.ndjson while it runs, so that what was measured survives a kill.")]
@@ -65,6 +68,45 @@ pub struct Run {
     /// Seed of everything random, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Measure only the [[run]] with this name; may be given several times
+    #[arg(long = "run", value_name = "NAME")]
+    pub runs: Vec<String>,
+    /// Multiply numbers of frames and seconds by this: a short or long version
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub scale: Option<f64>,
+    /// What things cost on the chip: a timing table in place of the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub timing: Option<PathBuf>,
+    /// Firmwares to run at the same time [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate sensitivity scenarios/sensitivity.toml\n  \
+    linerate sensitivity scenarios/sensitivity.toml --entry cpu.mmio_load --scale 0.1\n\n\
+    Each entry of the timing table that is a guess is changed alone: by one, down and up, and to\n\
+    130 percent. Prints a table (Markdown) of the goodput and of the conformance frames lost, and\n\
+    writes the results of every change to the --out folder.")]
+pub struct Sensitivity {
+    /// The scenario, a TOML file
+    pub scenario: PathBuf,
+    /// Folder for the results [default: linerate-out/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Folder with the firmware, PROGRAM-VARIANT.elf
+    #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
+    pub elf_dir: PathBuf,
+    /// Change only this entry; may be given several times [default: every guess]
+    #[arg(long = "entry", value_name = "NAME")]
+    pub entries: Vec<String>,
+    /// Multiply numbers of frames and seconds by this
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub scale: Option<f64>,
+    /// The timing table to begin from [default: the board's]
+    #[arg(long, value_name = "FILE")]
+    pub timing: Option<PathBuf>,
     /// Firmwares to run at the same time [default: one a processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: Option<u16>,
@@ -111,6 +153,9 @@ pub struct Sim {
     /// Duplex of the link
     #[arg(long, value_enum, default_value_t = Duplex::Half)]
     pub duplex: Duplex,
+    /// What things cost on the chip: a timing table in place of the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub timing: Option<PathBuf>,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -123,14 +168,25 @@ pub enum Duplex {
     Half,
     /// Both at once
     Full,
+    /// What negotiation comes to
+    Auto,
 }
 
-impl From<Duplex> for linerate_explain::record::Duplex {
+impl From<Duplex> for linerate_bench::scenario::Duplex {
     fn from(duplex: Duplex) -> Self {
         match duplex {
             Duplex::Half => Self::Half,
             Duplex::Full => Self::Full,
+            Duplex::Auto => Self::Auto,
         }
+    }
+}
+
+/// A factor that makes sense.
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor > 0.0 && factor <= 1_000.0 => Ok(factor),
+        _ => Err("a number greater than 0 and at most 1000 is needed".to_owned()),
     }
 }
 

@@ -15,6 +15,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Run(args) => command::run::run(&args),
+        Command::Sensitivity(args) => command::sensitivity::run(&args),
         Command::Sim(args) => command::sim::run(&args),
         Command::Report(args) => command::report::run(&args),
         Command::Fidelity(args) => command::fidelity::run(&args),

@@ -28,7 +28,20 @@ pub enum DeviceEvent {
         seq: u64,
     },
     /// A download is complete.
-    Get(Get),
+    Get(Transfer),
+    /// An upload is complete and the peer has answered.
+    Put(Transfer),
+    /// The link came up, went down or changed.
+    Link(LinkEvent),
+    /// Test frames that the station accepted.
+    Checked {
+        /// How many.
+        frames: u64,
+        /// Their octets.
+        octets: u64,
+        /// Those whose content is not what it should be.
+        wrong: u64,
+    },
     /// The counters, from power-on.
     Counters(BTreeMap<String, u64>),
     /// The program has no more to do.
@@ -43,17 +56,31 @@ pub enum DeviceEvent {
     Other,
 }
 
-/// A finished download, as the device saw it.
+/// A finished download or upload, as the device saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Get {
+pub struct Transfer {
     /// What was asked for.
     pub path: String,
     /// Bytes of the body.
     pub body_bytes: u64,
-    /// CRC-32 (IEEE) of the body.
+    /// CRC-32 (IEEE) of the body as it received or sent it.
     pub crc32: u32,
-    /// From the connect call to the last byte consumed.
+    /// From the connect call to the last byte consumed, or to the peer's answer.
     pub duration_us: u64,
+}
+
+/// What the device says of its link.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct LinkEvent {
+    /// `up` or `down`.
+    pub state: String,
+    /// `half` or `full`.
+    pub duplex: String,
+    /// "auto-negotiation", "parallel detection" or "forced".
+    pub by: String,
+    /// What it offers, in words.
+    pub partner: String,
 }
 
 impl DeviceEvent {
@@ -107,11 +134,30 @@ mod tests {
             parse(
                 r#"@ {"event":"get","path":"/10","body_bytes":10,"crc32":4294967295,"duration_us":17000}"#
             ),
-            DeviceEvent::Get(Get {
+            DeviceEvent::Get(Transfer {
                 path: "/10".into(),
                 body_bytes: 10,
                 crc32: u32::MAX,
                 duration_us: 17_000
+            })
+        );
+        assert_eq!(
+            parse(r#"@ {"event":"checked","frames":9,"octets":576,"wrong":1}"#),
+            DeviceEvent::Checked {
+                frames: 9,
+                octets: 576,
+                wrong: 1
+            }
+        );
+        assert_eq!(
+            parse(
+                r#"@ {"event":"link","state":"up","duplex":"half","by":"parallel detection","partner":"10BASE-T half"}"#
+            ),
+            DeviceEvent::Link(LinkEvent {
+                state: "up".into(),
+                duplex: "half".into(),
+                by: "parallel detection".into(),
+                partner: "10BASE-T half".into(),
             })
         );
         let counters = BTreeMap::from([("RxFrames".to_owned(), 123)]);

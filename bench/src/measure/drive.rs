@@ -1,6 +1,6 @@
 //! Runs a target under a procedure, to the end of its program.
 
-use linerate_explain::record::Measurement;
+use linerate_explain::record::{Duplex, Measurement};
 
 use super::{DeviceEvent, MeasureError, Procedure};
 use crate::target::{Event, Remains, Target};
@@ -49,11 +49,28 @@ pub fn drive(
         if let Some(waited_ns) = target.flash_wait_ns() {
             procedure.flash_wait(target.now_ns(), waited_ns);
         }
-        procedure.take().into_iter().for_each(&mut *result);
+        let now_ns = target.now_ns();
+        let traffic = target.stations();
+        if !traffic.is_empty() {
+            procedure.stations(now_ns, traffic);
+        }
+        while let Some(command) = procedure.command(now_ns) {
+            target.type_line(&command);
+        }
+        let duplex = target.duplex();
+        procedure
+            .take()
+            .into_iter()
+            .for_each(|measured| result(with(duplex, measured)));
+        watch.done |= procedure.is_complete();
         tick(target.now_ns(), procedure.progress());
         watch.check(target.now_ns(), QUIET_S, limit_s)?;
     }
     let ended_ns = target.now_ns();
+    let duplex = target.duplex();
+    if let Some(counters) = target.counters() {
+        procedure.counters(counters);
+    }
     let mut outcome = Ok(());
     let remains = target.finish(&mut |event| {
         if outcome.is_ok() {
@@ -61,8 +78,17 @@ pub fn drive(
         }
     });
     outcome?;
-    procedure.finish()?.into_iter().for_each(result);
+    let last = procedure.finish()?;
+    last.into_iter()
+        .for_each(|measured| result(with(duplex, measured)));
     Ok(Driven { ended_ns, remains })
+}
+
+fn with(duplex: Option<Duplex>, mut measured: Measurement) -> Measurement {
+    if let Some(duplex) = duplex {
+        measured.setting_mut().duplex = duplex;
+    }
+    measured
 }
 
 /// Lets `target` run, its console going to `console`, until its program says that it is done,
@@ -110,7 +136,7 @@ impl Watch {
         match event {
             Event::Frame(frame) => self.last_event_ns = self.last_event_ns.max(frame.end_ns),
             // Link pulses raise the pin on a board that does nothing else.
-            Event::Debug(_) => {}
+            Event::Debug(_) | Event::Uploaded(_) => {}
             Event::Console { at_ns, line } => {
                 self.last_event_ns = self.last_event_ns.max(*at_ns);
                 match DeviceEvent::parse(line) {

@@ -1,18 +1,28 @@
-//! How it is measured. A procedure is one folder here; the scenario names it by that folder.
+//! How it is measured. A procedure is one file or folder here and an arm of [`Plan`].
 
 mod console;
 mod drive;
-pub mod http_get;
+pub mod http;
+pub mod hub_share;
+pub mod negotiation;
+pub mod phy;
 pub mod ping;
+mod plan;
 #[cfg(test)]
 pub(crate) mod scripted;
+pub mod storm;
+#[cfg(test)]
+mod tests;
 
-pub use console::{DeviceEvent, Get};
+pub use console::{DeviceEvent, LinkEvent, Transfer};
 pub use drive::{Driven, drive, follow};
+pub use plan::{Plan, Plans};
+
+use std::collections::BTreeMap;
 
 use linerate_explain::record::Measurement;
 
-use crate::target::{Event, TargetError};
+use crate::target::{Event, StationTraffic, TargetError};
 
 /// Turns what happens at a target into measurements.
 pub trait Procedure {
@@ -24,6 +34,23 @@ pub trait Procedure {
 
     /// How long the processor has waited for flash so far, told now and then.
     fn flash_wait(&mut self, _at_ns: u64, _waited_ns: u64) {}
+
+    /// A line to be typed on the device's console at `now_ns`, if there is one; asked at every step
+    /// until there is none.
+    fn command(&mut self, _now_ns: u64) -> Option<String> {
+        None
+    }
+
+    /// What further stations on the hub have sent so far, told now and then.
+    fn stations(&mut self, _at_ns: u64, _traffic: Vec<StationTraffic>) {}
+
+    /// Whether it needs no more of a program that does not end by itself.
+    fn is_complete(&mut self) -> bool {
+        false
+    }
+
+    /// The device's counters at the end, by name, zeros left out.
+    fn counters(&mut self, _counters: BTreeMap<String, u64>) {}
 
     /// What has been measured since this was asked last.
     fn take(&mut self) -> Vec<Measurement>;
@@ -78,7 +105,7 @@ pub enum MeasureError {
 /// Where each of the peer's `frames` went, beside the device's own `counters`.
 fn ledger(
     frames: &[linerate_explain::wire::Frame],
-    counters: std::collections::BTreeMap<String, u64>,
+    counters: BTreeMap<String, u64>,
 ) -> linerate_explain::record::Ledger {
     use linerate_explain::wire::Side;
     let mut ledger = linerate_explain::record::Ledger {

@@ -28,6 +28,7 @@ fn time_of(event: &Event) -> u64 {
         Event::Console { at_ns, .. } => *at_ns,
         Event::Frame(frame) => frame.end_ns,
         Event::Debug(pulse) => pulse.end_ns,
+        Event::Uploaded(upload) => upload.at_ns,
     }
 }
 
@@ -91,5 +92,6 @@ pub fn segment(start_ns: u64, from: Side, seq: u32, len: u32, flags: u8) -> Fram
             window: 9000,
         }),
         lost: None,
+        tag: 0,
     }
 }

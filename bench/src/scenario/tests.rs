@@ -1,6 +1,8 @@
+use linerate_sim::wire::config::Ability;
 use proptest::prelude::*;
 
 use super::*;
+use crate::measure::{http, phy};
 
 const GOOD: &str = r#"schema = 1
 name = "niccle"
@@ -32,21 +34,133 @@ fn error(text: &str) -> String {
 fn whole_scenario_is_read() {
     let scenario = Scenario::parse(GOOD, "x.toml").expect("valid");
     assert_eq!(scenario.seed, 7);
-    assert_eq!(scenario.duplex, Duplex::Half);
+    assert_eq!(scenario.common.duplex, Duplex::Half);
     assert_eq!(
-        scenario.peer,
+        scenario.common.peer,
         Peer {
             turnaround_us: 100,
-            turnaround_jitter_us: 0,
-            background_arp_ms: 0,
-            disregard_sack_blocks: false,
+            ..Peer::default()
         }
     );
+    let [Plan::Ping(_), Plan::Http(http::Kind::Get, get)] = &scenario.runs[0].plans[..] else {
+        panic!("{:?}", scenario.runs[0].plans)
+    };
+    assert_eq!(get.bytes, [10_000]);
+    let limit = &scenario.expect[0].limits[0];
     assert_eq!(
-        scenario.runs[0].http_get.as_ref().expect("a plan").bytes,
-        [10_000]
+        (limit.metric.as_str(), limit.max),
+        ("frame_loss_rate", Some(0.0))
     );
-    assert_eq!(scenario.expect[0].frame_loss_rate_max, Some(0.0));
+}
+
+/// Several runs of one variant, each in surroundings of its own.
+const SEVERAL: &str = r#"schema = 1
+name = "several"
+board = "esp32c6-bitbang"
+duplex = "full"
+
+[peer]
+turnaround_us = 100
+background_arp_ms = 50
+
+[wire]
+clock_ppm = 100
+jitter_ns = 13.5
+
+[[run]]
+name = "plain"
+variant = "windowed"
+http_put = { bytes = [10_000], requests = 5 }
+
+[[run]]
+name = "other"
+variant = "windowed"
+duplex = "auto"
+peer = { turnaround_us = 0 }
+wire = { jitter_ns = 3 }
+partner = { advertise = ["10base-t-half"] }
+hub = { stations = 3, offered_load = 0.5 }
+phy_conformance = { cases = ["full", "minimum"], frames = 1000, excused = { full = "no" } }
+loss_surface = { jitter_ns = [0, 10], clock_ppm = [-50, 0, 50], frames = 300 }
+storm = { storm_ms = 60_000 }
+hub_share = { measured_ms = 60_000 }
+negotiation = { expect_link = "up", expect_duplex = "half" }
+
+[[expect]]
+run = "other"
+measurement = "storm"
+metric = "ping_after_ms"
+max = 100
+"#;
+
+#[test]
+fn runs_take_over_what_they_do_not_replace() {
+    let scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
+    let [plain, other] = &scenario.runs[..] else {
+        panic!("two runs")
+    };
+    assert_eq!(plain.surroundings, scenario.common);
+    let around = &other.surroundings;
+    assert_eq!(around.duplex, Duplex::Auto);
+    assert_eq!(
+        (around.peer.turnaround_us, around.peer.background_arp_ms),
+        (0, 50)
+    );
+    assert_eq!((around.wire.clock_ppm, around.wire.jitter_ns), (100.0, 3.0));
+    assert_eq!(around.partner.advertise, vec![Ability::TenHalf].into());
+    assert_eq!(around.hub.stations, 3);
+    // Two cases, six points, and one of each of the others.
+    assert_eq!(other.plans.len(), 2 + 6 + 3);
+}
+
+#[test]
+fn quick_versions_are_short_and_still_mean_something() {
+    let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
+    scenario.scale(0.01);
+    let frames: Vec<u64> = scenario.runs[1]
+        .plans
+        .iter()
+        .filter_map(|plan| match plan {
+            Plan::Phy(phy::Plan { frames, .. }) => Some(*frames),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(frames, [20; 8]);
+    let storm = scenario.runs[1].plans.iter().find_map(|plan| match plan {
+        Plan::Storm(plan) => Some(plan.storm_ms),
+        _ => None,
+    });
+    assert_eq!(storm, Some(600));
+}
+
+#[test]
+fn some_runs_can_be_picked() {
+    let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
+    let unknown = scenario.keep(&["plain".to_owned(), "plane".to_owned()]);
+    assert_eq!(unknown, ["plane"]);
+    assert_eq!((scenario.runs.len(), scenario.expect.len()), (1, 0));
+}
+
+#[test]
+fn mistakes_in_surroundings_and_plans_are_named() {
+    let cases = [
+        SEVERAL.replace("jitter_ns = 13.5", "jiter_ns = 13.5"),
+        SEVERAL.replace("jitter_ns = 3 ", "jitter_ns = 300 "),
+        SEVERAL.replace("clock_ppm = 100", "clock_ppm = \"fast\""),
+        SEVERAL.replace("name = \"other\"", "name = \"plain\""),
+        SEVERAL.replace("turnaround_us = 0", "kind = \"hots\""),
+        SEVERAL.replace("\"10base-t-half\"", "\"10base-t\""),
+        SEVERAL.replace("\"full\", \"minimum\"", "\"fulls\""),
+        SEVERAL.replace("full = \"no\"", "fulls = \"no\""),
+        SEVERAL.replace("[0, 10]", "[]"),
+        SEVERAL.replace("measured_ms = 60_000", "measured_ms = 0"),
+        SEVERAL.replace("stations = 3", "stations = 300"),
+        SEVERAL.replace("\"storm\"", "\"strom\""),
+        SEVERAL.replace("max = 100", ""),
+        SEVERAL.replace("run = \"other\"", "run = \"another\""),
+    ];
+    let errors: Vec<String> = cases.iter().map(|text| error(text)).collect();
+    insta::assert_snapshot!(errors.join("\n"));
 }
 
 #[test]

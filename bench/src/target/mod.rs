@@ -5,11 +5,14 @@
 
 pub mod sim;
 
+use std::collections::BTreeMap;
+
 use linerate_explain::record::{Duplex, Pulse, TimingEntry};
 use linerate_explain::wire::Frame;
+use linerate_sim::chip::TimingTable;
 
 use crate::board::Board;
-use crate::scenario::{Peer, Record};
+use crate::scenario::{Record, Surroundings};
 
 /// Something that happened at a target.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +29,54 @@ pub enum Event {
     Frame(Frame),
     /// The debug pin was high.
     Debug(Pulse),
+    /// The peer has the last byte of a file that the device put on it.
+    Uploaded(Uploaded),
+}
+
+/// A file that the device put on the peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uploaded {
+    /// When the peer's program consumed the last byte.
+    pub at_ns: u64,
+    /// The device's port.
+    pub port: u16,
+    /// Where it was put.
+    pub path: String,
+    /// Its size.
+    pub octets: u64,
+    /// CRC-32 (IEEE) of what came.
+    pub crc32: u32,
+}
+
+/// What a further station on the hub has sent so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StationTraffic {
+    /// Octets with FCS of frames that did not collide.
+    pub good_octets: u64,
+    /// Transmissions that collided.
+    pub collisions: u64,
+}
+
+/// Echo requests that the peer sends to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pings {
+    /// When the first is sent, from power-on.
+    pub from_ms: u64,
+    /// From one to the next.
+    pub every_ms: u64,
+    /// How many.
+    pub count: u16,
+}
+
+/// A download of the peer from the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fetch {
+    /// When it begins, from power-on.
+    pub from_ms: u64,
+    /// Size of the file.
+    pub bytes: u64,
+    /// When the peer gives it up, from its beginning.
+    pub patience_ms: u64,
 }
 
 /// A firmware on a board with a peer, to be switched on.
@@ -39,10 +90,14 @@ pub struct Order {
     pub elf: Vec<u8>,
     /// Seed of everything random.
     pub seed: u64,
-    /// Duplex of the link.
-    pub duplex: Duplex,
-    /// The other end of the cable.
-    pub peer: Peer,
+    /// What surrounds the board.
+    pub surroundings: Surroundings,
+    /// What the peer sends to the device on its own, beside its surroundings' traffic.
+    pub pings: Option<Pings>,
+    /// What it downloads from the device, at the same time where they overlap.
+    pub fetches: Vec<Fetch>,
+    /// How long things take, in place of the board's own table.
+    pub timing: Option<TimingTable>,
     /// What to record.
     pub record: Record,
 }
@@ -86,6 +141,24 @@ pub trait Target {
     /// How long the processor has waited for flash so far; `None` when the target cannot know.
     fn flash_wait_ns(&self) -> Option<u64> {
         None
+    }
+
+    /// Types `line` and a new line on its console.
+    fn type_line(&mut self, _line: &str) {}
+
+    /// What the two ends of the link have come to; `None` when the target cannot know.
+    fn duplex(&self) -> Option<Duplex> {
+        None
+    }
+
+    /// The device's counters by name, zeros left out; `None` when the target cannot know.
+    fn counters(&self) -> Option<BTreeMap<String, u64>> {
+        None
+    }
+
+    /// What further stations on the hub have sent.
+    fn stations(&self) -> Vec<StationTraffic> {
+        Vec::new()
     }
 
     /// Switches it off: frames whose fate was open are handed to `sink` as lost.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
 use linerate_bench::run::{self, Options};
 use linerate_bench::scenario::Scenario;
 use linerate_bench::{progress, target};
@@ -11,11 +12,27 @@ use crate::args;
 use crate::failure::Failure;
 use crate::output;
 
+use super::{processors, timing_table};
+
 pub fn run(args: &args::Run) -> Result<(), Failure> {
     let text = output::read(&args.scenario)?;
     let mut scenario =
         Scenario::parse(&text, &args.scenario.to_string_lossy()).map_err(anyhow::Error::new)?;
     scenario.seed = args.seed.unwrap_or(scenario.seed);
+    if !args.runs.is_empty() {
+        let all: Vec<String> = scenario.runs.iter().map(|run| run.name.clone()).collect();
+        if let Some(unknown) = scenario.keep(&args.runs).first() {
+            return Err(anyhow!(
+                "{} has no [[run]] called `{unknown}`; it has {}",
+                args.scenario.display(),
+                all.join(", ")
+            )
+            .into());
+        }
+    }
+    if let Some(factor) = args.scale {
+        scenario.scale(factor);
+    }
     let options = Options {
         elf_dir: args.elf_dir.clone(),
         out: args
@@ -23,6 +40,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
             .clone()
             .unwrap_or_else(|| PathBuf::from("linerate-out").join(&scenario.name)),
         threads: args.threads.map_or_else(processors, usize::from),
+        timing: timing_table(args.timing.as_deref())?,
     };
     let outcome = run::run(
         &scenario,
@@ -46,8 +64,4 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     } else {
         Err(Failure::Limit(outcome.failures))
     }
-}
-
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use linerate_bench::board::{self, Board};
-use linerate_bench::scenario::{Peer, Record};
+use linerate_bench::scenario::{Record, Surroundings};
 use linerate_bench::target::{self, Order, Remains, TargetError};
 use linerate_bench::{firmware, measure, tap};
 use linerate_explain::report::format;
@@ -70,8 +70,13 @@ fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
         name,
         elf,
         seed: args.seed,
-        duplex: args.duplex.into(),
-        peer: Peer::default(),
+        surroundings: Surroundings {
+            duplex: args.duplex.into(),
+            ..Surroundings::default()
+        },
+        pings: None,
+        fetches: Vec::new(),
+        timing: super::timing_table(args.timing.as_deref())?,
         record: Record {
             pcapng: args.pcap.is_some(),
             vcd_ms: if args.vcd.is_some() { args.vcd_ms } else { 0 },

@@ -38,6 +38,8 @@ pub struct Frame {
     pub packet: Packet,
     /// Why it did not reach the receiving station's program; `None` when it did.
     pub lost: Option<Drop>,
+    /// What its sender marked it with, if it marks frames; 0 if not.
+    pub tag: u32,
 }
 
 impl Frame {
@@ -120,6 +122,7 @@ pub(crate) mod sample {
             octets: (payload + 18).max(64),
             packet: Packet::Tcp(segment),
             lost: None,
+            tag: 0,
         }
     }
 

@@ -66,7 +66,7 @@ impl Procedure for Pinging {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.frames.push(frame),
-            Event::Debug(_) => {}
+            Event::Debug(_) | Event::Uploaded(_) => {}
             Event::Console { line, .. } => match DeviceEvent::parse(&line) {
                 Some(Ok(DeviceEvent::Ping { rtt_us, .. })) => self.rtt_ns.push(rtt_us * 1_000),
                 Some(Ok(DeviceEvent::PingLost { .. })) => self.lost += 1,

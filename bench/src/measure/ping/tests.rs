@@ -18,6 +18,7 @@ fn echo_frame(start_ns: u64, from: Side, sequence: u16) -> Frame {
             len: 32,
         }),
         lost: None,
+        tag: 0,
     }
 }
 

@@ -3,41 +3,33 @@
 
 mod capture;
 mod fault;
+mod peer;
 
+use std::collections::BTreeMap;
+
+use linerate_ether::ledger::Counter;
 use linerate_explain::record::{Duplex, EntryKind, Pulse, TimingEntry};
 use linerate_explain::wire::{Frame, Packet, Side};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
 use linerate_sim::chip::{Kind, esp32c6};
 use linerate_sim::elf::Elf;
-use linerate_sim::peer::{Host, Peer, host, tcp};
+use linerate_sim::peer::Peer;
 use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
 use self::capture::Capture;
-use super::{Event, Identity, Order, Remains, Target, TargetError};
+use super::{Event, Identity, Order, Remains, StationTraffic, Target, TargetError, Uploaded};
 
 /// The half of a run's seed that each part gets is made different, so that they do not move alike.
 const WIRE_SEED: u64 = 0x7769_7265;
-const PEER_SEED: u64 = 0x7065_6572;
+pub(super) const PEER_SEED: u64 = 0x7065_6572;
 
-/// Switches a simulated board on, with a host that serves files at the other end of its cable.
+/// Switches a simulated board on, with the peer that `order` names at the other end of its cable.
 ///
 /// # Errors
-/// [`TargetError`] when the firmware or the board cannot be used.
+/// [`TargetError`] when the firmware, the board or the peer cannot be used.
 pub fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
-    let background = order.peer.background_arp_ms;
-    let host = Host::new(host::Config {
-        turnaround: Span::from_us(order.peer.turnaround_us),
-        turnaround_jitter: Span::from_us(order.peer.turnaround_jitter_us),
-        background_arp: (background > 0).then(|| Span::from_ms(background)),
-        seed: order.seed ^ PEER_SEED,
-        tcp: tcp::Config {
-            disregard_sack_blocks: order.peer.disregard_sack_blocks,
-            ..tcp::Config::default()
-        },
-        ..host::Config::default()
-    });
-    switch_on(order, Box::new(host))
+    switch_on(order, peer::of(order)?)
 }
 
 /// The same, with its cable in the TAP interface `interface`.
@@ -60,10 +52,12 @@ fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Target>, Targ
         |what: String| TargetError::Firmware(format!("the firmware cannot be run: {what}"));
     let elf = Elf::parse(&order.elf).map_err(|error| unusable(error.to_string()))?;
     let pins = order.board.pins;
+    let around = &order.surroundings;
     let config = simulated::Config {
         name: order.board.name.clone(),
         chip: esp32c6::Config {
             seed: order.seed,
+            timing: order.timing.clone().unwrap_or_else(esp32c6::timing_table),
             ..esp32c6::Config::default()
         },
         pins: Pins {
@@ -73,14 +67,15 @@ fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Target>, Targ
             debug: pins.debug,
         },
         link: wire::Config {
-            duplex: match order.duplex {
-                Duplex::Half => wire::Duplex::Half,
-                Duplex::Full | Duplex::None => wire::Duplex::Full,
-            },
+            duplex: around.duplex,
+            impairments: around.wire,
+            partner: around.partner,
+            hub: around.hub,
             seed: order.seed ^ WIRE_SEED,
             ..wire::Config::default()
         },
         ledger_symbol: order.board.firmware.ledger_symbol.clone(),
+        profile: false,
         waveform: (order.record.vcd_ms > 0).then(|| Span::from_ms(order.record.vcd_ms)),
     };
     let board = Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))?;
@@ -90,6 +85,7 @@ fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Target>, Targ
         capture: order.record.pcapng.then(|| Capture::new(&order.name)),
         warnings: Vec::new(),
         asleep: false,
+        uploads_told: Vec::new(),
     }))
 }
 
@@ -100,11 +96,33 @@ struct Sim {
     capture: Option<Capture>,
     warnings: Vec<String>,
     asleep: bool,
+    /// Of each upload to the peer, whether its end was told.
+    uploads_told: Vec<bool>,
 }
 
 impl Sim {
+    /// Tells of uploads that are complete, before the device can speak of them.
+    fn tell_uploads(&mut self, sink: &mut dyn FnMut(Event)) {
+        let uploads = self.board.peer().uploads();
+        self.uploads_told.resize(uploads.len(), false);
+        for (upload, told) in uploads.iter().zip(&mut self.uploads_told) {
+            if let Some(at) = upload.finished_at
+                && !std::mem::replace(told, true)
+            {
+                sink(Event::Uploaded(Uploaded {
+                    at_ns: at.as_ns(),
+                    port: upload.port,
+                    path: upload.path.clone(),
+                    octets: upload.octets,
+                    crc32: upload.crc32,
+                }));
+            }
+        }
+    }
+
     /// Hands on what happened.
     fn drain(&mut self, sink: &mut dyn FnMut(Event)) {
+        self.tell_uploads(sink);
         while let Some(event) = self.board.poll_event() {
             if let Some(capture) = &mut self.capture {
                 capture.take(&event);
@@ -134,6 +152,7 @@ impl Sim {
                         Fate::Delivered => None,
                         Fate::Lost(cause) => Some(cause),
                     },
+                    tag: record.tag,
                 })),
                 simulated::Event::Heard { record, octets } => sink(Event::Frame(Frame {
                     start_ns: record.start.as_ns(),
@@ -142,6 +161,7 @@ impl Sim {
                     octets: record.octets as u64,
                     packet: Packet::parse(&octets),
                     lost: record.fault,
+                    tag: 0,
                 })),
                 simulated::Event::Reset { at, cause } => {
                     self.warnings.push(format!(
@@ -201,6 +221,41 @@ impl Target for Sim {
     fn flash_wait_ns(&self) -> Option<u64> {
         let chip = self.board.chip();
         Some(chip.stats().flash_misses * chip.timing().chip("flash_miss_ns"))
+    }
+
+    fn type_line(&mut self, line: &str) {
+        let text = format!("{line}\n");
+        self.board
+            .console_input(esp32c6::Port::UsbSerial, text.as_bytes());
+    }
+
+    fn duplex(&self) -> Option<Duplex> {
+        let link = self.board.link();
+        Some(match link.duplex {
+            _ if !link.up => Duplex::None,
+            wire::Duplex::Full => Duplex::Full,
+            wire::Duplex::Half | wire::Duplex::Auto => Duplex::Half,
+        })
+    }
+
+    fn counters(&self) -> Option<BTreeMap<String, u64>> {
+        let value = |counter: Counter| u64::from(self.board.counter(counter));
+        let counted = Counter::ALL
+            .into_iter()
+            .filter(|counter| value(*counter) > 0)
+            .map(|counter| (counter.name().to_owned(), value(counter)));
+        self.board.has_ledger().then(|| counted.collect())
+    }
+
+    fn stations(&self) -> Vec<StationTraffic> {
+        // The first is the peer's own.
+        let others = self.board.wire().stations.iter().skip(1);
+        others
+            .map(|station| StationTraffic {
+                good_octets: station.octets_sent,
+                collisions: station.collisions,
+            })
+            .collect()
     }
 
     fn finish(mut self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {

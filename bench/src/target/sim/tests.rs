@@ -1,6 +1,6 @@
 use super::*;
 use crate::board;
-use crate::scenario::{self, Record};
+use crate::scenario::{Record, Surroundings};
 
 fn order(elf: Vec<u8>) -> Order {
     Order {
@@ -8,8 +8,10 @@ fn order(elf: Vec<u8>) -> Order {
         name: "test".into(),
         elf,
         seed: 1,
-        duplex: Duplex::Half,
-        peer: scenario::Peer::default(),
+        surroundings: Surroundings::default(),
+        pings: None,
+        fetches: Vec::new(),
+        timing: None,
         record: Record {
             pcapng: true,
             vcd_ms: 1,

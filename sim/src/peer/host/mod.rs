@@ -37,8 +37,8 @@ pub struct Config {
     pub tcp: tcp::Config,
     /// Serve files.
     pub http_server: Option<http_server::Config>,
-    /// Fetch files from the device.
-    pub http_client: Option<http_client::Config>,
+    /// Fetch files from the device, each client beside the others.
+    pub http_clients: Vec<http_client::Config>,
     /// Ping the device.
     pub ping: Option<ping::Config>,
     /// Give out addresses.
@@ -59,7 +59,7 @@ impl Default for Config {
             turnaround_jitter: Span::ZERO,
             tcp: tcp::Config::default(),
             http_server: Some(http_server::Config::default()),
-            http_client: None,
+            http_clients: Vec::new(),
             ping: None,
             dhcp: None,
             background_arp: None,
@@ -78,7 +78,7 @@ pub struct Host {
     neighbours: Neighbours,
     tcp: Tcp,
     http_server: Option<http_server::Server>,
-    http_client: Option<http_client::Client>,
+    http_clients: Vec<http_client::Client>,
     pinger: Option<ping::Pinger>,
     dhcp: Option<dhcp::Server>,
     background_arp_at: Instant,
@@ -101,7 +101,12 @@ impl Host {
             neighbours: Neighbours::default(),
             tcp,
             http_server: config.http_server.map(http_server::Server::new),
-            http_client: config.http_client.clone().map(http_client::Client::new),
+            http_clients: config
+                .http_clients
+                .iter()
+                .cloned()
+                .map(http_client::Client::new)
+                .collect(),
             pinger: config
                 .ping
                 .map(|ping| ping::Pinger::new(ping, random.next_u64() as u16)),
@@ -149,7 +154,7 @@ impl Host {
         if let Some(server) = &mut self.http_server {
             server.poll(&mut self.tcp, now);
         }
-        if let Some(client) = &mut self.http_client {
+        for client in &mut self.http_clients {
             client.poll(&mut self.tcp, now);
         }
         while let Some((target, message)) = self.pinger.as_mut().and_then(|ping| ping.poll(now)) {
@@ -360,9 +365,10 @@ impl Station for Host {
             .as_ref()
             .map_or(Instant::NEVER, http_server::Server::deadline);
         let client = self
-            .http_client
-            .as_ref()
-            .map_or(Instant::NEVER, http_client::Client::deadline);
+            .http_clients
+            .iter()
+            .map(http_client::Client::deadline)
+            .fold(Instant::NEVER, Instant::min);
         let pinger = self
             .pinger
             .as_ref()
@@ -398,9 +404,10 @@ impl Peer for Host {
                 .as_ref()
                 .map_or(Vec::new(), |server| server.requests().to_vec()),
             fetches: self
-                .http_client
-                .as_ref()
-                .map_or(Vec::new(), |client| client.fetches().to_vec()),
+                .http_clients
+                .iter()
+                .flat_map(|client| client.fetches().to_vec())
+                .collect(),
             pings: self
                 .pinger
                 .as_ref()

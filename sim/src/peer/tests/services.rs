@@ -126,7 +126,7 @@ fn the_host_fetches_a_file_from_the_device() {
     let mut body = vec![0; 50_000];
     pattern::fill(0, &mut body);
     let mut host = Host::new(host::Config {
-        http_client: Some(http_client::Config {
+        http_clients: vec![http_client::Config {
             server: Endpoint {
                 address: DEVICE,
                 port: 80,
@@ -135,7 +135,7 @@ fn the_host_fetches_a_file_from_the_device() {
             start: Instant::ZERO + Span::from_ms(5),
             pause: Span::ZERO,
             patience: Span::from_secs(10),
-        }),
+        }],
         ..host::Config::default()
     });
     let crc32 = fcs::crc32(&body);
@@ -205,7 +205,7 @@ fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
         mac: DEVICE_MAC,
         network: smoltcp::wire::Ipv4Cidr::new(DEVICE, 16),
         http_server: None,
-        http_client: Some(client),
+        http_clients: vec![client],
         seed: 1,
         ..host::Config::default()
     });
@@ -217,7 +217,7 @@ fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
     assert_eq!(fetches[1].crc32, pattern::crc32(12));
 
     let mut alone = Host::new(host::Config {
-        http_client: Some(http_client::Config {
+        http_clients: vec![http_client::Config {
             server: Endpoint {
                 address: DEVICE,
                 port: 80,
@@ -226,7 +226,7 @@ fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
             start: Instant::ZERO,
             pause: Span::ZERO,
             patience: Span::from_secs(2),
-        }),
+        }],
         ..host::Config::default()
     });
     let mut nobody = crate::peer::kinds::Silent;

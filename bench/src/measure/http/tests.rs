@@ -82,7 +82,7 @@ fn measure(events: Vec<Event>) -> Result<Vec<HttpGet>, MeasureError> {
         limit_s: 10,
     };
     let mut results = Vec::new();
-    let mut procedure = procedure("isr-all", &plan);
+    let mut procedure = procedure("isr-all", Kind::Get, &plan);
     drive(
         Box::new(Script::new(events)),
         &mut procedure,

@@ -1,19 +1,53 @@
-//! The device downloads from the peer; its program is `http_get`.
+//! The device downloads from the peer, uploads to it, or does both at once; its programs are
+//! `http_get`, `http_put` and `http_both`.
 //!
-//! The firmware asks for each size in turn, several times, each over a connection of its own. One
-//! size is one measurement, told as soon as the next one has begun.
+//! The firmware works through each size in turn, several times, each time over a connection of its
+//! own. One size is one measurement, told as soon as the next one has begun.
 
 mod batch;
+mod get;
+mod put;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use linerate_explain::record::{Measurement, Pulse};
-use linerate_explain::wire::{Frame, Side};
+use linerate_explain::wire::{Frame, Segment, Side};
 use serde::Deserialize;
 
-use self::batch::Batch;
-use super::{DeviceEvent, Get, MeasureError, Procedure};
-use crate::target::Event;
+use self::batch::{Batch, Body, Round};
+use super::{DeviceEvent, MeasureError, Procedure, Transfer};
+use crate::target::{Event, Uploaded};
+
+/// Which way the bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// To the device.
+    Get,
+    /// From the device.
+    Put,
+    /// Both ways at once.
+    Both,
+}
+
+impl Kind {
+    /// The program that does it, which is also the measurement's name.
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::Get => "http_get",
+            Self::Put => "http_put",
+            Self::Both => "http_both",
+        }
+    }
+
+    /// What it does, in messages.
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Get => "downloads",
+            Self::Put => "uploads",
+            Self::Both => "rounds",
+        }
+    }
+}
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -39,7 +73,7 @@ impl Plan {
     /// One sentence.
     pub fn check(&self) -> Result<(), String> {
         if self.bytes.is_empty() || self.bytes.contains(&0) {
-            return Err("`bytes` lists the sizes to download, each at least 1".into());
+            return Err("`bytes` lists the sizes, each at least 1".into());
         }
         if self.requests == 0 {
             return Err("`requests` must be at least 1".into());
@@ -48,13 +82,18 @@ impl Plan {
     }
 }
 
-/// Collects the downloads.
-pub struct Fetching {
+/// Collects the transfers.
+struct Transferring {
     variant: String,
+    kind: Kind,
     plan: Plan,
     frames: Vec<Frame>,
     pulses: Vec<Pulse>,
-    gets: Vec<(u64, Get)>,
+    /// Files that the peer has and the device has not spoken of.
+    uploads: VecDeque<Uploaded>,
+    /// The round that is under way.
+    open: Round,
+    rounds: Vec<Round>,
     /// Counters as last told, and as they stood before the current size.
     counters: BTreeMap<String, u64>,
     counters_before: BTreeMap<String, u64>,
@@ -68,13 +107,16 @@ pub struct Fetching {
 }
 
 /// The procedure for `plan` on a firmware of `variant`.
-pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
-    Fetching {
+pub fn procedure(variant: &str, kind: Kind, plan: &Plan) -> impl Procedure + use<> {
+    Transferring {
         variant: variant.to_owned(),
+        kind,
         plan: plan.clone(),
         frames: Vec::new(),
         pulses: Vec::new(),
-        gets: Vec::new(),
+        uploads: VecDeque::new(),
+        open: Round::default(),
+        rounds: Vec::new(),
         counters: BTreeMap::new(),
         counters_before: BTreeMap::new(),
         told: 0,
@@ -85,13 +127,15 @@ pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
     }
 }
 
-impl Procedure for Fetching {
+impl Procedure for Transferring {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.frames.push(frame),
             Event::Debug(pulse) => self.pulses.push(pulse),
+            Event::Uploaded(upload) => self.uploads.push_back(upload),
             Event::Console { at_ns, line } => match DeviceEvent::parse(&line) {
                 Some(Ok(DeviceEvent::Get(get))) => self.got(at_ns, get)?,
+                Some(Ok(DeviceEvent::Put(put))) => self.put(at_ns, put)?,
                 Some(Ok(DeviceEvent::Counters(counters))) => self.counters = counters,
                 _ => {}
             },
@@ -109,15 +153,17 @@ impl Procedure for Fetching {
     }
 
     fn progress(&self) -> (u64, u64) {
-        let done = self.told as u64 * self.plan.requests + self.gets.len() as u64;
+        let done = self.told as u64 * self.plan.requests + self.rounds.len() as u64;
         (done, self.plan.bytes.len() as u64 * self.plan.requests)
     }
 
     fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
         let (done, asked) = self.progress();
         if done != asked {
-            let what =
-                format!("the firmware finished {done} downloads, the scenario asks for {asked}");
+            let what = format!(
+                "the firmware finished {done} {}, the scenario asks for {asked}",
+                self.kind.noun()
+            );
             return Err(MeasureError::Unexpected { what });
         }
         self.tell(u64::MAX)?;
@@ -125,26 +171,79 @@ impl Procedure for Fetching {
     }
 }
 
-impl Fetching {
-    fn got(&mut self, at_ns: u64, get: Get) -> Result<(), MeasureError> {
-        let per_size = self.plan.requests as usize;
-        if self.gets.len() == per_size {
-            // The next size has begun: its first SYN is the first after the last byte of this one.
-            let end_ns = self.gets.last().map_or(0, |(at_ns, _)| *at_ns);
+impl Transferring {
+    fn got(&mut self, at_ns: u64, get: Transfer) -> Result<(), MeasureError> {
+        self.next_size(at_ns, &get)?;
+        self.open.down = Some(Body {
+            end_ns: at_ns,
+            bytes: get.body_bytes,
+            crc32: get.crc32,
+            device_us: get.duration_us,
+            path: get.path,
+            port: None,
+        });
+        self.open.told_ns = at_ns;
+        self.close_round();
+        Ok(())
+    }
+
+    fn put(&mut self, at_ns: u64, put: Transfer) -> Result<(), MeasureError> {
+        self.next_size(at_ns, &put)?;
+        let same = |upload: &Uploaded| upload.path == put.path;
+        let Some(upload) = self
+            .uploads
+            .iter()
+            .position(same)
+            .and_then(|at| self.uploads.remove(at))
+        else {
+            let what = format!(
+                "the firmware reports that it has put {}, and the peer does not have it",
+                put.path
+            );
+            return Err(MeasureError::Unexpected { what });
+        };
+        self.open.up = Some(Body {
+            end_ns: upload.at_ns,
+            bytes: upload.octets,
+            crc32: upload.crc32,
+            device_us: put.duration_us,
+            path: put.path,
+            port: Some(upload.port),
+        });
+        self.open.told_ns = at_ns;
+        self.close_round();
+        Ok(())
+    }
+
+    fn close_round(&mut self) {
+        let complete = match self.kind {
+            Kind::Get => self.open.down.is_some(),
+            Kind::Put => self.open.up.is_some(),
+            Kind::Both => self.open.down.is_some() && self.open.up.is_some(),
+        };
+        if complete {
+            self.rounds.push(std::mem::take(&mut self.open));
+        }
+    }
+
+    /// A transfer is complete: it may be the first of the next size.
+    fn next_size(&mut self, at_ns: u64, done: &Transfer) -> Result<(), MeasureError> {
+        if self.rounds.len() == self.plan.requests as usize {
+            // Its first SYN is the first after the firmware's word on the last of this one.
+            let end_ns = self.rounds.last().map_or(0, |round| round.told_ns);
             let next_ns = self.first_syn(end_ns).map_or(at_ns, |frame| frame.start_ns);
             self.tell(next_ns)?;
         }
         let expected = self.plan.bytes.get(self.told).copied();
-        if expected.is_none_or(|bytes| get.path != format!("/{bytes}")) {
+        if expected.is_none_or(|bytes| done.path != format!("/{bytes}")) {
             let wanted = expected.map_or("nothing more".into(), |bytes| format!("/{bytes}"));
             let what = format!(
                 "the firmware asked for {}, the scenario for {wanted}: build it with LINERATE_SIZES={}",
-                get.path,
+                done.path,
                 self.sizes(),
             );
             return Err(MeasureError::Unexpected { what });
         }
-        self.gets.push((at_ns, get));
         Ok(())
     }
 
@@ -163,9 +262,7 @@ impl Fetching {
         let opens = |frame: &&Frame| {
             frame.from == Side::Device
                 && frame.start_ns >= after_ns
-                && frame
-                    .segment()
-                    .is_some_and(linerate_explain::wire::Segment::opens)
+                && frame.segment().is_some_and(Segment::opens)
         };
         self.frames
             .iter()
@@ -196,12 +293,16 @@ impl Fetching {
             bytes,
             frames: self.frames.drain(..frames_end).collect(),
             pulses: self.pulses.drain(..pulses_end).collect(),
-            gets: std::mem::take(&mut self.gets),
+            rounds: std::mem::take(&mut self.rounds),
             counters,
             flash_wait_share: (self.flash_known && flash_ns.0 > 0)
                 .then(|| flash_ns.1 as f64 / flash_ns.0 as f64),
         };
-        self.ready.push(Measurement::HttpGet(batch.measure()?));
+        self.ready.push(match self.kind {
+            Kind::Get => Measurement::HttpGet(get::measure(batch)?),
+            Kind::Put => Measurement::HttpPut(put::measure(batch)?),
+            Kind::Both => Measurement::HttpBoth(put::measure_both(batch)?),
+        });
         self.counters_before.clone_from(&self.counters);
         self.flash_before = self.flash;
         self.told += 1;

@@ -1,0 +1,178 @@
+//! What happened during the transfers of one size, and what every kind of result takes from it.
+
+use std::collections::BTreeMap;
+
+use linerate_ether::ledger::Drop;
+use linerate_explain::record::{HttpGetLimits, HttpGetParams, Pulse, Request, Setting};
+use linerate_explain::wire::{self, Frame, Segment, Side};
+use linerate_explain::{line, stats};
+
+use super::super::MeasureError;
+
+/// Everything about the transfers of one size. `frames` and `pulses` are in the order of time.
+pub struct Batch<'a> {
+    pub variant: &'a str,
+    pub bytes: u64,
+    pub frames: Vec<Frame>,
+    pub pulses: Vec<Pulse>,
+    pub rounds: Vec<Round>,
+    pub counters: BTreeMap<String, u64>,
+    pub flash_wait_share: Option<f64>,
+}
+
+/// What was transferred at the same time.
+#[derive(Default)]
+pub struct Round {
+    /// To the device.
+    pub down: Option<Body>,
+    /// From the device.
+    pub up: Option<Body>,
+    /// When the device said that the last of it is complete.
+    pub told_ns: u64,
+}
+
+/// A body that was transferred.
+#[derive(Clone)]
+pub struct Body {
+    /// When the last byte was consumed.
+    pub end_ns: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// CRC-32 as received.
+    pub crc32: u32,
+    /// How long it took by the device's clock.
+    pub device_us: u64,
+    /// Its path.
+    pub path: String,
+    /// The device's port, where the peer told.
+    pub port: Option<u16>,
+}
+
+impl Body {
+    /// Bytes a second on the device's own clock.
+    pub fn device_goodput_bytes_per_s(&self) -> f64 {
+        self.bytes as f64 * 1e6 / self.device_us.max(1) as f64
+    }
+}
+
+/// Bytes a second of `body` in the time of `request`.
+pub fn goodput_bytes_per_s(bytes: u64, request: &Request) -> f64 {
+    bytes as f64 * 1e9 / (request.end_ns - request.start_ns).max(1) as f64
+}
+
+/// The payload of a full segment; a capture tells no better when nothing full was sent.
+const MSS: u64 = 1460;
+
+impl Batch<'_> {
+    /// Its parameters; whoever arranged the run adds the setting.
+    pub fn params(&self) -> HttpGetParams {
+        HttpGetParams {
+            variant: self.variant.to_owned(),
+            setting: Setting::default(),
+            bytes: self.bytes,
+            requests: self.rounds.len() as u64,
+        }
+    }
+
+    /// What the wire allows for segments as large as those of `side`.
+    pub fn limits(&self, side: Side) -> HttpGetLimits {
+        let of_side = self.frames.iter().filter(|frame| frame.from == side);
+        let mss = of_side
+            .filter_map(Frame::segment)
+            .map(|segment| u64::from(segment.len))
+            .max()
+            .filter(|len| *len > 1_000)
+            .unwrap_or(MSS);
+        HttpGetLimits {
+            line_goodput_bytes_per_s: line::goodput_bytes_per_s(mss),
+            inter_packet_gap_ns: line::inter_packet_gap_ns(),
+        }
+    }
+
+    /// Frames of the device: all, those that the peer's MAC discarded, those that collided.
+    pub fn device_frames(&self) -> (u64, u64, u64) {
+        let device = || {
+            self.frames
+                .iter()
+                .filter(|frame| frame.from == Side::Device)
+        };
+        let collided = |frame: &&Frame| frame.lost == Some(Drop::Collision);
+        let collisions = device().filter(collided).count() as u64;
+        let lost = device().filter(|frame| !frame.delivered()).count() as u64;
+        (device().count() as u64, lost - collisions, collisions)
+    }
+
+    /// Post-processing on the debug pin: median and longest, nanoseconds.
+    pub fn post_processing_ns(&self) -> (u64, u64) {
+        let times = wire::post_processing_ns(&self.frames, &self.pulses);
+        let at = |percent| stats::percentile(&times, percent).unwrap_or(0);
+        (at(50.0), at(100.0))
+    }
+
+    /// The body that `pick` picks of each round, from the first SYN of its connection to its last
+    /// byte. Where its port is not known, its connection is the one that is not the other body's.
+    pub fn requests(
+        &self,
+        pick: impl Fn(&Round) -> Option<&Body>,
+    ) -> Result<Vec<Request>, MeasureError> {
+        let mut requests = Vec::new();
+        let mut from_ns = 0;
+        for round in &self.rounds {
+            let Some(body) = pick(round) else { continue };
+            let other = [&round.down, &round.up]
+                .into_iter()
+                .flatten()
+                .find_map(|body| body.port);
+            let own = |segment: &Segment| match body.port {
+                Some(port) => segment.source == port,
+                None => Some(segment.source) != other,
+            };
+            let opens = |segment: &Segment| segment.opens() && own(segment);
+            let within = |frame: &&Frame| frame.start_ns >= from_ns && frame.start_ns < body.end_ns;
+            let syn = self
+                .frames
+                .iter()
+                .filter(within)
+                .find(|frame| frame.from == Side::Device && frame.segment().is_some_and(opens));
+            let Some(syn) = syn else {
+                let what = format!(
+                    "the firmware reports {} without a connection on the wire",
+                    body.path
+                );
+                return Err(MeasureError::Unexpected { what });
+            };
+            requests.push(self.request(syn.start_ns, body.end_ns, body.device_us));
+            from_ns = round.told_ns;
+        }
+        Ok(requests)
+    }
+
+    /// The figures of the time from `start_ns` to `end_ns`.
+    pub fn request(&self, start_ns: u64, end_ns: u64, device_us: u64) -> Request {
+        let first = self
+            .frames
+            .partition_point(|frame| frame.start_ns < start_ns);
+        let last = self.frames.partition_point(|frame| frame.start_ns < end_ns);
+        let frames = &self.frames[first..last];
+        let from_peer = || frames.iter().filter(|frame| frame.from == Side::Peer);
+        let silences = frames
+            .windows(2)
+            .map(|pair| pair[1].start_ns.saturating_sub(pair[0].end_ns));
+        Request {
+            start_ns,
+            end_ns,
+            device_duration_ns: device_us * 1_000,
+            sent_frames: from_peer().count() as u64,
+            received_frames: from_peer().filter(|frame| frame.delivered()).count() as u64,
+            retransmitted_segments: wire::tcp_figures(frames).retransmitted_segments,
+            longest_silence_ns: silences.max().unwrap_or(0),
+        }
+    }
+}
+
+/// From start to end of each request.
+pub fn spans(requests: &[Request]) -> impl Iterator<Item = (u64, u64)> {
+    requests
+        .iter()
+        .map(|request| (request.start_ns, request.end_ns))
+}

@@ -1,0 +1,62 @@
+//! From the downloads of one size to their result.
+
+use linerate_ether::pattern;
+use linerate_explain::record::{HttpGet, HttpGetMetrics, HttpGetSamples};
+use linerate_explain::wire::{self, Side};
+use linerate_explain::{cause, stats};
+
+use super::super::{MeasureError, ledger};
+use super::batch::{Batch, Body, goodput_bytes_per_s, spans};
+
+/// The result.
+pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
+    let requests = batch.requests(|round| round.down.as_ref())?;
+    let figures = wire::tcp_figures(&batch.frames);
+    let (post_processing_p50, post_processing_max) = batch.post_processing_ns();
+    let ledger = ledger(&batch.frames, std::mem::take(&mut batch.counters));
+    let bodies: Vec<&Body> = batch
+        .rounds
+        .iter()
+        .filter_map(|round| round.down.as_ref())
+        .collect();
+    let goodput: Vec<f64> = requests
+        .iter()
+        .zip(&bodies)
+        .map(|(request, body)| goodput_bytes_per_s(body.bytes, request))
+        .collect();
+    let metrics = HttpGetMetrics {
+        goodput_bytes_per_s_p50: stats::percentile_f64(&goodput, 50.0).unwrap_or(0.0),
+        goodput_bytes_per_s: goodput,
+        device_goodput_bytes_per_s: bodies
+            .iter()
+            .map(|body| body.device_goodput_bytes_per_s())
+            .collect(),
+        crc32: bodies.iter().map(|body| body.crc32).collect(),
+        crc32_expected: vec![pattern::crc32(batch.bytes); bodies.len()],
+        sent_frames: ledger.sent_frames,
+        received_frames: ledger.delivered_frames,
+        frame_loss_rate: ledger.loss_rate(),
+        device_sent_frames: batch.device_frames().0,
+        isr_post_processing_ns_p50: post_processing_p50,
+        isr_post_processing_ns_max: post_processing_max,
+        inter_packet_gap_ns_min: wire::shortest_gap_ns(&batch.frames, Side::Peer).unwrap_or(0),
+        retransmitted_segments: figures.retransmitted_segments,
+        segment_to_ack_ns_p50: figures.segment_to_ack_ns_p50().unwrap_or(0),
+        time_share: wire::time_share(&batch.frames, spans(&requests)),
+        flash_wait_share: batch.flash_wait_share,
+    };
+    let mut get = HttpGet {
+        params: batch.params(),
+        metrics,
+        limits: batch.limits(Side::Peer),
+        samples: HttpGetSamples {
+            requests,
+            retransmission_delays_ns: figures.retransmission_delays_ns,
+            scope: wire::scope(&batch.frames, &batch.pulses),
+        },
+        ledger,
+        findings: Vec::new(),
+    };
+    get.findings = cause::of_http_get(&get);
+    Ok(get)
+}

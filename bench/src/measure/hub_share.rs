@@ -1,0 +1,215 @@
+//! A device that sends as much as it is told to, on a hub with others; its program is `station`.
+
+use std::collections::BTreeMap;
+
+use linerate_ether::ledger::Drop;
+use linerate_explain::line;
+use linerate_explain::record::{
+    HubShare, HubShareMetrics, HubShareParams, Ledger, Measurement, Setting,
+};
+use linerate_explain::stats;
+use linerate_explain::wire::{Frame, Side};
+use serde::Deserialize;
+
+use super::{MeasureError, Procedure};
+use crate::target::{Event, Order, StationTraffic};
+
+/// What is asked for. Who else is there and what they offer is the run's `hub`; the device offers
+/// its part of the same load.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// How long it is measured, milliseconds.
+    pub measured_ms: u64,
+    /// From power-on to the device's first frame, milliseconds.
+    #[serde(default = "warm_up_ms")]
+    pub warm_up_ms: u64,
+}
+
+const fn warm_up_ms() -> u64 {
+    2_500
+}
+
+/// From the device's first frame until it is measured: every back-off that was under way is over.
+const SETTLE_MS: u64 = 500;
+
+impl Plan {
+    /// Virtual seconds after which it has failed.
+    pub const fn limit_s(&self) -> u64 {
+        (self.warm_up_ms + self.measured_ms) / 1_000 + 30
+    }
+
+    /// Leaves the hub to its stations: the peer is silent.
+    pub fn arrange(&self, order: &mut Order) {
+        "silent".clone_into(&mut order.surroundings.peer.kind);
+    }
+
+    const fn from_ms(&self) -> u64 {
+        self.warm_up_ms + SETTLE_MS
+    }
+
+    const fn to_ms(&self) -> u64 {
+        self.from_ms() + self.measured_ms
+    }
+}
+
+/// Where the procedure stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Booting,
+    Sending,
+    Stopped,
+    Ended,
+}
+
+struct Sharing {
+    variant: String,
+    plan: Plan,
+    stations: u64,
+    offered_load: f64,
+    octets: u64,
+    step: Step,
+    now_ns: u64,
+    frames: u64,
+    collisions: u64,
+    others_before: Option<Vec<StationTraffic>>,
+    others_after: Option<Vec<StationTraffic>>,
+    ledger: Ledger,
+}
+
+/// The procedure for `plan` on a firmware of `variant` on the hub of `order`.
+pub fn procedure(variant: &str, plan: &Plan, order: &Order) -> impl Procedure + use<> {
+    let hub = order.surroundings.hub;
+    Sharing {
+        variant: variant.to_owned(),
+        plan: plan.clone(),
+        stations: u64::from(hub.stations) + 1,
+        offered_load: hub.offered_load,
+        octets: u64::from(hub.frame_octets),
+        step: Step::Booting,
+        now_ns: 0,
+        frames: 0,
+        collisions: 0,
+        others_before: None,
+        others_after: None,
+        ledger: Ledger::default(),
+    }
+}
+
+impl Sharing {
+    fn frame(&mut self, frame: &Frame) {
+        if frame.from == Side::Peer {
+            self.ledger.sent_frames += 1;
+            match frame.lost {
+                None => self.ledger.delivered_frames += 1,
+                Some(cause) => self.ledger.lose(cause, 1),
+            }
+            return;
+        }
+        let measured = self.plan.from_ms() * 1_000_000..self.plan.to_ms() * 1_000_000;
+        if measured.contains(&frame.start_ns) {
+            self.frames += u64::from(frame.delivered());
+            self.collisions += u64::from(frame.lost == Some(Drop::Collision));
+        }
+    }
+}
+
+impl Procedure for Sharing {
+    fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
+        if let Event::Frame(frame) = event {
+            self.frame(&frame);
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, now_ns: u64) -> Option<String> {
+        self.now_ns = now_ns;
+        let now_ms = now_ns / 1_000_000;
+        match self.step {
+            Step::Booting if now_ms >= self.plan.warm_up_ms => {
+                self.step = Step::Sending;
+                // At saturation each always has something to send.
+                let percent = if self.offered_load >= 1.0 {
+                    100.0
+                } else {
+                    100.0 * self.offered_load / self.stations as f64
+                };
+                Some(format!("load {percent:.0} {}", self.octets))
+            }
+            Step::Sending if now_ms >= self.plan.to_ms() => {
+                self.step = Step::Stopped;
+                Some("load 0 64".to_owned())
+            }
+            Step::Stopped if now_ms >= self.plan.to_ms() + SETTLE_MS => {
+                self.step = Step::Ended;
+                Some("end".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn stations(&mut self, at_ns: u64, traffic: Vec<StationTraffic>) {
+        let at_ms = at_ns / 1_000_000;
+        if at_ms >= self.plan.from_ms() && self.others_before.is_none() {
+            self.others_before = Some(traffic.clone());
+        }
+        if at_ms >= self.plan.to_ms() && self.others_after.is_none() {
+            self.others_after = Some(traffic);
+        }
+    }
+
+    fn counters(&mut self, counters: BTreeMap<String, u64>) {
+        self.ledger.counters = counters;
+    }
+
+    fn take(&mut self) -> Vec<Measurement> {
+        Vec::new()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        let to_ms = self.plan.to_ms();
+        ((self.now_ns / 1_000_000).min(to_ms), to_ms)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
+        let ledger = std::mem::take(&mut self.ledger);
+        let before = self.others_before.take().unwrap_or_default();
+        let after = self.others_after.take().unwrap_or_default();
+        let since = |(after, before): (&StationTraffic, &StationTraffic)| {
+            after.good_octets.saturating_sub(before.good_octets) as f64
+        };
+        let device_octets = (self.frames * self.octets) as f64;
+        let mut octets = vec![device_octets];
+        octets.extend(after.iter().zip(&before).map(since));
+        let all: f64 = octets.iter().sum();
+        let frame_ns = line::frame_ns(self.octets.saturating_sub(18)) + line::inter_packet_gap_ns();
+        let line_octets =
+            (self.plan.measured_ms * 1_000_000) as f64 / frame_ns as f64 * self.octets as f64;
+        let device_share = stats::ratio(device_octets, all);
+        let fair_share = 1.0 / self.stations as f64;
+        let counted = |name: &str| ledger.counters.get(name).copied().unwrap_or(0);
+        let metrics = HubShareMetrics {
+            shares: octets.iter().map(|part| stats::ratio(*part, all)).collect(),
+            device_share,
+            fair_share,
+            deviation: device_share / fair_share - 1.0,
+            utilisation: all / line_octets,
+            device_frames: self.frames,
+            device_collisions: self.collisions,
+            device_frames_given_up: counted("TxExcessiveCollisions") + counted("TxLateCollisions"),
+            uncounted_frames: ledger.missing_frames(),
+        };
+        Ok(vec![Measurement::HubShare(HubShare {
+            params: HubShareParams {
+                variant: self.variant.clone(),
+                setting: Setting::default(),
+                measured_ms: self.plan.measured_ms,
+                stations: self.stations,
+                offered_load: self.offered_load,
+                frame_octets: self.octets,
+            },
+            metrics,
+            ledger,
+        })])
+    }
+}

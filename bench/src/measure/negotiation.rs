@@ -1,0 +1,177 @@
+//! What the device and a link partner come to; its program is `station`.
+//!
+//! The peer pings the device once the link should be up: that it answers, or cannot, is the proof.
+
+use std::collections::BTreeMap;
+
+use linerate_explain::record::{
+    Ledger, Measurement, Negotiation, NegotiationMetrics, NegotiationParams, Setting,
+};
+use linerate_explain::wire::{Frame, Packet, Side};
+use serde::Deserialize;
+
+use super::{DeviceEvent, MeasureError, Procedure};
+use crate::target::{Event, Order, Pings};
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// `up` or `down`.
+    pub expect_link: LinkState,
+    /// The duplex that must come out.
+    pub expect_duplex: Option<linerate_explain::record::Duplex>,
+    /// Remote faults that must be counted, at least.
+    #[serde(default)]
+    pub expect_remote_faults: u64,
+    /// How long it is watched, milliseconds.
+    #[serde(default = "for_ms")]
+    pub for_ms: u64,
+}
+
+/// Whether a link carries frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkState {
+    /// It does.
+    Up,
+    /// It does not.
+    Down,
+}
+
+impl LinkState {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+const fn for_ms() -> u64 {
+    6_000
+}
+
+const PINGS: u16 = 5;
+const PING_EVERY_MS: u64 = 100;
+/// Before the end, when the first ping is sent.
+const PINGS_BEFORE_END_MS: u64 = 900;
+
+impl Plan {
+    /// Virtual seconds after which it has failed.
+    pub const fn limit_s(&self) -> u64 {
+        self.for_ms / 1_000 + 5
+    }
+
+    /// Has the peer ping the device at the end.
+    pub fn arrange(&self, order: &mut Order) {
+        order.pings = Some(Pings {
+            from_ms: self.for_ms - PINGS_BEFORE_END_MS,
+            every_ms: PING_EVERY_MS,
+            count: PINGS,
+        });
+    }
+}
+
+/// Watches what is said of the link.
+struct Watching {
+    variant: String,
+    plan: Plan,
+    now_ns: u64,
+    asked: bool,
+    metrics: NegotiationMetrics,
+    frames: Vec<Frame>,
+    counters: BTreeMap<String, u64>,
+}
+
+/// The procedure for `plan` on a firmware of `variant`.
+pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
+    Watching {
+        variant: variant.to_owned(),
+        plan: plan.clone(),
+        now_ns: 0,
+        asked: false,
+        metrics: NegotiationMetrics {
+            pings_sent: u64::from(PINGS),
+            ..NegotiationMetrics::default()
+        },
+        frames: Vec::new(),
+        counters: BTreeMap::new(),
+    }
+}
+
+impl Procedure for Watching {
+    fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
+        match event {
+            Event::Frame(frame) => {
+                let reply = matches!(frame.packet, Packet::Echo(echo) if !echo.request);
+                let answered = frame.from == Side::Device && reply && frame.delivered();
+                self.metrics.pings_answered += u64::from(answered);
+                self.frames.push(frame);
+            }
+            Event::Console { at_ns, line } => {
+                if let Some(Ok(DeviceEvent::Link(link))) = DeviceEvent::parse(&line) {
+                    if link.state == "up" {
+                        self.metrics
+                            .up_after_ms
+                            .get_or_insert(at_ns as f64 / 1_000_000.0);
+                    }
+                    self.metrics.link = link.state;
+                    self.metrics.device_duplex = link.duplex;
+                    self.metrics.by = link.by;
+                    self.metrics.partner = link.partner;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, now_ns: u64) -> Option<String> {
+        self.now_ns = now_ns;
+        let due = now_ns >= self.plan.for_ms * 1_000_000;
+        (due && !std::mem::replace(&mut self.asked, due)).then(|| "end".to_owned())
+    }
+
+    fn counters(&mut self, counters: BTreeMap<String, u64>) {
+        self.counters = counters;
+    }
+
+    fn take(&mut self) -> Vec<Measurement> {
+        Vec::new()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        let for_ms = self.plan.for_ms;
+        ((self.now_ns / 1_000_000).min(for_ms), for_ms)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
+        self.frames.sort_by_key(|frame| frame.start_ns);
+        let counters = std::mem::take(&mut self.counters);
+        let mut metrics = std::mem::take(&mut self.metrics);
+        metrics.remote_faults = counters.get("RemoteFaults").copied().unwrap_or(0);
+        let ledger: Ledger = super::ledger(&self.frames, counters);
+        let expected_pings = match self.plan.expect_link {
+            LinkState::Up => u64::from(PINGS),
+            LinkState::Down => 0,
+        };
+        let duplex = self.plan.expect_duplex.map(|duplex| duplex.to_string());
+        metrics.passed = metrics.link == self.plan.expect_link.name()
+            && metrics.pings_answered == expected_pings
+            && metrics.remote_faults >= self.plan.expect_remote_faults
+            && duplex
+                .as_ref()
+                .is_none_or(|duplex| *duplex == metrics.device_duplex);
+        Ok(vec![Measurement::Negotiation(Negotiation {
+            params: NegotiationParams {
+                variant: self.variant.clone(),
+                setting: Setting::default(),
+                expected_link: self.plan.expect_link.name().to_owned(),
+                expected_duplex: duplex,
+            },
+            metrics,
+            ledger,
+        })])
+    }
+}

@@ -1,0 +1,305 @@
+//! What the receiver copes with; its program is `station`.
+//!
+//! A generator sends the frames of a conformance case, or full frames at one clock offset and one
+//! jitter; the device's ledger and the check of their content on the device say what became of them.
+
+use std::collections::BTreeMap;
+
+use linerate_explain::record::{
+    Ledger, LossSurface, LossSurfaceMetrics, LossSurfaceParams, Measurement, PhyConformance,
+    PhyConformanceMetrics, PhyConformanceParams, Setting,
+};
+use linerate_explain::stats;
+use linerate_explain::wire::{Frame, Side};
+use linerate_sim::peer::conformance::{Case, Expect};
+use linerate_sim::peer::generator;
+use linerate_sim::wire::config::Destination;
+use serde::Deserialize;
+
+use super::{DeviceEvent, MeasureError, Procedure};
+use crate::target::{Event, Order};
+
+/// Conformance cases, as a scenario asks for them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConformancePlan {
+    /// Their names; all there are when the list is empty.
+    #[serde(default)]
+    pub cases: Vec<String>,
+    /// Frames of each.
+    pub frames: u64,
+    /// Cases that may fail, each with the reason.
+    #[serde(default)]
+    pub excused: BTreeMap<String, String>,
+    /// From power-on to the first frame, milliseconds.
+    #[serde(default = "warm_up_ms")]
+    pub warm_up_ms: u64,
+}
+
+/// A grid of clock offsets and jitters.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SurfacePlan {
+    /// Jitters, nanoseconds to either side.
+    pub jitter_ns: Vec<f64>,
+    /// Clock offsets of the peer, parts per million.
+    pub clock_ppm: Vec<f64>,
+    /// Frames at each point.
+    pub frames: u64,
+    /// Octets of each with FCS.
+    #[serde(default = "full")]
+    pub octets: u16,
+    /// From power-on to the first frame, milliseconds.
+    #[serde(default = "warm_up_ms")]
+    pub warm_up_ms: u64,
+}
+
+/// Time to boot and, where partners negotiate, for that.
+const fn warm_up_ms() -> u64 {
+    2_500
+}
+
+const fn full() -> u16 {
+    1518
+}
+
+/// One case or one point.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which.
+    pub what: What,
+    /// Frames that are sent.
+    pub frames: u64,
+    /// From power-on to the first of them, milliseconds.
+    pub warm_up_ms: u64,
+}
+
+/// What is sent.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A conformance case.
+    Case {
+        /// The case.
+        case: &'static Case,
+        /// Why it may fail, if it may.
+        excuse: Option<String>,
+    },
+    /// A point of the loss surface.
+    Point {
+        /// Clock offset of the peer.
+        clock_ppm: f64,
+        /// Jitter to either side.
+        jitter_ns: f64,
+        /// Octets of each frame with FCS.
+        octets: u16,
+    },
+}
+
+impl Plan {
+    /// Its name in a run.
+    pub fn label(&self) -> String {
+        match &self.what {
+            What::Case { case, .. } => format!("phy_conformance-{}", case.name),
+            What::Point {
+                clock_ppm,
+                jitter_ns,
+                ..
+            } => format!("loss_surface-{clock_ppm}ppm-{jitter_ns}ns"),
+        }
+    }
+
+    /// Virtual seconds after which it has failed: the longest frame there is, and twice over.
+    pub const fn limit_s(&self) -> u64 {
+        20 + self.warm_up_ms / 1_000 + self.frames / 50
+    }
+
+    /// Puts the generator at the other end and the impairments on the wire.
+    pub fn arrange(&self, order: &mut Order) {
+        let around = &mut order.surroundings;
+        "generator".clone_into(&mut around.peer.kind);
+        let mut traffic = generator::Config {
+            from_ms: self.warm_up_ms,
+            frames: self.frames,
+            ..around.traffic.clone().unwrap_or_default()
+        };
+        match &self.what {
+            What::Case { case, .. } => {
+                traffic.case = Some(case.name.to_owned());
+                (case.impair)(&mut around.wire);
+            }
+            What::Point {
+                clock_ppm,
+                jitter_ns,
+                octets,
+            } => {
+                traffic.frame_octets = *octets;
+                traffic.destination = Destination::Device;
+                around.wire.clock_ppm = *clock_ppm;
+                around.wire.jitter_ns = *jitter_ns;
+            }
+        }
+        around.traffic = Some(traffic);
+    }
+
+    fn expected(&self, tag: u32) -> Expect {
+        match &self.what {
+            What::Case { case, .. } => case.expected(tag),
+            What::Point { .. } => Expect::Received,
+        }
+    }
+
+    fn settling_frames(&self) -> u64 {
+        match &self.what {
+            What::Case { case, .. } => case.settling_frames,
+            What::Point { .. } => 0,
+        }
+    }
+}
+
+/// After the last frame, until the device is asked for its counters: everything is settled.
+const SETTLE_NS: u64 = 100_000_000;
+
+/// Counts frames.
+struct Counting {
+    variant: String,
+    plan: Plan,
+    seen: u64,
+    last_ns: u64,
+    asked: bool,
+    metrics: PhyConformanceMetrics,
+    ledger: Ledger,
+}
+
+/// The procedure for `plan` on a firmware of `variant`.
+pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
+    Counting {
+        variant: variant.to_owned(),
+        plan: plan.clone(),
+        seen: 0,
+        last_ns: 0,
+        asked: false,
+        metrics: PhyConformanceMetrics::default(),
+        ledger: Ledger::default(),
+    }
+}
+
+impl Counting {
+    fn count(&mut self, frame: &Frame) {
+        self.seen += 1;
+        self.last_ns = self.last_ns.max(frame.end_ns);
+        self.ledger.sent_frames += 1;
+        match frame.lost {
+            None => self.ledger.delivered_frames += 1,
+            Some(cause) => self.ledger.lose(cause, 1),
+        }
+        if self.seen <= self.plan.settling_frames() {
+            return;
+        }
+        let metrics = &mut self.metrics;
+        match (self.plan.expected(frame.tag), frame.lost) {
+            (Expect::Received, lost) => {
+                metrics.frames_sent += 1;
+                metrics.frames_received += u64::from(lost.is_none());
+            }
+            (Expect::Discarded(_) | Expect::NotReceived, None) => {
+                metrics.frames_to_refuse += 1;
+                metrics.frames_wrong += 1;
+            }
+            (Expect::Discarded(cause), Some(lost)) if lost != cause => {
+                metrics.frames_to_refuse += 1;
+                let otherwise = &mut metrics.frames_refused_otherwise;
+                *otherwise.entry(lost.name().to_owned()).or_default() += 1;
+            }
+            (Expect::Discarded(_) | Expect::NotReceived, Some(_)) => {
+                metrics.frames_to_refuse += 1;
+                metrics.frames_refused += 1;
+            }
+        }
+    }
+}
+
+impl Procedure for Counting {
+    fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
+        match event {
+            Event::Frame(frame) if frame.from == Side::Peer => self.count(&frame),
+            Event::Console { line, .. } => {
+                if let Some(Ok(DeviceEvent::Checked { wrong, .. })) = DeviceEvent::parse(&line) {
+                    self.metrics.frames_wrong += wrong;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, now_ns: u64) -> Option<String> {
+        let all = self.seen >= self.plan.frames && now_ns > self.last_ns + SETTLE_NS;
+        (all && !std::mem::replace(&mut self.asked, all)).then(|| "end".to_owned())
+    }
+
+    fn counters(&mut self, counters: BTreeMap<String, u64>) {
+        self.ledger.counters = counters;
+    }
+
+    fn take(&mut self) -> Vec<Measurement> {
+        Vec::new()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        (self.seen, self.plan.frames)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
+        if self.seen < self.plan.frames {
+            let what = format!(
+                "the program ended after {} of {} frames",
+                self.seen, self.plan.frames
+            );
+            return Err(MeasureError::Unexpected { what });
+        }
+        let mut metrics = std::mem::take(&mut self.metrics);
+        metrics.passed = metrics.frames_received == metrics.frames_sent
+            && metrics.frames_wrong == 0
+            && metrics.frames_refused == metrics.frames_to_refuse;
+        let ledger = std::mem::take(&mut self.ledger);
+        let variant = self.variant.clone();
+        Ok(vec![match &self.plan.what {
+            What::Case { case, excuse } => Measurement::PhyConformance(PhyConformance {
+                params: PhyConformanceParams {
+                    variant,
+                    setting: Setting::default(),
+                    case: case.name.to_owned(),
+                    about: case.about.to_owned(),
+                    source: case.source.to_owned(),
+                    settling_frames: case.settling_frames,
+                    excuse: excuse.clone(),
+                },
+                metrics,
+                ledger,
+            }),
+            What::Point {
+                clock_ppm,
+                jitter_ns,
+                octets,
+            } => Measurement::LossSurface(LossSurface {
+                params: LossSurfaceParams {
+                    variant,
+                    setting: Setting::default(),
+                    clock_ppm: *clock_ppm,
+                    jitter_ns: *jitter_ns,
+                    frame_octets: u64::from(*octets),
+                },
+                metrics: LossSurfaceMetrics {
+                    frames_sent: metrics.frames_sent,
+                    frames_received: metrics.frames_received,
+                    frames_wrong: metrics.frames_wrong,
+                    frame_loss_rate: stats::ratio(
+                        (metrics.frames_sent - metrics.frames_received) as f64,
+                        metrics.frames_sent as f64,
+                    ),
+                },
+                ledger,
+            }),
+        }])
+    }
+}

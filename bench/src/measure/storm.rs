@@ -1,0 +1,334 @@
+//! A storm of frames, and what the device can still do; its program is `http_server`.
+//!
+//! The peer downloads a long file when the storm begins, and goes on with it when it is over. At the
+//! storm's end it pings the device and begins a short download over a new connection.
+
+use std::collections::BTreeMap;
+
+use linerate_ether::ledger::Counter;
+use linerate_explain::record::{Measurement, Pulse, Setting, Storm, StormMetrics, StormParams};
+use linerate_explain::wire::{Frame, Packet, Segment, Side};
+use linerate_sim::peer::generator;
+use linerate_sim::wire::config::Destination;
+use serde::Deserialize;
+
+use super::{MeasureError, Procedure};
+use crate::target::{Event, Fetch, Order, Pings};
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// How long it lasts, milliseconds.
+    pub storm_ms: u64,
+    /// Octets of each frame with FCS.
+    #[serde(default = "minimum")]
+    pub octets: u16,
+    /// Whom its frames are for.
+    #[serde(default = "everyone")]
+    pub destination: Destination,
+    /// From power-on to its first frame, milliseconds.
+    #[serde(default = "from_ms")]
+    pub from_ms: u64,
+    /// How long the old connection is waited for, milliseconds.
+    #[serde(default = "patience_ms")]
+    pub patience_ms: u64,
+}
+
+const fn minimum() -> u16 {
+    64
+}
+
+const fn everyone() -> Destination {
+    Destination::Broadcast
+}
+
+const fn from_ms() -> u64 {
+    4_000
+}
+
+const fn patience_ms() -> u64 {
+    130_000
+}
+
+/// So long before the storm the first download begins.
+const BEFORE_MS: u64 = 500;
+/// Bytes of the two downloads.
+const OLD_BYTES: u64 = 3_000_000;
+const NEW_BYTES: u64 = 10_000;
+const PINGS: Pings = Pings {
+    from_ms: 0,
+    every_ms: 10,
+    count: 200,
+};
+
+impl Plan {
+    /// Virtual seconds after which it has failed.
+    pub const fn limit_s(&self) -> u64 {
+        (self.from_ms + self.storm_ms + self.patience_ms) / 1_000 + 30
+    }
+
+    const fn end_ms(&self) -> u64 {
+        self.from_ms + self.storm_ms
+    }
+
+    /// Puts storm, downloads and pings on the wire.
+    pub fn arrange(&self, order: &mut Order) {
+        order.surroundings.traffic = Some(generator::Config {
+            from_ms: self.from_ms,
+            for_ms: self.storm_ms,
+            frame_octets: self.octets,
+            destination: self.destination,
+            ..generator::Config::default()
+        });
+        let patience_ms = self.storm_ms + self.patience_ms;
+        order.fetches = vec![
+            Fetch {
+                from_ms: self.from_ms - BEFORE_MS,
+                bytes: OLD_BYTES,
+                patience_ms,
+            },
+            Fetch {
+                from_ms: self.end_ms(),
+                bytes: NEW_BYTES,
+                patience_ms,
+            },
+        ];
+        order.pings = Some(Pings {
+            from_ms: self.end_ms(),
+            ..PINGS
+        });
+    }
+}
+
+/// Watches the wire before, during and after.
+struct Watching {
+    variant: String,
+    plan: Plan,
+    now_ns: u64,
+    /// The storm's frames: start, end, whether it was accepted.
+    storm: Vec<(u64, u64, bool)>,
+    /// Everything else.
+    frames: Vec<Frame>,
+    busy_ns: u64,
+    fates: linerate_explain::record::Ledger,
+    counters: BTreeMap<String, u64>,
+    after: After,
+}
+
+/// What was seen after the storm.
+#[derive(Default)]
+struct After {
+    ping_ns: Option<u64>,
+    /// The peer's ports, in the order of their first SYN.
+    ports: Vec<u16>,
+    old_ns: Option<u64>,
+    new_ns: Option<u64>,
+    old_completed: bool,
+}
+
+/// The procedure for `plan` on a firmware of `variant`.
+pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
+    Watching {
+        variant: variant.to_owned(),
+        plan: plan.clone(),
+        now_ns: 0,
+        storm: Vec::new(),
+        frames: Vec::new(),
+        busy_ns: 0,
+        fates: linerate_explain::record::Ledger::default(),
+        counters: BTreeMap::new(),
+        after: After::default(),
+    }
+}
+
+impl Watching {
+    const fn end_ns(&self) -> u64 {
+        self.plan.end_ms() * 1_000_000
+    }
+
+    fn pulse(&mut self, pulse: Pulse) {
+        let from = pulse.start_ns.max(self.plan.from_ms * 1_000_000);
+        let to = pulse.end_ns.min(self.end_ns());
+        self.busy_ns += to.saturating_sub(from);
+    }
+
+    fn frame(&mut self, frame: Frame) {
+        if frame.from == Side::Peer {
+            self.fates.sent_frames += 1;
+            match frame.lost {
+                None => self.fates.delivered_frames += 1,
+                Some(cause) => self.fates.lose(cause, 1),
+            }
+        }
+        let of_storm = frame.from == Side::Peer
+            && frame.packet == Packet::Other
+            && frame.octets == u64::from(self.plan.octets)
+            && frame.start_ns >= self.plan.from_ms * 1_000_000
+            && frame.start_ns <= self.end_ns();
+        if of_storm {
+            let accepted = frame.delivered();
+            self.storm.push((frame.start_ns, frame.end_ns, accepted));
+        } else {
+            self.frames.push(frame);
+        }
+    }
+
+    /// What came after the storm's last frame, in the order of time.
+    fn look(&mut self) {
+        let end_ns = self
+            .storm
+            .iter()
+            .map(|(_, end_ns, _)| *end_ns)
+            .max()
+            .unwrap_or_else(|| self.end_ns());
+        self.frames.sort_by_key(|frame| frame.start_ns);
+        let mut after = After::default();
+        let mut sent_up_to: BTreeMap<u16, u32> = BTreeMap::new();
+        for frame in self.frames.iter().filter(|frame| frame.delivered()) {
+            let since = frame.end_ns.checked_sub(end_ns);
+            match (&frame.packet, frame.from) {
+                (Packet::Echo(echo), Side::Device) if !echo.request => {
+                    after.ping_ns = after.ping_ns.or(since);
+                }
+                (Packet::Tcp(segment), Side::Peer) if segment.opens() => {
+                    if !after.ports.contains(&segment.source) {
+                        after.ports.push(segment.source);
+                    }
+                }
+                (Packet::Tcp(segment), Side::Device) => {
+                    let port = segment.destination;
+                    let end = segment.seq.wrapping_add(segment.sequence_len());
+                    let last = *sent_up_to.entry(port).or_insert(segment.seq);
+                    let new = (end.wrapping_sub(last) as i32) > 0;
+                    if new {
+                        sent_up_to.insert(port, end);
+                    }
+                    let is_old = after.ports.first() == Some(&port);
+                    let is_new = after.ports.get(1) == Some(&port);
+                    let closes = segment.has(Segment::FIN);
+                    if is_old && (new || segment.len > 0) {
+                        after.old_ns = after.old_ns.or(since);
+                    }
+                    after.old_completed |= is_old && closes;
+                    if is_new && closes {
+                        after.new_ns = after.new_ns.or(since);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.after = after;
+    }
+
+    /// From one accepted frame to the next in the storm, at most.
+    fn longest_standstill_ns(&self) -> u64 {
+        let from_ns = self.storm.first().map_or(0, |(start_ns, ..)| *start_ns);
+        let mut last_ns = from_ns;
+        let mut longest_ns = 0;
+        for (start_ns, end_ns, accepted) in &self.storm {
+            if *accepted {
+                longest_ns = longest_ns.max(start_ns.saturating_sub(last_ns));
+                last_ns = *end_ns;
+            }
+        }
+        let end_ns = self.storm.last().map_or(0, |(_, end_ns, _)| *end_ns);
+        longest_ns.max(end_ns.saturating_sub(last_ns))
+    }
+
+    /// Whether the device counts what the wire saw: every frame that its stack accepted, and every
+    /// loss that its own MAC decided on.
+    fn counters_exact(&self) -> bool {
+        let delivered = self.counters.get(Counter::RxDelivered.name()).copied();
+        delivered.unwrap_or(0) == self.fates.delivered_frames && self.fates.missing_frames() == 0
+    }
+}
+
+impl Procedure for Watching {
+    fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
+        match event {
+            Event::Frame(frame) => self.frame(frame),
+            Event::Debug(pulse) => self.pulse(pulse),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, now_ns: u64) -> Option<String> {
+        self.now_ns = now_ns;
+        None
+    }
+
+    fn is_complete(&mut self) -> bool {
+        let over = self.now_ns > self.end_ns() + 1_000_000_000;
+        if !over {
+            return false;
+        }
+        // Not at every step: there is much to look at. A second of the target's time is enough.
+        if (self.now_ns / 10_000_000).is_multiple_of(100) {
+            self.look();
+        }
+        let after = &self.after;
+        let all = after.ping_ns.is_some() && after.new_ns.is_some() && after.old_completed;
+        all || self.now_ns > self.end_ns() + self.plan.patience_ms * 1_000_000
+    }
+
+    fn counters(&mut self, counters: BTreeMap<String, u64>) {
+        self.counters = counters;
+    }
+
+    fn take(&mut self) -> Vec<Measurement> {
+        Vec::new()
+    }
+
+    fn progress(&self) -> (u64, u64) {
+        let end_ms = self.plan.end_ms();
+        ((self.now_ns / 1_000_000).min(end_ms), end_ms)
+    }
+
+    fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
+        if self.storm.is_empty() {
+            let what = "not one frame of the storm was on the wire".to_owned();
+            return Err(MeasureError::Unexpected { what });
+        }
+        self.storm.sort_unstable();
+        self.look();
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let first_ns = self.storm.first().map_or(0, |(start_ns, ..)| *start_ns);
+        let last_ns = self.storm.last().map_or(0, |(_, end_ns, _)| *end_ns);
+        let accepted = self.storm.iter().filter(|(.., accepted)| *accepted).count();
+        let counters_exact = self.counters_exact();
+        let mut ledger = std::mem::take(&mut self.fates);
+        ledger.counters = std::mem::take(&mut self.counters);
+        let busy = self.busy_ns as f64 / (last_ns - first_ns).max(1) as f64;
+        let metrics = StormMetrics {
+            storm_frames: self.storm.len() as u64,
+            storm_frames_received: accepted as u64,
+            longest_standstill_ms: ms(self.longest_standstill_ns()),
+            free_share: (1.0 - busy).max(0.0),
+            ping_after_ms: self.after.ping_ns.map(ms),
+            new_connection_after_ms: self.after.new_ns.map(ms),
+            old_connection_after_ms: self.after.old_ns.map(ms),
+            old_connection_completed: self.after.old_completed,
+            uncounted_frames: ledger.missing_frames(),
+            counters_exact,
+        };
+        let destination = match self.plan.destination {
+            Destination::Device => "device",
+            Destination::Foreign => "foreign",
+            Destination::Broadcast => "broadcast",
+            Destination::Multicast => "multicast",
+        };
+        Ok(vec![Measurement::Storm(Storm {
+            params: StormParams {
+                variant: self.variant.clone(),
+                setting: Setting::default(),
+                storm_ms: self.plan.storm_ms,
+                frame_octets: u64::from(self.plan.octets),
+                destination: destination.to_owned(),
+            },
+            metrics,
+            ledger,
+        })])
+    }
+}

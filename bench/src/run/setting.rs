@@ -1,0 +1,88 @@
+//! Under which conditions a run takes place, as results tell it.
+
+use linerate_explain::record::{Conditions, Duplex, Setting};
+use linerate_sim::wire::config::{self, Impairments};
+use serde_json::Value;
+
+use crate::scenario::Surroundings;
+
+/// What the results of the run called `run` say of its `surroundings`.
+pub fn of(run: &str, surroundings: &Surroundings) -> Setting {
+    let Surroundings {
+        peer, wire, hub, ..
+    } = surroundings;
+    let advertise = serde_json::to_value(surroundings.partner.advertise).unwrap_or_default();
+    let names = advertise.as_array().into_iter().flatten();
+    Setting {
+        run: run.to_owned(),
+        duplex: duplex(surroundings.duplex),
+        conditions: Conditions {
+            turnaround_ns: peer.turnaround_us * 1_000,
+            turnaround_jitter_ns: peer.turnaround_jitter_us * 1_000,
+            background_arp_ms: peer.background_arp_ms,
+            wire: impairments(wire),
+            hub_stations: u64::from(hub.stations),
+            hub_offered_load: (hub.stations > 0).then_some(hub.offered_load),
+            partner: names.filter_map(Value::as_str).map(str::to_owned).collect(),
+        },
+    }
+}
+
+/// What is asked for; a link that is to negotiate is half duplex until it has.
+pub const fn duplex(asked: config::Duplex) -> Duplex {
+    match asked {
+        config::Duplex::Half | config::Duplex::Auto => Duplex::Half,
+        config::Duplex::Full => Duplex::Full,
+    }
+}
+
+/// Every impairment that is not nothing, by its name, parts of a table behind a dot.
+fn impairments(wire: &Impairments) -> std::collections::BTreeMap<String, f64> {
+    let mut found = std::collections::BTreeMap::new();
+    let value = serde_json::to_value(wire).unwrap_or_default();
+    collect("", &value, &mut found);
+    found
+}
+
+fn collect(name: &str, value: &Value, found: &mut std::collections::BTreeMap<String, f64>) {
+    let number = match value {
+        Value::Object(parts) => {
+            for (part, value) in parts {
+                let dot = if name.is_empty() { "" } else { "." };
+                collect(&format!("{name}{dot}{part}"), value, found);
+            }
+            return;
+        }
+        Value::Bool(yes) => f64::from(u8::from(*yes)),
+        value => value.as_f64().unwrap_or(0.0),
+    };
+    if number != 0.0 {
+        found.insert(name.to_owned(), number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_wrong_is_told() {
+        let mut surroundings = Surroundings::default();
+        assert!(of("a", &surroundings).conditions.wire.is_empty());
+        surroundings.wire.clock_ppm = -100.0;
+        surroundings.wire.noise.width_ns = 20.0;
+        surroundings.wire.swapped_polarity = true;
+        surroundings.partner.advertise = vec![config::Ability::TenHalf].into();
+        let told = of("a", &surroundings).conditions;
+        let wire: Vec<(&str, f64)> = told.wire.iter().map(|(k, v)| (k.as_str(), *v)).collect();
+        assert_eq!(
+            wire,
+            [
+                ("clock_ppm", -100.0),
+                ("noise.width_ns", 20.0),
+                ("swapped_polarity", 1.0)
+            ]
+        );
+        assert_eq!(told.partner, ["10base-t-half"]);
+    }
+}

@@ -1,0 +1,217 @@
+//! What must come out, held against what did.
+
+use linerate_explain::record::Measurement;
+use linerate_explain::report::format;
+use serde_json::Value;
+
+use super::Run;
+
+/// What must come out of some results; one that does not makes the command end with exit code 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expectation {
+    /// The run; any when there is none.
+    pub run: Option<String>,
+    /// The variant; any when there is none.
+    pub variant: Option<String>,
+    /// The kind of measurement; any that has the metric when there is none.
+    pub measurement: Option<String>,
+    /// The size; every size when there is none.
+    pub bytes: Option<u64>,
+    /// The conformance case; every case when there is none.
+    pub case: Option<String>,
+    /// Limits.
+    pub limits: Vec<Limit>,
+}
+
+/// A limit of one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// Its name in the results.
+    pub metric: String,
+    /// It is at least this.
+    pub min: Option<f64>,
+    /// It is at most this.
+    pub max: Option<f64>,
+}
+
+impl Expectation {
+    /// Whether it speaks of results of `run`.
+    pub fn is_about(&self, run: &Run) -> bool {
+        self.run.as_ref().is_none_or(|name| *name == run.name)
+            && self
+                .variant
+                .as_ref()
+                .is_none_or(|name| *name == run.variant)
+    }
+
+    /// What of it `results` do not meet, each in a sentence. That nothing is there to be held
+    /// against it is one, too.
+    pub fn failures(&self, results: &[Measurement]) -> Vec<String> {
+        let meant: Vec<&Measurement> = results.iter().filter(|result| self.means(result)).collect();
+        let mut failures = Vec::new();
+        for limit in &self.limits {
+            let mut seen = false;
+            for result in &meant {
+                let value = serde_json::to_value(result).unwrap_or_default();
+                let metric = value.pointer(&format!("/metrics/{}", limit.metric.replace('.', "/")));
+                // A kind of measurement that knows no such metric is not meant.
+                if metric.is_none() && self.measurement.is_none() {
+                    continue;
+                }
+                seen = true;
+                failures.extend(limit.failure(&name(result), metric));
+            }
+            if !seen {
+                failures.push(format!("{} was not measured", limit.metric));
+            }
+        }
+        failures
+    }
+
+    fn means(&self, result: &Measurement) -> bool {
+        let value = || serde_json::to_value(result).unwrap_or_default();
+        let run = &result.setting().run;
+        self.run.as_ref().is_none_or(|name| name == run)
+            && self
+                .variant
+                .as_ref()
+                .is_none_or(|name| name == result.variant())
+            && self
+                .measurement
+                .as_ref()
+                .is_none_or(|kind| kind == result.kind())
+            && self
+                .bytes
+                .is_none_or(|bytes| value()["params"]["bytes"] == bytes)
+            && self
+                .case
+                .as_ref()
+                .is_none_or(|case| value()["params"]["case"] == case.as_str())
+    }
+}
+
+/// A result's name in sentences.
+pub fn name(result: &Measurement) -> String {
+    let run = &result.setting().run;
+    let run = if run.is_empty() {
+        result.variant()
+    } else {
+        run
+    };
+    let detail = match result {
+        Measurement::Ping(_) => "ping".to_owned(),
+        Measurement::HttpGet(get) => format::bytes(get.params.bytes),
+        Measurement::HttpPut(put) => format!("put {}", format::bytes(put.params.bytes)),
+        Measurement::HttpBoth(both) => format!("both {}", format::bytes(both.params.bytes)),
+        Measurement::PhyConformance(phy) => phy.params.case.clone(),
+        Measurement::LossSurface(point) => {
+            format!(
+                "{:+} ppm, {} ns",
+                point.params.clock_ppm, point.params.jitter_ns
+            )
+        }
+        other => other.kind().replace('_', " "),
+    };
+    format!("{run}, {detail}")
+}
+
+impl Limit {
+    fn failure(&self, name: &str, found: Option<&Value>) -> Option<String> {
+        let metric = &self.metric;
+        let found = match found {
+            Some(Value::Bool(yes)) => Some(f64::from(u8::from(*yes))),
+            Some(value) => value.as_f64(),
+            None => None,
+        };
+        let Some(found) = found else {
+            return Some(format!("{name}: there is no {metric}"));
+        };
+        let told = |value| in_words(metric, value);
+        match (self.min, self.max) {
+            (Some(min), _) if found < min || found.is_nan() => Some(format!(
+                "{name}: {metric} {} is below {}",
+                told(found),
+                told(min)
+            )),
+            (_, Some(max)) if found > max || found.is_nan() => Some(format!(
+                "{name}: {metric} {} is above {}",
+                told(found),
+                told(max)
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// A figure with the unit that its name tells.
+fn in_words(metric: &str, value: f64) -> String {
+    let name = metric
+        .trim_end_matches("_p50")
+        .trim_end_matches("_max")
+        .trim_end_matches("_min");
+    if name.ends_with("bytes_per_s") {
+        format::rate(value)
+    } else if name.ends_with("_rate") || name.ends_with("share") {
+        format::percent(value)
+    } else if name.ends_with("_ns") && value >= 0.0 {
+        format::time(value as u64)
+    } else {
+        format!("{value}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_explain::record;
+
+    fn results() -> Vec<Measurement> {
+        let text = include_str!("../../../explain/tests/fixtures/run.json");
+        record::Run::from_json(text).expect("valid").results
+    }
+
+    fn limit(metric: &str, min: Option<f64>, max: Option<f64>) -> Vec<Limit> {
+        let metric = metric.to_owned();
+        vec![Limit { metric, min, max }]
+    }
+
+    #[test]
+    fn limits_hold_for_what_has_the_metric() {
+        let expected = Expectation {
+            variant: Some("isr-all".into()),
+            limits: limit("frame_loss_rate", None, Some(0.25)),
+            ..Expectation::default()
+        };
+        let failures = expected.failures(&results());
+        assert_eq!(failures.len(), 2, "{failures:?}");
+        assert!(failures[0].starts_with("isr-all, 10 kB: frame_loss_rate 38% is above 25%"));
+        let met = Expectation {
+            limits: limit("rtt_ns.p50", Some(1.0), Some(1e9)),
+            ..expected.clone()
+        };
+        assert_eq!(met.failures(&results()), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_met() {
+        let expected = Expectation {
+            measurement: Some("storm".into()),
+            limits: limit("ping_after_ms", None, Some(100.0)),
+            ..Expectation::default()
+        };
+        assert_eq!(
+            expected.failures(&results()),
+            ["ping_after_ms was not measured"]
+        );
+        let unknown = Expectation {
+            measurement: Some("ping".into()),
+            variant: Some("windowed".into()),
+            limits: limit("speed", Some(1.0), None),
+            ..Expectation::default()
+        };
+        assert_eq!(
+            unknown.failures(&results()),
+            ["windowed, ping: there is no speed"]
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! The file as it is written, and the checks that the format alone does not make.
+
+use std::ops::Range;
+
+use linerate_sim::peer;
+use linerate_sim::peer::generator;
+use linerate_sim::wire::{self, config::Duplex};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toml::{Spanned, Table};
+
+use super::{Expectation, Limit, Peer, Record, Run, Scenario, ScenarioError, Surroundings};
+use crate::board::{self, Board};
+use crate::measure::{Plan, Plans, http, hub_share, negotiation, phy, ping, storm};
+use crate::nearest;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    schema: Spanned<u32>,
+    name: Spanned<String>,
+    #[serde(default)]
+    title: String,
+    board: Spanned<String>,
+    duplex: Option<Duplex>,
+    #[serde(default = "one")]
+    seed: u64,
+    #[serde(default)]
+    record: Record,
+    peer: Option<Spanned<Table>>,
+    wire: Option<Spanned<Table>>,
+    partner: Option<Spanned<Table>>,
+    hub: Option<Spanned<Table>>,
+    traffic: Option<Spanned<Table>>,
+    run: Spanned<Vec<FileRun>>,
+    #[serde(default)]
+    expect: Vec<FileExpectation>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileRun {
+    name: Option<Spanned<String>>,
+    variant: Spanned<String>,
+    duplex: Option<Duplex>,
+    peer: Option<Spanned<Table>>,
+    wire: Option<Spanned<Table>>,
+    partner: Option<Spanned<Table>>,
+    hub: Option<Spanned<Table>>,
+    traffic: Option<Spanned<Table>>,
+    ping: Option<Spanned<ping::Plan>>,
+    http_get: Option<Spanned<http::Plan>>,
+    http_put: Option<Spanned<http::Plan>>,
+    http_both: Option<Spanned<http::Plan>>,
+    phy_conformance: Option<Spanned<phy::ConformancePlan>>,
+    loss_surface: Option<Spanned<phy::SurfacePlan>>,
+    storm: Option<Spanned<storm::Plan>>,
+    hub_share: Option<Spanned<hub_share::Plan>>,
+    negotiation: Option<Spanned<negotiation::Plan>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileExpectation {
+    run: Option<Spanned<String>>,
+    variant: Option<Spanned<String>>,
+    measurement: Option<Spanned<String>>,
+    bytes: Option<u64>,
+    case: Option<String>,
+    metric: Option<Spanned<String>>,
+    min: Option<f64>,
+    max: Option<f64>,
+    goodput_bytes_per_s_min: Option<f64>,
+    goodput_bytes_per_s_max: Option<f64>,
+    frame_loss_rate_min: Option<f64>,
+    frame_loss_rate_max: Option<f64>,
+}
+
+const fn one() -> u64 {
+    1
+}
+
+/// The version of the format that this code reads.
+const SCHEMA: u32 = 1;
+
+pub fn parse(text: &str, file: &str) -> Result<Scenario, ScenarioError> {
+    let parsed: File =
+        toml::from_str(text).map_err(|error| ScenarioError::syntax(file, text, &error))?;
+    Checker { file, text }.check(parsed)
+}
+
+struct Checker<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Checker<'_> {
+    fn check(&self, parsed: File) -> Result<Scenario, ScenarioError> {
+        if *parsed.schema.get_ref() != SCHEMA {
+            let message = format!(
+                "schema {} is not known; this linerate reads schema {SCHEMA}",
+                parsed.schema.get_ref()
+            );
+            return Err(self.error(parsed.schema.span(), message));
+        }
+        self.plain(&parsed.name)?;
+        let board = board::find(parsed.board.get_ref())
+            .map_err(|error| self.error(parsed.board.span(), error.to_string()))?;
+        if parsed.run.get_ref().is_empty() {
+            return Err(self.error(
+                parsed.run.span(),
+                "there is no [[run]]: nothing to measure".to_owned(),
+            ));
+        }
+        let layers = Layers {
+            duplex: parsed.duplex,
+            tables: [
+                parsed.peer,
+                parsed.wire,
+                parsed.partner,
+                parsed.hub,
+                parsed.traffic,
+            ],
+        };
+        let none = Layers::default();
+        let common = self.surroundings(&layers, &none)?;
+        let mut runs: Vec<Run> = Vec::new();
+        for run in parsed.run.into_inner() {
+            let checked = self.run(run, &board, &layers, &runs)?;
+            runs.push(checked);
+        }
+        let expect = parsed
+            .expect
+            .into_iter()
+            .map(|expected| self.expectation(expected, &runs))
+            .collect::<Result<_, ScenarioError>>()?;
+        Ok(Scenario {
+            name: parsed.name.into_inner(),
+            title: parsed.title,
+            board,
+            seed: parsed.seed,
+            common,
+            record: parsed.record,
+            runs,
+            expect,
+        })
+    }
+
+    fn run(
+        &self,
+        run: FileRun,
+        board: &Board,
+        common: &Layers,
+        before: &[Run],
+    ) -> Result<Run, ScenarioError> {
+        self.known(
+            &run.variant,
+            "variant",
+            board.firmware.variants.iter().map(String::as_str),
+        )?;
+        let name = run.name.as_ref().unwrap_or(&run.variant);
+        self.plain(name)?;
+        if before.iter().any(|other| other.name == *name.get_ref()) {
+            let message = format!(
+                "`{}` has a [[run]] already: give this one a `name` of its own",
+                name.get_ref()
+            );
+            return Err(self.error(name.span(), message));
+        }
+        let name = name.get_ref().clone();
+        let own = Layers {
+            duplex: run.duplex,
+            tables: [run.peer, run.wire, run.partner, run.hub, run.traffic],
+        };
+        let surroundings = self.surroundings(common, &own)?;
+        let mut plans = Vec::new();
+        self.plan(run.ping, &mut plans)?;
+        self.http(run.http_get, http::Kind::Get, &mut plans)?;
+        self.http(run.http_put, http::Kind::Put, &mut plans)?;
+        self.http(run.http_both, http::Kind::Both, &mut plans)?;
+        self.plan(run.phy_conformance, &mut plans)?;
+        self.plan(run.loss_surface, &mut plans)?;
+        self.plan(run.storm, &mut plans)?;
+        self.plan(run.hub_share, &mut plans)?;
+        self.plan(run.negotiation, &mut plans)?;
+        if plans.is_empty() {
+            let message = format!(
+                "this [[run]] measures nothing: give it one of {}",
+                Plan::KINDS.map(|kind| format!("`{kind}`")).join(", ")
+            );
+            return Err(self.error(run.variant.span(), message));
+        }
+        Ok(Run {
+            name,
+            variant: run.variant.into_inner(),
+            surroundings,
+            plans,
+        })
+    }
+
+    fn plan<P: Plans>(
+        &self,
+        plan: Option<Spanned<P>>,
+        plans: &mut Vec<Plan>,
+    ) -> Result<(), ScenarioError> {
+        let Some(plan) = plan else { return Ok(()) };
+        let span = plan.span();
+        let more = plan
+            .into_inner()
+            .plans()
+            .map_err(|message| self.error(span, message))?;
+        plans.extend(more);
+        Ok(())
+    }
+
+    fn http(
+        &self,
+        plan: Option<Spanned<http::Plan>>,
+        kind: http::Kind,
+        plans: &mut Vec<Plan>,
+    ) -> Result<(), ScenarioError> {
+        let Some(plan) = plan else { return Ok(()) };
+        plan.get_ref()
+            .check()
+            .map_err(|message| self.error(plan.span(), message))?;
+        plans.push(Plan::Http(kind, plan.into_inner()));
+        Ok(())
+    }
+
+    fn surroundings(&self, common: &Layers, own: &Layers) -> Result<Surroundings, ScenarioError> {
+        let [peer, signal, partner, hub, traffic] =
+            std::array::from_fn(|at| (common.tables[at].as_ref(), own.tables[at].as_ref()));
+        let span = |(common, own): (Option<&Spanned<Table>>, Option<&Spanned<Table>>)| {
+            own.or(common).map_or(0..0, Spanned::span)
+        };
+        let made = Surroundings {
+            duplex: own.duplex.or(common.duplex).unwrap_or(Duplex::Half),
+            peer: self.layered::<Peer>(peer)?,
+            wire: self.layered(signal)?,
+            partner: self.layered(partner)?,
+            hub: self.layered(hub)?,
+            traffic: match traffic {
+                (None, None) => None,
+                layers => Some(self.layered::<generator::Config>(layers)?),
+            },
+        };
+        if peer::kind(&made.peer.kind).is_none() {
+            let kinds: Vec<&str> = peer::KINDS.iter().map(|kind| kind.name).collect();
+            let hint = board::hint(nearest(&made.peer.kind, kinds.iter().copied()));
+            let message = format!(
+                "there is no peer `{}`{hint}; there are {}",
+                made.peer.kind,
+                kinds.join(", ")
+            );
+            return Err(self.error(span(peer), message));
+        }
+        let wrong = |span, error: String| self.error(span, error);
+        let link = wire::Config {
+            impairments: made.wire,
+            hub: made.hub,
+            ..wire::Config::default()
+        };
+        let hub_is_given = hub.0.or(hub.1).is_some();
+        link.check().map_err(|error| {
+            let of_hub = error.field.starts_with("hub.") && hub_is_given;
+            wrong(span(if of_hub { hub } else { signal }), error.to_string())
+        })?;
+        if let Some(config) = &made.traffic {
+            config
+                .check()
+                .map_err(|error| wrong(span(traffic), error.to_string()))?;
+        }
+        Ok(made)
+    }
+
+    /// A table of the scenario with a run's fields in place of its own.
+    fn layered<T: DeserializeOwned>(
+        &self,
+        (common, own): (Option<&Spanned<Table>>, Option<&Spanned<Table>>),
+    ) -> Result<T, ScenarioError> {
+        let span = own.or(common).map(Spanned::span);
+        let mut table = Table::new();
+        for layer in [common, own].into_iter().flatten() {
+            for (name, value) in layer.get_ref() {
+                table.insert(name.clone(), value.clone());
+            }
+        }
+        T::deserialize(toml::Value::Table(table)).map_err(|error| {
+            let mut named = ScenarioError::syntax(self.file, self.text, &error);
+            if let Some(span) = span {
+                let at = self.error(span, String::new());
+                (named.line, named.column) = (at.line, at.column);
+            }
+            named
+        })
+    }
+
+    fn expectation(
+        &self,
+        expected: FileExpectation,
+        runs: &[Run],
+    ) -> Result<Expectation, ScenarioError> {
+        if let Some(variant) = &expected.variant {
+            let known = runs.iter().map(|run| run.variant.as_str());
+            self.known(variant, "variant with a [[run]]", known)?;
+        }
+        if let Some(run) = &expected.run {
+            let known = runs.iter().map(|run| run.name.as_str());
+            self.known(run, "[[run]]", known)?;
+        }
+        if let Some(kind) = &expected.measurement {
+            self.known(kind, "measurement", Plan::KINDS.into_iter())?;
+        }
+        let mut limits = Vec::new();
+        let mut limit = |metric: &str, min: Option<f64>, max: Option<f64>| {
+            if min.is_some() || max.is_some() {
+                let metric = metric.to_owned();
+                limits.push(Limit { metric, min, max });
+            }
+        };
+        limit(
+            "goodput_bytes_per_s_p50",
+            expected.goodput_bytes_per_s_min,
+            expected.goodput_bytes_per_s_max,
+        );
+        limit(
+            "frame_loss_rate",
+            expected.frame_loss_rate_min,
+            expected.frame_loss_rate_max,
+        );
+        if let Some(metric) = &expected.metric {
+            if expected.min.is_none() && expected.max.is_none() {
+                let message = "this [[expect]] needs a `min` or a `max`".to_owned();
+                return Err(self.error(metric.span(), message));
+            }
+            limit(metric.get_ref(), expected.min, expected.max);
+        }
+        Ok(Expectation {
+            run: expected.run.map(Spanned::into_inner),
+            variant: expected.variant.map(Spanned::into_inner),
+            measurement: expected.measurement.map(Spanned::into_inner),
+            bytes: expected.bytes,
+            case: expected.case,
+            limits,
+        })
+    }
+
+    /// A name that can be part of a file's.
+    fn plain(&self, name: &Spanned<String>) -> Result<(), ScenarioError> {
+        let plain = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
+        if name.get_ref().is_empty() || !name.get_ref().chars().all(plain) {
+            let message =
+                "`name` becomes part of file names: use letters, digits, `-` and `_`".to_owned();
+            return Err(self.error(name.span(), message));
+        }
+        Ok(())
+    }
+
+    fn known<'k>(
+        &self,
+        written: &Spanned<String>,
+        what: &str,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) -> Result<(), ScenarioError> {
+        let name = written.get_ref();
+        if known.clone().any(|known| known == name) {
+            return Ok(());
+        }
+        let hint = board::hint(nearest(name, known.clone()));
+        let known: Vec<&str> = known.collect();
+        let message = format!(
+            "there is no {what} `{name}`{hint}; there are {}",
+            known.join(", ")
+        );
+        Err(self.error(written.span(), message))
+    }
+
+    fn error(&self, span: Range<usize>, message: String) -> ScenarioError {
+        ScenarioError::at(self.file, self.text, Some(span), message)
+    }
+}
+
+/// The tables of a file or a run that say what surrounds a board: `peer`, `wire`, `partner`, `hub`,
+/// `traffic`.
+#[derive(Default)]
+struct Layers {
+    duplex: Option<Duplex>,
+    tables: [Option<Spanned<Table>>; 5],
+}

@@ -1,0 +1,66 @@
+//! The other end of the simulated cable.
+
+use std::net::Ipv4Addr;
+
+use linerate_sim::peer::tcp::{self, Endpoint};
+use linerate_sim::peer::{self, Peer, host};
+use linerate_sim::time::{Instant, Span};
+
+use crate::target::{Order, TargetError};
+
+/// The port of HTTP.
+const HTTP: u16 = 80;
+
+/// The peer that `order` asks for.
+///
+/// # Errors
+/// [`TargetError`] when there is no such kind of peer.
+pub fn of(order: &Order) -> Result<Box<dyn Peer>, TargetError> {
+    let asked = &order.surroundings.peer;
+    let kind = peer::kind(&asked.kind)
+        .ok_or_else(|| TargetError::Board(format!("there is no peer `{}`", asked.kind)))?;
+    let background = asked.background_arp_ms;
+    let host = host::Config {
+        turnaround: Span::from_us(asked.turnaround_us),
+        turnaround_jitter: Span::from_us(asked.turnaround_jitter_us),
+        background_arp: (background > 0).then(|| Span::from_ms(background)),
+        seed: order.seed ^ super::PEER_SEED,
+        tcp: tcp::Config {
+            disregard_sack_blocks: asked.disregard_sack_blocks,
+            ..tcp::Config::default()
+        },
+        ping: order.pings.map(|pings| host::ping::Config {
+            target: DEVICE,
+            start: at(pings.from_ms),
+            interval: Span::from_ms(pings.every_ms),
+            count: pings.count,
+            octets: 56,
+        }),
+        http_clients: order
+            .fetches
+            .iter()
+            .map(|fetch| host::http_client::Config {
+                server: Endpoint {
+                    address: DEVICE,
+                    port: HTTP,
+                },
+                paths: vec![format!("/{}", fetch.bytes)],
+                start: at(fetch.from_ms),
+                pause: Span::ZERO,
+                patience: Span::from_ms(fetch.patience_ms),
+            })
+            .collect(),
+        ..host::Config::default()
+    };
+    Ok((kind.build)(peer::Config {
+        host,
+        traffic: order.surroundings.traffic.clone(),
+    }))
+}
+
+/// The device's address, as its firmware has it.
+const DEVICE: Ipv4Addr = Ipv4Addr::new(169, 254, 10, 2);
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(ms)
+}

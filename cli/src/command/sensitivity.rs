@@ -1,0 +1,47 @@
+//! `linerate sensitivity`.
+
+use std::path::PathBuf;
+
+use linerate_bench::run::Options;
+use linerate_bench::scenario::Scenario;
+use linerate_bench::{sensitivity, target, timing};
+
+use super::{processors, timing_table};
+use crate::args;
+use crate::failure::Failure;
+use crate::output;
+
+pub fn run(args: &args::Sensitivity) -> Result<(), Failure> {
+    let text = output::read(&args.scenario)?;
+    let mut scenario =
+        Scenario::parse(&text, &args.scenario.to_string_lossy()).map_err(anyhow::Error::new)?;
+    if let Some(factor) = args.scale {
+        scenario.scale(factor);
+    }
+    let options = Options {
+        elf_dir: args.elf_dir.clone(),
+        out: args
+            .out
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("linerate-out").join(&scenario.name)),
+        threads: args.threads.map_or_else(processors, usize::from),
+        timing: None,
+    };
+    let table = timing_table(args.timing.as_deref())?.unwrap_or_else(timing::built_in);
+    let changes = sensitivity::changes(&table, &args.entries).map_err(anyhow::Error::new)?;
+    let effects = sensitivity::run(
+        &scenario,
+        &options,
+        &table,
+        &changes,
+        &target::open,
+        &mut |line| {
+            eprintln!("{line}");
+        },
+    )?;
+    let page = sensitivity::markdown(&effects);
+    output::write(&options.out.join("sensitivity.md"), page.as_bytes())?;
+    let json = sensitivity::json(&effects);
+    output::write(&options.out.join("sensitivity.json"), json.as_bytes())?;
+    output::print(&page)
+}
