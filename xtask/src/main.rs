@@ -13,6 +13,7 @@ mod firmware;
 mod foreign;
 mod fuzz;
 mod repro;
+mod scenarios;
 mod setup;
 mod sh;
 mod steps;
@@ -57,6 +58,10 @@ enum Command {
     Repro,
     /// Build ESP32-C6 programs that others wrote and run them in the simulator
     Foreign,
+    /// Build what the headline needs and run scenarios/beat-niccle.toml
+    Beat,
+    /// Measure with each guess of the timing table changed, and say what rests on it
+    Sensitivity,
     /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
     Tap,
     /// Measure the simulator beside QEMU and write docs/performance.md
@@ -85,6 +90,8 @@ fn main() -> ExitCode {
         Command::Test { long, steps } => test::run(long, &steps),
         Command::Repro => repro::run(None).map(steps::Outcome::print),
         Command::Foreign => foreign::run(None),
+        Command::Beat => scenarios::beat(),
+        Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Bench => bench::run(),
         Command::Docs => docs::run(),

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
 
 use crate::steps::{Outcome, Steps, must_have_tools};
-use crate::{board, firmware, foreign, fuzz, repro, sh, tap, tools};
+use crate::{board, firmware, foreign, fuzz, repro, scenarios, sh, tap, tools};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -28,6 +28,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     }
     steps.step("loom", loom);
     steps.step("no_std", |_, log| no_std(log));
+    steps.step("scenarios", |_, log| scenarios::run(long, log));
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("rustdoc", |_, log| rustdoc(log));
     if long {
