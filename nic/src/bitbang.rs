@@ -53,9 +53,10 @@ pub struct Summed {
     pub fcs_good: bool,
     /// Whether some bits more came, which are no whole octet (dribble).
     pub dribble: bool,
-    /// One's complement sum (RFC 1071) of the 16-bit big-endian words of all `octets`, an odd last
-    /// one padded with zero. 0x0000 and 0xFFFF mean the same.
-    pub sum: u16,
+    /// Sum of all `octets` taken as little-endian pairs, an odd last one padded with zero. Folded
+    /// and with its octets swapped it is the one's complement sum of RFC 1071; the interrupt leaves
+    /// that to the main thread.
+    pub sum: u32,
 }
 
 // A summing receiver has room to notice that a frame is longer than the longest.

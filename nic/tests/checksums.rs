@@ -26,7 +26,7 @@ fn passes(frame: &[u8]) -> bool {
         octets: octets.len() as u16,
         fcs_good: true,
         dribble: false,
-        sum: Sum::new().add(&octets).fold(),
+        sum: Sum::new().add(&octets).fold().swap_bytes().into(),
     };
     let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
     let (mut interrupt, mut main) = receiver.split::<LineRate, _>(&ledger, AlwaysOn).unwrap();

@@ -24,7 +24,7 @@ fn summed(octets: &[u8]) -> Summed {
         octets: octets.len() as u16,
         fcs_good: octets.len() >= 4 && fcs::crc32(octets) == fcs::CHECK,
         dribble: false,
-        sum: Sum::new().add(octets).fold(),
+        sum: Sum::new().add(octets).fold().swap_bytes().into(),
     }
 }
 

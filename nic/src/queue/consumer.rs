@@ -1,6 +1,6 @@
 //! The main thread's end of the queue.
 
-use super::{HEADER_WORDS, Queue, SKIP, WORD, words_of};
+use super::{HEADER_WORDS, Queue, SKIP, WORD, used_words, words_of};
 use crate::sync::Ordering;
 use core::ops::{Deref, DerefMut};
 
@@ -109,6 +109,12 @@ impl<const WORDS: usize> DerefMut for Frame<'_, '_, WORDS> {
 impl<const WORDS: usize> Drop for Frame<'_, '_, WORDS> {
     #[inline]
     fn drop(&mut self) {
+        // The queue fills until something is released, so this is when it is at its fullest.
+        let queue = self.consumer.queue;
+        let in_use = used_words::<WORDS>(queue.write.load(Ordering::Relaxed), self.consumer.read);
+        if in_use > queue.high_water.load(Ordering::Relaxed) {
+            queue.high_water.store(in_use, Ordering::Relaxed);
+        }
         let used = words_of(self.len);
         self.consumer.queue.storage.touch(self.at, used);
         let next = if self.at + used == WORDS {

@@ -73,7 +73,7 @@ pub struct Queue<const WORDS: usize> {
     write: AtomicUsize,
     /// Where the oldest header is. Written by the consumer.
     read: AtomicUsize,
-    /// The most words that were ever in use. Written by the producer.
+    /// The most words that were in use when some were released. Written by the consumer.
     high_water: AtomicUsize,
     taken: AtomicBool,
 }
@@ -139,7 +139,8 @@ impl<const WORDS: usize> Queue<WORDS> {
 
     /// The most bytes that were in use at once, as [`used_bytes`](Self::used_bytes) counts them.
     pub fn high_water_bytes(&self) -> usize {
-        self.high_water.load(Ordering::Relaxed) * WORD
+        let so_far = self.high_water.load(Ordering::Relaxed) * WORD;
+        so_far.max(self.used_bytes())
     }
 
     /// Whether a grant of `longest` bytes would succeed now.

@@ -1,6 +1,6 @@
 //! The interrupt's end of the queue.
 
-use super::{HEADER_WORDS, Queue, SKIP, place, used_words, words_of};
+use super::{HEADER_WORDS, Queue, SKIP, WORD, place, words_of};
 use crate::sync::Ordering;
 use core::ops::{Deref, DerefMut};
 
@@ -9,16 +9,11 @@ pub struct Producer<'q, const WORDS: usize> {
     queue: &'q Queue<WORDS>,
     /// The producer's own copy of `queue.write`.
     write: usize,
-    high_water: usize,
 }
 
 impl<'q, const WORDS: usize> Producer<'q, WORDS> {
     pub(super) fn new(queue: &'q Queue<WORDS>) -> Self {
-        Self {
-            queue,
-            write: 0,
-            high_water: 0,
-        }
+        Self { queue, write: 0 }
     }
 
     /// Room for a frame of up to `longest` bytes, or `None` when there is none.
@@ -34,7 +29,6 @@ impl<'q, const WORDS: usize> Producer<'q, WORDS> {
         Some(Grant {
             producer: self,
             at,
-            read,
             longest,
         })
     }
@@ -51,8 +45,6 @@ pub struct Grant<'p, 'q, const WORDS: usize> {
     producer: &'p mut Producer<'q, WORDS>,
     /// The word of the frame's header.
     at: usize,
-    /// The consumer's position when the grant was made.
-    read: usize,
     longest: usize,
 }
 
@@ -63,7 +55,6 @@ impl<const WORDS: usize> Grant<'_, '_, WORDS> {
         let Self {
             producer,
             at,
-            read,
             longest,
         } = self;
         let len = if len < longest { len } else { longest };
@@ -81,10 +72,15 @@ impl<const WORDS: usize> Grant<'_, '_, WORDS> {
         producer.write = next;
         // Release: header and bytes are stored before the consumer sees them.
         producer.queue.write.store(next, Ordering::Release);
-        let in_use = used_words::<WORDS>(next, read);
-        if in_use > producer.high_water {
-            producer.high_water = in_use;
-            producer.queue.high_water.store(in_use, Ordering::Relaxed);
+    }
+
+    /// The granted bytes as whole words in memory order.
+    #[inline(always)]
+    pub fn words_mut(&mut self) -> &mut [u32] {
+        // SAFETY: as in `deref_mut`; the words are aligned, being the storage's.
+        unsafe {
+            let data = self.producer.queue.storage.pointer(self.at + HEADER_WORDS);
+            core::slice::from_raw_parts_mut(data, self.longest / WORD)
         }
     }
 

@@ -25,8 +25,8 @@ pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { st
 /// Pairs of preamble bits without which it was no packet but some pulse.
 const PULSE_PAIRS: u32 = 1;
 
-/// When the last reception ended, by the cycle counter.
-static RECEPTION_ENDED: AtomicU32 = AtomicU32::new(0);
+/// When the last reception ended, pulses apart, by the cycle counter.
+pub(super) static RECEPTION_ENDED: AtomicU32 = AtomicU32::new(0);
 
 /// When the last reception ended.
 #[inline]
@@ -193,7 +193,6 @@ extern "C" fn on_receive() {
         match unsafe { receive::transmission(buffer, &filter) } {
             Ok(summed) => {
                 ended();
-                link::frame_heard();
                 if accepts(buffer, summed.octets, &filter) {
                     Reception::Frame(summed)
                 } else {
@@ -201,7 +200,6 @@ extern "C" fn on_receive() {
                 }
             }
             Err(heard) => {
-                ended();
                 let reception;
                 (reception, then) = without_frame(heard, buffer, &filter);
                 reception
@@ -220,10 +218,10 @@ extern "C" fn on_receive() {
 #[esp_hal::ram]
 fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> (Reception, Then) {
     if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
-        link::pulse_heard(reception_ended());
+        link::pulse_heard(clock::now());
         return (Reception::Nothing, Then::Listen);
     }
-    link::frame_heard();
+    ended();
     match heard {
         Heard::Lost(_) if transmit::carrier() => (Reception::NoSfd, Then::Skip(None)),
         Heard::Idle | Heard::Lost(_) | Heard::Tail => (Reception::Truncated, Then::Listen),
@@ -251,15 +249,20 @@ fn refused(filter: &Words) -> Reception {
 /// Whether the filter lets the frame of so many octets in `buffer` pass.
 #[inline(always)]
 fn accepts(buffer: &[u8], octets: u16, filter: &Words) -> bool {
+    // The loop has looked at the longer ones, groups apart.
+    let looked_at = u32::from(octets) >= LOOKED_AT;
+    looked_at && buffer[FRAME_OFFSET] & 1 == 0 || accepts_at_last(buffer, filter)
+}
+
+/// The same for a frame that the loop has not looked at.
+#[cold]
+#[esp_hal::ram]
+fn accepts_at_last(buffer: &[u8], filter: &Words) -> bool {
     let Some(to) = buffer.get(FRAME_OFFSET..FRAME_OFFSET + 6) else {
         return false;
     };
     if to[0] & 1 != 0 {
         return receive::is_wanted_group(to, filter) || filter.promiscuous != 0;
-    }
-    // Longer ones the loop has looked at.
-    if u32::from(octets) >= LOOKED_AT {
-        return true;
     }
     let half = |at: usize| u16::from_le_bytes([to[at], to[at + 1]]);
     let own = (half(0) ^ filter.own[0]) | (half(2) ^ filter.own[1]) | (half(4) ^ filter.own[2]);

@@ -56,8 +56,8 @@ static UP: AtomicBool = AtomicBool::new(false);
 static FULL_DUPLEX: AtomicBool = AtomicBool::new(false);
 /// Something changed that [`report`] has not told yet.
 static CHANGED: AtomicBool = AtomicBool::new(false);
-/// A transmission was heard since the timer's last interrupt.
-static FRAME_HEARD: AtomicBool = AtomicBool::new(false);
+/// When the transmission had ended, by the cycle counter, that the timer's interrupt learnt of last.
+static LEARNT: AtomicU32 = AtomicU32::new(0);
 /// When a packet was sent last.
 static SENT_AT: AtomicU32 = AtomicU32::new(0);
 static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
@@ -114,13 +114,6 @@ pub(super) fn pulse_heard(at: BitTimes) {
     count(with(|link| link.pulse(at)));
 }
 
-/// A transmission was heard. What follows from it the timer's interrupt finds out: the receive
-/// interrupt has no time for it.
-#[inline(always)]
-pub(super) fn frame_heard() {
-    FRAME_HEARD.store(true, Ordering::Relaxed);
-}
-
 fn count(event: Option<LinkEvent>) {
     match event {
         Some(LinkEvent::NormalPulse) => LINERATE_LEDGER.count(Counter::RxLinkPulses),
@@ -135,7 +128,9 @@ pub(super) fn on_timer() {
     let now = clock::now();
     let Some((due, event)) = with(|link| {
         let event = link.silence(now);
-        if FRAME_HEARD.swap(false, Ordering::Relaxed) {
+        // The receive interrupt has no time to tell.
+        let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
+        if LEARNT.swap(ended, Ordering::Relaxed) != ended {
             link.frame(interrupt::reception_ended());
         }
         let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));

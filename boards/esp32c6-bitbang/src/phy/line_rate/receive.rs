@@ -153,28 +153,34 @@ fn other(result: u32) -> Heard {
     }
 }
 
-/// The sum over whole octets, its pairs being big-endian.
+/// What the loop found, the sum being over whole octets only.
 #[inline(always)]
 fn summed(buffer: &[u8], result: u32, mut sum: u32) -> Summed {
     let octets = result as u16;
     let dribble = result & DRIBBLE != 0;
     if dribble {
-        let extra = buffer.get(FRAME_OFFSET + usize::from(octets)).copied();
-        sum -= u32::from(extra.unwrap_or_default()) << (octets % 2 * 8);
+        sum -= extra(buffer, octets);
     }
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
     Summed {
         octets,
         fcs_good: result & FCS_GOOD != 0,
         dribble,
-        sum: (sum as u16).swap_bytes(),
+        sum,
     }
+}
+
+/// What the bits behind the last whole octet have added to the sum.
+#[cold]
+#[esp_hal::ram]
+fn extra(buffer: &[u8], octets: u16) -> u32 {
+    let extra = buffer.get(FRAME_OFFSET + usize::from(octets)).copied();
+    u32::from(extra.unwrap_or_default()) << (octets % 2 * 8)
 }
 
 /// Whether the group that a frame is to, in its first octets, is wanted: by the bin that the CRC
 /// register falls into.
-#[inline(always)]
+#[cold]
+#[esp_hal::ram]
 pub(super) fn is_wanted_group(to: &[u8], filter: &Words) -> bool {
     let mut register = u32::MAX;
     for &octet in to {

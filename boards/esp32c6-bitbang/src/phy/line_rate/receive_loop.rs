@@ -349,28 +349,26 @@ linerate_line_rate_refused:
     li      t3, {refused} << {how}
     j       linerate_line_rate_return
 
-    /* The end, seen in the pair's first octet: the pair before is complete. */
-linerate_line_rate_end_first:
-    csrci   0x805, {debug}
-    csrsi   0x805, {debug}
-    sh      s6, -2(a0)
-    add     a7, a7, s6
-    mv      t0, a3
-    sub     t2, a0, s8
-    addi    t2, t2, {room}
-    j       8f
-    /* The end, seen in the second. */
+    /* The end, seen in the pair's second octet. */
 linerate_line_rate_end_second:
     csrci   0x805, {debug}
     csrsi   0x805, {debug}
     sb      a2, 0(a0)
-    add     a7, a7, a2
+    add     a1, a7, a2
     mv      t0, a2
-    sub     t2, a0, s8
-    addi    t2, t2, {room} + 1
+    addi    a0, a0, 1
+    j       8f
+    /* The end, seen in the first: the pair before is complete. */
+linerate_line_rate_end_first:
+    csrci   0x805, {debug}
+    csrsi   0x805, {debug}
+    sh      s6, -2(a0)
+    add     a1, a7, s6
+    mv      t0, a3
+8:  sub     a0, a0, s8
+    addi    a0, a0, {room}
     /* Was there an edge in the middle of the last octet's last bit? */
-8:  andi    s11, s11, 0x80
-    li      a1, {residue}
+    andi    s11, s11, 0x80
     beqz    s11, 9f
     xor     t3, a6, t0
     andi    t3, t3, 0xff
@@ -378,24 +376,27 @@ linerate_line_rate_end_second:
     add     t3, t3, t4
     lw      t3, 0(t3)
     srli    a6, a6, 8
+    li      t1, {residue}
     xor     a6, a6, t3
-    sub     a6, a6, a1
+    lw      ra, 0(sp)
+    xor     a6, a6, t1
     seqz    a6, a6
     slli    a6, a6, 16
-    or      t3, t2, a6
-    j       linerate_line_rate_return
+    or      a0, a0, a6
+    addi    sp, sp, 16
+    ret
     /* Then it is no octet. */
-9:  addi    t2, t2, -1
-    sub     a6, a6, a1
+9:  addi    t3, a0, -1
+    li      t1, {residue}
+    xor     a6, a6, t1
     seqz    a6, a6
     slli    a6, a6, 16
-    or      t3, t2, a6
+    or      t3, t3, a6
     lui     a6, 1 << 5
     or      t3, t3, a6
 linerate_line_rate_return:
     lw      ra, 0(sp)
     mv      a0, t3
-    mv      a1, a7
     addi    sp, sp, 16
     ret
     .size   linerate_line_rate_receive, . - linerate_line_rate_receive
