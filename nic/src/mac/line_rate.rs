@@ -45,6 +45,7 @@ fn fold(sum: u32) -> u16 {
 }
 
 /// The verdict on a frame that was summed: `entry` is the queue's entry.
+#[cold]
 #[inline(never)]
 fn judge(entry: &[u8], summed: Summed) -> Result<(), Counter> {
     let octets = usize::from(summed.octets);

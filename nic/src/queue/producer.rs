@@ -39,6 +39,13 @@ impl<'q, const WORDS: usize> Producer<'q, WORDS> {
     }
 }
 
+/// `longest`, out of the way of those who keep to it.
+#[cold]
+#[inline(never)]
+fn most(longest: usize) -> usize {
+    longest
+}
+
 /// Room in the queue. [`commit`](Self::commit) makes a frame of it; dropping it cancels.
 #[must_use = "a grant that is not committed stores nothing"]
 pub struct Grant<'p, 'q, const WORDS: usize> {
@@ -57,7 +64,7 @@ impl<const WORDS: usize> Grant<'_, '_, WORDS> {
             at,
             longest,
         } = self;
-        let len = if len < longest { len } else { longest };
+        let len = if len > longest { most(longest) } else { len };
         let storage = &producer.queue.storage;
         let used = words_of(len);
         storage.touch(at, words_of(longest));

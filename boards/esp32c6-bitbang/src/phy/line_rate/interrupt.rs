@@ -168,15 +168,6 @@ trap!(
     skip_trap calls on_skip, "", "/* {debug} */"
 );
 
-/// What is to be done when a reception is over.
-#[derive(Clone, Copy)]
-enum Then {
-    /// Listen again.
-    Listen,
-    /// Skip what is still on the line, so many octets if that is known.
-    Skip(Option<u32>),
-}
-
 /// Receives what is on the line. In RAM: the preamble does not wait for the flash.
 #[esp_hal::ram]
 extern "C" fn on_receive() {
@@ -185,7 +176,6 @@ extern "C" fn on_receive() {
         return;
     };
     let filter = mac.filter();
-    let mut then = Then::Listen;
     // On a full queue the MAC has suspended reception itself.
     let _ = mac.receive(|buffer| {
         // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off; buffers
@@ -199,39 +189,35 @@ extern "C" fn on_receive() {
                     refused(&filter)
                 }
             }
-            Err(heard) => {
-                let reception;
-                (reception, then) = without_frame(heard, buffer, &filter);
-                reception
-            }
+            Err(heard) => without_frame(heard, buffer, &filter),
         }
     });
-    if let Then::Skip(octets) = then {
-        skip::begin(octets);
-    }
     // Last, so that the edges of TP_IDL are forgotten, too.
     clear_edges();
 }
 
-/// What a reception is that brought no frame.
+/// What a reception is that brought no frame. Begins to skip what is still on the line.
 #[cold]
 #[esp_hal::ram]
-fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> (Reception, Then) {
+fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
     if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
         link::pulse_heard(clock::now());
-        return (Reception::Nothing, Then::Listen);
+        return Reception::Nothing;
     }
     ended();
     match heard {
-        Heard::Lost(_) if transmit::carrier() => (Reception::NoSfd, Then::Skip(None)),
-        Heard::Idle | Heard::Lost(_) | Heard::Tail => (Reception::Truncated, Then::Listen),
-        Heard::NoSfd => (Reception::NoSfd, Then::Skip(None)),
-        Heard::Oversize => (Reception::Oversize, Then::Skip(None)),
+        Heard::Idle | Heard::Tail => return Reception::Truncated,
+        Heard::Lost(_) if !transmit::carrier() => return Reception::Truncated,
+        Heard::Lost(_) | Heard::NoSfd | Heard::Oversize => skip::begin(None),
         Heard::Refused => {
             let octets = skip::predicted_octets(buffer);
-            let to_go = octets.map(|octets| octets.saturating_sub(LOOKED_AT));
-            (refused(filter), Then::Skip(to_go))
+            skip::begin(octets.map(|octets| octets.saturating_sub(LOOKED_AT)));
         }
+    }
+    match heard {
+        Heard::Refused => refused(filter),
+        Heard::Oversize => Reception::Oversize,
+        _ => Reception::NoSfd,
     }
 }
 
