@@ -165,7 +165,7 @@ fn children_cpu() -> Option<Duration> {
     cpu_of_stat(&std::fs::read_to_string("/proc/self/stat").ok()?)
 }
 
-/// `cutime` and `cstime` of `/proc/[pid]/stat` (proc_pid_stat(5)): fields 16 and 17, in hundredths
+/// `cutime` and `cstime` of `/proc/[pid]/stat`, fields 16 and 17 (Linux manual), in hundredths
 /// of a second. The second field, a name in parentheses, may hold anything.
 fn cpu_of_stat(stat: &str) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
