@@ -4,20 +4,14 @@
 //! Written from the standard's state diagrams and apart from the device's own, so that the two can
 //! prove each other wrong.
 
+mod integrity;
+
 use linerate_ether::phy10::link::{LinkCodeWord, LinkEvent, LinkReceiver};
 
+use self::integrity::Integrity;
 use super::config::{Config, Duplex, Partner, Pulses};
 use crate::time::{Instant, Span};
 
-/// Pulses nearer to each other than this count once (`link_test_min_timer`: 2 to 7 ms).
-const LINK_TEST_MIN: Span = Span::from_us(4500);
-/// Pulses farther from each other than this start the count anew (`link_test_max_timer`: 25 to 150
-/// ms).
-const LINK_TEST_MAX: Span = Span::from_ms(90);
-/// Silence that ends the link (`link_loss_timer`: 50 to 150 ms).
-const LINK_LOSS: Span = Span::from_ms(100);
-/// Pulses in a row that make a link (`lc_max`: 2 to 10).
-const LINK_COUNT: u32 = 4;
 /// Silence that makes the other end start anew (`break_link_timer`: 1200 to 1500 ms).
 const BREAK_LINK: Span = Span::from_ms(1250);
 /// How long a negotiated link may take to come up (`link_fail_inhibit_timer`: 750 to 1000 ms).
@@ -70,43 +64,6 @@ pub struct BurstCounts {
     pub broken: u64,
     /// What the last whole one said.
     pub last: Option<LinkCodeWord>,
-}
-
-/// The link integrity test.
-#[derive(Debug, Clone, Copy, Default)]
-struct Integrity {
-    last: Option<Instant>,
-    count: u32,
-    pass: bool,
-}
-
-impl Integrity {
-    fn pulse(&mut self, at: Instant) {
-        let since = self.last.map(|last| at.since(last));
-        if since.is_some_and(|since| since < LINK_TEST_MIN) {
-            return;
-        }
-        let goes_on = since.is_some_and(|since| since <= LINK_TEST_MAX);
-        self.count = if goes_on { self.count + 1 } else { 1 };
-        self.pass |= self.count >= LINK_COUNT;
-        self.last = Some(at);
-    }
-
-    const fn frame(&mut self, at: Instant) {
-        *self = Self {
-            last: Some(at),
-            count: 0,
-            pass: true,
-        };
-    }
-
-    /// When it fails if nothing is heard.
-    fn fails_at(&self) -> Instant {
-        match self.last {
-            Some(last) if self.pass => last + LINK_LOSS,
-            _ => Instant::NEVER,
-        }
-    }
 }
 
 /// Where auto-negotiation is: the states of Figure 28-18 that last.
@@ -368,14 +325,14 @@ impl LinkPartner {
     /// Goes on to the state that follows.
     fn settle(&mut self, now: Instant) {
         match self.state {
-            State::Off if self.tests_link => self.set_up(self.integrity.pass),
+            State::Off if self.tests_link => self.set_up(self.integrity.passes()),
             State::Silent { until } if until <= now => self.offer(now),
             State::Offering if self.matches >= MATCH => {
                 self.believed = Some(LinkCodeWord(self.word));
                 self.state = State::Acknowledging;
                 self.acknowledges = 0;
             }
-            State::Offering if self.integrity.pass && self.can_ten() => {
+            State::Offering if self.integrity.passes() && self.can_ten() => {
                 self.silence();
                 self.state = State::Watching {
                     until: now + AUTONEG_WAIT,
@@ -392,18 +349,18 @@ impl LinkPartner {
             }
             State::Acknowledging if self.last_burst + BURSTS_LOST <= now => self.restart(now),
             State::Watching { until } if until <= now => {
-                if self.integrity.pass {
+                if self.integrity.passes() {
                     self.resolve(Duplex::Half, Resolution::ParallelDetection, now);
                 } else {
                     self.restart(now);
                 }
             }
-            State::Checking { .. } if self.integrity.pass && self.in_common().is_some() => {
+            State::Checking { .. } if self.integrity.passes() && self.in_common().is_some() => {
                 let duplex = self.in_common().unwrap_or(Duplex::Half);
                 self.resolve(duplex, Resolution::AutoNegotiation, now);
             }
             State::Checking { until } if until <= now => self.restart(now),
-            State::Good if !self.integrity.pass => self.restart(now),
+            State::Good if !self.integrity.passes() => self.restart(now),
             _ => {}
         }
     }
