@@ -44,6 +44,7 @@ pub(super) fn now() -> BitTimes {
 
 /// The time when the cycle counter stood at `cycles`, at most 13 seconds ago. For those who have no
 /// time to work it out at once.
+#[cfg(feature = "line-rate")]
 #[inline]
 pub(super) fn at(cycles: u32) -> BitTimes {
     loop {

@@ -25,7 +25,7 @@ use esp_hal::{
 #[cfg(not(feature = "line-rate"))]
 pub use article::{Phy, ReceiveInterrupt, Switch};
 #[cfg(feature = "line-rate")]
-pub use line_rate::{Phy, ReceiveInterrupt, Switch};
+pub use line_rate::{PAIR_CYCLES, Phy, ReceiveInterrupt, Switch, count_rounds};
 
 /// Time between link pulses: 16 ms, +-8 allowed (IEEE 802.3 clause 14.2.1.1).
 const LINK_PULSE_PERIOD: Duration = Duration::from_millis(16);

@@ -10,6 +10,8 @@
 
 mod branches;
 mod counter;
+#[cfg(feature = "line-rate")]
+mod loops;
 mod memory;
 mod singles;
 
@@ -43,6 +45,8 @@ fn main() -> ! {
     for experiment in branches::ALL.iter().chain(memory::ALL).chain(singles::ALL) {
         report(experiment);
     }
+    #[cfg(feature = "line-rate")]
+    loops::report();
     console::done()
 }
 

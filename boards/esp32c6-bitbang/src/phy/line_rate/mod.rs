@@ -28,6 +28,7 @@ use linerate_nic::{
 
 pub use interrupt::{ReceiveInterrupt, Switch};
 pub use link::report as report_link;
+pub use receive::{PAIR_CYCLES, count_rounds};
 
 use super::{Parts, RX_MASK, RX_PIN, clock, without_interrupts};
 
@@ -116,7 +117,7 @@ impl mac::Phy for Phy {
             // SAFETY: the PHY is started and interrupts are off.
             let result = unsafe { transmit::packet(packet, start, &mut self.jabber) };
             if result != Err(TransmitError::Busy) {
-                link::packet_sent(clock::now());
+                link::packet_sent(packet.len(), clock::now());
                 // Edges of what was received meanwhile would look like a link pulse. If it goes on,
                 // the interrupt finds out by itself.
                 if !transmit::carrier() {

@@ -93,8 +93,9 @@ global_asm!(
     add     ra, t6, s3
     .endm
 
-    /* Bit 1. Two equal halves are the end; else the octet before belongs to the frame. */
-    .macro linerate_rx_bit_1 data, before, end
+    /* Bit 1. Two equal halves are the end; else the octet before belongs to the frame. `unless` is
+       the branch that leaves then. */
+    .macro linerate_rx_bit_1 data, before, end, unless
     csrr    t0, 0x804
     andi    t0, t0, 2
     or      a4, a4, t0
@@ -104,7 +105,7 @@ global_asm!(
     andi    t1, t1, 2
     or      \data, \data, t1
     nop
-    beqz    s5, \end
+    \unless s5, \end
     xor     t3, a6, \before
     andi    t3, t3, 0xff
     slli    t3, t3, 2
@@ -163,9 +164,9 @@ global_asm!(
 
     /* The two octets, from bit 0 of the first to the second sample of bit 7 of the second.
        `check`: look at the destination on the way. */
-    .macro linerate_rx_pair check
+    .macro linerate_rx_pair check, first, second, unless=beqz
     linerate_rx_bit_0 a2, a3, "slli s6, a3, 8", "or s6, s6, a2"
-    linerate_rx_bit_1 a2, a3, linerate_line_rate_end_first
+    linerate_rx_bit_1 a2, a3, \first, \unless
     linerate_rx_bit 2, a2, "xor a6, a6, t3", "sh s6, -2(a0)", "add a7, a7, s6"
     linerate_rx_bit_3
     .if \check
@@ -183,7 +184,7 @@ global_asm!(
     linerate_rx_octet_done a2
 
     linerate_rx_bit_0 a3, a2
-    linerate_rx_bit_1 a3, a2, linerate_line_rate_end_second
+    linerate_rx_bit_1 a3, a2, \second, \unless
     linerate_rx_bit 2, a3, "xor a6, a6, t3", "addi a0, a0, 2"
     linerate_rx_bit_3
     .if \check
@@ -329,7 +330,7 @@ linerate_line_rate_receive:
 linerate_line_rate_loop:
     linerate_rx_look_again
 6:  linerate_rx_octet_done a3
-    linerate_rx_pair 0
+    linerate_rx_pair 0, linerate_line_rate_end_first, linerate_line_rate_end_second
     bne     a0, a1, linerate_line_rate_loop
     /* Cycle 8. */
     beq     a1, s8, linerate_line_rate_oversize
@@ -338,7 +339,7 @@ linerate_line_rate_loop:
     nop
     .endr
     linerate_rx_octet_done a3
-    linerate_rx_pair 1
+    linerate_rx_pair 1, linerate_line_rate_end_first, linerate_line_rate_end_second
     j       linerate_line_rate_loop
 
 linerate_line_rate_oversize:
@@ -394,6 +395,35 @@ linerate_line_rate_return:
     mv      a0, t3
     jr      s7
     .size   linerate_line_rate_receive, . - linerate_line_rate_receive
+
+    /* The loop without a line, to be counted: a0 and a1 = where to store and where to stop, a2 =
+       tables, a3 = how far ahead of time to believe it is. Returns the cycles that it took. */
+    .section .rwtext.linerate_line_rate_count, "ax"
+    .global linerate_line_rate_count
+    .type   linerate_line_rate_count, @function
+    .balign 16
+linerate_line_rate_count:
+    mv      s7, ra
+    mv      t4, a2
+    addi    t5, a2, {crc_table_bytes}
+    lui     s3, 69 << 4
+    lui     s4, 1 << 4
+    lui     s2, 128 << 4
+    csrr    t6, 0x7e2
+    slli    t6, t6, 16
+    add     t6, t6, a3
+    li      a2, 0
+    li      a3, 0
+    li      a5, 0x0f
+    csrr    s8, 0x7e2
+1:  linerate_rx_look_again
+    linerate_rx_octet_done a3
+    linerate_rx_pair 0, 2f, 2f, bnez
+    bne     a0, a1, 1b
+2:  csrr    a0, 0x7e2
+    sub     a0, a0, s8
+    jr      s7
+    .size   linerate_line_rate_count, . - linerate_line_rate_count
 
     .option pop
     "#,
