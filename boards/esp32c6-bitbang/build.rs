@@ -38,7 +38,15 @@ fn main() {
     println!("cargo::rustc-link-search={}", out.display());
     println!("cargo::rustc-link-arg-bins=-Tlinkall.x");
     println!("cargo::rustc-link-arg-bins=-Tmemory_functions.x");
-    for name in ["IPV4", "PEER", "ADDRESSING", "DUPLEX", "SIZES", "QUEUE"] {
+    for name in [
+        "IPV4",
+        "PEER",
+        "ADDRESSING",
+        "DUPLEX",
+        "SIZES",
+        "QUEUE",
+        "WITHOUT",
+    ] {
         println!("cargo::rerun-if-env-changed=LINERATE_{name}");
     }
 }

@@ -6,6 +6,7 @@
 //! | `LINERATE_IPV4` | `169.254.10.2/16` | the static address |
 //! | `LINERATE_PEER` | `169.254.10.1` | whom the programs talk to |
 //! | `LINERATE_SIZES` | by stage | what `http_get` asks for: `10000x5,100000x5` |
+//! | `LINERATE_WITHOUT` | nothing | what `line-rate` is to do without, to see what it is worth: [`Without`]'s names |
 //! | `LINERATE_QUEUE` | 38 | frames in the receive queue of `line-rate`; the TCP window follows |
 
 use smoltcp::wire::{EthernetAddress, Ipv4Address, Ipv4Cidr};
@@ -93,5 +94,44 @@ pub(crate) const fn queue_frames(default: usize) -> usize {
     match usize::from_str_radix(text, 10) {
         Ok(frames) if frames >= 5 && frames <= 80 => frames,
         _ => panic!("LINERATE_QUEUE is 5 to 80 frames"),
+    }
+}
+
+/// A choice of the last stage that can be left out, by its name in `LINERATE_WITHOUT` (names joined
+/// by commas): `docs/line-rate.md` says what each is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Without {
+    /// `digest`: a download's CRC-32 is calculated from the bytes.
+    Digest,
+    /// `checksums`: the stack verifies checksums, too.
+    Checksums,
+    /// `one-ack`: the stack acknowledges before the program has read, and again when it has.
+    OneAck,
+}
+
+impl Without {
+    /// Whether it was left out.
+    pub const fn is_set(self) -> bool {
+        let Some(list) = option_env!("LINERATE_WITHOUT") else {
+            return false;
+        };
+        let name = match self {
+            Self::Digest => "digest",
+            Self::Checksums => "checksums",
+            Self::OneAck => "one-ack",
+        };
+        let (list, name) = (list.as_bytes(), name.as_bytes());
+        let mut from = 0;
+        while from + name.len() <= list.len() {
+            let mut at = 0;
+            while at < name.len() && list[from + at] == name[at] {
+                at += 1;
+            }
+            if at == name.len() {
+                return true;
+            }
+            from += 1;
+        }
+        false
     }
 }

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Variables with which a person changes what the firmware asks for at build time.
-const CHOICES: [&str; 6] = [
+const CHOICES: [&str; 7] = [
     "LINERATE_IPV4",
     "LINERATE_PEER",
     "LINERATE_ADDRESSING",
     "LINERATE_SIZES",
     "LINERATE_QUEUE",
+    "LINERATE_WITHOUT",
     "LINERATE_MAC",
 ];
 

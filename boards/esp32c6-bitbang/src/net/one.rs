@@ -2,7 +2,7 @@
 
 use linerate_nic::mac::{MAX_TX_LEN, RxFrame, Transmitter};
 use smoltcp::{
-    phy::{Device, DeviceCapabilities, RxToken, TxToken},
+    phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken},
     time::Instant,
 };
 
@@ -39,10 +39,12 @@ impl<'m> Device for One<'m> {
         Some(Reply(self.transmitter))
     }
 
-    /// smoltcp asks once, and the whole device; this is for form's sake.
+    /// smoltcp asks once, usually the whole device. This one leaves all checksums to the stack.
     fn capabilities(&self) -> DeviceCapabilities {
         let mut capabilities = DeviceCapabilities::default();
+        capabilities.medium = Medium::Ethernet;
         capabilities.max_transmission_unit = MAX_TX_LEN;
+        capabilities.max_burst_size = Some(stage::QUEUE_FRAMES);
         capabilities
     }
 }
