@@ -251,7 +251,8 @@ impl<S: Station> Link<S> {
             end.max(end + LOOK - burst::SILENCE) + self.config.delay
         });
         let sending = self.on_air.is_some();
-        let partner = self.partner.deadline(sending);
+        // None of its pulses comes before the one that is on the line is over.
+        let partner = self.partner.deadline(sending).max(self.pulse_until);
         let mut deadline = station.min(burst).min(partner);
         for transmitter in self.transmitters() {
             deadline = deadline.min(transmitter.deadline());

@@ -131,6 +131,24 @@ fn a_receiver_that_bears_everything_passes_every_case() {
 }
 
 #[test]
+fn a_pulse_in_a_gap_makes_nobody_busy() {
+    let traffic = generator::Config {
+        case: Some("link-pulses-between-frames".into()),
+        frames: 30,
+        ..generator::Config::default()
+    };
+    let mut link = generate(&traffic, Impairments::default());
+    let mut polls = 0;
+    while link.deadline() < us(60_000) {
+        let now = link.deadline();
+        link.poll(now);
+        polls += 1;
+    }
+    assert!(polls < 300, "{polls}");
+    assert_eq!(ended(&mut link).len(), 30);
+}
+
+#[test]
 fn a_babbling_station_goes_on_for_as_long_as_it_was_told() {
     let traffic = generator::Config {
         babble_ms: 30,
