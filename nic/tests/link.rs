@@ -309,6 +309,23 @@ fn a_frame_keeps_a_link_up_without_pulses() {
 }
 
 #[test]
+fn time_in_which_nothing_can_be_heard_does_not_count() {
+    let mut link = Link::new(Mode::Forced(Duplex::Half));
+    link.frame(BitTimes(0));
+    for n in 1..100 {
+        // All the time but 1 ms in 16.
+        link.was_deaf(BitTimes(15 * MS), BitTimes(n * 16 * MS));
+        link.timer(BitTimes(n * 16 * MS), None);
+        assert_eq!(link.state(), LinkState::Up, "{n}");
+    }
+    for n in 100..200 {
+        link.was_deaf(BitTimes(8 * MS), BitTimes(n * 16 * MS));
+        link.timer(BitTimes(n * 16 * MS), None);
+    }
+    assert_eq!(link.state(), LinkState::Down);
+}
+
+#[test]
 fn a_packet_stands_for_a_link_pulse() {
     let mut link = Link::new(Mode::Forced(Duplex::Half));
     let at = |ms: u32| BitTimes(ms * MS);

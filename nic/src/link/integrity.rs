@@ -87,6 +87,13 @@ impl Integrity {
         self.state = State::Pass { last: at };
     }
 
+    /// For so long up to `now` nothing could be heard: that time does not count.
+    pub fn was_deaf(&mut self, span: BitTimes, now: BitTimes) {
+        if let State::Pass { last } = &mut self.state {
+            *last = last.after(BitTimes(span.0.min(passed(*last, now).0)));
+        }
+    }
+
     /// Lets the time pass up to `now`.
     pub fn look(&mut self, now: BitTimes) {
         let (last, limit) = match self.state {

@@ -129,6 +129,11 @@ impl Link {
         self.settle(at);
     }
 
+    /// For so long up to `now` nothing could be heard, as because the station was sending.
+    pub fn was_deaf(&mut self, span: BitTimes, now: BitTimes) {
+        self.integrity.was_deaf(span, now);
+    }
+
     /// The link pulse timer fires at `now`: says which pulse to send at once, and when to call
     /// again. The last packet was `sent` then; it stands for a link pulse.
     pub fn timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> Due {

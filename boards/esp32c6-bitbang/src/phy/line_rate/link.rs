@@ -60,6 +60,8 @@ static CHANGED: AtomicBool = AtomicBool::new(false);
 static LEARNT: AtomicU32 = AtomicU32::new(0);
 /// When a packet was sent last.
 static SENT_AT: AtomicU32 = AtomicU32::new(0);
+/// For how long nothing could be heard since the timer's last interrupt, in bit times.
+static DEAF_BITS: AtomicU32 = AtomicU32::new(0);
 static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
 
 /// Starts the link and its timer. Before the interrupts are enabled.
@@ -133,6 +135,7 @@ pub(super) fn on_timer() {
         if LEARNT.swap(ended, Ordering::Relaxed) != ended {
             link.frame(interrupt::reception_ended());
         }
+        link.was_deaf(BitTimes(DEAF_BITS.swap(0, Ordering::Relaxed)), now);
         let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));
         Some((link.timer(now, Some(sent)), event))
     }) else {
@@ -161,10 +164,13 @@ pub(super) fn on_timer() {
     timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
 }
 
-/// A packet was sent up to `at`, which stands for a link pulse.
+/// A packet of so many octets was sent up to `at`. It stands for a link pulse, and pulses of the
+/// partner were not heard meanwhile. To be called with interrupts off.
 #[inline(always)]
-pub(super) fn packet_sent(at: BitTimes) {
+pub(super) fn packet_sent(octets: usize, at: BitTimes) {
     SENT_AT.store(at.0, Ordering::Relaxed);
+    let deaf = DEAF_BITS.load(Ordering::Relaxed) + octets as u32 * 8;
+    DEAF_BITS.store(deaf, Ordering::Relaxed);
 }
 
 /// Whether the partner is there.
