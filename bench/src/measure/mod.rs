@@ -49,6 +49,11 @@ pub trait Procedure {
         false
     }
 
+    /// Whether the program may end by reporting `what` as an error, as one without a link does.
+    fn may_fail(&self, _what: &str) -> bool {
+        false
+    }
+
     /// The device's counters at the end, by name, zeros left out.
     fn counters(&mut self, _counters: BTreeMap<String, u64>) {}
 

@@ -133,6 +133,10 @@ impl Procedure for Watching {
         (due && !std::mem::replace(&mut self.asked, due)).then(|| "end".to_owned())
     }
 
+    fn may_fail(&self, what: &str) -> bool {
+        self.plan.expect_link == LinkState::Down && what.contains("no link")
+    }
+
     fn counters(&mut self, counters: BTreeMap<String, u64>) {
         self.counters = counters;
     }

@@ -228,6 +228,16 @@ fn a_negotiation_passes_when_link_duplex_and_pings_are_as_expected() {
     };
     assert!(passed(negotiation::LinkState::Down, "down"));
     assert!(!passed(negotiation::LinkState::Down, "up"));
+    // A program without a link gives up.
+    let gave_up = vec![
+        line(500 * MS, r#"@ {"event":"link","state":"down"}"#),
+        line(900 * MS, r#"@ {"event":"error","what":"no link"}"#),
+    ];
+    let Measurement::Negotiation(result) = measure(&plan(negotiation::LinkState::Down), gave_up)
+    else {
+        panic!("another kind")
+    };
+    assert!(result.metrics.passed);
     // Nobody answered.
     assert!(!passed(negotiation::LinkState::Up, "up"));
 }
