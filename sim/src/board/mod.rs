@@ -41,6 +41,8 @@ pub struct Config {
     pub waveform: Option<Span>,
     /// Count cycles by function from the peer's first frame on. Several times slower.
     pub profile: bool,
+    /// Keep the edges toward the device now and then, for [`Board::take_edges`].
+    pub glimpses: bool,
 }
 
 impl Default for Config {
@@ -54,6 +56,7 @@ impl Default for Config {
             ledger_symbol: "LINERATE_LEDGER".to_owned(),
             waveform: None,
             profile: false,
+            glimpses: false,
         }
     }
 }
@@ -194,7 +197,8 @@ impl Board {
         if config.profile {
             chip.start_profile();
         }
-        let soldered = Soldered::new(config.pins, Link::new(config.link, peer));
+        let link = Link::new(config.link, peer);
+        let soldered = Soldered::new(config.pins, link, config.glimpses);
         Ok(Self {
             config,
             chip,
@@ -321,6 +325,12 @@ impl Board {
     /// What the hart was busy with since the last call, if cycles are counted.
     pub fn activities(&mut self) -> Vec<Activity> {
         self.chip.activities()
+    }
+
+    /// Edges toward the device in the glimpses since the last call, of whole transmissions: a few
+    /// milliseconds several times a second.
+    pub fn take_edges(&mut self) -> Vec<(Instant, bool)> {
+        self.soldered.take_edges()
     }
 
     /// A hash over everything that was on the wire and on the consoles.

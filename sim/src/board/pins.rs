@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::Event;
 use crate::pads::Pads;
 use crate::peer::Peer;
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use crate::trace::waveform::{Edge, Pin};
 use crate::trace::{TraceHash, Waveform};
 use crate::wire::Link;
@@ -47,10 +47,19 @@ pub(super) struct Soldered {
     debug_before: (Instant, bool),
     rose_at: Instant,
     pub waveform: Option<Waveform>,
+    /// Whether edges are kept now and then, whether they are just now, and those that were.
+    glimpses: bool,
+    keeping: bool,
+    glimpsed: Vec<(Instant, bool)>,
 }
 
+/// How often a glimpse of the edges toward the device is kept, and how long it is: what a picture
+/// needs, at little cost.
+const GLIMPSE_EVERY: Span = Span::from_ms(100);
+const GLIMPSE: Span = Span::from_ms(4);
+
 impl Soldered {
-    pub const fn new(pins: Pins, link: Link<Box<dyn Peer>>) -> Self {
+    pub const fn new(pins: Pins, link: Link<Box<dyn Peer>>, glimpses: bool) -> Self {
         Self {
             pins,
             link,
@@ -59,6 +68,9 @@ impl Soldered {
             debug_before: (Instant::ZERO, false),
             rose_at: Instant::ZERO,
             waveform: None,
+            glimpses,
+            keeping: false,
+            glimpsed: Vec::new(),
         }
     }
 
@@ -73,6 +85,7 @@ impl Soldered {
             });
         }
         self.waveform = Some(waveform);
+        self.keeping = true;
         self.link.keep_edges(true);
     }
 
@@ -82,18 +95,36 @@ impl Soldered {
             let due = self.link.deadline();
             self.link.poll(due);
         }
+        if self.keeping {
+            let edges = self.link.take_edges();
+            self.keep(edges);
+        }
+        let recorded = self.waveform.as_ref().is_some_and(|w| now < w.until());
+        let wanted = recorded || self.glimpses && is_glimpse(now);
+        if wanted != self.keeping {
+            self.keeping = wanted;
+            self.link.keep_edges(wanted);
+        }
+    }
+
+    fn keep(&mut self, edges: Vec<(Instant, bool)>) {
         if let Some(waveform) = &mut self.waveform {
-            for (at, level) in self.link.take_edges() {
+            for &(at, level) in &edges {
                 waveform.edge(Edge {
                     at,
                     pin: Pin::Receive,
                     level,
                 });
             }
-            if now >= waveform.until() {
-                self.link.keep_edges(false);
-            }
         }
+        if self.glimpses && edges.first().is_some_and(|first| is_glimpse(first.0)) {
+            self.glimpsed.extend(edges);
+        }
+    }
+
+    /// Edges that were kept in glimpses since the last call.
+    pub fn take_edges(&mut self) -> Vec<(Instant, bool)> {
+        core::mem::take(&mut self.glimpsed)
     }
 
     /// The debug pad's level at `at`, which is not before the last [`Self::take_pulses`], and when
@@ -131,6 +162,10 @@ impl Soldered {
             waveform.edge(Edge { at, pin, level });
         }
     }
+}
+
+fn is_glimpse(at: Instant) -> bool {
+    at.ticks() % GLIMPSE_EVERY.ticks() < GLIMPSE.ticks()
 }
 
 impl Pads for Soldered {
