@@ -1,5 +1,6 @@
 //! A whole scenario: every firmware of every run, independent ones at the same time.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,7 @@ use crate::firmware::{self, FirmwareError};
 use crate::measure::{self, Driven, MeasureError, Plan};
 use crate::progress::Progress;
 use crate::provenance;
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Record, Scenario};
 use crate::store::{Store, StoreError};
 use crate::target::{Identity, Order, Target, TargetError};
 
@@ -116,6 +117,7 @@ pub fn run(
         title: scenario.title.clone(),
         provenance: before(scenario, &jobs),
         results: Vec::new(),
+        profiles: BTreeMap::new(),
     };
     let store = Store::create(&options.out, &header)?;
     let done = all(&jobs, options.threads, open, &store, progress)?;
@@ -124,6 +126,9 @@ pub fn run(
         after(&mut header.provenance, &job.order.name, &done, &store)?;
         for warning in &done.driven.remains.warnings {
             progress.note(&format!("{}: {warning}", job.order.name));
+        }
+        if let Some(profile) = done.driven.remains.profile {
+            header.profiles.insert(job.order.name.clone(), profile);
         }
         header.results.extend(done.results);
     }
@@ -162,7 +167,10 @@ fn job(
         pings: None,
         fetches: Vec::new(),
         timing: options.timing.clone(),
-        record: scenario.record,
+        record: Record {
+            profile: run.profile || scenario.record.profile,
+            ..scenario.record
+        },
     };
     plan.arrange(&mut order);
     Ok(Job {

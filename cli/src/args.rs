@@ -116,6 +116,7 @@ pub struct Sensitivity {
 #[command(after_help = "Examples:\n  \
     linerate sim esp32c6-bitbang --program http_get --variant windowed --pcap get.pcapng\n  \
     linerate sim esp32c6-bitbang --elf my-firmware.elf --seconds 5 --vcd pins.vcd\n  \
+    linerate sim esp32c6-bitbang --program http_get --profile target/get.txt\n  \
     linerate sim esp32c6-bitbang --program http_server --tap tap0\n\n\
     With --tap, programs on this machine talk to the firmware (ping, curl). Make the interface\n\
     once: sudo ip tuntap add dev tap0 mode tap user $USER &&\n\
@@ -147,6 +148,10 @@ pub struct Sim {
     /// Length of the waveform from the first frame on, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 50, requires = "vcd")]
     pub vcd_ms: u64,
+    /// Count cycles by function: write a table to FILE, and beside it folded stacks (.folded) and a
+    /// flame graph (.svg); the simulation is several times slower
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
     /// Stop after so many seconds of the board's time [default: when the program ends]
     #[arg(long, value_name = "N")]
     pub seconds: Option<u64>,

@@ -2,6 +2,8 @@
 //!
 //! Lengths name what they include. Times are those of IEEE 802.3 clauses 3, 4 and 14.
 
+use linerate_ether::phy10::INTER_PACKET_GAP_NS;
+
 /// Nanoseconds of a 10BASE-T bit.
 pub const BIT_NS: u64 = 100;
 /// Octets of preamble and start frame delimiter (IEEE 802.3, 3.2.1 and 3.2.2).
@@ -12,16 +14,15 @@ pub const FCS_OCTETS: u64 = 4;
 pub const HEADER_OCTETS: u64 = 14;
 /// The shortest frame, with FCS (IEEE 802.3, 4.4.2).
 pub const MIN_FRAME_OCTETS: u64 = 64;
-/// Bit times between two frames of one station (IEEE 802.3, 4.4.2 `interPacketGap`).
-pub const INTER_PACKET_GAP_BITS: u64 = 96;
 /// Octets of an IPv4 and a TCP header without options.
 pub const IP_TCP_HEADER_OCTETS: u64 = 40;
 /// Octets of an IPv4 and an ICMP echo header.
 pub const IP_ICMP_HEADER_OCTETS: u64 = 28;
 
-/// The least time between two frames of one station, in nanoseconds.
+/// The least time between two frames of one station, in nanoseconds (IEEE 802.3, 4.4.2
+/// `interPacketGap`).
 pub const fn inter_packet_gap_ns() -> u64 {
-    INTER_PACKET_GAP_BITS * BIT_NS
+    INTER_PACKET_GAP_NS
 }
 
 /// Time on the wire of a frame that carries `payload_octets` above Ethernet, with preamble and FCS

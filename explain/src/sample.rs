@@ -28,6 +28,7 @@ pub fn run() -> Run {
                 .map(|&bytes| Measurement::HttpGet(get(variant, bytes))),
         );
     }
+    results.extend(line_results());
     Run {
         schema: SCHEMA,
         scenario: "niccle".into(),
@@ -78,7 +79,134 @@ pub fn run() -> Run {
             ],
         },
         results,
+        profiles: [("http_get-windowed".to_owned(), profile())].into(),
     }
+}
+
+/// A loss surface, a conformance case and a storm.
+fn line_results() -> Vec<Measurement> {
+    let mut results = Vec::new();
+    for clock_ppm in [-200.0_f64, -100.0, 0.0, 100.0, 200.0] {
+        for (jitter_ns, lost) in [(0.0, 0), (13.5, 0), (18.0, 4), (22.0, 310)] {
+            let lost = if clock_ppm.abs() > 150.0 {
+                lost * 2
+            } else {
+                lost
+            };
+            results.push(Measurement::LossSurface(LossSurface {
+                params: LossSurfaceParams {
+                    variant: "windowed".into(),
+                    setting: setting("windowed"),
+                    clock_ppm,
+                    jitter_ns,
+                    frame_octets: 1518,
+                },
+                metrics: LossSurfaceMetrics {
+                    frames_sent: 1_000,
+                    frames_received: 1_000 - lost,
+                    frames_wrong: 0,
+                    frame_loss_rate: lost as f64 / 1_000.0,
+                },
+                ledger: Ledger::default(),
+            }));
+        }
+    }
+    results.push(Measurement::PhyConformance(PhyConformance {
+        params: PhyConformanceParams {
+            variant: "windowed".into(),
+            setting: setting("windowed"),
+            case: "least-gap".into(),
+            about: "frames 47 bit times apart".into(),
+            source: "4.2.3.2.2".into(),
+            settling_frames: 0,
+            excuse: Some("the loop is not ready again".into()),
+        },
+        metrics: PhyConformanceMetrics {
+            frames_sent: 1_000,
+            frames_received: 500,
+            passed: false,
+            ..PhyConformanceMetrics::default()
+        },
+        ledger: Ledger::default(),
+    }));
+    results.push(Measurement::Storm(Storm {
+        params: StormParams {
+            variant: "windowed".into(),
+            setting: setting("windowed"),
+            storm_ms: 60_000,
+            frame_octets: 64,
+            destination: "broadcast".into(),
+        },
+        metrics: StormMetrics {
+            storm_frames: 892_857,
+            storm_frames_received: 800_000,
+            longest_standstill_ms: 1.4,
+            free_share: 0.07,
+            ping_after_ms: Some(0.9),
+            new_connection_after_ms: Some(12.0),
+            old_connection_after_ms: None,
+            old_connection_completed: false,
+            uncounted_frames: 0,
+            ..StormMetrics::default()
+        },
+        ledger: Ledger::default(),
+    }));
+    results
+}
+
+/// A profile of a few functions.
+pub fn profile() -> Profile {
+    let stack = |interrupt, path: &[u32], cycles, calls| ProfileStack {
+        interrupt,
+        path: path.to_vec(),
+        cycles,
+        calls,
+    };
+    Profile {
+        cycles_per_s: 160_000_000,
+        frames: 1_000,
+        functions: [
+            "main",
+            "smoltcp::iface::interface::Interface<T>::poll",
+            "memcpy",
+            "on_receive",
+            "waits for an interrupt",
+        ]
+        .map(str::to_owned)
+        .into(),
+        stacks: vec![
+            stack(true, &[3], 190_000_000, 1_000),
+            stack(false, &[0], 3_000_000, 1),
+            stack(false, &[0, 1], 40_000_000, 1_100),
+            stack(false, &[0, 1, 2], 12_000_000, 2_000),
+            stack(false, &[4], 75_000_000, 0),
+        ],
+    }
+}
+
+/// What a lossless download of `bytes` at `rate` took too long for.
+fn gap(bytes: u64, rate: f64) -> GapToLineRate {
+    let total_ns = (bytes as f64 / rate * 1e9) as u64;
+    let line_ns = bytes * line::segment_ns(1460) / 1460;
+    let rest = (total_ns - line_ns) as i64;
+    let part = |cause, ns| GapPart { cause, ns };
+    let parts = [
+        part(GapCause::AckAirtime, rest / 10),
+        part(GapCause::InterPacketGaps, rest / 50),
+        part(GapCause::HeadersAndClock, -rest / 100),
+        part(GapCause::PeerTurnaround, rest / 5),
+        part(GapCause::Interrupt, rest / 100),
+        part(GapCause::Copies, rest / 4),
+    ];
+    let known: i64 = parts.iter().map(|part| part.ns).sum();
+    let mut gap = GapToLineRate {
+        request: 2,
+        total_ns,
+        line_ns,
+        parts: parts.into(),
+    };
+    gap.parts.push(part(GapCause::Stack, rest - known));
+    gap
 }
 
 fn setting(variant: &str) -> Setting {
@@ -218,6 +346,8 @@ pub fn get(variant: &str, bytes: u64) -> HttpGet {
             segment_to_ack_ns_p50: if lossy { 3_600_000 } else { 2_100_000 },
             time_share,
             flash_wait_share: (variant == "isr-all").then_some(0.07),
+            device_inter_packet_gap_ns_min: 9_650,
+            gap_to_line_rate: (!lossy).then(|| gap(bytes, rate)),
             goodput_bytes_per_s: rates.clone(),
         },
         limits: HttpGetLimits {
@@ -307,5 +437,12 @@ fn scope(post_ns: u64, lossy: bool) -> ScopeTrace {
                 end_ns: end + 300 + post_ns,
             },
         ],
+        edges: vec![Edges {
+            rx: true,
+            start_ns: second,
+            end_ns: second + 1_000,
+            high: true,
+            changes_at_100ps: (1..20).map(|half_bit| half_bit * 500).collect(),
+        }],
     }
 }

@@ -51,6 +51,8 @@ pub fn drive(
             }
         })?;
         outcome?;
+        procedure.busy(target.busy());
+        procedure.edges(target.edges());
         if let Some(waited_ns) = target.flash_wait_ns() {
             procedure.flash_wait(target.now_ns(), waited_ns);
         }

@@ -20,7 +20,8 @@ pub use plan::{Plan, Plans};
 
 use std::collections::BTreeMap;
 
-use linerate_explain::record::Measurement;
+use linerate_explain::record::{Edges, Measurement};
+use linerate_explain::wire::Busy;
 
 use crate::target::{Event, StationTraffic, TargetError};
 
@@ -31,6 +32,12 @@ pub trait Procedure {
     /// # Errors
     /// [`MeasureError`] when the firmware does something else than was asked for.
     fn observe(&mut self, event: Event) -> Result<(), MeasureError>;
+
+    /// What the processor was busy with, told now and then where it is recorded.
+    fn busy(&mut self, _busy: Vec<Busy>) {}
+
+    /// The line's level around some frames, told now and then where it is recorded.
+    fn edges(&mut self, _edges: Vec<Edges>) {}
 
     /// How long the processor has waited for flash so far, told now and then.
     fn flash_wait(&mut self, _at_ns: u64, _waited_ns: u64) {}

@@ -55,6 +55,7 @@ impl Target for Script {
     fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {
         self.events.into_iter().for_each(|(_, event)| sink(event));
         Remains {
+            profile: None,
             trace_hash: "00".into(),
             ..Remains::default()
         }

@@ -48,6 +48,8 @@ struct FileRun {
     partner: Option<Spanned<Table>>,
     hub: Option<Spanned<Table>>,
     traffic: Option<Spanned<Table>>,
+    #[serde(default)]
+    profile: bool,
     ping: Option<Spanned<ping::Plan>>,
     http_get: Option<Spanned<http::Plan>>,
     http_put: Option<Spanned<http::Plan>>,
@@ -195,6 +197,7 @@ impl Checker<'_> {
             variant: run.variant.into_inner(),
             surroundings,
             plans,
+            profile: run.profile,
         })
     }
 

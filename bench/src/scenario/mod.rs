@@ -105,6 +105,9 @@ pub struct Record {
     /// The pins' waveform over this long from the first frame on, milliseconds; 0 for none. A
     /// full-length frame is 24,000 edges.
     pub vcd_ms: u64,
+    /// Cycles by function, one table, flame graph and file of folded stacks a firmware. The
+    /// simulation is several times slower then.
+    pub profile: bool,
 }
 
 impl Default for Record {
@@ -112,6 +115,7 @@ impl Default for Record {
         Self {
             pcapng: true,
             vcd_ms: 50,
+            profile: false,
         }
     }
 }
@@ -127,6 +131,8 @@ pub struct Run {
     pub surroundings: Surroundings,
     /// What is measured, in order.
     pub plans: Vec<Plan>,
+    /// Count cycles by function.
+    pub profile: bool,
 }
 
 impl Scenario {

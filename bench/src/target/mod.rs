@@ -7,8 +7,8 @@ pub mod sim;
 
 use std::collections::BTreeMap;
 
-use linerate_explain::record::{Duplex, Pulse, TimingEntry};
-use linerate_explain::wire::Frame;
+use linerate_explain::record::{Duplex, Edges, Profile, Pulse, TimingEntry};
+use linerate_explain::wire::{Busy, Frame};
 use linerate_sim::chip::TimingTable;
 
 use crate::board::Board;
@@ -118,6 +118,8 @@ pub struct Identity {
 pub struct Remains {
     /// Hash over every wire event, in hexadecimal; empty when the target knows none.
     pub trace_hash: String,
+    /// Where the processor's cycles went, if that was recorded.
+    pub profile: Option<Profile>,
     /// Files to be written: extension and content.
     pub files: Vec<(&'static str, Vec<u8>)>,
     /// What the target could not model and what it did instead, each once.
@@ -137,6 +139,17 @@ pub trait Target {
     /// # Errors
     /// [`TargetError`] when it cannot go on.
     fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), TargetError>;
+
+    /// What the processor was busy with since the last call, where that is recorded.
+    fn busy(&mut self) -> Vec<Busy> {
+        Vec::new()
+    }
+
+    /// The line's level around the beginnings and ends of some frames since the last call, where
+    /// the target can tell.
+    fn edges(&mut self) -> Vec<Edges> {
+        Vec::new()
+    }
 
     /// How long the processor has waited for flash so far; `None` when the target cannot know.
     fn flash_wait_ns(&self) -> Option<u64> {

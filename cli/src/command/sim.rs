@@ -1,6 +1,6 @@
 //! `linerate sim`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -80,6 +80,7 @@ fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
         record: Record {
             pcapng: args.pcap.is_some(),
             vcd_ms: if args.vcd.is_some() { args.vcd_ms } else { 0 },
+            profile: args.profile.is_some(),
         },
     })
 }
@@ -114,13 +115,30 @@ fn known<'a>(
 /// The recordings that were asked for.
 fn write(remains: &Remains, args: &args::Sim) -> Result<(), Failure> {
     for (extension, content) in &remains.files {
-        let path: Option<&Path> = match *extension {
-            "pcapng" => args.pcap.as_deref(),
-            "vcd" => args.vcd.as_deref(),
+        let beside = |extension| {
+            let table = args.profile.as_deref()?;
+            Some(table.with_extension(extension))
+        };
+        let path: Option<PathBuf> = match *extension {
+            "pcapng" => args.pcap.clone(),
+            "vcd" => args.vcd.clone(),
+            // The table keeps its name unless that is another file's.
+            "profile.txt" => args.profile.clone().map(|table| {
+                let taken = table
+                    .extension()
+                    .is_some_and(|e| e == "svg" || e == "folded");
+                if taken {
+                    table.with_extension("txt")
+                } else {
+                    table
+                }
+            }),
+            "folded" => beside("folded"),
+            "flame.svg" => beside("svg"),
             _ => None,
         };
         if let Some(path) = path {
-            output::write(path, content)?;
+            output::write(&path, content)?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Ledger, ScopeTrace, Setting};
+use super::{Finding, GapToLineRate, Ledger, ScopeTrace, Setting};
 
 /// Downloads of one size, one after the other, each over a TCP connection of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +64,9 @@ pub struct HttpGetMetrics {
     pub isr_post_processing_ns_max: u64,
     /// Silence between two frames that the peer sent back to back: shortest.
     pub inter_packet_gap_ns_min: u64,
+    /// The same between two frames of the device; zero when it sent none back to back.
+    #[serde(default)]
+    pub device_inter_packet_gap_ns_min: u64,
     /// Data segments that the peer sent again.
     pub retransmitted_segments: u64,
     /// From the end of a lone data segment to the acknowledgment that covers it: median; zero
@@ -74,6 +77,9 @@ pub struct HttpGetMetrics {
     /// Share of the time that the hart waited for the flash cache, when the target knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flash_wait_share: Option<f64>,
+    /// What the median request took beyond the line's time for its body, by cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_to_line_rate: Option<GapToLineRate>,
 }
 
 /// Where the time from first SYN to last byte went, seen on the wire. The shares add up to 1.

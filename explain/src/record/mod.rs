@@ -5,17 +5,20 @@
 //! ignores those that it does not know.
 
 mod finding;
+mod gap;
 mod http_get;
 mod ledger;
 mod network;
 mod phy;
 mod ping;
+mod profile;
 mod provenance;
 mod scope;
 mod setting;
 mod transfer;
 
 pub use finding::{Cause, Finding};
+pub use gap::{GapCause, GapPart, GapToLineRate};
 pub use http_get::{
     HttpGet, HttpGetLimits, HttpGetMetrics, HttpGetParams, HttpGetSamples, Request, TimeShare,
 };
@@ -29,10 +32,13 @@ pub use phy::{
     PhyConformanceParams,
 };
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
+pub use profile::{Profile, ProfileStack};
 pub use provenance::{Duplex, EntryKind, PeerModel, Provenance, TimingEntry};
-pub use scope::{Burst, Mark, Pulse, ScopeTrace};
+pub use scope::{Burst, Edges, Mark, Pulse, ScopeTrace};
 pub use setting::{Conditions, Setting};
 pub use transfer::{HttpBoth, HttpBothMetrics, HttpPut, HttpPutMetrics, TransferSamples};
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,12 +61,14 @@ pub struct Run {
     pub provenance: Provenance,
     /// One entry a measurement, in the scenario's order.
     pub results: Vec<Measurement>,
+    /// Where the processor's cycles went, by `program-variant`, of the runs that ask for it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiles: BTreeMap<String, Profile>,
 }
 
 /// One measurement. The kind is in `measurement`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "measurement", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "a run holds some dozens of them")]
 pub enum Measurement {
     /// ICMP echo requests sent by the device.
     Ping(Ping),

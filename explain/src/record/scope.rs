@@ -19,6 +19,24 @@ pub struct ScopeTrace {
     pub debug: Vec<Pulse>,
     /// What to point at.
     pub marks: Vec<Mark>,
+    /// The lines' levels where they were recorded; the picture is drawn from these at such places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<Edges>,
+}
+
+/// Every change of a line's level over a stretch of time, as recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Edges {
+    /// Whether it is the line towards the device, rather than the one from it.
+    pub rx: bool,
+    /// Recorded from here.
+    pub start_ns: u64,
+    /// To here.
+    pub end_ns: u64,
+    /// Level at the start.
+    pub high: bool,
+    /// Each change, in tenths of a nanosecond after the start.
+    pub changes_at_100ps: Vec<u64>,
 }
 
 /// A frame on a line.

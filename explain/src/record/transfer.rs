@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, HttpGetLimits, HttpGetParams, Ledger, Request, TimeShare};
+use super::{Finding, GapToLineRate, HttpGetLimits, HttpGetParams, Ledger, Request, TimeShare};
 
 /// Uploads of one size by the device, one after the other, each over a TCP connection of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +58,9 @@ pub struct HttpPutMetrics {
     pub inter_packet_gap_ns_min: u64,
     /// Where the time of the requests went.
     pub time_share: TimeShare,
+    /// What the median request took beyond the line's time for its body, by cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_to_line_rate: Option<GapToLineRate>,
 }
 
 /// Samples of transfers.

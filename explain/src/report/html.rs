@@ -1,4 +1,4 @@
-//! The page: one file, no script, no network.
+//! The page: one file, no network. All is there without its script, which only stretches charts.
 
 use minijinja::Environment;
 use minijinja::value::Serde;
@@ -13,6 +13,8 @@ pub fn html(run: &Run) -> String {
     environment
         .add_template("report.html", include_str!("templates/report.html"))
         .and_then(|()| environment.add_template("report.css", include_str!("templates/report.css")))
+        .and_then(|()| environment.add_template("flame.css", include_str!("templates/flame.css")))
+        .and_then(|()| environment.add_template("zoom.js", include_str!("templates/zoom.js")))
         .and_then(|()| {
             environment
                 .get_template("report.html")?

@@ -4,10 +4,13 @@ pub mod format;
 mod html;
 mod markdown;
 mod page;
+pub mod profile;
 mod svg;
 
 pub use html::html;
 pub use markdown::markdown;
+pub use profile::{folded, profile_text};
+pub use svg::flame::flame_file;
 
 use crate::cause;
 use crate::record::{HttpGet, Run};

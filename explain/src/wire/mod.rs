@@ -1,15 +1,17 @@
 //! What frames on a wire tell, wherever they were recorded: in the simulator or on an interface.
 
+mod gap;
 mod interrupt;
 mod packet;
 mod requests;
 mod scope;
 mod time_share;
 
+pub use gap::{Busy, Transfer, gap_to_line_rate};
 pub use interrupt::post_processing_ns;
 pub use packet::{Echo, Packet, Segment};
 pub use requests::{TcpFigures, tcp_figures};
-pub use scope::scope;
+pub use scope::{scope, scope_with_edges};
 pub use time_share::time_share;
 
 use linerate_ether::ledger::Drop;

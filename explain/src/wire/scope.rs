@@ -3,19 +3,44 @@
 use linerate_ether::ledger::Drop;
 
 use super::{Frame, Side, back_to_back, interrupt};
-use crate::record::{Burst, Mark, Pulse, ScopeTrace};
+use crate::record::{Burst, Edges, Mark, Pulse, ScopeTrace};
+use crate::stats;
+
+/// What lies within this part of the median, and this, is typical.
+const NEAR: u64 = 10;
+const LINE_JITTER_NS: u64 = 100;
 
 /// Two full frames in a row with the post-processing of the first, as an oscilloscope would show
-/// them; `None` when there are none.
+/// them: of all such pairs one whose post-processing took the median; `None` when there are none.
 ///
 /// `frames` and `pulses` are in the order of time.
 pub fn scope(frames: &[Frame], pulses: &[Pulse]) -> Option<ScopeTrace> {
-    let (first, second, processing) =
-        back_to_back(frames, Side::Peer).find_map(|(first, second)| {
-            let full = first.octets >= 1_400 && second.octets >= 1_400;
+    scope_with_edges(frames, pulses, &[])
+}
+
+/// [`scope`] with the levels of the lines where they were recorded; of typical
+/// pairs one at whose gap something was recorded, if there is one.
+pub fn scope_with_edges(frames: &[Frame], pulses: &[Pulse], edges: &[Edges]) -> Option<ScopeTrace> {
+    let pairs: Vec<_> = back_to_back(frames, Side::Peer)
+        .filter(|(first, second)| first.octets >= 1_400 && second.octets >= 1_400)
+        .filter_map(|(first, second)| {
             let processing = interrupt::post_processing(first, pulses)?;
-            full.then_some((first, second, processing))
-        })?;
+            Some((first, second, processing))
+        })
+        .collect();
+    let took_ns = |processing: &Pulse| processing.end_ns - processing.start_ns;
+    let all_ns = interrupt::post_processing_ns(frames, pulses);
+    let typical_ns = stats::percentile(&all_ns, 50.0)?;
+    let recorded = |first: &Frame| {
+        let at =
+            |edges: &&Edges| edges.rx && (edges.start_ns..=edges.end_ns).contains(&first.end_ns);
+        edges.iter().any(|edges| at(&edges))
+    };
+    let (first, second, processing) = pairs.into_iter().min_by_key(|(first, _, processing)| {
+        let off_ns = took_ns(processing).abs_diff(typical_ns);
+        let typical = off_ns <= typical_ns / NEAR + LINE_JITTER_NS;
+        (!typical, !recorded(first), off_ns)
+    })?;
     let busy_ns = processing.end_ns - first.end_ns;
     let gap_ns = second.start_ns - first.end_ns;
     // Room for what matters, and some line before and after it.
@@ -50,6 +75,11 @@ pub fn scope(frames: &[Frame], pulses: &[Pulse]) -> Option<ScopeTrace> {
                 end_ns: processing.end_ns,
             },
         ],
+        edges: edges
+            .iter()
+            .filter(|edges| edges.end_ns > start_ns && edges.start_ns < end_ns)
+            .cloned()
+            .collect(),
     })
 }
 
@@ -94,6 +124,39 @@ mod tests {
             "the whole processing is in the picture"
         );
         assert!(trace.start_ns < end_ns && trace.rx.len() == 2 && trace.debug.len() == 2);
+    }
+
+    #[test]
+    fn the_typical_pair_is_shown_not_the_first() {
+        let mut frames = Vec::new();
+        let mut pulses = Vec::new();
+        // Pairs a millisecond apart whose post-processing takes 2 ms, 1 ms, 1.1 ms.
+        for (pair, took_ns) in [2_000_000, 1_000_000, 1_100_000].into_iter().enumerate() {
+            let first = data(pair as u64 * 10_000, pair as u32 * 2920 + 1, 1460);
+            let second_us = first.end_ns / 1_000 + 10;
+            pulses.push(Pulse {
+                start_ns: first.start_ns + 750,
+                end_ns: first.end_ns + 280,
+            });
+            pulses.push(Pulse {
+                start_ns: first.end_ns + 290,
+                end_ns: first.end_ns + 290 + took_ns,
+            });
+            frames.push(first);
+            frames.push(data(second_us, pair as u32 * 2920 + 1461, 1460));
+        }
+        let trace = scope(&frames, &pulses).expect("three pairs");
+        assert_eq!(trace.marks[1].end_ns - trace.marks[1].start_ns, 1_100_000);
+        // What was recorded is shown rather than what is typical.
+        let edges = [Edges {
+            rx: true,
+            start_ns: frames[2].end_ns - 1_000,
+            end_ns: frames[2].end_ns + 50,
+            ..Edges::default()
+        }];
+        let trace = scope_with_edges(&frames, &pulses, &edges).expect("three pairs");
+        assert_eq!(trace.marks[1].end_ns - trace.marks[1].start_ns, 1_000_000);
+        assert_eq!(trace.edges, edges);
     }
 
     #[test]

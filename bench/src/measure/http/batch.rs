@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use linerate_ether::ledger::Drop;
-use linerate_explain::record::{HttpGetLimits, HttpGetParams, Pulse, Request, Setting};
-use linerate_explain::wire::{self, Frame, Segment, Side};
+use linerate_explain::record::{
+    Edges, GapToLineRate, HttpGetLimits, HttpGetParams, Pulse, Request, Setting,
+};
+use linerate_explain::wire::{self, Busy, Frame, Segment, Side};
 use linerate_explain::{line, stats};
 
 use super::super::MeasureError;
@@ -15,6 +17,10 @@ pub struct Batch<'a> {
     pub bytes: u64,
     pub frames: Vec<Frame>,
     pub pulses: Vec<Pulse>,
+    /// What the processor was busy with, where that is recorded.
+    pub busy: Vec<Busy>,
+    /// The line's level around some frames, where that is recorded.
+    pub edges: Vec<Edges>,
     pub rounds: Vec<Round>,
     pub counters: BTreeMap<String, u64>,
     pub flash_wait_share: Option<f64>,
@@ -74,17 +80,45 @@ impl Batch<'_> {
         }
     }
 
-    /// What the wire allows for segments as large as those of `side`.
-    pub fn limits(&self, side: Side) -> HttpGetLimits {
+    /// Octets of a full segment of `side`.
+    fn mss(&self, side: Side) -> u64 {
         let of_side = self.frames.iter().filter(|frame| frame.from == side);
-        let mss = of_side
+        of_side
             .filter_map(Frame::segment)
             .map(|segment| u64::from(segment.len))
             .max()
             .filter(|len| *len > 1_000)
-            .unwrap_or(MSS);
+            .unwrap_or(MSS)
+    }
+
+    /// What the request of median goodput took beyond the line's time, by cause; `sender` sends
+    /// the body.
+    pub fn gap(
+        &self,
+        requests: &[Request],
+        goodput: &[f64],
+        sender: Side,
+    ) -> Option<GapToLineRate> {
+        let median = stats::percentile_f64(goodput, 50.0)?;
+        let at = goodput
+            .iter()
+            .position(|goodput| goodput.total_cmp(&median).is_eq())?;
+        let request = requests.get(at)?;
+        let transfer = wire::Transfer {
+            request: at as u64,
+            start_ns: request.start_ns,
+            end_ns: request.end_ns,
+            bytes: self.bytes,
+            mss: self.mss(sender),
+            sender,
+        };
+        Some(wire::gap_to_line_rate(&self.frames, &transfer, &self.busy))
+    }
+
+    /// What the wire allows for segments as large as those of `side`.
+    pub fn limits(&self, side: Side) -> HttpGetLimits {
         HttpGetLimits {
-            line_goodput_bytes_per_s: line::goodput_bytes_per_s(mss),
+            line_goodput_bytes_per_s: line::goodput_bytes_per_s(self.mss(side)),
             inter_packet_gap_ns: line::inter_packet_gap_ns(),
         }
     }

@@ -26,6 +26,7 @@ pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
         .collect();
     let metrics = HttpGetMetrics {
         goodput_bytes_per_s_p50: stats::percentile_f64(&goodput, 50.0).unwrap_or(0.0),
+        gap_to_line_rate: batch.gap(&requests, &goodput, Side::Peer),
         goodput_bytes_per_s: goodput,
         device_goodput_bytes_per_s: bodies
             .iter()
@@ -40,6 +41,8 @@ pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
         isr_post_processing_ns_p50: post_processing_p50,
         isr_post_processing_ns_max: post_processing_max,
         inter_packet_gap_ns_min: wire::shortest_gap_ns(&batch.frames, Side::Peer).unwrap_or(0),
+        device_inter_packet_gap_ns_min: wire::shortest_gap_ns(&batch.frames, Side::Device)
+            .unwrap_or(0),
         retransmitted_segments: figures.retransmitted_segments,
         segment_to_ack_ns_p50: figures.segment_to_ack_ns_p50().unwrap_or(0),
         time_share: wire::time_share(&batch.frames, spans(&requests)),
@@ -52,7 +55,7 @@ pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
         samples: HttpGetSamples {
             requests,
             retransmission_delays_ns: figures.retransmission_delays_ns,
-            scope: wire::scope(&batch.frames, &batch.pulses),
+            scope: wire::scope_with_edges(&batch.frames, &batch.pulses, &batch.edges),
         },
         ledger,
         findings: Vec::new(),

@@ -10,8 +10,8 @@ mod put;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use linerate_explain::record::{Measurement, Pulse};
-use linerate_explain::wire::{Frame, Segment, Side};
+use linerate_explain::record::{Edges, Measurement, Pulse};
+use linerate_explain::wire::{Busy, Frame, Segment, Side};
 use serde::Deserialize;
 
 use self::batch::{Batch, Body, Round};
@@ -89,6 +89,8 @@ struct Transferring {
     plan: Plan,
     frames: Vec<Frame>,
     pulses: Vec<Pulse>,
+    busy: Vec<Busy>,
+    edges: Vec<Edges>,
     /// Files that the peer has and the device has not spoken of.
     uploads: VecDeque<Uploaded>,
     /// The round that is under way.
@@ -114,6 +116,8 @@ pub fn procedure(variant: &str, kind: Kind, plan: &Plan) -> impl Procedure + use
         plan: plan.clone(),
         frames: Vec::new(),
         pulses: Vec::new(),
+        busy: Vec::new(),
+        edges: Vec::new(),
         uploads: VecDeque::new(),
         open: Round::default(),
         rounds: Vec::new(),
@@ -141,6 +145,14 @@ impl Procedure for Transferring {
             },
         }
         Ok(())
+    }
+
+    fn busy(&mut self, busy: Vec<Busy>) {
+        self.busy.extend(busy);
+    }
+
+    fn edges(&mut self, edges: Vec<Edges>) {
+        self.edges.extend(edges);
     }
 
     fn flash_wait(&mut self, at_ns: u64, waited_ns: u64) {
@@ -283,6 +295,7 @@ impl Transferring {
         let pulses_end = self
             .pulses
             .partition_point(|pulse| pulse.start_ns < until_ns);
+        let busy_end = self.busy.partition_point(|busy| busy.start_ns < until_ns);
         let counters = difference(&self.counters, &self.counters_before);
         let flash_ns = (
             self.flash.0 - self.flash_before.0,
@@ -293,6 +306,8 @@ impl Transferring {
             bytes,
             frames: self.frames.drain(..frames_end).collect(),
             pulses: self.pulses.drain(..pulses_end).collect(),
+            busy: self.busy.drain(..busy_end).collect(),
+            edges: std::mem::take(&mut self.edges),
             rounds: std::mem::take(&mut self.rounds),
             counters,
             flash_wait_share: (self.flash_known && flash_ns.0 > 0)

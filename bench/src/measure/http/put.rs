@@ -28,6 +28,7 @@ pub fn measure(mut batch: Batch<'_>) -> Result<HttpPut, MeasureError> {
         .collect();
     let metrics = HttpPutMetrics {
         goodput_bytes_per_s_p50: stats::percentile_f64(&goodput, 50.0).unwrap_or(0.0),
+        gap_to_line_rate: batch.gap(&requests, &goodput, Side::Device),
         goodput_bytes_per_s: goodput,
         device_goodput_bytes_per_s: bodies
             .iter()

@@ -4,12 +4,14 @@
 mod capture;
 mod fault;
 mod peer;
+mod seen;
 
 use std::collections::BTreeMap;
 
 use linerate_ether::ledger::Counter;
-use linerate_explain::record::{Duplex, EntryKind, Pulse, TimingEntry};
-use linerate_explain::wire::{Frame, Packet, Side};
+use linerate_explain::record::{Duplex, Edges, EntryKind, Pulse, TimingEntry};
+use linerate_explain::report;
+use linerate_explain::wire::{Busy, Frame, Packet, Side};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
 use linerate_sim::chip::{Kind, esp32c6};
 use linerate_sim::elf::Elf;
@@ -75,7 +77,8 @@ fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Target>, Targ
             ..wire::Config::default()
         },
         ledger_symbol: order.board.firmware.ledger_symbol.clone(),
-        profile: false,
+        profile: order.record.profile,
+        glimpses: true,
         waveform: (order.record.vcd_ms > 0).then(|| Span::from_ms(order.record.vcd_ms)),
     };
     let board = Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))?;
@@ -86,6 +89,7 @@ fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Target>, Targ
         warnings: Vec::new(),
         asleep: false,
         uploads_told: Vec::new(),
+        accepted: 0,
     }))
 }
 
@@ -98,6 +102,8 @@ struct Sim {
     asleep: bool,
     /// Of each upload to the peer, whether its end was told.
     uploads_told: Vec<bool>,
+    /// Frames that the device's stack accepted.
+    accepted: u64,
 }
 
 impl Sim {
@@ -126,6 +132,13 @@ impl Sim {
         while let Some(event) = self.board.poll_event() {
             if let Some(capture) = &mut self.capture {
                 capture.take(&event);
+            }
+            if let simulated::Event::Sent {
+                fate: Fate::Delivered,
+                ..
+            } = event
+            {
+                self.accepted += 1;
             }
             match event {
                 simulated::Event::Line { at, text, .. } => sink(Event::Console {
@@ -218,6 +231,14 @@ impl Target for Sim {
         }
     }
 
+    fn busy(&mut self) -> Vec<Busy> {
+        self.board.activities().iter().map(seen::busy).collect()
+    }
+
+    fn edges(&mut self) -> Vec<Edges> {
+        seen::edges(&self.board.take_edges())
+    }
+
     fn flash_wait_ns(&self) -> Option<u64> {
         let chip = self.board.chip();
         Some(chip.stats().flash_misses * chip.timing().chip("flash_miss_ns"))
@@ -271,6 +292,15 @@ impl Target for Sim {
             let _ = waveform.write_vcd(&mut vcd, &self.name);
             files.push(("vcd", vcd));
         }
+        let hertz = self.board.chip().cpu_hertz();
+        let profile = self.board.profile();
+        let profile = profile.map(|profile| seen::profile(&profile, hertz, self.accepted));
+        if let Some(profile) = &profile {
+            let text = report::profile_text(profile).into_bytes();
+            files.push(("profile.txt", text));
+            files.push(("folded", report::folded(profile).into_bytes()));
+            files.push(("flame.svg", report::flame_file(profile).into_bytes()));
+        }
         let mut warnings = std::mem::take(&mut self.warnings);
         let serious = self
             .board
@@ -285,6 +315,7 @@ impl Target for Sim {
             );
         }
         Remains {
+            profile,
             trace_hash: self.board.trace_hash().to_string(),
             files,
             warnings,

@@ -13,6 +13,7 @@ fn order(elf: Vec<u8>) -> Order {
         fetches: Vec::new(),
         timing: None,
         record: Record {
+            profile: false,
             pcapng: true,
             vcd_ms: 1,
         },

@@ -3,7 +3,7 @@
 use linerate_ether::ledger::Drop;
 use serde::Serialize;
 
-use super::{Legend, size};
+use super::{Legend, label, size};
 use crate::record::HttpGet;
 use crate::report::format;
 use crate::report::svg::stack;
@@ -49,7 +49,7 @@ pub(super) fn fate(get: &HttpGet, class: String) -> Fate {
             ledger.sent_frames as f64,
             &format!(
                 "{}, {}: {} frames sent, {} delivered, {} lost",
-                get.params.variant,
+                label(get),
                 size(get),
                 ledger.sent_frames,
                 ledger.delivered_frames,
@@ -57,7 +57,7 @@ pub(super) fn fate(get: &HttpGet, class: String) -> Fate {
             ),
         ),
         class,
-        name: get.params.variant.clone(),
+        name: label(get).to_owned(),
         size: size(get),
         sent: format::count(ledger.sent_frames),
         delivered: format::count(ledger.delivered_frames),

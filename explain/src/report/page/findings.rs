@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::size;
+use super::{label, size};
 use crate::cause;
 use crate::record::HttpGet;
 use crate::report::format;
@@ -28,7 +28,7 @@ pub(super) struct FindingView<'a> {
 pub(super) fn stage_findings(get: &HttpGet, class: String) -> StageFindings<'_> {
     StageFindings {
         class,
-        variant: &get.params.variant,
+        variant: label(get),
         size: size(get),
         verdict: cause::verdict(get),
         findings: get

@@ -3,7 +3,12 @@
 mod checks;
 mod fates;
 mod findings;
+mod gap;
+mod ladder;
+mod line;
+mod others;
 mod pings;
+mod profiles;
 mod provenance;
 mod scope;
 mod stages;
@@ -14,14 +19,19 @@ use serde::Serialize;
 use self::checks::{Check, checks};
 use self::fates::{Fate, fate, fate_legend};
 use self::findings::{StageFindings, stage_findings};
+use self::gap::{Gap, gap_legend, gaps};
+use self::ladder::{Step, ladder};
+use self::line::{CaseRow, SurfaceView, cases, surfaces};
+use self::others::{OtherRow, others};
 use self::pings::{PingRow, ping_row};
+use self::profiles::{ProfileView, profiles};
 use self::provenance::{Elf, TimingRow, elfs, provenance, timing};
 use self::scope::{Scope, scope_view};
 use self::stages::{StageRow, bar, groups, stage_row};
 use self::time::{time_bar, time_legend};
 use super::svg::dots;
 use super::{format, verdict};
-use crate::record::{HttpGet, Run};
+use crate::record::{HttpGet, Run, Setting};
 
 /// The page.
 #[derive(Serialize)]
@@ -32,14 +42,21 @@ pub struct Page<'a> {
     checks: Vec<Check>,
     line_rate: String,
     legend_stages: Vec<Legend>,
+    ladder: Vec<Step>,
     stages: Vec<StageRow>,
     bars: Vec<Bar>,
     requests_chart: String,
+    gaps: Vec<Gap>,
+    gap_legend: Vec<Legend>,
+    profiles: Vec<ProfileView<'a>>,
     times: Vec<Bar>,
     time_legend: Vec<Legend>,
     fates: Vec<Fate>,
     fate_legend: Vec<Legend>,
     scopes: Vec<Scope>,
+    surfaces: Vec<SurfaceView>,
+    cases: Vec<CaseRow<'a>>,
+    others: Vec<OtherRow<'a>>,
     pings: Vec<PingRow>,
     findings: Vec<StageFindings<'a>>,
     provenance: Vec<(&'static str, String)>,
@@ -65,17 +82,14 @@ struct Bar {
 }
 
 /// Colours for variants in the style sheet.
-const STAGE_COLOURS: usize = 5;
+const STAGE_COLOURS: usize = 6;
 
 impl<'a> Page<'a> {
     /// The page of `run`.
     pub fn of(run: &'a Run) -> Self {
-        let variants = run.variants();
-        let class = |variant: &str| {
-            let at = variants
-                .iter()
-                .position(|known| *known == variant)
-                .unwrap_or(0);
+        let names = names(run);
+        let class = |name: &str| {
+            let at = names.iter().position(|known| *known == name).unwrap_or(0);
             format!("stage{}", at % STAGE_COLOURS)
         };
         let line_rate = run
@@ -85,11 +99,11 @@ impl<'a> Page<'a> {
             .unwrap_or(0.0);
         let gets: Vec<&HttpGet> = run.http_gets().collect();
         // One picture a stage where one is enough: the largest size tells most.
-        let largest: Vec<&HttpGet> = variants
+        let largest: Vec<&HttpGet> = names
             .iter()
-            .filter_map(|variant| {
-                let of_variant = gets.iter().filter(|get| get.params.variant == *variant);
-                of_variant.max_by_key(|get| get.params.bytes).copied()
+            .filter_map(|name| {
+                let of_name = gets.iter().filter(|get| label(get) == *name);
+                of_name.max_by_key(|get| get.params.bytes).copied()
             })
             .collect();
         Self {
@@ -102,51 +116,56 @@ impl<'a> Page<'a> {
             verdict: verdict(run),
             checks: checks(run),
             line_rate: format::rate(line_rate),
-            legend_stages: variants
+            legend_stages: largest
                 .iter()
-                .map(|variant| Legend {
-                    class: class(variant),
-                    name: (*variant).to_owned(),
+                .map(|get| Legend {
+                    class: class(label(get)),
+                    name: label(get).to_owned(),
                 })
                 .collect(),
+            ladder: ladder(run, &class),
             stages: gets
                 .iter()
                 .enumerate()
                 .map(|(at, get)| {
-                    let next = gets.get(at + 1).map(|next| &next.params.variant);
-                    stage_row(
-                        get,
-                        class(&get.params.variant),
-                        next != Some(&get.params.variant),
-                    )
+                    let next = gets.get(at + 1).map(|next| label(next));
+                    stage_row(get, class(label(get)), next != Some(label(get)))
                 })
                 .collect(),
-            bars: gets
-                .iter()
-                .map(|get| bar(get, class(&get.params.variant)))
-                .collect(),
+            bars: gets.iter().map(|get| bar(get, class(label(get)))).collect(),
             requests_chart: dots::per_request(&groups(&gets, class), line_rate),
+            gaps: gaps(run, &class),
+            gap_legend: gap_legend(run),
+            profiles: profiles(run),
             times: largest
                 .iter()
-                .map(|get| time_bar(get, class(&get.params.variant)))
+                .map(|get| time_bar(get, class(label(get))))
                 .collect(),
             time_legend: time_legend(),
             fates: gets
                 .iter()
-                .map(|get| fate(get, class(&get.params.variant)))
+                .map(|get| fate(get, class(label(get))))
                 .collect(),
             fate_legend: fate_legend(&gets),
             scopes: largest
                 .iter()
-                .filter_map(|get| scope_view(get, class(&get.params.variant)))
+                .filter_map(|get| scope_view(get, class(label(get))))
                 .collect(),
+            surfaces: surfaces(run),
+            cases: cases(run),
+            others: others(run),
             pings: run
                 .pings()
-                .map(|ping| ping_row(ping, class(&ping.params.variant)))
+                .map(|ping| {
+                    ping_row(
+                        ping,
+                        class(name(&ping.params.variant, &ping.params.setting)),
+                    )
+                })
                 .collect(),
             findings: largest
                 .iter()
-                .map(|get| stage_findings(get, class(&get.params.variant)))
+                .map(|get| stage_findings(get, class(label(get))))
                 .collect(),
             provenance: provenance(run),
             elfs: elfs(run),
@@ -162,4 +181,30 @@ fn size(get: &HttpGet) -> String {
         get.params.requests,
         format::bytes(get.params.bytes)
     )
+}
+
+/// What a result is called: its run's name, or the variant where that has none.
+fn name<'a>(variant: &'a str, setting: &'a Setting) -> &'a str {
+    if setting.run.is_empty() {
+        variant
+    } else {
+        &setting.run
+    }
+}
+
+/// What a download is called.
+fn label(get: &HttpGet) -> &str {
+    name(&get.params.variant, &get.params.setting)
+}
+
+/// The names of all results, each once, in order.
+fn names(run: &Run) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for result in &run.results {
+        let name = name(result.variant(), result.setting());
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::name;
 use crate::published::Stage;
 use crate::record::Ping;
 use crate::report::format;
@@ -24,7 +25,7 @@ pub(super) fn ping_row(ping: &Ping, class: String) -> PingRow {
     let rtt = ping.metrics.rtt_ns;
     PingRow {
         class,
-        variant: ping.params.variant.clone(),
+        variant: name(&ping.params.variant, &ping.params.setting).to_owned(),
         answered: format!("{} of {}", ping.metrics.received, ping.metrics.sent),
         min: format::time(rtt.min),
         p50: format::time(rtt.p50),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::label;
 use crate::published::Stage;
 use crate::record::HttpGet;
 use crate::report::format;
@@ -34,11 +35,8 @@ pub(super) fn scope_view(get: &HttpGet, class: String) -> Option<Scope> {
     });
     Some(Scope {
         class,
-        name: get.params.variant.clone(),
+        name: label(get).to_owned(),
         text: format!("{}{beside}", words.join(", ")),
-        chart: scope::draw(
-            trace,
-            &format!("{}: {}", get.params.variant, words.join(", ")),
-        ),
+        chart: scope::draw(trace, &format!("{}: {}", label(get), words.join(", "))),
     })
 }

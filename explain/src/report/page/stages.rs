@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Bar, size};
+use super::{Bar, label, size};
 use crate::cause;
 use crate::published::Stage;
 use crate::record::HttpGet;
@@ -37,7 +37,7 @@ pub(super) fn stage_row(get: &HttpGet, class: String, last_of_stage: bool) -> St
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".into());
     StageRow {
         class,
-        variant: get.params.variant.clone(),
+        variant: label(get).to_owned(),
         what: published.map_or("", |stage| stage.what),
         size: size(get),
         goodput: format::rate(goodput),
@@ -71,11 +71,11 @@ pub(super) fn bar(get: &HttpGet, class: String) -> Bar {
         format::percent(cause::share_of_line_rate(get)),
         format::rate(goodput)
     );
-    let label = format!("{}, {}: {value}", get.params.variant, size(get));
+    let words = format!("{}, {}: {value}", label(get), size(get));
     Bar {
-        chart: bars::against_limit(&class, goodput, limit, published, &label),
+        chart: bars::against_limit(&class, goodput, limit, published, &words),
         class,
-        name: get.params.variant.clone(),
+        name: label(get).to_owned(),
         size: size(get),
         value,
     }
@@ -86,8 +86,8 @@ pub(super) fn groups(gets: &[&HttpGet], class: impl Fn(&str) -> String) -> Vec<d
     sizes.sort_unstable();
     sizes.dedup();
     let series = |get: &&HttpGet| dots::Series {
-        class: class(&get.params.variant),
-        name: get.params.variant.clone(),
+        class: class(label(get)),
+        name: label(get).to_owned(),
         goodput: get.metrics.goodput_bytes_per_s.clone(),
         published: Stage::of(&get.params.variant)
             .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes)),

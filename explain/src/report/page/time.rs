@@ -1,6 +1,6 @@
 //! Where the time of a download went.
 
-use super::{Bar, Legend, size};
+use super::{Bar, Legend, label, size};
 use crate::record::{HttpGet, TimeShare};
 use crate::report::format;
 use crate::report::svg::stack;
@@ -28,10 +28,10 @@ pub(super) fn time_bar(get: &HttpGet, class: String) -> Bar {
         chart: stack::stack(
             &parts,
             1.0,
-            &format!("{}: {}", get.params.variant, words.join(", ")),
+            &format!("{}: {}", label(get), words.join(", ")),
         ),
         class,
-        name: get.params.variant.clone(),
+        name: label(get).to_owned(),
         size: size(get),
         value: words.join(" · "),
     }

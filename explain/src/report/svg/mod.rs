@@ -5,8 +5,10 @@
 
 pub(super) mod bars;
 pub(super) mod dots;
+pub(super) mod flame;
 pub(super) mod scope;
 pub(super) mod stack;
+pub(super) mod surface;
 
 use std::fmt::Write;
 
@@ -18,11 +20,16 @@ pub(super) struct Svg {
 impl Svg {
     /// A chart of `height` pixels that `label` describes to those who cannot see it.
     pub fn new(class: &str, height: u32, label: &str) -> Self {
+        Self::with(class, height, label, "")
+    }
+
+    /// The same with further `attributes`, as markup.
+    pub fn with(class: &str, height: u32, label: &str, attributes: &str) -> Self {
         let mut svg = Self {
             body: String::new(),
         };
         svg.raw(format_args!(
-            r#"<svg class="{class}" role="img" width="100%" height="{height}" aria-label="{}">"#,
+            r#"<svg class="{class}" role="img" width="100%" height="{height}" aria-label="{}"{attributes}>"#,
             escape(label),
         ));
         svg

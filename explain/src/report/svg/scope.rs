@@ -1,7 +1,9 @@
 //! A drawn oscilloscope: receive line, transmit line, debug pin.
 
+use std::fmt::Write;
+
 use super::Svg;
-use crate::record::{Burst, ScopeTrace};
+use crate::record::{Burst, Edges, ScopeTrace};
 use crate::report::format;
 
 const TRACK: f64 = 52.0;
@@ -14,8 +16,19 @@ const ROW: f64 = 36.0;
 /// Draws `trace`; time zero is the end of the first frame.
 pub fn draw(trace: &ScopeTrace, label: &str) -> String {
     let bottom = MARKS + ROW * trace.marks.len() as f64;
-    let mut svg = Svg::new("scope", (bottom + 26.0) as u32, label);
-    svg.rect("screen", (0.0, 100.0), (0.0, bottom), label);
+    let mut svg = Svg::with(
+        "scope zoom",
+        (bottom + 26.0) as u32,
+        label,
+        &format!(
+            " data-start=\"{}\" data-span=\"{}\" data-bottom=\"{bottom}\"",
+            trace.start_ns as i64 - zero_ns(trace) as i64,
+            trace.end_ns.saturating_sub(trace.start_ns),
+        ),
+    );
+    svg.raw(format_args!(
+        r#"<rect class="screen" width="100%" height="{bottom}" data-still=""/>"#
+    ));
     grid(&mut svg, trace, bottom);
 
     track(&mut svg, 0, "RX line: frames from the peer");
@@ -25,6 +38,9 @@ pub fn draw(trace: &ScopeTrace, label: &str) -> String {
     track(&mut svg, 1, "TX line: frames from the device");
     for burst in &trace.tx {
         draw_burst(&mut svg, trace, burst, 1);
+    }
+    for edges in &trace.edges {
+        draw_edges(&mut svg, trace, edges);
     }
     track(&mut svg, 2, "debug pin: high in the receive interrupt");
     for pulse in &trace.debug {
@@ -70,7 +86,45 @@ pub fn draw(trace: &ScopeTrace, label: &str) -> String {
 fn track(svg: &mut Svg, index: u32, name: &str) {
     let top = FIRST + TRACK * f64::from(index);
     svg.line("wire", (0.0, top + 8.0 + WAVE), (100.0, top + 8.0 + WAVE));
-    svg.text("halo", (1.0, top), "start", name);
+    svg.raw(format_args!(
+        r#"<text class="halo" x="1%" y="{top}" data-still="">{}</text>"#,
+        super::escape(name)
+    ));
+}
+
+/// A line's levels as recorded, high above low, in place of the burst's box.
+fn draw_edges(svg: &mut Svg, trace: &ScopeTrace, edges: &Edges) {
+    let (from, to) = (
+        edges.start_ns.max(trace.start_ns),
+        edges.end_ns.min(trace.end_ns),
+    );
+    if from >= to {
+        return;
+    }
+    let top = FIRST + if edges.rx { 0.0 } else { TRACK } + 8.0;
+    let (x, width) = span(trace, from, to);
+    // Tenths of a nanosecond across, from low at 9 to high at 1.
+    let (skipped, whole) = ((from - edges.start_ns) * 10, (to - from) * 10);
+    let place = |high: bool| if high { 1 } else { 9 };
+    let before = edges
+        .changes_at_100ps
+        .iter()
+        .filter(|at| **at < skipped)
+        .count();
+    let mut high = edges.high != (before % 2 == 1);
+    let mut path = format!("M0 {}", place(high));
+    for at in &edges.changes_at_100ps[before..] {
+        let at = at.saturating_sub(skipped);
+        if at > whole {
+            break;
+        }
+        high = !high;
+        let _ = write!(path, "H{at}V{}", place(high));
+    }
+    let _ = write!(path, "H{whole}");
+    svg.raw(format_args!(
+        r#"<svg class="wave" x="{x:.4}%" width="{width:.4}%" y="{top}" height="{WAVE}" viewBox="0 0 {whole} 10" preserveAspectRatio="none"><rect width="{whole}" height="10"/><path d="{path}"/></svg>"#,
+    ));
 }
 
 fn draw_burst(svg: &mut Svg, trace: &ScopeTrace, burst: &Burst, index: u32) {
@@ -105,10 +159,8 @@ fn span(trace: &ScopeTrace, start_ns: u64, end_ns: u64) -> (f64, f64) {
 }
 
 fn grid(svg: &mut Svg, trace: &ScopeTrace, bottom: f64) {
-    let zero_ns = trace
-        .marks
-        .first()
-        .map_or(trace.start_ns, |mark| mark.start_ns);
+    let zero_ns = zero_ns(trace);
+    svg.raw(format_args!(r#"<g class="axis-lines">"#));
     let step_ns = step(trace.end_ns.saturating_sub(trace.start_ns));
     let mut at = (zero_ns - trace.start_ns.min(zero_ns)) % step_ns + trace.start_ns;
     while at <= trace.end_ns {
@@ -124,6 +176,15 @@ fn grid(svg: &mut Svg, trace: &ScopeTrace, bottom: f64) {
         }
         at += step_ns;
     }
+    svg.raw(format_args!("</g>"));
+}
+
+/// The end of the first frame.
+fn zero_ns(trace: &ScopeTrace) -> u64 {
+    trace
+        .marks
+        .first()
+        .map_or(trace.start_ns, |mark| mark.start_ns)
 }
 
 /// A round step that gives three to six lines.
@@ -172,7 +233,34 @@ mod tests {
                 start_ns: 900,
                 end_ns: 1,
             }],
+            edges: vec![Edges {
+                rx: true,
+                start_ns: 0,
+                end_ns: 900,
+                high: true,
+                changes_at_100ps: vec![7, 3, u64::MAX],
+            }],
         };
         assert!(draw(&trace, "x").ends_with("</svg>"));
+    }
+
+    #[test]
+    fn recorded_levels_are_drawn_from_the_picture_s_left_edge() {
+        let trace = ScopeTrace {
+            start_ns: 100,
+            end_ns: 200,
+            edges: vec![Edges {
+                rx: true,
+                start_ns: 0,
+                end_ns: 150,
+                high: false,
+                changes_at_100ps: vec![500, 1_100, 1_300],
+            }],
+            ..ScopeTrace::default()
+        };
+        let svg = draw(&trace, "x");
+        // High since 50 ns; low from 110 ns, high from 130 ns, recorded until 150 ns.
+        assert!(svg.contains(r#"d="M0 1H100V9H300V1H500""#), "{svg}");
+        assert!(svg.contains(r#"x="0.0000%" width="50.0000%""#), "{svg}");
     }
 }

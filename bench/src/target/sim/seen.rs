@@ -1,0 +1,111 @@
+//! What a simulated board shows of itself, in the words of the record.
+
+use linerate_explain::record::{Edges, GapCause, Profile, ProfileStack};
+use linerate_explain::wire::Busy;
+use linerate_sim::profile::{self, Activity, Work};
+use linerate_sim::time::{Instant, TICKS_PER_NS};
+
+/// What the processor did, as a cause of the line being silent.
+pub fn busy(activity: &Activity) -> Busy {
+    Busy {
+        start_ns: activity.start.as_ns(),
+        end_ns: activity.end.as_ns(),
+        work: match activity.work {
+            Work::Asleep => GapCause::Idle,
+            Work::Interrupt => GapCause::Interrupt,
+            Work::Copy => GapCause::Copies,
+            Work::Checksum => GapCause::Checksums,
+            Work::Stack => GapCause::Stack,
+            Work::Driver => GapCause::Driver,
+            Work::Rest => GapCause::Program,
+        },
+    }
+}
+
+/// A profile with each function named once.
+pub fn profile(profile: &profile::Profile, hertz: u64, frames: u64) -> Profile {
+    let mut functions: Vec<String> = profile
+        .stacks
+        .iter()
+        .flat_map(|stack| stack.functions.iter().cloned())
+        .collect();
+    functions.sort_unstable();
+    functions.dedup();
+    let place = |name: &String| functions.binary_search(name).unwrap_or(0) as u32;
+    let stacks = profile.stacks.iter().map(|stack| ProfileStack {
+        interrupt: stack.interrupt,
+        path: stack.functions.iter().map(place).collect(),
+        cycles: stack.cycles,
+        calls: stack.calls,
+    });
+    Profile {
+        cycles_per_s: hertz,
+        frames,
+        stacks: stacks.collect(),
+        functions,
+    }
+}
+
+/// Edges further apart than this belong to different transmissions: more than a start of idle.
+const SILENCE_NS: u64 = 1_000;
+/// A transmission shorter than this is a link pulse.
+const FRAME_NS: u64 = 50_000;
+/// So much of a frame's beginning and end is kept.
+const KEPT_NS: u64 = 30_000;
+
+/// Beginnings and ends of the frames in `edges`, with a little idle line before and after.
+pub fn edges(edges: &[(Instant, bool)]) -> Vec<Edges> {
+    let apart = |a: &(Instant, bool), b: &(Instant, bool)| b.0.since(a.0).as_ns() <= SILENCE_NS;
+    let frames = edges.chunk_by(apart);
+    frames
+        .filter_map(|frame| {
+            let (first, last) = (frame.first()?.0.as_ns(), frame.last()?.0.as_ns());
+            (last - first >= FRAME_NS).then(|| {
+                let end_ns = last + SILENCE_NS;
+                let start_ns = first.saturating_sub(SILENCE_NS);
+                [
+                    piece(frame, start_ns, first + KEPT_NS),
+                    piece(frame, last - KEPT_NS, end_ns),
+                ]
+            })
+        })
+        .flatten()
+        .collect()
+}
+
+fn piece(frame: &[(Instant, bool)], start_ns: u64, end_ns: u64) -> Edges {
+    let before = frame.iter().take_while(|edge| edge.0.as_ns() < start_ns);
+    let within = frame
+        .iter()
+        .filter(|edge| (start_ns..end_ns).contains(&edge.0.as_ns()));
+    let start_ticks = start_ns * TICKS_PER_NS;
+    Edges {
+        rx: true,
+        start_ns,
+        end_ns,
+        high: before.last().is_some_and(|edge| edge.1),
+        changes_at_100ps: within
+            .map(|edge| (edge.0.ticks() - start_ticks) * 10 / TICKS_PER_NS)
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_ends_are_kept_and_link_pulses_are_not() {
+        let edge = |ns, level| (Instant::from_ns(ns), level);
+        let mut all = vec![edge(1_000, true), edge(1_100, false)];
+        // A frame of 100 us, an edge every 50 ns.
+        all.extend((0..2_000).map(|n| edge(20_000 + n * 50, n % 2 == 0)));
+        let kept = edges(&all);
+        assert_eq!(kept.len(), 2, "beginning and end of one frame");
+        assert_eq!((kept[0].start_ns, kept[0].high), (19_000, false));
+        assert_eq!(kept[0].changes_at_100ps[..2], [10_000, 10_500]);
+        assert_eq!(kept[1].end_ns, 20_000 + 1_999 * 50 + 1_000);
+        assert_eq!(kept[1].changes_at_100ps.len(), 600 + 1);
+        assert!(edges(&[]).is_empty());
+    }
+}

@@ -1,0 +1,157 @@
+//! From the first stage to the last: what each step bought.
+
+use serde::Serialize;
+
+use super::name;
+use crate::cause;
+use crate::record::{HttpGet, Run};
+use crate::report::format;
+use crate::report::svg::bars;
+use crate::stats;
+
+/// One step.
+#[derive(Serialize)]
+pub(super) struct Step {
+    class: String,
+    name: String,
+    what: &'static str,
+    chart: String,
+    goodput: String,
+    bought: String,
+    loss: String,
+    post: String,
+    rest: String,
+}
+
+/// The steps in their order, and what each changes. The article's comparison is no step.
+const STEPS: [(&str, &str); 5] = [
+    (
+        "isr-all",
+        "everything in the receive interrupt, code in flash",
+    ),
+    (
+        "main-thread",
+        "alignment, check and copy on the main thread; memcpy in RAM",
+    ),
+    (
+        "zero-copy",
+        "received into the queue's own memory, hot code in RAM",
+    ),
+    (
+        "windowed",
+        "TCP window and maximum segment matched to the queue",
+    ),
+    (
+        "line-rate",
+        "clock recovery, alignment, FCS and checksum in the receive loop; a larger queue and window",
+    ),
+];
+
+/// The ladder: the steps that were measured.
+pub(super) fn ladder(run: &Run, class: &dyn Fn(&str) -> String) -> Vec<Step> {
+    let measured: Vec<(&'static str, Vec<&HttpGet>)> = STEPS
+        .into_iter()
+        .filter_map(|(variant, what)| {
+            // Of several runs of one variant the first is the one that the scenario is about.
+            let first = run.http_gets().find(|get| get.params.variant == variant)?;
+            let of_run = |get: &&HttpGet| {
+                get.params.variant == variant && get.params.setting.run == first.params.setting.run
+            };
+            Some((what, run.http_gets().filter(of_run).collect()))
+        })
+        .collect();
+    if measured.len() < 2 {
+        return Vec::new();
+    }
+    let mut before: &[&HttpGet] = &[];
+    let mut steps = Vec::new();
+    for (what, gets) in &measured {
+        if let Some(largest) = gets.iter().max_by_key(|get| get.params.bytes) {
+            steps.push(step(what, largest, bought(before, gets), class));
+        }
+        before = gets;
+    }
+    steps
+}
+
+/// What `after` gains over `before`, at the largest size that both have.
+fn bought(before: &[&HttpGet], after: &[&HttpGet]) -> String {
+    let pairs = before.iter().filter_map(|before| {
+        let same = |after: &&&HttpGet| after.params.bytes == before.params.bytes;
+        Some((*before, *after.iter().find(same)?))
+    });
+    let Some((before, after)) = pairs.max_by_key(|(before, _)| before.params.bytes) else {
+        return String::new();
+    };
+    let (from, to) = (
+        before.metrics.goodput_bytes_per_s_p50,
+        after.metrics.goodput_bytes_per_s_p50,
+    );
+    let factor = stats::ratio(to, from);
+    let factor = if factor >= 2.0 {
+        format!("× {factor:.0}")
+    } else {
+        format::error(to, from)
+    };
+    let mut words = vec![format!(
+        "{factor} at {}: {} to {}",
+        format::bytes(after.params.bytes),
+        format::rate(from),
+        format::rate(to)
+    )];
+    let (lost, loses) = (
+        before.metrics.frame_loss_rate,
+        after.metrics.frame_loss_rate,
+    );
+    if (lost - loses).abs() >= 0.005 {
+        words.push(format!(
+            "loss {} to {}",
+            format::percent(lost),
+            format::percent(loses)
+        ));
+    }
+    let (took, takes) = (
+        before.metrics.isr_post_processing_ns_p50,
+        after.metrics.isr_post_processing_ns_p50,
+    );
+    if took > 0 && took.abs_diff(takes) * 20 > took {
+        words.push(format!(
+            "post-processing {} to {}",
+            format::time(took),
+            format::time(takes)
+        ));
+    }
+    words.join("; ")
+}
+
+fn step(what: &'static str, get: &HttpGet, bought: String, class: &dyn Fn(&str) -> String) -> Step {
+    let goodput = get.metrics.goodput_bytes_per_s_p50;
+    let limit = get.limits.line_goodput_bytes_per_s;
+    let label = name(&get.params.variant, &get.params.setting);
+    let colour = class(label);
+    let goodput_words = format!(
+        "{} · {}",
+        format::percent(cause::share_of_line_rate(get)),
+        format::rate(goodput)
+    );
+    Step {
+        chart: bars::against_limit(
+            &colour,
+            goodput,
+            limit,
+            None,
+            &format!("{label}: {goodput_words}"),
+        ),
+        class: colour,
+        name: label.to_owned(),
+        what,
+        goodput: goodput_words,
+        bought,
+        loss: format::percent(get.metrics.frame_loss_rate),
+        post: format::time(get.metrics.isr_post_processing_ns_p50),
+        rest: get
+            .findings
+            .first()
+            .map_or_else(String::new, |finding| finding.cause.to_string()),
+    }
+}
