@@ -1,8 +1,9 @@
 //! The transmit loop, in assembly: see [`super::transmit`] for what it does and why.
 //!
 //! An octet is 16 half-bits of 8 cycles, each of which ends with the write that moves the pin. The
-//! rest of the 8 is there for other work: each half-bit looks at the receive pin, and the work below
-//! is dealt out to what is then left, an instruction a cycle. None of it branches, so nothing that
+//! rest of the 8 is there for other work: each half-bit begins with a look at the receive pin (so that
+//! of a bit that somebody else sends one look of two sees a high level), and the work below is dealt
+//! out to what is then left, an instruction a cycle. None of it branches, so nothing that
 //! it finds out moves an edge.
 //!
 //! Costs that the loop relies upon: 1 cycle an instruction, a load whose result waits for one
@@ -49,11 +50,11 @@ global_asm!(
 
     /* First half of bits 1 to 7. `from` has the bit in place 1. */
     .macro linerate_tx_first from, work
+    csrr    t5, 0x804
     srli    t0, \from, 1
     andi    t1, t0, 1
     or      t1, t1, a2
     xori    t2, t1, {tx}
-    csrr    t5, 0x804
     add     a5, a5, t5
     linerate_tx_slot "\work"
     csrw    0x805, t2
@@ -108,10 +109,10 @@ linerate_line_rate_transmit:
 
     .balign 16
 1:  /* Bit 0; the branch was the first cycle. */
+    csrr    t5, 0x804
     andi    t1, s0, 1
     or      t1, t1, a2
     xori    t2, t1, {tx}
-    csrr    t5, 0x804
     add     a5, a5, t5
     xor     t3, a4, s0
     csrw    0x805, t2
@@ -120,11 +121,11 @@ linerate_line_rate_transmit:
     linerate_tx_first s0, "srli a4, a4, 8"
     /* Is somebody else sending, since when? */
     linerate_tx_second "xor a4, a4, t3", "addi t3, a5, -{active_least}", "sltiu t3, t3, {active_span}", "xori t4, s1, 1", "and t4, t4, t3"
+    csrr    a5, 0x804
     srli    t0, t0, 1
     andi    t1, t0, 1
     or      t1, t1, a2
     xori    t2, t1, {tx}
-    csrr    a5, 0x804
     add     s2, s2, t4
     mv      s1, t3
     csrw    0x805, t2
