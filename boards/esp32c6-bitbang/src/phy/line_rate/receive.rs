@@ -5,7 +5,7 @@
 //!
 //! 1. *Find an edge.* The line is watched every 2 cycles until it is high and then until it is low:
 //!    in a preamble that is the middle of a 0.
-//! 2. *Measure.* 16 edges are looked at closely and averaged: each may lie 13.5 ns (2.2 cycles) off
+//! 2. *Measure.* 8 edges are looked at closely and averaged: each may lie 13.5 ns (2.2 cycles) off
 //!    its place, a half-bit being 8 cycles. Then the loop moves to where it should be.
 //! 3. *Hunt.* Two bits at a time, until there is a 1 where the preamble has its 0: the end of the
 //!    SFD. Each edge is a vote on the place, early or late, and moves it by an eighth of a cycle.

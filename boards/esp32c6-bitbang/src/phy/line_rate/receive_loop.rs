@@ -246,9 +246,9 @@ linerate_line_rate_receive:
     addi    a6, a6, %lo({crc_before})
     li      s10, 0
     li      t3, 0
-    li      ra, 8
+    li      ra, 4
     li      s11, 0
-    /* 16 edges, looked at every 2 cycles from 5 before to 5 after; the rising ones with one cycle's
+    /* 8 edges, looked at every 2 cycles from 5 before to 5 after; the rising ones with one cycle's
        offset. */
 3:  .rept   6
     csrr    t0, 0x804
@@ -265,10 +265,10 @@ linerate_line_rate_receive:
     nop
     bnez    ra, 3b
     /* Where a falling edge is due in 3 cycles. Each sample in t3 counts 255, and an edge that is
-       late by one cycle changes 8 of them: 1 / 2040 is nearly 2^5 / 2^16. */
+       late by one cycle changes 4 of them: 1 / 1020 is nearly 2^6 / 2^16. */
     csrr    t2, 0x7e2
     slli    t2, t2, 16
-    slli    t3, t3, 5
+    slli    t3, t3, 6
     add     t6, t2, t3
     lui     t0, 9 << 4
     add     t3, t3, t0

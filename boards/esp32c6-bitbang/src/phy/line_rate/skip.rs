@@ -25,8 +25,9 @@ const TICKS_PER_US: u32 = 20;
 const LOOK_TICKS: u32 = 5 * TICKS_PER_US;
 /// The same while somebody babbles.
 const SELDOM_TICKS: u32 = 200 * TICKS_PER_US;
-/// Looks until it counts as babbling: 5 ms, four of the longest frames.
-const LOOKS: u32 = 800;
+/// Looks until it counts as babbling: 20 ms, the least that a jabber function lets pass (IEEE 802.3
+/// clause 14.2.1.6).
+const LOOKS: u32 = 20_000 / 5;
 /// How long before the predicted end the timer wakes, and how often the line is looked at then.
 const EARLY_TICKS: u32 = 2 * TICKS_PER_US;
 const LOOKS_AT_END: u32 = 32;
