@@ -105,14 +105,16 @@ fn hear(interrupt: &mut Receive, build: impl FnOnce(&mut [u8]) -> usize) {
             .update(&buffer[FRAME_OFFSET..FRAME_OFFSET + len])
             .finish();
         buffer[FRAME_OFFSET + len..FRAME_OFFSET + octets].copy_from_slice(&fcs.to_le_bytes());
+        // Little-endian pairs, as the loop adds them.
         let sum = Sum::new()
             .add(&buffer[FRAME_OFFSET..FRAME_OFFSET + octets])
-            .fold();
+            .fold()
+            .swap_bytes();
         Reception::Frame(Summed {
             octets: octets as u16,
             fcs_good: true,
             dribble: false,
-            sum,
+            sum: u32::from(sum),
         })
     });
 }
