@@ -5,6 +5,7 @@
 //! | `LINERATE_ADDRESSING` | `static` | where the address comes from: `static`, `dhcp`, `link-local` |
 //! | `LINERATE_IPV4` | `169.254.10.2/16` | the static address |
 //! | `LINERATE_PEER` | `169.254.10.1` | whom the programs talk to |
+//! | `LINERATE_DUPLEX` | `auto` | `line-rate`: `auto` negotiates, `half` and `full` force a duplex |
 //! | `LINERATE_SIZES` | by stage | what `http_get` asks for: `10000x5,100000x5` |
 //! | `LINERATE_WITHOUT` | nothing | what `line-rate` is to do without, to see what it is worth: [`Without`]'s names |
 //! | `LINERATE_QUEUE` | 38 | frames in the receive queue of `line-rate`; the TCP window follows |
