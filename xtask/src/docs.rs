@@ -106,9 +106,9 @@ fn figures(run: &Value) -> Result<String> {
         let ping = ping.map_or(f64::NAN, |p| number(&p["metrics"]["rtt_ns"]["p50"]));
         writeln!(
             text,
-            "| `{variant}` | {:.1} MB | {:.0} kB/s | {:.1}% | {:.1}% | {:.1} us | {:.0} us |",
+            "| `{variant}` | {:.1} MB | {} | {:.1}% | {:.1}% | {:.1} us | {:.0} us |",
             number(&get["params"]["bytes"]) / 1e6,
-            goodput / 1e3,
+            rate(goodput),
             100.0 * goodput / number(&get["limits"]["line_goodput_bytes_per_s"]),
             100.0 * number(&metrics["frame_loss_rate"]),
             number(&metrics["isr_post_processing_ns_p50"]) / 1e3,
@@ -116,6 +116,17 @@ fn figures(run: &Value) -> Result<String> {
         )?;
     }
     Ok(text)
+}
+
+/// Kilobytes a second with three significant digits, or as many as there are before the point.
+fn rate(bytes_per_s: f64) -> String {
+    let kilobytes = bytes_per_s / 1e3;
+    let decimals = match kilobytes {
+        k if k >= 99.95 => 0,
+        k if k >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{kilobytes:.decimals$} kB/s")
 }
 
 /// The page's head and one of its sections.
@@ -154,6 +165,15 @@ mod tests {
         assert_eq!(
             super::replaced(&readme, "new\n"),
             Some(format!("head\n{open}new\n{close}\ntail"))
+        );
+    }
+
+    #[test]
+    fn slow_rates_keep_their_digits() {
+        let rates = [2_497.0, 14_530.0, 99_970.0, 706_000.0, 1_031_000.0].map(super::rate);
+        assert_eq!(
+            rates,
+            ["2.50 kB/s", "14.5 kB/s", "100 kB/s", "706 kB/s", "1031 kB/s"]
         );
     }
 
