@@ -5,9 +5,12 @@
 
 mod cache;
 mod region;
+mod split;
 
 pub use cache::{Cache, CacheConfig};
 pub use region::{RegionConfig, RegionKind};
+
+pub(crate) use split::{Main, Others};
 
 use core::ops::Range;
 
@@ -186,45 +189,48 @@ impl Memory {
         }
     }
 
+    /// Where the main RAM begins.
+    #[inline]
+    pub(crate) fn main_base(&self) -> u32 {
+        self.main.base
+    }
+
+    /// The main RAM, and the rest.
+    #[inline]
+    pub(crate) fn split(&mut self) -> (Main<'_>, Others<'_>) {
+        let Self {
+            main,
+            others,
+            cache,
+            ..
+        } = self;
+        let main_base = main.base;
+        let main = Main {
+            bytes: &mut main.bytes,
+            marks: &main.marks,
+        };
+        (
+            main,
+            Others {
+                main_base,
+                regions: others,
+                cache,
+            },
+        )
+    }
+
     /// An aligned load of `N` bytes (1, 2 or 4) from the main RAM.
     #[inline]
-    pub(crate) fn load_main<const N: usize>(&self, addr: u32) -> Option<[u8; N]> {
-        self.main
-            .bytes
-            .as_chunks::<N>()
-            .0
-            .get(self.main.chunk::<N>(addr))
-            .copied()
+    pub(crate) fn load_main<const N: usize>(&mut self, addr: u32) -> Option<[u8; N]> {
+        let offset = addr.wrapping_sub(self.main.base);
+        self.split().0.load(offset)
     }
 
     /// An aligned store of `N` bytes (1, 2 or 4) into the main RAM.
     #[inline]
     pub(crate) fn store_main<const N: usize>(&mut self, addr: u32, value: [u8; N]) -> Stored {
-        let chunk = self.main.chunk::<N>(addr);
-        let Some(bytes) = self.main.bytes.as_chunks_mut::<N>().0.get_mut(chunk) else {
-            return Stored::Elsewhere;
-        };
-        *bytes = value;
-        let granule = addr.wrapping_sub(self.main.base) >> GRANULE_SHIFT;
-        match self.main.marks.get(granule as usize) {
-            Some(0) => Stored::Plain,
-            _ => Stored::Marked,
-        }
-    }
-
-    /// An aligned load of `N` bytes (1, 2 or 4) from another region than the main RAM, and the
-    /// cycles that it waits for the cache.
-    #[inline(never)]
-    pub(crate) fn load_other<const N: usize>(&mut self, addr: u32) -> Option<([u8; N], u32)> {
-        let Self { others, cache, .. } = self;
-        others.iter().find_map(|region| {
-            let bytes = *region.bytes.as_chunks().0.get(region.chunk::<N>(addr))?;
-            let stall = match region.kind {
-                RegionKind::Ram => 0,
-                RegionKind::Flash => cache.access(addr >> cache.line_shift()),
-            };
-            Some((bytes, stall))
-        })
+        let offset = addr.wrapping_sub(self.main.base);
+        self.split().0.store(offset, value)
     }
 
     /// A load of up to four bytes from any region, and the cycles that it waits for the cache.

@@ -47,6 +47,13 @@ pub(super) const MARK_WATCH: u8 = 2;
 /// Bytes of RAM under one mark, as a shift.
 pub(super) const GRANULE_SHIFT: u32 = 6;
 
+/// Which chunk of `N` bytes lies at `offset`. Rotating moves the bits that must be 0 to the top, so
+/// that the one range check also fails for a misaligned address.
+#[inline]
+pub(super) fn chunk<const N: usize>(offset: u32) -> usize {
+    offset.rotate_right(N.trailing_zeros()) as usize
+}
+
 /// One region and what is known about its contents.
 #[derive(Debug)]
 pub(super) struct Region {
@@ -80,14 +87,6 @@ impl Region {
     pub(super) fn offset(&self, addr: u32, len: usize) -> Option<usize> {
         let offset = addr.wrapping_sub(self.base) as usize;
         (offset <= self.bytes.len() && len <= self.bytes.len() - offset).then_some(offset)
-    }
-
-    /// Which chunk of `N` bytes lies at `addr`. Rotating moves the bits that must be 0 to the top,
-    /// so that the one range check also fails for a misaligned address.
-    #[inline]
-    pub(super) fn chunk<const N: usize>(&self, addr: u32) -> usize {
-        addr.wrapping_sub(self.base)
-            .rotate_right(N.trailing_zeros()) as usize
     }
 
     pub(super) fn mark(&mut self, offset: usize, len: usize, mark: u8) {

@@ -18,25 +18,30 @@
 //!
 //! # Speed
 //! Straight runs of instructions are translated once into blocks of compact operations, linked to
-//! what follows them; the cycles that are known beforehand are added up then. The cycle of each
+//! what follows them; the cycles that are known beforehand are added up then. Frequent sequences of
+//! operations are one step, and hand their results on without the register file. The cycle of each
 //! access to the chip is still that of its own instruction, and the hart stops at a deadline to the
 //! instruction.
 
 mod arith;
 mod block;
+mod border;
 mod compressed;
 mod csr;
 mod decode;
 mod elsewhere;
 mod execute;
 mod hart;
+mod index;
 mod instr;
 mod op;
 mod platform;
 mod predict;
+mod sequence;
 mod timing;
 mod translate;
 mod trap;
+mod value;
 
 pub use compressed::expand;
 pub use csr::{Identity, number as csr_number};

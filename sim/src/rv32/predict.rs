@@ -45,6 +45,19 @@ impl Predictor {
             .is_some_and(|n| self.allocations - n < self.entries)
     }
 
+    /// Allocations so far, plus a constant.
+    #[inline]
+    pub(super) fn allocations(&self) -> u64 {
+        self.allocations
+    }
+
+    /// The number of allocations until which the jump is in the buffer at least.
+    #[inline]
+    pub(super) fn known_until(&self, site: u32) -> u64 {
+        let last = self.allocated.get(site as usize);
+        last.map_or(0, |n| n + self.entries)
+    }
+
     /// A jump is decoded: it is in the buffer afterwards.
     #[inline]
     pub(super) fn decode(&mut self, site: u32) {

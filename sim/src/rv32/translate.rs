@@ -1,14 +1,18 @@
 //! Translation of a straight run of instructions, and what is known beforehand about its cycles.
 
-use super::block::{Block, Context, Edge, NO_SITE, UNCACHED, UNLINKED};
+use super::block::{Block, Context, Edge, NO_SITE, Translations, Turn, UNCACHED};
 use super::decode::{decode, length};
 use super::instr::{Instr, Kind};
-use super::op::{Code, Op, Place};
+use super::op::{Code, EDGE, Op, Place};
+use super::sequence::name_sequences;
 use super::timing::Timing;
 use crate::mem::{Memory, RegionKind};
 
 /// Longest run of instructions in a block.
 const MAX_INSTRUCTIONS: u32 = 64;
+/// Most operations in a block: each instruction may begin two cache lines and link a jump, and
+/// there is an end.
+pub(super) const MAX_OPS: usize = 4 * MAX_INSTRUCTIONS as usize + 1;
 
 /// The instruction at `pc` and its length; `None` if it cannot be fetched.
 pub(super) fn fetch(memory: &Memory, pc: u32) -> Option<(Instr, u32)> {
@@ -26,9 +30,14 @@ fn straddles(memory: &Memory, pc: u32) -> bool {
     pc & 2 != 0 && memory.read_u16(pc).is_some_and(|half| length(half) == 4)
 }
 
-/// Translates from `pc` to the next jump, a single instruction if asked to. `None` if nothing can
-/// be fetched.
-pub(super) fn translate(pc: u32, single: bool, id: u32, context: Context<'_>) -> Option<Block> {
+/// Translates from `pc` to the next jump, a single instruction if asked to, into `code`, where the
+/// block will be the next one. `None` if nothing can be fetched.
+pub(super) fn translate(
+    pc: u32,
+    single: bool,
+    code: &mut Translations,
+    context: Context<'_>,
+) -> Option<Block> {
     let (first, len) = fetch(context.memory, pc)?;
     let first_lines = lines(context.memory, pc, len);
     let mut translator = Translator {
@@ -36,10 +45,11 @@ pub(super) fn translate(pc: u32, single: bool, id: u32, context: Context<'_>) ->
         pc,
         fuse: !single,
         line: first_lines[1],
-        edges: Vec::new(),
+        first: code.places.len(),
+        first_edge: code.edges.len() as u32,
+        sides: Vec::new(),
         ops: Vec::new(),
-        places: Vec::new(),
-        rare: Vec::new(),
+        code,
     };
     let limit = if single { 1 } else { MAX_INSTRUCTIONS };
     let mut here = Here {
@@ -69,11 +79,11 @@ pub(super) fn translate(pc: u32, single: bool, id: u32, context: Context<'_>) ->
                     cycles,
                 };
             }
-            _ => return Some(translator.finish(here, cost, first_lines, id)),
+            _ => return Some(translator.finish(here, cost, first_lines)),
         }
     }
     translator.push(here, 0);
-    Some(translator.finish(here, 0, first_lines, id))
+    Some(translator.finish(here, 0, first_lines))
 }
 
 /// One instruction on the way.
@@ -115,26 +125,40 @@ fn lines(memory: &Memory, pc: u32, len: u32) -> [u32; 2] {
     }
 }
 
+/// An edge that is not linked yet.
+fn edge(pc: u32, cycles: u32, instructions: u32) -> Edge {
+    Edge {
+        expires: 0,
+        cycles,
+        instructions,
+        next: 0,
+        last_begins: 0,
+        pc,
+    }
+}
+
 struct Translator<'a> {
     context: Context<'a>,
-    /// Where the block begins.
+    code: &'a mut Translations,
+    /// Where the block begins: address, operation, edge.
     pc: u32,
+    first: usize,
+    first_edge: u32,
     fuse: bool,
     /// The cache line that the last instruction ends in.
     line: u32,
     /// What branches in between lead to.
-    edges: Vec<Edge>,
+    sides: Vec<(Edge, Turn)>,
     ops: Vec<Op>,
-    places: Vec<Place>,
-    rare: Vec<Instr>,
 }
 
 impl Translator<'_> {
     /// Appends what an instruction does, if anything.
     fn push(&mut self, here: Here, cost: u32) {
         let place = Place {
-            offset: here.pc.wrapping_sub(self.pc) as u16,
-            len: here.len as u16,
+            pc: here.pc,
+            next: here.pc.wrapping_add(here.len),
+            block: self.code.blocks.len() as u32,
             index: here.index,
             cycles: here.cycles,
             cost,
@@ -142,30 +166,37 @@ impl Translator<'_> {
         for line in lines(self.context.memory, here.pc, here.len) {
             if line != self.line && here.index > 0 {
                 self.line = line;
-                self.append(
-                    Op {
-                        code: Code::Line,
-                        rd: 0,
-                        rs1: 0,
-                        rs2: 0,
-                        imm: line,
-                    },
-                    place,
-                );
+                self.append(Op::with_imm(Code::Line, line), place);
             }
         }
-        let Some(mut op) = Op::new(here.instr, here.pc) else {
+        let ram = self.context.memory.main_base();
+        let Some(mut op) = Op::new(here.instr, here.pc, here.cycles, ram) else {
             return;
         };
-        if op.code == Code::Rare {
-            op.imm = self.rare.len() as u32;
-            self.rare.push(here.instr);
-        }
-        if here.instr.is_forward() {
-            // The first two edges are the end's.
-            op.imm = 2 + self.edges.len() as u32;
-            let edge = self.side_edge(here);
-            self.edges.push(edge);
+        match here.instr.kind {
+            _ if matches!(op.code, Code::Rare | Code::System) => {
+                op.imm = self.code.rare.len() as u32;
+                self.code.rare.push(here.instr);
+            }
+            _ if here.instr.is_forward() => {
+                // The first two edges are the end's.
+                op.imm = self.first_edge + 2 + self.sides.len() as u32;
+                let edge = self.side_edge(here);
+                self.sides.push(edge);
+            }
+            kind if kind.is_branch() => op.imm = self.first_edge,
+            Kind::Jal => {
+                if here.instr.rd != 0 {
+                    let link = Op {
+                        rd: op.rd,
+                        ..Op::with_imm(Code::Const, place.next)
+                    };
+                    self.append(link, place);
+                }
+                op.imm = self.first_edge + 1;
+            }
+            Kind::Jalr => op.imm = op.imm << 20 | self.first_edge & EDGE,
+            _ => {}
         }
         if self.fuse
             && let Some(last) = self.ops.last_mut()
@@ -179,24 +210,35 @@ impl Translator<'_> {
 
     fn append(&mut self, op: Op, place: Place) {
         self.ops.push(op);
-        self.places.push(place);
+        self.code.places.push(place);
     }
 
     /// Where a branch leads that was predicted not taken: rules 2 and 4.
-    fn side_edge(&mut self, here: Here) -> Edge {
+    fn side_edge(&mut self, here: Here) -> (Edge, Turn) {
         let target = here.pc.wrapping_add(here.instr.imm as u32);
         let next = here.pc.wrapping_add(here.len);
-        Edge {
-            pc: target,
-            link: UNLINKED,
-            cycles: here.cycles + self.mispredicted(target),
-            instructions: here.index + 1,
+        let cycles = here.cycles + self.mispredicted(target);
+        let turn = Turn {
             decoded: self.jump_site(next),
+            ..self.turn()
+        };
+        (edge(target, cycles, here.index + 1), turn)
+    }
+
+    /// An edge from here that is no business of the branch-target buffer.
+    fn turn(&self) -> Turn {
+        Turn {
+            linked: false,
+            site: NO_SITE,
+            missed: 0,
+            decoded: NO_SITE,
+            held: self.line,
+            lines: [UNCACHED; 2],
         }
     }
 
     /// The block whose last instruction is `last`; it costs `cost`, if it is no jump.
-    fn finish(mut self, last: Here, cost: u32, lines: [u32; 2], id: u32) -> Block {
+    fn finish(mut self, last: Here, cost: u32, lines: [u32; 2]) -> Block {
         let fall_pc = last.pc.wrapping_add(last.len);
         let taken_pc = last.pc.wrapping_add(last.instr.imm as u32);
         let bytes = fall_pc.wrapping_sub(self.pc);
@@ -207,23 +249,18 @@ impl Translator<'_> {
             self.context.memory.mark_code(fall_pc, 4);
         }
         let (cycles, instructions) = (last.cycles + cost, last.index + 1);
-        let edge = |pc| Edge {
-            pc,
-            link: UNLINKED,
-            cycles,
-            instructions,
-            decoded: NO_SITE,
-        };
-        let (mut fall, mut taken) = (edge(fall_pc), edge(taken_pc));
-        let (mut site, mut missed) = (NO_SITE, 0);
+        let mut fall = edge(fall_pc, cycles, instructions);
+        let mut taken = edge(taken_pc, cycles, instructions);
+        let mut turns = [self.turn(); 2];
         let timing = *self.context.timing;
         match last.instr.kind {
             Kind::Jalr => taken.cycles += timing.indirect_jump,
             // Rules 3 and 5.
             kind if kind == Kind::Jal || (kind.is_branch() && !last.instr.is_forward()) => {
                 let to_jump = self.jump_site(taken_pc);
-                site = self.context.predictor.site(last.pc);
-                missed = cycles
+                let site = self.context.predictor.site(last.pc);
+                (turns[0].site, turns[1].site) = (site, site);
+                turns[1].missed = cycles
                     + timing.jump_miss
                     + self.straddled(taken_pc, timing.straddled_after_jump);
                 taken.cycles += timing.jump_hit;
@@ -232,26 +269,38 @@ impl Translator<'_> {
                 }
                 if kind != Kind::Jal {
                     fall.cycles += self.mispredicted(fall_pc);
-                    fall.decoded = to_jump;
+                    (turns[0].missed, turns[0].decoded) = (fall.cycles, to_jump);
                 }
             }
             _ => {}
         }
+        if !last.instr.kind.ends_block() || last.instr.is_forward() {
+            let place = Place {
+                pc: last.pc,
+                next: fall_pc,
+                block: self.code.blocks.len() as u32,
+                index: last.index,
+                cycles: last.cycles,
+                cost,
+            };
+            self.append(Op::with_imm(Code::Fall, self.first_edge), place);
+        }
+        if self.fuse {
+            name_sequences(&mut self.ops);
+        }
+        let room = self.first..self.first + self.ops.len();
+        self.code.ops[room].copy_from_slice(&self.ops);
+        self.code.edges.extend([fall, taken]);
+        self.code.turns.extend(turns);
+        for (edge, turn) in self.sides {
+            self.code.edges.push(edge);
+            self.code.turns.push(turn);
+        }
         Block {
-            ops: self.ops.into(),
-            edges: [fall, taken].into_iter().chain(self.edges).collect(),
+            first: self.first as u32,
             last_begins: last.cycles,
-            line: lines[1],
-            site,
-            missed,
-            first_line: lines[0],
+            lines,
             straddled: straddles(self.context.memory, self.pc),
-            id,
-            pc: self.pc,
-            end_pc: last.pc,
-            end: last.instr,
-            places: self.places.into(),
-            rare: self.rare.into(),
         }
     }
 

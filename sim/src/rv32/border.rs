@@ -1,0 +1,226 @@
+//! What the straight path does not do itself: finding and linking blocks, slow operations, and
+//! stopping in the middle of a block.
+//!
+//! While a block runs, [`Hart`]'s cycle and instruction count are those at its start, plus what it
+//! was held up since.
+
+use super::block::{Block, Context, UNCACHED};
+use super::csr::MSTATUS_MIE;
+use super::elsewhere::{Access, Rare, Trap, load_elsewhere, store_elsewhere};
+use super::hart::{Exit, Hart};
+use super::op::{Code, Place};
+use super::platform::{Platform, Width};
+use super::trap::Cause;
+use crate::mem::{Cache, Memory};
+
+/// The operation to go on with, or why the straight path is left.
+type Next = Result<usize, Exit>;
+
+/// Fetches the cache lines that a block's first instruction lies in; the answer is how many cycles
+/// that takes. `held` is the line that the fetch unit holds.
+#[inline]
+pub(super) fn fetch([first, line]: [u32; 2], held: &mut u32, cache: &mut Cache) -> u32 {
+    if line == UNCACHED || line == *held {
+        return 0;
+    }
+    let mut stall = 0;
+    if first != line && first != *held {
+        stall = cache.access(first);
+    }
+    *held = line;
+    stall + cache.access(line)
+}
+
+impl Hart {
+    fn block(&self, id: u32) -> Block {
+        self.code.blocks[id as usize]
+    }
+
+    fn place(&self, ip: usize) -> Place {
+        self.code.places[ip]
+    }
+
+    /// What translating needs, beside the translations themselves.
+    fn find(&mut self, single: bool, memory: &mut Memory) -> Option<u32> {
+        let context = Context {
+            memory,
+            timing: &self.timing,
+            predictor: &mut self.predictor,
+        };
+        if single {
+            self.code.find_single(self.pc, context)
+        } else {
+            self.code.find(self.pc, context)
+        }
+    }
+
+    /// The first operation at `pc`, once it is fetched.
+    #[inline(never)]
+    pub(super) fn enter(&mut self, memory: &mut Memory, deadline: u64) -> Next {
+        if self.rom.contains(&self.pc) {
+            return Err(Exit::Border);
+        }
+        let unmapped = Exit::Fault(Cause::InstructionAccess, self.pc);
+        let Some(mut id) = self.find(false, memory) else {
+            return Err(unmapped);
+        };
+        loop {
+            if self.cycle + u64::from(self.block(id).last_begins) >= deadline {
+                if self.cycle >= deadline {
+                    return Err(Exit::Border);
+                }
+                // As far as it goes, instruction by instruction. Of a single one, the first is
+                // the last: `last_begins` is 0.
+                let Some(single) = self.find(true, memory) else {
+                    return Err(unmapped);
+                };
+                id = single;
+            }
+            let block = self.block(id);
+            let stall = fetch(block.lines, &mut self.fetch_line, &mut memory.cache);
+            self.cycle += u64::from(stall);
+            if stall == 0 {
+                return Ok(block.first as usize);
+            }
+            // Fetched; whether it still begins in time is another matter.
+        }
+    }
+
+    /// Links an edge and goes there.
+    #[cold]
+    pub(super) fn follow(&mut self, edge: usize, memory: &mut Memory, deadline: u64) -> Next {
+        self.pc = self.code.edges[edge].pc;
+        if !self.rom.contains(&self.pc) {
+            let context = Context {
+                memory,
+                timing: &self.timing,
+                predictor: &mut self.predictor,
+            };
+            if self.code.link(edge, context).is_none() {
+                return Err(Exit::Fault(Cause::InstructionAccess, self.pc));
+            }
+        }
+        self.enter(memory, deadline)
+    }
+
+    /// An indirect jump to `target`.
+    pub(super) fn jump(&mut self, target: u32, memory: &mut Memory, deadline: u64) -> Next {
+        self.pc = target;
+        if !self.rom.contains(&target)
+            && let Some(id) = self.find(false, memory)
+            && self.block(id).straddled
+        {
+            self.cycle += u64::from(self.timing.straddled_after_jump);
+        }
+        self.enter(memory, deadline)
+    }
+
+    /// Leaves the block before the operation.
+    fn stop_before(&mut self, ip: usize) {
+        let place = self.place(ip);
+        self.pc = place.pc;
+        self.cycle += u64::from(place.cycles);
+        self.instret += u64::from(place.index);
+    }
+
+    /// The operation cannot be done.
+    #[cold]
+    pub(super) fn trap_at(&mut self, ip: usize, cause: Cause, value: u32) -> Exit {
+        self.stop_before(ip);
+        Exit::Fault(cause, value)
+    }
+
+    /// The operation is for [`Hart::system`].
+    pub(super) fn system_at(&mut self, ip: usize) -> Exit {
+        self.stop_before(ip);
+        let instr = self.code.rare[self.code.ops[ip].imm as usize];
+        self.system(instr.kind, self.place(ip).next, instr.imm as u32)
+    }
+
+    /// The cache line behind the operation took `stall` cycles.
+    pub(super) fn line(&mut self, ip: usize, stall: u32, deadline: u64) -> Next {
+        self.cycle += u64::from(stall);
+        let last_begins = self.block(self.place(ip).block).last_begins;
+        if self.cycle + u64::from(last_begins) >= deadline {
+            self.stop_before(ip);
+            return Err(Exit::Border);
+        }
+        Ok(ip + 1)
+    }
+
+    /// After an operation that took longer or asked the chip: leaves the block behind it if the
+    /// deadline, an interrupt or changed code demands it.
+    pub(super) fn after<P: Platform>(
+        &mut self,
+        ip: usize,
+        stall: u32,
+        memory: &Memory,
+        platform: &P,
+    ) -> Next {
+        self.cycle += u64::from(stall);
+        let place = self.place(ip);
+        let interrupted = self.csrs.mstatus & MSTATUS_MIE != 0 && platform.interrupt().is_some();
+        let last = self.cycle + u64::from(self.block(place.block).last_begins);
+        if interrupted || last >= platform.deadline() || self.code.is_stale(memory) {
+            self.pc = place.next;
+            self.cycle += u64::from(place.cycles + place.cost);
+            self.instret += u64::from(place.index) + 1;
+            return Err(Exit::Border);
+        }
+        Ok(ip + 1)
+    }
+
+    /// Does an operation that the straight path did not finish: a load, a store or a rare one. The
+    /// answer is by how many cycles it takes longer.
+    #[inline(never)]
+    pub(super) fn slow<P: Platform>(
+        &mut self,
+        ip: usize,
+        memory: &mut Memory,
+        platform: &mut P,
+    ) -> Result<u32, Trap> {
+        let (op, place) = (self.code.ops[ip], self.place(ip));
+        let at = self.cycle + u64::from(place.cycles);
+        let (base, value) = (self.x[op.rs1], self.x[op.rs2]);
+        let code = op.code.first();
+        let width = match code {
+            Code::Lb | Code::Lbu | Code::Sb => Width::Byte,
+            Code::Lh | Code::Lhu | Code::Sh => Width::Half,
+            _ => Width::Word,
+        };
+        let addr = base.wrapping_add(op.imm).wrapping_add(memory.main_base());
+        let access = Access { addr, width, at };
+        match code {
+            Code::Rare => {
+                let mut rare = Rare {
+                    x: &mut self.x,
+                    csrs: &mut self.csrs,
+                    reservation: &mut self.reservation,
+                    timing: &self.timing,
+                    cycle: at,
+                    instret: self.instret + u64::from(place.index),
+                };
+                rare.run(self.code.rare[op.imm as usize], memory, platform)
+            }
+            Code::Sb | Code::Sh | Code::Sw => {
+                let stored = match width {
+                    Width::Byte => memory.store_main(access.addr, (value as u8).to_le_bytes()),
+                    Width::Half => memory.store_main(access.addr, (value as u16).to_le_bytes()),
+                    Width::Word => memory.store_main(access.addr, value.to_le_bytes()),
+                };
+                store_elsewhere(access, value, stored, memory, platform, &self.timing)
+            }
+            _ => {
+                let (value, stall) = load_elsewhere(access, memory, platform, &self.timing)?;
+                self.x[op.rd] = match code {
+                    Code::Lb => value as i8 as u32,
+                    Code::Lbu => u32::from(value as u8),
+                    Code::Lh => value as i16 as u32,
+                    Code::Lhu => u32::from(value as u16),
+                    _ => value,
+                };
+                Ok(stall)
+            }
+        }
+    }
+}
