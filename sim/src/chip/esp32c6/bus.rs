@@ -33,6 +33,14 @@ impl<P: Pads> Bus<'_, P> {
         self.soc.report(addr, Finding::NoDevice { write }, at);
         AccessFault
     }
+
+    #[cold]
+    #[inline(never)]
+    fn no_csr(&mut self, csr: u16, cycle: u64) -> IllegalCsr {
+        let at = self.soc.clock.instant(cycle);
+        self.soc.report(u32::from(csr), Finding::UnknownCsr, at);
+        IllegalCsr
+    }
 }
 
 impl<P: Pads> Platform for Bus<'_, P> {
@@ -78,11 +86,7 @@ impl<P: Pads> Platform for Bus<'_, P> {
             }
             GPIO_OUT => Ok(soc.gpio.dedicated_out()),
             GPIO_OEN => Ok(soc.gpio.dedicated_enable()),
-            _ => {
-                let at = soc.clock.instant(cycle);
-                soc.report(u32::from(csr), Finding::UnknownCsr, at);
-                Err(IllegalCsr)
-            }
+            _ => Err(self.no_csr(csr, cycle)),
         }
     }
 
@@ -94,10 +98,7 @@ impl<P: Pads> Platform for Bus<'_, P> {
             GPIO_OUT => soc.gpio.set_dedicated_out(value, now, self.pads),
             GPIO_OEN => soc.gpio.set_dedicated_enable(value, now, self.pads),
             GPIO_IN => return Ok(()),
-            _ => {
-                soc.report(u32::from(csr), Finding::UnknownCsr, now);
-                return Err(IllegalCsr);
-            }
+            _ => return Err(self.no_csr(csr, cycle)),
         }
         soc.shorten_deadline(self.pads.deadline());
         soc.note_gpio_event();

@@ -250,9 +250,15 @@ impl Soc {
     #[inline]
     pub fn shorten_deadline(&mut self, at: Instant) {
         if at < self.deadline_at {
-            self.deadline_at = at;
-            self.deadline = self.clock.cycle_at(at);
+            self.set_deadline(at);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn set_deadline(&mut self, at: Instant) {
+        self.deadline_at = at;
+        self.deadline = self.clock.cycle_at(at);
     }
 
     /// Makes the hart return before its next instruction.

@@ -5,6 +5,8 @@
 //! IO" of chapter "High-Performance CPU". Pads are asked lazily: a level when the program reads it,
 //! the next edge when an interrupt waits for it.
 
+use core::hint::select_unpredictable;
+
 use crate::pads::Pads;
 use crate::time::{Instant, Span};
 
@@ -195,8 +197,7 @@ impl Gpio {
         for i in 0..self.channel_inputs.len() {
             let Input { pad, high, low } = self.channel_inputs[i];
             // Data decides on the level: a branch on it would be predicted wrongly half the time.
-            let chosen = u32::from(self.pad_level(pad, at, pads)).wrapping_neg();
-            value |= low ^ (low ^ high) & chosen;
+            value |= select_unpredictable(self.pad_level(pad, at, pads), high, low);
         }
         value
     }
