@@ -67,7 +67,7 @@ fn draw(svg: &mut Svg, parent: &Node<'_>, (x, row): (f64, u32), whole: f64, fram
                 escape(&short(name)),
                 escape(name),
                 format::count(node.cycles),
-                format::percent(width / 100.0),
+                escape(&format::percent(width / 100.0)),
                 crate::stats::ratio(node.cycles as f64, frames as f64),
             ));
             draw(svg, node, (x, row + 1), whole, frames);
@@ -136,6 +136,14 @@ mod tests {
         );
         assert_eq!(short("memcpy"), "memcpy");
         assert_eq!(hue("smoltcp::a"), hue("smoltcp::b::c"));
+    }
+
+    #[test]
+    fn a_tiny_share_is_no_markup() {
+        let mut profile = sample::profile();
+        profile.stacks[3].cycles = 270_000;
+        let svg = flame(&profile);
+        assert!(svg.contains("&lt;0.1%") && !svg.contains(" <0.1%"), "{svg}");
     }
 
     #[test]
