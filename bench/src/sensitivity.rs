@@ -213,7 +213,7 @@ pub fn json(effects: &[Effect]) -> String {
 
 /// The effects as a page: the entries that move something, and those that the loop cannot bear.
 pub fn markdown(effects: &[Effect]) -> String {
-    let mut page = String::from("# What rests on guesses\n\n");
+    let mut page = Vec::from(["# What rests on guesses\n".to_owned()]);
     let first = effects.first();
     let changed = || {
         effects
@@ -224,19 +224,19 @@ pub fn markdown(effects: &[Effect]) -> String {
         .filter(|effect| !effect.locks())
         .map(|effect| effect.cells(first)[0].clone())
         .collect();
-    page += &match critical.as_slice() {
+    page.push(match critical.as_slice() {
         [] => format!(
-            "{} changes of guessed timing entries, each alone: with none of them a frame is lost.\n\n",
+            "{} changes of guessed timing entries, each alone: with none of them a frame is lost.\n",
             changed().count()
         ),
-        critical => format!("Critical: {}.\n\n", critical.join("; ")),
-    };
+        critical => format!("Critical: {}.\n", critical.join("; ")),
+    });
     for effect in effects {
         let mut cells = effect.cells(first);
         let name = cells.remove(0);
-        page += &format!("- `{name}`: {}\n", cells.join("; "));
+        page.push(format!("- `{name}`: {}", cells.join("; ")));
     }
-    page
+    page.join("\n") + "\n"
 }
 
 #[cfg(test)]

@@ -86,8 +86,9 @@ pub fn drive(
     });
     outcome?;
     let last = procedure.finish()?;
-    last.into_iter()
-        .for_each(|measured| result(with(duplex, measured)));
+    for measured in last {
+        result(with(duplex, measured));
+    }
     Ok(Driven { ended_ns, remains })
 }
 

@@ -44,12 +44,12 @@ impl Plan {
         "silent".clone_into(&mut order.surroundings.peer.kind);
     }
 
-    const fn from_ms(&self) -> u64 {
+    const fn begins_ms(&self) -> u64 {
         self.warm_up_ms + SETTLE_MS
     }
 
-    const fn to_ms(&self) -> u64 {
-        self.from_ms() + self.measured_ms
+    const fn ends_ms(&self) -> u64 {
+        self.begins_ms() + self.measured_ms
     }
 }
 
@@ -106,7 +106,7 @@ impl Sharing {
             }
             return;
         }
-        let measured = self.plan.from_ms() * 1_000_000..self.plan.to_ms() * 1_000_000;
+        let measured = self.plan.begins_ms() * 1_000_000..self.plan.ends_ms() * 1_000_000;
         if measured.contains(&frame.start_ns) {
             self.frames += u64::from(frame.delivered());
             self.collisions += u64::from(frame.lost == Some(Drop::Collision));
@@ -136,11 +136,11 @@ impl Procedure for Sharing {
                 };
                 Some(format!("load {percent:.0} {}", self.octets))
             }
-            Step::Sending if now_ms >= self.plan.to_ms() => {
+            Step::Sending if now_ms >= self.plan.ends_ms() => {
                 self.step = Step::Stopped;
                 Some("load 0 64".to_owned())
             }
-            Step::Stopped if now_ms >= self.plan.to_ms() + SETTLE_MS => {
+            Step::Stopped if now_ms >= self.plan.ends_ms() + SETTLE_MS => {
                 self.step = Step::Ended;
                 Some("end".to_owned())
             }
@@ -150,10 +150,10 @@ impl Procedure for Sharing {
 
     fn stations(&mut self, at_ns: u64, traffic: Vec<StationTraffic>) {
         let at_ms = at_ns / 1_000_000;
-        if at_ms >= self.plan.from_ms() && self.others_before.is_none() {
+        if at_ms >= self.plan.begins_ms() && self.others_before.is_none() {
             self.others_before = Some(traffic.clone());
         }
-        if at_ms >= self.plan.to_ms() && self.others_after.is_none() {
+        if at_ms >= self.plan.ends_ms() && self.others_after.is_none() {
             self.others_after = Some(traffic);
         }
     }
@@ -167,7 +167,7 @@ impl Procedure for Sharing {
     }
 
     fn progress(&self) -> (u64, u64) {
-        let to_ms = self.plan.to_ms();
+        let to_ms = self.plan.ends_ms();
         ((self.now_ns / 1_000_000).min(to_ms), to_ms)
     }
 

@@ -191,10 +191,10 @@ impl Watching {
                 (Packet::Echo(echo), Side::Device) if !echo.request => {
                     after.ping_ns = after.ping_ns.or(since);
                 }
-                (Packet::Tcp(segment), Side::Peer) if segment.opens() => {
-                    if !after.ports.contains(&segment.source) {
-                        after.ports.push(segment.source);
-                    }
+                (Packet::Tcp(segment), Side::Peer)
+                    if segment.opens() && !after.ports.contains(&segment.source) =>
+                {
+                    after.ports.push(segment.source);
                 }
                 (Packet::Tcp(segment), Side::Device) => {
                     let port = segment.destination;
