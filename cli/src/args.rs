@@ -68,7 +68,7 @@ pub struct Run {
     /// Seed of everything random, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Measure only the [[run]] with this name; may be given several times
+    /// Measure only the run with this name; may be given several times
     #[arg(long = "run", value_name = "NAME")]
     pub runs: Vec<String>,
     /// Multiply numbers of frames and seconds by this: a short or long version

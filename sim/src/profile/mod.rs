@@ -1,7 +1,7 @@
 //! Where the processor's time goes: cycles by function and call stack, from the firmware's symbols.
 //!
 //! The hart runs one instruction at a time while it is profiled, with a deadline of one cycle
-//! ([`stepping`]); nothing in its fast path knows of it, and a run that is not profiled costs
+//! (`stepping`); nothing in its fast path knows of it, and a run that is not profiled costs
 //! nothing. Calls and returns are followed by the link registers `ra` and `t0` (RISC-V calling
 //! convention, chapter "Integer Register Convention"); interrupts and exceptions open a stack of
 //! their own until their `mret`. Functions that the compiler inlined belong to the one that they
