@@ -18,15 +18,20 @@ fn main() {
         "pick one stage: --no-default-features --features \
          isr-all|main-thread|zero-copy|windowed|line-rate"
     );
-    let all_hot_code = has("ZERO_COPY") || has("WINDOWED") || has("LINE_RATE");
+    // What of the hook's code or data lies in RAM.
+    let in_ram = if has("LINE_RATE") {
+        Some("all")
+    } else if has("ZERO_COPY") || has("WINDOWED") {
+        Some("hot")
+    } else {
+        None
+    };
 
     // esp-hal's linker script includes the two hooks at the end of `.rwtext` and in `.data`.
-    for (hook, source) in [
-        ("rwtext_hook.x", "ld/hot_code.x"),
-        ("rwdata_hook.x", "ld/hot_data.x"),
-    ] {
-        println!("cargo::rerun-if-changed={source}");
-        let text = if all_hot_code {
+    for (hook, part) in [("rwtext_hook.x", "code"), ("rwdata_hook.x", "data")] {
+        let text = if let Some(which) = in_ram {
+            let source = format!("ld/{which}_{part}.x");
+            println!("cargo::rerun-if-changed={source}");
             fs::read_to_string(source).expect("the fragment is part of the crate")
         } else {
             String::from("/* This stage runs from flash, apart from what is marked for RAM. */\n")
