@@ -96,7 +96,15 @@ impl ReceiveSwitch for Switch {
     fn resume(&self) {
         without_interrupts(|| {
             SUSPENDED.store(false, Ordering::Relaxed);
-            edges_on();
+            if skip::is_active() {
+                return;
+            }
+            if transmit::carrier() {
+                // Most of it is over, and the full queue was counted: not to be found in its middle.
+                skip::begin(None);
+            } else {
+                edges_on();
+            }
         });
     }
 }

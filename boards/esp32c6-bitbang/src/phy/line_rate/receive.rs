@@ -8,7 +8,7 @@
 //! 2. *Measure.* 8 edges are looked at closely and averaged: each may lie 13.5 ns (2.2 cycles) off
 //!    its place, a half-bit being 8 cycles. Then the loop moves to where it should be.
 //! 3. *Hunt.* Two bits at a time, until there is a 1 where the preamble has its 0: the end of the
-//!    SFD. Each edge is a vote on the place, early or late, and moves it by an eighth of a cycle.
+//!    SFD, unless it comes at once, as it does to who begins in the middle of a frame. Each edge is a vote on the place, early or late, and moves it by an eighth of a cycle.
 //! 4. *Receive.* Two octets a round, 256 cycles. Each bit is sampled in the middle of its second
 //!    half, and where it should change, which gives 8 votes an octet: the first tells how far the
 //!    sender's clock is off (1 / 16 cycle if all agree, and 2^-12 of it for its frequency). In
@@ -41,6 +41,10 @@ pub(super) const REFUSED: u32 = 6;
 /// The bits of a frame's result: its FCS is right; bits followed that are no octet.
 const FCS_GOOD: u32 = 1 << 16;
 const DRIBBLE: u32 = 1 << 17;
+
+/// Pairs of preamble bits that have to come before the SFD while it is hunted for. An interrupt in
+/// time sees about 20; in the middle of a frame's data so many look like a preamble once in 64 times, if at random.
+pub(super) const PREAMBLE_PAIRS: u32 = 3;
 
 /// Octets after which the destination is looked at: then no collision is to be expected any more
 /// (512 bits, IEEE 802.3 clause 4.4.2), and a frame that is given up will last as long as it says.
@@ -96,7 +100,7 @@ pub(super) enum Heard {
     Tail,
     /// The line stopped to look like a preamble, after so many pairs of its bits.
     Lost(u32),
-    /// A preamble without end.
+    /// A preamble without end, or data that were taken for one.
     NoSfd,
     /// A frame that is not over when it should be.
     Oversize,

@@ -33,7 +33,8 @@ use core::arch::global_asm;
 
 use super::receive::DEBUG;
 use super::receive::{
-    CRC_BEFORE, CRC_TABLE_BYTES, HOW, LOOK_AFTER, OVERSIZE, REFUSED, RESIDUE, ROOM, TAIL,
+    CRC_BEFORE, CRC_TABLE_BYTES, HOW, LOOK_AFTER, OVERSIZE, PREAMBLE_PAIRS, REFUSED, RESIDUE, ROOM,
+    TAIL,
 };
 use super::receive::{FRAME, IDLE, LOST, NO_SFD};
 
@@ -292,7 +293,7 @@ linerate_line_rate_receive:
     add     t6, t6, t0
     lui     a5, 32 << 4
     li      ra, 40
-    nop
+    li      t3, 40 - {preamble_pairs}
     /* Two bits of the preamble: in place of this 0 there will be the 1 that ends the SFD. */
 4:  csrr    t0, 0x804
     csrr    t2, 0x7e2
@@ -316,6 +317,7 @@ linerate_line_rate_receive:
     nop
     .endr
     bnez    ra, 4b
+linerate_line_rate_no_sfd:
     li      t3, {no_sfd} << {how}
     j       linerate_line_rate_return
     /* Something else than preamble. */
@@ -325,8 +327,10 @@ linerate_line_rate_receive:
 
     /* Cycle 8 of the last bit. */
 5:  sub     t6, t6, s6
-    nop
+    bltu    t3, ra, 10f
     beqz    zero, 6f
+    /* So soon it is not the SFD, but data of a frame that began long ago. */
+10: j       linerate_line_rate_no_sfd
 linerate_line_rate_loop:
     linerate_rx_look_again
 6:  linerate_rx_octet_done a3
@@ -441,6 +445,7 @@ linerate_line_rate_count:
     oversize = const OVERSIZE,
     refused = const REFUSED,
     debug = const DEBUG,
+    preamble_pairs = const PREAMBLE_PAIRS,
 );
 
 // A frame that ended is what is left when no other bit above HOW is set.
