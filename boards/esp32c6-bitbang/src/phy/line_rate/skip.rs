@@ -2,8 +2,8 @@
 //!
 //! The edge interrupt is off meanwhile. A timer wakes shortly before the end that the frame's
 //! header predicts, or every few microseconds where there is no prediction, looks whether the line
-//! is still taken, and lets edges interrupt again when it is not. A gap between two frames, 9.6 us,
-//! is longer than the time between two looks. Whoever babbles is looked at less often after a while:
+//! is still taken, and lets edges interrupt again when it is not. A gap between two frames, 9.6 us
+//! or the 4.7 that are left of it behind repeaters, is longer than the time between two looks. Whoever babbles is looked at less often after a while:
 //! all that can be missed is the first frame after.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -22,12 +22,13 @@ use super::{interrupt, transmit::carrier, without_interrupts};
 /// by 2, the least divider.
 const TICKS_PER_US: u32 = 20;
 /// Between two looks at the line.
-const LOOK_TICKS: u32 = 5 * TICKS_PER_US;
+const LOOK_US: u32 = 2;
+const LOOK_TICKS: u32 = LOOK_US * TICKS_PER_US;
 /// The same while somebody babbles.
 const SELDOM_TICKS: u32 = 200 * TICKS_PER_US;
 /// Looks until it counts as babbling: 20 ms, the least that a jabber function lets pass (IEEE 802.3
 /// clause 14.2.1.6).
-const LOOKS: u32 = 20_000 / 5;
+const LOOKS: u32 = 20_000 / LOOK_US;
 /// How long before the predicted end the timer wakes, and how often the line is looked at then.
 const EARLY_TICKS: u32 = 2 * TICKS_PER_US;
 const LOOKS_AT_END: u32 = 32;
