@@ -30,8 +30,9 @@ const START: usize = HEADER_LEN + NUMBER_LEN;
 const IN_A_ROW: usize = 8;
 /// A load that cannot be kept is forgotten beyond so much.
 const BACKLOG_NS: u64 = 100_000_000;
-/// While the queue holds less, there is time to look at all of a frame.
-const CALM: usize = 4096;
+/// While the queue holds less, there is time to look at all of a frame. Less than what makes the MAC
+/// refuse frames to groups.
+const CALM: usize = 1024;
 /// Octets at both ends of a frame that are looked at in any case.
 const GLANCE: usize = 16;
 
