@@ -269,9 +269,9 @@ const DEVIATIONS: &str = "
   comes from flash, and what a miss of the flash cache costs is a guess (`chip.flash_miss_ns`). Where
   the interrupt takes longer than a frame and a gap together (1.24 ms), it misses two frames in a row
   instead of one; the peer then needs one more timeout for each burst, so its timer backs off further:
-  fewer retransmissions after 200 ms, more after seconds, and half the goodput. The entry is not tuned
+  fewer retransmissions after 200 ms, more after seconds, and a half to a third of the goodput. The entry is not tuned
   to make that go away.
-- **Ping.** The published times hold whatever the host took to answer, and the article's stack was an
+- **Ping.** The published times include what the host took to answer, and the article's stack was an
   older smoltcp; here the host takes 80 to 120 µs. How the rest divides is not known.
 - **Post-processing of the last stages.** Other code does it: our receive queue in place of bbqueue's
   framed mode, and a trap handler without esp-hal's dispatcher.

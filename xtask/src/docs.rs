@@ -8,7 +8,7 @@ use std::fs;
 
 /// The section of the report that becomes the README's picture, and its size in pixels.
 const SECTION: &str = "scope";
-const SIZE: &str = "1100,1840";
+const SIZE: &str = "1100,2165";
 
 /// The command.
 pub fn run() -> Result<()> {

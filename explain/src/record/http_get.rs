@@ -54,7 +54,8 @@ pub struct HttpGetMetrics {
     pub sent_frames: u64,
     /// Frames that the device's stack accepted.
     pub received_frames: u64,
-    /// (`sent_frames` - `received_frames`) / `sent_frames`.
+    /// Part of the peer's frames that did not arrive: repeated attempts, and frames under way at the
+    /// end of the run, apart.
     pub frame_loss_rate: f64,
     /// Frames that the device put on the wire.
     pub device_sent_frames: u64,

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::stats;
 
 /// Every frame that the peer sent toward the device during the measurement, and its fate:
-/// `sent_frames = delivered_frames + the sum over lost_frames`.
+/// `sent_frames = delivered_frames + the sum over lost_frames`. A frame is counted as often as it
+/// was put on the wire: each attempt that collided is one of `lost_frames`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
     /// Frames that the peer put on the wire.
@@ -56,10 +57,22 @@ impl Ledger {
         self.sent_frames as i64 - self.delivered_frames as i64 - self.lost() as i64
     }
 
-    /// (frames sent - frames delivered) / frames sent; zero when nothing was sent.
+    /// Entries that are no frame with a fate of its own: attempts that the sender repeated, and
+    /// frames that were under way when the measurement ended.
+    fn undecided(&self) -> u64 {
+        let causes = [Drop::Collision, Drop::InFlight, Drop::LeftInQueue];
+        causes.into_iter().map(|cause| self.lost_for(cause)).sum()
+    }
+
+    /// Frames that did not arrive, of those that were sent; zero when nothing was sent.
+    ///
+    /// The ledger counts attempts, this counts frames: one whose attempt collided within its slot
+    /// time and was repeated is one frame, and one that was still on the wire or in the device's
+    /// queue at the end is neither lost nor delivered. A frame that its sender gave up is lost.
     pub fn loss_rate(&self) -> f64 {
-        let lost = self.sent_frames.saturating_sub(self.delivered_frames);
-        stats::ratio(lost as f64, self.sent_frames as f64)
+        let decided = self.sent_frames.saturating_sub(self.undecided());
+        let lost = decided.saturating_sub(self.delivered_frames);
+        stats::ratio(lost as f64, decided as f64)
     }
 }
 
@@ -85,5 +98,21 @@ mod tests {
         assert!((ledger.loss_rate() - 0.3).abs() < 1e-12);
         ledger.delivered_frames = 72;
         assert_eq!(ledger.missing_frames(), -1);
+    }
+
+    #[test]
+    fn repeated_attempts_and_the_end_of_the_run_are_no_losses() {
+        let mut ledger = Ledger {
+            sent_frames: 106,
+            delivered_frames: 98,
+            ..Ledger::default()
+        };
+        ledger.lose(Drop::Collision, 4);
+        ledger.lose(Drop::InFlight, 1);
+        ledger.lose(Drop::LeftInQueue, 1);
+        ledger.lose(Drop::ExcessiveCollisions, 1);
+        ledger.lose(Drop::BadFcs, 1);
+        assert_eq!(ledger.missing_frames(), 0);
+        assert!((ledger.loss_rate() - 0.02).abs() < 1e-12);
     }
 }

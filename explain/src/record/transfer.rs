@@ -40,7 +40,8 @@ pub struct HttpPutMetrics {
     pub sent_frames: u64,
     /// Frames that the device's stack accepted.
     pub received_frames: u64,
-    /// (`sent_frames` - `received_frames`) / `sent_frames`.
+    /// Part of the peer's frames that did not arrive: repeated attempts, and frames under way at the
+    /// end of the run, apart.
     pub frame_loss_rate: f64,
     /// Frames that the device put on the wire.
     pub device_sent_frames: u64,
@@ -50,10 +51,14 @@ pub struct HttpPutMetrics {
     pub device_collisions: u64,
     /// Data segments that the device sent again.
     pub retransmitted_segments: u64,
-    /// From the end of a frame to the end of the receive interrupt, timed on the debug pin: median.
-    pub isr_post_processing_ns_p50: u64,
+    /// From the end of a full frame to the end of the receive interrupt, timed on the debug pin:
+    /// median. Left out where the peer sent no full frame, as it does not when all the data is the
+    /// device's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isr_post_processing_ns_p50: Option<u64>,
     /// The same: longest.
-    pub isr_post_processing_ns_max: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isr_post_processing_ns_max: Option<u64>,
     /// Silence between two frames that the device sent back to back: shortest.
     pub inter_packet_gap_ns_min: u64,
     /// Where the time of the requests went.
@@ -104,7 +109,8 @@ pub struct HttpBothMetrics {
     pub sent_frames: u64,
     /// Frames that the device's stack accepted.
     pub received_frames: u64,
-    /// (`sent_frames` - `received_frames`) / `sent_frames`.
+    /// Part of the peer's frames that did not arrive: repeated attempts, and frames under way at the
+    /// end of the run, apart.
     pub frame_loss_rate: f64,
     /// Frames that the device put on the wire.
     pub device_sent_frames: u64,
