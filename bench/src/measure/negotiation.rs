@@ -110,16 +110,23 @@ impl Procedure for Watching {
                 self.frames.push(frame);
             }
             Event::Console { at_ns, line } => {
-                if let Some(Ok(DeviceEvent::Link(link))) = DeviceEvent::parse(&line) {
-                    if link.state == "up" {
-                        self.metrics
-                            .up_after_ms
-                            .get_or_insert(at_ns as f64 / 1_000_000.0);
+                match DeviceEvent::parse(&line) {
+                    Some(Ok(DeviceEvent::Link(link))) => {
+                        if link.state == "up" {
+                            self.metrics
+                                .up_after_ms
+                                .get_or_insert(at_ns as f64 / 1_000_000.0);
+                        }
+                        self.metrics.link = link.state;
+                        self.metrics.device_duplex = link.duplex;
+                        self.metrics.by = link.by;
+                        self.metrics.partner = link.partner;
                     }
-                    self.metrics.link = link.state;
-                    self.metrics.device_duplex = link.duplex;
-                    self.metrics.by = link.by;
-                    self.metrics.partner = link.partner;
+                    // Without a pulse on the line nothing ever changes that could be told before.
+                    Some(Ok(DeviceEvent::Error { what })) if self.may_fail(&what) => {
+                        LinkState::Down.name().clone_into(&mut self.metrics.link);
+                    }
+                    _ => {}
                 }
             }
             _ => {}

@@ -19,6 +19,8 @@ pub struct Expectation {
     pub bytes: Option<u64>,
     /// The conformance case; every case when there is none.
     pub case: Option<String>,
+    /// It takes the whole version: what comes out of a short one says nothing about it.
+    pub whole_version_only: bool,
     /// Limits.
     pub limits: Vec<Limit>,
 }

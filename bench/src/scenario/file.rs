@@ -69,6 +69,8 @@ struct FileExpectation {
     measurement: Option<Spanned<String>>,
     bytes: Option<u64>,
     case: Option<String>,
+    #[serde(default)]
+    whole_version_only: bool,
     metric: Option<Spanned<String>>,
     min: Option<f64>,
     max: Option<f64>,
@@ -344,6 +346,7 @@ impl Checker<'_> {
             measurement: expected.measurement.map(Spanned::into_inner),
             bytes: expected.bytes,
             case: expected.case,
+            whole_version_only: expected.whole_version_only,
             limits,
         })
     }

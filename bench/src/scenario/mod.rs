@@ -157,10 +157,24 @@ impl Scenario {
     }
 
     /// Makes everything that is counted in frames or seconds shorter or longer by `factor`, as far
-    /// as a result still means something.
-    pub fn scale(&mut self, factor: f64) {
+    /// as a result still means something. Of a short version only what it can show is expected: the
+    /// metrics of which nothing is expected any more are returned.
+    pub fn scale(&mut self, factor: f64) -> Vec<String> {
         let plans = self.runs.iter_mut().flat_map(|run| &mut run.plans);
         plans.for_each(|plan| plan.scale(factor));
+        let left_out = |expected: &Expectation| factor < 1.0 && expected.whole_version_only;
+        let (out, kept) = std::mem::take(&mut self.expect)
+            .into_iter()
+            .partition(left_out);
+        self.expect = kept;
+        let out: Vec<Expectation> = out;
+        let mut metrics: Vec<String> = out
+            .into_iter()
+            .flat_map(|expected| expected.limits)
+            .map(|limit| limit.metric)
+            .collect();
+        metrics.dedup();
+        metrics
     }
 }
 

@@ -134,6 +134,16 @@ fn quick_versions_are_short_and_still_mean_something() {
 }
 
 #[test]
+fn short_versions_leave_out_what_takes_the_whole() {
+    let text = GOOD.replace("[[expect]]", "[[expect]]\nwhole_version_only = true");
+    let mut scenario = Scenario::parse(&text, "x.toml").expect("valid");
+    assert_eq!(scenario.scale(1.0), [""; 0]);
+    assert_eq!(scenario.expect.len(), 1);
+    assert_eq!(scenario.scale(0.1), ["frame_loss_rate"]);
+    assert_eq!(scenario.expect, []);
+}
+
+#[test]
 fn some_runs_can_be_picked() {
     let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
     let unknown = scenario.keep(&["plain".to_owned(), "plane".to_owned()]);

@@ -31,7 +31,9 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         }
     }
     if let Some(factor) = args.scale {
-        scenario.scale(factor);
+        for metric in scenario.scale(factor) {
+            eprintln!("too short for {metric}: its limits are those of the whole version");
+        }
     }
     let options = Options {
         elf_dir: args.elf_dir.clone(),

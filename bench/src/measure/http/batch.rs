@@ -136,10 +136,11 @@ impl Batch<'_> {
         (device().count() as u64, lost - collisions, collisions)
     }
 
-    /// Post-processing on the debug pin: median and longest, nanoseconds.
-    pub fn post_processing_ns(&self) -> (u64, u64) {
+    /// Post-processing on the debug pin: median and longest, nanoseconds; nothing where no full
+    /// frame of the peer was heard.
+    pub fn post_processing_ns(&self) -> (Option<u64>, Option<u64>) {
         let times = wire::post_processing_ns(&self.frames, &self.pulses);
-        let at = |percent| stats::percentile(&times, percent).unwrap_or(0);
+        let at = |percent| stats::percentile(&times, percent);
         (at(50.0), at(100.0))
     }
 

@@ -38,8 +38,8 @@ pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
         received_frames: ledger.delivered_frames,
         frame_loss_rate: ledger.loss_rate(),
         device_sent_frames: batch.device_frames().0,
-        isr_post_processing_ns_p50: post_processing_p50,
-        isr_post_processing_ns_max: post_processing_max,
+        isr_post_processing_ns_p50: post_processing_p50.unwrap_or(0),
+        isr_post_processing_ns_max: post_processing_max.unwrap_or(0),
         inter_packet_gap_ns_min: wire::shortest_gap_ns(&batch.frames, Side::Peer).unwrap_or(0),
         device_inter_packet_gap_ns_min: wire::shortest_gap_ns(&batch.frames, Side::Device)
             .unwrap_or(0),
