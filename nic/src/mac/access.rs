@@ -53,6 +53,8 @@ enum Attempt {
 pub(super) struct Access {
     /// When the device's own last packet, or jam, ended.
     ended: Option<BitTimes>,
+    /// When the last back-off is over.
+    backed_off: BitTimes,
     random: Random,
 }
 
@@ -60,6 +62,7 @@ impl Access {
     pub const fn new() -> Self {
         Self {
             ended: None,
+            backed_off: BitTimes(0),
             random: Random(0x9E37_79B9),
         }
     }
@@ -120,7 +123,8 @@ impl Access {
                     return Attempt::Sent;
                 }
                 Err(TransmitError::Collision { bits_sent }) => {
-                    self.ended = Some(phy.now());
+                    let jam_ended = phy.now().before(P::SINCE_JAM);
+                    self.ended = Some(jam_ended);
                     return Attempt::Collided { bits_sent };
                 }
                 Err(TransmitError::Jabber) => return Attempt::Jabber,
@@ -152,8 +156,15 @@ impl Access {
             if taken {
                 *deferred = true;
             } else if idle >= INTER_PACKET_GAP.0 - P::GAP_PART_2.0 {
-                let rest = INTER_PACKET_GAP.0.saturating_sub(idle);
-                return Some(now.after(BitTimes(rest)));
+                let gap = INTER_PACKET_GAP.0.saturating_sub(idle);
+                // Long past, unless this is the attempt right after a back-off.
+                let back_off = self.backed_off.since(now).0;
+                let ahead = if back_off <= P::GAP_PART_2.0 {
+                    gap.max(back_off)
+                } else {
+                    gap
+                };
+                return Some(now.after(BitTimes(ahead)));
             }
             if now.since(asked).0 > MAX_DEFER.0 {
                 return None;
@@ -161,14 +172,19 @@ impl Access {
         }
     }
 
-    /// Truncated binary exponential back-off (clause 4.2.3.2.5): waits for 0 to 2^k - 1 slots, k
-    /// being the number of collisions so far, at most 10.
+    /// Truncated binary exponential back-off (clause 4.2.3.2.5): waits for 0 to 2^k - 1 slots from
+    /// the end of the jam, k being the number of collisions so far, at most 10.
+    ///
+    /// Returns as early as the PHY can wait for a start by itself. A station that begins the little
+    /// later that software takes loses to all others that wait for as many slots, and never meets
+    /// them: with one other station that halves its chances after a first collision.
     fn back_off<P: Phy>(&mut self, phy: &P, collisions: u32) {
-        let from = phy.now();
+        let from = self.ended.unwrap_or_else(|| phy.now());
         // Stations with the same seed hardly collide at the same time on their clocks.
         self.random.mix(from.0);
-        let slots = self.random.bits(collisions.min(BACK_OFF_LIMIT));
-        while phy.now().since(from).0 < slots * SLOT.0 {}
+        let wait = self.random.bits(collisions.min(BACK_OFF_LIMIT)) * SLOT.0;
+        self.backed_off = from.after(BitTimes(wait));
+        while phy.now().since(from).0 + P::GAP_PART_2.0 < wait {}
     }
 }
 

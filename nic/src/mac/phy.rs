@@ -20,6 +20,13 @@ impl BitTimes {
     pub const fn after(self, span: Self) -> Self {
         Self(self.0.wrapping_add(span.0))
     }
+
+    /// The time `span` before `self`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn before(self, span: Self) -> Self {
+        self.since(span)
+    }
 }
 
 /// Why a packet was not sent, or not as a whole.
@@ -63,6 +70,9 @@ pub trait Phy {
     /// it is used). Without it a station that is a little slower than another never gets its turn;
     /// with it both begin, collide and back off. Only for a PHY that notices collisions.
     const GAP_PART_2: BitTimes = BitTimes(0);
+
+    /// From the end of the jam until [`Self::transmit`] has told of the collision.
+    const SINCE_JAM: BitTimes = BitTimes(0);
 
     /// The time now.
     fn now(&self) -> BitTimes;

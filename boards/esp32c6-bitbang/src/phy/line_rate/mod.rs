@@ -106,6 +106,10 @@ impl Phy {
 impl mac::Phy for Phy {
     const APPENDS_FCS: bool = true;
     const GAP_PART_2: BitTimes = transmit::GAP_PART_2;
+    // Counted in the simulator: without it a back-off of no slot ends 208 bit times after a packet
+    // begins that meets another at once, where 64 of preamble, 32 of jam, a gap of 96 and the 6 of a
+    // start make 198.
+    const SINCE_JAM: BitTimes = BitTimes(10);
 
     #[inline]
     fn now(&self) -> BitTimes {
