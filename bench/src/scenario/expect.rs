@@ -197,6 +197,7 @@ mod tests {
     #[test]
     fn what_was_not_measured_is_not_met() {
         let expected = Expectation {
+            run: Some("elsewhere".into()),
             measurement: Some("storm".into()),
             limits: limit("ping_after_ms", None, Some(100.0)),
             ..Expectation::default()
