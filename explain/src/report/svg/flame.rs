@@ -103,7 +103,7 @@ fn short(name: &str) -> String {
     parts[parts.len().saturating_sub(2)..].join("::")
 }
 
-/// [`flame`] as a file of its own.
+/// The flame graph as a file of its own.
 pub fn flame_file(profile: &Profile) -> String {
     let graph = flame(profile);
     let (Some(rest), Some(end)) = (graph.strip_prefix("<svg "), graph.find('>')) else {
