@@ -9,30 +9,22 @@
 //! There are two of it: the one of the article's stages ([`article`]) and the one that keeps up with
 //! the line (`line_rate`). A firmware has one of them; what they share is here.
 
-#[cfg_attr(feature = "line-rate", allow(dead_code, unused_imports))]
+#[cfg(not(feature = "line-rate"))]
 mod article;
 mod clock;
 #[cfg(feature = "line-rate")]
 mod line_rate;
+mod pins;
+mod trap;
 
 use core::arch::asm;
 
-use esp_hal::{
-    peripherals::{GPIO5, GPIO6, GPIO10, TIMG0},
-    time::Duration,
-};
+use esp_hal::peripherals::{GPIO5, GPIO6, GPIO10, TIMG0};
 
 #[cfg(not(feature = "line-rate"))]
 pub use article::{Phy, ReceiveInterrupt, Switch};
 #[cfg(feature = "line-rate")]
 pub use line_rate::{PAIR_CYCLES, Phy, ReceiveInterrupt, Switch, count_rounds};
-
-/// Time between link pulses: 16 ms, +-8 allowed (IEEE 802.3 clause 14.2.1.1).
-const LINK_PULSE_PERIOD: Duration = Duration::from_millis(16);
-
-/// The receive pin, as a mask in the GPIO registers.
-const RX_PIN: usize = 6;
-const RX_MASK: u32 = 1 << RX_PIN;
 
 /// What the PHY is made of.
 pub struct Parts {

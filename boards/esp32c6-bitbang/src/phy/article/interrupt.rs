@@ -2,20 +2,20 @@
 //! dispatcher, which takes longer than the preamble is long. They run with interrupts off, so
 //! neither disturbs the other's timing.
 
-use core::{
-    arch::naked_asm,
-    cell::UnsafeCell,
-    sync::atomic::{AtomicU32, Ordering},
-};
+use core::sync::atomic::{AtomicU32, Ordering};
 
-use esp_hal::peripherals::{GPIO, TIMG0};
+use esp_hal::peripherals::TIMG0;
 use linerate_ether::{frame, ledger::Counter};
 use linerate_nic::mac::{self, ReceiveSwitch, Reception};
 
 use super::{
-    super::clock,
-    RX_MASK, RX_PIN, clear_edges, link,
-    receive::{self, DEBUG, End},
+    super::{
+        clock,
+        pins::{clear_edges, interrupt_at_edges},
+        trap::{Slot, trap},
+    },
+    link,
+    receive::{self, End},
     transmit,
 };
 use crate::{LINERATE_LEDGER, stage};
@@ -31,18 +31,15 @@ const PULSE: usize = 1;
 /// When the last reception ended, in bit times.
 pub(super) static RECEPTION_ENDED: AtomicU32 = AtomicU32::new(0);
 
-struct Slot(UnsafeCell<Option<ReceiveInterrupt>>);
+static RECEIVE: Slot<ReceiveInterrupt> = Slot::new();
 
-// SAFETY: `install` writes before the interrupt is enabled; after that only the interrupt, which
-// does not nest, touches it.
-unsafe impl Sync for Slot {}
-
-static RECEIVE: Slot = Slot(UnsafeCell::new(None));
-
-/// Gives the interrupt what it needs. Once, before it is enabled.
-pub(super) fn install(receive: ReceiveInterrupt) {
-    // SAFETY: see `Slot`.
-    unsafe { *RECEIVE.0.get() = Some(receive) }
+/// Gives the interrupt what it needs.
+///
+/// # Safety
+/// It is not enabled yet.
+pub(super) unsafe fn install(receive: ReceiveInterrupt) {
+    // SAFETY: the caller's promise.
+    unsafe { RECEIVE.install(receive) }
 }
 
 /// Switches the receive interrupt, while the queue has no room.
@@ -52,75 +49,15 @@ pub struct Switch;
 impl ReceiveSwitch for Switch {
     #[inline]
     fn suspend(&self) {
-        // SAFETY: 0 = no interrupt for this pin.
-        GPIO::regs()
-            .pin(RX_PIN)
-            .modify(|_, w| unsafe { w.int_ena().bits(0) });
+        interrupt_at_edges(false);
     }
 
     #[inline]
     fn resume(&self) {
         // What came meanwhile is over or is noticed by its further edges.
         clear_edges();
-        // SAFETY: 1 = CPU interrupt.
-        GPIO::regs()
-            .pin(RX_PIN)
-            .modify(|_, w| unsafe { w.int_ena().bits(1) });
+        interrupt_at_edges(true);
     }
-}
-
-/// A trap handler that saves what a function may change, calls it and returns from the trap.
-/// `first` and `last` are the instructions right at the entry and right before the return.
-macro_rules! trap {
-    ($(#[$meta:meta])* $name:ident calls $function:path, $first:literal, $last:literal) => {
-        $(#[$meta])*
-        #[unsafe(naked)]
-        #[unsafe(link_section = ".rwtext.interrupt.linerate")]
-        pub(super) unsafe extern "C" fn $name() {
-            naked_asm!(
-                $first,
-                "addi sp, sp, -64",
-                "sw ra, 0(sp)",
-                "sw t0, 4(sp)",
-                "sw t1, 8(sp)",
-                "sw t2, 12(sp)",
-                "sw t3, 16(sp)",
-                "sw t4, 20(sp)",
-                "sw t5, 24(sp)",
-                "sw t6, 28(sp)",
-                "sw a0, 32(sp)",
-                "sw a1, 36(sp)",
-                "sw a2, 40(sp)",
-                "sw a3, 44(sp)",
-                "sw a4, 48(sp)",
-                "sw a5, 52(sp)",
-                "sw a6, 56(sp)",
-                "sw a7, 60(sp)",
-                "call {function}",
-                "lw ra, 0(sp)",
-                "lw t0, 4(sp)",
-                "lw t1, 8(sp)",
-                "lw t2, 12(sp)",
-                "lw t3, 16(sp)",
-                "lw t4, 20(sp)",
-                "lw t5, 24(sp)",
-                "lw t6, 28(sp)",
-                "lw a0, 32(sp)",
-                "lw a1, 36(sp)",
-                "lw a2, 40(sp)",
-                "lw a3, 44(sp)",
-                "lw a4, 48(sp)",
-                "lw a5, 52(sp)",
-                "lw a6, 56(sp)",
-                "lw a7, 60(sp)",
-                "addi sp, sp, 64",
-                $last,
-                "mret",
-                function = sym $function,
-                debug = const DEBUG,
-            )
-        }
-    };
 }
 
 trap!(
@@ -136,8 +73,8 @@ trap!(
 /// What the stage does with a reception is not, unless the stage says so.
 #[esp_hal::ram]
 extern "C" fn on_receive() {
-    // SAFETY: see `Slot`.
-    let Some(mac) = (unsafe { &mut *RECEIVE.0.get() }) else {
+    // SAFETY: this is the interrupt that it belongs to.
+    let Some(mac) = (unsafe { RECEIVE.get() }) else {
         return;
     };
     // On a full queue the MAC has suspended reception itself.
@@ -171,6 +108,3 @@ extern "C" fn on_link_timer() {
     // The alarm switches itself off each time.
     timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
 }
-
-// The pin's number and mask are two names for one thing.
-const _: () = assert!(RX_MASK == 1 << RX_PIN);

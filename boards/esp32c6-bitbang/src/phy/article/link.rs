@@ -20,13 +20,13 @@ static DOUBTS: AtomicU32 = AtomicU32::new(0);
 
 /// Something was received.
 #[inline(always)]
-pub(in crate::phy) fn heard() {
+pub(super) fn heard() {
     HEARD.store(true, Ordering::Relaxed);
 }
 
 /// A period is over. To be called by one interrupt.
 #[inline]
-pub(in crate::phy) fn tick() {
+pub(super) fn tick() {
     let up = UP.load(Ordering::Relaxed);
     if HEARD.swap(false, Ordering::Relaxed) == up {
         DOUBTS.store(0, Ordering::Relaxed);
@@ -49,7 +49,7 @@ pub(in crate::phy) fn tick() {
 
 /// Whether the partner is there.
 #[inline]
-pub(in crate::phy) fn state() -> LinkState {
+pub(super) fn state() -> LinkState {
     if UP.load(Ordering::Relaxed) {
         LinkState::Up
     } else {

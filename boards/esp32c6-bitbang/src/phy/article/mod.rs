@@ -6,16 +6,16 @@
 //! post-process a frame. A link pulse makes one short pulse.
 
 mod interrupt;
-pub(super) mod link;
-pub(super) mod receive;
-pub(super) mod transmit;
+mod link;
+mod receive;
+mod transmit;
 
-use core::{arch::asm, sync::atomic::Ordering};
+use core::sync::atomic::Ordering;
 
 use esp_hal::{
-    gpio::{Event, Input, InputConfig, InputSignal, Level, Output, OutputConfig, OutputSignal},
     interrupt::{DirectBindableCpuInterrupt, Priority, enable_direct},
-    peripherals::{GPIO, Interrupt, TIMG0},
+    peripherals::{Interrupt, TIMG0},
+    time::Duration,
     timer::{Timer as _, timg::TimerGroup},
 };
 use linerate_nic::{
@@ -25,12 +25,19 @@ use linerate_nic::{
 
 pub use interrupt::{ReceiveInterrupt, Switch};
 
-use super::{LINK_PULSE_PERIOD, Parts, RX_MASK, RX_PIN, clock, without_interrupts};
+use super::{
+    Parts, clock,
+    pins::{Pins, clear_edges},
+    without_interrupts,
+};
+
+/// Time between link pulses: 16 ms, +-8 allowed (IEEE 802.3 clause 14.2.1.1).
+const LINK_PULSE_PERIOD: Duration = Duration::from_millis(16);
 
 /// The sending side, and the view of the medium: half duplex, as a partner finds it that gets link
 /// pulses and no auto-negotiation (IEEE 802.3 clause 28.2.3.1, parallel detection).
 pub struct Phy {
-    _pins: (Output<'static>, Input<'static>, Output<'static>),
+    _pins: Pins,
 }
 
 impl Phy {
@@ -39,35 +46,9 @@ impl Phy {
     /// The CPU must run at 160 MHz.
     pub fn start(parts: Parts, receive: ReceiveInterrupt) -> Self {
         clock::start();
-        let tx = Output::new(parts.tx, Level::Low, OutputConfig::default());
-        let debug = Output::new(parts.debug, Level::Low, OutputConfig::default());
-        let mut rx = Input::new(parts.rx, InputConfig::default());
-
-        // SAFETY: both outputs (CSR 0x805) low, then enabled (CSR 0x803); they are ours.
-        unsafe {
-            asm!(
-                "csrc 0x805, {outputs}",
-                "csrs 0x803, {outputs}",
-                outputs = in(reg) transmit::TX | receive::DEBUG,
-            );
-        }
-        OutputSignal::CPU_GPIO_0.connect_to(&tx);
-        OutputSignal::CPU_GPIO_1.connect_to(&debug);
-        let line = rx.peripheral_input().with_input_inverter(true);
-        for input in [
-            InputSignal::CPU_GPIO_0,
-            InputSignal::CPU_GPIO_1,
-            InputSignal::CPU_GPIO_2,
-            InputSignal::CPU_GPIO_3,
-            InputSignal::CPU_GPIO_4,
-            InputSignal::CPU_GPIO_5,
-            InputSignal::CPU_GPIO_6,
-            InputSignal::CPU_GPIO_7,
-        ] {
-            input.connect_to(&line);
-        }
-
-        interrupt::install(receive);
+        let mut pins = Pins::new(parts.tx, parts.rx, parts.debug);
+        // SAFETY: it is enabled below.
+        unsafe { interrupt::install(receive) }
         let timer = TimerGroup::new(parts.timer).timer0;
         timer
             .load_value(LINK_PULSE_PERIOD)
@@ -87,12 +68,8 @@ impl Phy {
             DirectBindableCpuInterrupt::Interrupt1,
             interrupt::receive_trap,
         );
-        // Only now: until its own handler is bound, an edge would end up in esp-hal's, which
-        // switches the pin's interrupt off.
-        rx.listen(Event::AnyEdge);
-        Self {
-            _pins: (tx, rx, debug),
-        }
+        pins.listen();
+        Self { _pins: pins }
     }
 }
 
@@ -139,13 +116,4 @@ impl mac::Phy for Phy {
     fn link_state(&self) -> LinkState {
         link::state()
     }
-}
-
-/// Forgets the edges on the receive pin that the interrupt has not seen.
-#[inline(always)]
-fn clear_edges() {
-    // SAFETY: clears this pin's latch only.
-    GPIO::regs()
-        .status_w1tc()
-        .write(|w| unsafe { w.bits(RX_MASK) });
 }

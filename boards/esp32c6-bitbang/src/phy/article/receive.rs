@@ -24,8 +24,7 @@
 
 use core::arch::global_asm;
 
-/// The dedicated output that drives the debug pin, as a mask in CSR 0x805.
-pub(super) const DEBUG: u32 = 1 << 1;
+use super::super::pins::DEBUG;
 
 /// How a reception ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,7 +229,7 @@ pub(super) unsafe fn transmission(buffer: &mut [u8]) -> (usize, End) {
 /// Whether something is on the line now: looks for a high level for 125 ns; within a frame the line
 /// is low for at most 100.
 #[inline(always)]
-pub(in crate::phy) fn carrier() -> bool {
+pub(super) fn carrier() -> bool {
     let seen: u32;
     // SAFETY: reads the dedicated inputs (10 times, 2 cycles each).
     unsafe {

@@ -10,8 +10,7 @@
 
 use core::arch::global_asm;
 
-/// The dedicated output that drives the transmit pin, as a mask in CSR 0x805.
-pub(in crate::phy) const TX: u32 = 1 << 0;
+use super::super::pins::TX;
 
 /// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are asked for
 /// (IEEE 802.3 clause 14.3.1.2.1).
@@ -128,7 +127,7 @@ linerate_phy_link_pulse:
 /// # Safety
 /// Dedicated output 0 belongs to the PHY, and interrupts are off.
 #[inline]
-pub(in crate::phy) unsafe fn packet(packet: &[u8]) {
+pub(super) unsafe fn packet(packet: &[u8]) {
     let range = packet.as_ptr_range();
     if !packet.is_empty() {
         // SAFETY: at least one byte; the rest is the caller's promise.
@@ -141,7 +140,7 @@ pub(in crate::phy) unsafe fn packet(packet: &[u8]) {
 /// # Safety
 /// Dedicated output 0 belongs to the PHY, and interrupts are off.
 #[inline]
-pub(in crate::phy) unsafe fn link_pulse() {
+pub(super) unsafe fn link_pulse() {
     // SAFETY: the caller's promise.
     unsafe { linerate_phy_link_pulse() }
 }

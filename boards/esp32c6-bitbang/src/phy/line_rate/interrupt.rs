@@ -1,20 +1,19 @@
 //! The PHY's interrupts. All are bound directly to the vector table and enter through handlers
 //! without prologue. They run with interrupts off, so none disturbs another's timing.
 
-use core::{
-    arch::naked_asm,
-    cell::UnsafeCell,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
-};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use esp_hal::peripherals::GPIO;
 use linerate_nic::bitbang::FRAME_OFFSET;
 use linerate_nic::filter::Words;
 use linerate_nic::mac::{self, BitTimes, ReceiveSwitch, Reception};
 
 use super::{
-    RX_PIN, clear_edges, clock, link,
-    receive::{self, DEBUG, Heard, LOOKED_AT},
+    super::{
+        pins::{clear_edges, interrupt_at_edges},
+        trap::{Slot, trap},
+    },
+    clock, link,
+    receive::{self, Heard, LOOKED_AT},
     skip, transmit, without_interrupts,
 };
 use crate::stage;
@@ -43,27 +42,15 @@ pub(super) fn ended() {
 /// The queue has no room: edges are to stay off.
 static SUSPENDED: AtomicBool = AtomicBool::new(false);
 
-struct Slot(UnsafeCell<Option<ReceiveInterrupt>>);
+static RECEIVE: Slot<ReceiveInterrupt> = Slot::new();
 
-// SAFETY: `install` writes before the interrupt is enabled; after that only the interrupt, which
-// does not nest, touches it.
-unsafe impl Sync for Slot {}
-
-static RECEIVE: Slot = Slot(UnsafeCell::new(None));
-
-/// Gives the interrupt what it needs. Once, before it is enabled.
-pub(super) fn install(receive: ReceiveInterrupt) {
-    // SAFETY: see `Slot`.
-    unsafe { *RECEIVE.0.get() = Some(receive) }
-}
-
-/// No interrupt at edges from now on.
-#[inline(always)]
-pub(super) fn edges_off() {
-    // SAFETY: 0 = no interrupt for this pin.
-    GPIO::regs()
-        .pin(RX_PIN)
-        .modify(|_, w| unsafe { w.int_ena().bits(0) });
+/// Gives the interrupt what it needs.
+///
+/// # Safety
+/// It is not enabled yet.
+pub(super) unsafe fn install(receive: ReceiveInterrupt) {
+    // SAFETY: the caller's promise.
+    unsafe { RECEIVE.install(receive) }
 }
 
 /// Interrupts at edges from now on, unless the queue has no room or a transmission is skipped. To
@@ -75,10 +62,7 @@ pub(super) fn edges_on() {
     }
     // What came meanwhile is over or is noticed by its further edges.
     clear_edges();
-    // SAFETY: 1 = CPU interrupt.
-    GPIO::regs()
-        .pin(RX_PIN)
-        .modify(|_, w| unsafe { w.int_ena().bits(1) });
+    interrupt_at_edges(true);
 }
 
 /// Switches the receive interrupt, while the queue has no room.
@@ -89,7 +73,7 @@ impl ReceiveSwitch for Switch {
     #[inline]
     fn suspend(&self) {
         SUSPENDED.store(true, Ordering::Relaxed);
-        edges_off();
+        interrupt_at_edges(false);
     }
 
     #[inline]
@@ -109,60 +93,6 @@ impl ReceiveSwitch for Switch {
     }
 }
 
-/// A trap handler that saves what a function may change, calls it and returns from the trap.
-/// `first` and `last` are the instructions right at the entry and right before the return.
-macro_rules! trap {
-    ($(#[$meta:meta])* $name:ident calls $function:path, $first:literal, $last:literal) => {
-        $(#[$meta])*
-        #[unsafe(naked)]
-        #[unsafe(link_section = ".rwtext.interrupt.linerate")]
-        pub(super) unsafe extern "C" fn $name() {
-            naked_asm!(
-                $first,
-                "addi sp, sp, -64",
-                "sw ra, 0(sp)",
-                "sw t0, 4(sp)",
-                "sw t1, 8(sp)",
-                "sw t2, 12(sp)",
-                "sw t3, 16(sp)",
-                "sw t4, 20(sp)",
-                "sw t5, 24(sp)",
-                "sw t6, 28(sp)",
-                "sw a0, 32(sp)",
-                "sw a1, 36(sp)",
-                "sw a2, 40(sp)",
-                "sw a3, 44(sp)",
-                "sw a4, 48(sp)",
-                "sw a5, 52(sp)",
-                "sw a6, 56(sp)",
-                "sw a7, 60(sp)",
-                "call {function}",
-                "lw ra, 0(sp)",
-                "lw t0, 4(sp)",
-                "lw t1, 8(sp)",
-                "lw t2, 12(sp)",
-                "lw t3, 16(sp)",
-                "lw t4, 20(sp)",
-                "lw t5, 24(sp)",
-                "lw t6, 28(sp)",
-                "lw a0, 32(sp)",
-                "lw a1, 36(sp)",
-                "lw a2, 40(sp)",
-                "lw a3, 44(sp)",
-                "lw a4, 48(sp)",
-                "lw a5, 52(sp)",
-                "lw a6, 56(sp)",
-                "lw a7, 60(sp)",
-                "addi sp, sp, 64",
-                $last,
-                "mret",
-                function = sym $function,
-                debug = const DEBUG,
-            )
-        }
-    };
-}
-
 trap!(
     /// An edge on the receive pin.
     receive_trap calls on_receive, "csrsi 0x805, {debug}", "csrci 0x805, {debug}"
@@ -179,8 +109,8 @@ trap!(
 /// Receives what is on the line. In RAM: the preamble does not wait for the flash.
 #[esp_hal::ram]
 extern "C" fn on_receive() {
-    // SAFETY: see `Slot`.
-    let Some(mac) = (unsafe { &mut *RECEIVE.0.get() }) else {
+    // SAFETY: this is the interrupt that it belongs to.
+    let Some(mac) = (unsafe { RECEIVE.get() }) else {
         return;
     };
     let filter = mac.filter();

@@ -13,12 +13,9 @@ mod skip;
 mod transmit;
 mod transmit_loop;
 
-use core::arch::asm;
-
 use esp_hal::{
-    gpio::{Event, Input, InputConfig, InputSignal, Level, Output, OutputConfig, OutputSignal},
     interrupt::{DirectBindableCpuInterrupt, Priority, enable_direct},
-    peripherals::{GPIO, Interrupt},
+    peripherals::Interrupt,
 };
 use linerate_nic::{
     device::LinkState,
@@ -30,11 +27,15 @@ pub use interrupt::{ReceiveInterrupt, Switch};
 pub use link::report as report_link;
 pub use receive::{PAIR_CYCLES, count_rounds};
 
-use super::{Parts, RX_MASK, RX_PIN, clock, without_interrupts};
+use super::{
+    Parts, clock,
+    pins::{Pins, clear_edges},
+    without_interrupts,
+};
 
 /// The sending side, and the view of the medium.
 pub struct Phy {
-    _pins: (Output<'static>, Input<'static>, Output<'static>),
+    _pins: Pins,
     jabber: Jabber,
 }
 
@@ -44,35 +45,9 @@ impl Phy {
     /// The CPU must run at 160 MHz.
     pub fn start(parts: Parts, receive: ReceiveInterrupt) -> Self {
         clock::start();
-        let tx = Output::new(parts.tx, Level::Low, OutputConfig::default());
-        let debug = Output::new(parts.debug, Level::Low, OutputConfig::default());
-        let mut rx = Input::new(parts.rx, InputConfig::default());
-
-        // SAFETY: both outputs (CSR 0x805) low, then enabled (CSR 0x803); they are ours.
-        unsafe {
-            asm!(
-                "csrc 0x805, {outputs}",
-                "csrs 0x803, {outputs}",
-                outputs = in(reg) transmit::TX | receive::DEBUG,
-            );
-        }
-        OutputSignal::CPU_GPIO_0.connect_to(&tx);
-        OutputSignal::CPU_GPIO_1.connect_to(&debug);
-        let line = rx.peripheral_input().with_input_inverter(true);
-        for input in [
-            InputSignal::CPU_GPIO_0,
-            InputSignal::CPU_GPIO_1,
-            InputSignal::CPU_GPIO_2,
-            InputSignal::CPU_GPIO_3,
-            InputSignal::CPU_GPIO_4,
-            InputSignal::CPU_GPIO_5,
-            InputSignal::CPU_GPIO_6,
-            InputSignal::CPU_GPIO_7,
-        ] {
-            input.connect_to(&line);
-        }
-
-        interrupt::install(receive);
+        let mut pins = Pins::new(parts.tx, parts.rx, parts.debug);
+        // SAFETY: it is enabled below.
+        unsafe { interrupt::install(receive) }
         link::start(parts.timer);
         skip::start();
         enable_direct(
@@ -93,11 +68,9 @@ impl Phy {
             DirectBindableCpuInterrupt::Interrupt1,
             interrupt::receive_trap,
         );
-        // Only now: until its own handler is bound, an edge would end up in esp-hal's, which
-        // switches the pin's interrupt off.
-        rx.listen(Event::AnyEdge);
+        pins.listen();
         Self {
-            _pins: (tx, rx, debug),
+            _pins: pins,
             jabber: Jabber::new(),
         }
     }
@@ -146,13 +119,4 @@ impl mac::Phy for Phy {
     fn link_state(&self) -> LinkState {
         link::state()
     }
-}
-
-/// Forgets the edges on the receive pin that the interrupt has not seen.
-#[inline(always)]
-fn clear_edges() {
-    // SAFETY: clears this pin's latch only.
-    GPIO::regs()
-        .status_w1tc()
-        .write(|w| unsafe { w.bits(RX_MASK) });
 }

@@ -26,9 +26,6 @@ use linerate_ether::frame::{MAX_TAGGED_LEN, MIN_LEN};
 use linerate_nic::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
 use linerate_nic::filter::Words;
 
-/// The dedicated output that drives the debug pin, as a mask in CSR 0x805.
-pub(super) const DEBUG: u32 = 1 << 1;
-
 /// The bit from which on the first result says how the reception ended.
 pub(super) const HOW: u32 = 24;
 pub(super) const FRAME: u32 = 0;

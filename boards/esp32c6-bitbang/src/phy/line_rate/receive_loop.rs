@@ -31,7 +31,7 @@
 
 use core::arch::global_asm;
 
-use super::receive::DEBUG;
+use super::super::pins::DEBUG;
 use super::receive::{
     CRC_BEFORE, CRC_TABLE_BYTES, HOW, LOOK_AFTER, OVERSIZE, PREAMBLE_PAIRS, REFUSED, RESIDUE, ROOM,
     TAIL,

@@ -3,8 +3,9 @@
 //! The edge interrupt is off meanwhile. A timer wakes shortly before the end that the frame's
 //! header predicts, or every few microseconds where there is no prediction, looks whether the line
 //! is still taken, and lets edges interrupt again when it is not. A gap between two frames, 9.6 us
-//! or the 4.7 that are left of it behind repeaters, is longer than the time between two looks. Whoever babbles is looked at less often after a while:
-//! all that can be missed is the first frame after.
+//! or the 4.7 that are left of it behind repeaters, is longer than the time between two looks.
+//! Whoever babbles is looked at less often after a while: all that can be missed is the first frame
+//! after.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -16,7 +17,7 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, TypeOrLength};
 use linerate_nic::bitbang::FRAME_OFFSET;
 
-use super::{interrupt, transmit::carrier, without_interrupts};
+use super::{super::pins::interrupt_at_edges, interrupt, transmit::carrier, without_interrupts};
 
 /// Ticks of the timer in a microsecond: the crystal's 40 MHz, which is what esp-hal selects, divided
 /// by 2, the least divider.
@@ -94,7 +95,7 @@ pub(super) fn predicted_octets(buffer: &[u8]) -> Option<u32> {
 pub(super) fn begin(octets: Option<u32>) {
     ACTIVE.store(true, Ordering::Relaxed);
     LOOKED.store(0, Ordering::Relaxed);
-    interrupt::edges_off();
+    interrupt_at_edges(false);
     let ticks = octets.map_or(0, |octets| octets * TICKS_PER_OCTET);
     arm(ticks.saturating_sub(EARLY_TICKS).max(LOOK_TICKS));
 }

@@ -23,11 +23,8 @@ use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::link::{Duplex, Jabber};
 use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, TransmitError};
 
-use super::{clock, interrupt, link, skip};
+use super::{super::pins::TX, clock, interrupt, link, skip};
 use crate::LINERATE_LEDGER;
-
-/// The dedicated output that drives the transmit pin, as a mask in CSR 0x805.
-pub(super) const TX: u32 = 1 << 0;
 
 /// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are asked for
 /// (IEEE 802.3 clause 14.3.1.2.1).

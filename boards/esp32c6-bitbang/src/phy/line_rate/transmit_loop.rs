@@ -31,7 +31,8 @@
 
 use core::arch::global_asm;
 
-use super::transmit::{ACTIVE_LEAST, ACTIVE_SPAN, JAM_OCTETS, TP_IDL_CYCLES, TX};
+use super::super::pins::TX;
+use super::transmit::{ACTIVE_LEAST, ACTIVE_SPAN, JAM_OCTETS, TP_IDL_CYCLES};
 
 global_asm!(
     r#"

@@ -1,0 +1,88 @@
+//! The PHY's pins: where the line is soldered to, and how it reaches the dedicated GPIO CSRs.
+
+use core::arch::asm;
+
+use esp_hal::{
+    gpio::{Event, Input, InputConfig, InputSignal, Level, Output, OutputConfig, OutputSignal},
+    peripherals::{GPIO, GPIO5, GPIO6, GPIO10},
+};
+
+/// The dedicated output that drives the transmit pin, as a mask in CSR 0x805.
+pub(super) const TX: u32 = 1 << 0;
+
+/// The dedicated output that drives the debug pin, as a mask in CSR 0x805.
+pub(super) const DEBUG: u32 = 1 << 1;
+
+/// The receive pin, as a mask in the GPIO registers.
+const RX_PIN: usize = 6;
+const RX_MASK: u32 = 1 << RX_PIN;
+
+/// The pins, in use.
+pub(super) struct Pins {
+    _tx: Output<'static>,
+    rx: Input<'static>,
+    _debug: Output<'static>,
+}
+
+impl Pins {
+    /// Routes transmit and debug pin to dedicated outputs, both low, and the receive pin to all
+    /// dedicated inputs.
+    pub(super) fn new(tx: GPIO5<'static>, rx: GPIO6<'static>, debug: GPIO10<'static>) -> Self {
+        let tx = Output::new(tx, Level::Low, OutputConfig::default());
+        let debug = Output::new(debug, Level::Low, OutputConfig::default());
+        let rx = Input::new(rx, InputConfig::default());
+
+        // SAFETY: both outputs (CSR 0x805) low, then enabled (CSR 0x803); they are ours.
+        unsafe {
+            asm!(
+                "csrc 0x805, {outputs}",
+                "csrs 0x803, {outputs}",
+                outputs = in(reg) TX | DEBUG,
+            );
+        }
+        OutputSignal::CPU_GPIO_0.connect_to(&tx);
+        OutputSignal::CPU_GPIO_1.connect_to(&debug);
+        let line = rx.peripheral_input().with_input_inverter(true);
+        for input in [
+            InputSignal::CPU_GPIO_0,
+            InputSignal::CPU_GPIO_1,
+            InputSignal::CPU_GPIO_2,
+            InputSignal::CPU_GPIO_3,
+            InputSignal::CPU_GPIO_4,
+            InputSignal::CPU_GPIO_5,
+            InputSignal::CPU_GPIO_6,
+            InputSignal::CPU_GPIO_7,
+        ] {
+            input.connect_to(&line);
+        }
+        Self {
+            _tx: tx,
+            rx,
+            _debug: debug,
+        }
+    }
+
+    /// Interrupts at each edge of the receive pin from now on. Only when the handler is bound: until
+    /// then, an edge would end up in esp-hal's, which switches the pin's interrupt off.
+    pub(super) fn listen(&mut self) {
+        self.rx.listen(Event::AnyEdge);
+    }
+}
+
+/// Edges of the receive pin interrupt the CPU, or do not.
+#[inline(always)]
+pub(super) fn interrupt_at_edges(yes: bool) {
+    // SAFETY: 0 = no interrupt for this pin, 1 = CPU interrupt.
+    GPIO::regs()
+        .pin(RX_PIN)
+        .modify(|_, w| unsafe { w.int_ena().bits(u8::from(yes)) });
+}
+
+/// Forgets the edges on the receive pin that the interrupt has not seen.
+#[inline(always)]
+pub(super) fn clear_edges() {
+    // SAFETY: clears this pin's latch only.
+    GPIO::regs()
+        .status_w1tc()
+        .write(|w| unsafe { w.bits(RX_MASK) });
+}
