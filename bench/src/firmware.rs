@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// Where `cargo xtask firmware` puts the images, from the root of the tree.
+/// Where `cargo xtask firmware` puts the images, from the root of the tree: a folder a board.
 pub const DEFAULT_DIR: &str = "target/firmware";
 
 /// A firmware image.
@@ -21,10 +21,12 @@ pub struct Image {
 #[derive(Debug, thiserror::Error)]
 pub enum FirmwareError {
     /// It is not there.
-    #[error("there is no firmware {}: `cargo xtask firmware {program} {variant}` builds it", path.display())]
+    #[error("there is no firmware {}: `cargo xtask firmware {program} {variant} --board {board}` builds it", path.display())]
     Missing {
         /// Where it was looked for.
         path: PathBuf,
+        /// The board.
+        board: String,
         /// The program.
         program: String,
         /// The variant.
@@ -40,17 +42,18 @@ pub enum FirmwareError {
     },
 }
 
-/// Reads `program` of `variant` from `dir`.
+/// Reads `program` of `variant` from the folder of `board` in `dir`.
 ///
 /// # Errors
 /// [`FirmwareError`] says which file is missing and how to make it.
-pub fn find(dir: &Path, program: &str, variant: &str) -> Result<Image, FirmwareError> {
+pub fn find(dir: &Path, board: &str, program: &str, variant: &str) -> Result<Image, FirmwareError> {
     let name = format!("{program}-{variant}");
-    let path = dir.join(format!("{name}.elf"));
+    let path = dir.join(board).join(format!("{name}.elf"));
     match std::fs::read(&path) {
         Ok(elf) => Ok(Image { name, elf }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(FirmwareError::Missing {
             path,
+            board: board.to_owned(),
             program: program.to_owned(),
             variant: variant.to_owned(),
         }),
@@ -76,16 +79,22 @@ mod tests {
     #[test]
     fn missing_firmware_comes_with_the_command_that_builds_it() {
         let dir = tempfile::tempdir().expect("a folder");
-        let error = find(dir.path(), "ping", "windowed")
+        let error = find(dir.path(), "a-board", "ping", "windowed")
             .expect_err("nothing there")
             .to_string();
         assert!(
-            error.ends_with("ping-windowed.elf: `cargo xtask firmware ping windowed` builds it"),
+            error.ends_with(
+                "a-board/ping-windowed.elf: \
+                 `cargo xtask firmware ping windowed --board a-board` builds it"
+            ),
             "{error}"
         );
-        std::fs::write(dir.path().join("ping-windowed.elf"), b"abc").expect("written");
+        std::fs::create_dir(dir.path().join("a-board")).expect("made");
+        std::fs::write(dir.path().join("a-board/ping-windowed.elf"), b"abc").expect("written");
         assert_eq!(
-            find(dir.path(), "ping", "windowed").expect("there").elf,
+            find(dir.path(), "a-board", "ping", "windowed")
+                .expect("there")
+                .elf,
             b"abc"
         );
     }

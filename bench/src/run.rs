@@ -157,7 +157,12 @@ fn job(
     plan: &Plan,
     options: &Options,
 ) -> Result<Job, FirmwareError> {
-    let image = firmware::find(&options.elf_dir, plan.program(), &run.variant)?;
+    let image = firmware::find(
+        &options.elf_dir,
+        &scenario.board.name,
+        plan.program(),
+        &run.variant,
+    )?;
     let mut order = Order {
         board: scenario.board.clone(),
         name: format!("{}-{}", plan.label(), run.name),

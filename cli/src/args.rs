@@ -62,7 +62,7 @@ pub struct Run {
     /// Folder for everything that is written [default: linerate-out/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Folder with the firmware, PROGRAM-VARIANT.elf
+    /// Folder with the firmware, BOARD/PROGRAM-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,
     /// Seed of everything random, instead of the scenario's
@@ -95,7 +95,7 @@ pub struct Sensitivity {
     /// Folder for the results [default: linerate-out/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Folder with the firmware, PROGRAM-VARIANT.elf
+    /// Folder with the firmware, BOARD/PROGRAM-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,
     /// Change only this entry; may be given several times [default: every guess]
@@ -133,7 +133,7 @@ pub struct Sim {
     /// Its variant [default: the board's]
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
-    /// Folder with the firmware, PROGRAM-VARIANT.elf
+    /// Folder with the firmware, BOARD/PROGRAM-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,
     /// Connect the board to this TAP interface, at the pace of the clock

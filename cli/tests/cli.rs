@@ -189,7 +189,7 @@ fn missing_firmware_comes_with_the_command_that_builds_it() {
     ]);
     assert_eq!(code, 2);
     assert!(
-        message.ends_with("`cargo xtask firmware ping isr-all` builds it"),
+        message.ends_with("`cargo xtask firmware ping isr-all --board esp32c6-bitbang` builds it"),
         "{message}"
     );
     assert!(!out.exists());

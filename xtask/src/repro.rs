@@ -100,7 +100,7 @@ impl Clone {
             let mut xtask = self.cargo();
             xtask.args(["xtask", "firmware", program, VARIANT]);
             sh::run_or_log(&mut xtask, log)?;
-            let elf = format!("target/firmware/{program}-{VARIANT}.elf");
+            let elf = format!("target/firmware/{}/{program}-{VARIANT}.elf", board::DEFAULT);
             hashes.push(format!("{}  {elf}", sh::sha256(&self.dir.join(&elf))?));
         }
         Ok(hashes)

@@ -80,7 +80,10 @@ fn tests(steps: &mut Steps, log: &Path) -> Result<Outcome> {
     command.args(["--", "--show-output"]);
     // What some tests need of the machine; each says so where it is missing.
     for (name, path) in [
-        ("LINERATE_FIRMWARE", sh::out("firmware")),
+        (
+            "LINERATE_FIRMWARE",
+            sh::out("firmware").join(board::DEFAULT),
+        ),
         ("LINERATE_FOREIGN_ELFS", sh::out("foreign")),
         ("LINERATE_ESPTOOL", tools::esptool()),
     ] {

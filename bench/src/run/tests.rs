@@ -65,8 +65,10 @@ struct Bench {
 
 fn bench() -> Bench {
     let dir = tempfile::tempdir().expect("a folder");
+    let folder = dir.path().join("esp32c6-bitbang");
+    std::fs::create_dir(&folder).expect("made");
     for name in ["ping-windowed", "http_get-windowed", "ping-isr-all"] {
-        std::fs::write(dir.path().join(format!("{name}.elf")), name).expect("written");
+        std::fs::write(folder.join(format!("{name}.elf")), name).expect("written");
     }
     let options = Options {
         elf_dir: dir.path().to_owned(),
@@ -123,7 +125,8 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
 #[test]
 fn missing_firmware_is_found_before_anything_runs() {
     let bench = bench();
-    std::fs::remove_file(bench.dir.path().join("ping-isr-all.elf")).expect("removed");
+    std::fs::remove_file(bench.dir.path().join("esp32c6-bitbang/ping-isr-all.elf"))
+        .expect("removed");
     let never = |_: &Order| -> Result<Box<dyn Target>, TargetError> { panic!("nothing may run") };
     let error = run(&bench.scenario, &bench.options, &never, &Silent).expect_err("missing");
     assert!(

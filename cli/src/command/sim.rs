@@ -61,8 +61,8 @@ fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
         let variant = args.variant.as_ref().unwrap_or(&firmware.default_variant);
         known("program", &args.program, firmware.programs.keys())?;
         known("variant", variant, &firmware.variants)?;
-        let image =
-            firmware::find(&args.elf_dir, &args.program, variant).map_err(anyhow::Error::new)?;
+        let image = firmware::find(&args.elf_dir, &board.name, &args.program, variant)
+            .map_err(anyhow::Error::new)?;
         (image.name, image.elf)
     };
     Ok(Order {

@@ -1,4 +1,4 @@
-//! `cargo xtask firmware`: board firmware into `target/firmware/<program>-<variant>.elf`.
+//! `cargo xtask firmware`: board firmware into `target/firmware/<board>/<program>-<variant>.elf`.
 
 pub mod wrapper;
 
@@ -59,7 +59,7 @@ pub fn build(
     build_with(board, programs, variants, &[], &sh::out("firmware"), log)
 }
 
-/// The same with build-time choices such as `LINERATE_SIZES`, into a folder of its own.
+/// The same with build-time choices such as `LINERATE_SIZES`, into the board's folder in `kept`.
 ///
 /// # Errors
 /// As [`build`].
@@ -73,7 +73,8 @@ pub fn build_with(
 ) -> Result<Vec<PathBuf>> {
     let std = tools::ensure_target(&board.target)?;
     let made = sh::out("boards").join(&board.name);
-    std::fs::create_dir_all(kept)?;
+    let kept = kept.join(&board.name);
+    std::fs::create_dir_all(&kept)?;
     let mut elfs = Vec::new();
     for variant in variants {
         let mut command = cargo_for(board)?;
