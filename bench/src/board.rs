@@ -2,9 +2,11 @@
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 /// What a board's `board.toml` says that the bench uses.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Board {
     /// Its name, which is its folder's.
     pub name: String,
@@ -14,12 +16,15 @@ pub struct Board {
     pub timing_table: String,
     /// Its pads.
     pub pins: Pins,
+    /// Where it is on the network.
+    pub link: Link,
     /// Its firmware.
     pub firmware: Firmware,
 }
 
 /// What is soldered to which pad (GPIO number).
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pins {
     /// Drives the transmit pair.
     pub tx: u8,
@@ -29,6 +34,14 @@ pub struct Pins {
     pub rx_inverted: bool,
     /// High while the receive interrupt works.
     pub debug: u8,
+}
+
+/// Where a board is on the network.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The firmware's address unless it is built with another.
+    pub ipv4: Ipv4Addr,
 }
 
 /// A board's firmware.
@@ -46,6 +59,7 @@ pub struct Firmware {
 
 /// A program of a board's firmware.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Program {
     /// Whether it comes to an end.
     pub ends: bool,

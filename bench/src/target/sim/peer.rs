@@ -1,7 +1,5 @@
 //! The other end of the simulated cable.
 
-use std::net::Ipv4Addr;
-
 use linerate_sim::peer::tcp::{self, Endpoint};
 use linerate_sim::peer::{self, Peer, host};
 use linerate_sim::time::{Instant, Span};
@@ -19,6 +17,7 @@ pub fn of(order: &Order) -> Result<Box<dyn Peer>, TargetError> {
     let asked = &order.surroundings.peer;
     let kind = peer::kind(&asked.kind)
         .ok_or_else(|| TargetError::Board(format!("there is no peer `{}`", asked.kind)))?;
+    let device = order.board.link.ipv4;
     let background = asked.background_arp_ms;
     let host = host::Config {
         turnaround: Span::from_us(asked.turnaround_us),
@@ -30,7 +29,7 @@ pub fn of(order: &Order) -> Result<Box<dyn Peer>, TargetError> {
             ..tcp::Config::default()
         },
         ping: order.pings.map(|pings| host::ping::Config {
-            target: DEVICE,
+            target: device,
             start: at(pings.from_ms),
             interval: Span::from_ms(pings.every_ms),
             count: pings.count,
@@ -41,7 +40,7 @@ pub fn of(order: &Order) -> Result<Box<dyn Peer>, TargetError> {
             .iter()
             .map(|fetch| host::http_client::Config {
                 server: Endpoint {
-                    address: DEVICE,
+                    address: device,
                     port: HTTP,
                 },
                 paths: vec![format!("/{}", fetch.bytes)],
@@ -57,9 +56,6 @@ pub fn of(order: &Order) -> Result<Box<dyn Peer>, TargetError> {
         traffic: order.surroundings.traffic.clone(),
     }))
 }
-
-/// The device's address, as its firmware has it.
-const DEVICE: Ipv4Addr = Ipv4Addr::new(169, 254, 10, 2);
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Span::from_ms(ms)
