@@ -10,6 +10,7 @@ mod link;
 mod receive;
 mod receive_loop;
 mod skip;
+mod tables;
 mod transmit;
 mod transmit_loop;
 

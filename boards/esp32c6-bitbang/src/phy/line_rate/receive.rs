@@ -21,10 +21,13 @@
 
 use core::arch::asm;
 
-use linerate_ether::fcs::{self, Tables};
+use linerate_ether::fcs;
 use linerate_ether::frame::{MAX_TAGGED_LEN, MIN_LEN};
+use linerate_ether::preamble::SFD;
 use linerate_nic::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
 use linerate_nic::filter::Words;
+
+use super::tables::{TABLES, register_before};
 
 /// The bit from which on the first result says how the reception ended.
 pub(super) const HOW: u32 = 24;
@@ -52,41 +55,10 @@ pub(super) const LOOKED_AT: u32 = LOOK_AFTER as u32 + 2;
 pub(super) const ROOM: usize = MAX_TAGGED_LEN + 2;
 const _: () = assert!(FRAME_OFFSET + ROOM <= MAX_RAW_LEN && ROOM.is_multiple_of(2));
 
-pub(super) const CRC_TABLE_BYTES: usize = size_of::<[u32; 256]>();
 pub(super) const RESIDUE: u32 = fcs::RESIDUE;
 
-/// The CRC register of which octet 0xd5, the SFD, makes the one that a frame begins with.
-pub(super) const CRC_BEFORE: u32 = {
-    let tables = Tables::<1>::new();
-    let table = tables.bytewise();
-    let mut index = 0;
-    while table[index] >> 24 != 0xff {
-        index += 1;
-    }
-    !table[index] << 8 | (index as u32 ^ 0xd5)
-};
-
-/// What the loop looks up.
-#[repr(C)]
-struct LoopTables {
-    crc: [u32; 256],
-    /// For 8 samples, 1 = taken before the edge: twice the early ones minus twice the late ones.
-    votes: [i8; 256],
-}
-
-#[unsafe(link_section = ".data.linerate_line_rate")]
-static TABLES: LoopTables = {
-    let mut votes = [0; 256];
-    let mut index = 0;
-    while index < 256 {
-        votes[index] = 2 * (2 * (index as u32).count_ones() as i8 - 8);
-        index += 1;
-    }
-    LoopTables {
-        crc: *Tables::<1>::new().bytewise(),
-        votes,
-    }
-};
+/// The CRC register before the SFD.
+pub(super) const CRC_BEFORE: u32 = register_before(&[SFD]);
 
 /// What was heard that is no frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

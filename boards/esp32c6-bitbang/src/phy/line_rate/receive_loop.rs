@@ -33,10 +33,10 @@ use core::arch::global_asm;
 
 use super::super::pins::DEBUG;
 use super::receive::{
-    CRC_BEFORE, CRC_TABLE_BYTES, HOW, LOOK_AFTER, OVERSIZE, PREAMBLE_PAIRS, REFUSED, RESIDUE, ROOM,
-    TAIL,
+    CRC_BEFORE, HOW, LOOK_AFTER, OVERSIZE, PREAMBLE_PAIRS, REFUSED, RESIDUE, ROOM, TAIL,
 };
 use super::receive::{FRAME, IDLE, LOST, NO_SFD};
+use super::tables::VOTES_AT;
 
 global_asm!(
     r#"
@@ -228,7 +228,7 @@ linerate_line_rate_receive:
     .balign 4
 2:  mv      s9, a1
     mv      t4, a2
-    addi    t5, a2, {crc_table_bytes}
+    addi    t5, a2, {votes_at}
     addi    a0, a0, {offset}
     addi    a1, a0, {look_after}
     addi    s8, a0, {room}
@@ -409,7 +409,7 @@ linerate_line_rate_return:
 linerate_line_rate_count:
     mv      s7, ra
     mv      t4, a2
-    addi    t5, a2, {crc_table_bytes}
+    addi    t5, a2, {votes_at}
     lui     s3, 69 << 4
     lui     s4, 1 << 4
     lui     s2, 128 << 4
@@ -434,7 +434,7 @@ linerate_line_rate_count:
     offset = const linerate_nic::bitbang::FRAME_OFFSET,
     look_after = const LOOK_AFTER,
     room = const ROOM,
-    crc_table_bytes = const CRC_TABLE_BYTES,
+    votes_at = const VOTES_AT,
     crc_before = const CRC_BEFORE,
     residue = const RESIDUE,
     how = const HOW,

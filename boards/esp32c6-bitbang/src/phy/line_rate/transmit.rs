@@ -16,14 +16,18 @@
 
 use core::arch::asm;
 
-use linerate_ether::fcs::{self, Tables};
+use linerate_ether::fcs;
 use linerate_ether::ledger::Counter;
 use linerate_ether::phy10::JAM_BITS;
 use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::link::{Duplex, Jabber};
 use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, TransmitError};
 
-use super::{super::pins::TX, clock, interrupt, link, skip};
+use super::{
+    super::pins::TX,
+    clock, interrupt, link, skip,
+    tables::{TABLES, register_before},
+};
 use crate::LINERATE_LEDGER;
 
 /// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are asked for
@@ -49,27 +53,8 @@ const CYCLES_PER_BIT: u32 = 16;
 /// The part of the gap in which nothing is listened to any more: the last third.
 pub(super) const GAP_PART_2: BitTimes = BitTimes(INTER_PACKET_GAP.0 / 3);
 
-#[unsafe(link_section = ".data.linerate_line_rate")]
-static CRC_TABLE: [u32; 256] = *Tables::<1>::new().bytewise();
-
-/// The CRC register of which preamble and SFD make all ones, which a frame begins with.
-const CRC_BEFORE: u32 = {
-    let tables = Tables::<1>::new();
-    let table = tables.bytewise();
-    let mut register = u32::MAX;
-    let mut at = PREAMBLE_AND_SFD.len();
-    while at > 0 {
-        at -= 1;
-        // The table's entries have 256 different high octets, so each step can be taken back.
-        let mut index = 0;
-        while table[index] >> 24 != register >> 24 {
-            index += 1;
-        }
-        let before = (register ^ table[index]) << 8;
-        register = before | (index as u32 ^ PREAMBLE_AND_SFD[at] as u32);
-    }
-    register
-};
+/// The CRC register before preamble and SFD.
+const CRC_BEFORE: u32 = register_before(&PREAMBLE_AND_SFD);
 
 /// What the assembly returns, in a0 and a1.
 #[repr(C)]
@@ -141,7 +126,7 @@ pub(super) unsafe fn packet(
             packet.as_ptr(),
             octets - 1,
             u32::from(half_duplex),
-            &raw const CRC_TABLE,
+            &raw const TABLES.crc,
             CRC_BEFORE,
         )
     };
