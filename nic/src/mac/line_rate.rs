@@ -8,16 +8,14 @@
 use super::checksum::{self, Verdict};
 use super::receive::Reception;
 use super::stage::{Stage, heard};
-use super::validate::Invalid;
+use super::validate::{self, Invalid};
 use crate::bitbang::{FRAME_OFFSET, Summed};
 use crate::device::Checksums;
 use crate::ledger::Ledger;
 use crate::queue::{Frame, Grant};
 use core::ops::Range;
 use linerate_ether::fcs;
-use linerate_ether::frame::{
-    ADDRESSES_LEN, EtherType, HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, TAG_LEN, TypeOrLength,
-};
+use linerate_ether::frame::{ADDRESSES_LEN, MAX_LEN, MIN_LEN};
 use linerate_ether::ledger::Counter;
 
 /// The receive loop aligns and sums; only good frames reach the queue.
@@ -44,47 +42,23 @@ fn fold(sum: u32) -> u16 {
     ((once + (once >> 16)) as u16).swap_bytes()
 }
 
-/// The verdict on a frame that was summed: `entry` is the queue's entry.
+/// The verdict on a frame that was summed: its octets without FCS, or what it is counted as. `entry`
+/// is the queue's entry.
 #[cold]
 #[inline(never)]
-fn judge(entry: &[u8], summed: Summed) -> Result<(), Counter> {
+fn judge(entry: &[u8], summed: Summed) -> Result<Range<usize>, Counter> {
     let octets = usize::from(summed.octets);
-    if octets < MIN_LEN {
-        return Err(if summed.fcs_good {
-            Counter::RxRunts
-        } else {
-            Counter::RxFragments
-        });
-    }
     let field = |at: usize| {
         entry
             .get(FRAME_OFFSET + at..)
             .and_then(|bytes| bytes.first_chunk())
             .map_or(0, |bytes| u16::from_be_bytes(*bytes))
     };
-    let kind = field(ADDRESSES_LEN);
-    let tagged = EtherType(kind).is_tag();
-    if octets > if tagged { MAX_TAGGED_LEN } else { MAX_LEN } {
-        return Err(Counter::RxOversize);
-    }
-    if !summed.fcs_good {
-        return Err(if summed.dribble {
-            Counter::RxAlignmentErrors
-        } else {
-            Counter::RxBadFcs
-        });
-    }
-    let (kind, header) = if tagged {
-        (field(ADDRESSES_LEN + TAG_LEN), HEADER_LEN + TAG_LEN)
-    } else {
-        (kind, HEADER_LEN)
-    };
-    match TypeOrLength::from_bits(kind) {
-        TypeOrLength::Length(len) if usize::from(len) > octets - fcs::LEN - header => {
-            Err(Counter::RxLengthErrors)
-        }
-        _ => Ok(()),
-    }
+    validate::verdict(octets, summed.fcs_good, field).map_err(|invalid| match invalid {
+        Invalid::Runt if !summed.fcs_good => Counter::RxFragments,
+        Invalid::BadFcs if summed.dribble => Counter::RxAlignmentErrors,
+        invalid => invalid.counter(),
+    })
 }
 
 /// Counts a reception that brought no frame, out of the way of those that did.

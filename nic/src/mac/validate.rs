@@ -85,13 +85,18 @@ fn octet(words: &[u32], at: usize) -> u8 {
         .map_or(0, |word| (word.to_le() >> (at % 4 * 8)) as u8)
 }
 
-/// The verdict on the frame of `octets` octets, FCS included, at the front of `words`.
-#[inline]
-fn judge(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<Range<usize>, Invalid> {
+/// The verdict on a frame of `octets` octets, FCS included: on its length first, then its FCS, then an
+/// 802.3 length field. `field` is the big-endian halfword at an octet, which is there if the frame is
+/// not too short. Returns the octets without FCS.
+#[inline(always)]
+pub(super) fn verdict(
+    octets: usize,
+    fcs_is_good: bool,
+    field: impl Fn(usize) -> u16,
+) -> Result<Range<usize>, Invalid> {
     if octets < MIN_LEN {
         return Err(Invalid::Runt);
     }
-    let field = |at| u16::from_be_bytes([octet(words, at), octet(words, at + 1)]);
     let tagged = EtherType(field(ADDRESSES_LEN)).is_tag();
     if octets > if tagged { MAX_TAGGED_LEN } else { MAX_LEN } {
         return Err(Invalid::Oversize);
@@ -105,6 +110,14 @@ fn judge(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<Range<usize>
         TypeOrLength::Length(len) if usize::from(len) > data => Err(Invalid::LengthMismatch),
         _ => Ok(0..octets - fcs::LEN),
     }
+}
+
+/// The verdict on the frame of `octets` octets, FCS included, at the front of `words`.
+#[inline]
+fn judge(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<Range<usize>, Invalid> {
+    verdict(octets, fcs_is_good, |at| {
+        u16::from_be_bytes([octet(words, at), octet(words, at + 1)])
+    })
 }
 
 impl Method for Wordwise {
