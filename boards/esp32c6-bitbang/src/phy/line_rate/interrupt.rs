@@ -76,7 +76,8 @@ impl ReceiveSwitch for Switch {
         interrupt_at_edges(false);
     }
 
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn resume(&self) {
         without_interrupts(|| {
             SUSPENDED.store(false, Ordering::Relaxed);

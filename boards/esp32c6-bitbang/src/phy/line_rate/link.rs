@@ -201,7 +201,10 @@ pub fn report() {
     }
 }
 
+/// From flash: a change of the link is worth the interrupts' wait for it. esp-hal's scripts place a
+/// section of this name there, and `ld/all_code.x` leaves it alone.
 #[cold]
+#[unsafe(link_section = ".literal.linerate_link")]
 fn tell() {
     let status = without_interrupts(|| {
         CHANGED.store(false, Ordering::Relaxed);
@@ -227,6 +230,7 @@ fn tell() {
 struct Partner(Option<LinkCodeWord>);
 
 impl core::fmt::Display for Partner {
+    #[unsafe(link_section = ".literal.linerate_link")]
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self.0 {
             Some(word) => Abilities(word).fmt(f),

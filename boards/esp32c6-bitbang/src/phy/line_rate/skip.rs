@@ -65,7 +65,7 @@ pub(super) fn is_still_active() -> bool {
         })
 }
 
-#[inline(always)]
+#[esp_hal::ram]
 fn end() {
     ACTIVE.store(false, Ordering::Relaxed);
     interrupt::ended();
@@ -91,7 +91,7 @@ pub(super) fn predicted_octets(buffer: &[u8]) -> Option<u32> {
 }
 
 /// Skips the transmission on the line, which has `octets` to go, if known.
-#[inline(always)]
+#[esp_hal::ram]
 pub(super) fn begin(octets: Option<u32>) {
     ACTIVE.store(true, Ordering::Relaxed);
     LOOKED.store(0, Ordering::Relaxed);

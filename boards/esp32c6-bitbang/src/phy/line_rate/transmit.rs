@@ -188,7 +188,7 @@ pub(super) fn is_taken() -> bool {
 
 /// Whether something is on the line now: looks for 125 ns; within a frame the level changes at
 /// least every 100.
-#[inline(always)]
+#[esp_hal::ram]
 pub(super) fn carrier() -> bool {
     let (any, all): (u32, u32);
     // SAFETY: reads the dedicated inputs (7 times, 3 cycles each).
