@@ -10,6 +10,7 @@ mod board;
 mod demo;
 mod docs;
 mod firmware;
+mod footprint;
 mod foreign;
 mod fuzz;
 mod repro;
@@ -64,8 +65,12 @@ enum Command {
     Sensitivity,
     /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
     Tap,
-    /// Measure the simulator beside QEMU and write docs/performance.md
-    Bench,
+    /// Measure the simulator beside QEMU and the firmware's RAM and flash; write docs/performance.md
+    Bench {
+        /// Only RAM and flash
+        #[arg(long)]
+        footprint: bool,
+    },
     /// Write docs/fidelity.md and the README's picture from the last demo (needs chromium)
     Docs,
     /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
@@ -93,7 +98,7 @@ fn main() -> ExitCode {
         Command::Beat => scenarios::beat(),
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
-        Command::Bench => bench::run(),
+        Command::Bench { footprint } => bench::run(footprint),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),
     };
