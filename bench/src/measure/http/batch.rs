@@ -37,6 +37,16 @@ pub struct Round {
     pub told_ns: u64,
 }
 
+impl Round {
+    /// The body that `sender` sent.
+    pub const fn body(&self, sender: Side) -> Option<&Body> {
+        match sender {
+            Side::Peer => self.down.as_ref(),
+            Side::Device => self.up.as_ref(),
+        }
+    }
+}
+
 /// A body that was transferred.
 #[derive(Clone)]
 pub struct Body {
@@ -59,11 +69,6 @@ impl Body {
     pub fn device_goodput_bytes_per_s(&self) -> f64 {
         self.bytes as f64 * 1e6 / self.device_us.max(1) as f64
     }
-}
-
-/// Bytes a second of `body` in the time of `request`.
-pub fn goodput_bytes_per_s(bytes: u64, request: &Request) -> f64 {
-    bytes as f64 * 1e9 / (request.end_ns - request.start_ns).max(1) as f64
 }
 
 /// The payload of a full segment; a capture tells no better when nothing full was sent.
@@ -144,16 +149,15 @@ impl Batch<'_> {
         (at(50.0), at(100.0))
     }
 
-    /// The body that `pick` picks of each round, from the first SYN of its connection to its last
+    /// The body that `sender` sent in each round, from the first SYN of its connection to its last
     /// byte. Where its port is not known, its connection is the one that is not the other body's.
-    pub fn requests(
-        &self,
-        pick: impl Fn(&Round) -> Option<&Body>,
-    ) -> Result<Vec<Request>, MeasureError> {
+    pub fn requests(&self, sender: Side) -> Result<Vec<Request>, MeasureError> {
         let mut requests = Vec::new();
         let mut from_ns = 0;
         for round in &self.rounds {
-            let Some(body) = pick(round) else { continue };
+            let Some(body) = round.body(sender) else {
+                continue;
+            };
             let other = [&round.down, &round.up]
                 .into_iter()
                 .flatten()
@@ -203,11 +207,4 @@ impl Batch<'_> {
             longest_silence_ns: silences.max().unwrap_or(0),
         }
     }
-}
-
-/// From start to end of each request.
-pub fn spans(requests: &[Request]) -> impl Iterator<Item = (u64, u64)> {
-    requests
-        .iter()
-        .map(|request| (request.start_ns, request.end_ns))
 }

@@ -1,39 +1,26 @@
 //! From the downloads of one size to their result.
 
-use linerate_ether::pattern;
+use linerate_explain::cause;
 use linerate_explain::record::{HttpGet, HttpGetMetrics, HttpGetSamples};
 use linerate_explain::wire::{self, Side};
-use linerate_explain::{cause, stats};
 
 use super::super::{MeasureError, ledger};
-use super::batch::{Batch, Body, goodput_bytes_per_s, spans};
+use super::batch::Batch;
+use super::bodies::Bodies;
 
 /// The result.
 pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
-    let requests = batch.requests(|round| round.down.as_ref())?;
+    let bodies = Bodies::of(&batch, Side::Peer)?;
     let figures = wire::tcp_figures(&batch.frames);
     let (post_processing_p50, post_processing_max) = batch.post_processing_ns();
     let ledger = ledger(&batch.frames, std::mem::take(&mut batch.counters));
-    let bodies: Vec<&Body> = batch
-        .rounds
-        .iter()
-        .filter_map(|round| round.down.as_ref())
-        .collect();
-    let goodput: Vec<f64> = requests
-        .iter()
-        .zip(&bodies)
-        .map(|(request, body)| goodput_bytes_per_s(body.bytes, request))
-        .collect();
     let metrics = HttpGetMetrics {
-        goodput_bytes_per_s_p50: stats::percentile_f64(&goodput, 50.0).unwrap_or(0.0),
-        gap_to_line_rate: batch.gap(&requests, &goodput, Side::Peer),
-        goodput_bytes_per_s: goodput,
-        device_goodput_bytes_per_s: bodies
-            .iter()
-            .map(|body| body.device_goodput_bytes_per_s())
-            .collect(),
-        crc32: bodies.iter().map(|body| body.crc32).collect(),
-        crc32_expected: vec![pattern::crc32(batch.bytes); bodies.len()],
+        goodput_bytes_per_s_p50: bodies.goodput_bytes_per_s_p50,
+        gap_to_line_rate: bodies.gap_to_line_rate,
+        goodput_bytes_per_s: bodies.goodput_bytes_per_s,
+        device_goodput_bytes_per_s: bodies.device_goodput_bytes_per_s,
+        crc32: bodies.crc32,
+        crc32_expected: bodies.crc32_expected,
         sent_frames: ledger.sent_frames,
         received_frames: ledger.delivered_frames,
         frame_loss_rate: ledger.loss_rate(),
@@ -45,7 +32,7 @@ pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
             .unwrap_or(0),
         retransmitted_segments: figures.retransmitted_segments,
         segment_to_ack_ns_p50: figures.segment_to_ack_ns_p50().unwrap_or(0),
-        time_share: wire::time_share(&batch.frames, spans(&requests)),
+        time_share: bodies.time_share,
         flash_wait_share: batch.flash_wait_share,
     };
     let mut get = HttpGet {
@@ -53,7 +40,7 @@ pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
         metrics,
         limits: batch.limits(Side::Peer),
         samples: HttpGetSamples {
-            requests,
+            requests: bodies.requests,
             retransmission_delays_ns: figures.retransmission_delays_ns,
             scope: wire::scope_with_edges(&batch.frames, &batch.pulses, &batch.edges),
         },

@@ -5,6 +5,8 @@
 //! own. One size is one measurement, told as soon as the next one has begun.
 
 mod batch;
+mod bodies;
+mod both;
 mod get;
 mod put;
 
@@ -316,7 +318,7 @@ impl Transferring {
         self.ready.push(match self.kind {
             Kind::Get => Measurement::HttpGet(get::measure(batch)?),
             Kind::Put => Measurement::HttpPut(put::measure(batch)?),
-            Kind::Both => Measurement::HttpBoth(put::measure_both(batch)?),
+            Kind::Both => Measurement::HttpBoth(both::measure(batch)?),
         });
         self.counters_before.clone_from(&self.counters);
         self.flash_before = self.flash;

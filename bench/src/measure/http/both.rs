@@ -1,0 +1,62 @@
+//! From downloads and uploads of one size at once to their result.
+
+use linerate_ether::pattern;
+use linerate_explain::record::{HttpBoth, HttpBothMetrics, TransferSamples};
+use linerate_explain::stats;
+use linerate_explain::wire::Side;
+
+use super::super::{MeasureError, ledger};
+use super::batch::Batch;
+use super::bodies::goodput_bytes_per_s;
+
+/// The result.
+pub fn measure(mut batch: Batch<'_>) -> Result<HttpBoth, MeasureError> {
+    let down = batch.requests(Side::Peer)?;
+    let up = batch.requests(Side::Device)?;
+    let (device_sent, device_lost, collisions) = batch.device_frames();
+    let ledger = ledger(&batch.frames, std::mem::take(&mut batch.counters));
+    let mut metrics = HttpBothMetrics {
+        sent_frames: ledger.sent_frames,
+        received_frames: ledger.delivered_frames,
+        frame_loss_rate: ledger.loss_rate(),
+        device_sent_frames: device_sent,
+        device_lost_frames: device_lost,
+        device_collisions: collisions,
+        ..HttpBothMetrics::default()
+    };
+    let mut requests = Vec::new();
+    for (round, (down, up)) in batch.rounds.iter().zip(down.iter().zip(&up)) {
+        let bodies = [&round.down, &round.up].map(Option::as_ref);
+        let [Some(get), Some(put)] = bodies else {
+            continue;
+        };
+        let whole = batch.request(
+            down.start_ns.min(up.start_ns),
+            down.end_ns.max(up.end_ns),
+            get.device_us.max(put.device_us),
+        );
+        metrics
+            .goodput_bytes_per_s
+            .push(goodput_bytes_per_s(get.bytes + put.bytes, &whole));
+        metrics
+            .download_goodput_bytes_per_s
+            .push(goodput_bytes_per_s(get.bytes, down));
+        metrics
+            .upload_goodput_bytes_per_s
+            .push(goodput_bytes_per_s(put.bytes, up));
+        metrics.crc32.extend([get.crc32, put.crc32]);
+        metrics
+            .crc32_expected
+            .extend([pattern::crc32(batch.bytes); 2]);
+        requests.push(whole);
+    }
+    metrics.goodput_bytes_per_s_p50 =
+        stats::percentile_f64(&metrics.goodput_bytes_per_s, 50.0).unwrap_or(0.0);
+    Ok(HttpBoth {
+        params: batch.params(),
+        metrics,
+        limits: batch.limits(Side::Peer),
+        ledger,
+        samples: TransferSamples { requests },
+    })
+}
