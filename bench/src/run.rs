@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use linerate_explain::record::{
     EntryKind, Measurement, PeerModel, Provenance, Run, SCHEMA, Setting,
@@ -88,7 +88,7 @@ struct Job {
     image: String,
     variant: String,
     order: Order,
-    plan: Plan,
+    plan: Arc<dyn Plan>,
     setting: Setting,
 }
 
@@ -154,7 +154,7 @@ fn jobs(scenario: &Scenario, options: &Options) -> Result<Vec<Job>, FirmwareErro
 fn job(
     scenario: &Scenario,
     run: &scenario::Run,
-    plan: &Plan,
+    plan: &Arc<dyn Plan>,
     options: &Options,
 ) -> Result<Job, FirmwareError> {
     let image = firmware::find(

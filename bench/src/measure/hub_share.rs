@@ -1,6 +1,7 @@
 //! A device that sends as much as it is told to, on a hub with others; its program is `station`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use linerate_ether::ledger::Drop;
 use linerate_explain::line;
@@ -11,7 +12,8 @@ use linerate_explain::stats;
 use linerate_explain::wire::{Frame, Side};
 use serde::Deserialize;
 
-use super::{MeasureError, Procedure};
+use super::plan::scaled;
+use super::{MeasureError, Procedure, Section};
 use crate::target::{Event, Order, StationTraffic};
 
 /// What is asked for. Who else is there and what they offer is the run's `hub`; the device offers
@@ -34,22 +36,51 @@ const fn warm_up_ms() -> u64 {
 const SETTLE_MS: u64 = 500;
 
 impl Plan {
-    /// Virtual seconds after which it has failed.
-    pub const fn limit_s(&self) -> u64 {
-        (self.warm_up_ms + self.measured_ms) / 1_000 + 30
-    }
-
-    /// Leaves the hub to its stations: the peer is silent.
-    pub fn arrange(&self, order: &mut Order) {
-        "silent".clone_into(&mut order.surroundings.peer.kind);
-    }
-
     const fn begins_ms(&self) -> u64 {
         self.warm_up_ms + SETTLE_MS
     }
 
     const fn ends_ms(&self) -> u64 {
         self.begins_ms() + self.measured_ms
+    }
+}
+
+impl Section for Plan {
+    fn plans(self) -> Result<Vec<Arc<dyn super::Plan>>, String> {
+        if self.measured_ms == 0 {
+            return Err("`measured_ms` must be at least 1".into());
+        }
+        Ok(vec![Arc::new(self)])
+    }
+}
+
+impl super::Plan for Plan {
+    fn program(&self) -> &'static str {
+        "station"
+    }
+
+    fn label(&self) -> String {
+        "hub_share".to_owned()
+    }
+
+    fn limit_s(&self) -> u64 {
+        (self.warm_up_ms + self.measured_ms) / 1_000 + 30
+    }
+
+    /// Leaves the hub to its stations: the peer is silent.
+    fn arrange(&self, order: &mut Order) {
+        "silent".clone_into(&mut order.surroundings.peer.kind);
+    }
+
+    fn procedure(&self, variant: &str, order: &Order) -> Box<dyn Procedure> {
+        Box::new(procedure(variant, self, order))
+    }
+
+    fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
+        Some(Arc::new(Self {
+            measured_ms: scaled(self.measured_ms, factor, 1_000),
+            ..self.clone()
+        }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! How it is measured. A procedure is one file or folder here and an arm of [`Plan`].
+//! How it is measured. A measurement is a file or folder here and a line of `measurements!`.
 
 mod console;
 mod drive;
@@ -14,9 +14,10 @@ pub mod storm;
 #[cfg(test)]
 mod tests;
 
-pub use console::{DeviceEvent, LinkEvent, Transfer};
+pub use console::DeviceEvent;
 pub use drive::{Driven, drive, follow};
-pub use plan::{Plan, Plans};
+pub(crate) use plan::measurements;
+pub use plan::{NAMES, Plan, Section};
 
 use std::collections::BTreeMap;
 

@@ -3,6 +3,7 @@
 //! The peer pings the device once the link should be up: that it answers, or cannot, is the proof.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use linerate_explain::record::{
     Ledger, Measurement, Negotiation, NegotiationMetrics, NegotiationParams, Setting,
@@ -10,7 +11,7 @@ use linerate_explain::record::{
 use linerate_explain::wire::{Frame, Packet, Side};
 use serde::Deserialize;
 
-use super::{DeviceEvent, MeasureError, Procedure};
+use super::{MeasureError, Procedure, Section, console};
 use crate::target::{Event, Order, Pings};
 
 /// What is asked for.
@@ -57,20 +58,66 @@ const PING_EVERY_MS: u64 = 100;
 /// Before the end, when the first ping is sent.
 const PINGS_BEFORE_END_MS: u64 = 900;
 
-impl Plan {
-    /// Virtual seconds after which it has failed.
-    pub const fn limit_s(&self) -> u64 {
+impl Section for Plan {
+    fn plans(self) -> Result<Vec<Arc<dyn super::Plan>>, String> {
+        if self.for_ms < 1_000 {
+            return Err("`for_ms` must be at least 1000".into());
+        }
+        Ok(vec![Arc::new(self)])
+    }
+}
+
+impl super::Plan for Plan {
+    fn program(&self) -> &'static str {
+        "station"
+    }
+
+    fn label(&self) -> String {
+        "negotiation".to_owned()
+    }
+
+    fn limit_s(&self) -> u64 {
         self.for_ms / 1_000 + 5
     }
 
     /// Has the peer ping the device at the end.
-    pub fn arrange(&self, order: &mut Order) {
+    fn arrange(&self, order: &mut Order) {
         order.pings = Some(Pings {
             from_ms: self.for_ms - PINGS_BEFORE_END_MS,
             every_ms: PING_EVERY_MS,
             count: PINGS,
         });
     }
+
+    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
+        Box::new(procedure(variant, self))
+    }
+}
+
+/// What the program tells.
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line {
+    /// The link came up, went down or changed.
+    Link(Link),
+    /// Something went wrong.
+    Error { what: String },
+    #[serde(other)]
+    Other,
+}
+
+/// What the device says of its link.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Link {
+    /// `up` or `down`.
+    state: String,
+    /// `half` or `full`.
+    duplex: String,
+    /// "auto-negotiation", "parallel detection" or "forced".
+    by: String,
+    /// What it offers, in words.
+    partner: String,
 }
 
 /// Watches what is said of the link.
@@ -110,8 +157,8 @@ impl Procedure for Watching {
                 self.frames.push(frame);
             }
             Event::Console { at_ns, line } => {
-                match DeviceEvent::parse(&line) {
-                    Some(Ok(DeviceEvent::Link(link))) => {
+                match console::read(&line)? {
+                    Some(Line::Link(link)) => {
                         if link.state == "up" {
                             self.metrics
                                 .up_after_ms
@@ -123,7 +170,7 @@ impl Procedure for Watching {
                         self.metrics.partner = link.partner;
                     }
                     // Without a pulse on the line nothing ever changes that could be told before.
-                    Some(Ok(DeviceEvent::Error { what })) if self.may_fail(&what) => {
+                    Some(Line::Error { what }) if self.may_fail(&what) => {
                         LinkState::Down.name().clone_into(&mut self.metrics.link);
                     }
                     _ => {}

@@ -1,218 +1,76 @@
-//! What a scenario asks for. A procedure is an arm here and a folder or file beside this one.
+//! What a scenario asks for, and the list of all that it can ask for.
 
-use linerate_sim::peer::conformance;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
 
-use super::{Procedure, http, hub_share, negotiation, phy, ping, storm};
+use serde::de::DeserializeOwned;
+
+use super::Procedure;
 use crate::target::Order;
 
 /// One firmware's worth of measuring.
-#[derive(Clone, Debug)]
-pub enum Plan {
-    /// Ping the peer.
-    Ping(ping::Plan),
-    /// Download, upload or both.
-    Http(http::Kind, http::Plan),
-    /// A conformance case, or a point of the loss surface.
-    Phy(phy::Plan),
-    /// A storm.
-    Storm(storm::Plan),
-    /// A hub.
-    HubShare(hub_share::Plan),
-    /// A negotiation.
-    Negotiation(negotiation::Plan),
-}
-
-/// What stands for one or several plans in a scenario.
-pub trait Plans {
-    /// The plans.
-    ///
-    /// # Errors
-    /// What is wrong, in one sentence.
-    fn plans(self) -> Result<Vec<Plan>, String>;
-}
-
-impl Plan {
-    /// The measurements by their names in scenarios and results.
-    pub const KINDS: [&'static str; 9] = [
-        "ping",
-        "http_get",
-        "http_put",
-        "http_both",
-        "phy_conformance",
-        "loss_surface",
-        "storm",
-        "hub_share",
-        "negotiation",
-    ];
-
+pub trait Plan: Any + Debug + Send + Sync {
     /// The board's program that it needs.
-    pub const fn program(&self) -> &'static str {
-        match self {
-            Self::Ping(_) => "ping",
-            Self::Http(kind, _) => kind.program(),
-            Self::Storm(_) => "http_server",
-            Self::Phy(_) | Self::HubShare(_) | Self::Negotiation(_) => "station",
-        }
-    }
+    fn program(&self) -> &'static str;
 
     /// What it is called in a run, for messages and file names.
-    pub fn label(&self) -> String {
-        match self {
-            Self::Phy(plan) => plan.label(),
-            Self::Storm(_) => "storm".to_owned(),
-            Self::HubShare(_) => "hub_share".to_owned(),
-            Self::Negotiation(_) => "negotiation".to_owned(),
-            Self::Ping(_) | Self::Http(..) => self.program().to_owned(),
-        }
-    }
+    fn label(&self) -> String;
 
     /// Virtual seconds after which it has failed.
-    pub fn limit_s(&self) -> u64 {
-        match self {
-            Self::Ping(plan) => plan.limit_s,
-            Self::Http(_, plan) => plan.limit_s,
-            Self::Phy(plan) => plan.limit_s(),
-            Self::Storm(plan) => plan.limit_s(),
-            Self::HubShare(plan) => plan.limit_s(),
-            Self::Negotiation(plan) => plan.limit_s(),
-        }
-    }
+    fn limit_s(&self) -> u64;
 
     /// Changes what surrounds the board to what it needs.
-    pub fn arrange(&self, order: &mut Order) {
-        match self {
-            Self::Ping(_) | Self::Http(..) => {}
-            Self::Phy(plan) => plan.arrange(order),
-            Self::Storm(plan) => plan.arrange(order),
-            Self::HubShare(plan) => plan.arrange(order),
-            Self::Negotiation(plan) => plan.arrange(order),
-        }
-    }
+    fn arrange(&self, _order: &mut Order) {}
 
     /// The procedure on a firmware of `variant` in the surroundings of `order`.
-    pub fn procedure(&self, variant: &str, order: &Order) -> Box<dyn Procedure> {
-        match self {
-            Self::Ping(plan) => Box::new(ping::procedure(variant, plan)),
-            Self::Http(kind, plan) => Box::new(http::procedure(variant, *kind, plan)),
-            Self::Phy(plan) => Box::new(phy::procedure(variant, plan)),
-            Self::Storm(plan) => Box::new(storm::procedure(variant, plan)),
-            Self::HubShare(plan) => Box::new(hub_share::procedure(variant, plan, order)),
-            Self::Negotiation(plan) => Box::new(negotiation::procedure(variant, plan)),
-        }
-    }
+    fn procedure(&self, variant: &str, order: &Order) -> Box<dyn Procedure>;
 
-    /// Makes what is counted in frames or seconds shorter or longer.
-    pub fn scale(&mut self, factor: f64) {
-        let scaled =
-            |count: u64, least: u64| ((count as f64 * factor) as u64).max(least.min(count));
-        match self {
-            Self::Ping(_) | Self::Http(..) | Self::Negotiation(_) => {}
-            Self::Phy(plan) => {
-                let least = match &plan.what {
-                    // Some rounds of the case's frames, behind those that settle it.
-                    phy::What::Case { case, .. } => {
-                        case.settling_frames + 4 * case.steps.len() as u64
-                    }
-                    phy::What::Point { .. } => 20,
-                };
-                plan.frames = scaled(plan.frames, least.max(20));
-            }
-            Self::Storm(plan) => plan.storm_ms = scaled(plan.storm_ms, 500),
-            Self::HubShare(plan) => plan.measured_ms = scaled(plan.measured_ms, 1_000),
-        }
+    /// The same with `factor` times as many frames or seconds, as far as the result still means
+    /// something; `None` where nothing is counted in those.
+    fn scaled(&self, _factor: f64) -> Option<Arc<dyn Plan>> {
+        None
     }
 }
 
-impl Plans for ping::Plan {
-    fn plans(self) -> Result<Vec<Plan>, String> {
-        self.check()?;
-        Ok(vec![Plan::Ping(self)])
-    }
+/// What a `[[run]]` says of one measurement.
+pub trait Section: DeserializeOwned {
+    /// What there is to do, in order.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one sentence.
+    fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String>;
 }
 
-impl Plans for phy::ConformancePlan {
-    fn plans(self) -> Result<Vec<Plan>, String> {
-        if self.frames == 0 {
-            return Err("`frames` must be at least 1".into());
-        }
-        let known = |name: &str| {
-            conformance::case(name).ok_or_else(|| {
-                let names = conformance::CASES.iter().map(|case| case.name);
-                let hint = crate::board::hint(crate::nearest(name, names));
-                format!("there is no conformance case `{name}`{hint}")
-            })
-        };
-        if let Some(name) = self.excused.keys().find(|name| known(name).is_err()) {
-            return Err(known(name).err().unwrap_or_default());
-        }
-        let cases = if self.cases.is_empty() {
-            conformance::CASES.iter().collect()
-        } else {
-            let listed = self.cases.iter().map(|name| known(name));
-            listed.collect::<Result<Vec<_>, String>>()?
-        };
-        let plan = |case: &'static conformance::Case| {
-            Plan::Phy(phy::Plan {
-                what: phy::What::Case {
-                    case,
-                    excuse: self.excused.get(case.name).cloned(),
-                },
-                frames: self.frames,
-                warm_up_ms: self.warm_up_ms,
-            })
-        };
-        Ok(cases.into_iter().map(plan).collect())
-    }
+/// `count` times `factor`, at least `least` unless `count` is less.
+pub(super) fn scaled(count: u64, factor: f64, least: u64) -> u64 {
+    ((count as f64 * factor) as u64).max(least.min(count))
 }
 
-impl Plans for phy::SurfacePlan {
-    fn plans(self) -> Result<Vec<Plan>, String> {
-        if self.frames == 0 || self.jitter_ns.is_empty() || self.clock_ppm.is_empty() {
-            return Err(
-                "`jitter_ns` and `clock_ppm` list the grid's points, `frames` is at least 1".into(),
-            );
+/// Every measurement, one line each: its name in scenarios and results, and its [`Section`] of a
+/// `[[run]]`. `$with` is a macro that makes something of the list.
+macro_rules! measurements {
+    ($with:ident) => {
+        $with! {
+            ping: $crate::measure::ping::Plan,
+            http_get: $crate::measure::http::Get,
+            http_put: $crate::measure::http::Put,
+            http_both: $crate::measure::http::Both,
+            phy_conformance: $crate::measure::phy::Conformance,
+            loss_surface: $crate::measure::phy::Surface,
+            storm: $crate::measure::storm::Plan,
+            hub_share: $crate::measure::hub_share::Plan,
+            negotiation: $crate::measure::negotiation::Plan,
         }
-        let mut plans = Vec::new();
-        for &clock_ppm in &self.clock_ppm {
-            for &jitter_ns in &self.jitter_ns {
-                plans.push(Plan::Phy(phy::Plan {
-                    what: phy::What::Point {
-                        clock_ppm,
-                        jitter_ns,
-                        octets: self.octets,
-                    },
-                    frames: self.frames,
-                    warm_up_ms: self.warm_up_ms,
-                }));
-            }
-        }
-        Ok(plans)
-    }
+    };
+}
+pub(crate) use measurements;
+
+macro_rules! names {
+    ($($name:ident: $section:ty,)*) => {
+        &[$(stringify!($name)),*]
+    };
 }
 
-impl Plans for storm::Plan {
-    fn plans(self) -> Result<Vec<Plan>, String> {
-        if self.storm_ms < 100 {
-            return Err("`storm_ms` must be at least 100".into());
-        }
-        Ok(vec![Plan::Storm(self)])
-    }
-}
-
-impl Plans for hub_share::Plan {
-    fn plans(self) -> Result<Vec<Plan>, String> {
-        if self.measured_ms == 0 {
-            return Err("`measured_ms` must be at least 1".into());
-        }
-        Ok(vec![Plan::HubShare(self)])
-    }
-}
-
-impl Plans for negotiation::Plan {
-    fn plans(self) -> Result<Vec<Plan>, String> {
-        if self.for_ms < 1_000 {
-            return Err("`for_ms` must be at least 1000".into());
-        }
-        Ok(vec![Plan::Negotiation(self)])
-    }
-}
+/// The names of the measurements.
+pub const NAMES: &[&str] = measurements!(names);

@@ -4,6 +4,7 @@
 //! storm's end it pings the device and begins a short download over a new connection.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use linerate_ether::ledger::Counter;
 use linerate_explain::record::{Measurement, Pulse, Setting, Storm, StormMetrics, StormParams};
@@ -12,7 +13,8 @@ use linerate_sim::peer::generator;
 use linerate_sim::wire::config::Destination;
 use serde::Deserialize;
 
-use super::{MeasureError, Procedure};
+use super::plan::scaled;
+use super::{MeasureError, Procedure, Section};
 use crate::target::{Event, Fetch, Order, Pings};
 
 /// What is asked for.
@@ -63,17 +65,35 @@ const PINGS: Pings = Pings {
 };
 
 impl Plan {
-    /// Virtual seconds after which it has failed.
-    pub const fn limit_s(&self) -> u64 {
-        (self.from_ms + self.storm_ms + self.patience_ms) / 1_000 + 30
-    }
-
     const fn end_ms(&self) -> u64 {
         self.from_ms + self.storm_ms
     }
+}
+
+impl Section for Plan {
+    fn plans(self) -> Result<Vec<Arc<dyn super::Plan>>, String> {
+        if self.storm_ms < 100 {
+            return Err("`storm_ms` must be at least 100".into());
+        }
+        Ok(vec![Arc::new(self)])
+    }
+}
+
+impl super::Plan for Plan {
+    fn program(&self) -> &'static str {
+        "http_server"
+    }
+
+    fn label(&self) -> String {
+        "storm".to_owned()
+    }
+
+    fn limit_s(&self) -> u64 {
+        (self.from_ms + self.storm_ms + self.patience_ms) / 1_000 + 30
+    }
 
     /// Puts storm, downloads and pings on the wire.
-    pub fn arrange(&self, order: &mut Order) {
+    fn arrange(&self, order: &mut Order) {
         order.surroundings.traffic = Some(generator::Config {
             from_ms: self.from_ms,
             for_ms: self.storm_ms,
@@ -98,6 +118,17 @@ impl Plan {
             from_ms: self.end_ms(),
             ..PINGS
         });
+    }
+
+    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
+        Box::new(procedure(variant, self))
+    }
+
+    fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
+        Some(Arc::new(Self {
+            storm_ms: scaled(self.storm_ms, factor, 500),
+            ..self.clone()
+        }))
     }
 }
 

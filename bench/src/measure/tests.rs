@@ -38,7 +38,7 @@ fn frame(at_ns: u64, tag: u32, lost: Option<Drop>) -> Event {
     })
 }
 
-fn measure(plan: &Plan, events: Vec<Event>) -> Measurement {
+fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
     let mut order = order();
     plan.arrange(&mut order);
     let mut procedure = plan.procedure("line-rate", &order);
@@ -54,15 +54,15 @@ fn measure(plan: &Plan, events: Vec<Event>) -> Measurement {
     results.pop().expect("a result")
 }
 
-fn case(name: &str, frames: u64) -> Plan {
-    Plan::Phy(phy::Plan {
+fn case(name: &str, frames: u64) -> phy::Plan {
+    phy::Plan {
         what: phy::What::Case {
             case: conformance::case(name).expect("there"),
             excuse: None,
         },
         frames,
         warm_up_ms: 10,
-    })
+    }
 }
 
 #[test]
@@ -142,13 +142,13 @@ fn tcp(at_ns: u64, from: Side, port: u16, seq: u32, len: u32, flags: u8) -> Even
 
 #[test]
 fn a_storm_tells_when_each_thing_works_again() {
-    let plan = Plan::Storm(storm::Plan {
+    let plan = storm::Plan {
         storm_ms: 100,
         octets: 64,
         destination: linerate_sim::wire::config::Destination::Broadcast,
         from_ms: 1_000,
         patience_ms: 5_000,
-    });
+    };
     let end_ns = 1_099 * MS + 57_600;
     let mut events = vec![
         tcp(600 * MS, Side::Peer, 4001, 0, 0, Segment::SYN),
@@ -205,13 +205,11 @@ fn a_storm_tells_when_each_thing_works_again() {
 
 #[test]
 fn a_negotiation_passes_when_link_duplex_and_pings_are_as_expected() {
-    let plan = |expect_link| {
-        Plan::Negotiation(negotiation::Plan {
-            expect_link,
-            expect_duplex: None,
-            expect_remote_faults: 0,
-            for_ms: 1_000,
-        })
+    let plan = |expect_link| negotiation::Plan {
+        expect_link,
+        expect_duplex: None,
+        expect_remote_faults: 0,
+        for_ms: 1_000,
     };
     let events = |state: &str| {
         let link = format!(

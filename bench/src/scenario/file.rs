@@ -1,6 +1,7 @@
 //! The file as it is written, and the checks that the format alone does not make.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use linerate_sim::peer;
 use linerate_sim::peer::generator;
@@ -11,7 +12,7 @@ use toml::{Spanned, Table};
 
 use super::{Expectation, Limit, Peer, Record, Run, Scenario, ScenarioError, Surroundings};
 use crate::board::{self, Board};
-use crate::measure::{Plan, Plans, http, hub_share, negotiation, phy, ping, storm};
+use crate::measure::{self, Plan, Section, measurements};
 use crate::nearest;
 
 #[derive(Deserialize)]
@@ -37,29 +38,36 @@ struct File {
     expect: Vec<FileExpectation>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileRun {
-    name: Option<Spanned<String>>,
-    variant: Spanned<String>,
-    duplex: Option<Duplex>,
-    peer: Option<Spanned<Table>>,
-    wire: Option<Spanned<Table>>,
-    partner: Option<Spanned<Table>>,
-    hub: Option<Spanned<Table>>,
-    traffic: Option<Spanned<Table>>,
-    #[serde(default)]
-    profile: bool,
-    ping: Option<Spanned<ping::Plan>>,
-    http_get: Option<Spanned<http::Plan>>,
-    http_put: Option<Spanned<http::Plan>>,
-    http_both: Option<Spanned<http::Plan>>,
-    phy_conformance: Option<Spanned<phy::ConformancePlan>>,
-    loss_surface: Option<Spanned<phy::SurfacePlan>>,
-    storm: Option<Spanned<storm::Plan>>,
-    hub_share: Option<Spanned<hub_share::Plan>>,
-    negotiation: Option<Spanned<negotiation::Plan>>,
+/// A `[[run]]`: what every run has, and a field a measurement.
+macro_rules! file_run {
+    ($($measurement:ident: $section:ty,)*) => {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct FileRun {
+            name: Option<Spanned<String>>,
+            variant: Spanned<String>,
+            duplex: Option<Duplex>,
+            peer: Option<Spanned<Table>>,
+            wire: Option<Spanned<Table>>,
+            partner: Option<Spanned<Table>>,
+            hub: Option<Spanned<Table>>,
+            traffic: Option<Spanned<Table>>,
+            #[serde(default)]
+            profile: bool,
+            $($measurement: Option<Spanned<$section>>,)*
+        }
+
+        impl FileRun {
+            /// What is to be measured, in the order of the list.
+            fn plans(&mut self, checker: &Checker<'_>) -> Result<Vec<Arc<dyn Plan>>, ScenarioError> {
+                let mut plans = Vec::new();
+                $(plans.extend(checker.plans(self.$measurement.take())?);)*
+                Ok(plans)
+            }
+        }
+    };
 }
+measurements!(file_run);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,7 +160,7 @@ impl Checker<'_> {
 
     fn run(
         &self,
-        run: FileRun,
+        mut run: FileRun,
         board: &Board,
         common: &Layers,
         before: &[Run],
@@ -172,25 +180,20 @@ impl Checker<'_> {
             return Err(self.error(name.span(), message));
         }
         let name = name.get_ref().clone();
+        let plans = run.plans(self)?;
         let own = Layers {
             duplex: run.duplex,
             tables: [run.peer, run.wire, run.partner, run.hub, run.traffic],
         };
         let surroundings = self.surroundings(common, &own)?;
-        let mut plans = Vec::new();
-        self.plan(run.ping, &mut plans)?;
-        self.http(run.http_get, http::Kind::Get, &mut plans)?;
-        self.http(run.http_put, http::Kind::Put, &mut plans)?;
-        self.http(run.http_both, http::Kind::Both, &mut plans)?;
-        self.plan(run.phy_conformance, &mut plans)?;
-        self.plan(run.loss_surface, &mut plans)?;
-        self.plan(run.storm, &mut plans)?;
-        self.plan(run.hub_share, &mut plans)?;
-        self.plan(run.negotiation, &mut plans)?;
         if plans.is_empty() {
             let message = format!(
                 "this [[run]] measures nothing: give it one of {}",
-                Plan::KINDS.map(|kind| format!("`{kind}`")).join(", ")
+                measure::NAMES
+                    .iter()
+                    .map(|name| format!("`{name}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
             );
             return Err(self.error(run.variant.span(), message));
         }
@@ -203,33 +206,18 @@ impl Checker<'_> {
         })
     }
 
-    fn plan<P: Plans>(
+    fn plans<S: Section>(
         &self,
-        plan: Option<Spanned<P>>,
-        plans: &mut Vec<Plan>,
-    ) -> Result<(), ScenarioError> {
-        let Some(plan) = plan else { return Ok(()) };
-        let span = plan.span();
-        let more = plan
+        section: Option<Spanned<S>>,
+    ) -> Result<Vec<Arc<dyn Plan>>, ScenarioError> {
+        let Some(section) = section else {
+            return Ok(Vec::new());
+        };
+        let span = section.span();
+        section
             .into_inner()
             .plans()
-            .map_err(|message| self.error(span, message))?;
-        plans.extend(more);
-        Ok(())
-    }
-
-    fn http(
-        &self,
-        plan: Option<Spanned<http::Plan>>,
-        kind: http::Kind,
-        plans: &mut Vec<Plan>,
-    ) -> Result<(), ScenarioError> {
-        let Some(plan) = plan else { return Ok(()) };
-        plan.get_ref()
-            .check()
-            .map_err(|message| self.error(plan.span(), message))?;
-        plans.push(Plan::Http(kind, plan.into_inner()));
-        Ok(())
+            .map_err(|message| self.error(span, message))
     }
 
     fn surroundings(&self, common: &Layers, own: &Layers) -> Result<Surroundings, ScenarioError> {
@@ -314,7 +302,7 @@ impl Checker<'_> {
             self.known(run, "[[run]]", known)?;
         }
         if let Some(kind) = &expected.measurement {
-            self.known(kind, "measurement", Plan::KINDS.into_iter())?;
+            self.known(kind, "measurement", measure::NAMES.iter().copied())?;
         }
         let mut limits = Vec::new();
         let mut limit = |metric: &str, min: Option<f64>, max: Option<f64>| {

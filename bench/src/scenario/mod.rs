@@ -5,6 +5,8 @@ mod error;
 pub(crate) mod expect;
 mod file;
 
+use std::sync::Arc;
+
 pub use error::ScenarioError;
 pub use expect::{Expectation, Limit};
 
@@ -130,7 +132,7 @@ pub struct Run {
     /// What surrounds the board.
     pub surroundings: Surroundings,
     /// What is measured, in order.
-    pub plans: Vec<Plan>,
+    pub plans: Vec<Arc<dyn Plan>>,
     /// Count cycles by function.
     pub profile: bool,
 }
@@ -160,8 +162,11 @@ impl Scenario {
     /// as a result still means something. Of a short version only what it can show is expected: the
     /// metrics of which nothing is expected any more are returned.
     pub fn scale(&mut self, factor: f64) -> Vec<String> {
-        let plans = self.runs.iter_mut().flat_map(|run| &mut run.plans);
-        plans.for_each(|plan| plan.scale(factor));
+        for plan in self.runs.iter_mut().flat_map(|run| &mut run.plans) {
+            if let Some(scaled) = plan.scaled(factor) {
+                *plan = scaled;
+            }
+        }
         let left_out = |expected: &Expectation| factor < 1.0 && expected.whole_version_only;
         let (out, kept) = std::mem::take(&mut self.expect)
             .into_iter()

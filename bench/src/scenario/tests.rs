@@ -1,8 +1,10 @@
+use std::any::Any;
+
 use linerate_sim::wire::config::Ability;
 use proptest::prelude::*;
 
 use super::*;
-use crate::measure::{http, phy};
+use crate::measure::{phy, storm};
 
 const GOOD: &str = r#"schema = 1
 name = "niccle"
@@ -42,10 +44,11 @@ fn whole_scenario_is_read() {
             ..Peer::default()
         }
     );
-    let [Plan::Ping(_), Plan::Http(http::Kind::Get, get)] = &scenario.runs[0].plans[..] else {
+    let [ping, get] = &scenario.runs[0].plans[..] else {
         panic!("{:?}", scenario.runs[0].plans)
     };
-    assert_eq!(get.bytes, [10_000]);
+    assert_eq!((ping.program(), get.program()), ("ping", "http_get"));
+    assert!(format!("{get:?}").contains("bytes: [10000], requests: 5"));
     let limit = &scenario.expect[0].limits[0];
     assert_eq!(
         (limit.metric.as_str(), limit.max),
@@ -113,6 +116,11 @@ fn runs_take_over_what_they_do_not_replace() {
     assert_eq!(other.plans.len(), 2 + 6 + 3);
 }
 
+fn is<P: Plan>(plan: &Arc<dyn Plan>) -> Option<&P> {
+    let plan: &dyn Any = plan.as_ref();
+    plan.downcast_ref()
+}
+
 #[test]
 fn quick_versions_are_short_and_still_mean_something() {
     let mut scenario = Scenario::parse(SEVERAL, "x.toml").expect("valid");
@@ -120,17 +128,12 @@ fn quick_versions_are_short_and_still_mean_something() {
     let frames: Vec<u64> = scenario.runs[1]
         .plans
         .iter()
-        .filter_map(|plan| match plan {
-            Plan::Phy(phy::Plan { frames, .. }) => Some(*frames),
-            _ => None,
-        })
+        .filter_map(|plan| Some(is::<phy::Plan>(plan)?.frames))
         .collect();
     assert_eq!(frames, [20; 8]);
-    let storm = scenario.runs[1].plans.iter().find_map(|plan| match plan {
-        Plan::Storm(plan) => Some(plan.storm_ms),
-        _ => None,
-    });
-    assert_eq!(storm, Some(600));
+    let mut storms = scenario.runs[1].plans.iter();
+    let storm = storms.find_map(|plan| is::<storm::Plan>(plan));
+    assert_eq!(storm.map(|plan| plan.storm_ms), Some(600));
 }
 
 #[test]

@@ -1,16 +1,38 @@
-//! From downloads and uploads of one size at once to their result.
+//! From downloads and uploads of one size at once to their result: `http_both`.
+
+use std::sync::Arc;
 
 use linerate_ether::pattern;
-use linerate_explain::record::{HttpBoth, HttpBothMetrics, TransferSamples};
+use linerate_explain::record::{HttpBoth, HttpBothMetrics, Measurement, TransferSamples};
 use linerate_explain::stats;
 use linerate_explain::wire::Side;
+use serde::Deserialize;
 
-use super::super::{MeasureError, ledger};
+use super::super::{MeasureError, Plan, Section, ledger};
 use super::batch::Batch;
 use super::bodies::goodput_bytes_per_s;
+use super::{Sizes, Way};
+
+/// A download and an upload of each size at once, as a scenario asks for them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Both(pub Sizes);
+
+impl Section for Both {
+    fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
+        self.0.plans(&WAY)
+    }
+}
+
+pub(super) static WAY: Way = Way {
+    program: "http_both",
+    noun: "rounds",
+    complete: |round| round.down.is_some() && round.up.is_some(),
+    measure: |batch| measure(batch).map(Measurement::HttpBoth),
+};
 
 /// The result.
-pub fn measure(mut batch: Batch<'_>) -> Result<HttpBoth, MeasureError> {
+fn measure(mut batch: Batch<'_>) -> Result<HttpBoth, MeasureError> {
     let down = batch.requests(Side::Peer)?;
     let up = batch.requests(Side::Device)?;
     let (device_sent, device_lost, collisions) = batch.device_frames();

@@ -1,15 +1,37 @@
-//! From the downloads of one size to their result.
+//! From the downloads of one size to their result: `http_get`.
+
+use std::sync::Arc;
 
 use linerate_explain::cause;
-use linerate_explain::record::{HttpGet, HttpGetMetrics, HttpGetSamples};
+use linerate_explain::record::{HttpGet, HttpGetMetrics, HttpGetSamples, Measurement};
 use linerate_explain::wire::{self, Side};
+use serde::Deserialize;
 
-use super::super::{MeasureError, ledger};
+use super::super::{MeasureError, Plan, Section, ledger};
 use super::batch::Batch;
 use super::bodies::Bodies;
+use super::{Sizes, Way};
+
+/// Downloads, as a scenario asks for them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Get(pub Sizes);
+
+impl Section for Get {
+    fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
+        self.0.plans(&WAY)
+    }
+}
+
+pub(super) static WAY: Way = Way {
+    program: "http_get",
+    noun: "downloads",
+    complete: |round| round.down.is_some(),
+    measure: |batch| measure(batch).map(Measurement::HttpGet),
+};
 
 /// The result.
-pub fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
+fn measure(mut batch: Batch<'_>) -> Result<HttpGet, MeasureError> {
     let bodies = Bodies::of(&batch, Side::Peer)?;
     let figures = wire::tcp_figures(&batch.frames);
     let (post_processing_p50, post_processing_max) = batch.post_processing_ns();

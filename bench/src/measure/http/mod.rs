@@ -11,50 +11,36 @@ mod get;
 mod put;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use linerate_explain::record::{Edges, Measurement, Pulse};
 use linerate_explain::wire::{Busy, Frame, Segment, Side};
 use serde::Deserialize;
 
 use self::batch::{Batch, Body, Round};
-use super::{DeviceEvent, MeasureError, Procedure, Transfer};
-use crate::target::{Event, Uploaded};
+pub use self::both::Both;
+pub use self::get::Get;
+pub use self::put::Put;
+use super::{MeasureError, Procedure, console};
+use crate::target::{Event, Order, Uploaded};
 
-/// Which way the bytes go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// To the device.
-    Get,
-    /// From the device.
-    Put,
-    /// Both ways at once.
-    Both,
-}
-
-impl Kind {
+/// Which way the bytes go. Each is a measurement of its own, with a program of the same name.
+#[derive(Debug)]
+struct Way {
     /// The program that does it, which is also the measurement's name.
-    pub const fn program(self) -> &'static str {
-        match self {
-            Self::Get => "http_get",
-            Self::Put => "http_put",
-            Self::Both => "http_both",
-        }
-    }
-
+    program: &'static str,
     /// What it does, in messages.
-    const fn noun(self) -> &'static str {
-        match self {
-            Self::Get => "downloads",
-            Self::Put => "uploads",
-            Self::Both => "rounds",
-        }
-    }
+    noun: &'static str,
+    /// Whether a round has all that belongs to it.
+    complete: fn(&Round) -> bool,
+    /// The result of one size.
+    measure: fn(Batch<'_>) -> Result<Measurement, MeasureError>,
 }
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct Sizes {
     /// Sizes, in the order in which the firmware asks for them.
     pub bytes: Vec<u64>,
     /// Requests of each size.
@@ -68,27 +54,75 @@ const fn limit_s() -> u64 {
     3_600
 }
 
-impl Plan {
-    /// What is wrong with it.
-    ///
-    /// # Errors
-    /// One sentence.
-    pub fn check(&self) -> Result<(), String> {
+impl Sizes {
+    fn plans(self, way: &'static Way) -> Result<Vec<Arc<dyn super::Plan>>, String> {
         if self.bytes.is_empty() || self.bytes.contains(&0) {
             return Err("`bytes` lists the sizes, each at least 1".into());
         }
         if self.requests == 0 {
             return Err("`requests` must be at least 1".into());
         }
-        Ok(())
+        Ok(vec![Arc::new(Plan { way, sizes: self })])
     }
+}
+
+/// Transfers of some sizes one way.
+#[derive(Debug)]
+struct Plan {
+    way: &'static Way,
+    sizes: Sizes,
+}
+
+impl super::Plan for Plan {
+    fn program(&self) -> &'static str {
+        self.way.program
+    }
+
+    fn label(&self) -> String {
+        self.way.program.to_owned()
+    }
+
+    fn limit_s(&self) -> u64 {
+        self.sizes.limit_s
+    }
+
+    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
+        Box::new(procedure(variant, self.way, &self.sizes))
+    }
+}
+
+/// What the programs tell.
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line {
+    /// A download is complete.
+    Get(Transfer),
+    /// An upload is complete and the peer has answered.
+    Put(Transfer),
+    /// The counters, from power-on.
+    Counters(BTreeMap<String, u64>),
+    #[serde(other)]
+    Other,
+}
+
+/// A finished download or upload, as the device saw it.
+#[derive(Deserialize)]
+struct Transfer {
+    /// What was asked for.
+    path: String,
+    /// Bytes of the body.
+    body_bytes: u64,
+    /// CRC-32 (IEEE) of the body as it received or sent it.
+    crc32: u32,
+    /// From the connect call to the last byte consumed, or to the peer's answer.
+    duration_us: u64,
 }
 
 /// Collects the transfers.
 struct Transferring {
     variant: String,
-    kind: Kind,
-    plan: Plan,
+    way: &'static Way,
+    sizes: Sizes,
     frames: Vec<Frame>,
     pulses: Vec<Pulse>,
     busy: Vec<Busy>,
@@ -110,12 +144,12 @@ struct Transferring {
     ready: Vec<Measurement>,
 }
 
-/// The procedure for `plan` on a firmware of `variant`.
-pub fn procedure(variant: &str, kind: Kind, plan: &Plan) -> impl Procedure + use<> {
+/// The procedure for `sizes` on a firmware of `variant`.
+fn procedure(variant: &str, way: &'static Way, sizes: &Sizes) -> impl Procedure + use<> {
     Transferring {
         variant: variant.to_owned(),
-        kind,
-        plan: plan.clone(),
+        way,
+        sizes: sizes.clone(),
         frames: Vec::new(),
         pulses: Vec::new(),
         busy: Vec::new(),
@@ -139,11 +173,11 @@ impl Procedure for Transferring {
             Event::Frame(frame) => self.frames.push(frame),
             Event::Debug(pulse) => self.pulses.push(pulse),
             Event::Uploaded(upload) => self.uploads.push_back(upload),
-            Event::Console { at_ns, line } => match DeviceEvent::parse(&line) {
-                Some(Ok(DeviceEvent::Get(get))) => self.got(at_ns, get)?,
-                Some(Ok(DeviceEvent::Put(put))) => self.put(at_ns, put)?,
-                Some(Ok(DeviceEvent::Counters(counters))) => self.counters = counters,
-                _ => {}
+            Event::Console { at_ns, line } => match console::read(&line)? {
+                Some(Line::Get(get)) => self.got(at_ns, get)?,
+                Some(Line::Put(put)) => self.put(at_ns, put)?,
+                Some(Line::Counters(counters)) => self.counters = counters,
+                Some(Line::Other) | None => {}
             },
         }
         Ok(())
@@ -167,8 +201,8 @@ impl Procedure for Transferring {
     }
 
     fn progress(&self) -> (u64, u64) {
-        let done = self.told as u64 * self.plan.requests + self.rounds.len() as u64;
-        (done, self.plan.bytes.len() as u64 * self.plan.requests)
+        let done = self.told as u64 * self.sizes.requests + self.rounds.len() as u64;
+        (done, self.sizes.bytes.len() as u64 * self.sizes.requests)
     }
 
     fn finish(&mut self) -> Result<Vec<Measurement>, MeasureError> {
@@ -176,7 +210,7 @@ impl Procedure for Transferring {
         if done != asked {
             let what = format!(
                 "the firmware finished {done} {}, the scenario asks for {asked}",
-                self.kind.noun()
+                self.way.noun
             );
             return Err(MeasureError::Unexpected { what });
         }
@@ -230,44 +264,39 @@ impl Transferring {
     }
 
     fn close_round(&mut self) {
-        let complete = match self.kind {
-            Kind::Get => self.open.down.is_some(),
-            Kind::Put => self.open.up.is_some(),
-            Kind::Both => self.open.down.is_some() && self.open.up.is_some(),
-        };
-        if complete {
+        if (self.way.complete)(&self.open) {
             self.rounds.push(std::mem::take(&mut self.open));
         }
     }
 
     /// A transfer is complete: it may be the first of the next size.
     fn next_size(&mut self, at_ns: u64, done: &Transfer) -> Result<(), MeasureError> {
-        if self.rounds.len() == self.plan.requests as usize {
+        if self.rounds.len() == self.sizes.requests as usize {
             // Its first SYN is the first after the firmware's word on the last of this one.
             let end_ns = self.rounds.last().map_or(0, |round| round.told_ns);
             let next_ns = self.first_syn(end_ns).map_or(at_ns, |frame| frame.start_ns);
             self.tell(next_ns)?;
         }
-        let expected = self.plan.bytes.get(self.told).copied();
+        let expected = self.sizes.bytes.get(self.told).copied();
         if expected.is_none_or(|bytes| done.path != format!("/{bytes}")) {
             let wanted = expected.map_or("nothing more".into(), |bytes| format!("/{bytes}"));
             let what = format!(
                 "the firmware asked for {}, the scenario for {wanted}: build it with LINERATE_SIZES={}",
                 done.path,
-                self.sizes(),
+                self.build_choice(),
             );
             return Err(MeasureError::Unexpected { what });
         }
         Ok(())
     }
 
-    /// The plan as the firmware's build takes it.
-    fn sizes(&self) -> String {
+    /// The sizes as the firmware's build takes them.
+    fn build_choice(&self) -> String {
         let sizes: Vec<String> = self
-            .plan
+            .sizes
             .bytes
             .iter()
-            .map(|bytes| format!("{bytes}x{}", self.plan.requests))
+            .map(|bytes| format!("{bytes}x{}", self.sizes.requests))
             .collect();
         sizes.join(",")
     }
@@ -286,7 +315,7 @@ impl Transferring {
 
     /// Makes the measurement of the current size from everything before `until_ns`.
     fn tell(&mut self, until_ns: u64) -> Result<(), MeasureError> {
-        let Some(&bytes) = self.plan.bytes.get(self.told) else {
+        let Some(&bytes) = self.sizes.bytes.get(self.told) else {
             return Ok(());
         };
         self.frames.sort_by_key(|frame| frame.start_ns);
@@ -315,11 +344,7 @@ impl Transferring {
             flash_wait_share: (self.flash_known && flash_ns.0 > 0)
                 .then(|| flash_ns.1 as f64 / flash_ns.0 as f64),
         };
-        self.ready.push(match self.kind {
-            Kind::Get => Measurement::HttpGet(get::measure(batch)?),
-            Kind::Put => Measurement::HttpPut(put::measure(batch)?),
-            Kind::Both => Measurement::HttpBoth(both::measure(batch)?),
-        });
+        self.ready.push((self.way.measure)(batch)?);
         self.counters_before.clone_from(&self.counters);
         self.flash_before = self.flash;
         self.told += 1;

@@ -1,15 +1,37 @@
-//! From the uploads of one size to their result.
+//! From the uploads of one size to their result: `http_put`.
+
+use std::sync::Arc;
 
 use linerate_explain::cause;
-use linerate_explain::record::{HttpPut, HttpPutMetrics, TransferSamples};
+use linerate_explain::record::{HttpPut, HttpPutMetrics, Measurement, TransferSamples};
 use linerate_explain::wire::{self, Frame, Side};
+use serde::Deserialize;
 
-use super::super::{MeasureError, ledger};
+use super::super::{MeasureError, Plan, Section, ledger};
 use super::batch::Batch;
 use super::bodies::Bodies;
+use super::{Sizes, Way};
+
+/// Uploads, as a scenario asks for them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Put(pub Sizes);
+
+impl Section for Put {
+    fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String> {
+        self.0.plans(&WAY)
+    }
+}
+
+pub(super) static WAY: Way = Way {
+    program: "http_put",
+    noun: "uploads",
+    complete: |round| round.up.is_some(),
+    measure: |batch| measure(batch).map(Measurement::HttpPut),
+};
 
 /// The result.
-pub fn measure(mut batch: Batch<'_>) -> Result<HttpPut, MeasureError> {
+fn measure(mut batch: Batch<'_>) -> Result<HttpPut, MeasureError> {
     let bodies = Bodies::of(&batch, Side::Device)?;
     let (post_processing_p50, post_processing_max) = batch.post_processing_ns();
     let (device_sent, device_lost, collisions) = batch.device_frames();

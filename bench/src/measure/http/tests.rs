@@ -76,17 +76,17 @@ fn script() -> Vec<Event> {
 }
 
 fn measure(events: Vec<Event>) -> Result<Vec<HttpGet>, MeasureError> {
-    let plan = Plan {
+    let sizes = Sizes {
         bytes: vec![2920, 5840],
         requests: 2,
         limit_s: 10,
     };
     let mut results = Vec::new();
-    let mut procedure = procedure("isr-all", Kind::Get, &plan);
+    let mut procedure = procedure("isr-all", &get::WAY, &sizes);
     drive(
         Box::new(Script::new(events)),
         &mut procedure,
-        plan.limit_s,
+        sizes.limit_s,
         &mut |result| results.push(result),
         &mut |_, _| {},
     )?;

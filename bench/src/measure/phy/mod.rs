@@ -3,7 +3,11 @@
 //! A generator sends the frames of a conformance case, or full frames at one clock offset and one
 //! jitter; the device's ledger and the check of their content on the device say what became of them.
 
+mod conformance;
+mod surface;
+
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use linerate_explain::record::{
     Ledger, LossSurface, LossSurfaceMetrics, LossSurfaceParams, Measurement, PhyConformance,
@@ -16,51 +20,15 @@ use linerate_sim::peer::generator;
 use linerate_sim::wire::config::Destination;
 use serde::Deserialize;
 
-use super::{DeviceEvent, MeasureError, Procedure};
+pub use self::conformance::Conformance;
+pub use self::surface::Surface;
+use super::plan::scaled;
+use super::{MeasureError, Procedure, console};
 use crate::target::{Event, Order};
-
-/// Conformance cases, as a scenario asks for them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConformancePlan {
-    /// Their names; all there are when the list is empty.
-    #[serde(default)]
-    pub cases: Vec<String>,
-    /// Frames of each.
-    pub frames: u64,
-    /// Cases that may fail, each with the reason.
-    #[serde(default)]
-    pub excused: BTreeMap<String, String>,
-    /// From power-on to the first frame, milliseconds.
-    #[serde(default = "warm_up_ms")]
-    pub warm_up_ms: u64,
-}
-
-/// A grid of clock offsets and jitters.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SurfacePlan {
-    /// Jitters, nanoseconds to either side.
-    pub jitter_ns: Vec<f64>,
-    /// Clock offsets of the peer, parts per million.
-    pub clock_ppm: Vec<f64>,
-    /// Frames at each point.
-    pub frames: u64,
-    /// Octets of each with FCS.
-    #[serde(default = "full")]
-    pub octets: u16,
-    /// From power-on to the first frame, milliseconds.
-    #[serde(default = "warm_up_ms")]
-    pub warm_up_ms: u64,
-}
 
 /// Time to boot and, where partners negotiate, for that.
 const fn warm_up_ms() -> u64 {
     2_500
-}
-
-const fn full() -> u16 {
-    1518
 }
 
 /// One case or one point.
@@ -95,9 +63,12 @@ pub enum What {
     },
 }
 
-impl Plan {
-    /// Its name in a run.
-    pub fn label(&self) -> String {
+impl super::Plan for Plan {
+    fn program(&self) -> &'static str {
+        "station"
+    }
+
+    fn label(&self) -> String {
         match &self.what {
             What::Case { case, .. } => format!("phy_conformance-{}", case.name),
             What::Point {
@@ -108,13 +79,13 @@ impl Plan {
         }
     }
 
-    /// Virtual seconds after which it has failed: the longest frame there is, and twice over.
-    pub const fn limit_s(&self) -> u64 {
+    /// The longest frame there is, and twice over.
+    fn limit_s(&self) -> u64 {
         20 + self.warm_up_ms / 1_000 + self.frames / 50
     }
 
     /// Puts the generator at the other end and the impairments on the wire.
-    pub fn arrange(&self, order: &mut Order) {
+    fn arrange(&self, order: &mut Order) {
         let around = &mut order.surroundings;
         "generator".clone_into(&mut around.peer.kind);
         let mut traffic = generator::Config {
@@ -141,6 +112,24 @@ impl Plan {
         around.traffic = Some(traffic);
     }
 
+    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
+        Box::new(procedure(variant, self))
+    }
+
+    fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
+        let least = match &self.what {
+            // Some rounds of the case's frames, behind those that settle it.
+            What::Case { case, .. } => case.settling_frames + 4 * case.steps.len() as u64,
+            What::Point { .. } => 20,
+        };
+        Some(Arc::new(Self {
+            frames: scaled(self.frames, factor, least.max(20)),
+            ..self.clone()
+        }))
+    }
+}
+
+impl Plan {
     fn expected(&self, tag: u32) -> Expect {
         match &self.what {
             What::Case { case, .. } => case.expected(tag),
@@ -158,6 +147,16 @@ impl Plan {
 
 /// After the last frame, until the device is asked for its counters: everything is settled.
 const SETTLE_NS: u64 = 100_000_000;
+
+/// What the program tells.
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line {
+    /// Of the test frames that the station accepted, those whose content is not what it should be.
+    Checked { wrong: u64 },
+    #[serde(other)]
+    Other,
+}
 
 /// Counts frames.
 struct Counting {
@@ -223,7 +222,7 @@ impl Procedure for Counting {
         match event {
             Event::Frame(frame) if frame.from == Side::Peer => self.count(&frame),
             Event::Console { line, .. } => {
-                if let Some(Ok(DeviceEvent::Checked { wrong, .. })) = DeviceEvent::parse(&line) {
+                if let Some(Line::Checked { wrong }) = console::read(&line)? {
                     self.metrics.frames_wrong += wrong;
                 }
             }

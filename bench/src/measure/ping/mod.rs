@@ -1,5 +1,8 @@
 //! The device pings the peer; its program is `ping`.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use linerate_explain::cause;
 use linerate_explain::line;
 use linerate_explain::record::{
@@ -8,8 +11,8 @@ use linerate_explain::record::{
 use linerate_explain::wire::{Echo, Frame, Packet, Side};
 use serde::Deserialize;
 
-use super::{DeviceEvent, MeasureError, Procedure};
-use crate::target::Event;
+use super::{MeasureError, Procedure, Section, console};
+use crate::target::{Event, Order};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -26,18 +29,48 @@ const fn limit_s() -> u64 {
     120
 }
 
-impl Plan {
-    /// What is wrong with it.
-    ///
-    /// # Errors
-    /// One sentence.
-    pub fn check(&self) -> Result<(), String> {
+impl Section for Plan {
+    fn plans(self) -> Result<Vec<Arc<dyn super::Plan>>, String> {
         if self.count == 0 {
-            Err("`count` must be at least 1".into())
-        } else {
-            Ok(())
+            return Err("`count` must be at least 1".into());
         }
+        Ok(vec![Arc::new(self)])
     }
+}
+
+impl super::Plan for Plan {
+    fn program(&self) -> &'static str {
+        "ping"
+    }
+
+    fn label(&self) -> String {
+        "ping".to_owned()
+    }
+
+    fn limit_s(&self) -> u64 {
+        self.limit_s
+    }
+
+    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
+        Box::new(procedure(variant, self))
+    }
+}
+
+/// What the program tells.
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line {
+    /// A ping was answered.
+    Ping {
+        /// Round trip on the device's clock.
+        rtt_us: u64,
+    },
+    /// A ping was not answered in time.
+    PingLost,
+    /// The counters, from power-on.
+    Counters(BTreeMap<String, u64>),
+    #[serde(other)]
+    Other,
 }
 
 /// Collects the replies.
@@ -47,7 +80,7 @@ pub struct Pinging {
     rtt_ns: Vec<u64>,
     lost: u64,
     frames: Vec<Frame>,
-    counters: std::collections::BTreeMap<String, u64>,
+    counters: BTreeMap<String, u64>,
 }
 
 /// The procedure for `plan` on a firmware of `variant`.
@@ -58,7 +91,7 @@ pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
         rtt_ns: Vec::new(),
         lost: 0,
         frames: Vec::new(),
-        counters: std::collections::BTreeMap::new(),
+        counters: BTreeMap::new(),
     }
 }
 
@@ -67,11 +100,11 @@ impl Procedure for Pinging {
         match event {
             Event::Frame(frame) => self.frames.push(frame),
             Event::Debug(_) | Event::Uploaded(_) => {}
-            Event::Console { line, .. } => match DeviceEvent::parse(&line) {
-                Some(Ok(DeviceEvent::Ping { rtt_us, .. })) => self.rtt_ns.push(rtt_us * 1_000),
-                Some(Ok(DeviceEvent::PingLost { .. })) => self.lost += 1,
-                Some(Ok(DeviceEvent::Counters(counters))) => self.counters = counters,
-                _ => {}
+            Event::Console { line, .. } => match console::read(&line)? {
+                Some(Line::Ping { rtt_us }) => self.rtt_ns.push(rtt_us * 1_000),
+                Some(Line::PingLost) => self.lost += 1,
+                Some(Line::Counters(counters)) => self.counters = counters,
+                Some(Line::Other) | None => {}
             },
         }
         Ok(())

@@ -1,0 +1,62 @@
+//! Which conformance cases a scenario asks for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use linerate_sim::peer::conformance;
+use serde::Deserialize;
+
+use super::super::Section;
+use super::{Plan, What, warm_up_ms};
+
+/// Conformance cases, as a scenario asks for them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conformance {
+    /// Their names; all there are when the list is empty.
+    #[serde(default)]
+    pub cases: Vec<String>,
+    /// Frames of each.
+    pub frames: u64,
+    /// Cases that may fail, each with the reason.
+    #[serde(default)]
+    pub excused: BTreeMap<String, String>,
+    /// From power-on to the first frame, milliseconds.
+    #[serde(default = "warm_up_ms")]
+    pub warm_up_ms: u64,
+}
+
+impl Section for Conformance {
+    fn plans(self) -> Result<Vec<Arc<dyn super::super::Plan>>, String> {
+        if self.frames == 0 {
+            return Err("`frames` must be at least 1".into());
+        }
+        let known = |name: &str| {
+            conformance::case(name).ok_or_else(|| {
+                let names = conformance::CASES.iter().map(|case| case.name);
+                let hint = crate::board::hint(crate::nearest(name, names));
+                format!("there is no conformance case `{name}`{hint}")
+            })
+        };
+        if let Some(name) = self.excused.keys().find(|name| known(name).is_err()) {
+            return Err(known(name).err().unwrap_or_default());
+        }
+        let cases = if self.cases.is_empty() {
+            conformance::CASES.iter().collect()
+        } else {
+            let listed = self.cases.iter().map(|name| known(name));
+            listed.collect::<Result<Vec<_>, String>>()?
+        };
+        let plan = |case: &'static conformance::Case| -> Arc<dyn super::super::Plan> {
+            Arc::new(Plan {
+                what: What::Case {
+                    case,
+                    excuse: self.excused.get(case.name).cloned(),
+                },
+                frames: self.frames,
+                warm_up_ms: self.warm_up_ms,
+            })
+        };
+        Ok(cases.into_iter().map(plan).collect())
+    }
+}
