@@ -66,6 +66,11 @@ fn case(name: &str, frames: u64) -> phy::Plan {
 }
 
 #[test]
+fn what_a_scenario_asks_for_is_what_results_are_called() {
+    assert_eq!(NAMES, Measurement::NAMES);
+}
+
+#[test]
 fn a_case_counts_what_must_be_received_apart_from_what_must_be_refused() {
     // Runts and good frames in turn.
     let (runt, good) = (0, 1);

@@ -100,21 +100,7 @@ pub fn name(result: &Measurement) -> String {
     } else {
         run
     };
-    let detail = match result {
-        Measurement::Ping(_) => "ping".to_owned(),
-        Measurement::HttpGet(get) => format::bytes(get.params.bytes),
-        Measurement::HttpPut(put) => format!("put {}", format::bytes(put.params.bytes)),
-        Measurement::HttpBoth(both) => format!("both {}", format::bytes(both.params.bytes)),
-        Measurement::PhyConformance(phy) => phy.params.case.clone(),
-        Measurement::LossSurface(point) => {
-            format!(
-                "{:+} ppm, {} ns",
-                point.params.clock_ppm, point.params.jitter_ns
-            )
-        }
-        other => other.kind().replace('_', " "),
-    };
-    format!("{run}, {detail}")
+    format!("{run}, {}", result.told().detail())
 }
 
 impl Limit {

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, GapToLineRate, Ledger, ScopeTrace, Setting};
+use super::{Finding, GapToLineRate, Ledger, ScopeTrace, Setting, Told};
+use crate::cause;
+use crate::report::format;
 
 /// Downloads of one size, one after the other, each over a TCP connection of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -160,4 +162,24 @@ pub struct Request {
     pub retransmitted_segments: u64,
     /// The longest silence on the wire.
     pub longest_silence_ns: u64,
+}
+
+impl Told for HttpGet {
+    fn detail(&self) -> String {
+        format::bytes(self.params.bytes)
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "get {:<7} median {}, {} of line rate, {} of the frames lost",
+            format::bytes(self.params.bytes),
+            format::rate(self.metrics.goodput_bytes_per_s_p50),
+            format::percent(cause::share_of_line_rate(self)),
+            format::percent(self.metrics.frame_loss_rate),
+        )
+    }
+
+    fn failures(&self) -> Vec<String> {
+        super::told::crc32_differs(&self.metrics.crc32, &self.metrics.crc32_expected)
+    }
 }

@@ -6,37 +6,41 @@
 
 mod finding;
 mod gap;
+mod http_both;
 mod http_get;
+mod http_put;
+mod hub_share;
 mod ledger;
-mod network;
-mod phy;
+mod loss_surface;
+mod negotiation;
+mod phy_conformance;
 mod ping;
 mod profile;
 mod provenance;
 mod scope;
 mod setting;
-mod transfer;
+mod storm;
+mod told;
 
 pub use finding::{Cause, Finding};
 pub use gap::{GapCause, GapPart, GapToLineRate};
+pub use http_both::{HttpBoth, HttpBothMetrics};
 pub use http_get::{
     HttpGet, HttpGetLimits, HttpGetMetrics, HttpGetParams, HttpGetSamples, Request, TimeShare,
 };
+pub use http_put::{HttpPut, HttpPutMetrics, TransferSamples};
+pub use hub_share::{HubShare, HubShareMetrics, HubShareParams};
 pub use ledger::Ledger;
-pub use network::{
-    HubShare, HubShareMetrics, HubShareParams, Negotiation, NegotiationMetrics, NegotiationParams,
-    Storm, StormMetrics, StormParams,
-};
-pub use phy::{
-    LossSurface, LossSurfaceMetrics, LossSurfaceParams, PhyConformance, PhyConformanceMetrics,
-    PhyConformanceParams,
-};
+pub use loss_surface::{LossSurface, LossSurfaceMetrics, LossSurfaceParams};
+pub use negotiation::{Negotiation, NegotiationMetrics, NegotiationParams};
+pub use phy_conformance::{PhyConformance, PhyConformanceMetrics, PhyConformanceParams};
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
 pub use profile::{Profile, ProfileStack};
 pub use provenance::{Duplex, EntryKind, PeerModel, Provenance, TimingEntry};
 pub use scope::{Burst, Edges, Mark, Pulse, ScopeTrace};
 pub use setting::{Conditions, Setting};
-pub use transfer::{HttpBoth, HttpBothMetrics, HttpPut, HttpPutMetrics, TransferSamples};
+pub use storm::{Storm, StormMetrics, StormParams};
+pub use told::{Row, Told};
 
 use std::collections::BTreeMap;
 
@@ -66,45 +70,98 @@ pub struct Run {
     pub profiles: BTreeMap<String, Profile>,
 }
 
-/// One measurement. The kind is in `measurement`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "measurement", rename_all = "snake_case")]
-pub enum Measurement {
-    /// ICMP echo requests sent by the device.
-    Ping(Ping),
-    /// Downloads over HTTP by the device, all of one size.
-    HttpGet(HttpGet),
-    /// Uploads over HTTP by the device, all of one size.
-    HttpPut(HttpPut),
-    /// A download and an upload at the same time.
-    HttpBoth(HttpBoth),
-    /// What a receiver of 10BASE-T has to cope with, one case.
-    PhyConformance(PhyConformance),
-    /// Loss at one clock offset and one jitter.
-    LossSurface(LossSurface),
-    /// A storm of frames, and what comes after.
-    Storm(Storm),
-    /// Shares of a medium that several stations want.
-    HubShare(HubShare),
-    /// What device and link partner come to.
-    Negotiation(Negotiation),
-}
+/// Makes of the list of measurements what knows all of them.
+macro_rules! measurements {
+    ($($(#[$about:meta])* $name:literal $kind:ident $all:ident,)*) => {
+        /// One measurement. The kind is in `measurement`.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "measurement", rename_all = "snake_case")]
+        pub enum Measurement {
+            $($(#[$about])* $kind($kind),)*
+        }
 
-/// The one field that every kind of measurement has, in an expression.
-macro_rules! each {
-    ($measurement:expr, $result:ident => $value:expr) => {
-        match $measurement {
-            Measurement::Ping($result) => $value,
-            Measurement::HttpGet($result) => $value,
-            Measurement::HttpPut($result) => $value,
-            Measurement::HttpBoth($result) => $value,
-            Measurement::PhyConformance($result) => $value,
-            Measurement::LossSurface($result) => $value,
-            Measurement::Storm($result) => $value,
-            Measurement::HubShare($result) => $value,
-            Measurement::Negotiation($result) => $value,
+        impl Measurement {
+            /// The name of each kind in results and scenarios.
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// Its name in results and scenarios.
+            pub const fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $name,)*
+                }
+            }
+
+            /// The variant of the firmware.
+            pub fn variant(&self) -> &str {
+                match self {
+                    $(Self::$kind(result) => &result.params.variant,)*
+                }
+            }
+
+            /// Run and conditions.
+            pub fn setting(&self) -> &Setting {
+                match self {
+                    $(Self::$kind(result) => &result.params.setting,)*
+                }
+            }
+
+            /// Run and conditions, for whoever arranged them.
+            pub fn setting_mut(&mut self) -> &mut Setting {
+                match self {
+                    $(Self::$kind(result) => &mut result.params.setting,)*
+                }
+            }
+
+            /// Where each frame went.
+            pub fn ledger(&self) -> &Ledger {
+                match self {
+                    $(Self::$kind(result) => &result.ledger,)*
+                }
+            }
+
+            /// It in words.
+            pub fn told(&self) -> &dyn Told {
+                match self {
+                    $(Self::$kind(result) => result,)*
+                }
+            }
+        }
+
+        impl Run {
+            $(
+                #[doc = concat!("The results of `", $name, "`, in order.")]
+                pub fn $all(&self) -> impl Iterator<Item = &$kind> {
+                    self.results.iter().filter_map(|result| match result {
+                        Measurement::$kind(result) => Some(result),
+                        _ => None,
+                    })
+                }
+            )*
         }
     };
+}
+
+// Every measurement: its name in results and scenarios, its record (a module of that name), and what
+// a run calls all of them.
+measurements! {
+    /// ICMP echo requests sent by the device.
+    "ping" Ping pings,
+    /// Downloads over HTTP by the device, all of one size.
+    "http_get" HttpGet http_gets,
+    /// Uploads over HTTP by the device, all of one size.
+    "http_put" HttpPut http_puts,
+    /// A download and an upload at the same time.
+    "http_both" HttpBoth http_boths,
+    /// What a receiver of 10BASE-T has to cope with, one case.
+    "phy_conformance" PhyConformance phy_conformances,
+    /// Loss at one clock offset and one jitter.
+    "loss_surface" LossSurface loss_surface,
+    /// A storm of frames, and what comes after.
+    "storm" Storm storms,
+    /// Shares of a medium that several stations want.
+    "hub_share" HubShare hub_shares,
+    /// What device and link partner come to.
+    "negotiation" Negotiation negotiations,
 }
 
 /// Why a result file cannot be read.
@@ -163,78 +220,6 @@ impl Run {
         text
     }
 
-    /// The pings, in order.
-    pub fn pings(&self) -> impl Iterator<Item = &Ping> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::Ping(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    /// The downloads, in order.
-    pub fn http_gets(&self) -> impl Iterator<Item = &HttpGet> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::HttpGet(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    /// The uploads, in order.
-    pub fn http_puts(&self) -> impl Iterator<Item = &HttpPut> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::HttpPut(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    /// The downloads and uploads at once, in order.
-    pub fn http_boths(&self) -> impl Iterator<Item = &HttpBoth> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::HttpBoth(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    /// The conformance cases, in order.
-    pub fn phy_conformances(&self) -> impl Iterator<Item = &PhyConformance> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::PhyConformance(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    /// The points of the loss surface, in order.
-    pub fn loss_surface(&self) -> impl Iterator<Item = &LossSurface> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::LossSurface(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    /// The storms, in order.
-    pub fn storms(&self) -> impl Iterator<Item = &Storm> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::Storm(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    /// The hubs, in order.
-    pub fn hub_shares(&self) -> impl Iterator<Item = &HubShare> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::HubShare(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    /// The negotiations, in order.
-    pub fn negotiations(&self) -> impl Iterator<Item = &Negotiation> {
-        self.results.iter().filter_map(|result| match result {
-            Measurement::Negotiation(result) => Some(result),
-            _ => None,
-        })
-    }
-
     /// The variants that were measured, each once, in order.
     pub fn variants(&self) -> Vec<&str> {
         let mut variants: Vec<&str> = Vec::new();
@@ -244,43 +229,6 @@ impl Run {
             }
         }
         variants
-    }
-}
-
-impl Measurement {
-    /// Its name in results and scenarios.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Ping(_) => "ping",
-            Self::HttpGet(_) => "http_get",
-            Self::HttpPut(_) => "http_put",
-            Self::HttpBoth(_) => "http_both",
-            Self::PhyConformance(_) => "phy_conformance",
-            Self::LossSurface(_) => "loss_surface",
-            Self::Storm(_) => "storm",
-            Self::HubShare(_) => "hub_share",
-            Self::Negotiation(_) => "negotiation",
-        }
-    }
-
-    /// The variant of the firmware.
-    pub fn variant(&self) -> &str {
-        each!(self, result => &result.params.variant)
-    }
-
-    /// Run and conditions.
-    pub fn setting(&self) -> &Setting {
-        each!(self, result => &result.params.setting)
-    }
-
-    /// Run and conditions, for whoever arranged them.
-    pub fn setting_mut(&mut self) -> &mut Setting {
-        each!(self, result => &mut result.params.setting)
-    }
-
-    /// Where each frame went.
-    pub fn ledger(&self) -> &Ledger {
-        each!(self, result => &result.ledger)
     }
 }
 

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, Ledger, Setting};
+use super::{Finding, Ledger, Setting, Told};
+use crate::report::format;
 use crate::stats;
 
 /// ICMP echo requests from the device to the peer.
@@ -90,4 +91,19 @@ pub struct PingSamples {
     pub rtt_ns: Vec<u64>,
     /// One entry a reply, on the wire.
     pub wire_rtt_ns: Vec<u64>,
+}
+
+impl Told for Ping {
+    fn detail(&self) -> String {
+        "ping".to_owned()
+    }
+
+    fn line(&self) -> String {
+        format!(
+            "ping       {} of {} answered, median {}",
+            self.metrics.received,
+            self.metrics.sent,
+            format::time(self.metrics.rtt_ns.p50),
+        )
+    }
 }

@@ -1,6 +1,15 @@
 use super::*;
 use crate::sample;
 
+#[test]
+fn a_result_is_written_with_the_name_of_its_kind() {
+    for result in sample::run().results {
+        let json = serde_json::to_value(&result).expect("serialisable");
+        assert_eq!(json["measurement"], result.kind());
+        assert!(Measurement::NAMES.contains(&result.kind()));
+    }
+}
+
 /// Names that the results must carry, whatever else they carry.
 #[test]
 fn published_names_are_kept() {

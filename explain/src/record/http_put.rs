@@ -1,9 +1,13 @@
-//! The `http_put` and `http_both` measurements.
+//! The `http_put` measurement.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, GapToLineRate, HttpGetLimits, HttpGetParams, Ledger, Request, TimeShare};
+use super::{
+    Finding, GapToLineRate, HttpGetLimits, HttpGetParams, Ledger, Request, Row, TimeShare, Told,
+};
+use crate::report::format;
+use crate::stats;
 
 /// Uploads of one size by the device, one after the other, each over a TCP connection of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,47 +79,39 @@ pub struct TransferSamples {
     pub requests: Vec<Request>,
 }
 
-/// A download and an upload of one size at the same time, several times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HttpBoth {
-    /// What was asked for: `bytes` each way.
-    pub params: HttpGetParams,
-    /// What came out. Arrays have one entry a round.
-    pub metrics: HttpBothMetrics,
-    /// What the wire allows, one way alone.
-    pub limits: HttpGetLimits,
-    /// Where each frame of the peer went.
-    pub ledger: Ledger,
-    /// Rounds, from the first SYN to the last byte of the slower one.
-    pub samples: TransferSamples,
-}
+impl Told for HttpPut {
+    fn detail(&self) -> String {
+        format!("put {}", format::bytes(self.params.bytes))
+    }
 
-/// Metrics of a download and an upload at the same time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HttpBothMetrics {
-    /// Bytes both ways over the time from the first SYN to the last byte of the slower one.
-    pub goodput_bytes_per_s: Vec<f64>,
-    /// Median of the rounds.
-    pub goodput_bytes_per_s_p50: f64,
-    /// The download, from its own SYN to its last byte.
-    pub download_goodput_bytes_per_s: Vec<f64>,
-    /// The upload, from its own SYN to its last byte.
-    pub upload_goodput_bytes_per_s: Vec<f64>,
-    /// CRC-32 (IEEE) of the bodies as received: download, upload, next round's download, ...
-    pub crc32: Vec<u32>,
-    /// What they should be.
-    pub crc32_expected: Vec<u32>,
-    /// Frames that the peer sent to the device.
-    pub sent_frames: u64,
-    /// Frames that the device's stack accepted.
-    pub received_frames: u64,
-    /// Part of the peer's frames that did not arrive: repeated attempts, and frames under way at the
-    /// end of the run, apart.
-    pub frame_loss_rate: f64,
-    /// Frames that the device put on the wire.
-    pub device_sent_frames: u64,
-    /// Of these, those that the peer's MAC discarded, collisions apart.
-    pub device_lost_frames: u64,
-    /// Transmissions of the device that collided.
-    pub device_collisions: u64,
+    fn line(&self) -> String {
+        format!(
+            "put {:<7} median {}, {} of the frames lost, {} collisions",
+            format::bytes(self.params.bytes),
+            format::rate(self.metrics.goodput_bytes_per_s_p50),
+            format::percent(self.metrics.frame_loss_rate),
+            self.metrics.device_collisions,
+        )
+    }
+
+    fn failures(&self) -> Vec<String> {
+        super::told::crc32_differs(&self.metrics.crc32, &self.metrics.crc32_expected)
+    }
+
+    fn row(&self) -> Option<Row> {
+        let metrics = &self.metrics;
+        let words = format!(
+            "{} × {}: {}, {} of line rate; {} segments sent again, {} collisions",
+            self.params.requests,
+            format::bytes(self.params.bytes),
+            format::rate(metrics.goodput_bytes_per_s_p50),
+            format::percent(stats::ratio(
+                metrics.goodput_bytes_per_s_p50,
+                self.limits.line_goodput_bytes_per_s
+            )),
+            format::count(metrics.retransmitted_segments),
+            format::count(metrics.device_collisions),
+        );
+        Some(Row::new("upload", words, self.failures().is_empty()))
+    }
 }

@@ -1,11 +1,11 @@
-//! The measurements of the physical layer: `phy_conformance` and `loss_surface`.
+//! The `phy_conformance` measurement.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ledger, Setting};
+use super::{Ledger, Setting, Told};
 
 /// Frames of one conformance case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,42 +59,41 @@ pub struct PhyConformanceMetrics {
     pub passed: bool,
 }
 
-/// One point of the loss surface: full frames at one clock offset and one jitter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LossSurface {
-    /// The point.
-    pub params: LossSurfaceParams,
-    /// What came out.
-    pub metrics: LossSurfaceMetrics,
-    /// Where each frame went.
-    pub ledger: Ledger,
-}
+impl Told for PhyConformance {
+    fn detail(&self) -> String {
+        self.params.case.clone()
+    }
 
-/// Parameters of a point of the loss surface.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LossSurfaceParams {
-    /// Variant of the firmware.
-    pub variant: String,
-    /// Run and conditions.
-    #[serde(flatten)]
-    pub setting: Setting,
-    /// How much faster than the device's the peer's clock runs.
-    pub clock_ppm: f64,
-    /// How far each edge lies from its place at most, to either side, uniformly.
-    pub jitter_ns: f64,
-    /// Octets of each frame with FCS.
-    pub frame_octets: u64,
-}
+    fn line(&self) -> String {
+        let metrics = &self.metrics;
+        format!(
+            "{:<26} {}: {} of {} received, {} wrong, {} of {} refused",
+            self.params.case,
+            match (metrics.passed, &self.params.excuse) {
+                (true, _) => "passed",
+                (false, Some(_)) => "failed, as is known",
+                (false, None) => "FAILED",
+            },
+            metrics.frames_received,
+            metrics.frames_sent,
+            metrics.frames_wrong,
+            metrics.frames_refused,
+            metrics.frames_to_refuse,
+        )
+    }
 
-/// Metrics of a point of the loss surface.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LossSurfaceMetrics {
-    /// Frames sent.
-    pub frames_sent: u64,
-    /// Frames that the device's stack accepted.
-    pub frames_received: u64,
-    /// Of these, those whose content was not what had been sent.
-    pub frames_wrong: u64,
-    /// (`frames_sent` - `frames_received`) / `frames_sent`.
-    pub frame_loss_rate: f64,
+    fn failures(&self) -> Vec<String> {
+        let metrics = &self.metrics;
+        if metrics.passed || self.params.excuse.is_some() {
+            return Vec::new();
+        }
+        vec![format!(
+            "{} of {} frames received, {} wrong, {} of {} refused for the right cause",
+            metrics.frames_received,
+            metrics.frames_sent,
+            metrics.frames_wrong,
+            metrics.frames_refused,
+            metrics.frames_to_refuse,
+        )]
+    }
 }

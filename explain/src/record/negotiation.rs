@@ -1,0 +1,116 @@
+//! The `negotiation` measurement.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ledger, Row, Setting, Told};
+
+/// What a device and a link partner come to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Negotiation {
+    /// What was asked for.
+    pub params: NegotiationParams,
+    /// What came out.
+    pub metrics: NegotiationMetrics,
+    /// Where each frame of the peer went.
+    pub ledger: Ledger,
+}
+
+/// Parameters of a negotiation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NegotiationParams {
+    /// Variant of the firmware.
+    pub variant: String,
+    /// Run and conditions; `duplex` is what it came to.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// `up`, or `down` where the two have nothing in common.
+    pub expected_link: String,
+    /// The duplex that must come out, if the link comes up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_duplex: Option<String>,
+}
+
+/// Metrics of a negotiation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NegotiationMetrics {
+    /// What the device said last: `up` or `down`; empty when it said nothing.
+    pub link: String,
+    /// How it came to that: "auto-negotiation", "parallel detection", "forced".
+    pub by: String,
+    /// What it says of its partner.
+    pub partner: String,
+    /// The duplex that the device says.
+    pub device_duplex: String,
+    /// When it first said that the link is up, from power-on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_after_ms: Option<f64>,
+    /// Remote faults that the device counted.
+    pub remote_faults: u64,
+    /// Pings sent to the device, after the link should be up.
+    pub pings_sent: u64,
+    /// Pings that it answered.
+    pub pings_answered: u64,
+    /// Link, duplex and pings are what was expected.
+    pub passed: bool,
+}
+
+impl Told for Negotiation {
+    fn detail(&self) -> String {
+        "negotiation".to_owned()
+    }
+
+    fn line(&self) -> String {
+        let metrics = &self.metrics;
+        format!(
+            "link {} by {} after {}, {}; {} of {} pings answered",
+            metrics.link,
+            metrics.by,
+            metrics
+                .up_after_ms
+                .map_or_else(|| "never".to_owned(), |ms| format!("{ms:.1} ms")),
+            self.params.setting.duplex,
+            metrics.pings_answered,
+            metrics.pings_sent,
+        )
+    }
+
+    fn failures(&self) -> Vec<String> {
+        let metrics = &self.metrics;
+        if metrics.passed {
+            return Vec::new();
+        }
+        vec![format!(
+            "the link is {:?}, duplex {:?}, {} of {} pings answered, {} remote faults",
+            metrics.link,
+            metrics.device_duplex,
+            metrics.pings_answered,
+            metrics.pings_sent,
+            metrics.remote_faults,
+        )]
+    }
+
+    fn row(&self) -> Option<Row> {
+        let metrics = &self.metrics;
+        let up = metrics
+            .up_after_ms
+            .map_or_else(String::new, |ms| format!(" after {ms:.0} ms"));
+        let or_nothing = |text: &str| {
+            if text.is_empty() {
+                "–".to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
+        let words = format!(
+            "link {}{up}, {} duplex by {}; partner: {}; {} of {} pings answered",
+            or_nothing(&metrics.link),
+            or_nothing(&metrics.device_duplex),
+            or_nothing(&metrics.by),
+            or_nothing(&metrics.partner),
+            metrics.pings_answered,
+            metrics.pings_sent,
+        );
+        Some(Row::new("negotiation", words, metrics.passed))
+    }
+}
