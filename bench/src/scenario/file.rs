@@ -374,6 +374,12 @@ impl Checker<'_> {
     }
 }
 
+/// Every field that a file may have; of the tables that surround a board only their names.
+#[cfg(test)]
+pub fn fields() -> Vec<super::fields::Field> {
+    super::fields::of::<File>("")
+}
+
 /// The tables of a file or a run that say what surrounds a board: `peer`, `wire`, `partner`, `hub`,
 /// `traffic`.
 #[derive(Default)]

@@ -1,9 +1,13 @@
 //! An experiment as a TOML file: the board, the other end of the cable, what is measured, what must
-//! come out.
+//! come out. `docs/scenarios.md` is the reference of the format.
 
 mod error;
 pub(crate) mod expect;
+#[cfg(test)]
+mod fields;
 mod file;
+#[cfg(test)]
+mod reference;
 
 use std::sync::Arc;
 
