@@ -151,7 +151,8 @@ pub(super) fn call<P: Pads>(
     };
     let until_cycle = match outcome {
         Outcome::Cycles(cycles) if cycles <= LONG_CYCLES => return RomCall::Done { cycles },
-        Outcome::Cycles(cycles) => cycle + cycles,
+        // The return takes the last of them.
+        Outcome::Cycles(cycles) => cycle + cycles - 1,
         Outcome::At(until) if until <= cycle => return RomCall::Done { cycles: 1 },
         Outcome::At(until) => until,
         Outcome::Retry(until_cycle) => return RomCall::Wait { until_cycle },
