@@ -106,6 +106,7 @@ impl Network {
             .expect("the network is started once");
         #[cfg(feature = "line-rate")]
         interrupt.set_filter(&AddressFilter::new(MAC_ADDRESS.0.into()));
+        phy::report_loops();
         let phy = Phy::start(
             Parts {
                 tx: peripherals.GPIO5,

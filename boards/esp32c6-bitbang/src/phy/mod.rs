@@ -22,9 +22,9 @@ use core::arch::asm;
 use esp_hal::peripherals::{GPIO5, GPIO6, GPIO10, TIMG0};
 
 #[cfg(not(feature = "line-rate"))]
-pub use article::{Phy, ReceiveInterrupt, Switch};
+pub use article::{Phy, ReceiveInterrupt, Switch, count_loops};
 #[cfg(feature = "line-rate")]
-pub use line_rate::{PAIR_CYCLES, Phy, ReceiveInterrupt, Switch, count_rounds};
+pub use line_rate::{Phy, ReceiveInterrupt, Switch, count_loops};
 
 /// What the PHY is made of.
 pub struct Parts {
@@ -44,6 +44,40 @@ pub struct Parts {
 pub fn report_link() {
     #[cfg(feature = "line-rate")]
     line_rate::report_link();
+}
+
+/// How long one of the loops takes on this core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoopCount {
+    /// Which loop, and what a round of it is.
+    pub what: &'static str,
+    /// Cycles that were counted.
+    pub cycles: u32,
+    /// In so many rounds.
+    pub rounds: u32,
+    /// Cycles that a round was written to take.
+    pub written: u32,
+}
+
+impl LoopCount {
+    /// Cycles of a round, in thousandths.
+    pub const fn millicycles(&self) -> u32 {
+        self.cycles * 1000 / self.rounds
+    }
+
+    /// Whether it takes what it was written to take; a loop that keeps to the clock may be a cycle
+    /// ahead or behind in the end.
+    pub const fn holds(&self) -> bool {
+        self.cycles.abs_diff(self.written * self.rounds) <= 1
+    }
+}
+
+/// Counts the loops of `line-rate`, and tells on the console whether they take the cycles that they
+/// were written for on this core. To be called before the PHY is started.
+#[inline(always)]
+pub fn report_loops() {
+    #[cfg(feature = "line-rate")]
+    line_rate::report_loops();
 }
 
 /// Sleeps until an interrupt, unless `idle` finds that there is something to do. Interrupts are off

@@ -1,30 +1,16 @@
-//! The receive loop counts itself: what its documentation says of its length, confirmed or refuted.
+//! The PHY's loops count themselves: what their documentation says of their length, confirmed or
+//! refuted. GPIO7 shows what the transmit loop does.
 
-use esp32c6_bitbang::{
-    event, info,
-    phy::{PAIR_CYCLES, count_rounds},
-};
+use esp32c6_bitbang::{event, info, phy};
 
-/// Rounds to count: the first one, in which the branch back is met for the first time, apart.
-const ROUNDS: [u32; 3] = [1, 2, 1001];
-
-/// Counts and prints a row for the loop that is always late and one for the loop that is always
-/// early: between them lies what its steering can make up for.
+/// Counts the loops and prints a row for each. The receive loop of `line-rate` is counted always late
+/// and always early: between the two lies what its steering can make up for.
 pub fn report() {
-    let mut room = [0u16; ROUNDS[2] as usize + 1];
-    // SAFETY: two octets in place of each pair; every value is one.
-    let room = unsafe {
-        core::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), size_of_val(&room))
-    };
-    // SAFETY: lets the counter count cycles; no other effect.
-    unsafe { core::arch::asm!("csrwi 0x7e0, 1", "csrwi 0x7e1, 1") }
-    for (late, expected) in [true, false].into_iter().zip(PAIR_CYCLES) {
-        let cycles = ROUNDS.map(|rounds| count_rounds(room, rounds, !late));
-        let millicycles = (cycles[2] - cycles[0]) as u64 * 1000 / u64::from(ROUNDS[2] - ROUNDS[0]);
-        let what = if late { "late" } else { "early" };
-        let holds = millicycles == u64::from(expected) * 1000;
+    for count in phy::count_loops(100) {
+        let (what, written, holds) = (count.what, count.written, count.holds());
+        let millicycles = count.millicycles();
         info!(
-            "receive loop, two octets, {what:5}: {}.{:03} cycles, expected {expected}: {}",
+            "loop: {what:26} {}.{:03} cycles, written for {written}: {}",
             millicycles / 1000,
             millicycles % 1000,
             if holds {
@@ -35,8 +21,7 @@ pub fn report() {
         );
         event!(
             "loop",
-            "\"what\":\"receive, two octets, {what}\",\"rounds\":{ROUNDS:?},\"cycles\":{cycles:?},\
-             \"expected\":{expected},\"holds\":{holds}"
+            "\"what\":\"{what}\",\"millicycles\":{millicycles},\"written\":{written},\"holds\":{holds}"
         );
     }
 }

@@ -24,6 +24,7 @@ use linerate_nic::{
 };
 
 pub use interrupt::{ReceiveInterrupt, Switch};
+pub use transmit::count_loops;
 
 use super::{
     Parts, clock,

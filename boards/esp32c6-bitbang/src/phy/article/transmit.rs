@@ -10,7 +10,7 @@
 
 use core::arch::global_asm;
 
-use super::super::pins::TX;
+use super::super::{LoopCount, clock, pins::TX, without_interrupts};
 
 /// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are asked for
 /// (IEEE 802.3 clause 14.3.1.2.1).
@@ -133,6 +133,29 @@ pub(super) unsafe fn packet(packet: &[u8]) {
         // SAFETY: at least one byte; the rest is the caller's promise.
         unsafe { linerate_phy_transmit(range.start, range.end) }
     }
+}
+
+/// Counts the transmit loop over so many octets, 100 at most. The output moves.
+pub fn count_loops(rounds: usize) -> [LoopCount; 1] {
+    const MOST: usize = 100;
+    let rounds = rounds.clamp(1, MOST);
+    clock::start();
+    let octets = [0x55; MOST + 1];
+    // The first time, the branch back is not known yet.
+    let [_, one, many] = [1, 1, 1 + rounds].map(|n| {
+        without_interrupts(|| {
+            let begin = clock::cycles();
+            // SAFETY: there are so many octets, and the output is the PHY's.
+            unsafe { packet(&octets[..n]) }
+            clock::cycles().wrapping_sub(begin)
+        })
+    });
+    [LoopCount {
+        what: "transmit, octet",
+        cycles: many - one,
+        rounds: rounds as u32,
+        written: 16 * 8,
+    }]
 }
 
 /// Sends a link pulse.

@@ -5,6 +5,7 @@
 //! and again until just before the interrupt returns: the second pulse is what it costs to
 //! post-process a frame. A link pulse makes one short pulse.
 
+mod count;
 mod interrupt;
 mod link;
 mod receive;
@@ -24,9 +25,9 @@ use linerate_nic::{
     mac::{self, BitTimes, TransmitError},
 };
 
+pub use count::{count_loops, report as report_loops};
 pub use interrupt::{ReceiveInterrupt, Switch};
 pub use link::report as report_link;
-pub use receive::{PAIR_CYCLES, count_rounds};
 
 use super::{
     Parts, clock,

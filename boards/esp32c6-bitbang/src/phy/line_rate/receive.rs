@@ -113,39 +113,6 @@ pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &Words) -> Result<S
     }
 }
 
-/// Cycles that the receive loop takes for two octets, as far as nothing else is known than what
-/// [`receive_loop`](super::receive_loop) says of its instructions: if it is always late and leaves out
-/// what it can, and if it is always early.
-pub const PAIR_CYCLES: [u32; 2] = [256 - 4, 256 + 2];
-
-/// Counts the cycles of so many rounds of the receive loop, two octets each, always late or always
-/// early, on an idle line. Needs no started PHY, but the cycle counter, and no interrupts.
-///
-/// # Panics
-/// If `room` is shorter than two octets a round and two more, or not aligned to 2.
-pub fn count_rounds(room: &mut [u8], rounds: u32, early: bool) -> u32 {
-    let len = rounds as usize * 2;
-    assert!(room.len() >= len + 2 && room.as_ptr().addr().is_multiple_of(2));
-    let begin = room.as_mut_ptr().wrapping_add(2);
-    let ahead: i32 = if early { 1 << 29 } else { -(1 << 29) };
-    let cycles;
-    // SAFETY: the loop stores between `begin - 2` and `begin + len`; what it changes is listed.
-    unsafe {
-        asm!(
-            "call linerate_line_rate_count",
-            inlateout("a0") begin => cycles,
-            inlateout("a1") begin.wrapping_add(len) => _,
-            inlateout("a2") &raw const TABLES => _,
-            inlateout("a3") ahead => _,
-            out("ra") _, out("a4") _, out("a5") _, out("a6") _, out("a7") _,
-            out("t0") _, out("t1") _, out("t2") _, out("t3") _, out("t4") _, out("t5") _,
-            out("t6") _, out("s2") _, out("s3") _, out("s4") _, out("s5") _, out("s6") _,
-            out("s7") _, out("s8") _, out("s9") _, out("s10") _, out("s11") _,
-        );
-    }
-    cycles
-}
-
 /// What was heard that is no frame.
 #[inline(always)]
 fn other(result: u32) -> Heard {

@@ -401,10 +401,11 @@ linerate_line_rate_return:
     .size   linerate_line_rate_receive, . - linerate_line_rate_receive
 
     /* The loop without a line, to be counted: a0 and a1 = where to store and where to stop, a2 =
-       tables, a3 = how far ahead of time to believe it is. Returns the cycles that it took. */
-    .section .rwtext.linerate_line_rate_count, "ax"
+       tables, a3 = how far ahead of time to believe it is. Returns the cycles that it took. It is
+       kept in flash and can run anywhere: see `count.rs`. */
+    .section .literal.linerate_count, "ax"
     .global linerate_line_rate_count
-    .type   linerate_line_rate_count, @function
+    .global linerate_line_rate_count_end
     .balign 16
 linerate_line_rate_count:
     mv      s7, ra
@@ -427,7 +428,7 @@ linerate_line_rate_count:
 2:  csrr    a0, 0x7e2
     sub     a0, a0, s8
     jr      s7
-    .size   linerate_line_rate_count, . - linerate_line_rate_count
+linerate_line_rate_count_end:
 
     .option pop
     "#,

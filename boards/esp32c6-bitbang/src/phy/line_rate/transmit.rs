@@ -155,6 +155,25 @@ pub(super) unsafe fn packet(
     Ok(BitTimes(now.0.wrapping_sub(SINCE_LAST_BIT.0)))
 }
 
+/// Cycles of the loop for so many octets, their contents being of no matter. The output moves.
+///
+/// # Safety
+/// The cycle counter counts, and nothing interrupts it.
+pub(super) unsafe fn count(octets: &[u8]) -> u32 {
+    let begin = clock::cycles();
+    // SAFETY: the octets are there; the rest is the caller's promise.
+    unsafe {
+        linerate_line_rate_transmit(
+            octets.as_ptr(),
+            octets.len() - 1,
+            0,
+            &raw const TABLES.crc,
+            CRC_BEFORE,
+        );
+    }
+    clock::cycles().wrapping_sub(begin)
+}
+
 /// Sends a link pulse.
 ///
 /// # Safety
