@@ -92,7 +92,7 @@ impl Experiment {
 /// Makes the core forget where jumps went, so that each run meets its own for the first time, as the
 /// runs of Niccle's program do, between which a line is printed: so many others at each halfword
 /// that no buffer of a small core remembers more.
-fn forget_jumps() {
+pub fn forget_jumps() {
     // SAFETY: each jump goes to the instruction behind it.
     unsafe { asm!(".rept 256", "j 9f", "9:", ".endr", options(nomem, nostack)) }
 }

@@ -4,16 +4,23 @@
 //! last round cost shows beside what a round costs. The loops are those of Niccle's program of the
 //! same name, so that its measurements on a chip can be compared; further ones follow. The figures
 //! printed are the counter's difference over the loop, without the read of the counter itself.
+//!
+//! What follows at last is the timing table that these and further measurements come to, in the form
+//! that the simulator loads: `linerate sim --timing` with the console's log.
 
 #![no_std]
 #![no_main]
 
 mod branches;
 mod counter;
-#[cfg(feature = "line-rate")]
+mod flash;
 mod loops;
 mod memory;
+mod rom;
 mod singles;
+mod snippets;
+mod table;
+mod traps;
 
 use counter::{Event, Experiment, ROUNDS};
 use esp_hal::{clock::CpuClock, gpio::OutputSignal};
@@ -45,8 +52,8 @@ fn main() -> ! {
     for experiment in branches::ALL.iter().chain(memory::ALL).chain(singles::ALL) {
         report(experiment);
     }
-    #[cfg(feature = "line-rate")]
     loops::report();
+    table::report();
     console::done()
 }
 
