@@ -30,6 +30,8 @@ pub enum Command {
     Sensitivity(Sensitivity),
     /// Run a firmware on a simulated board, alone or on a network interface of this machine
     Sim(Sim),
+    /// Hold what `cycle_counting` counted on a chip against the built-in timing table
+    Timing(Timing),
     /// Make the report again from results, without measuring
     Report(Report),
     /// Compare results with the published figures (docs/fidelity.md)
@@ -74,7 +76,8 @@ pub struct Run {
     /// Multiply numbers of frames and seconds by this: a short or long version
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub scale: Option<f64>,
-    /// What things cost on the chip: a timing table in place of the built-in one
+    /// What things cost on the chip: a timing table in place of the built-in one, or the console's
+    /// log of `cycle_counting`
     #[arg(long, value_name = "FILE")]
     pub timing: Option<PathBuf>,
     /// Firmwares to run at the same time [default: one a processor]
@@ -158,12 +161,23 @@ pub struct Sim {
     /// Duplex of the link
     #[arg(long, value_enum, default_value_t = Duplex::Half)]
     pub duplex: Duplex,
-    /// What things cost on the chip: a timing table in place of the built-in one
+    /// What things cost on the chip: a timing table in place of the built-in one, or the console's
+    /// log of `cycle_counting`
     #[arg(long, value_name = "FILE")]
     pub timing: Option<PathBuf>,
     /// Seed of everything random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  \
+    espflash flash --monitor target/firmware/cycle_counting-line-rate.elf | tee chip.log\n  \
+    linerate timing chip.log\n  \
+    linerate run scenarios/beat-niccle.toml --timing chip.log")]
+pub struct Timing {
+    /// The log of its console, or a timing table
+    pub log: PathBuf,
 }
 
 /// Duplex of the link.

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Run(args) => command::run::run(&args),
         Command::Sensitivity(args) => command::sensitivity::run(&args),
         Command::Sim(args) => command::sim::run(&args),
+        Command::Timing(args) => command::timing::run(&args),
         Command::Report(args) => command::report::run(&args),
         Command::Fidelity(args) => command::fidelity::run(&args),
         Command::Boards => command::boards::run(),

@@ -7,11 +7,12 @@ pub mod report;
 pub mod run;
 pub mod sensitivity;
 pub mod sim;
+pub mod timing;
 
 use std::path::Path;
 
 use anyhow::Context;
-use linerate_bench::timing::{self, TimingTable};
+use linerate_bench::timing::TimingTable;
 use linerate_explain::record;
 
 use crate::output;
@@ -19,10 +20,15 @@ use crate::output;
 /// Reads a timing table that is to replace the built-in one.
 fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
     let Some(path) = path else { return Ok(None) };
-    let text = output::read(path)?;
-    let table = timing::parse(&text)
-        .with_context(|| format!("{} is no timing table of the ESP32-C6", path.display()))?;
-    Ok(Some(table))
+    read_timing(path).map(Some)
+}
+
+/// Reads a timing table, or the log that has one.
+fn read_timing(path: &Path) -> anyhow::Result<TimingTable> {
+    // Bytes of a boot loader that are no text are not the table's.
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    linerate_bench::timing::parse(&String::from_utf8_lossy(&bytes))
+        .with_context(|| format!("{} is no timing table of the ESP32-C6", path.display()))
 }
 
 fn processors() -> usize {

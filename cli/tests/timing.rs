@@ -1,0 +1,148 @@
+//! The way from a chip's console to the simulator: what `cycle_counting` prints is loaded, and says of
+//! the simulated chip what its timing table says.
+//!
+//! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Every entry that the program measures, and a figure that is not the built-in one. A pin's delay is
+/// seen to the cycle, 6.25 ns.
+const CHANGED: [(&str, &[(&str, u64)]); 2] = [
+    (
+        "cpu",
+        &[
+            ("load_use", 2),
+            ("mispredicted", 5),
+            ("jump_hit", 2),
+            ("jump_miss", 4),
+            ("jump_to_jump", 2),
+            ("straddled_after_branch", 3),
+            ("straddled_after_jump", 2),
+            ("target_buffer_entries", 8),
+            ("indirect_jump", 4),
+            ("mul", 3),
+            ("mulh", 5),
+            ("div", 17),
+            ("csr", 2),
+            ("amo", 6),
+            ("fence", 4),
+            ("misaligned", 3),
+            ("mmio_load", 11),
+            ("mmio_store", 5),
+            ("exception_entry", 7),
+            ("interrupt_entry", 14),
+            ("mret", 6),
+        ],
+    ),
+    (
+        "chip",
+        &[
+            ("gpio_interrupt_ns", 75),
+            ("flash_cache_bytes", 16_384),
+            ("flash_cache_ways", 8),
+            ("flash_cache_line_bytes", 64),
+            ("flash_miss_ns", 5_000),
+            ("rom_call_cycles", 31),
+            ("rom_byte_millicycles", 1_250),
+            ("rom_divide_cycles", 333),
+            ("rom_float_cycles", 120),
+            ("rom_checksum_byte_cycles", 9),
+        ],
+    ),
+];
+
+fn linerate(args: &[&Path]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    let output = command.args(args).output().expect("the binary runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The ELFs, one a variant of the firmware.
+fn elfs() -> Option<Vec<PathBuf>> {
+    let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
+        println!("skipped: `cargo xtask test` builds the firmware and names its folder");
+        return None;
+    };
+    let files = std::fs::read_dir(folder).expect("the folder of the ELFs");
+    let paths = files.map(|file| file.expect("readable").path());
+    let elfs: Vec<_> = paths
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("cycle_counting-") && name.ends_with(".elf")
+        })
+        .collect();
+    assert!(!elfs.is_empty(), "no cycle_counting among the ELFs");
+    Some(elfs)
+}
+
+/// What the program prints on a chip with this table, or the built-in one, in a file.
+fn log(elf: &Path, timing: Option<&Path>, to: &Path) {
+    let words = ["sim", "esp32c6-bitbang", "--elf"].map(Path::new);
+    let mut args = Vec::from(words);
+    args.push(elf);
+    if let Some(timing) = timing {
+        args.extend([Path::new("--timing"), timing]);
+    }
+    std::fs::write(to, linerate(&args)).expect("written");
+}
+
+fn compared(log: &Path) -> String {
+    linerate(&[Path::new("timing"), log])
+}
+
+#[test]
+fn a_run_confirms_every_guess_of_the_table_that_it_ran_with() {
+    let dir = tempfile::tempdir().expect("a folder");
+    for elf in elfs().unwrap_or_default() {
+        let console = dir.path().join("console.log");
+        log(&elf, None, &console);
+        let told = compared(&console);
+        let last = told.lines().last().unwrap_or_default();
+        assert_eq!(
+            last,
+            "23 guesses confirmed, 0 refuted, 0 still guesses; of what was known, 0 contradicted",
+            "{}\n{told}",
+            elf.display()
+        );
+    }
+}
+
+/// Whoever printed the built-in figures instead of measuring would fail here.
+#[test]
+fn a_run_finds_every_figure_that_was_changed() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let [changed, first, second] =
+        ["changed.toml", "first.log", "second.log"].map(|name| dir.path().join(name));
+    let mut text = String::new();
+    for (section, entries) in CHANGED {
+        let _ = writeln!(text, "[{section}]");
+        for (name, value) in entries {
+            let _ = writeln!(
+                text,
+                "{name} = {{ value = {value}, kind = \"guess\", source = \"a test\" }}"
+            );
+        }
+    }
+    std::fs::write(&changed, text).expect("written");
+    for elf in elfs().unwrap_or_default() {
+        log(&elf, Some(&changed), &first);
+        let told = compared(&first);
+        for (section, entries) in CHANGED {
+            for (name, value) in entries {
+                let entry = format!("{section}.{name}");
+                let row = told
+                    .lines()
+                    .find(|line| line.split(' ').next() == Some(&entry));
+                let figures: Vec<&str> = row.expect("a row").split_whitespace().collect();
+                assert_eq!(figures[2], value.to_string(), "{entry}, {}", elf.display());
+            }
+        }
+        // And a chip of that table has that table.
+        log(&elf, Some(&first), &second);
+        assert_eq!(compared(&second), told, "{}", elf.display());
+    }
+}
