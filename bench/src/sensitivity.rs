@@ -2,7 +2,7 @@
 
 use linerate_explain::record::{Measurement, Run};
 use linerate_explain::report::format;
-use linerate_sim::chip::{TimingError, TimingTable};
+use linerate_sim::chip::{TimingError, TimingTable, esp32c6};
 use serde::Serialize;
 
 use crate::progress::Silent;
@@ -39,7 +39,8 @@ pub struct Effect {
 }
 
 /// The changes worth trying: of each guess of `table`, or of `entries` where some are named, one
-/// less, one more and 30 percent more, each once.
+/// less, one more and 30 percent more, each once; of those that are powers of two, half and twice as
+/// much.
 ///
 /// # Errors
 /// [`TimingError::Unknown`] for a name that the table does not have.
@@ -60,10 +61,16 @@ pub fn changes(table: &TimingTable, entries: &[String]) -> Result<Vec<Change>, T
     let mut changes = Vec::new();
     for entry in known.iter().filter(|entry| wanted.contains(&entry.name)) {
         let from = entry.value;
-        let mut figures = vec![from + 1, (from * 13).div_ceil(10)];
+        let name = entry.name.strip_prefix("chip.");
+        let doubles = name.is_some_and(|name| esp32c6::POWERS_OF_TWO.contains(&name));
+        let mut figures = if doubles {
+            vec![2 * from]
+        } else {
+            vec![from + 1, (from * 13).div_ceil(10)]
+        };
         // Cycles that are not there at all, or a cache of no ways, make no chip.
         if from > 1 {
-            figures.insert(0, from - 1);
+            figures.insert(0, if doubles { from / 2 } else { from - 1 });
         }
         figures.dedup();
         changes.extend(figures.into_iter().map(|to| Change {
@@ -242,7 +249,6 @@ pub fn markdown(effects: &[Effect]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linerate_sim::chip::esp32c6;
 
     #[test]
     fn every_guess_is_moved_both_ways_and_by_a_third() {
@@ -253,6 +259,9 @@ mod tests {
         let one = changes(&table, &["cpu.mmio_load".to_owned()]).expect("known");
         let figures: Vec<u64> = one.iter().map(|change| change.to).collect();
         assert_eq!(figures, [7, 9, 11]);
+        let cache = changes(&table, &["chip.flash_cache_ways".to_owned()]).expect("known");
+        let figures: Vec<u64> = cache.iter().map(|change| change.to).collect();
+        assert_eq!(figures, [2, 8]);
         let unknown = changes(&table, &["cpu.magic".to_owned()]).expect_err("unknown");
         assert_eq!(unknown.to_string(), "timing entry cpu.magic is unknown");
     }

@@ -90,7 +90,7 @@ pub struct Run {
     linerate sensitivity scenarios/sensitivity.toml\n  \
     linerate sensitivity scenarios/sensitivity.toml --entry cpu.mmio_load --scale 0.1\n\n\
     Each entry of the timing table that is a guess is changed alone: by one, down and up, and to\n\
-    130 percent. Prints a table (Markdown) of the goodput and of the conformance frames lost, and\n\
+    130 percent; the cache's sizes to half and twice. Prints a table (Markdown) of the goodput and of the conformance frames lost, and\n\
     writes the results of every change to the --out folder.")]
 pub struct Sensitivity {
     /// The scenario, a TOML file

@@ -56,6 +56,13 @@ const TIMING_NAMES: [&str; 13] = [
     "rom_checksum_byte_cycles",
 ];
 
+/// Those of them that can only be powers of two.
+pub const POWERS_OF_TWO: [&str; 3] = [
+    "flash_cache_bytes",
+    "flash_cache_ways",
+    "flash_cache_line_bytes",
+];
+
 /// The built-in timing table as it is written.
 pub const TIMING_TABLE: &str = include_str!("timing.toml");
 
@@ -73,12 +80,7 @@ pub fn timing_table() -> TimingTable {
 /// [`TimingError`] names the entry that is wrong.
 pub fn parse_timing_table(text: &str) -> Result<TimingTable, TimingError> {
     let table = TimingTable::parse(text, &TIMING_NAMES)?;
-    let power_of_two = [
-        "flash_cache_bytes",
-        "flash_cache_ways",
-        "flash_cache_line_bytes",
-    ];
-    for name in power_of_two {
+    for name in POWERS_OF_TWO {
         let value = table.chip(name);
         if !value.is_power_of_two() || name.ends_with("line_bytes") && value < 4 {
             return Err(TimingError::OutOfRange {
