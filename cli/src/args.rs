@@ -172,7 +172,7 @@ pub struct Sim {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  \
-    espflash flash --monitor target/firmware/cycle_counting-line-rate.elf | tee chip.log\n  \
+    espflash flash --monitor target/firmware/esp32c6-bitbang/cycle_counting-line-rate.elf | tee chip.log\n  \
     linerate timing chip.log\n  \
     linerate run scenarios/beat-niccle.toml --timing chip.log")]
 pub struct Timing {
