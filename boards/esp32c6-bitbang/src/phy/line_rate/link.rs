@@ -60,6 +60,8 @@ static CHANGED: AtomicBool = AtomicBool::new(false);
 static LEARNT: AtomicU32 = AtomicU32::new(0);
 /// When a packet was sent last.
 static SENT_AT: AtomicU32 = AtomicU32::new(0);
+/// The timer's interrupt has looked at what was heard, and what is due is still to be sent.
+static LOOKED: AtomicBool = AtomicBool::new(false);
 /// For how long nothing could be heard since the timer's last interrupt, in bit times.
 static DEAF_BITS: AtomicU32 = AtomicU32::new(0);
 static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
@@ -124,11 +126,24 @@ fn count(event: Option<LinkEvent>) {
     }
 }
 
-/// The link pulse timer's interrupt: sends what is due.
+/// The link pulse timer's interrupt. Each time it comes twice, for looking and for sending: a frame
+/// that begins meanwhile may not wait so long that its preamble is over, and is received in between.
 #[inline(always)]
 pub(super) fn on_timer() {
+    let looked = LOOKED.load(Ordering::Relaxed);
+    LOOKED.store(!looked, Ordering::Relaxed);
+    if looked {
+        send_due();
+    } else {
+        look();
+    }
+}
+
+/// Tells the link what was heard. The timer's interrupt stays pending.
+#[inline(always)]
+fn look() {
     let now = clock::now();
-    let Some((due, event)) = with(|link| {
+    let event = with(|link| {
         let event = link.silence(now);
         // The receive interrupt has no time to tell.
         let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
@@ -136,9 +151,17 @@ pub(super) fn on_timer() {
             link.frame(interrupt::reception_ended());
         }
         link.was_deaf(BitTimes(DEAF_BITS.swap(0, Ordering::Relaxed)), now);
-        let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));
-        Some((link.timer(now, Some(sent)), event))
-    }) else {
+        event
+    });
+    count(event);
+}
+
+/// Sends what is due.
+#[inline(always)]
+fn send_due() {
+    let now = clock::now();
+    let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));
+    let Some(due) = with(|link| Some(link.timer(now, Some(sent)))) else {
         return;
     };
     if let Some(pulse) = due.pulse {
@@ -150,7 +173,6 @@ pub(super) fn on_timer() {
             Pulse::Burst => {}
         }
     }
-    count(event);
     clock::tick();
     let timer = TIMG0::regs();
     timer.int_clr().write(|w| w.t(0).clear_bit_by_one());
