@@ -8,7 +8,10 @@
 //! 2. *Measure.* 8 edges are looked at closely and averaged: each may lie 13.5 ns (2.2 cycles) off
 //!    its place, a half-bit being 8 cycles. Then the loop moves to where it should be.
 //! 3. *Hunt.* Two bits at a time, until there is a 1 where the preamble has its 0: the end of the
-//!    SFD, unless it comes at once, as it does to who begins in the middle of a frame. Each edge is a vote on the place, early or late, and moves it by an eighth of a cycle.
+//!    SFD, unless it comes at once, as it does to who begins in the middle of a frame. Each edge is a
+//!    vote on the place, early or late, and moves it by an eighth of a cycle. A bit is what two
+//!    samples say, one before its edge and one after: as long as few edges have voted, the place may
+//!    be so far off that one of them misses the edge.
 //! 4. *Receive.* Two octets a round, 256 cycles. Each bit is sampled in the middle of its second
 //!    half, and where it should change, which gives 8 votes an octet: the first tells how far the
 //!    sender's clock is off (1 / 16 cycle if all agree, and 2^-12 of it for its frequency). In

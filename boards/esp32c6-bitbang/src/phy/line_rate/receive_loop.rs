@@ -24,6 +24,7 @@
 //! | s7 | where to return to |
 //! | s8 | end of the room for octets |
 //! | s9, s10 | filter; not 0: the destination is refused |
+//! | s10, s11 | while the SFD is hunted for: samples before the edges of a 1 and of a 0 |
 //! | ra | when to be at the octet's second look |
 //!
 //! It is called with a0 = buffer, a1 = filter, a2 = tables and returns in a0 and a1. It keeps s0, s1,
@@ -245,10 +246,10 @@ linerate_line_rate_receive:
     addi    a7, a7, -0x500
     lui     a6, %hi({crc_before})
     addi    a6, a6, %lo({crc_before})
-    li      s10, 0
     li      t3, 0
     li      ra, 4
-    li      s11, 0
+    li      s11, 255
+    nop
     /* 8 edges, looked at every 2 cycles from 5 before to 5 after; the rising ones with one cycle's
        offset. */
 3:  .rept   6
@@ -294,34 +295,41 @@ linerate_line_rate_receive:
     lui     a5, 32 << 4
     li      ra, 40
     li      t3, 40 - {preamble_pairs}
-    /* Two bits of the preamble: in place of this 0 there will be the 1 that ends the SFD. */
+    /* Two bits of the preamble: in place of this 0 there will be the 1 that ends the SFD. Each bit is
+       looked at before its edge and after: two equal levels are an edge that came too early or too
+       late for the look, and count as preamble. */
 4:  csrr    t0, 0x804
     csrr    t2, 0x7e2
     slli    t2, t2, 16
     sub     t2, t6, t2
     csrr    t1, 0x804
-    bnez    t1, 5f
+    bltu    s11, t1, 5f
     linerate_rx_stretch
     sub     t2, t2, s4
-    linerate_rx_stretch
     add     t6, t6, a5
-    nop
+    csrr    s10, 0x804
+    linerate_rx_stretch
     csrr    s5, 0x804
     sub     t0, t0, s5
     slli    t0, t0, 5
     add     t6, t6, t0
     csrr    t1, 0x804
-    beqz    t1, 7f
+    bltu    t1, s10, 9f
     addi    ra, ra, -1
-    .rept   8
+    .rept   5
     nop
     .endr
+    csrr    s11, 0x804
+    or      t0, t1, s11
+    beqz    t0, 7f
     bnez    ra, 4b
 linerate_line_rate_no_sfd:
     li      t3, {no_sfd} << {how}
     j       linerate_line_rate_return
-    /* Something else than preamble. */
-7:  li      t3, {lost} << {how} | 40
+    /* Silence. */
+7:  addi    ra, ra, 1
+    /* Something else than preamble: a 0 in place of the 1. */
+9:  li      t3, {lost} << {how} | 40
     sub     t3, t3, ra
     j       linerate_line_rate_return
 
