@@ -210,6 +210,8 @@ cases! {
         &[sent!(good(64), lost_preamble_bits: 1), sent!(good(200), lost_preamble_bits: 2),
             sent!(good(64), lost_preamble_bits: 3), sent!(good(1518), lost_preamble_bits: 4),
             sent!(good(64), lost_preamble_bits: 5)], clean, 0;
+    "lost-preamble-jitter", "5 bits of preamble lost, +100 ppm, 13.5 ns of jitter: the least time there is for whatever holds a receiver up", "802.3 14.2.1.2, 14.3.1.3.1",
+        &[sent!(good(64), lost_preamble_bits: 5)], jitter_fast, 0;
     "dribble", "1 to 7 bits behind a good FCS", "802.3 4.2.4.2.1",
         &[sent!(good(64), dribble_bits: 1), sent!(good(65), dribble_bits: 2),
             sent!(good(66), dribble_bits: 3), sent!(good(67), dribble_bits: 4),
