@@ -79,15 +79,17 @@ fn elfs() -> Option<Vec<PathBuf>> {
     Some(elfs)
 }
 
-/// What the program prints on a chip with this table, or the built-in one, in a file.
-fn log(elf: &Path, timing: Option<&Path>, to: &Path) {
+/// What the program prints on a chip with this table, or the built-in one; in a file, too.
+fn log(elf: &Path, timing: Option<&Path>, to: &Path) -> String {
     let words = ["sim", "esp32c6-bitbang", "--elf"].map(Path::new);
     let mut args = Vec::from(words);
     args.push(elf);
     if let Some(timing) = timing {
         args.extend([Path::new("--timing"), timing]);
     }
-    std::fs::write(to, linerate(&args)).expect("written");
+    let console = linerate(&args);
+    std::fs::write(to, &console).expect("written");
+    console
 }
 
 fn compared(log: &Path) -> String {
@@ -99,7 +101,14 @@ fn a_run_confirms_every_guess_of_the_table_that_it_ran_with() {
     let dir = tempfile::tempdir().expect("a folder");
     for elf in elfs().unwrap_or_default() {
         let console = dir.path().join("console.log");
-        log(&elf, None, &console);
+        let printed = log(&elf, None, &console);
+        let counted = |line: &&str| line.starts_with("INFO - loop: ");
+        let mut loops = printed.lines().filter(counted).peekable();
+        assert!(loops.peek().is_some(), "{}", elf.display());
+        assert!(
+            loops.all(|line| line.ends_with(": as claimed")),
+            "{printed}"
+        );
         let told = compared(&console);
         let last = told.lines().last().unwrap_or_default();
         assert_eq!(
@@ -129,7 +138,8 @@ fn a_run_finds_every_figure_that_was_changed() {
     }
     std::fs::write(&changed, text).expect("written");
     for elf in elfs().unwrap_or_default() {
-        log(&elf, Some(&changed), &first);
+        let printed = log(&elf, Some(&changed), &first);
+        assert!(printed.contains(": NOT as claimed"), "{printed}");
         let told = compared(&first);
         for (section, entries) in CHANGED {
             for (name, value) in entries {
