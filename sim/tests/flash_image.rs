@@ -4,6 +4,7 @@
 //! `cargo xtask test` sets both.
 #![forbid(unsafe_code)]
 
+use linerate_sim::chip::esp32c6::FLASH;
 use linerate_sim::elf::Elf;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,6 +60,11 @@ fn compare(elf: &Path, esptool: &str) {
     assert!(done.status.success(), "{name}: {said}");
     let image = std::fs::read(image).expect("esptool wrote the image");
     let image_segments = segments(&image);
+    // The boot loader maps one for constants and one for code.
+    let mapped = image_segments
+        .iter()
+        .filter(|(addr, _)| FLASH.contains(addr));
+    assert!(mapped.count() <= 2, "{name}: too many segments in flash");
     let elf = Elf::parse(&std::fs::read(elf).expect("readable")).expect("an ELF");
     let loaded: Vec<(u32, &[u8])> = elf
         .segments()
@@ -102,8 +108,11 @@ fn the_flash_image_holds_what_the_simulator_loads() {
     let mut elfs: Vec<PathBuf> = std::fs::read_dir(firmware)
         .expect("the folder of the ELFs")
         .map(|entry| entry.expect("readable").path())
-        // One variant of each program: esptool is slow to start.
-        .filter(|path| path.to_string_lossy().ends_with("-windowed.elf"))
+        // One variant of each program, and one that has its constants in RAM: esptool is slow to start.
+        .filter(|path| {
+            let name = path.to_string_lossy();
+            name.ends_with("-windowed.elf") || name.ends_with("cycle_counting-line-rate.elf")
+        })
         .collect();
     elfs.sort();
     assert!(!elfs.is_empty(), "no ELF to compare");

@@ -2,15 +2,17 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// What is read. Its content does not matter.
-#[repr(align(65536))]
-struct Region([u8; BYTES]);
+/// What is read. Its content does not matter. No larger alignment: with a gap before it, the image would
+/// have one more segment in flash than the boot loader maps.
+#[repr(align(4))]
+struct Region([u8; BYTES + LONGEST_LINE]);
 
+/// Bytes that are read, from the first place on where a line begins.
 const BYTES: usize = 128 << 10;
 
 // The section stays in flash in every stage: `ld/all_data.x` does not take it.
 #[unsafe(link_section = ".rodata_wlog_linerate.flash")]
-static REGION: Region = Region([0x5a; BYTES]);
+static REGION: Region = Region([0x5a; BYTES + LONGEST_LINE]);
 
 /// Lines are no longer than this.
 const LONGEST_LINE: usize = 512;
@@ -101,6 +103,8 @@ fn load(place: usize, stride: usize, count: usize) -> u32 {
     /// Keeps the compiler from knowing what is read.
     static SINK: AtomicU32 = AtomicU32::new(0);
     assert!(place + stride * (count - 1) < BYTES);
+    let begin = REGION.0.as_ptr();
+    let begin = begin.wrapping_add(begin.align_offset(LONGEST_LINE));
     let (cycles, word): (u32, u32);
     // SAFETY: reads words of the region only, all its places being aligned.
     unsafe {
@@ -119,7 +123,7 @@ fn load(place: usize, stride: usize, count: usize) -> u32 {
             ".option pop",
             cycles = out(reg) cycles,
             word = out(reg) word,
-            at = inout(reg) REGION.0.as_ptr().wrapping_add(place) => _,
+            at = inout(reg) begin.wrapping_add(place) => _,
             stride = in(reg) stride,
             left = inout(reg) count => _,
             options(nostack),
