@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use linerate_bench::scenario::{Ability, Partner, Pulses};
 
 /// How fast is your embedded link, and why is it not faster?
 #[derive(Debug, Parser)]
@@ -120,7 +121,8 @@ pub struct Sensitivity {
     linerate sim esp32c6-bitbang --program http_get --variant windowed --pcap get.pcapng\n  \
     linerate sim esp32c6-bitbang --elf my-firmware.elf --seconds 5 --vcd pins.vcd\n  \
     linerate sim esp32c6-bitbang --program http_get --profile target/get.txt\n  \
-    linerate sim esp32c6-bitbang --program http_server --tap tap0\n\n\
+    linerate sim esp32c6-bitbang --program http_server --tap tap0\n  \
+    linerate sim esp32c6-bitbang --program ping --partner 100base-tx-half,100base-tx-full\n\n\
     With --tap, programs on this machine talk to the firmware (ping, curl). Make the interface\n\
     once: sudo ip tuntap add dev tap0 mode tap user $USER &&\n\
     sudo ip address add 169.254.10.1/16 dev tap0 && sudo ip link set tap0 up")]
@@ -158,9 +160,13 @@ pub struct Sim {
     /// Stop after so many seconds of the board's time [default: when the program ends]
     #[arg(long, value_name = "N")]
     pub seconds: Option<u64>,
-    /// Duplex of the link
-    #[arg(long, value_enum, default_value_t = Duplex::Half)]
-    pub duplex: Duplex,
+    /// How the link partner comes to a link, several words joined by commas [default: it does not
+    /// negotiate and takes the link to be up]
+    #[arg(long, value_enum, value_name = "WORDS", value_delimiter = ',')]
+    pub partner: Vec<PartnerWord>,
+    /// Duplex of the link partner [default: half; with --partner auto]
+    #[arg(long, value_enum)]
+    pub duplex: Option<Duplex>,
     /// What things cost on the chip: a timing table in place of the built-in one, or the console's
     /// log of `cycle_counting`
     #[arg(long, value_name = "FILE")]
@@ -180,7 +186,58 @@ pub struct Timing {
     pub log: PathBuf,
 }
 
-/// Duplex of the link.
+/// What can be said of a link partner, in the words of `partner` in a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartnerWord {
+    /// It offers 10BASE-T in half duplex
+    #[value(name = "10base-t-half")]
+    TenHalf,
+    /// It offers 10BASE-T in full duplex
+    #[value(name = "10base-t-full")]
+    TenFull,
+    /// It offers 100BASE-TX in half duplex, which comes to no link on this cable
+    #[value(name = "100base-tx-half")]
+    HundredHalf,
+    /// It offers 100BASE-TX in full duplex
+    #[value(name = "100base-tx-full")]
+    HundredFull,
+    /// With what it offers: it reports a fault at its end
+    RemoteFault,
+    /// Alone: it offers nothing and sends link pulses only
+    Nlp,
+    /// Alone: it sends no pulse at all, as without a cable
+    None,
+}
+
+/// The link partner that `words` describe; `None` where they contradict each other.
+pub fn partner(words: &[PartnerWord]) -> Option<Partner> {
+    let ability = |word: &PartnerWord| match word {
+        PartnerWord::TenHalf => Some(Ability::TenHalf),
+        PartnerWord::TenFull => Some(Ability::TenFull),
+        PartnerWord::HundredHalf => Some(Ability::HundredHalf),
+        PartnerWord::HundredFull => Some(Ability::HundredFull),
+        _ => None,
+    };
+    let offers: Vec<Ability> = words.iter().filter_map(ability).collect();
+    let pulses = match words {
+        [PartnerWord::Nlp] => Some(Pulses::Nlp),
+        [PartnerWord::None] => Some(Pulses::None),
+        _ if offers.is_empty() => return None,
+        _ if words.contains(&PartnerWord::Nlp) || words.contains(&PartnerWord::None) => {
+            return None;
+        }
+        _ => None,
+    };
+    Some(Partner {
+        advertise: offers.into(),
+        remote_fault: words.contains(&PartnerWord::RemoteFault),
+        pulses,
+        link_test: Some(true),
+        ..Partner::default()
+    })
+}
+
+/// Duplex of the link partner.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Duplex {
     /// One station at a time

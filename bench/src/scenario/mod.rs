@@ -15,8 +15,8 @@ pub use error::ScenarioError;
 pub use expect::{Expectation, Limit};
 
 use linerate_sim::peer::generator;
-pub use linerate_sim::wire::config::Duplex;
-use linerate_sim::wire::config::{Hub, Impairments, Partner};
+pub use linerate_sim::wire::config::{Ability, Duplex, Partner, Pulses};
+use linerate_sim::wire::config::{Hub, Impairments};
 use serde::Deserialize;
 
 use crate::board::Board;

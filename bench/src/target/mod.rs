@@ -113,6 +113,25 @@ pub struct Identity {
     pub timing: Vec<TimingEntry>,
 }
 
+/// The link partner's end of the cable, when the target was switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkEnd {
+    /// Frames pass.
+    pub up: bool,
+    /// Who may send when.
+    pub duplex: Duplex,
+    /// How it came to that: "auto-negotiation", "parallel detection" or "no negotiation".
+    pub by: &'static str,
+    /// Frames sent to the device.
+    pub frames_sent: u64,
+    /// Frames heard of the device.
+    pub frames_heard: u64,
+    /// Transmissions to the device that collided.
+    pub collisions: u64,
+    /// Frames for the device that came while the link was down: never on the line.
+    pub frames_withheld: u64,
+}
+
 /// What a target leaves behind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remains {
@@ -122,6 +141,8 @@ pub struct Remains {
     pub profile: Option<Profile>,
     /// Files to be written: extension and content.
     pub files: Vec<(&'static str, Vec<u8>)>,
+    /// The far end of its cable; `None` when the target cannot know.
+    pub link: Option<LinkEnd>,
     /// What the target could not model and what it did instead, each once.
     pub warnings: Vec<String>,
 }

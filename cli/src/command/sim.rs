@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use linerate_bench::board::{self, Board};
-use linerate_bench::scenario::{Record, Surroundings};
-use linerate_bench::target::{self, Order, Remains, TargetError};
+use linerate_bench::scenario::{Duplex, Partner, Record, Surroundings};
+use linerate_bench::target::{self, LinkEnd, Order, Remains, TargetError};
 use linerate_bench::{firmware, measure, tap};
 use linerate_explain::report::format;
 
@@ -46,6 +46,9 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
     for warning in &remains.warnings {
         eprintln!("note: {warning}");
     }
+    if let (false, Some(end)) = (args.partner.is_empty(), &remains.link) {
+        tell(end);
+    }
     write(&remains, args)
 }
 
@@ -70,10 +73,7 @@ fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
         name,
         elf,
         seed: args.seed,
-        surroundings: Surroundings {
-            duplex: args.duplex.into(),
-            ..Surroundings::default()
-        },
+        surroundings: surroundings(args)?,
         pings: None,
         fetches: Vec::new(),
         timing: super::timing_table(args.timing.as_deref())?,
@@ -83,6 +83,44 @@ fn order(args: &args::Sim, board: Board) -> Result<Order, Failure> {
             profile: args.profile.is_some(),
         },
     })
+}
+
+fn surroundings(args: &args::Sim) -> anyhow::Result<Surroundings> {
+    let negotiates = !args.partner.is_empty();
+    let partner = if negotiates {
+        args::partner(&args.partner).context(
+            "--partner: `nlp` and `none` stand alone, and `remote-fault` goes with what is offered",
+        )?
+    } else {
+        Partner::default()
+    };
+    let duplex = match args.duplex {
+        Some(duplex) => duplex.into(),
+        None if negotiates => Duplex::Auto,
+        None => Duplex::Half,
+    };
+    Ok(Surroundings {
+        duplex,
+        partner,
+        ..Surroundings::default()
+    })
+}
+
+/// What the link partner's end of the cable came to.
+fn tell(end: &LinkEnd) {
+    let link = if end.up {
+        format!("up, {} duplex ({})", end.duplex, end.by)
+    } else {
+        "down".to_owned()
+    };
+    eprintln!(
+        "link partner: {link}; {} frames sent, {} heard, {} collisions, {} frames held back while \
+         the link was down",
+        format::count(end.frames_sent),
+        format::count(end.frames_heard),
+        format::count(end.collisions),
+        format::count(end.frames_withheld),
+    );
 }
 
 /// A firmware that cannot be used, by the name of its file.

@@ -281,7 +281,8 @@ pub struct Partner {
     /// What it sends; left out, bursts if it offers anything and normal link pulses if not.
     pub pulses: Option<Pulses>,
     /// It takes the link to be up only while it hears the device, as the link integrity test says
-    /// (clause 14.2.1.7). Left out, so it does where it negotiates or the cable is pulled.
+    /// (clause 14.2.1.7); never, then, if it sends no pulses itself. Left out, so it does where it
+    /// negotiates or the cable is pulled.
     pub link_test: Option<bool>,
 }
 

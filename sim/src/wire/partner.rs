@@ -325,7 +325,10 @@ impl LinkPartner {
     /// Goes on to the state that follows.
     fn settle(&mut self, now: Instant) {
         match self.state {
-            State::Off if self.tests_link => self.set_up(self.integrity.passes()),
+            // The test is one of both directions: who sends no pulses takes no link to be up.
+            State::Off if self.tests_link => {
+                self.set_up(self.integrity.passes() && self.interval.is_some());
+            }
             State::Silent { until } if until <= now => self.offer(now),
             State::Offering if self.matches >= MATCH => {
                 self.believed = Some(LinkCodeWord(self.word));

@@ -252,10 +252,10 @@ impl Target for Sim {
 
     fn duplex(&self) -> Option<Duplex> {
         let link = self.board.link();
-        Some(match link.duplex {
-            _ if !link.up => Duplex::None,
-            wire::Duplex::Full => Duplex::Full,
-            wire::Duplex::Half | wire::Duplex::Auto => Duplex::Half,
+        Some(if link.up {
+            seen::duplex(&link)
+        } else {
+            Duplex::None
         })
     }
 
@@ -280,6 +280,7 @@ impl Target for Sim {
     }
 
     fn finish(mut self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {
+        let link = seen::link_end(&self.board.link(), self.board.wire());
         self.board.finish();
         self.drain(sink);
         let mut files = Vec::new();
@@ -318,6 +319,7 @@ impl Target for Sim {
             profile,
             trace_hash: self.board.trace_hash().to_string(),
             files,
+            link: Some(link),
             warnings,
         }
     }

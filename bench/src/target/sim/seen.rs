@@ -1,9 +1,37 @@
 //! What a simulated board shows of itself, in the words of the record.
 
-use linerate_explain::record::{Edges, GapCause, Profile, ProfileStack};
+use linerate_explain::record::{Duplex, Edges, GapCause, Profile, ProfileStack};
 use linerate_explain::wire::Busy;
 use linerate_sim::profile::{self, Activity, Work};
 use linerate_sim::time::{Instant, TICKS_PER_NS};
+use linerate_sim::wire::{self, LinkReport, Resolution};
+
+use crate::target::LinkEnd;
+
+/// Who may send when, while the link is up.
+pub const fn duplex(link: &LinkReport) -> Duplex {
+    match link.duplex {
+        wire::Duplex::Full => Duplex::Full,
+        wire::Duplex::Half | wire::Duplex::Auto => Duplex::Half,
+    }
+}
+
+/// The link partner's end of the cable.
+pub const fn link_end(link: &LinkReport, counts: &wire::Statistics) -> LinkEnd {
+    LinkEnd {
+        up: link.up,
+        duplex: duplex(link),
+        by: match link.by {
+            Resolution::Forced => "no negotiation",
+            Resolution::AutoNegotiation => "auto-negotiation",
+            Resolution::ParallelDetection => "parallel detection",
+        },
+        frames_sent: counts.frames_sent,
+        frames_heard: counts.frames_heard,
+        collisions: counts.collisions,
+        frames_withheld: counts.frames_withheld,
+    }
+}
 
 /// What the processor did, as a cause of the line being silent.
 pub fn busy(activity: &Activity) -> Busy {

@@ -127,6 +127,20 @@ fn a_silent_device_makes_no_link() {
 }
 
 #[test]
+fn a_partner_that_tests_its_link_and_sends_no_pulse_has_none() {
+    let mut silent = config(&[]);
+    silent.partner.pulses = Some(Pulses::None);
+    silent.partner.link_test = Some(true);
+    let mut pulsing = silent;
+    pulsing.partner.pulses = Some(Pulses::Nlp);
+    for (end, up) in [(silent, false), (pulsing, true)] {
+        let mut pair = Pair::new(config(&[]), end);
+        pair.run(ms(1000));
+        assert_eq!(pair.ends[1].report().up, up, "{:?}", end.partner.pulses);
+    }
+}
+
+#[test]
 fn a_fault_at_one_end_is_reported_to_the_other() {
     let mut faulty = config(&[Ability::TenHalf]);
     faulty.partner.remote_fault = true;
