@@ -3,21 +3,22 @@
 //! Everything happens in a network namespace made for it, which goes when the test ends, with the
 //! processes that this test started and no others.
 
+mod board;
+mod partners;
+
+use self::board::{DEVICE, Device, HOST, Namespace, Owned};
 use crate::steps::Outcome;
-use crate::{board, demo, firmware, sh, tools};
+use crate::{demo, firmware, sh, tools};
 use anyhow::{Context, Result, bail};
 use linerate_ether::pattern;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
-const DEVICE: &str = "169.254.10.2";
-const HOST: &str = "169.254.10.1";
-const TAP: &str = "linerate0";
 const VARIANT: &str = "windowed";
+/// The variant that negotiates.
+const NEGOTIATING: &str = "line-rate";
 /// What `curl` fetches from the firmware.
 const BYTES: usize = 3_000_000;
 /// What the firmware fetches from Python's HTTP server.
@@ -49,11 +50,12 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
             )));
         }
     }
-    let board = board::read(board::DEFAULT)?;
+    let board = crate::board::read(crate::board::DEFAULT)?;
     let programs = ["http_server", "http_get"].map(str::to_owned);
     let elfs = firmware::build(&board, &programs, &[VARIANT.to_owned()], log)?;
+    let negotiating = firmware::build(&board, &programs[..1], &[NEGOTIATING.to_owned()], log)?;
     let linerate = demo::linerate(log)?;
-    let namespace = match Namespace::create() {
+    let namespace = match Namespace::create("") {
         Ok(namespace) => namespace,
         Err(error) => {
             return Ok(Outcome::Skipped(format!(
@@ -63,12 +65,14 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
     };
     let pinged = as_server(&namespace, &linerate, &elfs[0])?;
     let fetched = as_client(&namespace, &linerate, &elfs[1])?;
-    Ok(Outcome::Done(format!("{pinged}; {fetched}")))
+    drop(namespace);
+    let negotiated = partners::all(&linerate, &negotiating[0])?;
+    Ok(Outcome::Done(format!("{pinged}; {fetched}; {negotiated}")))
 }
 
 /// Pings the firmware and downloads from it.
 fn as_server(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<String> {
-    let mut device = Device::start(namespace, linerate, elf)?;
+    let mut device = Device::start(namespace, linerate, elf, &[])?;
     device.wait_for(BOOT, |line| line.contains("\"event\":\"boot\""))?;
     let mut ping = namespace.exec("ping");
     ping.args(["-q", "-c", "1000", "-i", "0.02", "-w", "90", DEVICE]);
@@ -124,14 +128,9 @@ fn as_client(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
         .args(["--retry", "30", "--retry-connrefused", "--retry-delay", "1"])
         .arg(format!("http://{HOST}/{}", FETCHED[0]));
     sh::read(&mut probe).context("python3 -m http.server does not answer")?;
-    let mut device = Device::start(namespace, linerate, elf)?;
+    let mut device = Device::start(namespace, linerate, elf, &[])?;
     device.wait_for(FETCH, |line| line.contains("\"event\":\"done\""))?;
-    let gets: Vec<serde_json::Value> = device
-        .lines
-        .iter()
-        .filter_map(|l| serde_json::from_str(l.split_once("@ ")?.1).ok())
-        .filter(|e: &serde_json::Value| e["event"] == "get")
-        .collect();
+    let gets = device.events("get");
     for bytes in FETCHED {
         let crc = pattern::crc32(bytes as u64);
         let of_size: Vec<_> = gets.iter().filter(|g| g["body_bytes"] == bytes).collect();
@@ -143,118 +142,4 @@ fn as_client(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Strin
         }
     }
     Ok(format!("{} files from python3 -m http.server", gets.len()))
-}
-
-/// A network namespace with one TAP device in it.
-struct Namespace(String);
-
-impl Namespace {
-    fn create() -> Result<Self> {
-        let name = format!("linerate-{}", std::process::id());
-        sh::read(sh::cmd("ip").args(["netns", "add", &name]))?;
-        // From here on, dropping it removes it.
-        let namespace = Self(name);
-        namespace.ip(&["link", "set", "lo", "up"])?;
-        namespace.ip(&["tuntap", "add", "dev", TAP, "mode", "tap"])?;
-        namespace.ip(&["address", "add", &format!("{HOST}/16"), "dev", TAP])?;
-        namespace.ip(&["link", "set", TAP, "up"])?;
-        Ok(namespace)
-    }
-
-    fn ip(&self, args: &[&str]) -> Result<String> {
-        sh::read(sh::cmd("ip").args(["-n", &self.0]).args(args))
-    }
-
-    /// A program that runs inside.
-    fn exec(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = sh::cmd("ip");
-        command.args(["netns", "exec", &self.0]).arg(program);
-        command
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        let _ = sh::read(sh::cmd("ip").args(["netns", "delete", &self.0]));
-    }
-}
-
-/// A process that ends with this value.
-struct Owned(Child);
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// The simulated board on the TAP device, and what its console printed.
-struct Device {
-    _process: Owned,
-    console: Receiver<String>,
-    lines: Vec<String>,
-    errors: PathBuf,
-}
-
-impl Device {
-    fn start(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<Self> {
-        let folder = sh::out("tap");
-        fs::create_dir_all(&folder)?;
-        let errors = folder.join("linerate.log");
-        let mut command = namespace.exec(linerate);
-        command
-            .args(["sim", board::DEFAULT, "--tap", TAP, "--elf"])
-            .arg(elf)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(File::create(&errors)?);
-        let mut process = Owned(command.spawn().context("cannot start linerate")?);
-        let stdout = process.0.stdout.take().context("no console")?;
-        let (send, console) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if send.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        Ok(Self {
-            _process: process,
-            console,
-            lines: Vec::new(),
-            errors,
-        })
-    }
-
-    /// Reads the console until a line is `wanted`.
-    fn wait_for(&mut self, limit: Duration, wanted: impl Fn(&str) -> bool) -> Result<()> {
-        let started = Instant::now();
-        loop {
-            let left = limit.saturating_sub(started.elapsed());
-            let Ok(line) = self.console.recv_timeout(left) else {
-                bail!(
-                    "the firmware did not get as far as it should within {} s\n{}",
-                    limit.as_secs(),
-                    self.last_words()
-                );
-            };
-            let found = wanted(&line);
-            self.lines.push(line);
-            if found {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The end of the console and of the simulator's messages, for an error.
-    fn last_words(&self) -> String {
-        let tail = |lines: Vec<&str>| lines[lines.len().saturating_sub(10)..].join("\n");
-        let console = tail(self.lines.iter().map(String::as_str).collect());
-        let errors = fs::read_to_string(&self.errors).unwrap_or_default();
-        format!(
-            "console:\n{console}\nlinerate:\n{}",
-            tail(errors.lines().collect())
-        )
-    }
 }

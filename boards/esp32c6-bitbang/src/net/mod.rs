@@ -160,7 +160,13 @@ impl Network {
         {
             if now() > deadline {
                 event!("error", "\"what\":\"no link\"");
-                info!("No link pulses from a partner within {LINK_TIMEOUT}; going on");
+                let heard = [Counter::RxLinkPulses, Counter::RxLinkBursts];
+                let what = if heard.map(|c| LINERATE_LEDGER.get(c)) == [0, 0] {
+                    "link pulses from"
+                } else {
+                    "link with"
+                };
+                info!("No {what} a partner within {LINK_TIMEOUT}; going on");
                 return;
             }
             phy::report_link();
