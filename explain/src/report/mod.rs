@@ -12,13 +12,14 @@ pub use markdown::markdown;
 pub use profile::{folded, profile_text};
 pub use svg::flame::flame_file;
 
+use self::svg::surface::Point;
 use crate::cause;
 use crate::record::{HttpGet, Run};
 
 /// The whole run in one sentence or two.
 pub fn verdict(run: &Run) -> String {
     let Some(best) = best(run) else {
-        return format!("{}: nothing was downloaded.", run.scenario);
+        return without_downloads(run);
     };
     let share = cause::share_of_line_rate(best);
     let first = format!(
@@ -41,6 +42,36 @@ pub fn verdict(run: &Run) -> String {
             format::percent(worst.metrics.frame_loss_rate),
         ),
     }
+}
+
+/// The same of a run that downloads nothing.
+fn without_downloads(run: &Run) -> String {
+    let mut parts = Vec::new();
+    let mut passed = |what: &str, passed: Vec<bool>| {
+        if !passed.is_empty() {
+            let holds = passed.iter().filter(|passed| **passed).count();
+            parts.push(format!("{holds} of {} {what}", passed.len()));
+        }
+    };
+    let cases = run.phy_conformances().map(|case| case.metrics.passed);
+    passed("conformance cases passed", cases.collect());
+    let negotiations = run.negotiations().map(|result| result.metrics.passed);
+    passed(
+        "negotiations came to what they should",
+        negotiations.collect(),
+    );
+    for (name, points) in page::surface_points(run) {
+        let (sent, lost) = Point::within_the_standard(&points);
+        parts.push(format!(
+            "{name} loses {} of {} frames within the standard's clock offset and jitter",
+            format::count(lost),
+            format::count(sent)
+        ));
+    }
+    if parts.is_empty() {
+        parts.push("nothing was downloaded".to_owned());
+    }
+    format!("{}: {}.", run.scenario, parts.join("; "))
 }
 
 /// The fastest download, by its median, of those that lost no frame; of all if there is none.

@@ -86,6 +86,27 @@ fn empty_run_is_still_a_page() {
     assert!(markdown(&run).starts_with("# empty"));
 }
 
+#[test]
+fn a_page_without_downloads_speaks_of_what_there_is() {
+    let mut run = sample::run();
+    run.results
+        .retain(|result| matches!(result, Measurement::LossSurface(_)));
+    let page = html(&run);
+    for section in ["stages", "findings", "rate", "requests", "time", "ledger"] {
+        assert!(
+            !page.contains(&format!("<section id=\"{section}\">")),
+            "{section} is empty"
+        );
+    }
+    assert!(!page.contains("Line rate is 0") && !page.contains("CRC-32"));
+    let verdict = verdict(&run);
+    assert!(
+        verdict.ends_with("of 6,000 frames within the standard's clock offset and jitter."),
+        "{verdict}"
+    );
+    assert!(page.contains("<i class=\"swatch loss0\"></i>none lost"));
+}
+
 /// The page without styles and drawings: what is said, in order.
 #[test]
 fn what_the_page_says() {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::name;
-use crate::record::{LossSurface, Run};
+use super::{Legend, name};
+use crate::record::Run;
 use crate::report::format;
 use crate::report::svg::surface::{self, Point};
 
@@ -58,10 +58,52 @@ pub(super) fn cases(run: &Run) -> Vec<CaseRow<'_>> {
 
 /// A surface for each run that has points of one.
 pub(super) fn surfaces(run: &Run) -> Vec<SurfaceView> {
-    let mut runs: Vec<(&str, u64, Vec<&LossSurface>)> = Vec::new();
+    let view = |(label, octets, points): (&str, u64, Vec<Point>)| {
+        let (sent, lost) = Point::within_the_standard(&points);
+        let each = points.iter().map(|point| point.sent);
+        let text = format!(
+            "{} frames of {} octets at each point. Within what the standard allows, {} of {} were \
+             lost.",
+            format::count(each.max().unwrap_or(0)),
+            format::count(octets),
+            format::count(lost),
+            format::count(sent)
+        );
+        SurfaceView {
+            name: label.to_owned(),
+            chart: surface::surface(&points, &format!("Loss surface of {label}. {text}")),
+            text,
+        }
+    };
+    points(run).into_iter().map(view).collect()
+}
+
+/// What the colours of the surfaces stand for.
+pub(super) fn surface_legend(run: &Run) -> Vec<Legend> {
+    let runs = points(run);
+    let legend = surface::legend(runs.iter().flat_map(|(.., points)| points));
+    let item = |(class, name): (&str, &str)| Legend {
+        class: class.to_owned(),
+        name: name.to_owned(),
+    };
+    let framed = item(("allowed", "what the standard allows"));
+    legend.map(item).chain([framed]).collect()
+}
+
+/// The points of each run that has some, with its name and the octets of a frame.
+pub(super) fn points(run: &Run) -> Vec<(&str, u64, Vec<Point>)> {
+    let mut runs: Vec<(&str, u64, Vec<Point>)> = Vec::new();
     for point in run.loss_surface() {
         let octets = point.params.frame_octets;
         let label = name(&point.params.variant, &point.params.setting);
+        let metrics = &point.metrics;
+        let point = Point {
+            clock_ppm: point.params.clock_ppm,
+            jitter_ns: point.params.jitter_ns,
+            sent: metrics.frames_sent,
+            lost: metrics.frames_sent.saturating_sub(metrics.frames_received),
+            wrong: metrics.frames_wrong,
+        };
         match runs
             .iter_mut()
             .find(|run| (run.0, run.1) == (label, octets))
@@ -70,41 +112,5 @@ pub(super) fn surfaces(run: &Run) -> Vec<SurfaceView> {
             None => runs.push((label, octets, vec![point])),
         }
     }
-    let view = |(label, octets, points): &(&str, u64, Vec<&LossSurface>)| {
-        let points: Vec<Point> = points
-            .iter()
-            .map(|point| Point {
-                clock_ppm: point.params.clock_ppm,
-                jitter_ns: point.params.jitter_ns,
-                sent: point.metrics.frames_sent,
-                lost: point
-                    .metrics
-                    .frames_sent
-                    .saturating_sub(point.metrics.frames_received),
-                wrong: point.metrics.frames_wrong,
-            })
-            .collect();
-        let allowed = |point: &&Point| {
-            point.clock_ppm.abs() <= surface::STANDARD_PPM
-                && point.jitter_ns <= surface::STANDARD_JITTER_NS
-        };
-        let (sent, lost) = points
-            .iter()
-            .filter(allowed)
-            .fold((0, 0), |(sent, lost), point| {
-                (sent + point.sent, lost + point.lost)
-            });
-        let text = format!(
-            "Frames of {} octets. Within what the standard allows, {} of {} were lost.",
-            format::count(*octets),
-            format::count(lost),
-            format::count(sent)
-        );
-        SurfaceView {
-            name: (*label).to_owned(),
-            chart: surface::surface(&points, &format!("Loss surface of {label}. {text}")),
-            text,
-        }
-    };
-    runs.iter().map(view).collect()
+    runs
 }

@@ -21,7 +21,7 @@ use self::fates::{Fate, fate, fate_legend};
 use self::findings::{StageFindings, stage_findings};
 use self::gap::{Gap, gap_legend, gaps};
 use self::ladder::{Step, ladder};
-use self::line::{CaseRow, SurfaceView, cases, surfaces};
+use self::line::{CaseRow, SurfaceView, cases, surface_legend, surfaces};
 use self::others::{OtherRow, others};
 use self::pings::{PingRow, ping_row};
 use self::profiles::{ProfileView, profiles};
@@ -30,6 +30,7 @@ use self::scope::{Scope, scope_view};
 use self::stages::{StageRow, bar, groups, stage_row};
 use self::time::{time_bar, time_legend};
 use super::svg::dots;
+use super::svg::surface::Point;
 use super::{format, verdict};
 use crate::record::{HttpGet, Run, Setting};
 
@@ -55,6 +56,7 @@ pub struct Page<'a> {
     fate_legend: Vec<Legend>,
     scopes: Vec<Scope>,
     surfaces: Vec<SurfaceView>,
+    surface_legend: Vec<Legend>,
     cases: Vec<CaseRow<'a>>,
     others: Vec<OtherRow<'a>>,
     pings: Vec<PingRow>,
@@ -152,6 +154,7 @@ impl<'a> Page<'a> {
                 .filter_map(|get| scope_view(get, class(label(get))))
                 .collect(),
             surfaces: surfaces(run),
+            surface_legend: surface_legend(run),
             cases: cases(run),
             others: others(run),
             pings: run
@@ -172,6 +175,12 @@ impl<'a> Page<'a> {
             timing: timing(run),
         }
     }
+}
+
+/// The points of each loss surface of `run`, with its name.
+pub(super) fn surface_points(run: &Run) -> impl Iterator<Item = (&str, Vec<Point>)> {
+    let surfaces = line::points(run).into_iter();
+    surfaces.map(|(name, _, points)| (name, points))
 }
 
 /// The requests of a download, for a label.
