@@ -1,25 +1,69 @@
-//! `cargo xtask docs`: what the documents show of the last demo.
+//! `cargo xtask docs`: what the documents show of the last demo and of the last loss surface.
 
 use crate::{demo, sh};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 
-/// The section of the report that becomes the README's picture, and its size in pixels.
-const SECTION: &str = "scope";
-const SIZE: &str = "1100,2165";
+/// A section of a report that becomes a picture.
+struct Picture {
+    section: &'static str,
+    file: &'static str,
+    /// Its size in pixels.
+    size: &'static str,
+}
+
+const SCOPE: Picture = Picture {
+    section: "scope",
+    file: "docs/scope.png",
+    size: "1100,2165",
+};
+const SURFACE: Picture = Picture {
+    section: "line",
+    file: "docs/loss-surface.png",
+    size: "1100,880",
+};
 
 /// The command.
 pub fn run() -> Result<()> {
-    let results = sh::out("demo").join("run.json");
-    if !results.is_file() {
+    let demo = sh::out("demo");
+    let surface = sh::out("scenarios").join("loss-surface");
+    let (has_demo, has_surface) = (
+        demo.join("run.json").is_file(),
+        surface.join("report.html").is_file(),
+    );
+    if !has_demo && !has_surface {
         bail!("there is no demo to take it from; run: cargo xtask demo");
     }
-    let fidelity = sh::read(sh::cmd(demo::linerate(None)?).arg("fidelity").arg(&results))?;
+    if has_demo {
+        of_demo(&demo.join("run.json"))?;
+    }
+    if !sh::has("chromium") {
+        bail!("pictures need chromium: apt-get install chromium");
+    }
+    if has_demo {
+        picture(&demo, &SCOPE)?;
+    }
+    if has_surface {
+        picture(&surface, &SURFACE)?;
+    } else {
+        println!(
+            "{} stays; a new one takes: linerate run scenarios/loss-surface.toml --out \
+             target/scenarios/loss-surface",
+            SURFACE.file
+        );
+    }
+    Ok(())
+}
+
+/// What the documents say of the demo with these `results`.
+fn of_demo(results: &Path) -> Result<()> {
+    let fidelity = sh::read(sh::cmd(demo::linerate(None)?).arg("fidelity").arg(results))?;
     fs::write(sh::root().join("docs/fidelity.md"), fidelity)?;
     println!("written: docs/fidelity.md");
-    let run = serde_json::from_str(&fs::read_to_string(&results)?)?;
+    let run = serde_json::from_str(&fs::read_to_string(results)?)?;
     let readme = sh::root().join("README.md");
     let text = fs::read_to_string(&readme)?;
     fs::write(
@@ -27,24 +71,19 @@ pub fn run() -> Result<()> {
         replaced(&text, &figures(&run)?).context("README.md has no figures")?,
     )?;
     println!("written: the figures in README.md");
-    if !sh::has("chromium") {
-        bail!("docs/scope.png needs chromium: apt-get install chromium");
-    }
-    picture()?;
-    println!("written: docs/scope.png");
     Ok(())
 }
 
-fn picture() -> Result<()> {
-    let demo = sh::out("demo");
-    let html = fs::read_to_string(demo.join("report.html"))?;
-    let page = demo.join("picture.html");
+/// Draws `picture` from the report in `folder`.
+fn picture(folder: &Path, picture: &Picture) -> Result<()> {
+    let html = fs::read_to_string(folder.join("report.html"))?;
+    let page = folder.join("picture.html");
     fs::write(
         &page,
-        only(&html, SECTION).context("the report has no such section")?,
+        only(&html, picture.section).context("the report has no such section")?,
     )?;
     let profile = sh::out("chromium");
-    let picture = sh::root().join("docs/scope.png");
+    let file = sh::root().join(picture.file);
     let mut chromium = sh::cmd("chromium");
     chromium
         .args([
@@ -59,11 +98,12 @@ fn picture() -> Result<()> {
         ])
         .args(["--disable-sync", "--hide-scrollbars"])
         .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("--window-size={SIZE}"))
-        .arg(format!("--screenshot={}", picture.display()))
+        .arg(format!("--window-size={}", picture.size))
+        .arg(format!("--screenshot={}", file.display()))
         .arg(format!("file://{}", page.display()));
     sh::read(&mut chromium)?;
     fs::remove_file(page)?;
+    println!("written: {}", picture.file);
     Ok(())
 }
 

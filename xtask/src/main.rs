@@ -71,7 +71,8 @@ enum Command {
         #[arg(long)]
         footprint: bool,
     },
-    /// Write docs/fidelity.md and the README's picture from the last demo (needs chromium)
+    /// Write docs/fidelity.md, the README's figures and the pictures from the last demo and the last
+    /// loss surface (needs chromium)
     Docs,
     /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
     Setup {
