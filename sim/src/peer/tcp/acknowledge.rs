@@ -121,6 +121,12 @@ impl Sender {
         if let Some(sample) = acknowledged.or(delivery.sacked_after).or(by_timestamp) {
             self.round_trip
                 .measure(sample, self.unacknowledged, self.next);
+            let last = delivery
+                .last_acknowledged_after
+                .filter(|_| !delivery.retransmitted);
+            if let Some(last) = delivery.last_sacked_after.or(last) {
+                self.round_trip.notice(last);
+            }
         }
     }
 

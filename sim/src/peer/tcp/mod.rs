@@ -11,7 +11,7 @@
 //! | [`connection`], `arrival` | the states of RFC 9293, handshake, closing; a segment arrives |
 //! | [`sender`], [`timers`] | the stream, what may be sent; the one timer |
 //! | [`acknowledge`] | taking in an acknowledgment |
-//! | [`recovery`] | loss: recovery, rate reduction, undo |
+//! | [`recovery`], [`undo`] | loss: recovery, rate reduction; undoing what proved wrong |
 //! | [`retransmission`] | what is out, the SACK scoreboard |
 //! | [`rack`], [`rtt`], [`cubic`] | loss by time, round trip and timeout, congestion window |
 //! | [`receiver`] | reassembly, offered window, delayed acknowledgment |
@@ -30,6 +30,7 @@ pub mod segment;
 pub mod sender;
 pub mod statistics;
 pub mod timers;
+pub mod undo;
 
 use std::collections::BTreeMap;
 

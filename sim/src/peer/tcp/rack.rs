@@ -3,6 +3,12 @@
 use super::retransmission::Sent;
 use crate::time::{Instant, Span};
 
+/// Recoveries for which a reordering window that DSACK has widened stays so (RFC 8985 section 6.2,
+/// step 4).
+const WINDOW_PERSISTS: u32 = 16;
+/// The most quarters of a round trip that the reordering window is widened to (Linux).
+const MOST_STEPS: u32 = 255;
+
 /// What RACK knows of a connection.
 #[derive(Debug, Clone)]
 pub struct Rack {
@@ -10,8 +16,18 @@ pub struct Rack {
     newest: (Instant, u64),
     /// Its round trip.
     round_trip: Span,
+    /// Something was delivered since losses were last looked for.
+    advanced: bool,
     /// A segment arrived after one that was sent later.
     reordering_seen: bool,
+    /// The reordering window in quarters of the least round trip.
+    steps: u32,
+    /// Recoveries until it is one again.
+    persists: u32,
+    /// A retransmission for which RACK may have been too impatient proved unnecessary.
+    duplicate_seen: bool,
+    /// What had been sent when the window was last widened: once a round trip is enough.
+    widened_at: u64,
 }
 
 impl Default for Rack {
@@ -19,7 +35,12 @@ impl Default for Rack {
         Self {
             newest: (Instant::ZERO, 0),
             round_trip: Span::ZERO,
+            advanced: false,
             reordering_seen: false,
+            steps: 1,
+            persists: 0,
+            duplicate_seen: false,
+            widened_at: 0,
         }
     }
 }
@@ -32,6 +53,7 @@ impl Rack {
         if sent.transmissions > 1 && round_trip < min_round_trip {
             return;
         }
+        self.advanced = true;
         self.round_trip = round_trip;
         self.newest = self.newest.max((sent.sent_at, sent.end));
     }
@@ -39,6 +61,42 @@ impl Rack {
     /// Notes that segments arrive out of order on this path.
     pub fn reordered(&mut self) {
         self.reordering_seen = true;
+    }
+
+    /// Something was delivered since this was last asked. Only then an acknowledgment can show a
+    /// loss; otherwise the reordering timer does.
+    pub fn take_advanced(&mut self) -> bool {
+        core::mem::take(&mut self.advanced)
+    }
+
+    /// A DSACK reports a segment twice that no tail-loss probe had repeated. Without reordering it
+    /// says nothing about RACK.
+    pub fn duplicated(&mut self) {
+        self.duplicate_seen |= self.reordering_seen;
+    }
+
+    /// Adapts the reordering window to the DSACKs seen, once a round trip: `acknowledged` and `next`
+    /// are the first positions not acknowledged and not sent.
+    pub fn adapt(&mut self, acknowledged: u64, next: u64) {
+        if acknowledged < self.widened_at {
+            self.duplicate_seen = false;
+        }
+        if core::mem::take(&mut self.duplicate_seen) {
+            self.steps = (self.steps + 1).min(MOST_STEPS);
+            self.widened_at = next;
+            self.persists = WINDOW_PERSISTS;
+        } else if self.persists == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// A recovery ended: `needed` if its retransmissions were not all in vain.
+    pub fn recovered(&mut self, needed: bool) {
+        self.persists = if needed {
+            self.persists.saturating_sub(1)
+        } else {
+            (self.persists + 1).min(WINDOW_PERSISTS)
+        };
     }
 
     /// How much later than a round trip an acknowledgment may come. Without reordering seen, three
@@ -53,8 +111,9 @@ impl Rack {
         if impatient && !self.reordering_seen {
             return Span::ZERO;
         }
-        let quarter = Span::from_ticks(min_round_trip.ticks() / 4);
-        quarter.min(smoothed.unwrap_or(quarter))
+        let quarter = min_round_trip.ticks() / 4;
+        let window = Span::from_ticks(quarter.saturating_mul(u64::from(self.steps)));
+        window.min(smoothed.unwrap_or(window))
     }
 
     /// Whether `sent` went out less than a round trip ago: even a timeout does not make it lost.
@@ -132,6 +191,33 @@ mod tests {
             rack.reordering_window(true, Span::from_ms(8), None),
             Span::from_ms(2)
         );
+    }
+
+    #[test]
+    fn duplicates_widen_the_window_up_to_the_round_trip_for_sixteen_recoveries() {
+        let (least, smoothed) = (Span::from_ms(8), Some(Span::from_ms(11)));
+        let mut rack = Rack::default();
+        let mut window_after = |what: fn(&mut Rack), position: u64| {
+            what(&mut rack);
+            rack.adapt(position, position + 10);
+            rack.reordering_window(true, least, smoothed)
+        };
+        assert_eq!(window_after(Rack::duplicated, 0), Span::ZERO);
+        assert_eq!(window_after(Rack::reordered, 1), Span::from_ms(2));
+        assert_eq!(window_after(Rack::duplicated, 2), Span::from_ms(4));
+        // Within the same round trip it is widened once.
+        assert_eq!(window_after(Rack::duplicated, 11), Span::from_ms(4));
+        let mut at = 12;
+        for wide in [6, 8, 10, 11, 11].map(Span::from_ms) {
+            assert_eq!(window_after(Rack::duplicated, at), wide);
+            at += 10;
+        }
+        for _ in 1..WINDOW_PERSISTS {
+            let window = window_after(|rack| rack.recovered(true), at);
+            assert_eq!(window, Span::from_ms(11));
+        }
+        let window = window_after(|rack| rack.recovered(true), at);
+        assert_eq!(window, Span::from_ms(2));
     }
 
     #[test]

@@ -1,12 +1,13 @@
-//! Loss: entering and leaving recovery, rate reduction, and undoing what proved wrong.
+//! Loss: entering and leaving recovery, and rate reduction. What proves wrong is undone in
+//! [`super::undo`].
 //!
 //! Fast recovery by RACK (RFC 8985) or `NewReno` (RFC 6582), proportional rate reduction (RFC 6937),
 //! timeout with F-RTO (RFC 5682).
 
 use super::retransmission::Delivery;
 use super::sender::{Phase, Sender};
-use super::timers::Timer;
-use crate::time::{Instant, Span};
+use super::timers::{TIMER_MARGIN, Timer};
+use crate::time::Instant;
 
 /// Segments known to be delivered behind a hole that mean loss (RFC 5681 section 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -16,14 +17,14 @@ const DUPLICATE_THRESHOLD: u32 = 3;
 pub struct Recovery {
     /// Everything below was sent before the loss was noticed.
     pub(super) point: u64,
-    prior_window: u32,
-    prior_threshold: u32,
+    pub(super) prior_window: u32,
+    pub(super) prior_threshold: u32,
     /// Where recovery began, while it may still prove unnecessary.
-    undo_from: Option<u64>,
+    pub(super) undo_from: Option<u64>,
     /// Retransmissions since then that no DSACK has called unnecessary.
-    unproven: i64,
+    pub(super) unproven: i64,
     /// F-RTO is finding out whether the timeout was spurious.
-    f_rto: bool,
+    pub(super) f_rto: bool,
     /// F-RTO wants new data sent before anything is sent again.
     new_data_first: bool,
     /// Segments delivered and sent since recovery began (RFC 6937).
@@ -33,6 +34,8 @@ pub struct Recovery {
     duplicates: u32,
     /// What a tail-loss probe has probed up to, until it is acknowledged.
     pub(super) probe_end: Option<u64>,
+    /// Segments that the peer reported as received twice.
+    pub(super) reported_twice: u64,
     /// The probe was a segment sent again.
     pub(super) probe_repeats: bool,
 }
@@ -96,16 +99,8 @@ impl Sender {
         self.recovery.point = self.next;
     }
 
-    fn remember_for_undo(&mut self) {
-        self.recovery.prior_window = self.window_segments;
-        self.recovery.prior_threshold = self.current_threshold();
-        self.recovery.undo_from = Some(self.unacknowledged);
-        self.recovery.unproven =
-            self.queue.iter().filter(|sent| sent.retransmitting).count() as i64;
-    }
-
     /// A threshold that remembers most of a window that has outgrown it.
-    fn current_threshold(&self) -> u32 {
+    pub(super) fn current_threshold(&self) -> u32 {
         if self.phase >= Phase::Reduced {
             self.threshold
         } else {
@@ -166,7 +161,7 @@ impl Sender {
         );
         let (wait, lost) = self.rack.detect(self.queue.iter_mut(), window, now);
         if let Some(wait) = wait {
-            self.set_timer(Timer::Reordering, now + wait.max(Span::from_ms(1)));
+            self.set_timer(Timer::Reordering, now + wait + TIMER_MARGIN);
         }
         lost > 0
     }
@@ -194,8 +189,10 @@ impl Sender {
         if !self.path.sack {
             self.count_duplicates(delivery, duplicate);
         }
+        self.rack.adapt(self.unacknowledged, self.next);
         self.judge_probe(delivery, duplicate, probe_to);
         self.leave_if_recovered();
+        self.undo_by_duplicate_sack(delivery);
         let mut newly_lost = false;
         match self.phase {
             Phase::Loss => {
@@ -226,7 +223,7 @@ impl Sender {
 
     fn identify(&mut self, advanced: bool, now: Instant) -> bool {
         if self.path.sack {
-            return self.detect(now);
+            return self.rack.take_advanced() && self.detect(now);
         }
         let hole = if self.phase >= Phase::Recovery {
             // A partial acknowledgment points at the next hole (RFC 6582).
@@ -268,7 +265,8 @@ impl Sender {
         if acknowledged < end {
             return;
         }
-        if !self.recovery.probe_repeats || delivery.duplicate_sack.is_some() {
+        if !self.recovery.probe_repeats || delivery.duplicate_sack.is_some_and(|(_, to)| to == end)
+        {
             self.recovery.probe_end = None;
         } else if acknowledged > end {
             // The probe repaired a loss that nothing else showed.
@@ -299,6 +297,7 @@ impl Sender {
                 if self.may_undo() {
                     self.undo();
                 } else {
+                    self.rack.recovered(true);
                     self.window_segments = self.threshold;
                 }
                 self.recovery.duplicates = 0;
@@ -338,29 +337,6 @@ impl Sender {
             self.recovery.undo_from = None;
             self.recovery.f_rto = false;
             self.phase = Phase::Open;
-        }
-    }
-
-    fn may_undo(&self) -> bool {
-        self.recovery.undo_from.is_some() && self.recovery.unproven == 0
-    }
-
-    fn undo(&mut self) {
-        self.queue.forgive();
-        self.window_segments = self.window_segments.max(self.recovery.prior_window);
-        self.threshold = self.threshold.max(self.recovery.prior_threshold);
-        self.recovery.undo_from = None;
-        self.recovery.f_rto = false;
-        self.phase = Phase::Open;
-        self.statistics.undone += 1;
-    }
-
-    fn take_duplicate_sack(&mut self, (start, end): (u64, u64)) {
-        let Some(from) = self.recovery.undo_from else {
-            return;
-        };
-        if self.recovery.unproven > 0 && start >= from && end <= self.recovery.point {
-            self.recovery.unproven -= 1;
         }
     }
 

@@ -67,6 +67,10 @@ pub struct Delivery {
     pub acknowledged_after: Option<Span>,
     /// The round trip of the first segment newly reported by SACK that was sent once.
     pub sacked_after: Option<Span>,
+    /// The round trips of the last of these: they come nearest to the path's own.
+    pub last_acknowledged_after: Option<Span>,
+    /// See [`Self::last_acknowledged_after`].
+    pub last_sacked_after: Option<Span>,
     /// A segment sent once arrived after one with a higher position.
     pub reordered: bool,
     /// A SACK block reported octets received twice (RFC 2883).
@@ -158,7 +162,9 @@ impl Queue {
                 }
                 delivered(sent);
                 if sent.transmissions == 1 {
-                    delivery.sacked_after.get_or_insert(now.since(sent.sent_at));
+                    let after = now.since(sent.sent_at);
+                    delivery.sacked_after.get_or_insert(after);
+                    delivery.last_sacked_after = Some(after);
                     delivery.original |= sent.end <= recovery_point;
                     delivery.reordered |= sent.start < highest_before;
                 }
@@ -191,9 +197,9 @@ impl Queue {
             if sent.transmissions > 1 {
                 delivery.retransmitted = true;
             } else if !sent.sacked {
-                delivery
-                    .acknowledged_after
-                    .get_or_insert(now.since(sent.sent_at));
+                let after = now.since(sent.sent_at);
+                delivery.acknowledged_after.get_or_insert(after);
+                delivery.last_acknowledged_after = Some(after);
                 delivery.original |= sent.end <= recovery_point;
                 delivery.reordered |= sent.start < self.highest_sacked;
             }

@@ -79,6 +79,12 @@ impl RoundTrip {
         self.timeout = Span::from_ticks(self.smoothed_x8 / 8 + self.variance_x4).min(RTO_MAX);
     }
 
+    /// Takes a round trip for the least one only: that of the last segment of several that one
+    /// acknowledgment is for, which waited less for it than the first.
+    pub fn notice(&mut self, sample: Span) {
+        self.min = self.min.min(sample.max(Span::from_ticks(1)));
+    }
+
     /// Doubles the timeout (RFC 6298 section 5.5). It stays doubled until the next measurement.
     pub fn back_off(&mut self) {
         self.timeout = Span::from_ticks(self.timeout.ticks().saturating_mul(2)).min(RTO_MAX);

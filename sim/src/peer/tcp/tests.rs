@@ -1,5 +1,7 @@
 //! Two of these TCPs with each other, segment by segment.
 
+mod reordering;
+
 use smoltcp::wire::Ipv4Address;
 
 use super::*;
@@ -42,13 +44,26 @@ impl Pair {
 
     /// Runs for `span`; segments for which `lose` says so do not arrive.
     fn run(&mut self, span: Span, mut lose: impl FnMut(bool, &Segment) -> bool) {
+        self.run_with(span, |by_client, segment| {
+            (!lose(by_client, segment)).then_some(Span::ZERO)
+        });
+    }
+
+    /// Runs for `span`; segments arrive so much later than in their turn.
+    fn run_delaying(&mut self, span: Span, mut late: impl FnMut(bool, &Segment) -> Span) {
+        self.run_with(span, |by_client, segment| Some(late(by_client, segment)));
+    }
+
+    fn run_with(&mut self, span: Span, mut fate: impl FnMut(bool, &Segment) -> Option<Span>) {
         let end = self.now + span;
         loop {
             for (by_client, tcp) in [(true, &mut self.client), (false, &mut self.server)] {
                 while let Some((_, segment)) = tcp.poll(self.now) {
-                    if !lose(by_client, &segment) {
-                        let arrival = self.now + Span::from_ms(1);
-                        self.travelling.push((arrival, by_client, segment.clone()));
+                    if let Some(late) = fate(by_client, &segment) {
+                        let arrival = self.now + Span::from_ms(1) + late;
+                        let place = self.travelling.partition_point(|&(at, ..)| at <= arrival);
+                        let travelling = (arrival, by_client, segment.clone());
+                        self.travelling.insert(place, travelling);
                     }
                     self.sent.push((self.now, by_client, segment));
                 }

@@ -4,8 +4,9 @@ use super::rtt::{RTO_MAX, RTO_MIN};
 use super::sender::{Forced, Phase, Sender};
 use crate::time::{Instant, Span};
 
-/// Least tail-loss probe time beyond two round trips: two ticks of a 250 Hz kernel.
-const PROBE_MARGIN: Span = Span::from_ms(8);
+/// What Linux adds to a tail-loss probe's two round trips and to the wait for reordered segments: two
+/// ticks of a 250 Hz kernel.
+pub(super) const TIMER_MARGIN: Span = Span::from_ms(8);
 
 /// What the one timer of a sender waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Sender {
         let margin = if self.queue.len() == 1 {
             RTO_MIN
         } else {
-            PROBE_MARGIN
+            TIMER_MARGIN
         };
         let probe_at = now + smoothed + smoothed + margin;
         let timeout = self.round_trip.timeout();
