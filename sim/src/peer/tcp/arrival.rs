@@ -67,7 +67,7 @@ impl Connection {
         }
         if !self.acceptable(start, segment.sequence_len()) {
             if segment.control != Control::Reset {
-                self.receiver.demand_ack();
+                self.receiver.refuse(start, segment.payload.len());
             }
             return;
         }

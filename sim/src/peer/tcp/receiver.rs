@@ -133,6 +133,16 @@ impl Receiver {
         }
     }
 
+    /// A segment of `len` octets from `start` on is not acceptable. What was received before is
+    /// reported as a duplicate (RFC 2883 section 4).
+    pub fn refuse(&mut self, start: u64, len: usize) {
+        let end = start + len as u64;
+        if len > 0 && end <= self.next {
+            self.duplicate = Some((start, end));
+        }
+        self.ack_now = true;
+    }
+
     /// Demands an acknowledgment, as for a segment that is not acceptable.
     pub fn demand_ack(&mut self) {
         self.ack_now = true;
