@@ -7,7 +7,7 @@ use linerate_ether::ledger::Counter;
 use linerate_nic::device::LinkState;
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, BitTimes, Interrupt, Mac, Outcome, Phy, Receiver, Reception, TransmitError,
+    AlwaysOn, BitTimes, Interrupt, Mac, Outcome, Phy, Receiver, Reception, Start, TransmitError,
     Transmitter, Windowed, receiver_words,
 };
 use std::cell::{Cell, RefCell};
@@ -27,7 +27,7 @@ impl Phy for Wire<'_> {
         self.now.set(self.now.get() + 1);
         BitTimes(self.now.get())
     }
-    fn transmit(&mut self, packet: &[u8], _start: BitTimes) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], _start: Start) -> Result<BitTimes, TransmitError> {
         self.sent.borrow_mut().push(packet.to_vec());
         Ok(self.now())
     }

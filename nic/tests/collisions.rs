@@ -7,7 +7,7 @@ use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
 use linerate_nic::device::LinkState;
 use linerate_nic::ledger::Ledger;
-use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, Phy, TransmitError, Transmitter};
+use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, Phy, Start, TransmitError, Transmitter};
 use std::cell::Cell;
 use support::frame;
 
@@ -55,10 +55,15 @@ impl Phy for Shared {
         BitTimes(self.now.get())
     }
 
-    fn transmit(&mut self, packet: &[u8], start: BitTimes) -> Result<BitTimes, TransmitError> {
-        let ahead = start.0.saturating_sub(self.now.get());
+    fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError> {
+        let ahead = start.at.0.saturating_sub(self.now.get());
         assert!(ahead <= Self::GAP_PART_2.0);
-        self.pass(ahead);
+        for _ in 0..ahead {
+            self.pass(1);
+            if start.defers && self.carrier() {
+                return Err(TransmitError::Busy);
+            }
+        }
         let begin = self.now.get();
         let result = if let Some(bits_sent) = self.collisions.pop().flatten() {
             self.pass(bits_sent.max(64) + 32);
@@ -234,6 +239,42 @@ fn a_carrier_in_the_last_third_of_the_gap_is_not_deferred_to() {
     let (begin, _) = transmitter.phy().attempts[0];
     assert_eq!(begin, 1_096);
     assert_eq!(ledger.get(Counter::TxDeferred), 0);
+}
+
+/// Sends a frame that collides once. The end of the jam and the begin of the second attempt, when
+/// somebody else sends between these two times.
+fn again(station: MacAddress, carrier: Option<(u32, u32)>) -> (u32, u32) {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[Some(10)]), &ledger);
+    transmitter.seed(station);
+    transmitter.phy_mut().carrier = carrier;
+    send(&mut transmitter, 0);
+    assert_eq!(ledger.get(Counter::TxSingleCollisions), 1);
+    let attempts = &transmitter.phy().attempts;
+    (attempts[0].1, attempts[1].0)
+}
+
+#[test]
+fn a_carrier_at_the_end_of_a_back_off_is_deferred_to() {
+    let mut slots = [0; 2];
+    for last in 0..20 {
+        let station = MacAddress([2, 0, 0, 0, 0, last]);
+        let (jammed, begin) = again(station, None);
+        let slot = (begin - jammed) / SLOT;
+        slots[slot as usize] += 1;
+        for ahead in [1, 20, 31, 60] {
+            let carrier = (begin - ahead, begin + 1_000);
+            let deferred = again(station, Some(carrier)).1 != begin;
+            // No slot: what ends is the gap, whose last third is not listened in.
+            assert_eq!(deferred, slot > 0 || ahead > 32, "slot {slot}, {ahead}");
+            if deferred {
+                let (_, after) = again(station, Some(carrier));
+                let gap = after - carrier.1;
+                assert!((96..100).contains(&gap), "{gap}");
+            }
+        }
+    }
+    assert!(slots.iter().all(|&times| times > 3), "{slots:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! While a station waits or backs off here, on the main thread, its receive interrupt goes on.
 
-use super::phy::{BitTimes, Phy, TransmitError};
+use super::phy::{BitTimes, Phy, Start, TransmitError};
 use crate::device::LinkState;
 use linerate_ether::frame::{MAX_LEN, MacAddress};
 use linerate_ether::phy10::{ATTEMPT_LIMIT, BACK_OFF_LIMIT, BIT_NS, SLOT_TIME_NS};
@@ -140,13 +140,18 @@ impl Access {
 
     /// Waits until the medium has been idle for as much of the gap as the PHY minds the carrier in,
     /// and returns when the gap is over; `None` when that is not before [`MAX_DEFER`] after `asked`.
+    ///
+    /// A carrier in the last third of the gap is not deferred to, so that nobody is shut out by those
+    /// who begin a little earlier (clause 4.2.3.2.1: after the gap a waiting frame is sent
+    /// "independent of the value of carrierSense"; clause 4.2.8, `Deference`, with
+    /// `interPacketGapPart2`). A back-off gives no such right: a carrier that appears before its end
+    /// sets `deferring`, and who has backed off then waits for that packet and the gap after it.
+    ///
+    /// After a packet of its own a station may leave out the look at the carrier in the first part,
+    /// too (`wasTransmitting` in clause 4.2.8). This one looks: it then defers to who begins less than
+    /// a gap after it, as behind repeaters.
     #[inline]
-    fn wait_for_gap<P: Phy>(
-        &self,
-        phy: &P,
-        asked: BitTimes,
-        deferred: &mut bool,
-    ) -> Option<BitTimes> {
+    fn wait_for_gap<P: Phy>(&self, phy: &P, asked: BitTimes, deferred: &mut bool) -> Option<Start> {
         loop {
             let taken = phy.carrier();
             // After the carrier: a reception that ended in between is then seen as ended.
@@ -159,12 +164,10 @@ impl Access {
                 let gap = INTER_PACKET_GAP.0.saturating_sub(idle);
                 // Long past, unless this is the attempt right after a back-off.
                 let back_off = self.backed_off.since(now).0;
-                let ahead = if back_off <= P::GAP_PART_2.0 {
-                    gap.max(back_off)
-                } else {
-                    gap
-                };
-                return Some(now.after(BitTimes(ahead)));
+                let defers = back_off <= P::GAP_PART_2.0 && back_off > gap;
+                let ahead = if defers { back_off } else { gap };
+                let at = now.after(BitTimes(ahead));
+                return Some(Start { at, defers });
             }
             if now.since(asked).0 > MAX_DEFER.0 {
                 return None;

@@ -32,7 +32,7 @@ mod validate;
 pub use access::{INTER_PACKET_GAP, MAX_DEFER};
 pub use line_rate::LineRate;
 pub use nic::{Mac, MacRxToken, MacTxToken};
-pub use phy::{BitTimes, Phy, TransmitError};
+pub use phy::{BitTimes, Phy, Start, TransmitError};
 pub use receive::{
     AlwaysOn, GROUP_FRAMES, Interrupt, Main, Outcome, ReceiveSwitch, Receiver, Reception, RxFrame,
     receiver_words,

@@ -29,6 +29,17 @@ impl BitTimes {
     }
 }
 
+/// When a packet may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Start {
+    /// When the inter-packet gap and the back-off are over: in the past, or at most
+    /// [`GAP_PART_2`](Phy::GAP_PART_2) ahead. In that case the PHY waits for it.
+    pub at: BitTimes,
+    /// Whether a carrier until then is deferred to, as everywhere outside of the last part of the
+    /// gap: then it is a back-off that ends.
+    pub defers: bool,
+}
+
 /// Why a packet was not sent, or not as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransmitError {
@@ -81,12 +92,11 @@ pub trait Phy {
     /// of data and padding if the PHY [appends the FCS](Self::APPENDS_FCS)), and the end-of-packet
     /// signal. Returns, when the line is idle again, the time when the last bit had been sent.
     ///
-    /// `start` is when the inter-packet gap is over: in the past, or at most
-    /// [`GAP_PART_2`](Self::GAP_PART_2) ahead. In that case the PHY waits for it, whatever it hears.
+    /// The packet does not begin before `start`.
     ///
     /// # Errors
     /// See [`TransmitError`].
-    fn transmit(&mut self, packet: &[u8], start: BitTimes) -> Result<BitTimes, TransmitError>;
+    fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError>;
 
     /// Whether the medium is taken by someone else (carrier sense, IEEE 802.3 clause 4.2.3.2.1).
     /// Always `false` on a full-duplex link or where the PHY cannot tell.

@@ -23,8 +23,8 @@ use linerate_nic::{
     adapter::smoltcp::Adapter,
     bitbang::{FRAME_OFFSET, Summed},
     mac::{
-        AlwaysOn, BitTimes, Interrupt, LineRate, Mac, Phy, Receiver, Reception, TransmitError,
-        Transmitter, receiver_words,
+        AlwaysOn, BitTimes, Interrupt, LineRate, Mac, Phy, Receiver, Reception, Start,
+        TransmitError, Transmitter, receiver_words,
     },
 };
 use smoltcp::{
@@ -86,7 +86,7 @@ impl Phy for Wire {
         BitTimes(self.now.get())
     }
 
-    fn transmit(&mut self, packet: &[u8], _: BitTimes) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], _: Start) -> Result<BitTimes, TransmitError> {
         let len = packet.len().min(self.last.len());
         self.last[..len].copy_from_slice(&packet[..len]);
         self.sent += 1;

@@ -22,7 +22,7 @@ use esp_hal::{
 use linerate_nic::{
     device::LinkState,
     link::{Duplex, Jabber},
-    mac::{self, BitTimes, TransmitError},
+    mac::{self, BitTimes, Start, TransmitError},
 };
 
 pub use count::{count_loops, report as report_loops};
@@ -91,7 +91,7 @@ impl mac::Phy for Phy {
         clock::now()
     }
 
-    fn transmit(&mut self, packet: &[u8], start: BitTimes) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError> {
         without_interrupts(|| {
             // SAFETY: the PHY is started and interrupts are off.
             let result = unsafe { transmit::packet(packet, start, &mut self.jabber) };

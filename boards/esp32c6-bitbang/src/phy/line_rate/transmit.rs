@@ -21,7 +21,7 @@ use linerate_ether::ledger::Counter;
 use linerate_ether::phy10::JAM_BITS;
 use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::link::{Duplex, Jabber};
-use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, TransmitError};
+use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, Start, TransmitError};
 
 use super::{
     super::pins::TX,
@@ -49,6 +49,13 @@ pub(super) const ACTIVE_SPAN: u32 = 6 * 255 - 1;
 const SINCE_LAST_BIT: BitTimes = BitTimes(4);
 
 const CYCLES_PER_BIT: u32 = 16;
+
+/// From the last look for somebody else's carrier to a start after a back-off, 16 bit times: about
+/// what it takes in a chip from the line to the MAC and from there to the line again. With only the 3
+/// that one look takes this station, whose slots begin a little later than those of others because it
+/// notices a collision later, hardly meets anybody in the same slot and waits for all of them: on a hub
+/// with three others it gets 19% of the medium instead of 23%.
+const LOOK_CYCLES: u32 = 16 * CYCLES_PER_BIT;
 
 /// The part of the gap in which nothing is listened to any more: the last third.
 pub(super) const GAP_PART_2: BitTimes = BitTimes(INTER_PACKET_GAP.0 / 3);
@@ -93,13 +100,14 @@ unsafe extern "C" {
 #[inline(always)]
 pub(super) unsafe fn packet(
     packet: &[u8],
-    start: BitTimes,
+    start: Start,
     jabber: &mut Jabber,
 ) -> Result<BitTimes, TransmitError> {
     let half_duplex = link::duplex() == Duplex::Half;
     let now = clock::now();
-    let ahead = start.since(now).0;
-    let in_gap = (1..=GAP_PART_2.0).contains(&ahead);
+    let ahead = start.at.since(now).0;
+    let waits = (1..=GAP_PART_2.0).contains(&ahead);
+    let in_gap = waits && !start.defers;
     if half_duplex {
         // Whoever began in the last moments has not been seen by the receive interrupt yet, or has
         // been heard to the end since the MAC asked.
@@ -116,9 +124,18 @@ pub(super) unsafe fn packet(
     if octets == fcs::LEN {
         return Ok(now);
     }
-    if in_gap {
+    if waits {
         let from = clock::cycles();
-        while clock::cycles().wrapping_sub(from) < ahead * CYCLES_PER_BIT {}
+        let ahead = ahead * CYCLES_PER_BIT;
+        loop {
+            let waited = clock::cycles().wrapping_sub(from);
+            if waited >= ahead {
+                break;
+            }
+            if start.defers && ahead - waited > LOOK_CYCLES && carrier() {
+                return Err(TransmitError::Busy);
+            }
+        }
     }
     // SAFETY: so many octets are there; the rest is the caller's promise.
     let returned = unsafe {
