@@ -132,8 +132,8 @@ tabulated! {
             standard("dot3StatsInternalMacTransmitErrors").counts(Drop::FifoUnderrun),
         /// Frames refused because they were longer than the medium allows.
         TxOversize => own().counts(Drop::TransmitOversize),
-        /// Transmissions cut short because they lasted longer than a station may send (IEEE 802.3
-        /// clause 14.2.1.6, jabber).
+        /// Transmissions cut short because they lasted longer than a station may send, and frames
+        /// given up while the transmitter is off for that (IEEE 802.3 clause 14.2.1.6, jabber).
         TxJabbers => own().counts(Drop::Jabber),
         /// Frames discarded because the link was down.
         TxLinkDown => own().counts(Drop::TransmitLinkDown),

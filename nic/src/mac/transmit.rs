@@ -151,7 +151,19 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             return;
         };
         let fate = self.access.send(&mut self.phy, packet);
-        self.count(fate, len);
+        let frame = self.packet.bytes().get(PREAMBLE_LEN..);
+        Self::count(self.ledger, fate, frame.unwrap_or_default(), len);
+    }
+
+    /// Sends `packet` as it is, of any length, from the preamble to where [`Phy::transmit`] wants its
+    /// end: for a program that tries what becomes of one that no station may send. What happens to it
+    /// is counted.
+    pub fn send_packet(&mut self, packet: &[u8]) {
+        let frame = packet.get(PREAMBLE_LEN..).unwrap_or_default();
+        let appended = if P::APPENDS_FCS { 0 } else { fcs::LEN };
+        let len = frame.len().saturating_sub(appended);
+        let fate = self.access.send(&mut self.phy, packet);
+        Self::count(self.ledger, fate, frame, len);
     }
 
     /// The FCS of the first `len` octets of the frame.
@@ -171,9 +183,8 @@ impl<'l, P: Phy> Transmitter<'l, P> {
     }
 
     /// Counts what became of the frame of `len` octets without FCS.
-    #[inline]
-    fn count(&self, fate: Fate, len: usize) {
-        let ledger = self.ledger;
+    #[inline(always)]
+    fn count(ledger: &Ledger, fate: Fate, frame: &[u8], len: usize) {
         let (deferred, collisions) = match fate {
             Fate::Sent {
                 deferred,
@@ -187,9 +198,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         };
         ledger.count(Counter::TxFrames);
         ledger.add(Counter::TxOctets, (len + fcs::LEN) as u32);
-        if let Some(frame) = self.packet.bytes().get(PREAMBLE_LEN..) {
-            ledger.count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
-        }
+        ledger.count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
         if deferred {
             ledger.count(Counter::TxDeferred);
         }

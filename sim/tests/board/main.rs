@@ -4,6 +4,7 @@
 #[allow(dead_code)]
 mod asm;
 mod image;
+mod jabber;
 
 use asm::{A0, A1, Program, T0, T1};
 use linerate_ether::ledger::{Counter, Drop};

@@ -14,7 +14,9 @@ use linerate_ether::{
     fcs,
     frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, MAX_LEN, MIN_LEN},
     pattern,
+    preamble::{PREAMBLE_AND_SFD, SFD},
 };
+use linerate_nic::link::Jabber;
 use static_cell::ConstStaticCell;
 
 /// Octets of a test frame's number.
@@ -129,6 +131,16 @@ impl Load {
     }
 }
 
+/// A packet that no station may send: longer than the jabber function lets pass.
+const ENDLESS: usize = Jabber::MAX_OCTETS + 1;
+
+/// Tries to send without end, which is what the jabber function is for.
+fn jabber(network: &mut Network, packet: &mut [u8; ENDLESS]) {
+    packet.fill(PREAMBLE_AND_SFD[0]);
+    packet[PREAMBLE_AND_SFD.len() - 1] = SFD;
+    network.device.0.tx.send_packet(packet);
+}
+
 /// A test frame of any length, broadcast. All that are sent are the same: making one takes longer
 /// than the gap between two, and a station that is late for it never gets its turn among others.
 fn test_frame() -> &'static [u8] {
@@ -146,6 +158,8 @@ fn test_frame() -> &'static [u8] {
 fn main() -> ! {
     let mut network = Network::start("station");
     let mut commands = Commands::new();
+    static PACKET: ConstStaticCell<[u8; ENDLESS]> = ConstStaticCell::new([0; ENDLESS]);
+    let endless = PACKET.take();
     let mut checked = Checked::default();
     let mut load = Load {
         octets: MIN_LEN,
@@ -174,6 +188,7 @@ fn main() -> ! {
                 (Some(percent), Some(octets)) => load.set(percent, octets as usize, now_ns),
                 _ => unknown(line),
             },
+            Some("jabber") => jabber(&mut network, endless),
             Some("promiscuous") => match words.next() {
                 Some("on") => network.device.0.rx.promiscuous(true),
                 Some("off") => network.device.0.rx.promiscuous(false),
