@@ -150,8 +150,9 @@ tabulated! {
         RxTruncated => own().counts(Drop::Truncated),
         /// Transmissions given up at a half-bit pair that is no Manchester symbol.
         RxSymbolErrors => standard("dot3StatsSymbolErrors").counts(Drop::SymbolError),
-        /// Transmissions of the partner that met one of the device's own on a link where both may send
-        /// at once, and were not heard for it.
+        /// Packets of the device's own that met a transmission of the partner, which was not heard for
+        /// it, on a link where both may send at once. Nearly the number of frames lost: several that
+        /// meet one packet count once, and one that meets two packets counts twice.
         RxWhileSending => own().counts(Drop::DeafWhileSending),
         /// Receive events that found no room in the queue. Each may stand for one lost frame.
         RxQueueFull => own().counts(Drop::QueueFull),
