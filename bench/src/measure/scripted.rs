@@ -1,6 +1,7 @@
 //! A target that does what it is told, for tests.
 
 use linerate_explain::line;
+use linerate_explain::record::Duplex;
 use linerate_explain::wire::{Frame, Packet, Segment, Side};
 
 use crate::target::{Event, Identity, Remains, Target, TargetError};
@@ -9,6 +10,7 @@ use crate::target::{Event, Identity, Remains, Target, TargetError};
 pub struct Script {
     events: Vec<(u64, Event)>,
     now_ns: u64,
+    duplex: Option<Duplex>,
 }
 
 impl Script {
@@ -19,7 +21,19 @@ impl Script {
             .map(|event| (time_of(&event), event))
             .collect();
         events.sort_by_key(|(at_ns, _)| *at_ns);
-        Self { events, now_ns: 0 }
+        Self {
+            events,
+            now_ns: 0,
+            duplex: None,
+        }
+    }
+
+    /// The same with a link that comes to `duplex`.
+    pub fn with_duplex(self, duplex: Duplex) -> Self {
+        Self {
+            duplex: Some(duplex),
+            ..self
+        }
     }
 }
 
@@ -50,6 +64,10 @@ impl Target for Script {
         self.events.drain(..due).for_each(|(_, event)| sink(event));
         self.now_ns = until_ns;
         Ok(())
+    }
+
+    fn duplex(&self) -> Option<Duplex> {
+        self.duplex
     }
 
     fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains {

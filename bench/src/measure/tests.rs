@@ -1,7 +1,7 @@
 //! The procedures that run on a station, over scripted targets.
 
 use linerate_ether::ledger::Drop;
-use linerate_explain::record::Measurement;
+use linerate_explain::record::{Duplex, Measurement};
 use linerate_explain::wire::{Echo, Frame, Packet, Segment, Side};
 use linerate_sim::peer::conformance;
 
@@ -44,14 +44,17 @@ fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
     let mut procedure = plan.procedure("line-rate", &order);
     let mut results = Vec::new();
     drive(
-        Box::new(Script::new(events)),
+        Box::new(Script::new(events).with_duplex(Duplex::Full)),
         procedure.as_mut(),
         plan.limit_s(),
         &mut |result| results.push(result),
         &mut |_, _| {},
     )
     .expect("measured");
-    results.pop().expect("a result")
+    let result = results.pop().expect("a result");
+    // Whatever was measured, its parameters tell what the link came to.
+    assert_eq!(result.setting().duplex, Duplex::Full, "{}", result.kind());
+    result
 }
 
 fn case(name: &str, frames: u64) -> phy::Plan {

@@ -3,6 +3,7 @@ use crate::measure::scripted::{Script, line, segment};
 use crate::progress::Silent;
 use crate::target::Event;
 use linerate_ether::pattern;
+use linerate_explain::record::Duplex;
 use linerate_explain::wire::{Segment, Side};
 
 const SCENARIO: &str = r#"schema = 1
@@ -25,8 +26,7 @@ goodput_bytes_per_s_min = 1_000_000
 frame_loss_rate_max = 0.0
 "#;
 
-#[expect(clippy::unnecessary_wraps, reason = "the shape of what opens a target")]
-fn script(order: &Order) -> Result<Box<dyn Target>, TargetError> {
+fn script(order: &Order) -> Script {
     let mut events = vec![line(900_000_000, r#"@ {"event":"done"}"#)];
     if order.name.starts_with("ping") {
         events.push(line(
@@ -54,7 +54,12 @@ fn script(order: &Order) -> Result<Box<dyn Target>, TargetError> {
         );
         events.push(line(5_000_000, &get));
     }
-    Ok(Box::new(Script::new(events)))
+    Script::new(events)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the shape of what opens a target")]
+fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
+    Ok(Box::new(script(order)))
 }
 
 struct Bench {
@@ -86,7 +91,7 @@ fn bench() -> Bench {
 #[test]
 fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
     let bench = bench();
-    let outcome = run(&bench.scenario, &bench.options, &script, &Silent).expect("measured");
+    let outcome = run(&bench.scenario, &bench.options, &open, &Silent).expect("measured");
     let kinds: Vec<String> = outcome
         .run
         .results
@@ -123,6 +128,35 @@ fn results_come_in_the_order_of_the_scenario_with_everything_beside_them() {
 }
 
 #[test]
+fn parameters_tell_the_duplex_that_the_link_came_to() {
+    let bench = bench();
+    let told = |asked: &str, came_to: Option<Duplex>| -> Vec<String> {
+        let text = SCENARIO.replace("seed = 5", &format!("duplex = \"{asked}\""));
+        let scenario = Scenario::parse(&text, "test.toml").expect("valid");
+        let open = |order: &Order| {
+            let script = script(order);
+            Ok(match came_to {
+                Some(duplex) => Box::new(script.with_duplex(duplex)) as Box<dyn Target>,
+                None => Box::new(script),
+            })
+        };
+        run(&scenario, &bench.options, &open, &Silent).expect("measured");
+        let text = std::fs::read_to_string(bench.options.out.join("run.json")).expect("written");
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let results = json["results"].as_array().expect("results");
+        let duplex = results.iter().map(|result| &result["params"]["duplex"]);
+        duplex
+            .map(|duplex| duplex.as_str().unwrap_or("left out").to_owned())
+            .collect()
+    };
+    assert_eq!(told("full", Some(Duplex::Half)), ["half"; 3]);
+    assert_eq!(told("auto", Some(Duplex::Full)), ["full"; 3]);
+    assert_eq!(told("auto", Some(Duplex::None)), ["none"; 3]);
+    // A target that cannot know has the link that was asked for.
+    assert_eq!(told("full", None), ["full"; 3]);
+}
+
+#[test]
 fn missing_firmware_is_found_before_anything_runs() {
     let bench = bench();
     std::fs::remove_file(bench.dir.path().join("esp32c6-bitbang/ping-isr-all.elf"))
@@ -147,7 +181,7 @@ fn a_target_that_fails_is_named_and_the_rest_is_kept() {
             at_ns: 1_500,
             what: "illegal instruction at 0x40800000".into(),
         }),
-        _ => script(order),
+        _ => self::open(order),
     };
     let one_thread = Options {
         threads: 1,

@@ -144,3 +144,21 @@ fn schema_names_the_fields() {
             .is_some()
     );
 }
+
+/// `params.duplex` of every kind of result, among those that have no sample.
+#[test]
+fn every_kind_of_result_has_a_duplex_in_its_parameters() {
+    let schema: serde_json::Value = serde_json::from_str(&schema_json()).expect("valid JSON");
+    let of = |reference: &serde_json::Value| {
+        let path = reference["$ref"].as_str().expect("a reference");
+        schema.pointer(&path[1..]).expect("defined").clone()
+    };
+    let kinds = schema.pointer("/$defs/Measurement/oneOf");
+    let kinds = kinds.and_then(|kinds| kinds.as_array()).expect("kinds");
+    for kind in kinds {
+        let params = of(&of(kind)["properties"]["params"]);
+        let duplex = of(&params["properties"]["duplex"]);
+        assert_eq!(duplex["oneOf"][0]["const"], "half", "{kind}");
+    }
+    assert!(kinds.len() >= 9, "{}", kinds.len());
+}
