@@ -1,6 +1,7 @@
 //! Both directions, both duplex modes, against a device made of half-bits.
 
 mod device;
+mod fields;
 mod hub;
 mod impairments;
 
