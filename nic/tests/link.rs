@@ -355,8 +355,8 @@ fn a_swapped_pair_is_noticed_by_pulses_or_by_frames() {
     let turned: Vec<_> = (0..5).map(|_| polarity.pulse(Sense::Inverted)).collect();
     assert_eq!(turned, [false, false, false, true, false]);
     let mut polarity = Polarity::new();
-    assert!(!polarity.frame(Sense::Inverted));
-    assert!(polarity.frame(Sense::Inverted));
+    let turned: Vec<_> = (0..4).map(|_| polarity.frame(Sense::Inverted)).collect();
+    assert_eq!(turned, [false, false, true, false]);
     // One in between that is right takes the suspicion back.
     let mut polarity = Polarity::new();
     for _ in 0..100 {
@@ -365,6 +365,23 @@ fn a_swapped_pair_is_noticed_by_pulses_or_by_frames() {
         assert!(!polarity.frame(Sense::Inverted));
         assert!(!polarity.frame(Sense::Normal));
     }
+}
+
+#[test]
+fn a_link_whose_pulses_cannot_be_seen_stays_up_until_they_can() {
+    let mut link = Link::new(Mode::Forced(Duplex::Half));
+    link.swapped(true, BitTimes(0));
+    assert_eq!(link.state(), LinkState::Down);
+    link.frame(BitTimes(MS));
+    for n in 1..1_000 {
+        link.timer(BitTimes(n * 16 * MS), None);
+        assert_eq!(link.state(), LinkState::Up, "{n}");
+    }
+    link.swapped(false, BitTimes(16_000 * MS));
+    link.timer(BitTimes(16_090 * MS), None);
+    assert_eq!(link.state(), LinkState::Up);
+    link.timer(BitTimes(16_110 * MS), None);
+    assert_eq!(link.state(), LinkState::Down);
 }
 
 #[test]

@@ -80,6 +80,8 @@ pub struct Link {
     negotiation: Option<Negotiation>,
     pulses: Pulses,
     heard: Heard,
+    /// The receive pair is swapped, and link pulses are not seen.
+    swapped: bool,
     status: Status,
     changed: bool,
 }
@@ -100,6 +102,7 @@ impl Link {
             negotiation,
             pulses: Pulses::new(),
             heard: Heard::new(),
+            swapped: false,
             changed: false,
         }
     }
@@ -127,6 +130,21 @@ impl Link {
             self.integrity.active(at);
         }
         self.settle(at);
+    }
+
+    /// From `now` on the receive pair is taken to be swapped, by a receiver that then sees frames but
+    /// no link pulses; or not any more.
+    ///
+    /// The link integrity test (clause 14.2.1.7) asks for pulses or frames every 50 to 150 ms, and a
+    /// partner that has nothing to say sends pulses only. Where these cannot be seen it has nothing to
+    /// go by: frames bring the link up, and it stays so, as if the test were switched off.
+    pub fn swapped(&mut self, swapped: bool, now: BitTimes) {
+        if self.swapped && !swapped && self.integrity.state() == LinkState::Up {
+            // From here on the test counts again.
+            self.integrity.active(now);
+        }
+        self.swapped = swapped;
+        self.settle(now);
     }
 
     /// For so long up to `now` nothing could be heard, as because the station was sending.
@@ -192,7 +210,9 @@ impl Link {
 
     /// Draws the conclusions from what was heard.
     fn settle(&mut self, now: BitTimes) {
-        self.integrity.look(now);
+        if !self.swapped {
+            self.integrity.look(now);
+        }
         if let Some(negotiation) = &mut self.negotiation
             && negotiation.look(self.integrity.state(), now)
         {

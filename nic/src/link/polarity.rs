@@ -1,15 +1,17 @@
 //! Whether the receive pair's wires are swapped (IEEE 802.3 clause 14.3.1.3 leaves it to the
 //! receiver to notice and to correct).
 //!
-//! Link pulses and `TP_IDL` are positive by definition; data are not, so they say nothing.
+//! Link pulses and `TP_IDL` are positive by definition, and the start frame delimiter ends the
+//! preamble with 1 1, which is 0 0 on a swapped pair. Data say nothing.
 
 /// Inverted link pulses in a row that prove a swapped pair. One may be noise; the standard gives no
 /// number.
 const PULSES: u8 = 4;
-/// Frames in a row with an inverted `TP_IDL` that prove it: noise does not look like that.
-const FRAMES: u8 = 2;
+/// Frames in a row with an inverted start frame delimiter or `TP_IDL` that prove it. One may have
+/// been damaged.
+const FRAMES: u8 = 3;
 
-/// Which way round a pulse, or the end of a frame, was.
+/// Which way round a pulse, or a frame, was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
     /// Positive, as it should be.
@@ -41,7 +43,7 @@ impl Polarity {
         self.count(sense, 1, 0)
     }
 
-    /// The end of a frame was heard, relative to how the receiver is set now. `true`: turn it round.
+    /// A frame was heard, relative to how the receiver is set now. `true`: turn it round.
     #[must_use]
     pub fn frame(&mut self, sense: Sense) -> bool {
         self.count(sense, 0, 1)

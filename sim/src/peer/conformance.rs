@@ -49,7 +49,8 @@ pub struct Case {
     pub steps: &'static [Step],
     /// What the wire does meanwhile.
     pub impair: fn(&mut Impairments),
-    /// So many frames at the start may be lost: the device has to notice something first.
+    /// So many frames at the start may be lost: the device has to notice something first. They are
+    /// broadcasts, far apart, that come before all others: what a partner sends whose own link is up.
     pub settling_frames: u64,
 }
 
@@ -171,6 +172,11 @@ fn noisy(wire: &mut Impairments) {
     };
 }
 
+const SWAPPED: Step = sent!(good(200), swapped_polarity: true);
+/// The frames by which a receiver notices.
+const UNSEEN: Step = discarded(good(64), Drop::BadSfd);
+const SWAPPED_UNSEEN: Step = discarded(SWAPPED, Drop::BadSfd);
+
 const MINIMUM: &[Step] = &[good(64)];
 const FULL: &[Step] = &[good(1518)];
 
@@ -237,7 +243,11 @@ cases! {
             discarded(sent!(good(1000), ending: Ending::BadFcs, dribble_bits: 7), Drop::Alignment),
             good(1000)], clean, 0;
     "swapped-polarity", "The receive pair's wires are swapped, link pulses and all",
-        "802.3 14.3.1.3 (an option there)", &[good(64), good(1518)], swapped, 50;
+        "802.3 14.3.1.3 (an option there)", &[good(64), good(1518)], swapped, 60;
+    "polarity-changes", "The wires are swapped and swapped back, time and again",
+        "802.3 14.3.1.3 (an option there)",
+        &[SWAPPED_UNSEEN, SWAPPED_UNSEEN, SWAPPED_UNSEEN, SWAPPED, SWAPPED, SWAPPED,
+            UNSEEN, UNSEEN, UNSEEN, good(64), good(200), good(64)], clean, 0;
     "broadcast", "Frames for everyone", "802.3 3.2.3", &[to(Destination::Broadcast, Expect::Received)],
         clean, 0;
     "multicast", "Frames for a group that the device has not joined, among its own", "802.3 3.2.3",

@@ -17,6 +17,18 @@ pub(super) const DEBUG: u32 = 1 << 1;
 const RX_PIN: usize = 6;
 const RX_MASK: u32 = 1 << RX_PIN;
 
+/// The dedicated inputs.
+const INPUTS: [InputSignal; 8] = [
+    InputSignal::CPU_GPIO_0,
+    InputSignal::CPU_GPIO_1,
+    InputSignal::CPU_GPIO_2,
+    InputSignal::CPU_GPIO_3,
+    InputSignal::CPU_GPIO_4,
+    InputSignal::CPU_GPIO_5,
+    InputSignal::CPU_GPIO_6,
+    InputSignal::CPU_GPIO_7,
+];
+
 /// The pins, in use.
 pub(super) struct Pins {
     _tx: Output<'static>,
@@ -43,16 +55,7 @@ impl Pins {
         OutputSignal::CPU_GPIO_0.connect_to(&tx);
         OutputSignal::CPU_GPIO_1.connect_to(&debug);
         let line = rx.peripheral_input().with_input_inverter(true);
-        for input in [
-            InputSignal::CPU_GPIO_0,
-            InputSignal::CPU_GPIO_1,
-            InputSignal::CPU_GPIO_2,
-            InputSignal::CPU_GPIO_3,
-            InputSignal::CPU_GPIO_4,
-            InputSignal::CPU_GPIO_5,
-            InputSignal::CPU_GPIO_6,
-            InputSignal::CPU_GPIO_7,
-        ] {
+        for input in INPUTS {
             input.connect_to(&line);
         }
         Self {
@@ -76,6 +79,18 @@ pub(super) fn interrupt_at_edges(yes: bool) {
     GPIO::regs()
         .pin(RX_PIN)
         .modify(|_, w| unsafe { w.int_ena().bits(u8::from(yes)) });
+}
+
+/// The dedicated inputs show the line the other way round, as a swapped pair wants it, or as it is
+/// wired. The pin's interrupt is for edges, which are the same either way.
+#[cfg(feature = "line-rate")]
+#[inline(always)]
+pub(super) fn swap(yes: bool) {
+    for input in INPUTS {
+        GPIO::regs()
+            .func_in_sel_cfg(input as usize)
+            .modify(|_, w| w.in_inv_sel().bit(!yes));
+    }
 }
 
 /// Forgets the edges on the receive pin that the interrupt has not seen.

@@ -28,6 +28,11 @@ const PREAMBLE: u64 = 8;
 /// Faster than the fastest clock, 100 ppm.
 const SATURATED: f64 = 1.0 - 2e-4;
 const BIT_NS: u64 = linerate_ether::phy10::BIT_NS;
+/// From one of the frames to the next by which a device may settle: as seldom as a host sends that
+/// nobody answers yet.
+const SETTLING_MS: u64 = 20;
+/// Octets of such a frame: as short as a host's questions.
+const SETTLING_OCTETS: usize = 64;
 
 /// The address that a frame for `destination` carries.
 #[must_use]
@@ -48,6 +53,8 @@ pub struct Generator {
     from: Instant,
     until: Instant,
     left: u64,
+    /// So many broadcasts come first, before `from` if there is time.
+    settling: u64,
     /// How much longer than on the wire a frame with its gap takes; a little less than 1 where they
     /// follow each other, so that there is always one ready and none long before its time.
     stretch: f64,
@@ -62,8 +69,10 @@ impl Generator {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let octets = config.frame_octets.clamp(64, 1518);
+        let case = config.case.as_deref().and_then(conformance::case);
+        let settling = case.map_or(0, |case| case.settling_frames);
         let steps = match &config.case {
-            Some(name) => conformance::case(name).map_or(&[][..], |case| case.steps),
+            Some(_) => case.map_or(&[][..], |case| case.steps),
             None => &[Step {
                 octets: usize::from(octets),
                 tagged: false,
@@ -94,9 +103,11 @@ impl Generator {
                 0 => u64::MAX,
                 frames => frames,
             },
+            settling,
             stretch: if saturated { SATURATED } else { 1.0 / load },
             babble: Span::from_ms(config.babble_ms.min(1000)),
-            next_at: from,
+            next_at: Instant::ZERO
+                + Span::from_ms(config.from_ms.saturating_sub(settling * SETTLING_MS)),
             number: 0,
         }
     }
@@ -107,7 +118,25 @@ impl Generator {
         self.number
     }
 
+    /// A frame by which the device may settle.
+    fn settling(&mut self) -> Outgoing {
+        let to = address(Destination::Broadcast);
+        let octets = frame(self.number, to, OWN, false, SETTLING_OCTETS - 4);
+        self.number += 1;
+        self.next_at += Span::from_ms(SETTLING_MS);
+        if u64::from(self.number) == self.settling {
+            self.next_at = self.next_at.max(self.from);
+        }
+        Outgoing {
+            octets,
+            manner: Manner::STANDARD,
+        }
+    }
+
     fn next(&mut self) -> Outgoing {
+        if u64::from(self.number) < self.settling {
+            return self.settling();
+        }
         let index = self.number as usize % self.steps.len();
         let step = self.steps[index];
         let gap = step

@@ -12,7 +12,7 @@ use super::{
         pins::{clear_edges, interrupt_at_edges},
         trap::{Slot, trap},
     },
-    clock, link,
+    clock, link, polarity,
     receive::{self, Heard, LOOKED_AT},
     skip, transmit, without_interrupts,
 };
@@ -139,15 +139,22 @@ extern "C" fn on_receive() {
 #[cold]
 #[esp_hal::ram]
 fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
+    let heard = polarity::seen(heard);
     if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
-        link::pulse_heard(clock::now());
+        if polarity::pulse() {
+            link::pulse_heard(clock::now());
+        }
         return Reception::Nothing;
     }
     ended();
     match heard {
         Heard::Idle | Heard::Tail => return Reception::Truncated,
         Heard::Lost(_) if !transmit::carrier() => return Reception::Truncated,
-        Heard::Lost(_) | Heard::NoSfd | Heard::Oversize => skip::begin(None),
+        Heard::Lost(pairs) => {
+            polarity::without_sfd(pairs);
+            skip::begin(None);
+        }
+        Heard::NoSfd | Heard::Oversize => skip::begin(None),
         Heard::Refused => {
             let octets = skip::predicted_octets(buffer);
             skip::begin(octets.map(|octets| octets.saturating_sub(LOOKED_AT)));

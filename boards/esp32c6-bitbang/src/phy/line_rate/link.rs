@@ -24,7 +24,7 @@ use linerate_nic::{
     mac::BitTimes,
 };
 
-use super::{clock, interrupt, transmit};
+use super::{clock, interrupt, polarity, transmit};
 use crate::{LINERATE_LEDGER, event, info, phy::without_interrupts};
 
 /// Ticks of the timer in a bit time: the crystal's 40 MHz, which is what esp-hal selects, divided by
@@ -116,6 +116,12 @@ fn publish(status: Status) {
 #[inline(always)]
 pub(super) fn pulse_heard(at: BitTimes) {
     count(with(|link| link.pulse(at)));
+}
+
+/// The inputs were turned round, or back. To be called with interrupts off.
+pub(super) fn swapped(swapped: bool) {
+    with(|link| link.swapped(swapped, clock::now()));
+    CHANGED.store(true, Ordering::Relaxed);
 }
 
 fn count(event: Option<LinkEvent>) {
@@ -241,10 +247,17 @@ fn tell() {
     let (duplex, by) = (status.duplex.name(), status.by.name());
     let partner = Partner(status.partner);
     let fault = status.fault.map_or("", Fault::name);
-    info!("Link {state}: {duplex} duplex by {by}; partner: {partner}; {fault}");
+    let polarity = if polarity::is_swapped() {
+        "swapped"
+    } else {
+        "normal"
+    };
+    info!(
+        "Link {state}: {duplex} duplex by {by}; partner: {partner}; polarity: {polarity}; {fault}"
+    );
     event!(
         "link",
-        "\"state\":\"{state}\",\"duplex\":\"{duplex}\",\"by\":\"{by}\",\"partner\":\"{partner}\",\"fault\":\"{fault}\""
+        "\"state\":\"{state}\",\"duplex\":\"{duplex}\",\"by\":\"{by}\",\"partner\":\"{partner}\",\"polarity\":\"{polarity}\",\"fault\":\"{fault}\""
     );
 }
 

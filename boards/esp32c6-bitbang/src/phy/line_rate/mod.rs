@@ -8,6 +8,7 @@
 mod count;
 mod interrupt;
 mod link;
+mod polarity;
 mod receive;
 mod receive_loop;
 mod skip;
