@@ -118,7 +118,7 @@ pub struct Sensitivity {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    linerate sim esp32c6-bitbang --program http_get --variant windowed --pcap get.pcapng\n  \
+    linerate sim esp32c6-bitbang --program http_get --variant zero-copy --pcap get.pcapng\n  \
     linerate sim esp32c6-bitbang --elf my-firmware.elf --seconds 5 --vcd pins.vcd\n  \
     linerate sim esp32c6-bitbang --program http_get --profile target/get.txt\n  \
     linerate sim esp32c6-bitbang --program http_server --tap tap0\n  \

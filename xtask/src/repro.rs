@@ -12,7 +12,7 @@ use std::process::Command;
 const PLACES: [(&str, &str); 2] = [("a", "home-a"), ("rather/deeper/clone-b", "other/home-b")];
 /// What is built, and the program whose run is compared.
 const PROGRAMS: [&str; 2] = ["http_get", "ping"];
-const VARIANT: &str = "windowed";
+const VARIANT: &str = "line-rate";
 
 /// What one clone made.
 #[derive(PartialEq)]

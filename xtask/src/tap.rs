@@ -16,9 +16,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-const VARIANT: &str = "windowed";
-/// The variant that negotiates.
-const NEGOTIATING: &str = "line-rate";
+const VARIANT: &str = "line-rate";
 /// What `curl` fetches from the firmware.
 const BYTES: usize = 3_000_000;
 /// What the firmware fetches from Python's HTTP server.
@@ -53,7 +51,6 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
     let board = crate::board::read(crate::board::DEFAULT)?;
     let programs = ["http_server", "http_get"].map(str::to_owned);
     let elfs = firmware::build(&board, &programs, &[VARIANT.to_owned()], log)?;
-    let negotiating = firmware::build(&board, &programs[..1], &[NEGOTIATING.to_owned()], log)?;
     let linerate = demo::linerate(log)?;
     let namespace = match Namespace::create("") {
         Ok(namespace) => namespace,
@@ -66,7 +63,7 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
     let pinged = as_server(&namespace, &linerate, &elfs[0])?;
     let fetched = as_client(&namespace, &linerate, &elfs[1])?;
     drop(namespace);
-    let negotiated = partners::all(&linerate, &negotiating[0])?;
+    let negotiated = partners::all(&linerate, &elfs[0])?;
     Ok(Outcome::Done(format!("{pinged}; {fetched}; {negotiated}")))
 }
 
