@@ -77,7 +77,7 @@ const CASES: [Case; 7] = [
 ];
 
 /// Without a link the firmware waits 5 s for one, and then goes on.
-const BOOT: Duration = Duration::from_secs(60);
+const BOOT: Duration = Duration::from_mins(1);
 const PINGS: &str = "5";
 /// Requests that come while answers go out, so that both ends send all the time.
 const FLOOD: [&str; 9] = ["-f", "-l", "20", "-c", "100", "-s", "1400", "-w", "30"];

@@ -10,7 +10,7 @@ use crate::peer::{Generator, generator};
 struct Fields {
     table: &'static str,
     base: &'static str,
-    fields: &'static [&'static str],
+    changes: &'static [&'static str],
 }
 
 /// Short frames at line rate, of which a silent device sees the first milliseconds.
@@ -18,7 +18,7 @@ const ALL: [Fields; 4] = [
     Fields {
         table: "wire",
         base: "",
-        fields: &[
+        changes: &[
             "clock_ppm = 100",
             "drift_ppm_per_s = 1000",
             "jitter_ns = 13.5",
@@ -34,7 +34,7 @@ const ALL: [Fields; 4] = [
     Fields {
         table: "partner",
         base: "advertise = [\"10base-t-half\"]\npulses = \"flp\"\nlink_test = true",
-        fields: &[
+        changes: &[
             "advertise = [\"10base-t-half\", \"100base-tx-full\"]",
             "next_page = true",
             "remote_fault = true",
@@ -44,7 +44,7 @@ const ALL: [Fields; 4] = [
     Fields {
         table: "hub",
         base: "stations = 1\nframe_octets = 100",
-        fields: &[
+        changes: &[
             "stations = 2",
             "offered_load = 0.3",
             "frame_octets = 1000",
@@ -54,7 +54,7 @@ const ALL: [Fields; 4] = [
     Fields {
         table: "traffic",
         base: "",
-        fields: &[
+        changes: &[
             "from_ms = 3",
             "for_ms = 5",
             "frames = 10",
@@ -122,7 +122,7 @@ fn a_field_that_does_nothing_is_noticed() {
     for fields in &ALL {
         let before = with(fields, None);
         assert_eq!(before, with(fields, None), "{}", fields.table);
-        for field in fields.fields {
+        for field in fields.changes {
             assert_ne!(
                 before,
                 with(fields, Some(field)),
@@ -138,7 +138,7 @@ fn a_partner_that_tests_its_link_sends_no_frame_to_a_silent_device() {
     let fields = Fields {
         table: "partner",
         base: "",
-        fields: &[],
+        changes: &[],
     };
     let frames = |field| with(&fields, Some(field)).len();
     assert!(frames("link_test = false") > 10_000);
@@ -175,7 +175,7 @@ fn every_field_has_its_place_above() {
     .enumerate()
     {
         let fields = ALL[at]
-            .fields
+            .changes
             .iter()
             .filter_map(|field| field.split(' ').next());
         let mut listed: Vec<&str> = fields.collect();
