@@ -42,7 +42,7 @@ impl Shared {
     }
 
     fn pass(&self, bits: u32) {
-        self.now.set(self.now.get() + bits);
+        self.now.set(self.now.get().wrapping_add(bits));
     }
 }
 
@@ -56,8 +56,9 @@ impl Phy for Shared {
     }
 
     fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError> {
-        let ahead = start.at.0.saturating_sub(self.now.get());
-        assert!(ahead <= Self::GAP_PART_2.0);
+        // Nothing if it is in the past.
+        let ahead = start.at.since(BitTimes(self.now.get())).0 as i32;
+        assert!(ahead <= Self::GAP_PART_2.0 as i32);
         for _ in 0..ahead {
             self.pass(1);
             if start.defers && self.carrier() {
@@ -275,6 +276,28 @@ fn a_carrier_at_the_end_of_a_back_off_is_deferred_to() {
         }
     }
     assert!(slots.iter().all(|&times| times > 3), "{slots:?}");
+}
+
+#[test]
+fn without_a_back_off_nothing_is_deferred_to_at_any_time_of_the_clock() {
+    for frame_before in [false, true] {
+        for ahead in 1..140 {
+            let ledger = Ledger::new();
+            let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+            if frame_before {
+                // The last back-off was over at some time; now the clock has gone once round.
+                transmitter.phy_mut().collisions = vec![None, Some(10)];
+                send(&mut transmitter, 0);
+            }
+            let over = transmitter.phy().attempts.last().map_or(0, |last| last.0);
+            transmitter.phy_mut().attempts.clear();
+            let now = over.wrapping_sub(ahead);
+            transmitter.phy_mut().now.set(now);
+            send(&mut transmitter, 1);
+            let begin = transmitter.phy().attempts[0].0;
+            assert!(begin.wrapping_sub(now) < 5, "{ahead}: {begin}");
+        }
+    }
 }
 
 #[test]

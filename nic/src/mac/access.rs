@@ -53,8 +53,6 @@ enum Attempt {
 pub(super) struct Access {
     /// When the device's own last packet, or jam, ended.
     ended: Option<BitTimes>,
-    /// When the last back-off is over.
-    backed_off: BitTimes,
     random: Random,
 }
 
@@ -62,7 +60,6 @@ impl Access {
     pub const fn new() -> Self {
         Self {
             ended: None,
-            backed_off: BitTimes(0),
             random: Random(0x9E37_79B9),
         }
     }
@@ -79,12 +76,14 @@ impl Access {
     pub fn send<P: Phy>(&mut self, phy: &mut P, packet: &[u8]) -> Fate {
         let mut collisions = 0;
         let mut first_deferred = false;
+        // When the back-off before the attempt is over.
+        let mut backed_off = None;
         loop {
             if phy.link_state() == LinkState::Down {
                 return Fate::LinkDown;
             }
             let mut deferred = false;
-            let attempt = self.attempt(phy, packet, &mut deferred);
+            let attempt = self.attempt(phy, packet, backed_off, &mut deferred);
             if collisions == 0 {
                 first_deferred = deferred;
             }
@@ -105,16 +104,22 @@ impl Access {
             if collisions >= ATTEMPT_LIMIT {
                 return Fate::ExcessiveCollisions;
             }
-            self.back_off(phy, collisions);
+            backed_off = Some(self.back_off(phy, collisions));
         }
     }
 
     /// Waits for the medium and sends.
     #[inline]
-    fn attempt<P: Phy>(&mut self, phy: &mut P, packet: &[u8], deferred: &mut bool) -> Attempt {
+    fn attempt<P: Phy>(
+        &mut self,
+        phy: &mut P,
+        packet: &[u8],
+        backed_off: Option<BitTimes>,
+        deferred: &mut bool,
+    ) -> Attempt {
         let asked = phy.now();
         loop {
-            let Some(start) = self.wait_for_gap(phy, asked, deferred) else {
+            let Some(start) = self.wait_for_gap(phy, asked, backed_off, deferred) else {
                 return Attempt::StaysTaken;
             };
             match phy.transmit(packet, start) {
@@ -143,15 +148,21 @@ impl Access {
     ///
     /// A carrier in the last third of the gap is not deferred to, so that nobody is shut out by those
     /// who begin a little earlier (clause 4.2.3.2.1: after the gap a waiting frame is sent
-    /// "independent of the value of carrierSense"; clause 4.2.8, `Deference`, with
-    /// `interPacketGapPart2`). A back-off gives no such right: a carrier that appears before its end
+    /// "independent of the value of carrierSense"; clause 4.2.3.2.2 divides the gap in two parts;
+    /// clause 4.2.8, `Deference`, with `interPacketGapPart2`). A back-off gives no such right: a carrier that appears before its end
     /// sets `deferring`, and who has backed off then waits for that packet and the gap after it.
     ///
     /// After a packet of its own a station may leave out the look at the carrier in the first part,
     /// too (`wasTransmitting` in clause 4.2.8). This one looks: it then defers to who begins less than
     /// a gap after it, as behind repeaters.
     #[inline]
-    fn wait_for_gap<P: Phy>(&self, phy: &P, asked: BitTimes, deferred: &mut bool) -> Option<Start> {
+    fn wait_for_gap<P: Phy>(
+        &self,
+        phy: &P,
+        asked: BitTimes,
+        backed_off: Option<BitTimes>,
+        deferred: &mut bool,
+    ) -> Option<Start> {
         loop {
             let taken = phy.carrier();
             // After the carrier: a reception that ended in between is then seen as ended.
@@ -162,9 +173,11 @@ impl Access {
                 *deferred = true;
             } else if idle >= INTER_PACKET_GAP.0 - P::GAP_PART_2.0 {
                 let gap = INTER_PACKET_GAP.0.saturating_sub(idle);
-                // Long past, unless this is the attempt right after a back-off.
-                let back_off = self.backed_off.since(now).0;
-                let defers = back_off <= P::GAP_PART_2.0 && back_off > gap;
+                // Nothing is left of it when the medium had to be waited for after the back-off.
+                let left =
+                    |at: BitTimes| Some(at.since(now).0).filter(|&left| left <= P::GAP_PART_2.0);
+                let back_off = backed_off.and_then(left).unwrap_or(0);
+                let defers = back_off > gap;
                 let ahead = if defers { back_off } else { gap };
                 let at = now.after(BitTimes(ahead));
                 return Some(Start { at, defers });
@@ -178,16 +191,16 @@ impl Access {
     /// Truncated binary exponential back-off (clause 4.2.3.2.5): waits for 0 to 2^k - 1 slots from
     /// the end of the jam, k being the number of collisions so far, at most 10.
     ///
-    /// Returns as early as the PHY can wait for a start by itself. A station that begins the little
+    /// Returns as early as the PHY can wait for a start by itself, and when it will be over. A station that begins the little
     /// later that software takes loses to all others that wait for as many slots, and never meets
     /// them: with one other station that halves its chances after a first collision.
-    fn back_off<P: Phy>(&mut self, phy: &P, collisions: u32) {
+    fn back_off<P: Phy>(&mut self, phy: &P, collisions: u32) -> BitTimes {
         let from = self.ended.unwrap_or_else(|| phy.now());
         // Stations with the same seed hardly collide at the same time on their clocks.
         self.random.mix(from.0);
         let wait = self.random.bits(collisions.min(BACK_OFF_LIMIT)) * SLOT.0;
-        self.backed_off = from.after(BitTimes(wait));
         while phy.now().since(from).0 + P::GAP_PART_2.0 < wait {}
+        from.after(BitTimes(wait))
     }
 }
 

@@ -35,8 +35,9 @@ pub struct Start {
     /// When the inter-packet gap and the back-off are over: in the past, or at most
     /// [`GAP_PART_2`](Phy::GAP_PART_2) ahead. In that case the PHY waits for it.
     pub at: BitTimes,
-    /// Whether a carrier until then is deferred to, as everywhere outside of the last part of the
-    /// gap: then it is a back-off that ends.
+    /// Whether a carrier until then, but for the time that its way through the PHY to the wire takes,
+    /// is deferred to ([`Busy`](TransmitError::Busy)), as everywhere outside of the last part of the
+    /// gap: then it is a back-off that ends. A PHY whose link is full duplex takes no notice.
     pub defers: bool,
 }
 
@@ -77,7 +78,7 @@ pub trait Phy {
     const APPENDS_FCS: bool = false;
 
     /// The last part of the inter-packet gap, in which this PHY no longer minds a carrier
-    /// (`interFrameSpacingPart2` of IEEE 802.3 clause 4.2.3.2.1: at least a third of the gap where
+    /// (`interPacketGapPart2` of IEEE 802.3 clause 4.2.3.2.2: at least a third of the gap where
     /// it is used). Without it a station that is a little slower than another never gets its turn;
     /// with it both begin, collide and back off. Only for a PHY that notices collisions.
     const GAP_PART_2: BitTimes = BitTimes(0);
