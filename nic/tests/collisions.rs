@@ -26,6 +26,8 @@ struct Shared {
     link: LinkState,
     /// When each attempt began and ended.
     attempts: Vec<(u32, u32)>,
+    /// The transmitter is cut off.
+    jabbers: bool,
     sent: Vec<Vec<u8>>,
 }
 
@@ -37,6 +39,7 @@ impl Shared {
             collisions: collisions.iter().rev().copied().collect(),
             link: LinkState::Up,
             attempts: Vec::new(),
+            jabbers: false,
             sent: Vec::new(),
         }
     }
@@ -64,6 +67,9 @@ impl Phy for Shared {
             if start.defers && self.carrier() {
                 return Err(TransmitError::Busy);
             }
+        }
+        if self.jabbers {
+            return Err(TransmitError::Jabber);
         }
         let begin = self.now.get();
         let result = if let Some(bits_sent) = self.collisions.pop().flatten() {
@@ -298,6 +304,43 @@ fn without_a_back_off_nothing_is_deferred_to_at_any_time_of_the_clock() {
             assert!(begin.wrapping_sub(now) < 5, "{ahead}: {begin}");
         }
     }
+}
+
+#[test]
+fn a_packet_of_any_length_is_sent_as_it_is_and_counted() {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    let packet = vec![0xFF; 8 + 5_000];
+    transmitter.send_packet(&packet);
+    assert_eq!(transmitter.phy().sent, [&packet[..]]);
+    assert_eq!(
+        counted(&ledger),
+        [
+            (Counter::TxFrames, 1),
+            (Counter::TxOctets, 5_004),
+            (Counter::TxBroadcast, 1)
+        ]
+    );
+}
+
+#[test]
+fn a_packet_that_is_cut_off_is_counted_as_jabber_only() {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    transmitter.phy_mut().jabbers = true;
+    transmitter.send_packet(&vec![0xFF; 40_000]);
+    send(&mut transmitter, 1);
+    assert_eq!(counted(&ledger), [(Counter::TxJabbers, 2)]);
+}
+
+#[test]
+fn a_packet_as_it_is_does_not_wait_for_a_pause() {
+    let ledger = Ledger::new();
+    let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
+    transmitter.pause(3);
+    transmitter.send_packet(&[0; 72]);
+    assert_eq!(transmitter.phy().sent.len(), 1);
+    assert!(!transmitter.is_ready());
 }
 
 #[test]

@@ -156,8 +156,8 @@ impl<'l, P: Phy> Transmitter<'l, P> {
     }
 
     /// Sends `packet` as it is, of any length, from the preamble to where [`Phy::transmit`] wants its
-    /// end: for a program that tries what becomes of one that no station may send. What happens to it
-    /// is counted.
+    /// end: for a program that tries what becomes of one that no station may send. It does not wait for
+    /// the end of a [pause](Self::pause). What happens to it is counted.
     pub fn send_packet(&mut self, packet: &[u8]) {
         let frame = packet.get(PREAMBLE_LEN..).unwrap_or_default();
         let appended = if P::APPENDS_FCS { 0 } else { fcs::LEN };
