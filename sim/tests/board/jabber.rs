@@ -47,7 +47,19 @@ fn a_station_that_sends_without_end_is_cut_off_and_comes_back() {
     assert!(board.link().up);
     board.console_input(Port::UsbSerial, COMMANDS);
 
-    let heard = heard(&mut board, ms(TOLD + 2_000));
+    // All of it while the transmitter is off: link pulses go out (clause 14.2.1.6), though a frame is
+    // refused every 672 us.
+    let mut records = heard(&mut board, ms(TOLD + 100));
+    let pulses = board.wire().link_pulses_heard;
+    records.extend(heard(&mut board, ms(TOLD + 350)));
+    let pulses = board.wire().link_pulses_heard - pulses;
+    // Every 16 ms +- 8 ms.
+    assert!((250 / 24..=250 / 8).contains(&pulses), "{pulses}");
+    assert!(board.link().up);
+
+    records.extend(heard(&mut board, ms(TOLD + 2_000)));
+    assert!(board.link().up);
+    let heard = records;
     let [endless, frames @ ..] = &heard[..] else {
         panic!("nothing heard")
     };

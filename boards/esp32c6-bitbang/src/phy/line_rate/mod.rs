@@ -95,9 +95,10 @@ impl mac::Phy for Phy {
     fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError> {
         without_interrupts(|| {
             // SAFETY: the PHY is started and interrupts are off.
-            let result = unsafe { transmit::packet(packet, start, &mut self.jabber) };
-            if result != Err(TransmitError::Busy) {
-                link::packet_sent(packet.len(), clock::now());
+            let (octets, result) = unsafe { transmit::packet(packet, start, &mut self.jabber) };
+            // A packet that was refused is no sign of life to the partner.
+            if octets > 0 {
+                link::packet_sent(octets, clock::now());
                 // Edges of what was received meanwhile would look like a link pulse. If it goes on,
                 // the interrupt finds out by itself.
                 if !transmit::carrier() {

@@ -90,7 +90,8 @@ unsafe extern "C" {
     ) -> Returned;
 }
 
-/// Sends a packet from preamble to the end of data and padding, and its FCS, not before `start`.
+/// Sends a packet from preamble to the end of data and padding, and its FCS, not before `start`. Says
+/// how many octets went out, from the preamble to FCS or jam: none if it was refused.
 ///
 /// # Errors
 /// As [`mac::Phy::transmit`](linerate_nic::mac::Phy::transmit).
@@ -102,27 +103,29 @@ pub(super) unsafe fn packet(
     packet: &[u8],
     start: Start,
     jabber: &mut Jabber,
-) -> Result<BitTimes, TransmitError> {
+) -> (usize, Result<BitTimes, TransmitError>) {
     let half_duplex = link::duplex() == Duplex::Half;
     let now = clock::now();
     let ahead = start.at.since(now).0;
     let waits = (1..=GAP_PART_2.0).contains(&ahead);
-    let in_gap = waits && !start.defers;
+    // In full duplex a carrier is somebody's good right.
+    let defers = half_duplex && start.defers;
+    let in_gap = waits && !defers;
     if half_duplex {
         // Whoever began in the last moments has not been seen by the receive interrupt yet, or has
         // been heard to the end since the MAC asked.
         let begun = !in_gap && is_taken();
         let heard = now.since(interrupt::reception_ended()).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
         if begun || heard {
-            return Err(TransmitError::Busy);
+            return (0, Err(TransmitError::Busy));
         }
     }
     if !jabber.may_send(now) {
-        return Err(TransmitError::Jabber);
+        return (0, Err(TransmitError::Jabber));
     }
     let octets = packet.len().min(Jabber::MAX_OCTETS - fcs::LEN) + fcs::LEN;
     if octets == fcs::LEN {
-        return Ok(now);
+        return (0, Ok(now));
     }
     if waits {
         let from = clock::cycles();
@@ -132,8 +135,8 @@ pub(super) unsafe fn packet(
             if waited >= ahead {
                 break;
             }
-            if start.defers && ahead - waited > LOOK_CYCLES && carrier() {
-                return Err(TransmitError::Busy);
+            if defers && ahead - waited > LOOK_CYCLES && carrier() {
+                return (0, Err(TransmitError::Busy));
             }
         }
     }
@@ -150,10 +153,10 @@ pub(super) unsafe fn packet(
     let now = clock::now();
     if half_duplex {
         if returned.others & 1 << 16 == 0 {
-            let sent = octets as u32 - returned.left;
-            return Err(TransmitError::Collision {
-                bits_sent: sent * 8,
-            });
+            let sent = octets - returned.left as usize;
+            let bits_sent = sent as u32 * 8;
+            let with_jam = sent.max(PREAMBLE_AND_SFD.len()) + JAM_OCTETS;
+            return (with_jam, Err(TransmitError::Collision { bits_sent }));
         }
     } else {
         // Once, whether it was one or several: of one that goes on the loop finds now and then that
@@ -167,7 +170,7 @@ pub(super) unsafe fn packet(
         }
     }
     if jabber.sent(packet.len() + fcs::LEN, now) {
-        return Err(TransmitError::Jabber);
+        return (octets, Err(TransmitError::Jabber));
     }
     Ok(BitTimes(now.0.wrapping_sub(SINCE_LAST_BIT.0)))
 }
