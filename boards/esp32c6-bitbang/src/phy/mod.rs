@@ -6,7 +6,7 @@
 //! | GPIO6 | receive, all dedicated inputs, inverted: the pad is low while the line is high |
 //! | GPIO10 | debug, dedicated output 1: when the receive interrupt works, for an oscilloscope |
 //!
-//! There are two of it: the one of the article's stages ([`article`]) and the one that keeps up with
+//! There are two of it: the one of the article's stages (`article`) and the one that keeps up with
 //! the line (`line_rate`). A firmware has one of them; what they share is here.
 
 #[cfg(not(feature = "line-rate"))]
@@ -67,6 +67,9 @@ impl LoopCount {
 
     /// Whether it takes what it was written to take; a loop that keeps to the clock may be a cycle
     /// ahead or behind in the end.
+    ///
+    /// The transmit loop keeps to it while it is counted, too: it shows 128 even where an octet takes
+    /// it a cycle more or less by itself. That is what it makes up for on the line.
     pub const fn holds(&self) -> bool {
         self.cycles.abs_diff(self.written * self.rounds) <= 1
     }

@@ -55,7 +55,7 @@ pub fn count_loops(rounds: usize) -> [LoopCount; 3] {
         let receive = [-1, 1].map(|sign| {
             few_and_many.map(|rounds| count_rounds(code, &mut room, rounds, sign << 29))
         });
-        // SAFETY: the counter counts, and interrupts are off.
+        // SAFETY: the PHY is not started yet; the counter counts, and interrupts are off.
         let sent = few_and_many.map(|n| unsafe { transmit::count(&octets[..n]) });
         (receive, sent)
     });

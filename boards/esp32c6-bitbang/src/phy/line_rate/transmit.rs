@@ -51,10 +51,11 @@ const SINCE_LAST_BIT: BitTimes = BitTimes(4);
 const CYCLES_PER_BIT: u32 = 16;
 
 /// From the last look for somebody else's carrier to a start after a back-off, 16 bit times: about
-/// what it takes in a chip from the line to the MAC and from there to the line again. With only the 3
-/// that one look takes this station, whose slots begin a little later than those of others because it
-/// notices a collision later, hardly meets anybody in the same slot and waits for all of them: on a hub
-/// with three others it gets 19% of the medium instead of 23%.
+/// what it takes in other stations' chips from the line to the MAC and from there to the line again,
+/// which is a guess. With only the 3 that one look takes this station, whose slots begin a little later
+/// than those of others because it notices a collision later, hardly meets anybody in the same slot and
+/// waits for all of them: on a hub with three others it gets 19% of the medium instead of 23%
+/// (`scenarios/hub.toml`, run `with-3-at-100`, simulated).
 const LOOK_CYCLES: u32 = 16 * CYCLES_PER_BIT;
 
 /// The part of the gap in which nothing is listened to any more: the last third.
@@ -77,10 +78,12 @@ unsafe extern "C" {
     /// Sends `last + 1` octets, Manchester-coded, least significant bit first, the last four of
     /// them the FCS of those before from the ninth on, then `TP_IDL`. 128 cycles an octet.
     ///
+    /// They go to dedicated output 0, wherever that leads, and whoever else sends is heard if the
+    /// receive pad is routed to all dedicated inputs.
+    ///
     /// # Safety
-    /// `begin` has `last - 3` readable octets, at least one. Dedicated output 0 belongs to the
-    /// caller, the receive pad is routed to all dedicated inputs, the cycle counter counts, and
-    /// nothing may interrupt it.
+    /// `begin` has `last - 3` readable octets, at least one. Nobody else uses dedicated output 0
+    /// meanwhile, the cycle counter counts, and nothing may interrupt it.
     fn linerate_line_rate_transmit(
         begin: *const u8,
         last: usize,
@@ -172,13 +175,15 @@ pub(super) unsafe fn packet(
     if jabber.sent(packet.len() + fcs::LEN, now) {
         return (octets, Err(TransmitError::Jabber));
     }
-    Ok(BitTimes(now.0.wrapping_sub(SINCE_LAST_BIT.0)))
+    (octets, Ok(now.before(SINCE_LAST_BIT)))
 }
 
-/// Cycles of the loop for so many octets, their contents being of no matter. The output moves.
+/// Cycles of the loop for so many octets, their contents being of no matter. The output moves, and
+/// goes nowhere as long as it is not routed to the pin.
 ///
 /// # Safety
-/// The cycle counter counts, and nothing interrupts it.
+/// The PHY is not started, so that nobody uses dedicated output 0. The cycle counter counts, and
+/// nothing interrupts it.
 pub(super) unsafe fn count(octets: &[u8]) -> u32 {
     let begin = clock::cycles();
     // SAFETY: the octets are there; the rest is the caller's promise.
