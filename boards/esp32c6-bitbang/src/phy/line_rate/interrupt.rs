@@ -149,7 +149,8 @@ fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
     ended();
     match heard {
         Heard::Idle | Heard::Tail => return Reception::Truncated,
-        Heard::Lost(_) if !transmit::carrier() => return Reception::Truncated,
+        // On a line that idles high a fragment that ends in its preamble is a preamble without end.
+        Heard::Lost(_) | Heard::NoSfd if !transmit::carrier() => return Reception::Truncated,
         Heard::Lost(pairs) => {
             polarity::without_sfd(pairs);
             skip::begin(None);

@@ -5,7 +5,8 @@
 //! partner are therefore not seen at all, and of its frames the complement is: a preamble that ends
 //! with two 0 where the SFD has two 1. When the inputs have been turned the line idles high. A frame
 //! ends high then as with `TP_IDL`, and what depends on edges alone (carrier, collisions, the end of
-//! what is skipped) is as before.
+//! what is skipped) is as before. A fragment that ends in its preamble leaves no silence that the hunt
+//! for the SFD would notice: it goes on for up to 40 pairs of bits, 8 us, and then looks for a carrier.
 //!
 //! Pulses that are seen while the inputs are turned are positive: the wires are not swapped any more.
 //! So are frames that look inverted, and both turn the inputs back.
