@@ -339,6 +339,21 @@ fn a_packet_stands_for_a_link_pulse() {
 }
 
 #[test]
+fn a_pulse_that_is_complete_when_the_timer_fires_is_told_once() {
+    let mut link = Link::new(Mode::Negotiate(Word::TEN_HALF));
+    let at = |ms: u32| BitTimes(ms * MS);
+    assert_eq!(link.pulse(at(1)), None);
+    assert_eq!(
+        link.timer(at(16), None).completed,
+        Some(LinkEvent::NormalPulse)
+    );
+    assert_eq!(link.timer(at(32), None).completed, None);
+    assert_eq!(link.pulse(at(33)), None);
+    assert_eq!(link.silence(at(47)), Some(LinkEvent::NormalPulse));
+    assert_eq!(link.timer(at(48), None).completed, None);
+}
+
+#[test]
 fn pulses_too_soon_or_too_late_after_one_another_are_no_link() {
     for (gap_ms, up) in [(1, false), (3, false), (8, true), (24, true), (61, false)] {
         let mut test = Integrity::new();
@@ -370,14 +385,14 @@ fn a_swapped_pair_is_noticed_by_pulses_or_by_frames() {
 #[test]
 fn a_link_whose_pulses_cannot_be_seen_stays_up_until_they_can() {
     let mut link = Link::new(Mode::Forced(Duplex::Half));
-    link.swapped(true, BitTimes(0));
+    link.set_swapped(true, BitTimes(0));
     assert_eq!(link.state(), LinkState::Down);
     link.frame(BitTimes(MS));
     for n in 1..1_000 {
         link.timer(BitTimes(n * 16 * MS), None);
         assert_eq!(link.state(), LinkState::Up, "{n}");
     }
-    link.swapped(false, BitTimes(16_000 * MS));
+    link.set_swapped(false, BitTimes(16_000 * MS));
     link.timer(BitTimes(16_090 * MS), None);
     assert_eq!(link.state(), LinkState::Up);
     link.timer(BitTimes(16_110 * MS), None);

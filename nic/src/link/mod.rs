@@ -138,7 +138,7 @@ impl Link {
     /// The link integrity test (clause 14.2.1.7) asks for pulses or frames every 50 to 150 ms, and a
     /// partner that has nothing to say sends pulses only. Where these cannot be seen it has nothing to
     /// go by: frames bring the link up, and it stays so, as if the test were switched off.
-    pub fn swapped(&mut self, swapped: bool, now: BitTimes) {
+    pub fn set_swapped(&mut self, swapped: bool, now: BitTimes) {
         if self.swapped && !swapped && self.integrity.state() == LinkState::Up {
             // From here on the test counts again.
             self.integrity.active(now);
@@ -152,10 +152,11 @@ impl Link {
         self.integrity.was_deaf(span, now);
     }
 
-    /// The link pulse timer fires at `now`: says which pulse to send at once, and when to call
-    /// again. The last packet was `sent` then; it stands for a link pulse.
+    /// The link pulse timer fires at `now`: says which pulse to send at once, when to call again, and
+    /// what the [silence](Self::silence) up to `now` completed. The last packet was `sent` then; it
+    /// stands for a link pulse.
     pub fn timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> Due {
-        self.silence(now);
+        let completed = self.silence(now);
         let negotiation = self.negotiation.as_ref();
         let word = negotiation.map_or(pulses::Wanted::Normal, Negotiation::sends);
         let idle = sent.map_or(BitTimes(u32::MAX), |sent| passed(sent, now));
@@ -166,7 +167,7 @@ impl Link {
             negotiation.sent();
         }
         self.settle(now);
-        due
+        Due { completed, ..due }
     }
 
     /// Nothing more was heard up to `now`: for the timer, and before a look at what was heard.

@@ -7,8 +7,8 @@
 /// Inverted link pulses in a row that prove a swapped pair. One may be noise; the standard gives no
 /// number.
 const PULSES: u8 = 4;
-/// Frames in a row with an inverted start frame delimiter or `TP_IDL` that prove it. One may have
-/// been damaged.
+/// Frames in a row with an inverted start frame delimiter, or `TP_IDL`, whichever the receiver looks
+/// at, that prove it. One may have been damaged; the standard gives no number here either.
 const FRAMES: u8 = 3;
 
 /// Which way round a pulse, or a frame, was.

@@ -3,7 +3,8 @@
 use super::from_ns;
 use crate::mac::BitTimes;
 use linerate_ether::phy10::link::{
-    BURST_NS, CLOCK_TO_DATA_NS, LinkCodeWord, PULSE_INTERVAL_NOMINAL_NS, PULSE_INTERVAL_NS,
+    BURST_NS, CLOCK_TO_DATA_NS, LinkCodeWord, LinkEvent, PULSE_INTERVAL_NOMINAL_NS,
+    PULSE_INTERVAL_NS,
 };
 
 /// From one normal link pulse, or from the start of a burst, to the next.
@@ -47,6 +48,18 @@ pub struct Due {
     pub pulse: Option<Pulse>,
     /// How long after this call's due time the next call is due.
     pub next: BitTimes,
+    /// What was heard and is complete now.
+    pub completed: Option<LinkEvent>,
+}
+
+impl Due {
+    const fn new(pulse: Option<Pulse>, next: BitTimes) -> Self {
+        Self {
+            pulse,
+            next,
+            completed: None,
+        }
+    }
 }
 
 /// The sender of link pulses.
@@ -83,18 +96,11 @@ impl Pulses {
                 },
                 now,
             ),
-            (None, Wanted::Normal) if idle.0 < LEAST.0 => Due {
-                pulse: None,
-                next: BitTimes(INTERVAL.0 - idle.0),
-            },
-            (None, Wanted::Normal) => Due {
-                pulse: Some(Pulse::Normal),
-                next: INTERVAL,
-            },
-            (None, Wanted::Silence) => Due {
-                pulse: None,
-                next: INTERVAL,
-            },
+            (None, Wanted::Normal) if idle.0 < LEAST.0 => {
+                Due::new(None, BitTimes(INTERVAL.0 - idle.0))
+            }
+            (None, Wanted::Normal) => Due::new(Some(Pulse::Normal), INTERVAL),
+            (None, Wanted::Silence) => Due::new(None, INTERVAL),
         }
     }
 
@@ -103,16 +109,10 @@ impl Pulses {
         let since = now.since(burst.began).0;
         if since > place + LATE.0 {
             // The calls that follow are at their times again.
-            return Due {
-                pulse: None,
-                next: BitTimes(INTERVAL.0 - place),
-            };
+            return Due::new(None, BitTimes(INTERVAL.0 - place));
         }
         if burst.slot + 1 == SLOTS {
-            return Due {
-                pulse: Some(Pulse::Last),
-                next: BitTimes(INTERVAL.0 - place),
-            };
+            return Due::new(Some(Pulse::Last), BitTimes(INTERVAL.0 - place));
         }
         // An even place is a clock pulse; the data bit behind it says how far to the next pulse.
         let data = burst.word.0 >> (burst.slot / 2) & 1 != 0;
@@ -125,9 +125,6 @@ impl Pulses {
             slot: burst.slot + step,
             ..burst
         });
-        Due {
-            pulse: Some(Pulse::Burst),
-            next: BitTimes(u32::from(step) * SLOT.0),
-        }
+        Due::new(Some(Pulse::Burst), BitTimes(u32::from(step) * SLOT.0))
     }
 }

@@ -3,11 +3,11 @@
 
 use core::cell::UnsafeCell;
 
-/// What an interrupt works with, put there before it is enabled.
+/// What one interrupt works with, or several and the main thread with interrupts off. Put there before
+/// the interrupts are enabled.
 pub(super) struct Slot<T>(UnsafeCell<Option<T>>);
 
-// SAFETY: `install` is called before the interrupt is enabled; after that only the interrupt, which
-// does not nest, touches the content.
+// SAFETY: whoever calls `install` and `get` promises that nobody else touches the content meanwhile.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
@@ -16,10 +16,16 @@ impl<T> Slot<T> {
         Self(UnsafeCell::new(None))
     }
 
+    /// This content from the start.
+    #[cfg(feature = "line-rate")]
+    pub(super) const fn holding(content: T) -> Self {
+        Self(UnsafeCell::new(Some(content)))
+    }
+
     /// Puts `content` there.
     ///
     /// # Safety
-    /// The interrupt that uses the slot is not enabled yet.
+    /// The interrupts that use the slot are not enabled yet.
     pub(super) unsafe fn install(&self, content: T) {
         // SAFETY: nobody else touches it, by the caller's promise.
         unsafe { *self.0.get() = Some(content) }
@@ -28,7 +34,8 @@ impl<T> Slot<T> {
     /// The content.
     ///
     /// # Safety
-    /// Only the interrupt that the slot belongs to calls this, and it does not nest.
+    /// Nobody else has the content meanwhile: the caller is the interrupt that the slot belongs to, and
+    /// does not nest; or interrupts are off each time.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub(super) unsafe fn get(&self) -> Option<&mut T> {

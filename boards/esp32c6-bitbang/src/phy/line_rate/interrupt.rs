@@ -141,8 +141,11 @@ extern "C" fn on_receive() {
 fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
     let heard = polarity::seen(heard);
     if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
-        if polarity::pulse() {
-            link::pulse_heard(clock::now());
+        // SAFETY: this is the receive interrupt; interrupts are off in it.
+        unsafe {
+            if polarity::pulse() {
+                link::pulse_heard(clock::now());
+            }
         }
         return Reception::Nothing;
     }
@@ -152,7 +155,8 @@ fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
         // On a line that idles high a fragment that ends in its preamble is a preamble without end.
         Heard::Lost(_) | Heard::NoSfd if !transmit::carrier() => return Reception::Truncated,
         Heard::Lost(pairs) => {
-            polarity::without_sfd(pairs);
+            // SAFETY: this is the receive interrupt.
+            unsafe { polarity::without_sfd(pairs) }
             skip::begin(None);
         }
         Heard::NoSfd | Heard::Oversize => skip::begin(None),
@@ -211,5 +215,6 @@ extern "C" fn on_skip() {
 /// Sends a link pulse and looks after what goes by periods.
 #[esp_hal::ram]
 extern "C" fn on_link_timer() {
-    link::on_timer();
+    // SAFETY: interrupts are off in this one.
+    unsafe { link::on_timer() }
 }

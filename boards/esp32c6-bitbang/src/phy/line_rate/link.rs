@@ -4,10 +4,7 @@
 //! Half duplex is what is offered: the transmit loop hears that somebody sends meanwhile, but not
 //! what. `LINERATE_DUPLEX=half` or `full`, set when building, forces a duplex without negotiation.
 
-use core::{
-    cell::UnsafeCell,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
-};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use esp_hal::{
     peripherals::TIMG0,
@@ -24,7 +21,7 @@ use linerate_nic::{
     mac::BitTimes,
 };
 
-use super::{clock, interrupt, polarity, transmit};
+use super::{super::trap::Slot, clock, interrupt, polarity, transmit};
 use crate::{LINERATE_LEDGER, event, info, phy::without_interrupts};
 
 /// Ticks of the timer in a bit time: the crystal's 40 MHz, which is what esp-hal selects, divided by
@@ -46,12 +43,8 @@ const fn mode() -> Mode {
 
 const MODE: Mode = mode();
 
-struct Slot(UnsafeCell<Option<Link>>);
-
-// SAFETY: touched only with interrupts off.
-unsafe impl Sync for Slot {}
-
-static LINK: Slot = Slot(UnsafeCell::new(None));
+/// Used with interrupts off only.
+static LINK: Slot<Link> = Slot::new();
 static UP: AtomicBool = AtomicBool::new(false);
 static FULL_DUPLEX: AtomicBool = AtomicBool::new(false);
 /// Something changed that [`report`] has not told yet.
@@ -69,7 +62,7 @@ static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
 /// Starts the link and its timer. Before the interrupts are enabled.
 pub(super) fn start(timer: TIMG0<'static>) {
     // SAFETY: no interrupt uses it yet.
-    unsafe { *LINK.0.get() = Some(Link::new(MODE)) }
+    unsafe { LINK.install(Link::new(MODE)) }
     FULL_DUPLEX.store(MODE == Mode::Forced(Duplex::Full), Ordering::Relaxed);
     let timer = TimerGroup::new(timer).timer0;
     timer
@@ -80,11 +73,14 @@ pub(super) fn start(timer: TIMG0<'static>) {
     timer.start();
 }
 
-/// Lets `f` work on the link, and publishes what comes of it. To be called with interrupts off.
+/// Lets `f` work on the link, and publishes what comes of it.
+///
+/// # Safety
+/// Interrupts are off, and `f` does not call this.
 #[inline(always)]
-fn with<T: Default>(f: impl FnOnce(&mut Link) -> T) -> T {
-    // SAFETY: see `Slot`.
-    let Some(link) = (unsafe { &mut *LINK.0.get() }) else {
+unsafe fn with<T: Default>(f: impl FnOnce(&mut Link) -> T) -> T {
+    // SAFETY: the caller's promise: this is the only reference.
+    let Some(link) = (unsafe { LINK.get() }) else {
         return T::default();
     };
     let result = f(link);
@@ -113,14 +109,22 @@ fn publish(status: Status) {
 }
 
 /// The receive interrupt was called at `at` for a pulse that is over. Counts what it completed.
+///
+/// # Safety
+/// Interrupts are off.
 #[inline(always)]
-pub(super) fn pulse_heard(at: BitTimes) {
-    count(with(|link| link.pulse(at)));
+pub(super) unsafe fn pulse_heard(at: BitTimes) {
+    // SAFETY: the caller's promise.
+    count(unsafe { with(|link| link.pulse(at)) });
 }
 
-/// The inputs were turned round, or back. To be called with interrupts off.
-pub(super) fn swapped(swapped: bool) {
-    with(|link| link.swapped(swapped, clock::now()));
+/// The inputs were turned round, or back.
+///
+/// # Safety
+/// Interrupts are off.
+pub(super) unsafe fn set_swapped(swapped: bool) {
+    // SAFETY: the caller's promise.
+    unsafe { with(|link| link.set_swapped(swapped, clock::now())) }
     CHANGED.store(true, Ordering::Relaxed);
 }
 
@@ -134,42 +138,68 @@ fn count(event: Option<LinkEvent>) {
 
 /// The link pulse timer's interrupt. Each time it comes twice, for looking and for sending: a frame
 /// that begins meanwhile may not wait so long that its preamble is over, and is received in between.
+///
+/// # Safety
+/// Interrupts are off.
 #[inline(always)]
-pub(super) fn on_timer() {
+pub(super) unsafe fn on_timer() {
     let looked = LOOKED.load(Ordering::Relaxed);
     LOOKED.store(!looked, Ordering::Relaxed);
-    if looked {
-        send_due();
-    } else {
-        look();
+    // SAFETY: the caller's promise.
+    unsafe {
+        if looked {
+            send_due();
+        } else {
+            look();
+        }
     }
 }
 
 /// Tells the link what was heard. The timer's interrupt stays pending.
+///
+/// # Safety
+/// Interrupts are off.
 #[inline(always)]
-fn look() {
+unsafe fn look() {
     let now = clock::now();
-    let event = with(|link| {
-        let event = link.silence(now);
-        // The receive interrupt has no time to tell.
-        let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
-        if LEARNT.swap(ended, Ordering::Relaxed) != ended {
-            link.frame(interrupt::reception_ended());
-        }
-        link.was_deaf(BitTimes(DEAF_BITS.swap(0, Ordering::Relaxed)), now);
-        event
-    });
+    // SAFETY: the caller's promise.
+    let event = unsafe {
+        with(|link| {
+            learn(link, now);
+            link.silence(now)
+        })
+    };
     count(event);
 }
 
-/// Sends what is due.
+/// Tells the link of the frames up to `now`, for which the receive interrupt has no time, and for how
+/// long nothing could be heard.
 #[inline(always)]
-fn send_due() {
+fn learn(link: &mut Link, now: BitTimes) {
+    let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
+    if LEARNT.swap(ended, Ordering::Relaxed) != ended {
+        link.frame(interrupt::reception_ended());
+    }
+    link.was_deaf(BitTimes(DEAF_BITS.swap(0, Ordering::Relaxed)), now);
+}
+
+/// Sends what is due. Since the look a frame may have been received: 1.2 ms.
+///
+/// # Safety
+/// Interrupts are off.
+#[inline(always)]
+unsafe fn send_due() {
     let now = clock::now();
     let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));
-    let Some(due) = with(|link| Some(link.timer(now, Some(sent)))) else {
-        return;
+    // SAFETY: the caller's promise.
+    let due = unsafe {
+        with(|link| {
+            learn(link, now);
+            Some(link.timer(now, Some(sent)))
+        })
     };
+    let Some(due) = due else { return };
+    count(due.completed);
     if let Some(pulse) = due.pulse {
         // SAFETY: the PHY is started and interrupts are off.
         unsafe { transmit::link_pulse() }
@@ -192,7 +222,7 @@ fn send_due() {
     timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
 }
 
-/// A packet of so many octets was sent up to `at`. It stands for a link pulse, and pulses of the
+/// So many octets went out up to `at`. It stands for a link pulse, and pulses of the
 /// partner were not heard meanwhile. To be called with interrupts off.
 #[inline(always)]
 pub(super) fn packet_sent(octets: usize, at: BitTimes) {
@@ -236,8 +266,8 @@ pub fn report() {
 fn tell() {
     let status = without_interrupts(|| {
         CHANGED.store(false, Ordering::Relaxed);
-        // SAFETY: see `Slot`.
-        unsafe { &*LINK.0.get() }.as_ref().map(Link::status)
+        // SAFETY: interrupts are off.
+        unsafe { LINK.get() }.map(|link| link.status())
     });
     let Some(status) = status else { return };
     let state = match status.state {

@@ -11,29 +11,26 @@
 //! Pulses that are seen while the inputs are turned are positive: the wires are not swapped any more.
 //! So are frames that look inverted, and both turn the inputs back.
 
-use core::{
-    cell::UnsafeCell,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
-};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use linerate_ether::ledger::Counter;
 use linerate_nic::link::{Polarity, Sense};
 
-use super::{super::pins, link, receive::Heard};
+use super::{
+    super::{pins, trap::Slot},
+    link,
+    receive::Heard,
+};
 use crate::LINERATE_LEDGER;
 
 /// Pairs of preamble bits, of some 20, that have to come before two 0. So many look like a preamble by
 /// chance once in 4^8 times, in the middle of a frame.
 const PREAMBLE_PAIRS: u32 = 8;
 
-struct Slot(UnsafeCell<Polarity>);
-
-// SAFETY: only the receive interrupt, which does not nest, touches the content.
-unsafe impl Sync for Slot {}
-
-static POLARITY: Slot = Slot(UnsafeCell::new(Polarity::new()));
+/// The receive interrupt's.
+static POLARITY: Slot<Polarity> = Slot::holding(Polarity::new());
 static SWAPPED: AtomicBool = AtomicBool::new(false);
-/// Frames that were aligned when something looked inverted last.
+/// Frames that had been aligned, good or bad, when a pulse or an inverted preamble came last.
 static ALIGNED: AtomicU32 = AtomicU32::new(0);
 
 /// Whether the inputs are turned.
@@ -53,51 +50,70 @@ pub(super) fn seen(heard: Heard) -> Heard {
 }
 
 /// A pulse was heard, which is positive on the wires. Says whether it is one for the link.
+///
+/// # Safety
+/// Only the receive interrupt calls this.
 #[inline(always)]
-pub(super) fn pulse() -> bool {
+pub(super) unsafe fn pulse() -> bool {
     let swapped = is_swapped();
     let sense = if swapped {
         Sense::Inverted
     } else {
         Sense::Normal
     };
-    if polarity().pulse(sense) {
-        turn();
-    }
+    // SAFETY: the caller's promise.
+    unsafe { count(|polarity| polarity.pulse(sense)) }
     !swapped
 }
 
-/// A preamble was heard, so many pairs of its bits, and then two 0. To be called by the receive
-/// interrupt.
+/// A preamble was heard, so many pairs of its bits, and then two 0.
+///
+/// # Safety
+/// Only the receive interrupt calls this.
 #[inline(always)]
-pub(super) fn without_sfd(pairs: u32) {
-    if pairs >= PREAMBLE_PAIRS && polarity().frame(Sense::Inverted) {
-        turn();
+pub(super) unsafe fn without_sfd(pairs: u32) {
+    if pairs >= PREAMBLE_PAIRS {
+        // SAFETY: the caller's promise.
+        unsafe { count(|polarity| polarity.frame(Sense::Inverted)) }
     }
 }
 
-/// What was counted since the last frame that could be aligned.
+/// Lets `f` count in what was counted since the last frame that could be aligned, and turns the inputs
+/// if it says so.
+///
+/// # Safety
+/// Only the receive interrupt calls this.
 #[inline(always)]
-fn polarity() -> &'static mut Polarity {
-    // SAFETY: see `Slot`; no two of these references live at a time.
-    let polarity = unsafe { &mut *POLARITY.0.get() };
+unsafe fn count(f: impl FnOnce(&mut Polarity) -> bool) {
+    // SAFETY: the slot is the receive interrupt's, and this its only reference.
+    let Some(polarity) = (unsafe { POLARITY.get() }) else {
+        return;
+    };
     // The interrupt has no time to tell of each frame.
-    let count = |counter| LINERATE_LEDGER.get(counter);
-    let aligned = count(Counter::RxFrames).wrapping_sub(count(Counter::RxBadSfd));
+    let counted = |counter| LINERATE_LEDGER.get(counter);
+    let aligned = counted(Counter::RxFrames).wrapping_sub(counted(Counter::RxBadSfd));
     if ALIGNED.swap(aligned, Ordering::Relaxed) != aligned {
         *polarity = Polarity::new();
     }
-    polarity
+    if f(polarity) {
+        // SAFETY: interrupts are off in an interrupt.
+        unsafe { turn() }
+    }
 }
 
+/// Turns the inputs.
+///
+/// # Safety
+/// Interrupts are off.
 #[cold]
 #[esp_hal::ram]
-fn turn() {
+unsafe fn turn() {
     let swapped = !is_swapped();
     SWAPPED.store(swapped, Ordering::Relaxed);
     pins::swap(swapped);
     if swapped {
         LINERATE_LEDGER.count(Counter::PolarityCorrections);
     }
-    link::swapped(swapped);
+    // SAFETY: the caller's promise.
+    unsafe { link::set_swapped(swapped) }
 }
