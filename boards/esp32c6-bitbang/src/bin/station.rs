@@ -14,9 +14,7 @@ use linerate_ether::{
     fcs,
     frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, MAX_LEN, MIN_LEN},
     pattern,
-    preamble::{PREAMBLE_AND_SFD, SFD},
 };
-use linerate_nic::link::Jabber;
 use static_cell::ConstStaticCell;
 
 /// Octets of a test frame's number.
@@ -131,14 +129,35 @@ impl Load {
     }
 }
 
-/// A packet that no station may send: longer than the jabber function lets pass.
-const ENDLESS: usize = Jabber::MAX_OCTETS + 1;
+/// Tries to send without end, which is what the jabber function is for. The PHY of the article's
+/// stages has none.
+#[cfg(feature = "line-rate")]
+mod endless {
+    use super::{ConstStaticCell, Network};
+    use linerate_ether::preamble::{PREAMBLE_AND_SFD, SFD};
+    use linerate_nic::link::Jabber;
 
-/// Tries to send without end, which is what the jabber function is for.
-fn jabber(network: &mut Network, packet: &mut [u8; ENDLESS]) {
-    packet.fill(PREAMBLE_AND_SFD[0]);
-    packet[PREAMBLE_AND_SFD.len() - 1] = SFD;
-    network.device.0.tx.send_packet(packet);
+    /// Longer than the jabber function lets pass.
+    const OCTETS: usize = Jabber::MAX_OCTETS + 1;
+
+    /// A packet that no station may send.
+    pub struct Packet(&'static mut [u8; OCTETS]);
+
+    impl Packet {
+        /// The only one. To be called once.
+        pub fn take() -> Self {
+            static PACKET: ConstStaticCell<[u8; OCTETS]> = ConstStaticCell::new([0; OCTETS]);
+            let packet = PACKET.take();
+            packet.fill(PREAMBLE_AND_SFD[0]);
+            packet[PREAMBLE_AND_SFD.len() - 1] = SFD;
+            Self(packet)
+        }
+
+        /// Sends it.
+        pub fn send(&self, network: &mut Network) {
+            network.device.0.tx.send_packet(self.0);
+        }
+    }
 }
 
 /// A test frame of any length, broadcast. All that are sent are the same: making one takes longer
@@ -158,8 +177,8 @@ fn test_frame() -> &'static [u8] {
 fn main() -> ! {
     let mut network = Network::start("station");
     let mut commands = Commands::new();
-    static PACKET: ConstStaticCell<[u8; ENDLESS]> = ConstStaticCell::new([0; ENDLESS]);
-    let endless = PACKET.take();
+    #[cfg(feature = "line-rate")]
+    let endless = endless::Packet::take();
     let mut checked = Checked::default();
     let mut load = Load {
         octets: MIN_LEN,
@@ -188,7 +207,8 @@ fn main() -> ! {
                 (Some(percent), Some(octets)) => load.set(percent, octets as usize, now_ns),
                 _ => unknown(line),
             },
-            Some("jabber") => jabber(&mut network, endless),
+            #[cfg(feature = "line-rate")]
+            Some("jabber") => endless.send(&mut network),
             Some("promiscuous") => match words.next() {
                 Some("on") => network.device.0.rx.promiscuous(true),
                 Some("off") => network.device.0.rx.promiscuous(false),
