@@ -39,7 +39,7 @@ pub enum Fill {
     Words,
 }
 
-/// The longest loop's data (1000 words) and the largest offset.
+/// The longest loop's data (the 1004 words of [`crate::snippets::round`]) and the largest offset.
 const DATA_LEN: usize = 4096;
 
 #[repr(align(256))]
@@ -71,11 +71,12 @@ impl Experiment {
         } else {
             1
         };
+        assert!(self.offset + step * rounds as usize <= DATA_LEN);
         forget_jumps();
         let begin = DATA.0.get().cast::<u8>().wrapping_add(self.offset);
         let end = begin.wrapping_add(step * rounds as usize);
         // SAFETY: the counter's CSRs have no effect but to count, and the loop touches only the
-        // data between `begin` and `end` (`DATA_LEN` covers 1000 words at any offset).
+        // data between `begin` and `end`, which are all there.
         unsafe {
             asm!(
                 "csrw 0x7e0, {event}",

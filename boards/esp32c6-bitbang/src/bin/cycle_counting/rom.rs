@@ -1,19 +1,27 @@
-//! What functions in the chip's ROM take, called at their addresses in `esp32c6.rom.ld`.
+//! What functions in the chip's ROM take, called at their addresses in the linker scripts that
+//! esp-rom-sys 0.1.5 has in `ld/esp32c6`.
 
 use core::hint::black_box;
 
+/// `additional.ld`.
 const MEMCPY: usize = 0x4000_04ac;
+/// `rom/esp32c6.rom.ld`.
 const CRC32_LE: usize = 0x4000_0758;
+/// `rom/esp32c6.rom.rvfp.ld`, as the next.
 const UDIVDI3: usize = 0x4000_09cc;
 const ADDSF3: usize = 0x4000_09f8;
 
 /// Cycles of a call with these arguments, from reading the counter over the call to reading it when
 /// the function has returned.
+///
+/// # Safety
+/// At `function` there is a function that keeps to the C calling convention and may be called with
+/// these arguments.
 #[esp_hal::ram]
-fn call(function: usize, arguments: [usize; 4]) -> i64 {
+unsafe fn call(function: usize, arguments: [usize; 4]) -> i64 {
     let [a, b, c, d] = arguments;
     let cycles: u32;
-    // SAFETY: the functions keep to the calling convention, and to the memory of `lengths`.
+    // SAFETY: the function may be called so; the other registers that change are declared.
     unsafe {
         core::arch::asm!(
             ".option push",
@@ -56,17 +64,26 @@ pub fn count() -> Rom {
     const FEW: usize = 400;
     let mut bytes = [0u8; FEW + 1000];
     let from = black_box(&mut bytes).as_mut_ptr() as usize;
-    let copy = |len| call(MEMCPY, [from, from, len, 0]);
-    let checksum = |len| call(CRC32_LE, [0, from, len, 0]);
+    // SAFETY: `len` is at most the length of `bytes` in both; `memcpy` onto itself changes nothing.
+    let copy = |len| unsafe { call(MEMCPY, [from, from, len, 0]) };
+    // SAFETY: see above.
+    let checksum = |len| unsafe { call(CRC32_LE, [0, from, len, 0]) };
+    // SAFETY: these take numbers only, two words and one word each.
+    let [divide, add] = unsafe {
+        [
+            // 2^62 by 2^32 + 1: both in two words.
+            call(UDIVDI3, [0, 1 << 30, 1, 1]),
+            call(
+                ADDSF3,
+                [1.5f32.to_bits() as usize, 2.25f32.to_bits() as usize, 0, 0],
+            ),
+        ]
+    };
     Rom {
         nothing: copy(0),
         copy_1000: copy(FEW + 1000) - copy(FEW),
-        // 2^62 by 2^32 + 1: both in two words.
-        divide: call(UDIVDI3, [0, 1 << 30, 1, 1]),
-        add: call(
-            ADDSF3,
-            [1.5f32.to_bits() as usize, 2.25f32.to_bits() as usize, 0, 0],
-        ),
+        divide,
+        add,
         checksum_1000: checksum(FEW + 1000) - checksum(FEW),
     }
 }

@@ -20,10 +20,11 @@ pub struct Traps {
     pub mret: i64,
     /// From reading the counter over enabling interrupts, one being pending, to reading it in the
     /// handler, which the vector jumps to; instructions that are still executed after enabling do not
-    /// count.
-    pub interrupt: i64,
-    /// From reading the counter over writing the pin to reading it in the handler.
-    pub edge: i64,
+    /// count. `None`: it did not come.
+    pub interrupt: Option<i64>,
+    /// From reading the counter over writing the pin to reading it in the handler. `None`: there was no
+    /// interrupt.
+    pub edge: Option<i64>,
 }
 
 /// Counts them. Interrupts are off afterwards.
@@ -44,8 +45,8 @@ pub fn count() -> Traps {
     Traps {
         exception: i64::from(exception),
         mret: i64::from(mret),
-        interrupt: i64::from(interrupt()),
-        edge: i64::from(edge()),
+        interrupt: interrupt().map(i64::from),
+        edge: edge().map(i64::from),
     }
 }
 
@@ -109,9 +110,12 @@ fn exception() -> (u32, u32) {
     (entered - before, after - left)
 }
 
+/// Where no program is: the handler was not called.
+const NOWHERE: u32 = 0;
+
 /// Entry of an interrupt that is pending when interrupts are enabled.
 #[esp_hal::ram]
-fn interrupt() -> u32 {
+fn interrupt() -> Option<u32> {
     let raise = INTPRI::regs().cpu_intr_from_cpu(0).as_ptr();
     let (before, entered, at, first): (u32, u32, u32, u32);
     // SAFETY: the handler's registers are declared; it withdraws the request.
@@ -135,17 +139,18 @@ fn interrupt() -> u32 {
             first = out(reg) first,
             before = out(reg) before,
             out("t0") entered,
-            out("t1") at,
+            inout("t1") NOWHERE => at,
             in("t2") raise,
             inout("t3") 0 => _,
         );
+        raise.write_volatile(0);
     }
-    entered - before - (at - first) / 4
+    (at != NOWHERE).then(|| entered - before - (at - first) / 4)
 }
 
 /// From an edge that the chip itself makes on [`PIN`] to the handler.
 #[esp_hal::ram]
-fn edge() -> u32 {
+fn edge() -> Option<u32> {
     // The pin hears itself, and interrupts at either edge.
     IO_MUX::regs().gpio(PIN).modify(|_, w| w.fun_ie().set_bit());
     // SAFETY: 3 = either edge; 1 = interrupt of the CPU.
@@ -153,7 +158,7 @@ fn edge() -> u32 {
         .pin(PIN)
         .modify(|_, w| unsafe { w.int_type().bits(3).int_ena().bits(1) });
     let clear = GPIO::regs().status_w1tc().as_ptr();
-    let (before, entered): (u32, u32);
+    let (before, entered, at): (u32, u32, u32);
     // SAFETY: the handler's registers are declared; it clears the pin's latch.
     unsafe {
         asm!("csrci 0x805, 1");
@@ -173,11 +178,11 @@ fn edge() -> u32 {
             ".option pop",
             before = out(reg) before,
             out("t0") entered,
-            out("t1") _,
+            inout("t1") NOWHERE => at,
             in("t2") clear,
             inout("t3") 1 << PIN => _,
         );
         clear.write_volatile(1 << PIN);
     }
-    entered - before
+    (at != NOWHERE).then(|| entered - before)
 }
