@@ -5,6 +5,7 @@
 mod asm;
 mod image;
 mod jabber;
+mod polarity;
 
 use asm::{A0, A1, Program, T0, T1};
 use linerate_ether::ledger::{Counter, Drop};

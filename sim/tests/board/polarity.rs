@@ -1,0 +1,113 @@
+//! The firmware on a swapped receive pair, whose line idles high for it once the inputs are turned:
+//! fragments that end in their preamble (IEEE 802.3 clause 4.2.4.2.2), among good frames.
+//!
+//! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
+
+use std::collections::VecDeque;
+use std::path::Path;
+
+use linerate_ether::ledger::Counter;
+use linerate_ether::preamble::{PREAMBLE_AND_SFD, SFD};
+use linerate_sim::board::{Board, Config};
+use linerate_sim::elf::Elf;
+use linerate_sim::peer::outgoing::Ending;
+use linerate_sim::peer::{Manner, Outgoing, Peer, Report, Station};
+use linerate_sim::time::{Instant, Span};
+use linerate_sim::wire::{self, Impairments};
+
+use super::ms;
+
+/// When the PHY listens. On a swapped pair no pulse has been seen and the link is down, so that the
+/// program takes no frame yet: it is the interrupt that counts them.
+const FROM_MS: u64 = 2_500;
+/// Frames after which the inputs have been turned for sure.
+const SETTLING: usize = 10;
+const FRAGMENTS: usize = 20;
+
+/// A station that sends what it was given, one after the other.
+#[derive(Debug)]
+struct Sender(VecDeque<Outgoing>);
+
+impl Station for Sender {
+    fn receive(&mut self, _frame: &[u8], _now: Instant) {}
+
+    fn poll_transmit(&mut self, _now: Instant) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn poll_outgoing(&mut self, now: Instant) -> Option<Outgoing> {
+        (now >= ms(FROM_MS)).then(|| self.0.pop_front()).flatten()
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        if self.0.is_empty() {
+            Instant::NEVER
+        } else {
+            ms(FROM_MS)
+        }
+    }
+}
+
+impl Peer for Sender {
+    fn report(&self) -> Report {
+        Report::default()
+    }
+}
+
+/// A frame to everybody.
+fn frame() -> Outgoing {
+    let mut octets = vec![0xFF; 60];
+    octets[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
+    octets[12..14].copy_from_slice(&[0x88, 0xB5]);
+    Outgoing::frame(octets)
+}
+
+/// Preamble and nothing else: not the wire's own, whose SFD would follow.
+fn fragment() -> Outgoing {
+    Outgoing {
+        octets: vec![PREAMBLE_AND_SFD[0]; 8],
+        manner: Manner {
+            ending: Ending::Bare,
+            lost_preamble_bits: 8 * PREAMBLE_AND_SFD.len() as u8,
+            gap: Some(Span::from_us(500)),
+            ..Manner::STANDARD
+        },
+    }
+}
+
+#[test]
+fn fragments_that_end_in_their_preamble_are_told_and_cost_no_frame_either_way_round() {
+    let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
+        println!("skipped: `cargo xtask test` builds the firmware and names its folder");
+        return;
+    };
+    assert_ne!(PREAMBLE_AND_SFD[0], SFD);
+    let elf = Path::new(&folder).join("station-line-rate.elf");
+    let elf = Elf::parse(&std::fs::read(elf).expect("station")).expect("an ELF");
+    for swapped_polarity in [false, true] {
+        let mut sent: VecDeque<_> = (0..SETTLING).map(|_| frame()).collect();
+        for _ in 0..FRAGMENTS {
+            sent.extend([fragment(), frame()]);
+        }
+        let link = wire::Config {
+            impairments: Impairments {
+                swapped_polarity,
+                ..Impairments::default()
+            },
+            ..wire::Config::default()
+        };
+        let config = Config {
+            link,
+            ..Config::default()
+        };
+        let mut board = Board::new(config, &elf, Box::new(Sender(sent))).unwrap();
+        board.run(ms(FROM_MS + 1));
+        let counters = [Counter::RxTruncated, Counter::RxBadSfd, Counter::RxFrames];
+        let before = counters.map(|counter| board.counter(counter));
+        board.run(ms(FROM_MS + 50));
+        let after = counters.map(|counter| board.counter(counter));
+        let counted: Vec<_> = after.iter().zip(before).map(|(a, b)| a - b).collect();
+        let all = FRAGMENTS as u32;
+        assert_eq!(counted, [all, 0, all], "swapped: {swapped_polarity}");
+    }
+}
