@@ -40,7 +40,7 @@ const FIRST: usize = 9;
 /// Rounds and octets that are counted at most.
 const MOST: usize = 100;
 
-/// Counts the loops over so many rounds of the receive loop, [`MOST`] at most, and as many octets of
+/// Counts the loops over so many rounds of the receive loop, `MOST` at most, and as many octets of
 /// the transmit loop. To be called before the PHY is started, as the transmit output moves.
 #[unsafe(link_section = ".literal.linerate_count")]
 pub fn count_loops(rounds: usize) -> [LoopCount; 3] {
