@@ -35,7 +35,7 @@ struct File {
     traffic: Option<Spanned<Table>>,
     run: Spanned<Vec<FileRun>>,
     #[serde(default)]
-    expect: Vec<FileExpectation>,
+    expect: Vec<Spanned<FileExpectation>>,
 }
 
 /// A `[[run]]`: what every run has, and a field a measurement.
@@ -80,8 +80,8 @@ struct FileExpectation {
     #[serde(default)]
     whole_version_only: bool,
     metric: Option<Spanned<String>>,
-    min: Option<f64>,
-    max: Option<f64>,
+    min: Option<Spanned<f64>>,
+    max: Option<Spanned<f64>>,
     goodput_bytes_per_s_min: Option<f64>,
     goodput_bytes_per_s_max: Option<f64>,
     frame_loss_rate_min: Option<f64>,
@@ -290,9 +290,11 @@ impl Checker<'_> {
 
     fn expectation(
         &self,
-        expected: FileExpectation,
+        expected: Spanned<FileExpectation>,
         runs: &[Run],
     ) -> Result<Expectation, ScenarioError> {
+        let span = expected.span();
+        let expected = expected.into_inner();
         if let Some(variant) = &expected.variant {
             let known = runs.iter().map(|run| run.variant.as_str());
             self.known(variant, "variant with a [[run]]", known)?;
@@ -326,7 +328,19 @@ impl Checker<'_> {
                 let message = "this [[expect]] needs a `min` or a `max`".to_owned();
                 return Err(self.error(metric.span(), message));
             }
-            limit(metric.get_ref(), expected.min, expected.max);
+            let figure = |limit: Option<Spanned<f64>>| limit.map(Spanned::into_inner);
+            limit(metric.get_ref(), figure(expected.min), figure(expected.max));
+        } else {
+            for (name, given) in [("min", &expected.min), ("max", &expected.max)] {
+                if let Some(given) = given {
+                    let message = format!("`{name}` needs the `metric` that it limits");
+                    return Err(self.error(given.span(), message));
+                }
+            }
+        }
+        if limits.is_empty() {
+            let message = "this [[expect]] has no limit: nothing could fail it".to_owned();
+            return Err(self.error(span, message));
         }
         Ok(Expectation {
             run: expected.run.map(Spanned::into_inner),

@@ -176,6 +176,27 @@ fn mistakes_in_surroundings_and_plans_are_named() {
     insta::assert_snapshot!(errors.join("\n"));
 }
 
+/// What is refused of [`SEVERAL`] with `new` in place of `old`; the place in the file before it.
+fn refused(old: &str, new: &str) -> String {
+    assert!(SEVERAL.contains(old), "{old}");
+    error(&SEVERAL.replace(old, new))
+}
+
+#[test]
+fn an_expectation_that_nothing_can_fail_is_refused() {
+    let limit = "metric = \"ping_after_ms\"\nmax = 100";
+    let none = "x.toml:33:1: this [[expect]] has no limit: nothing could fail it";
+    assert_eq!(refused(limit, ""), none);
+    assert_eq!(
+        refused(limit, "max = 100"),
+        "x.toml:36:7: `max` needs the `metric` that it limits"
+    );
+    assert_eq!(
+        refused(limit, "frame_loss_rate_max = 0.1\nmin = 100"),
+        "x.toml:37:7: `min` needs the `metric` that it limits"
+    );
+}
+
 #[test]
 fn the_scenarios_that_come_with_it_are_valid() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios");
