@@ -74,6 +74,17 @@ fn what_a_scenario_asks_for_is_what_results_are_called() {
 }
 
 #[test]
+fn a_case_of_which_no_frame_counts_has_not_passed() {
+    // All are those by which the receiver settles.
+    let mut events: Vec<Event> = (10..70).map(|ms| frame(ms * MS, 0, None)).collect();
+    events.push(line(900 * MS, r#"@ {"event":"done"}"#));
+    let Measurement::PhyConformance(result) = measure(&case("swapped-polarity", 60), events) else {
+        panic!("a conformance case")
+    };
+    assert!(!result.metrics.passed);
+}
+
+#[test]
 fn a_case_counts_what_must_be_received_apart_from_what_must_be_refused() {
     // Runts and good frames in turn.
     let (runt, good) = (0, 1);

@@ -183,6 +183,26 @@ fn refused(old: &str, new: &str) -> String {
 }
 
 #[test]
+fn a_case_without_a_frame_that_counts_is_refused() {
+    let cases = "cases = [\"full\", \"minimum\"], frames = 1000";
+    // 60 frames by which the receiver settles, and two of its own.
+    for frames in [1, 60, 61] {
+        let short = format!("cases = [\"minimum\", \"swapped-polarity\"], frames = {frames}");
+        assert_eq!(
+            refused(cases, &short),
+            "x.toml:27:19: `frames` must be at least 62 for the case `swapped-polarity`"
+        );
+    }
+    let enough = "cases = [\"minimum\", \"swapped-polarity\"], frames = 62";
+    let mut scenario = Scenario::parse(&SEVERAL.replace(cases, enough), "x.toml").expect("valid");
+    scenario.scale(0.002);
+    let mut plans = scenario.runs[1].plans.iter();
+    let scaled = plans
+        .find_map(|plan| is::<phy::Plan>(plan).filter(|plan| plan.label().contains("swapped")));
+    assert_eq!(scaled.map(|plan| plan.frames), Some(62));
+}
+
+#[test]
 fn an_expectation_that_nothing_can_fail_is_refused() {
     let limit = "metric = \"ping_after_ms\"\nmax = 100";
     let none = "x.toml:33:1: this [[expect]] has no limit: nothing could fail it";

@@ -55,6 +55,13 @@ pub struct Case {
 }
 
 impl Case {
+    /// So many frames it takes for each of [`Case::steps`] to be sent once behind those that may be
+    /// lost.
+    #[must_use]
+    pub const fn least_frames(&self) -> u64 {
+        self.settling_frames + self.steps.len() as u64
+    }
+
     /// What must become of the frame whose record carries `tag`.
     #[must_use]
     pub fn expected(&self, tag: u32) -> Expect {

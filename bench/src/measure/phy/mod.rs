@@ -257,7 +257,9 @@ impl Procedure for Counting {
             return Err(MeasureError::Unexpected { what });
         }
         let mut metrics = std::mem::take(&mut self.metrics);
-        metrics.passed = metrics.frames_received == metrics.frames_sent
+        // Where nothing counts, nothing was shown.
+        metrics.passed = metrics.frames_sent + metrics.frames_to_refuse > 0
+            && metrics.frames_received == metrics.frames_sent
             && metrics.frames_wrong == 0
             && metrics.frames_refused == metrics.frames_to_refuse;
         let ledger = std::mem::take(&mut self.ledger);
