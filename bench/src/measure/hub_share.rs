@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use super::plan::scaled;
 use super::{MeasureError, Procedure, Section};
+use crate::scenario::Surroundings;
 use crate::target::{Event, Order, StationTraffic};
 
 /// What is asked for. Who else is there and what they offer is the run's `hub`; the device offers
@@ -65,6 +66,13 @@ impl super::Plan for Plan {
 
     fn limit_s(&self) -> u64 {
         (self.warm_up_ms + self.measured_ms) / 1_000 + 30
+    }
+
+    fn check(&self, around: &Surroundings) -> Result<(), String> {
+        if around.hub.stations == 0 {
+            return Err("hub_share needs a hub: give `hub` its `stations`".into());
+        }
+        Ok(())
     }
 
     /// Leaves the hub to its stations: the peer is silent.

@@ -12,6 +12,7 @@ use linerate_explain::wire::{Frame, Packet, Side};
 use serde::Deserialize;
 
 use super::{MeasureError, Procedure, Section, console};
+use crate::scenario::{Duplex, Surroundings};
 use crate::target::{Event, Order, Pings};
 
 /// What is asked for.
@@ -78,6 +79,13 @@ impl super::Plan for Plan {
 
     fn limit_s(&self) -> u64 {
         self.for_ms / 1_000 + 5
+    }
+
+    fn check(&self, around: &Surroundings) -> Result<(), String> {
+        if around.duplex != Duplex::Auto {
+            return Err("negotiation needs `duplex = \"auto\"`".into());
+        }
+        Ok(())
     }
 
     /// Has the peer ping the device at the end.

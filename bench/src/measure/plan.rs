@@ -6,7 +6,11 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use linerate_sim::peer::generator::{self, ConfigError};
+use linerate_sim::wire::config::OutOfRange;
+
 use super::Procedure;
+use crate::scenario::Surroundings;
 use crate::target::Order;
 
 /// One firmware's worth of measuring.
@@ -19,6 +23,14 @@ pub trait Plan: Any + Debug + Send + Sync {
 
     /// Virtual seconds after which it has failed.
     fn limit_s(&self) -> u64;
+
+    /// Says whether it can be done in `around`.
+    ///
+    /// # Errors
+    /// What it needs that is not there, in one sentence.
+    fn check(&self, _around: &Surroundings) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Changes what surrounds the board to what it needs.
     fn arrange(&self, _order: &mut Order) {}
@@ -40,6 +52,23 @@ pub trait Section: DeserializeOwned {
     /// # Errors
     /// What is wrong with it, in one sentence.
     fn plans(self) -> Result<Vec<Arc<dyn Plan>>, String>;
+}
+
+/// Whether a generator sends frames of so many `octets`.
+pub(super) fn sendable(octets: u16) -> Result<(), String> {
+    let traffic = generator::Config {
+        frame_octets: octets,
+        ..generator::Config::default()
+    };
+    traffic.check().map_err(|error| match error {
+        // What a section calls it.
+        ConfigError::OutOfRange(error) => OutOfRange {
+            field: "octets",
+            ..error
+        }
+        .to_string(),
+        error @ ConfigError::UnknownCase(_) => error.to_string(),
+    })
 }
 
 /// `count` times `factor`, at least `least` unless `count` is less.

@@ -13,7 +13,7 @@ use linerate_sim::peer::generator;
 use linerate_sim::wire::config::Destination;
 use serde::Deserialize;
 
-use super::plan::scaled;
+use super::plan::{scaled, sendable};
 use super::{MeasureError, Procedure, Section};
 use crate::target::{Event, Fetch, Order, Pings};
 
@@ -75,6 +75,12 @@ impl Section for Plan {
         if self.storm_ms < 100 {
             return Err("`storm_ms` must be at least 100".into());
         }
+        if self.from_ms < BEFORE_MS {
+            return Err(format!(
+                "`from_ms` must be at least {BEFORE_MS}: the first download begins so long before"
+            ));
+        }
+        sendable(self.octets)?;
         Ok(vec![Arc::new(self)])
     }
 }

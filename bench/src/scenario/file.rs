@@ -59,9 +59,13 @@ macro_rules! file_run {
 
         impl FileRun {
             /// What is to be measured, in the order of the list.
-            fn plans(&mut self, checker: &Checker<'_>) -> Result<Vec<Arc<dyn Plan>>, ScenarioError> {
+            fn plans(
+                &mut self,
+                checker: &Checker<'_>,
+                around: &Surroundings,
+            ) -> Result<Vec<Arc<dyn Plan>>, ScenarioError> {
                 let mut plans = Vec::new();
-                $(plans.extend(checker.plans(self.$measurement.take())?);)*
+                $(plans.extend(checker.plans(self.$measurement.take(), around)?);)*
                 Ok(plans)
             }
         }
@@ -180,12 +184,18 @@ impl Checker<'_> {
             return Err(self.error(name.span(), message));
         }
         let name = name.get_ref().clone();
-        let plans = run.plans(self)?;
         let own = Layers {
             duplex: run.duplex,
-            tables: [run.peer, run.wire, run.partner, run.hub, run.traffic],
+            tables: [
+                run.peer.take(),
+                run.wire.take(),
+                run.partner.take(),
+                run.hub.take(),
+                run.traffic.take(),
+            ],
         };
         let surroundings = self.surroundings(common, &own)?;
+        let plans = run.plans(self, &surroundings)?;
         if plans.is_empty() {
             let message = format!(
                 "this [[run]] measures nothing: give it one of {}",
@@ -209,15 +219,17 @@ impl Checker<'_> {
     fn plans<S: Section>(
         &self,
         section: Option<Spanned<S>>,
+        around: &Surroundings,
     ) -> Result<Vec<Arc<dyn Plan>>, ScenarioError> {
         let Some(section) = section else {
             return Ok(Vec::new());
         };
         let span = section.span();
-        section
-            .into_inner()
-            .plans()
-            .map_err(|message| self.error(span, message))
+        let plans = section.into_inner().plans().and_then(|plans| {
+            plans.iter().try_for_each(|plan| plan.check(around))?;
+            Ok(plans)
+        });
+        plans.map_err(|message| self.error(span, message))
     }
 
     fn surroundings(&self, common: &Layers, own: &Layers) -> Result<Surroundings, ScenarioError> {

@@ -203,6 +203,71 @@ fn a_case_without_a_frame_that_counts_is_refused() {
 }
 
 #[test]
+fn points_that_the_wire_cannot_follow_are_refused() {
+    let surface = "jitter_ns = [0, 10], clock_ppm = [-50, 0, 50]";
+    let at = |new: &str| refused(surface, new);
+    for (points, told) in [
+        (
+            "jitter_ns = [0, 30], clock_ppm = [0]",
+            "jitter_ns is 30: it has to be between 0 and 24.5",
+        ),
+        (
+            "jitter_ns = [nan], clock_ppm = [0]",
+            "jitter_ns is NaN: it has to be between 0 and 24.5",
+        ),
+        (
+            "jitter_ns = [0], clock_ppm = [200_000]",
+            "clock_ppm is 200000: it has to be between -10000 and 10000",
+        ),
+        (
+            "jitter_ns = [0], octets = 2_000, clock_ppm = [0]",
+            "octets is 2000: it has to be between 64 and 1518",
+        ),
+    ] {
+        assert_eq!(at(points), format!("x.toml:28:16: {told}"));
+    }
+    // What else the run's wire does counts, too.
+    let distorted = SEVERAL
+        .replace(
+            "jitter_ns = 3",
+            "duty_cycle_distortion_ns = 30, jitter_ns = 3",
+        )
+        .replace("jitter_ns = [0, 10]", "jitter_ns = [0, 12]")
+        .replace("\"full\", \"minimum\"", "\"minimum\"");
+    assert_eq!(
+        error(&distorted),
+        "x.toml:28:16: jitter_ns is 12: it has to be between 0 and 9.5"
+    );
+}
+
+#[test]
+fn a_storm_that_the_generator_cannot_send_is_refused() {
+    let storm = "storm_ms = 60_000";
+    assert_eq!(
+        refused(storm, "storm_ms = 60_000, octets = 63"),
+        "x.toml:29:9: octets is 63: it has to be between 64 and 1518"
+    );
+    assert_eq!(
+        refused(storm, "storm_ms = 60_000, from_ms = 499"),
+        "x.toml:29:9: `from_ms` must be at least 500: the first download begins so long before"
+    );
+    let first = SEVERAL.replace(storm, "storm_ms = 60_000, from_ms = 500");
+    Scenario::parse(&first, "x.toml").expect("valid");
+}
+
+#[test]
+fn a_measurement_without_what_it_needs_is_refused() {
+    assert_eq!(
+        refused("stations = 3, ", ""),
+        "x.toml:30:13: hub_share needs a hub: give `hub` its `stations`"
+    );
+    assert_eq!(
+        refused("duplex = \"auto\"\n", ""),
+        "x.toml:30:15: negotiation needs `duplex = \"auto\"`"
+    );
+}
+
+#[test]
 fn an_expectation_that_nothing_can_fail_is_refused() {
     let limit = "metric = \"ping_after_ms\"\nmax = 100";
     let none = "x.toml:33:1: this [[expect]] has no limit: nothing could fail it";

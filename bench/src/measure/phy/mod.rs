@@ -17,13 +17,14 @@ use linerate_explain::stats;
 use linerate_explain::wire::{Frame, Side};
 use linerate_sim::peer::conformance::{Case, Expect};
 use linerate_sim::peer::generator;
-use linerate_sim::wire::config::Destination;
+use linerate_sim::wire::config::{Destination, Impairments};
 use serde::Deserialize;
 
 pub use self::conformance::Conformance;
 pub use self::surface::Surface;
 use super::plan::scaled;
 use super::{MeasureError, Procedure, console};
+use crate::scenario::Surroundings;
 use crate::target::{Event, Order};
 
 /// Time to boot and, where partners negotiate, for that.
@@ -84,6 +85,13 @@ impl super::Plan for Plan {
         20 + self.warm_up_ms / 1_000 + self.frames / 50
     }
 
+    /// The wire keeps within its limits by itself, and would measure something else.
+    fn check(&self, around: &Surroundings) -> Result<(), String> {
+        let mut wire = around.wire;
+        self.impair(&mut wire);
+        wire.check().map_err(|error| error.to_string())
+    }
+
     /// Puts the generator at the other end and the impairments on the wire.
     fn arrange(&self, order: &mut Order) {
         let around = &mut order.surroundings;
@@ -94,21 +102,13 @@ impl super::Plan for Plan {
             ..around.traffic.clone().unwrap_or_default()
         };
         match &self.what {
-            What::Case { case, .. } => {
-                traffic.case = Some(case.name.to_owned());
-                (case.impair)(&mut around.wire);
-            }
-            What::Point {
-                clock_ppm,
-                jitter_ns,
-                octets,
-            } => {
+            What::Case { case, .. } => traffic.case = Some(case.name.to_owned()),
+            What::Point { octets, .. } => {
                 traffic.frame_octets = *octets;
                 traffic.destination = Destination::Device;
-                around.wire.clock_ppm = *clock_ppm;
-                around.wire.jitter_ns = *jitter_ns;
             }
         }
+        self.impair(&mut around.wire);
         around.traffic = Some(traffic);
     }
 
@@ -130,6 +130,20 @@ impl super::Plan for Plan {
 }
 
 impl Plan {
+    fn impair(&self, wire: &mut Impairments) {
+        match &self.what {
+            What::Case { case, .. } => (case.impair)(wire),
+            What::Point {
+                clock_ppm,
+                jitter_ns,
+                ..
+            } => {
+                wire.clock_ppm = *clock_ppm;
+                wire.jitter_ns = *jitter_ns;
+            }
+        }
+    }
+
     fn expected(&self, tag: u32) -> Expect {
         match &self.what {
             What::Case { case, .. } => case.expected(tag),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::super::Section;
+use super::super::plan::sendable;
 use super::{Plan, What, warm_up_ms};
 
 /// A grid of clock offsets and jitters.
@@ -36,6 +37,7 @@ impl Section for Surface {
                 "`jitter_ns` and `clock_ppm` list the grid's points, `frames` is at least 1".into(),
             );
         }
+        sendable(self.octets)?;
         let mut plans: Vec<Arc<dyn super::super::Plan>> = Vec::new();
         for &clock_ppm in &self.clock_ppm {
             for &jitter_ns in &self.jitter_ns {
