@@ -40,7 +40,7 @@ pub struct Effect {
 
 /// The changes worth trying: of each guess of `table`, or of `entries` where some are named, one
 /// less, one more and 30 percent more, each once; of those that are powers of two, half and twice as
-/// much.
+/// much. What no table may have is left out.
 ///
 /// # Errors
 /// [`TimingError::Unknown`] for a name that the table does not have.
@@ -73,6 +73,11 @@ pub fn changes(table: &TimingTable, entries: &[String]) -> Result<Vec<Change>, T
             figures.insert(0, if doubles { from / 2 } else { from - 1 });
         }
         figures.dedup();
+        // Nor has a cache more ways than lines.
+        figures.retain(|&to| {
+            let changed = table.clone().with(&entry.name, to);
+            changed.is_ok_and(|table| esp32c6::check_timing_table(&table).is_ok())
+        });
         changes.extend(figures.into_iter().map(|to| Change {
             entry: Some(entry.name.clone()),
             from,
@@ -107,7 +112,7 @@ pub fn run(
             None => Ok(table.clone()),
             Some(entry) => table.clone().with(entry, change.to),
         };
-        // The entry comes from this table, and a figure that is a third greater still fits.
+        // [`changes`] names none that this table cannot have.
         let Ok(timing) = changed else { continue };
         let options = Options {
             timing: Some(timing),
@@ -264,6 +269,23 @@ mod tests {
         assert_eq!(figures, [2, 8]);
         let unknown = changes(&table, &["cpu.magic".to_owned()]).expect_err("unknown");
         assert_eq!(unknown.to_string(), "timing entry cpu.magic is unknown");
+    }
+
+    #[test]
+    fn a_cache_that_no_table_may_have_is_not_tried() {
+        // A line a way: neither twice the ways nor lines of twice the length are left.
+        let text = "[chip]\n\
+            flash_cache_bytes = { value = 64, kind = \"guess\", source = \"\" }\n\
+            flash_cache_ways = { value = 2, kind = \"guess\", source = \"\" }\n\
+            flash_cache_line_bytes = { value = 32, kind = \"guess\", source = \"\" }\n";
+        let table = crate::timing::parse(text).expect("valid");
+        let figures = |name: &str| -> Vec<u64> {
+            let tried = changes(&table, &[format!("chip.flash_cache_{name}")]).expect("known");
+            tried.iter().map(|change| change.to).collect()
+        };
+        assert_eq!(figures("ways"), [1]);
+        assert_eq!(figures("line_bytes"), [16]);
+        assert_eq!(figures("bytes"), [128]);
     }
 
     #[test]

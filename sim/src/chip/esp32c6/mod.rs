@@ -80,6 +80,15 @@ pub fn timing_table() -> TimingTable {
 /// [`TimingError`] names the entry that is wrong.
 pub fn parse_timing_table(text: &str) -> Result<TimingTable, TimingError> {
     let table = TimingTable::parse(text, &TIMING_NAMES)?;
+    check_timing_table(&table)?;
+    Ok(table)
+}
+
+/// Says whether the chip can be as `table` has it.
+///
+/// # Errors
+/// [`TimingError::OutOfRange`] names the entry that is wrong.
+pub fn check_timing_table(table: &TimingTable) -> Result<(), TimingError> {
     for name in POWERS_OF_TWO {
         let value = table.chip(name);
         if !value.is_power_of_two() || name.ends_with("line_bytes") && value < 4 {
@@ -99,7 +108,7 @@ pub fn parse_timing_table(text: &str) -> Result<TimingTable, TimingError> {
             });
         }
     }
-    Ok(table)
+    Ok(())
 }
 
 /// What distinguishes one chip from another.
