@@ -278,7 +278,7 @@ mod tests {
             flash_cache_bytes = { value = 64, kind = \"guess\", source = \"\" }\n\
             flash_cache_ways = { value = 2, kind = \"guess\", source = \"\" }\n\
             flash_cache_line_bytes = { value = 32, kind = \"guess\", source = \"\" }\n";
-        let table = crate::timing::parse(text).expect("valid");
+        let table = crate::timing::parse(text).expect("valid").table;
         let figures = |name: &str| -> Vec<u64> {
             let tried = changes(&table, &[format!("chip.flash_cache_{name}")]).expect("known");
             tried.iter().map(|change| change.to).collect()

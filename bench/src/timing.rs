@@ -9,47 +9,135 @@ use toml::{Table, Value};
 const BEGIN: &str = "# timing table: begin";
 const END: &str = "# timing table: end";
 
+/// A figure that no chip can have: a loop that was disturbed on the way counts less than nothing.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("timing entry {entry} cannot be {value}: it is left out, and is as built in")]
+pub struct LeftOut {
+    /// The entry, `section.name`.
+    pub entry: String,
+    /// Its figure.
+    pub value: Value,
+}
+
 /// Why a text cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// The console's log has the begin of a table, and not its end.
     #[error("the log is cut off within the timing table")]
     CutOff,
+    /// There is no entry, or none that can be used.
+    #[error("it has no timing entry that can be used{}", left_out.iter().map(|one| format!("; {one}")).collect::<Vec<_>>().concat())]
+    Nothing {
+        /// What was there.
+        left_out: Vec<LeftOut>,
+    },
+    /// An entry is not written as one should be.
+    #[error("timing entry {entry}: {message}")]
+    Entry {
+        /// The entry, `section.name`.
+        entry: String,
+        /// What is wrong with it.
+        message: String,
+    },
     /// What is there is no table.
     #[error(transparent)]
     Table(#[from] TimingError),
 }
 
+/// A table that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// The table.
+    pub table: TimingTable,
+    /// What of the text is not in it.
+    pub left_out: Vec<LeftOut>,
+}
+
 /// Reads a table in the form of `sim/src/chip/esp32c6/timing.toml`, whole or in part: an entry that
-/// is not there has the built-in table's figure. The console's log of `cycle_counting` will do as it
-/// is; if it has several tables, the last one counts.
+/// is not there has the built-in table's figure, and so has one with a figure that cannot be. The
+/// console's log of `cycle_counting` will do as it is; if it has several tables, the last one counts.
 ///
 /// # Errors
-/// [`Unusable`] says which entry is wrong.
-pub fn parse(text: &str) -> Result<TimingTable, Unusable> {
+/// [`Unusable`] says which entry is wrong, or which line.
+pub fn parse(text: &str) -> Result<Read, Unusable> {
     let mut whole: Table = toml::from_str(esp32c6::TIMING_TABLE).map_err(TimingError::from)?;
     let part: Table = toml::from_str(&cut_out(text)?).map_err(TimingError::from)?;
+    let mut entries = Vec::new();
     for (name, value) in part {
-        match (whole.get_mut(&name), value) {
-            (Some(Value::Table(section)), Value::Table(entries)) => section.extend(entries),
+        match (whole.get(&name), value) {
+            (Some(Value::Table(_)), Value::Table(section)) => {
+                entries.extend(
+                    section
+                        .into_iter()
+                        .map(|(entry, value)| (name.clone(), entry, value)),
+                );
+            }
             (_, value) => _ = whole.insert(name, value),
         }
     }
-    Ok(esp32c6::parse_timing_table(&whole.to_string())?)
+    let mut table = esp32c6::parse_timing_table(&whole.to_string())?;
+    let mut used = false;
+    // A cache's sizes go together: as long as one more fits, another may.
+    loop {
+        let before = entries.len();
+        let mut rest = Vec::new();
+        for (section, entry, value) in entries {
+            let mut with = whole.clone();
+            if let Some(Value::Table(section)) = with.get_mut(&section) {
+                section.insert(entry.clone(), value.clone());
+            }
+            match esp32c6::parse_timing_table(&with.to_string()) {
+                Ok(fits) => (table, whole, used) = (fits, with, true),
+                Err(TimingError::OutOfRange { .. }) => rest.push((section, entry, value)),
+                Err(TimingError::Syntax(_))
+                    if figure(&value).as_integer().is_some_and(|n| n < 0) =>
+                {
+                    rest.push((section, entry, value));
+                }
+                Err(TimingError::Syntax(error)) => {
+                    return Err(Unusable::Entry {
+                        entry: format!("{section}.{entry}"),
+                        message: error.message().trim().replace('\n', "; "),
+                    });
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        entries = rest;
+        if entries.len() == before {
+            break;
+        }
+    }
+    let left_out = entries
+        .into_iter()
+        .map(|(section, entry, value)| LeftOut {
+            entry: format!("{section}.{entry}"),
+            value: figure(&value).clone(),
+        })
+        .collect();
+    if used {
+        Ok(Read { table, left_out })
+    } else {
+        Err(Unusable::Nothing { left_out })
+    }
 }
 
-/// The table in a log, or all of a text that is no log.
+/// The figure of an entry.
+fn figure(entry: &Value) -> &Value {
+    entry.get("value").unwrap_or(entry)
+}
+
+/// The table in a log, with empty lines for those before it, so that each keeps its number; or all of
+/// a text that is no log.
 fn cut_out(text: &str) -> Result<String, Unusable> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let table = match lines.iter().rposition(|line| *line == BEGIN) {
-        None => &lines[..],
-        Some(begin) => {
-            let rest = &lines[begin + 1..];
-            let end = rest.iter().position(|line| *line == END);
-            &rest[..end.ok_or(Unusable::CutOff)?]
-        }
+    let Some(begin) = lines.iter().rposition(|line| *line == BEGIN) else {
+        return Ok(lines.join("\n"));
     };
-    Ok(table.join("\n"))
+    let rest = &lines[begin + 1..];
+    let end = rest.iter().position(|line| *line == END);
+    let table = &rest[..end.ok_or(Unusable::CutOff)?];
+    Ok("\n".repeat(begin + 1) + &table.join("\n"))
 }
 
 /// What a table says of an entry of the built-in one.
@@ -112,7 +200,7 @@ mod tests {
     fn what_a_table_leaves_out_is_the_built_in_one_s() {
         let text = "name = \"mine\"\n[cpu]\n\
             mmio_load = { value = 12, kind = \"measured\", source = \"my board\" }\n";
-        let table = parse(text).expect("valid");
+        let table = parse(text).expect("valid").table;
         assert_eq!(table.name(), "mine");
         assert_eq!(table.cpu().mmio_load, 12);
         assert_eq!(table.cpu().mmio_store, built_in().cpu().mmio_store);
@@ -128,10 +216,10 @@ mod tests {
 
     #[test]
     fn a_console_s_log_is_a_table() {
-        let table = parse(LOG).expect("valid");
+        let table = parse(LOG).expect("valid").table;
         assert_eq!((table.name(), table.cpu().mret), ("chip", 5));
         let twice = format!("{}{LOG}", LOG.replace("value = 5", "value = 6"));
-        assert_eq!(parse(&twice).expect("valid"), table);
+        assert_eq!(parse(&twice).expect("valid").table, table);
         let (cut, _) = LOG.split_once("amo").expect("there");
         let error = parse(cut).expect_err("cut off").to_string();
         assert_eq!(error, "the log is cut off within the timing table");
@@ -139,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_was_measured_confirms_or_refutes() {
-        let compared = compare(&parse(LOG).expect("valid"));
+        let compared = compare(&parse(LOG).expect("valid").table);
         let of = |name: &str| {
             let row = compared.iter().find(|(entry, ..)| entry.name == name);
             row.expect("an entry").2
@@ -157,5 +245,78 @@ mod tests {
         let error = parse(unknown).expect_err("unknown").to_string();
         assert_eq!(error, "timing entry cpu.magic is unknown");
         assert!(parse("[cpu").is_err());
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_left_out_and_told() {
+        let odd = LOG.replace("value = 5", "value = -1").replace(
+            "# div",
+            "[chip]\nflash_cache_line_bytes = { value = 48, kind = \"measured\", source = \"chip\" }\n# div",
+        );
+        let read = parse(&odd).expect("the rest is valid");
+        let told: Vec<String> = read.left_out.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "timing entry chip.flash_cache_line_bytes cannot be 48: it is left out, and is as \
+                 built in",
+                "timing entry cpu.mret cannot be -1: it is left out, and is as built in",
+            ]
+        );
+        let of = |table: &TimingTable| (table.cpu().mret, table.chip("flash_cache_line_bytes"));
+        assert_eq!(of(&read.table), of(&built_in()));
+        assert_eq!((read.table.cpu().mul, read.table.cpu().amo), (2, 3));
+        let alone = "[cpu]\nmul = { value = -3, kind = \"measured\", source = \"chip\" }\n";
+        let error = parse(alone).expect_err("nothing is left").to_string();
+        assert!(error.contains("cpu.mul cannot be -3"), "{error}");
+    }
+
+    #[test]
+    fn sizes_of_a_cache_that_only_go_together_are_read() {
+        let entry = |name: &str, value: u64| {
+            format!(
+                "flash_cache_{name} = {{ value = {value}, kind = \"measured\", source = \"\" }}\n"
+            )
+        };
+        // 32 bytes are no cache of 32-byte lines and several ways before the others are known.
+        let text = [
+            "[chip]\n",
+            &entry("bytes", 32),
+            &entry("line_bytes", 16),
+            &entry("ways", 2),
+        ];
+        let read = parse(&text.concat()).expect("valid");
+        assert_eq!(read.left_out, []);
+        assert_eq!(read.table.chip("flash_cache_bytes"), 32);
+    }
+
+    #[test]
+    fn mistakes_in_a_log_have_the_log_s_line() {
+        let error = parse(&LOG.replace("amo = {", "amo = ["))
+            .expect_err("no TOML")
+            .to_string();
+        assert!(error.contains("line 6"), "{error}");
+        let kind = LOG.replace(
+            "mret = { value = 5, kind = \"measured\"",
+            "mret = { value = 5, kind = \"seen\"",
+        );
+        let error = parse(&kind).expect_err("an unknown kind").to_string();
+        assert!(
+            error.starts_with("timing entry cpu.mret: unknown variant `seen`"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_text_without_an_entry_is_no_table() {
+        for text in [
+            "",
+            "\n\n",
+            "name = \"mine\"\n",
+            "[cpu]\n[chip]\n",
+            "# a remark\n",
+        ] {
+            assert!(parse(text).is_err(), "{text:?}");
+        }
     }
 }

@@ -36,6 +36,31 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
+#[test]
+fn figures_that_no_chip_has_are_told_and_a_file_without_any_is_refused() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let log = dir.path().join("chip.log");
+    let entry = |name: &str, value: i64| {
+        format!("{name} = {{ value = {value}, kind = \"measured\", source = \"chip\" }}\n")
+    };
+    let table = ["[cpu]\n", &entry("mul", 2), &entry("mret", -1)].concat();
+    std::fs::write(&log, table).expect("written");
+    let output = linerate(&["timing", text(&log)]);
+    let told = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        told.starts_with("timing entry cpu.mret cannot be -1: "),
+        "{told}"
+    );
+    std::fs::write(&log, "").expect("written");
+    let (code, error) = fails(&["timing", text(&log)]);
+    assert_eq!(code, 2);
+    assert!(
+        error.ends_with("it has no timing entry that can be used"),
+        "{error}"
+    );
+}
+
 /// Exit code and the one line on stderr, which must be all there is.
 fn fails(args: &[&str]) -> (i32, String) {
     let output = linerate(args);

@@ -17,14 +17,18 @@ use linerate_explain::record;
 
 use crate::output;
 
-/// Reads a timing table that is to replace the built-in one.
+/// Reads a timing table that is to replace the built-in one, and says what of it is left out.
 fn timing_table(path: Option<&Path>) -> anyhow::Result<Option<TimingTable>> {
     let Some(path) = path else { return Ok(None) };
-    read_timing(path).map(Some)
+    let read = read_timing(path)?;
+    for left_out in &read.left_out {
+        eprintln!("{}: {left_out}", path.display());
+    }
+    Ok(Some(read.table))
 }
 
 /// Reads a timing table, or the log that has one.
-fn read_timing(path: &Path) -> anyhow::Result<TimingTable> {
+fn read_timing(path: &Path) -> anyhow::Result<linerate_bench::timing::Read> {
     // Bytes of a boot loader that are no text are not the table's.
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     linerate_bench::timing::parse(&String::from_utf8_lossy(&bytes))

@@ -10,10 +10,15 @@ use crate::failure::Failure;
 use crate::output;
 
 pub fn run(args: &args::Timing) -> Result<(), Failure> {
-    let compared = timing::compare(&read_timing(&args.log)?);
-    let mut text = format!("{:30} {:>9} {:>9}\n", "entry", "built in", "here");
-    for (entry, value, verdict) in &compared {
+    let read = read_timing(&args.log)?;
+    let compared = timing::compare(&read.table);
+    let mut text = String::new();
+    for left_out in &read.left_out {
         // Writing to a string cannot fail.
+        let _ = writeln!(text, "{left_out}");
+    }
+    let _ = writeln!(text, "{:30} {:>9} {:>9}", "entry", "built in", "here");
+    for (entry, value, verdict) in &compared {
         let _ = writeln!(
             text,
             "{:30} {:>9} {value:>9}  {}",
