@@ -63,6 +63,11 @@ pub struct StormMetrics {
     pub counters_exact: bool,
 }
 
+/// When it came.
+fn after(ms: Option<f64>) -> String {
+    ms.map_or_else(|| "never".into(), |ms| format!("after {ms:.1} ms"))
+}
+
 impl Told for Storm {
     fn detail(&self) -> String {
         "storm".to_owned()
@@ -70,10 +75,8 @@ impl Told for Storm {
 
     fn line(&self) -> String {
         let metrics = &self.metrics;
-        let after = |ms: Option<f64>| ms.map_or_else(|| "never".into(), |ms| format!("{ms:.1} ms"));
         format!(
-            "storm of {} frames: {} uncounted; after it a ping after {}, a connection after {}, \
-             the old one after {}",
+            "storm of {} frames: {} uncounted; then a ping {}, a connection {}, the old one {}",
             metrics.storm_frames,
             metrics.uncounted_frames,
             after(metrics.ping_after_ms),
@@ -84,8 +87,6 @@ impl Told for Storm {
 
     fn row(&self) -> Option<Row> {
         let metrics = &self.metrics;
-        let after =
-            |ms: Option<f64>| ms.map_or_else(|| "never".into(), |ms| format!("after {ms:.1} ms"));
         let words = format!(
             "{} of {} frames of {} octets ({}): {} accepted, {} of the time free, longest \
              standstill {:.1} ms; then a ping {}, a new connection {}, the old one {}",
