@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::{format, verdict};
+use super::{format, name, verdict};
 use crate::cause;
 use crate::published::Stage;
-use crate::record::Run;
+use crate::record::{HttpGet, Run, Setting};
 
 /// Renders the summary of `run`: verdict, stages, pings, findings, provenance.
 pub fn markdown(run: &Run) -> String {
@@ -13,6 +13,23 @@ pub fn markdown(run: &Run) -> String {
     // Writing to a string cannot fail.
     let _ = write(run, &mut out);
     out
+}
+
+/// The variant; its run's name where several runs have it.
+fn row_name<'a>(run: &Run, variant: &'a str, setting: &'a Setting) -> &'a str {
+    let alone = run.results.iter().all(|other| {
+        other.variant() != variant
+            || name(other.variant(), other.setting()) == name(variant, setting)
+    });
+    if alone {
+        variant
+    } else {
+        name(variant, setting)
+    }
+}
+
+fn called<'a>(run: &Run, get: &'a HttpGet) -> &'a str {
+    row_name(run, &get.params.variant, &get.params.setting)
 }
 
 fn write(run: &Run, out: &mut String) -> std::fmt::Result {
@@ -41,7 +58,7 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "| {} | {} × {} | {} | {} | {} | {} | {} | {} |",
-            get.params.variant,
+            called(run, get),
             get.params.requests,
             format::bytes(get.params.bytes),
             format::rate(goodput),
@@ -64,7 +81,7 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         writeln!(
             out,
             "| {} | {} of {} | {} | {} | {} |",
-            ping.params.variant,
+            row_name(run, &ping.params.variant, &ping.params.setting),
             ping.metrics.received,
             ping.metrics.sent,
             format::time(rtt.min),
@@ -74,11 +91,19 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     }
 
     writeln!(out)?;
-    for variant in run.variants() {
-        let largest = run.http_gets().filter(|get| get.params.variant == variant);
-        if let Some(get) = largest.max_by_key(|get| get.params.bytes) {
-            writeln!(out, "- **{variant}**: {}", cause::verdict(get))?;
+    let mut told: Vec<&HttpGet> = Vec::new();
+    for get in run.http_gets() {
+        match told
+            .iter_mut()
+            .find(|known| called(run, known) == called(run, get))
+        {
+            Some(known) if known.params.bytes <= get.params.bytes => *known = get,
+            Some(_) => {}
+            None => told.push(get),
         }
+    }
+    for get in told {
+        writeln!(out, "- **{}**: {}", called(run, get), cause::verdict(get))?;
     }
 
     let p = &run.provenance;

@@ -14,7 +14,10 @@ pub use svg::flame::flame_file;
 
 use self::svg::surface::Point;
 use crate::cause;
-use crate::record::{HttpGet, Run};
+use crate::record::{HttpGet, Measurement, Run, Setting};
+
+/// So many results are told in the headline in their own words.
+const IN_HEADLINE: usize = 3;
 
 /// The whole run in one sentence or two.
 pub fn verdict(run: &Run) -> String {
@@ -62,16 +65,51 @@ fn without_downloads(run: &Run) -> String {
     );
     for (name, points) in page::surface_points(run) {
         let (sent, lost) = Point::within_the_standard(&points);
+        if sent == 0 {
+            continue;
+        }
         parts.push(format!(
             "{name} loses {} of {} frames within the standard's clock offset and jitter",
             format::count(lost),
             format::count(sent)
         ));
     }
+    // The rest in its own words, and what is counted above where nothing of it counts.
+    let none = parts.is_empty();
+    let counted = |result: &&Measurement| {
+        matches!(
+            result,
+            Measurement::PhyConformance(_)
+                | Measurement::Negotiation(_)
+                | Measurement::LossSurface(_)
+        )
+    };
+    let mut rest = run.results.iter().filter(|result| none || !counted(result));
+    for result in rest.by_ref().take(IN_HEADLINE) {
+        let line = result.told().line();
+        // Columns of a console are none here.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let name = name(result.variant(), result.setting());
+        parts.push(format!("{name}, {}", words.join(" ")));
+    }
+    match rest.count() {
+        0 => {}
+        1 => parts.push("and 1 more result".to_owned()),
+        more => parts.push(format!("and {more} more results")),
+    }
     if parts.is_empty() {
-        parts.push("nothing was downloaded".to_owned());
+        parts.push("nothing was measured".to_owned());
     }
     format!("{}: {}.", run.scenario, parts.join("; "))
+}
+
+/// What a result is called: its run's name, or the variant where that has none.
+fn name<'a>(variant: &'a str, setting: &'a Setting) -> &'a str {
+    if setting.run.is_empty() {
+        variant
+    } else {
+        &setting.run
+    }
 }
 
 /// The fastest download, by its median, of those that lost no frame; of all if there is none.

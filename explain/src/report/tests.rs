@@ -82,7 +82,7 @@ fn empty_run_is_still_a_page() {
         results: Vec::new(),
         profiles: BTreeMap::new(),
     };
-    assert!(html(&run).contains("nothing was downloaded"));
+    assert!(html(&run).contains("nothing was measured"));
     assert!(markdown(&run).starts_with("# empty"));
 }
 
@@ -105,6 +105,56 @@ fn a_page_without_downloads_speaks_of_what_there_is() {
         "{verdict}"
     );
     assert!(page.contains("<i class=\"swatch loss0\"></i>none lost"));
+}
+
+#[test]
+fn a_storm_alone_has_a_headline_of_its_own() {
+    let mut run = sample::run();
+    run.results
+        .retain(|result| matches!(result, Measurement::Storm(_)));
+    assert_eq!(
+        verdict(&run),
+        "niccle: windowed, storm of 892857 frames: 0 uncounted; then a ping after 0.9 ms, a \
+         connection after 12.0 ms, the old one never."
+    );
+    let storm = run.results[0].clone();
+    run.results = vec![storm; 5];
+    assert!(verdict(&run).ends_with("; and 2 more results."));
+}
+
+#[test]
+fn a_surface_beyond_the_standard_does_not_speak_of_what_it_allows() {
+    let mut run = sample::run();
+    run.results.retain(
+        |result| matches!(result, Measurement::LossSurface(point) if point.params.jitter_ns > 20.0),
+    );
+    let page = html(&run);
+    assert!(!page.contains("0 of 0"), "{}", verdict(&run));
+    assert!(!page.contains("within the standard"), "{}", verdict(&run));
+    assert!(verdict(&run).starts_with("niccle: windowed, "));
+}
+
+#[test]
+fn runs_of_one_variant_are_told_apart_by_their_names() {
+    let mut run = sample::run();
+    run.results.clear();
+    for name in ["turnaround-0", "turnaround-200"] {
+        let mut get = sample::get("windowed", 10_000);
+        name.clone_into(&mut get.params.setting.run);
+        run.results.push(Measurement::HttpGet(get));
+    }
+    run.results
+        .push(Measurement::HttpGet(sample::get("zero-copy", 10_000)));
+    let text = markdown(&run);
+    for name in ["turnaround-0", "turnaround-200", "zero-copy"] {
+        assert_eq!(text.matches(&format!("\n| {name} |")).count(), 1, "{text}");
+        assert_eq!(
+            text.matches(&format!("\n- **{name}**: ")).count(),
+            1,
+            "{text}"
+        );
+    }
+    assert!(!text.contains("| windowed |"), "{text}");
 }
 
 /// The page without styles and drawings: what is said, in order.

@@ -61,13 +61,19 @@ pub(super) fn surfaces(run: &Run) -> Vec<SurfaceView> {
     let view = |(label, octets, points): (&str, u64, Vec<Point>)| {
         let (sent, lost) = Point::within_the_standard(&points);
         let each = points.iter().map(|point| point.sent);
+        let within = if sent == 0 {
+            String::new()
+        } else {
+            format!(
+                " Within what the standard allows, {} of {} were lost.",
+                format::count(lost),
+                format::count(sent)
+            )
+        };
         let text = format!(
-            "{} frames of {} octets at each point. Within what the standard allows, {} of {} were \
-             lost.",
+            "{} frames of {} octets at each point.{within}",
             format::count(each.max().unwrap_or(0)),
-            format::count(octets),
-            format::count(lost),
-            format::count(sent)
+            format::count(octets)
         );
         SurfaceView {
             name: label.to_owned(),

@@ -31,8 +31,8 @@ use self::stages::{StageRow, bar, groups, stage_row};
 use self::time::{time_bar, time_legend};
 use super::svg::dots;
 use super::svg::surface::Point;
-use super::{format, verdict};
-use crate::record::{HttpGet, Run, Setting};
+use super::{format, name, verdict};
+use crate::record::{HttpGet, Run};
 
 /// The page.
 #[derive(Serialize)]
@@ -190,15 +190,6 @@ fn size(get: &HttpGet) -> String {
         get.params.requests,
         format::bytes(get.params.bytes)
     )
-}
-
-/// What a result is called: its run's name, or the variant where that has none.
-fn name<'a>(variant: &'a str, setting: &'a Setting) -> &'a str {
-    if setting.run.is_empty() {
-        variant
-    } else {
-        &setting.run
-    }
 }
 
 /// What a download is called.
