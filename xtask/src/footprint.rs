@@ -32,7 +32,7 @@ const LINK: [&str; 5] = [
 /// How many functions are named, the largest ones.
 const NAMED: usize = 20;
 /// Octets of code in RAM that PHY and MAC may take.
-pub const CODE_TARGET: u32 = 8 * 1024;
+pub const CODE_TARGET: u64 = 8 * 1024;
 
 /// What a symbol is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,7 +87,7 @@ struct Symbol {
     /// Demangled, without the hash.
     name: String,
     addr: u32,
-    size: u32,
+    size: u64,
     is_code: bool,
     /// Whether the file holds its bytes: then they are in flash, too, for the boot loader to copy.
     is_stored: bool,
@@ -96,9 +96,9 @@ struct Symbol {
 /// Octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Sizes {
-    code_in_ram: u32,
-    data_in_ram: u32,
-    flash: u32,
+    code_in_ram: u64,
+    data_in_ram: u64,
+    flash: u64,
 }
 
 /// What PHY and MAC take.
@@ -106,7 +106,7 @@ struct Sizes {
 pub struct Footprint {
     parts: BTreeMap<Part, Sizes>,
     /// Functions in RAM, the largest first.
-    functions: Vec<(u32, String)>,
+    functions: Vec<(u64, String)>,
 }
 
 impl Footprint {
@@ -147,12 +147,12 @@ impl Footprint {
     }
 
     /// Octets of code in RAM.
-    pub fn code_in_ram(&self) -> u32 {
+    pub fn code_in_ram(&self) -> u64 {
         self.parts.values().map(|sizes| sizes.code_in_ram).sum()
     }
 
     /// Octets of it that the line does not give the time to fetch from flash.
-    pub fn code_at_once(&self) -> u32 {
+    pub fn code_at_once(&self) -> u64 {
         let of = |part| self.parts.get(part).map_or(0, |sizes| sizes.code_in_ram);
         of(&Part::Loops) + of(&Part::Phy)
     }
@@ -203,7 +203,7 @@ fn symbols(bytes: &[u8]) -> Result<Vec<Symbol>> {
     for (index, symbol) in table.enumerate() {
         let kind = symbol.st_type();
         let is_code = kind == STT_FUNC;
-        let size = symbol.st_size(endian);
+        let size = u64::from(symbol.st_size(endian));
         if size == 0 || !is_code && kind != STT_OBJECT {
             continue;
         }
@@ -356,6 +356,32 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("  100 linerate_nic::mac::send\n"), "{text}");
+    }
+
+    #[test]
+    fn sizes_that_no_chip_has_are_summed() {
+        let file = elf(&[
+            (
+                "_ZN12linerate_nic3mac4send17h0123456789abcdefE",
+                FLASH,
+                u32::MAX,
+                STT_FUNC,
+                1,
+            ),
+            (
+                "_ZN12linerate_nic3mac4read17h0123456789abcdefE",
+                FLASH + 4,
+                u32::MAX,
+                STT_FUNC,
+                1,
+            ),
+        ]);
+        let footprint = Footprint::of(symbols(&file).expect("a whole file"));
+        let text = footprint.to_string();
+        assert!(
+            text.contains("| all of these | 0 | 0 | 8589934590 |"),
+            "{text}"
+        );
     }
 
     #[test]
