@@ -165,7 +165,7 @@ impl std::fmt::Display for Receive {
     }
 }
 
-/// Runs only the large downloads of the fastest variant.
+/// Runs only the large downloads of the variant `windowed`.
 fn receive() -> Result<Receive> {
     let board = board::read(board::DEFAULT)?;
     let (sizes, bytes, requests) = DOWNLOAD;
