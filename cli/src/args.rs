@@ -91,8 +91,8 @@ pub struct Run {
     linerate sensitivity scenarios/sensitivity.toml\n  \
     linerate sensitivity scenarios/sensitivity.toml --entry cpu.mmio_load --scale 0.1\n\n\
     Each entry of the timing table that is a guess is changed alone: by one, down and up, and to\n\
-    130 percent; the cache's sizes to half and twice. Prints a table (Markdown) of the goodput and of the conformance frames lost, and\n\
-    writes the results of every change to the --out folder.")]
+    130 percent; the cache's sizes to half and twice. Prints a table (Markdown) of the goodput and\n\
+    of the conformance frames lost, and writes the results of every change to the --out folder.")]
 pub struct Sensitivity {
     /// The scenario, a TOML file
     pub scenario: PathBuf,
@@ -287,4 +287,61 @@ pub struct Report {
 pub struct Fidelity {
     /// run.json
     pub results: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use linerate_bench::scenario::Scenario;
+
+    /// What a scenario makes of a `[partner]` with these fields.
+    fn in_a_scenario(fields: &str) -> Partner {
+        let text = format!(
+            "schema = 1\nname = \"x\"\nboard = \"esp32c6-bitbang\"\n[partner]\n{fields}\n\
+             [[run]]\nvariant = \"line-rate\"\nping = {{ count = 1 }}\n"
+        );
+        let scenario = Scenario::parse(&text, "x").unwrap_or_else(|error| panic!("{error}"));
+        scenario.common.partner
+    }
+
+    #[test]
+    fn a_partner_s_words_mean_what_they_mean_in_a_scenario() {
+        let half = PartnerWord::TenHalf;
+        let mut offers = Vec::new();
+        for &word in PartnerWord::value_variants() {
+            let value = word.to_possible_value().expect("a word");
+            let name = value.get_name();
+            let (words, fields) = match word {
+                PartnerWord::Nlp | PartnerWord::None => {
+                    (vec![word], format!("pulses = \"{name}\""))
+                }
+                PartnerWord::RemoteFault => (
+                    vec![half, word],
+                    "advertise = [\"10base-t-half\"]\nremote_fault = true".to_owned(),
+                ),
+                offered => {
+                    offers.push(offered);
+                    (vec![word], format!("advertise = [\"{name}\"]"))
+                }
+            };
+            let told = in_a_scenario(&format!("{fields}\nlink_test = true"));
+            assert_eq!(partner(&words), Some(told), "{name}");
+        }
+        // And nothing that a scenario's partner can offer has no word.
+        let all = partner(&offers).expect("they go together").advertise;
+        assert_eq!(Vec::from(all), Ability::ALL);
+    }
+
+    #[test]
+    fn what_stands_below_help_fits_a_hundred_columns() {
+        for command in Args::command().get_subcommands() {
+            let below = command.get_after_help().map(ToString::to_string);
+            let below = below.unwrap_or_default();
+            // An example is one line to be copied.
+            for line in below.lines().filter(|line| !line.starts_with("  ")) {
+                assert!(line.chars().count() <= 100, "{line}");
+            }
+        }
+    }
 }
