@@ -6,6 +6,7 @@
 //! | [`board`] | the boards there are |
 //! | [`firmware`] | finding a board's firmware |
 //! | [`target`] | what is measured: one folder a kind |
+//! | [`host`] | protocols over this machine's sockets |
 //! | [`measure`] | how it is measured: one folder a procedure |
 //! | [`run`] | a whole scenario, on several threads |
 //! | [`sensitivity`] | a scenario with each guess changed |
@@ -17,6 +18,7 @@
 
 pub mod board;
 pub mod firmware;
+pub mod host;
 pub mod measure;
 pub mod progress;
 pub mod provenance;

@@ -1,0 +1,72 @@
+/// Interarrival jitter as RTP defines it (RFC 3550 section 6.4.1 and A.8): a running mean of how much
+/// the transit time differs from one datagram to the next, with a gain of 1/16.
+///
+/// The clocks of sender and receiver need not agree.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Jitter {
+    transit_ns: Option<i64>,
+    /// 16 times the jitter.
+    scaled_ns: u64,
+}
+
+impl Jitter {
+    /// Nothing has arrived yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            transit_ns: None,
+            scaled_ns: 0,
+        }
+    }
+
+    /// A datagram that says to be sent at `sent_ns` on its sender's clock arrived at `arrived_ns` on
+    /// ours.
+    pub fn arrived(&mut self, sent_ns: u64, arrived_ns: u64) {
+        let transit = arrived_ns.wrapping_sub(sent_ns) as i64;
+        let Some(before) = self.transit_ns.replace(transit) else {
+            return;
+        };
+        // A clock that is set meanwhile may not spoil the mean for good.
+        let difference = transit.wrapping_sub(before).unsigned_abs().min(1 << 40);
+        self.scaled_ns = self.scaled_ns + difference - (self.scaled_ns + 8) / 16;
+    }
+
+    /// The jitter.
+    #[must_use]
+    pub const fn ns(&self) -> u64 {
+        self.scaled_ns / 16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Jitter;
+
+    #[test]
+    fn a_constant_transit_has_none_whatever_the_clocks_say() {
+        let mut jitter = Jitter::new();
+        for n in 0..100 {
+            jitter.arrived(n * 1_000_000 + 77, n * 1_000_000);
+        }
+        assert_eq!(jitter.ns(), 0);
+    }
+
+    /// Every other datagram is 100 us late: every difference is 100 us, and so is their mean.
+    #[test]
+    fn alternating_transits_approach_their_difference() {
+        let mut jitter = Jitter::new();
+        for n in 0..1000 {
+            jitter.arrived(n * 1_000_000, n * 1_000_000 + n % 2 * 100_000);
+        }
+        assert!((99_900..=100_000).contains(&jitter.ns()), "{}", jitter.ns());
+    }
+
+    #[test]
+    fn no_time_in_a_datagram_overflows_anything() {
+        let mut jitter = Jitter::new();
+        for sent in [0, u64::MAX, 1, i64::MAX as u64, 1 << 63] {
+            jitter.arrived(sent, 5);
+        }
+        assert!(jitter.ns() <= 1 << 40);
+    }
+}

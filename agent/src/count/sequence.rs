@@ -1,0 +1,224 @@
+/// What is remembered of numbers that have been seen: a bit each, in so many words of 64.
+const WORDS: usize = 16;
+/// How far behind the highest number a datagram may come and still be told from a repeated one.
+const WINDOW: u64 = WORDS as u64 * 64;
+
+/// What a number says of its datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// The one that was to come next.
+    InOrder,
+    /// So many are missing before it, for now.
+    After(u64),
+    /// It was missing: out of order.
+    Late,
+    /// It was there before.
+    Duplicate,
+    /// Late or repeated: too far behind to tell.
+    Stale,
+}
+
+/// Tells lost datagrams from late and from repeated ones, by their numbers.
+///
+/// It remembers the last 1024 numbers, 128 octets; iperf's own counting, which remembers none, takes a
+/// duplicate for one that was late and takes it off the loss.
+#[derive(Debug, Clone)]
+pub struct Sequence {
+    first: u64,
+    /// The highest number seen and one.
+    next: u64,
+    seen: [u64; WORDS],
+    received: u64,
+    late: u64,
+    duplicates: u64,
+    stale: u64,
+}
+
+impl Sequence {
+    /// Nothing has come; the sender counts from `first`.
+    #[must_use]
+    pub const fn new(first: u64) -> Self {
+        Self {
+            first,
+            next: first,
+            seen: [0; WORDS],
+            received: 0,
+            late: 0,
+            duplicates: 0,
+            stale: 0,
+        }
+    }
+
+    /// A datagram of this number came.
+    pub fn arrived(&mut self, number: u64) -> Arrival {
+        self.received += 1;
+        if number >= self.next {
+            let missing = number - self.next;
+            self.forget(missing);
+            self.mark(number);
+            self.next = number.saturating_add(1);
+            return if missing == 0 {
+                Arrival::InOrder
+            } else {
+                Arrival::After(missing)
+            };
+        }
+        if number < self.first || self.next - number > WINDOW {
+            self.stale += 1;
+            return Arrival::Stale;
+        }
+        if self.is_marked(number) {
+            self.duplicates += 1;
+            return Arrival::Duplicate;
+        }
+        self.mark(number);
+        self.late += 1;
+        Arrival::Late
+    }
+
+    /// All that came, whatever of it is a duplicate.
+    #[must_use]
+    pub const fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Those that came after one with a higher number, and not for the second time.
+    #[must_use]
+    pub const fn out_of_order(&self) -> u64 {
+        self.late
+    }
+
+    /// Those that came again.
+    #[must_use]
+    pub const fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    /// Those that came so late that they may be either.
+    #[must_use]
+    pub const fn stale(&self) -> u64 {
+        self.stale
+    }
+
+    /// How many the sender has sent, as far as the numbers say.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.next - self.first
+    }
+
+    /// Those missing of `sent`, the number that the sender says it has sent, if it does.
+    #[must_use]
+    pub fn lost(&self, sent: Option<u64>) -> u64 {
+        let different = self.received - self.duplicates - self.stale;
+        sent.unwrap_or(0).max(self.sent()).saturating_sub(different)
+    }
+
+    /// Makes room for `missing` numbers that were left out and one more.
+    fn forget(&mut self, missing: u64) {
+        if missing >= WINDOW {
+            self.seen = [0; WORDS];
+            return;
+        }
+        for number in self.next..=self.next.saturating_add(missing) {
+            let (word, bit) = Self::place(number);
+            self.seen[word] &= !bit;
+        }
+    }
+
+    fn mark(&mut self, number: u64) {
+        let (word, bit) = Self::place(number);
+        self.seen[word] |= bit;
+    }
+
+    fn is_marked(&self, number: u64) -> bool {
+        let (word, bit) = Self::place(number);
+        self.seen[word] & bit != 0
+    }
+
+    const fn place(number: u64) -> (usize, u64) {
+        ((number / 64) as usize % WORDS, 1 << (number % 64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arrival, Sequence, WINDOW};
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn loss_lateness_and_repetition_are_told_apart() {
+        let mut sequence = Sequence::new(1);
+        let arrivals = [1, 2, 4, 3, 3, 4, 7].map(|number| sequence.arrived(number));
+        assert_eq!(
+            arrivals,
+            [
+                Arrival::InOrder,
+                Arrival::InOrder,
+                Arrival::After(1),
+                Arrival::Late,
+                Arrival::Duplicate,
+                Arrival::Duplicate,
+                Arrival::After(2),
+            ]
+        );
+        assert_eq!(sequence.lost(None), 2);
+        assert_eq!(sequence.lost(Some(10)), 5);
+        assert_eq!((sequence.out_of_order(), sequence.duplicates()), (1, 2));
+    }
+
+    #[test]
+    fn what_is_too_late_is_not_guessed_at() {
+        let mut sequence = Sequence::new(1);
+        sequence.arrived(WINDOW + 2);
+        assert_eq!(sequence.arrived(1), Arrival::Stale);
+        assert_eq!(sequence.arrived(3), Arrival::Late);
+        assert_eq!(sequence.stale(), 1);
+    }
+
+    #[test]
+    fn the_largest_number_overflows_nothing() {
+        let mut sequence = Sequence::new(1);
+        sequence.arrived(u64::MAX);
+        sequence.arrived(u64::MAX);
+        sequence.arrived(0);
+        assert!(sequence.lost(Some(u64::MAX)) > 0);
+    }
+
+    proptest! {
+        /// Within the window, the counts are those of a set.
+        #[test]
+        fn counts_are_those_of_a_set(numbers in prop::collection::vec(1..WINDOW, 1..2000)) {
+            let mut sequence = Sequence::new(1);
+            let (mut set, mut late, mut highest) = (HashSet::new(), 0, 0);
+            for number in &numbers {
+                sequence.arrived(*number);
+                if set.insert(*number) && *number < highest {
+                    late += 1;
+                }
+                highest = highest.max(*number);
+            }
+            prop_assert_eq!(sequence.lost(None), highest - set.len() as u64);
+            prop_assert_eq!(sequence.duplicates(), (numbers.len() - set.len()) as u64);
+            prop_assert_eq!(sequence.out_of_order(), late);
+            prop_assert_eq!(sequence.stale(), 0);
+        }
+
+        /// A window that slides forgets the right ones.
+        #[test]
+        fn sliding_forgets_nothing_too_early(steps in prop::collection::vec(1..200_u64, 1..500)) {
+            let mut sequence = Sequence::new(0);
+            let (mut number, mut seen) = (0, HashSet::new());
+            for step in steps {
+                number += step;
+                sequence.arrived(number);
+                seen.insert(number);
+                let before = number.saturating_sub(WINDOW / 2 + step);
+                if number + 1 - before <= WINDOW {
+                    let expected = if seen.insert(before) { Arrival::Late } else { Arrival::Duplicate };
+                    prop_assert_eq!(sequence.arrived(before), expected);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! `iperf -c`: one stream each way at most.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::header::{Back, Numbered, Report, Test};
+use super::tcp::Sending;
+use super::udp::{Clock, Source, report};
+use crate::count::Sink;
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+
+/// The request of a reverse UDP test is repeated this often, until data come.
+const REQUEST_EVERY: Duration = Duration::from_millis(100);
+/// Reports of what was received are sent so often, as their receiver may miss some.
+const REPORTS: u8 = 3;
+/// Our own UDP socket, and the one for a test back.
+const SOCKET: Udp = Udp(0);
+const SOCKET_BACK: Udp = Udp(1);
+
+/// What a client is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// The server.
+    pub to: SocketAddr,
+    /// UDP instead of TCP.
+    pub udp: bool,
+    /// The test; its port is where we listen, if it has a way back.
+    pub test: Test,
+    /// How long nothing may come that is to come.
+    pub patience: Duration,
+}
+
+/// Why there is no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The server can't be connected to.
+    NotReached,
+    /// The connection broke.
+    Broken,
+    /// Nothing came for as long as the plan allows: a report, data, or a connection back.
+    NoAnswer,
+}
+
+/// How far a client is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It is at it.
+    Running,
+    /// The outcome is complete.
+    Done,
+    /// It ended before; the outcome has what there is.
+    Failed(Failure),
+}
+
+/// What a client found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// What it sent; datagrams and octets count the one that ends a UDP stream, as iperf does.
+    pub sent: Option<Report>,
+    /// What the server says to have received of it: UDP only.
+    pub reported: Option<Report>,
+    /// What it received.
+    pub received: Option<Report>,
+}
+
+/// Receives a stream, of either kind.
+#[derive(Debug)]
+struct Receiving {
+    sink: Sink,
+    ended: Option<Report>,
+    /// The number that ended it, the peer, and how often it is still to be answered.
+    to_answer: Option<(i64, SocketAddr, u8)>,
+}
+
+impl Receiving {
+    const fn new() -> Self {
+        Self {
+            sink: Sink::new(1),
+            ended: None,
+            to_answer: None,
+        }
+    }
+
+    fn datagram(&mut self, from: SocketAddr, octets: &[u8], now: Instant) {
+        let Some(head) = Numbered::parse(octets) else {
+            return;
+        };
+        let number = head.number.unsigned_abs();
+        if self.ended.is_none() {
+            self.sink.arrived(number, head.sent_ns, octets.len(), now);
+        }
+        if head.number < 0 {
+            self.ended.get_or_insert(report(&self.sink, head.number));
+            self.to_answer = Some((head.number, from, REPORTS));
+        }
+    }
+
+    fn octets(&mut self, len: usize, now: Instant) {
+        self.sink.octets(len, now);
+    }
+
+    fn end(&mut self) {
+        self.ended.get_or_insert(self.so_far());
+    }
+
+    fn so_far(&self) -> Report {
+        Report {
+            octets: self.sink.octets,
+            span: self.sink.span(),
+            ..Report::default()
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.ended.is_some() && self.to_answer.is_none()
+    }
+
+    fn next(&mut self, room: &mut [u8], now: Instant) -> Option<(SocketAddr, usize)> {
+        let (number, to, times) = self.to_answer?;
+        self.to_answer = (times > 1).then_some((number, to, times - 1));
+        let len = (Numbered::LEN + Report::LEN).min(room.len());
+        let datagram = &mut room[..len];
+        datagram.fill(0);
+        Numbered::emit(number, now, datagram);
+        self.ended.unwrap_or_default().emit(datagram);
+        Some((to, len))
+    }
+}
+
+/// A client with one test.
+#[derive(Debug)]
+pub struct Client {
+    plan: Plan,
+    began: Option<Instant>,
+    heard: Instant,
+    asked: u8,
+    forward: Option<Connection>,
+    back: Option<Connection>,
+    request_sent: bool,
+    request_due: Instant,
+    sending: Option<Sending>,
+    source: Option<Source>,
+    receiving: Option<Receiving>,
+    reported: Option<Report>,
+    forward_is_closed: bool,
+    failure: Option<Failure>,
+}
+
+impl Client {
+    /// A client that begins as soon as it is driven.
+    #[must_use]
+    pub const fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            began: None,
+            heard: Instant::from_ns(0),
+            asked: 0,
+            forward: None,
+            back: None,
+            request_sent: false,
+            request_due: Instant::from_ns(0),
+            sending: None,
+            source: None,
+            receiving: None,
+            reported: None,
+            forward_is_closed: false,
+            failure: None,
+        }
+    }
+
+    /// How far it is; to be asked after each turn of the driver.
+    pub fn progress(&mut self, now: Instant) -> Progress {
+        if let Some(failure) = self.failure {
+            return Progress::Failed(failure);
+        }
+        if self.is_complete() {
+            return Progress::Done;
+        }
+        self.begin(now);
+        if !self.is_sending() && now.since(self.heard) >= self.plan.patience {
+            self.failure = Some(Failure::NoAnswer);
+        }
+        Progress::Running
+    }
+
+    /// What there is so far.
+    #[must_use]
+    pub fn outcome(&self, now: Instant) -> Outcome {
+        let stream = self.sending.as_ref().map(|sending| {
+            let (octets, span) = sending.sent(now);
+            Report {
+                octets,
+                span,
+                ..Report::default()
+            }
+        });
+        let datagrams = self.source.as_ref().map(|source| {
+            let (datagrams, octets) = source.sent();
+            Report {
+                octets,
+                span: source.span(),
+                datagrams: u32::try_from(datagrams).unwrap_or(u32::MAX),
+                ..Report::default()
+            }
+        });
+        let received = self.receiving.as_ref();
+        Outcome {
+            sent: stream.or(datagrams),
+            reported: self.reported,
+            received: received.map(|it| it.ended.unwrap_or_else(|| it.so_far())),
+        }
+    }
+
+    fn sends(&self) -> bool {
+        !self.plan.test.reverse
+    }
+
+    fn receives(&self) -> bool {
+        let test = &self.plan.test;
+        test.reverse || test.full_duplex || test.back != Back::No
+    }
+
+    /// Sending keeps itself going; silence of the peer means nothing then.
+    fn is_sending(&self) -> bool {
+        let stream = self.sending.as_ref().is_some_and(|it| !it.is_over());
+        stream || self.source.as_ref().is_some_and(|it| !it.is_ending())
+    }
+
+    fn is_complete(&self) -> bool {
+        let received = self.receiving.as_ref().is_some_and(Receiving::is_over);
+        let sent = match (self.plan.udp, self.sends()) {
+            (_, false) => true,
+            (true, true) => self.reported.is_some(),
+            (false, true) => self.forward_is_closed,
+        };
+        sent && (received || !self.receives())
+    }
+
+    fn begin(&mut self, now: Instant) {
+        if self.began.is_some() {
+            return;
+        }
+        self.began = Some(now);
+        self.heard = now;
+        self.request_due = now;
+        if self.receives() {
+            self.receiving = Some(Receiving::new());
+        }
+        if self.plan.udp && self.sends() {
+            self.source = Some(Source::new(&self.plan.test, true, Clock::own(), now));
+        }
+    }
+
+    /// The request of a reverse UDP test, while nothing has come.
+    fn request(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        let receiving = self.receiving.as_ref()?;
+        let unheard = receiving.sink.last().is_none() && receiving.ended.is_none();
+        if self.sends() || !self.plan.udp || !unheard || now < self.request_due {
+            return None;
+        }
+        self.request_due = now.after(REQUEST_EVERY);
+        let test = &self.plan.test;
+        let len = (test.buffer_octets as usize).max(Numbered::LEN + Test::LEN);
+        let len = len.min(room.len());
+        let datagram = &mut room[..len];
+        datagram.fill(0);
+        Numbered::emit(1, now, datagram);
+        if let Some(behind) = datagram.get_mut(Numbered::LEN..) {
+            test.emit(behind, true);
+        }
+        Some(Datagram {
+            socket: SOCKET,
+            to: self.plan.to,
+            len,
+        })
+    }
+}
+
+impl Service for Client {
+    fn ask(&mut self) -> Option<Ask> {
+        let plan = &self.plan;
+        let asks = match (plan.udp, plan.test.back) {
+            (false, Back::No) => [None, None],
+            (false, _) => [Some(Ask::Listen(plan.test.port)), None],
+            (true, Back::No) => [Some(Ask::Bind(SOCKET, None)), None],
+            (true, _) => [
+                Some(Ask::Bind(SOCKET_BACK, Some(plan.test.port))),
+                Some(Ask::Bind(SOCKET, None)),
+            ],
+        };
+        let connect = (!plan.udp).then_some(Ask::Connect {
+            to: plan.to,
+            token: 0,
+        });
+        let mut asks = asks.into_iter().flatten().chain(connect);
+        let next = asks.nth(usize::from(self.asked));
+        self.asked += u8::from(next.is_some());
+        next
+    }
+
+    fn opened(
+        &mut self,
+        connection: Connection,
+        opened: Opened,
+        now: Instant,
+    ) -> Result<(), Refused> {
+        self.begin(now);
+        self.heard = now;
+        match opened {
+            Opened::Connected { .. } => {
+                self.forward = Some(connection);
+                if self.sends() {
+                    self.sending = Some(Sending::new(&self.plan.test, now));
+                }
+                Ok(())
+            }
+            Opened::Accepted { from, .. } => {
+                let expected = self.plan.to.ip() == from.ip() && self.back.is_none();
+                if !expected {
+                    return Err(Refused);
+                }
+                self.back = Some(connection);
+                Ok(())
+            }
+        }
+    }
+
+    fn failed(&mut self, _token: u8, _now: Instant) {
+        self.failure = Some(Failure::NotReached);
+    }
+
+    fn received(&mut self, _connection: Connection, octets: &[u8], now: Instant) {
+        self.heard = now;
+        if let Some(receiving) = &mut self.receiving {
+            receiving.octets(octets.len(), now);
+        }
+    }
+
+    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+        if Some(connection) != self.forward {
+            return 0;
+        }
+        let mut len = 0;
+        // In one piece: a server looks for it in what comes first.
+        if !self.request_sent && room.len() >= Test::LEN {
+            self.plan.test.emit(room, false);
+            self.request_sent = true;
+            len = Test::LEN;
+            if let Some(sending) = &mut self.sending {
+                sending.count(len);
+            }
+        }
+        match &mut self.sending {
+            Some(sending) if self.request_sent => len + sending.fill(&mut room[len..], now),
+            _ => len,
+        }
+    }
+
+    fn ended(&mut self, connection: Connection, now: Instant) {
+        self.heard = now;
+        let on_forward = self.plan.test.reverse || self.plan.test.full_duplex;
+        if (Some(connection) == self.back || on_forward)
+            && let Some(receiving) = &mut self.receiving
+        {
+            receiving.end();
+        }
+    }
+
+    fn closed(&mut self, connection: Connection, now: Instant) {
+        self.ended(connection, now);
+        if Some(connection) == self.forward {
+            self.forward_is_closed = true;
+            if self.is_sending() {
+                self.failure = Some(Failure::Broken);
+            }
+        }
+    }
+
+    fn close(&self, connection: Connection) -> Close {
+        if Some(connection) == self.forward && self.is_sending() {
+            return Close::Keep;
+        }
+        let receiving = self.receiving.as_ref();
+        let wait = receiving.is_some_and(|it| it.ended.is_none());
+        if wait && (Some(connection) == self.back || self.plan.test.reverse) {
+            Close::Keep
+        } else {
+            Close::Finish
+        }
+    }
+
+    fn datagram(&mut self, socket: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
+        if from.ip() != self.plan.to.ip() {
+            return;
+        }
+        self.heard = now;
+        if socket == SOCKET && self.source.is_some() {
+            let is_end = Numbered::parse(octets).is_some_and(|head| head.number < 0);
+            if is_end && self.reported.is_none() {
+                self.reported = Report::parse(octets);
+            }
+        } else if let Some(receiving) = &mut self.receiving {
+            receiving.datagram(from, octets, now);
+        }
+    }
+
+    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        self.begin(now);
+        let back = match self.plan.test.back {
+            Back::No => SOCKET,
+            Back::AtOnce | Back::AtTheEnd => SOCKET_BACK,
+        };
+        if let Some((to, len)) = self.receiving.as_mut().and_then(|it| it.next(room, now)) {
+            let socket = back;
+            return Some(Datagram { socket, to, len });
+        }
+        if let Some(request) = self.request(room, now) {
+            return Some(request);
+        }
+        if self.reported.is_some() {
+            return None;
+        }
+        let len = self.source.as_mut()?.next(room, now)?;
+        Some(Datagram {
+            socket: SOCKET,
+            to: self.plan.to,
+            len,
+        })
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        if self.failure.is_some() || self.is_complete() {
+            return None;
+        }
+        let patience = self.heard.after(self.plan.patience);
+        let stream = self.sending.as_ref().and_then(Sending::due);
+        let source = self.source.as_ref().filter(|_| self.reported.is_none());
+        let source = source
+            .filter(|it| !it.is_exhausted())
+            .map(Source::due);
+        let request = (self.plan.udp && !self.sends()).then_some(self.request_due);
+        let receiving = self.receiving.as_ref();
+        let unheard = receiving.is_some_and(|it| it.sink.last().is_none());
+        let request = request.filter(|_| unheard);
+        let all = stream.into_iter().chain(source).chain(request);
+        all.chain([patience]).min()
+    }
+}

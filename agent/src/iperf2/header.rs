@@ -1,0 +1,282 @@
+//! What iperf 2 writes into data. All fields are big-endian; offsets are from the start of the part.
+
+use core::time::Duration;
+
+use crate::Instant;
+use crate::octets::{put_u32, u32_at};
+
+/// The request has the fields up to [`Test::amount`].
+const VERSION_1: u32 = 0x8000_0000;
+/// The request has all fields.
+const EXTENDED: u32 = 0x4000_0000;
+/// The server connects back at once, not at the end.
+const AT_ONCE: u32 = 0x0000_0001;
+/// A UDP datagram's number has 64 bits.
+const WIDE_NUMBERS: u32 = 0x0800_0000;
+/// The upper flags mean something.
+const UPPER_FLAGS: u32 = 0x0400_0000;
+/// Set in a UDP request with `-R`.
+const UDP_REVERSE: u32 = 0x2000_0000;
+/// The length of everything before the data is in bits 1 to 15.
+const HAS_LENGTH: u32 = 0x0001_0000;
+/// Upper flags.
+const REVERSE: u32 = 0x0400_0000;
+const FULL_DUPLEX: u32 = 0x0800_0000;
+/// What follows the number of a datagram that carries no request.
+pub(super) const PLAIN: u32 = WIDE_NUMBERS;
+/// The version that we say to speak: 2.1.8.
+const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
+
+/// How much is to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// So many octets of payload.
+    Octets(u32),
+    /// For so long, in steps of 10 ms on the wire.
+    Span(Duration),
+}
+
+/// Whether the server sends to the client's port after having received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Back {
+    /// It does not.
+    No,
+    /// Afterwards (`-r`).
+    AtTheEnd,
+    /// Meanwhile (`-d`).
+    AtOnce,
+}
+
+/// What a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Test {
+    /// Where the client listens for a connection back.
+    pub port: u16,
+    /// Size of a write or a datagram (`-l`); 0: the server's own.
+    pub buffer_octets: u32,
+    /// How much is to be sent.
+    pub amount: Amount,
+    /// How fast (`-b`); 0: not said.
+    pub rate_bits_per_s: u64,
+    /// Another test in the other direction.
+    pub back: Back,
+    /// The server sends on this connection instead of the client (`-R`).
+    pub reverse: bool,
+    /// Both send on this connection (`--full-duplex`).
+    pub full_duplex: bool,
+}
+
+impl Test {
+    /// Octets of a request in TCP: none of the fields behind are of use here.
+    pub const LEN: usize = 60;
+
+    /// How many octets of a request there are in all, of which the first four are given; `None` if it
+    /// is none, but data.
+    #[must_use]
+    pub fn len(flags: u32) -> Option<usize> {
+        if flags & (VERSION_1 | EXTENDED) == 0 {
+            return None;
+        }
+        let said = if flags & HAS_LENGTH != 0 {
+            (flags & 0xfffe) as usize >> 1
+        } else {
+            24
+        };
+        Some(said.clamp(24, Self::LEN))
+    }
+
+    /// The request at the start of `octets`, if there is one.
+    #[must_use]
+    pub fn parse(octets: &[u8]) -> Option<Self> {
+        let flags = u32_at(octets, 0)?;
+        Self::len(flags)?;
+        let amount = u32_at(octets, 20)? as i32;
+        let upper = if flags & (EXTENDED | UPPER_FLAGS) == EXTENDED | UPPER_FLAGS {
+            u32_at(octets, 32).unwrap_or(0)
+        } else {
+            0
+        };
+        let rate = |at| u64::from(u32_at(octets, at).unwrap_or(0));
+        let rate_bits_per_s = if flags & EXTENDED != 0 {
+            rate(48) | rate(52) << 32
+        } else {
+            0
+        };
+        let back = match (flags & VERSION_1 != 0, flags & AT_ONCE != 0) {
+            (false, _) => Back::No,
+            (true, false) => Back::AtTheEnd,
+            (true, true) => Back::AtOnce,
+        };
+        Some(Self {
+            port: u32_at(octets, 8)? as u16,
+            buffer_octets: u32_at(octets, 12)?,
+            amount: if amount < 0 {
+                Amount::Span(Duration::from_millis(u64::from(amount.unsigned_abs()) * 10))
+            } else {
+                Amount::Octets(amount as u32)
+            },
+            rate_bits_per_s,
+            back,
+            reverse: upper & REVERSE != 0,
+            full_duplex: upper & FULL_DUPLEX != 0,
+        })
+    }
+
+    /// Writes the request to the start of `octets`, [`Self::LEN`] or as many as there are; `udp`: for
+    /// datagrams, behind [`Numbered`].
+    pub fn emit(&self, octets: &mut [u8], udp: bool) {
+        let len = octets.len().min(Self::LEN);
+        octets[..len].fill(0);
+        let before = if udp { Numbered::LEN } else { 0 };
+        let mut flags = EXTENDED | HAS_LENGTH | ((Self::LEN + before) << 1) as u32;
+        match self.back {
+            Back::No => {}
+            Back::AtTheEnd => flags |= VERSION_1,
+            Back::AtOnce => flags |= VERSION_1 | AT_ONCE,
+        }
+        let mut upper = 0;
+        if self.reverse {
+            upper |= REVERSE;
+        }
+        if self.full_duplex {
+            upper |= FULL_DUPLEX;
+        }
+        if upper != 0 {
+            flags |= UPPER_FLAGS;
+        }
+        if udp {
+            flags |= WIDE_NUMBERS;
+            if self.reverse {
+                flags |= UDP_REVERSE;
+            }
+        }
+        let amount = match self.amount {
+            Amount::Octets(octets) => octets.min(i32::MAX as u32) as i32,
+            Amount::Span(span) => {
+                -(i32::try_from(span.as_millis().div_ceil(10)).unwrap_or(i32::MAX))
+            }
+        };
+        let fields = [
+            (0, flags),
+            (4, 1),
+            (8, u32::from(self.port)),
+            (12, self.buffer_octets),
+            (20, amount as u32),
+            (32, upper),
+            (36, VERSION[0]),
+            (40, VERSION[1]),
+            (48, self.rate_bits_per_s as u32),
+            (52, (self.rate_bits_per_s >> 32) as u32),
+        ];
+        for (at, value) in fields {
+            put_u32(octets, at, value);
+        }
+    }
+}
+
+/// What every UDP datagram begins with: its number, counted from 1 and negative at the end, and when
+/// it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Numbered {
+    /// The number.
+    pub number: i64,
+    /// Seconds and microseconds on the sender's clock, as nanoseconds.
+    pub sent_ns: u64,
+}
+
+impl Numbered {
+    /// Octets of it.
+    pub const LEN: usize = 16;
+
+    /// What is at the start of a datagram, which is followed by a request or by nothing of meaning.
+    #[must_use]
+    pub fn parse(octets: &[u8]) -> Option<Self> {
+        let low = u32_at(octets, 0)?;
+        let (seconds, micros) = (u32_at(octets, 4)?, u32_at(octets, 8)?);
+        // Without the flag, the field behind the time may be a request of old.
+        let wide = u32_at(octets, Self::LEN).is_some_and(|flags| flags & WIDE_NUMBERS != 0);
+        let number = if wide {
+            (u64::from(u32_at(octets, 12)?) << 32 | u64::from(low)) as i64
+        } else {
+            i64::from(low as i32)
+        };
+        Some(Self {
+            number,
+            sent_ns: u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1_000,
+        })
+    }
+
+    /// Writes it to the start of a datagram, as far as that goes.
+    pub fn emit(number: i64, now: Instant, octets: &mut [u8]) {
+        let (seconds, micros) = now.to_seconds_and_micros();
+        put_u32(octets, 0, number as u32);
+        put_u32(octets, 4, seconds);
+        put_u32(octets, 8, micros);
+        put_u32(octets, 12, (number >> 32) as u32);
+    }
+}
+
+/// What the receiver of a UDP stream has counted, for its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Report {
+    /// Payload received.
+    pub octets: u64,
+    /// From the first datagram to the last.
+    pub span: Duration,
+    /// Datagrams missing.
+    pub lost: u32,
+    /// Datagrams late.
+    pub out_of_order: u32,
+    /// Datagrams sent, as far as the receiver knows.
+    pub datagrams: u32,
+    /// Interarrival jitter (RFC 3550).
+    pub jitter: Duration,
+}
+
+impl Report {
+    /// Octets of a report.
+    pub const LEN: usize = 40;
+
+    /// The report in a datagram, behind its number.
+    #[must_use]
+    pub fn parse(datagram: &[u8]) -> Option<Self> {
+        let octets = datagram.get(Numbered::LEN..)?;
+        if u32_at(octets, 0)? & VERSION_1 == 0 {
+            return None;
+        }
+        let time = |at| {
+            let (seconds, micros) = (u32_at(octets, at)?, u32_at(octets, at + 4)?);
+            Some(Duration::from_secs(seconds.into()) + Duration::from_micros(micros.into()))
+        };
+        Some(Self {
+            octets: u64::from(u32_at(octets, 4)?) << 32 | u64::from(u32_at(octets, 8)?),
+            span: time(12)?,
+            lost: u32_at(octets, 20)?,
+            out_of_order: u32_at(octets, 24)?,
+            datagrams: u32_at(octets, 28)?,
+            jitter: time(32)?,
+        })
+    }
+
+    /// Writes the report behind the number of the datagram that it answers, which is there already.
+    pub fn emit(&self, datagram: &mut [u8]) {
+        let Some(octets) = datagram.get_mut(Numbered::LEN..) else {
+            return;
+        };
+        let fields = [
+            VERSION_1,
+            (self.octets >> 32) as u32,
+            self.octets as u32,
+            u32::try_from(self.span.as_secs()).unwrap_or(u32::MAX),
+            self.span.subsec_micros(),
+            self.lost,
+            self.out_of_order,
+            self.datagrams,
+            u32::try_from(self.jitter.as_secs()).unwrap_or(u32::MAX),
+            self.jitter.subsec_micros(),
+        ];
+        for (index, field) in fields.into_iter().enumerate() {
+            put_u32(octets, index * 4, field);
+        }
+    }
+}

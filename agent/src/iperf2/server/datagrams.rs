@@ -1,0 +1,227 @@
+//! A stream of datagrams from or to a client.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::super::header::{Numbered, Report, Test};
+use super::super::udp::{Clock, Source, report};
+use super::{Finished, Limits};
+use crate::count::Sink;
+use crate::{Instant, Udp};
+
+/// A client of which nothing is heard for so long is gone: its place may be taken.
+const SILENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// A socket is to be opened first.
+    Unbound,
+    /// Under way.
+    Running,
+    /// Over; the end may be asked about again.
+    Over,
+}
+
+/// What a datagram has brought about.
+pub(super) enum Event {
+    Began(Test, Clock),
+    Ended(Finished, Option<Test>, Clock),
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+enum Role {
+    Receives {
+        sink: Sink,
+        /// The number that ended it, and the report of then.
+        end: Option<(i64, Report)>,
+        /// How many times the report is to be sent.
+        to_report: u8,
+    },
+    Sends(Source),
+}
+
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    pub(super) socket: Udp,
+    pub(super) peer: SocketAddr,
+    pub(super) state: State,
+    test: Option<Test>,
+    heard: Instant,
+    role: Role,
+}
+
+/// Whether a datagram may be a stream's first one: not one that ends a stream long forgotten.
+pub(super) fn may_begin(octets: &[u8]) -> bool {
+    Numbered::parse(octets).is_some_and(|head| head.number >= 0)
+}
+
+impl Datagrams {
+    /// A stream from a client, of which nothing has come yet.
+    pub(super) fn received(socket: Udp, peer: SocketAddr, now: Instant) -> Self {
+        Self {
+            socket,
+            peer,
+            state: State::Running,
+            test: None,
+            heard: now,
+            role: Role::Receives {
+                sink: Sink::new(1),
+                end: None,
+                to_report: 0,
+            },
+        }
+    }
+
+    /// A stream to a client, over a socket to be opened.
+    pub(super) fn back(
+        socket: Udp,
+        peer: SocketAddr,
+        test: &Test,
+        clock: Clock,
+        now: Instant,
+    ) -> Self {
+        Self {
+            socket,
+            peer,
+            state: State::Unbound,
+            test: Some(*test),
+            heard: now,
+            role: Role::Sends(Source::new(test, false, clock, now)),
+        }
+    }
+
+    /// Whether a socket is to be opened, once.
+    pub(super) fn take_bind(&mut self) -> bool {
+        let unbound = self.state == State::Unbound;
+        if unbound {
+            self.state = State::Running;
+        }
+        unbound
+    }
+
+    pub(super) fn may_be_replaced(&self, now: Instant) -> bool {
+        match &self.role {
+            Role::Receives { .. } => now.since(self.heard) >= SILENCE,
+            Role::Sends(_) => self.state == State::Over,
+        }
+    }
+
+    /// Takes a datagram from the peer.
+    pub(super) fn datagram(
+        &mut self,
+        octets: &[u8],
+        limits: &Limits,
+        now: Instant,
+    ) -> Option<Event> {
+        let head = Numbered::parse(octets)?;
+        self.heard = now;
+        match &mut self.role {
+            Role::Sends(source) => {
+                if head.number < 0 && self.state == State::Running && source.is_ending() {
+                    self.state = State::Over;
+                    let report = Report::parse(octets).unwrap_or_default();
+                    let clock = Clock::told(head.sent_ns, now);
+                    return Some(Event::Ended(self.finished(report), None, clock));
+                }
+                None
+            }
+            Role::Receives {
+                sink,
+                end,
+                to_report,
+            } => {
+                if head.number < 0 {
+                    *to_report = to_report.saturating_add(1);
+                    if end.is_some() {
+                        return None;
+                    }
+                    let number = head.number.unsigned_abs();
+                    sink.arrived(number, head.sent_ns, octets.len(), now);
+                    let report = report(sink, head.number);
+                    *end = Some((head.number, report));
+                    self.state = State::Over;
+                    let clock = Clock::told(head.sent_ns, now);
+                    return Some(Event::Ended(self.finished(report), self.test, clock));
+                }
+                if end.is_some() {
+                    // A new test from the same port, or a datagram that was late.
+                    if head.number != 1 {
+                        return None;
+                    }
+                    *self = Self::received(self.socket, self.peer, now);
+                    return self.datagram(octets, limits, now);
+                }
+                let test = octets.get(Numbered::LEN..).and_then(Test::parse);
+                if let Some(test) = test.filter(|test| test.reverse) {
+                    let clock = Clock::told(head.sent_ns, now);
+                    return self.reverse(&test, limits, clock, now);
+                }
+                sink.arrived(head.number.unsigned_abs(), head.sent_ns, octets.len(), now);
+                if self.test.is_none() && test.is_some() {
+                    self.test = test;
+                    let clock = Clock::told(head.sent_ns, now);
+                    return test.map(|test| Event::Began(test, clock));
+                }
+                None
+            }
+        }
+    }
+
+    /// The client wants to be sent to, and says so until it is.
+    fn reverse(
+        &mut self,
+        test: &Test,
+        limits: &Limits,
+        clock: Clock,
+        now: Instant,
+    ) -> Option<Event> {
+        if limits.sends_datagrams {
+            self.test = Some(*test);
+            self.role = Role::Sends(Source::new(&limits.apply(test), false, clock, now));
+        }
+        None
+    }
+
+    fn finished(&self, report: Report) -> Finished {
+        Finished {
+            udp: true,
+            sent: matches!(self.role, Role::Sends(_)),
+            peer: self.peer,
+            report,
+        }
+    }
+
+    /// The datagram that is due, if one is: its length.
+    pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
+        match &mut self.role {
+            Role::Receives { end, to_report, .. } => {
+                let (number, report) = (*end)?;
+                *to_report = to_report.checked_sub(1)?;
+                let len = (Numbered::LEN + Report::LEN).min(room.len());
+                let datagram = &mut room[..len];
+                datagram.fill(0);
+                Numbered::emit(number, now, datagram);
+                report.emit(datagram);
+                Some(len)
+            }
+            Role::Sends(source) => {
+                if self.state != State::Running {
+                    return None;
+                }
+                if source.is_given_up(now) {
+                    self.state = State::Over;
+                    return None;
+                }
+                source.next(room, now)
+            }
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        match &self.role {
+            Role::Sends(source) if self.state == State::Running => Some(source.due()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! `iperf -s`: takes what clients send, and sends where they ask for it.
+
+mod datagrams;
+mod stream;
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use self::datagrams::{Datagrams, State};
+use self::stream::Stream;
+use super::header::{Amount, Back, Report, Test};
+use super::udp::Clock;
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+
+/// The UDP socket that clients send to; those of tests back follow.
+const LISTENING: Udp = Udp(0);
+
+/// What a server does for whoever asks. A datagram's sender may be forged, so that a test that the
+/// server sends by UDP can be turned against somebody else: it is limited, or not done at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Whether it sends UDP on request (`-R`, `-r` and `-d` with `-u`).
+    pub sends_datagrams: bool,
+    /// How long a test may last that the server sends, whatever was asked for.
+    pub longest: Duration,
+    /// How fast it may send UDP.
+    pub fastest_bits_per_s: u64,
+}
+
+impl Default for Limits {
+    /// For a network of one's own: UDP on request, an hour, 10 Gbit/s.
+    fn default() -> Self {
+        Self {
+            sends_datagrams: true,
+            longest: Duration::from_secs(3600),
+            fastest_bits_per_s: 10_000_000_000,
+        }
+    }
+}
+
+impl Limits {
+    /// The test as far as it is allowed.
+    fn apply(&self, test: &Test) -> Test {
+        let amount = match test.amount {
+            // Nothing said, or nonsense: iperf's own ten seconds.
+            Amount::Octets(0) => Amount::Span(Duration::from_secs(10).min(self.longest)),
+            Amount::Octets(octets) => Amount::Octets(octets),
+            Amount::Span(span) => Amount::Span(span.min(self.longest)),
+        };
+        Test {
+            amount,
+            rate_bits_per_s: test.rate_bits_per_s.min(self.fastest_bits_per_s),
+            ..*test
+        }
+    }
+}
+
+/// A test that is over, as the server saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// Whether it was UDP.
+    pub udp: bool,
+    /// Whether the server sent.
+    pub sent: bool,
+    /// The client.
+    pub peer: SocketAddr,
+    /// What was counted: by the server of what it received, by the client of what it was sent by UDP,
+    /// if it said so. A TCP test has octets and time only.
+    pub report: Report,
+}
+
+/// A server for so many tests at a time.
+#[derive(Debug)]
+pub struct Server<const FLOWS: usize> {
+    port: u16,
+    limits: Limits,
+    streams: [Option<Stream>; FLOWS],
+    datagrams: [Option<Datagrams>; FLOWS],
+    /// The tests that ended, first the one that ended first.
+    finished: [Option<Finished>; FLOWS],
+    listens: bool,
+    is_bound: bool,
+}
+
+impl<const FLOWS: usize> Server<FLOWS> {
+    /// A server on this port, TCP and UDP.
+    #[must_use]
+    pub const fn new(port: u16, limits: Limits) -> Self {
+        assert!(FLOWS > 0 && FLOWS < 128);
+        Self {
+            port,
+            limits,
+            streams: [const { None }; FLOWS],
+            datagrams: [const { None }; FLOWS],
+            finished: [const { None }; FLOWS],
+            listens: false,
+            is_bound: false,
+        }
+    }
+
+    /// The tests that ended, each once, as long as not more of them wait than the server has room for.
+    pub fn take_finished(&mut self) -> Option<Finished> {
+        let first = self.finished[0].take();
+        self.finished.rotate_left(1);
+        first
+    }
+
+    fn note(&mut self, finished: Finished) {
+        match self.finished.iter_mut().find(|it| it.is_none()) {
+            Some(free) => *free = Some(finished),
+            None => {
+                self.finished.rotate_left(1);
+                self.finished[FLOWS - 1] = Some(finished);
+            }
+        }
+    }
+
+    fn stream(&mut self, connection: Connection) -> Option<&mut Stream> {
+        let mut streams = self.streams.iter_mut().flatten();
+        streams.find(|stream| stream.connection == Some(connection))
+    }
+
+    /// A stream to the client of a test that wants one.
+    fn stream_back(&mut self, to: SocketAddr, test: &Test) {
+        if let Some(slot) = self.streams.iter_mut().find(|slot| slot.is_none()) {
+            *slot = Some(Stream::back(to, self.limits.apply(test)));
+        }
+    }
+
+    /// Datagrams to the client of a test that wants some.
+    fn datagrams_back(&mut self, to: SocketAddr, test: &Test, clock: Clock, now: Instant) {
+        if !self.limits.sends_datagrams {
+            return;
+        }
+        let test = self.limits.apply(test);
+        let free = self.datagrams.iter().position(Option::is_none);
+        if let Some((index, slot)) = free.and_then(|at| Some((at, self.datagrams.get_mut(at)?))) {
+            *slot = Some(Datagrams::back(Udp(index as u8 + 1), to, &test, clock, now));
+        }
+    }
+
+    /// The stream of datagrams from there; a new one if `may_begin`.
+    fn from(
+        &mut self,
+        socket: Udp,
+        from: SocketAddr,
+        may_begin: bool,
+        now: Instant,
+    ) -> Option<&mut Datagrams> {
+        let is_it = |flow: &Datagrams| flow.socket == socket && flow.peer == from;
+        let known = |flow: &Option<Datagrams>| flow.as_ref().is_some_and(is_it);
+        let at = match self.datagrams.iter().position(known) {
+            Some(at) => at,
+            None if may_begin && socket == LISTENING => {
+                let free = |flow: &Option<Datagrams>| {
+                    flow.as_ref().is_none_or(|flow| flow.may_be_replaced(now))
+                };
+                let at = self.datagrams.iter().position(free)?;
+                self.datagrams[at] = Some(Datagrams::received(socket, from, now));
+                at
+            }
+            None => return None,
+        };
+        self.datagrams[at].as_mut()
+    }
+}
+
+impl<const FLOWS: usize> Service for Server<FLOWS> {
+    fn ask(&mut self) -> Option<Ask> {
+        if !core::mem::replace(&mut self.listens, true) {
+            return Some(Ask::Listen(self.port));
+        }
+        if !core::mem::replace(&mut self.is_bound, true) {
+            return Some(Ask::Bind(LISTENING, Some(self.port)));
+        }
+        for (token, stream) in (0..).zip(&mut self.streams) {
+            if let Some(to) = stream.as_mut().and_then(Stream::take_connect) {
+                return Some(Ask::Connect { to, token });
+            }
+        }
+        for slot in &mut self.datagrams {
+            let Some(flow) = slot else { continue };
+            if flow.take_bind() {
+                return Some(Ask::Bind(flow.socket, None));
+            }
+            if flow.state == State::Over && flow.socket != LISTENING {
+                let socket = flow.socket;
+                *slot = None;
+                return Some(Ask::Unbind(socket));
+            }
+        }
+        None
+    }
+
+    fn opened(
+        &mut self,
+        connection: Connection,
+        opened: Opened,
+        now: Instant,
+    ) -> Result<(), Refused> {
+        match opened {
+            Opened::Accepted { from, .. } => {
+                let free = self.streams.iter_mut().find(|slot| slot.is_none());
+                *free.ok_or(Refused)? = Some(Stream::accepted(connection, from));
+            }
+            Opened::Connected { token } => {
+                let slot = self.streams.get_mut(usize::from(token));
+                let stream = slot.and_then(Option::as_mut).ok_or(Refused)?;
+                stream.connected(connection, now);
+            }
+        }
+        Ok(())
+    }
+
+    fn failed(&mut self, token: u8, _now: Instant) {
+        if let Some(slot) = self.streams.get_mut(usize::from(token)) {
+            *slot = None;
+        }
+    }
+
+    fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
+        let limits = self.limits;
+        let Some(stream) = self.stream(connection) else {
+            return;
+        };
+        let Some(test) = stream.received(octets, &limits, now) else {
+            return;
+        };
+        let back = SocketAddr::new(stream.peer.ip(), test.port);
+        if test.back == Back::AtOnce {
+            self.stream_back(back, &test);
+        }
+    }
+
+    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+        self.stream(connection)
+            .map_or(0, |stream| stream.fill(room, now))
+    }
+
+    fn ended(&mut self, connection: Connection, now: Instant) {
+        let Some(stream) = self.stream(connection) else {
+            return;
+        };
+        stream.ended(now);
+        let back = stream.test.filter(|test| test.back == Back::AtTheEnd);
+        let peer = stream.peer.ip();
+        if let Some(test) = back {
+            self.stream_back(SocketAddr::new(peer, test.port), &test);
+        }
+    }
+
+    fn closed(&mut self, connection: Connection, now: Instant) {
+        let is_it = |stream: &mut Stream| stream.connection == Some(connection);
+        let gone = self.streams.iter_mut().find_map(|slot| slot.take_if(is_it));
+        if let Some(stream) = gone {
+            self.note(stream.finished(now));
+        }
+    }
+
+    fn close(&self, connection: Connection) -> Close {
+        let mut streams = self.streams.iter().flatten();
+        streams
+            .find(|stream| stream.connection == Some(connection))
+            .map_or(Close::Reset, Stream::close)
+    }
+
+    fn datagram(&mut self, socket: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
+        let limits = self.limits;
+        let begins = datagrams::may_begin(octets);
+        let Some(flow) = self.from(socket, from, begins, now) else {
+            return;
+        };
+        let Some(ended) = flow.datagram(octets, &limits, now) else {
+            return;
+        };
+        match ended {
+            datagrams::Event::Began(test, clock) if test.back == Back::AtOnce => {
+                let to = SocketAddr::new(from.ip(), test.port);
+                self.datagrams_back(to, &test, clock, now);
+            }
+            datagrams::Event::Began(..) => {}
+            datagrams::Event::Ended(finished, test, clock) => {
+                self.note(finished);
+                if let Some(test) = test.filter(|test| test.back == Back::AtTheEnd) {
+                    let to = SocketAddr::new(from.ip(), test.port);
+                    self.datagrams_back(to, &test, clock, now);
+                }
+            }
+        }
+    }
+
+    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        let mut flows = self.datagrams.iter_mut().flatten();
+        flows.find_map(|flow| {
+            let len = flow.next(room, now)?;
+            Some(Datagram {
+                socket: flow.socket,
+                to: flow.peer,
+                len,
+            })
+        })
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        let streams = self.streams.iter().flatten().filter_map(Stream::wake_at);
+        let flows = self
+            .datagrams
+            .iter()
+            .flatten()
+            .filter_map(Datagrams::wake_at);
+        streams.chain(flows).min()
+    }
+}

@@ -1,0 +1,160 @@
+//! A TCP connection of the server.
+
+use core::net::SocketAddr;
+
+use super::super::header::{Report, Test};
+use super::super::tcp::Sending;
+use super::{Finished, Limits};
+use crate::octets::u32_at;
+use crate::{Close, Connection, Instant};
+
+/// The request, or what of it is there.
+#[derive(Debug)]
+struct Head {
+    octets: [u8; Test::LEN],
+    len: usize,
+}
+
+impl Head {
+    /// Takes what belongs to it. `Some` when nothing more does: the request, if it is one.
+    fn push(&mut self, octets: &[u8]) -> Option<Option<Test>> {
+        for octet in octets {
+            self.octets[self.len] = *octet;
+            self.len += 1;
+            let Some(flags) = u32_at(&self.octets[..self.len], 0) else {
+                continue;
+            };
+            match Test::len(flags) {
+                None => return Some(None),
+                Some(len) if self.len >= len => return Some(Test::parse(&self.octets[..len])),
+                Some(_) => {}
+            }
+        }
+        None
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Stream {
+    /// `None` while it is asked for.
+    pub(super) connection: Option<Connection>,
+    pub(super) peer: SocketAddr,
+    /// What the client asked for, once that is known.
+    pub(super) test: Option<Test>,
+    head: Option<Head>,
+    wanted: bool,
+    received: u64,
+    began: Option<Instant>,
+    last: Instant,
+    peer_ended: bool,
+    sending: Option<Sending>,
+}
+
+impl Stream {
+    pub(super) fn accepted(connection: Connection, peer: SocketAddr) -> Self {
+        Self {
+            connection: Some(connection),
+            peer,
+            test: None,
+            head: Some(Head {
+                octets: [0; Test::LEN],
+                len: 0,
+            }),
+            wanted: false,
+            received: 0,
+            began: None,
+            last: Instant::from_ns(0),
+            peer_ended: false,
+            sending: None,
+        }
+    }
+
+    /// One to the client, to be asked for.
+    pub(super) fn back(peer: SocketAddr, test: Test) -> Self {
+        Self {
+            connection: None,
+            peer,
+            test: Some(test),
+            head: None,
+            wanted: true,
+            received: 0,
+            began: None,
+            last: Instant::from_ns(0),
+            peer_ended: false,
+            sending: None,
+        }
+    }
+
+    /// Where to connect to, once.
+    pub(super) fn take_connect(&mut self) -> Option<SocketAddr> {
+        core::mem::take(&mut self.wanted).then_some(self.peer)
+    }
+
+    pub(super) fn connected(&mut self, connection: Connection, now: Instant) {
+        self.connection = Some(connection);
+        self.sending = self.test.as_ref().map(|test| Sending::new(test, now));
+    }
+
+    /// The request, when it is complete.
+    pub(super) fn received(
+        &mut self,
+        octets: &[u8],
+        limits: &Limits,
+        now: Instant,
+    ) -> Option<Test> {
+        self.began.get_or_insert(now);
+        self.last = now;
+        self.received += octets.len() as u64;
+        let test = self.head.as_mut()?.push(octets)?;
+        self.head = None;
+        self.test = test;
+        if let Some(test) = test.filter(|test| test.reverse || test.full_duplex) {
+            self.sending = Some(Sending::new(&limits.apply(&test), now));
+        }
+        test
+    }
+
+    pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
+        self.sending
+            .as_mut()
+            .map_or(0, |sending| sending.fill(room, now))
+    }
+
+    pub(super) fn ended(&mut self, now: Instant) {
+        self.peer_ended = true;
+        self.last = now;
+    }
+
+    pub(super) fn close(&self) -> Close {
+        match &self.sending {
+            Some(sending) if !sending.is_over() => Close::Keep,
+            Some(_) => Close::Finish,
+            None if self.peer_ended => Close::Finish,
+            None => Close::Keep,
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        self.sending.as_ref()?.due()
+    }
+
+    pub(super) fn finished(&self, now: Instant) -> Finished {
+        let (octets, span) = match &self.sending {
+            Some(sending) => sending.sent(now),
+            None => {
+                let began = self.began.unwrap_or(self.last);
+                (self.received, self.last.since(began))
+            }
+        };
+        Finished {
+            udp: false,
+            sent: self.sending.is_some(),
+            peer: self.peer,
+            report: Report {
+                octets,
+                span,
+                ..Report::default()
+            },
+        }
+    }
+}

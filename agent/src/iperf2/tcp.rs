@@ -1,0 +1,81 @@
+//! The sending end of a TCP test.
+
+use core::time::Duration;
+
+use super::header::{Amount, Test};
+use crate::Instant;
+use crate::pace::Pace;
+
+/// What is sent, and how much of it has been given to the connection.
+#[derive(Debug)]
+pub(super) struct Sending {
+    amount: Amount,
+    began: Instant,
+    ended: Option<Instant>,
+    /// For a test with a rate.
+    pace: Option<Pace>,
+    octets: u64,
+}
+
+impl Sending {
+    /// Sends what `test` says from `now` on.
+    pub(super) fn new(test: &Test, now: Instant) -> Self {
+        Self {
+            amount: test.amount,
+            began: now,
+            ended: None,
+            pace: (test.rate_bits_per_s > 0).then(|| Pace::new(test.rate_bits_per_s, now)),
+            octets: 0,
+        }
+    }
+
+    /// Everything was given to the connection.
+    pub(super) const fn is_over(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    /// Octets so far, and the time that they took.
+    pub(super) fn sent(&self, now: Instant) -> (u64, Duration) {
+        (self.octets, self.ended.unwrap_or(now).since(self.began))
+    }
+
+    /// So many octets of the data are there already: the request.
+    pub(super) fn count(&mut self, octets: usize) {
+        self.octets += octets as u64;
+    }
+
+    /// Fills `room` with what is to be sent now: zeros, in which nobody finds a request.
+    pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
+        if self.is_over() || self.pace.is_some_and(|pace| now < pace.due()) {
+            return 0;
+        }
+        let left = match self.amount {
+            Amount::Octets(octets) => u64::from(octets).saturating_sub(self.octets),
+            Amount::Span(span) if now.since(self.began) >= span => 0,
+            Amount::Span(_) => u64::MAX,
+        };
+        if left == 0 {
+            self.ended = Some(now);
+        }
+        let len = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        room[..len].fill(0);
+        if let Some(pace) = &mut self.pace {
+            pace.sent(len);
+        }
+        self.octets += len as u64;
+        len
+    }
+
+    /// When there is more to send or the end comes, if it has not.
+    pub(super) fn due(&self) -> Option<Instant> {
+        if self.is_over() {
+            return None;
+        }
+        let due = self.pace.map(|pace| pace.due());
+        let end = match self.amount {
+            Amount::Span(span) => Some(self.began.after(span)),
+            Amount::Octets(_) => None,
+        };
+        due.into_iter().chain(end).min()
+    }
+}

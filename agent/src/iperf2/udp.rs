@@ -1,0 +1,181 @@
+//! The two ends of a UDP stream.
+
+use core::time::Duration;
+
+use super::header::{Amount, Numbered, Report, Test};
+use crate::Instant;
+use crate::count::Sink;
+use crate::pace::Pace;
+
+/// What iperf sends where nobody says how much: fills an Ethernet frame.
+pub(super) const DEFAULT_OCTETS: usize = 1470;
+/// The rate of a UDP test that says none.
+pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
+/// Between two of the datagrams that end a stream, and how many of them there are at most.
+const END_EVERY: Duration = Duration::from_millis(250);
+const ENDS: u8 = 10;
+
+/// The sending end.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    /// What each datagram carries behind its number, if anything.
+    test: Option<Test>,
+    amount: Amount,
+    octets: usize,
+    began: Instant,
+    pace: Pace,
+    next: i64,
+    sent_octets: u64,
+    ends: u8,
+    end_due: Instant,
+    clock: Clock,
+}
+
+/// What the sender's time is called on the wire. A receiver takes it for the time of day, and iperf
+/// starts its jitter from the difference to its own: a device without a calendar goes by the time that
+/// the peer has told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Clock {
+    told_ns: u64,
+    at: Instant,
+}
+
+impl Clock {
+    /// The peer said it was `told_ns` when it was `at` here.
+    pub(super) const fn told(told_ns: u64, at: Instant) -> Self {
+        Self { told_ns, at }
+    }
+
+    /// Our own time.
+    pub(super) const fn own() -> Self {
+        Self::told(0, Instant::from_ns(0))
+    }
+
+    const fn of(self, now: Instant) -> Instant {
+        Instant::from_ns(self.told_ns).after(now.since(self.at))
+    }
+}
+
+impl Source {
+    /// Sends what `test` says from `now` on, with the request in each datagram if it is ours.
+    pub(super) fn new(test: &Test, request: bool, clock: Clock, now: Instant) -> Self {
+        let octets = match test.buffer_octets as usize {
+            0 => DEFAULT_OCTETS,
+            octets => octets.max(Numbered::LEN + 4),
+        };
+        let rate = match test.rate_bits_per_s {
+            0 => DEFAULT_RATE_BITS_PER_S,
+            rate => rate,
+        };
+        Self {
+            test: request.then_some(*test),
+            amount: test.amount,
+            octets,
+            began: now,
+            pace: Pace::new(rate, now),
+            next: 1,
+            sent_octets: 0,
+            ends: 0,
+            end_due: now,
+            clock,
+        }
+    }
+
+    /// Datagrams and octets of them sent, the first one that ends it included.
+    pub(super) const fn sent(&self) -> (u64, u64) {
+        let end = (self.ends > 0) as u64;
+        (self.next as u64 - 1 + end, self.sent_octets)
+    }
+
+    /// From the first datagram to what would be the next one.
+    pub(super) const fn span(&self) -> Duration {
+        self.pace.due().since(self.began)
+    }
+
+    /// Everything was sent, and its end said.
+    pub(super) const fn is_ending(&self) -> bool {
+        self.ends > 0
+    }
+
+    /// All datagrams that end it were sent.
+    pub(super) const fn is_exhausted(&self) -> bool {
+        self.ends >= ENDS
+    }
+
+    /// Nobody has answered any of the datagrams that end it.
+    pub(super) fn is_given_up(&self, now: Instant) -> bool {
+        self.ends >= ENDS && now >= self.end_due
+    }
+
+    pub(super) fn due(&self) -> Instant {
+        if self.is_over() || self.ends > 0 {
+            self.end_due
+        } else {
+            self.pace.due()
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        match self.amount {
+            Amount::Octets(octets) => self.sent_octets >= u64::from(octets),
+            Amount::Span(span) => self.pace.due().since(self.began) >= span,
+        }
+    }
+
+    /// The datagram that is due, if one is: its length.
+    pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
+        if now < self.due() {
+            return None;
+        }
+        let len = self.octets.min(room.len());
+        // Who can't keep the rate ends in time all the same.
+        let late = |span| now.since(self.began) >= span;
+        let over = self.is_over() || matches!(self.amount, Amount::Span(span) if late(span));
+        if over && self.ends >= ENDS {
+            return None;
+        }
+        let datagram = &mut room[..len];
+        let number = if over {
+            if self.ends == 0 {
+                // Counted as data by both ends of iperf.
+                self.sent_octets += len as u64;
+            }
+            self.ends += 1;
+            self.end_due = now.after(END_EVERY);
+            // Not the last one's again: that would count as out of order.
+            -(self.next + i64::from(self.ends) - 1)
+        } else {
+            self.pace.sent(len);
+            self.sent_octets += len as u64;
+            self.next += 1;
+            self.next - 1
+        };
+        if !over && self.is_over() {
+            self.end_due = self.pace.due();
+        }
+        Numbered::emit(number, self.clock.of(now), datagram);
+        if let Some(behind) = datagram.get_mut(Numbered::LEN..) {
+            match &self.test {
+                Some(test) => test.emit(behind, true),
+                // Says that numbers have 64 bits, and that there is no request.
+                None => crate::octets::put_u32(behind, 0, super::header::PLAIN),
+            }
+        }
+        Some(len)
+    }
+}
+
+/// What a receiver reports of a stream that has ended at this number, the datagram that says so
+/// included: iperf's own ends count it.
+pub(super) fn report(sink: &Sink, end: i64) -> Report {
+    let sent = end.unsigned_abs();
+    let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    Report {
+        octets: sink.octets,
+        span: sink.span(),
+        lost: small(sink.sequence.lost(Some(sent))),
+        out_of_order: small(sink.sequence.out_of_order()),
+        datagrams: small(sent.max(sink.sequence.sent())),
+        jitter: Duration::from_nanos(sink.jitter.ns()),
+    }
+}

@@ -1,0 +1,27 @@
+//! The other end of a measurement, for a device of any size: servers and clients of iperf 2, of
+//! iperf 3, of HTTP, of STAMP, and echo.
+//!
+//! Everything here is a [`Service`]: told what came in on its sockets and what time it is, it says
+//! what to send and which sockets to open. It owns no socket, reads no clock and allocates nothing, so
+//! the same code runs over smoltcp on a microcontroller, over the sockets of an operating system, and
+//! on the network of a test.
+//!
+//! - [`iperf2`]: `iperf -s` and `iperf -c` of version 2, TCP and UDP.
+//! - [`count`]: what a receiver of numbered datagrams counts: loss, order, duplicates, jitter.
+//! - [`pace`]: when a sender's next datagram is due.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod count;
+pub mod iperf2;
+mod octets;
+pub mod pace;
+mod service;
+mod time;
+
+pub use service::{Ask, Close, Connection, Datagram, Opened, Refused, Service, Udp};
+pub use time::Instant;

@@ -1,0 +1,71 @@
+//! When the next datagram is due.
+
+use core::time::Duration;
+
+use crate::Instant;
+
+/// A constant rate, kept by absolute deadlines: what is sent late does not move what follows, and no
+/// rounding accumulates.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    rate_bits_per_s: u64,
+    due: Instant,
+    /// What of `due` lies behind whole nanoseconds, in 1 / rate of one.
+    rest: u64,
+}
+
+impl Pace {
+    /// Begins at `now` with a datagram, followed by others at `rate_bits_per_s`; 0 = as fast as it
+    /// goes.
+    #[must_use]
+    pub const fn new(rate_bits_per_s: u64, now: Instant) -> Self {
+        Self {
+            rate_bits_per_s,
+            due: now,
+            rest: 0,
+        }
+    }
+
+    /// When the next datagram is due.
+    #[must_use]
+    pub const fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// A datagram of so many octets, as the rate counts them, was sent.
+    pub fn sent(&mut self, octets: usize) {
+        if self.rate_bits_per_s == 0 {
+            return;
+        }
+        let rate = u128::from(self.rate_bits_per_s);
+        let span = octets as u128 * 8 * 1_000_000_000 + u128::from(self.rest);
+        self.rest = (span % rate) as u64;
+        let ns = u64::try_from(span / rate).unwrap_or(u64::MAX);
+        self.due = self.due.after(Duration::from_nanos(ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pace;
+    use crate::Instant;
+
+    /// 1470 octets at 7 bit/s more than a megabit: no whole number of nanoseconds apart.
+    #[test]
+    fn a_million_datagrams_later_nothing_was_rounded_away() {
+        let rate = 1_000_007;
+        let mut pace = Pace::new(rate, Instant::from_ns(5));
+        for _ in 0..1_000_000 {
+            pace.sent(1470);
+        }
+        let exact = 1_000_000 * 1470 * 8 * 1_000_000_000_u128 / u128::from(rate);
+        assert_eq!(u128::from(pace.due().ns()), exact + 5);
+    }
+
+    #[test]
+    fn without_a_rate_everything_is_due() {
+        let mut pace = Pace::new(0, Instant::from_ns(5));
+        pace.sent(1470);
+        assert_eq!(pace.due(), Instant::from_ns(5));
+    }
+}

@@ -1,0 +1,195 @@
+//! Client and server of iperf 2 with each other, over a network that is not always kind.
+
+mod net;
+
+use linerate_agent::iperf2::{
+    Amount, Back, Client, Failure, Finished, Limits, Outcome, PORT, Plan, Progress, Server, Test,
+};
+use net::{ENDS, Faults, Net};
+use proptest::prelude::*;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+type Pair = Net<Client, Server<4>>;
+
+fn plan(udp: bool, change: impl Fn(&mut Test)) -> Plan {
+    let mut test = Test {
+        port: 5002,
+        buffer_octets: if udp { 1470 } else { 0 },
+        amount: Amount::Octets(1_000_000),
+        rate_bits_per_s: if udp { 10_000_000 } else { 0 },
+        back: Back::No,
+        reverse: false,
+        full_duplex: false,
+    };
+    change(&mut test);
+    Plan {
+        to: SocketAddr::new(ENDS[1], PORT),
+        udp,
+        test,
+        patience: Duration::from_secs(5),
+    }
+}
+
+fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome, Vec<Finished>) {
+    let mut net = Net::new(Client::new(plan), Server::new(PORT, limits), seed, faults);
+    let mut finished = Vec::new();
+    net.run(Duration::from_secs(60), |net| {
+        finished.extend(net.b.take_finished());
+        net.a.progress(net.now) != Progress::Running
+    });
+    // The server may learn of the end later than the client.
+    net.run(Duration::from_secs(20), |net| {
+        finished.extend(net.b.take_finished());
+        false
+    });
+    let outcome = net.a.outcome(net.now);
+    (net, outcome, finished)
+}
+
+fn kind(plan: Plan) -> (Pair, Outcome, Vec<Finished>) {
+    let (mut net, outcome, finished) = run(plan, Limits::default(), 1, Faults::default());
+    assert_eq!(net.a.progress(net.now), Progress::Done);
+    (net, outcome, finished)
+}
+
+#[test]
+fn every_octet_of_a_tcp_test_is_counted_at_both_ends() {
+    let (_, outcome, finished) = kind(plan(false, |_| {}));
+    assert_eq!(outcome.sent.unwrap().octets, 1_000_000);
+    let [
+        Finished {
+            report,
+            sent: false,
+            udp: false,
+            ..
+        },
+    ] = finished[..]
+    else {
+        panic!("{finished:?}");
+    };
+    assert_eq!(report.octets, 1_000_000);
+}
+
+#[test]
+fn a_reverse_tcp_test_is_sent_by_the_server() {
+    let (_, outcome, finished) = kind(plan(false, |test| test.reverse = true));
+    assert_eq!(outcome.received.unwrap().octets, 1_000_000);
+    assert!(outcome.sent.is_none());
+    assert!(finished[0].sent && finished[0].report.octets == 1_000_000);
+}
+
+#[test]
+fn a_test_back_comes_over_a_connection_of_its_own() {
+    for back in [Back::AtOnce, Back::AtTheEnd] {
+        let (_, outcome, finished) = kind(plan(false, |test| test.back = back));
+        assert_eq!(outcome.sent.unwrap().octets, 1_000_000, "{back:?}");
+        assert_eq!(outcome.received.unwrap().octets, 1_000_000, "{back:?}");
+        assert_eq!(finished.len(), 2, "{back:?}");
+    }
+}
+
+#[test]
+fn full_duplex_goes_both_ways_on_one_connection() {
+    let (_, outcome, _) = kind(plan(false, |test| test.full_duplex = true));
+    assert_eq!(outcome.sent.unwrap().octets, 1_000_000);
+    assert_eq!(outcome.received.unwrap().octets, 1_000_000);
+}
+
+#[test]
+fn a_test_by_time_ends_in_time() {
+    for udp in [false, true] {
+        let (_, outcome, _) = kind(plan(udp, |test| {
+            test.amount = Amount::Span(Duration::from_secs(2));
+        }));
+        let span = outcome.sent.unwrap().span;
+        let about = Duration::from_millis(1990)..=Duration::from_millis(2010);
+        assert!(about.contains(&span), "{udp}: {span:?}");
+    }
+}
+
+#[test]
+fn udp_keeps_its_rate_and_both_ends_agree() {
+    let (net, outcome, finished) = kind(plan(true, |_| {}));
+    let (sent, reported) = (outcome.sent.unwrap(), outcome.reported.unwrap());
+    // 681 datagrams, and the one that ends it.
+    assert_eq!(sent.datagrams, 682);
+    assert_eq!((reported.datagrams, reported.octets), (682, sent.octets));
+    assert_eq!((reported.lost, reported.out_of_order), (0, 0));
+    let rate = sent.octets as f64 * 8.0 / sent.span.as_secs_f64();
+    assert!((rate / 10e6 - 1.0).abs() < 0.002, "{rate}");
+    assert_eq!(finished[0].report.octets, reported.octets);
+    assert_eq!(net.done[0].sent, 682);
+}
+
+#[test]
+fn udp_back_and_reverse_are_received_whole() {
+    let changes: [fn(&mut Test); 3] = [
+        |test| test.reverse = true,
+        |test| test.back = Back::AtOnce,
+        |test| test.back = Back::AtTheEnd,
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        let (_, outcome, _) = kind(plan(true, change));
+        let received = outcome.received.unwrap();
+        assert_eq!((received.datagrams, received.lost), (682, 0), "{index}");
+        assert_eq!(received.octets, 682 * 1470, "{index}");
+    }
+}
+
+#[test]
+fn who_may_not_be_sent_to_by_udp_is_not() {
+    let limits = Limits {
+        sends_datagrams: false,
+        ..Limits::default()
+    };
+    let plan = plan(true, |test| test.reverse = true);
+    let (mut net, ..) = run(plan, limits, 1, Faults::default());
+    assert_eq!(net.a.progress(net.now), Progress::Failed(Failure::NoAnswer));
+    assert_eq!(net.done[1].sent, 0);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_said() {
+    let plan = Plan {
+        to: SocketAddr::new(ENDS[1], 9),
+        ..plan(false, |_| {})
+    };
+    let (mut net, ..) = run(plan, Limits::default(), 1, Faults::default());
+    assert_eq!(
+        net.a.progress(net.now),
+        Progress::Failed(Failure::NotReached)
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// What the network did is what is reported, each kind apart.
+    #[test]
+    fn the_report_says_what_the_network_did(
+        seed: u64,
+        lost in 0..50_u64,
+        repeated in 0..50_u64,
+        late in 0..50_u64,
+    ) {
+        let faults = Faults { lost, repeated, late };
+        let (net, outcome, finished) = run(plan(true, |_| {}), Limits::default(), seed, faults);
+        let report = finished[0].report;
+        // Up to the first end that arrives the network's own count is exact; the ends that are lost
+        // themselves come on top.
+        let sent = outcome.sent.unwrap();
+        prop_assert!(report.datagrams >= sent.datagrams);
+        let ends_lost = u64::from(report.datagrams - sent.datagrams);
+        let received = u64::from(report.datagrams) - u64::from(report.lost);
+        prop_assert_eq!(report.octets % 1470, 0);
+        let copies = report.octets / 1470 - received;
+        prop_assert!(copies <= net.done[0].repeated);
+        let late_ends = net.done[0].late.min(40);
+        prop_assert!(u64::from(report.lost) <= net.done[0].lost + late_ends + ends_lost);
+        prop_assert!(u64::from(report.out_of_order) <= net.done[0].late + net.done[0].repeated);
+        if faults.late == 0 {
+            prop_assert_eq!(report.out_of_order, 0);
+        }
+    }
+}
