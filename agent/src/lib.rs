@@ -7,6 +7,7 @@
 //! on the network of a test.
 //!
 //! - [`iperf2`]: `iperf -s` and `iperf -c` of version 2, TCP and UDP.
+//! - [`stamp`]: a reflector of RFC 8762, and a sender: round trips, loss in each direction.
 //! - [`count`]: what a receiver of numbered datagrams counts: loss, order, duplicates, jitter.
 //! - [`pace`]: when a sender's next datagram is due.
 
@@ -16,11 +17,13 @@
 #[cfg(test)]
 extern crate std;
 
+mod answer;
 pub mod count;
 pub mod iperf2;
 mod octets;
 pub mod pace;
 mod service;
+pub mod stamp;
 mod time;
 
 pub use service::{Ask, Close, Connection, Datagram, Opened, Refused, Service, Udp};

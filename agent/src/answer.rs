@@ -1,0 +1,61 @@
+//! Whom a datagram may be answered: its sender may be forged.
+
+use core::net::{IpAddr, SocketAddr};
+
+/// Ports below belong to services; some of them answer whatever comes: echo, chargen, time.
+const FIRST_OF_CLIENTS: u16 = 1024;
+
+/// Whether who listens on `own_port` may answer `from`.
+///
+/// Of two ends that answer whatever comes, one has the higher port or both have the same: answering
+/// only ports above the own one, no two of them ever answer each other. Clients have theirs from the
+/// upper end (RFC 6335 section 6: 49152 and above; Linux: 32768). No address of a group is answered;
+/// what is a subnet's broadcast address only the driver can know.
+pub(crate) fn may_be_answered(from: SocketAddr, own_port: u16) -> bool {
+    let is_one_station = match from.ip().to_canonical() {
+        IpAddr::V4(ip) => {
+            // 0.0.0.0/8 is "this network", 240.0.0.0/4 reserved (RFC 6890).
+            let reserved = matches!(ip.octets()[0], 0 | 240..);
+            !reserved && !ip.is_multicast() && !ip.is_broadcast()
+        }
+        IpAddr::V6(ip) => !ip.is_multicast() && !ip.is_unspecified(),
+    };
+    is_one_station && from.port() >= FIRST_OF_CLIENTS && from.port() > own_port
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_be_answered;
+    use proptest::prelude::*;
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+    #[test]
+    fn groups_and_services_are_not_answered() {
+        for from in [
+            "224.0.0.1:40000",
+            "255.255.255.255:40000",
+            "0.0.0.0:40000",
+            "240.1.2.3:40000",
+            "[ff02::1]:40000",
+            "[::]:40000",
+            "[::ffff:224.0.0.1]:40000",
+            "192.0.2.1:0",
+            "192.0.2.1:7",
+            "192.0.2.1:19",
+            "192.0.2.1:862",
+        ] {
+            assert!(!may_be_answered(from.parse().unwrap(), 862), "{from}");
+        }
+        for from in ["192.0.2.1:40000", "127.0.0.1:32768", "[2001:db8::1]:1024"] {
+            assert!(may_be_answered(from.parse().unwrap(), 862), "{from}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_ever_answer_each_other(one: u16, other: u16) {
+            let from = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), port);
+            prop_assert!(!(may_be_answered(from(one), other) && may_be_answered(from(other), one)));
+        }
+    }
+}

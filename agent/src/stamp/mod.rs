@@ -1,0 +1,19 @@
+//! STAMP, the Simple Two-way Active Measurement Protocol (RFC 8762): a sender's numbered and timed
+//! packets are answered by a reflector, which adds its own number and times. Unauthenticated mode.
+//!
+//! With T1 when a packet was sent, T2 and T3 when the reflector received and answered it, and T4 when
+//! the answer came, the round trip is (T4 - T1) - (T3 - T2), whatever the two clocks say. T2 - T1 and
+//! T4 - T3 are times of one way only if both clocks are synchronised, and no better than they are.
+
+mod packet;
+mod reflector;
+mod sender;
+mod time;
+
+pub use packet::{LEN, Probe, Reflection};
+pub use reflector::{Counts, Reflector};
+pub use sender::{Loss, OneWay, Outcome, Plan, Sample, Sender};
+pub use time::{Clock, ErrorEstimate, Format};
+
+/// The port of a reflector (RFC 8762 section 4.1).
+pub const PORT: u16 = 862;

@@ -1,0 +1,205 @@
+//! The packets of the unauthenticated mode, 44 octets and whatever follows (RFC 8762 sections 4.2.1
+//! and 4.3.1).
+
+use super::time::ErrorEstimate;
+use crate::octets::{put_u32, u32_at};
+
+/// The least a packet has.
+pub const LEN: usize = 44;
+
+/// Offsets; the first three in both packets.
+const NUMBER: usize = 0;
+const SENT: usize = 4;
+const ERROR: usize = 12;
+const SESSION: usize = 14;
+const RECEIVED: usize = 16;
+const SENDER_NUMBER: usize = 24;
+const SENDER_SENT: usize = 28;
+const SENDER_ERROR: usize = 36;
+const SENDER_TTL: usize = 40;
+
+/// What a sender sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Probe {
+    /// Counts from 0.
+    pub number: u32,
+    /// T1, when it was sent, in the format that `error` says.
+    pub sent: u64,
+    /// Error estimate of `sent`, as written.
+    pub error: u16,
+    /// The session's identifier (RFC 8972 section 3), or 0.
+    pub session: u16,
+}
+
+/// What a reflector answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reflection {
+    /// Of a stateful reflector, counts its answers from 0; otherwise the sender's.
+    pub number: u32,
+    /// T3, when it was sent.
+    pub sent: u64,
+    /// Error estimate of `sent` and `received`, as written.
+    pub error: u16,
+    /// T2, when the probe was received.
+    pub received: u64,
+    /// The probe.
+    pub probe: Probe,
+    /// The probe's TTL or hop limit on arrival; 255 also if that is not known.
+    pub ttl: u8,
+}
+
+fn u16_at(octets: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*octets.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(octets: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_be_bytes(*octets.get(at..)?.first_chunk()?))
+}
+
+fn put(octets: &mut [u8], at: usize, value: &[u8]) {
+    if let Some(field) = octets.get_mut(at..at + value.len()) {
+        field.copy_from_slice(value);
+    }
+}
+
+impl Probe {
+    /// Reads a packet. `None`: it is too short, or an answer.
+    #[must_use]
+    pub fn parse(octets: &[u8]) -> Option<Self> {
+        if octets.len() < LEN || is_reflection(octets) {
+            return None;
+        }
+        Some(Self {
+            number: u32_at(octets, NUMBER)?,
+            sent: u64_at(octets, SENT)?,
+            error: u16_at(octets, ERROR)?,
+            session: u16_at(octets, SESSION)?,
+        })
+    }
+
+    /// Writes the packet; all behind its fields is zero.
+    pub fn emit(&self, octets: &mut [u8]) {
+        octets.fill(0);
+        put_u32(octets, NUMBER, self.number);
+        put(octets, SENT, &self.sent.to_be_bytes());
+        put(octets, ERROR, &self.error.to_be_bytes());
+        put(octets, SESSION, &self.session.to_be_bytes());
+    }
+}
+
+impl Reflection {
+    /// Reads a packet that should be an answer. `None`: it is too short. Whether it answers anything,
+    /// its `probe` says.
+    #[must_use]
+    pub fn parse(octets: &[u8]) -> Option<Self> {
+        if octets.len() < LEN {
+            return None;
+        }
+        let session = u16_at(octets, SESSION)?;
+        Some(Self {
+            number: u32_at(octets, NUMBER)?,
+            sent: u64_at(octets, SENT)?,
+            error: u16_at(octets, ERROR)?,
+            received: u64_at(octets, RECEIVED)?,
+            probe: Probe {
+                number: u32_at(octets, SENDER_NUMBER)?,
+                sent: u64_at(octets, SENDER_SENT)?,
+                error: u16_at(octets, SENDER_ERROR)?,
+                session,
+            },
+            ttl: octets[SENDER_TTL],
+        })
+    }
+
+    /// Writes the packet's first 44 octets and leaves what follows.
+    pub fn emit(&self, octets: &mut [u8]) {
+        if let Some(fields) = octets.get_mut(..LEN) {
+            fields.fill(0);
+        }
+        put_u32(octets, NUMBER, self.number);
+        put(octets, SENT, &self.sent.to_be_bytes());
+        put(octets, ERROR, &self.error.to_be_bytes());
+        put(octets, SESSION, &self.probe.session.to_be_bytes());
+        put(octets, RECEIVED, &self.received.to_be_bytes());
+        put_u32(octets, SENDER_NUMBER, self.probe.number);
+        put(octets, SENDER_SENT, &self.probe.sent.to_be_bytes());
+        put(octets, SENDER_ERROR, &self.probe.error.to_be_bytes());
+        put(octets, SENDER_TTL, &[self.ttl]);
+    }
+}
+
+/// The two packets have no field that tells them apart. A sender's is zero from 16 on, or padding of
+/// TWAMP Light, which may be random; a reflector's has its time there, a meaningful error estimate of
+/// the sender's, and zeros in between.
+fn is_reflection(octets: &[u8]) -> bool {
+    let must_be_zero = [38, 39, 41, 42, 43].map(|at| octets.get(at).copied());
+    let meant = |at| {
+        u16_at(octets, at)
+            .and_then(ErrorEstimate::from_bits)
+            .is_some()
+    };
+    let is_timed = u64_at(octets, RECEIVED).is_some_and(|received| received != 0);
+    is_timed && meant(ERROR) && meant(SENDER_ERROR) && must_be_zero == [Some(0); 5]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEN, Probe, Reflection};
+    use proptest::prelude::*;
+    use std::vec;
+
+    const PROBE: Probe = Probe {
+        number: 0x0102_0304,
+        sent: 0x1112_1314_1516_1718,
+        error: 0x2122,
+        session: 0x3132,
+    };
+
+    /// RFC 8762 figures 2 and 4, RFC 8972 figures 1 and 2.
+    #[test]
+    fn fields_are_where_the_standard_has_them() {
+        let mut octets = [0xff; 46];
+        PROBE.emit(&mut octets);
+        let head = [
+            1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x21, 0x22, 0x31, 0x32,
+        ];
+        assert_eq!(octets[..16], head);
+        assert_eq!(octets[16..], [0; 30]);
+
+        let reflection = Reflection {
+            number: 0x4142_4344,
+            sent: 0x5152_5354_5556_5758,
+            error: 0x6162,
+            received: 0x7172_7374_7576_7778,
+            probe: PROBE,
+            ttl: 0x40,
+        };
+        let mut octets = [0xff; 46];
+        reflection.emit(&mut octets);
+        let expected = [
+            0x41, 0x42, 0x43, 0x44, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x61, 0x62,
+            0x31, 0x32, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 1, 2, 3, 4, 0x11, 0x12,
+            0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x21, 0x22, 0, 0, 0x40, 0, 0, 0, 0xff, 0xff,
+        ];
+        assert_eq!(octets, expected);
+        assert_eq!(Reflection::parse(&octets), Some(reflection));
+        assert_eq!(Probe::parse(&octets), None);
+    }
+
+    proptest! {
+        /// Padding of TWAMP Light begins at octet 14 and may be anything.
+        #[test]
+        fn random_padding_is_no_answer(padding in prop::collection::vec(1..=255_u8, 30..100)) {
+            let mut octets = vec![0; 14];
+            octets[13] = 1;
+            octets.extend(&padding);
+            prop_assert!(Probe::parse(&octets).is_some());
+        }
+
+        #[test]
+        fn what_is_short_is_nothing(octets in prop::collection::vec(any::<u8>(), 0..LEN)) {
+            prop_assert_eq!(Probe::parse(&octets), None);
+            prop_assert_eq!(Reflection::parse(&octets), None);
+        }
+    }
+}

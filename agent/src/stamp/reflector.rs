@@ -1,0 +1,222 @@
+//! The session reflector.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::packet::{LEN, Probe, Reflection};
+use super::time::Clock;
+use crate::answer::may_be_answered;
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+
+/// A session of which nothing is heard for so long is over: its place may be taken.
+const SILENCE: Duration = Duration::from_secs(30);
+/// What is written where the TTL is not known (RFC 5357 section 4.2).
+const TTL_UNKNOWN: u8 = 255;
+const SOCKET: Udp = Udp(0);
+
+/// A sender that a stateful reflector knows.
+#[derive(Debug, Clone, Copy)]
+struct Session {
+    from: SocketAddr,
+    /// RFC 8972 section 3.
+    identifier: u16,
+    next: u32,
+    heard: Instant,
+}
+
+/// An answer that is still to be sent.
+#[derive(Debug, Clone, Copy)]
+struct Waiting<const OCTETS: usize> {
+    to: SocketAddr,
+    reflection: Reflection,
+    /// The packet that came, for what is behind the fields.
+    octets: [u8; OCTETS],
+    len: usize,
+}
+
+/// What has come, and what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Packets that were answered.
+    pub answered: u64,
+    /// Packets that are none of a sender: too short, or an answer.
+    pub foreign: u64,
+    /// Packets from where nothing may be sent to: a group, or a port that answers itself.
+    pub forbidden: u64,
+    /// Packets of a session that there was no room for.
+    pub no_session: u64,
+    /// Packets that came while as many as can be were still to be answered.
+    pub overrun: u64,
+}
+
+/// Answers what senders send.
+///
+/// With `SESSIONS` it is stateful: it numbers the answers of each session by itself, so that its sender
+/// can tell in which direction something was lost. With 0 it is stateless and gives the sender's
+/// numbers back. A session beyond the table gets no answers rather than numbers that mean something
+/// else.
+///
+/// So many packets as `WAITING` can come in one turn of the driver. An answer is as long as what it
+/// answers, and `OCTETS` at most, 44 at least; what has less than 44 octets (TWAMP Light's may) is not
+/// answered, as the answer would be longer. No packet costs more than a look at each session.
+#[derive(Debug)]
+pub struct Reflector<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize = LEN> {
+    port: u16,
+    clock: Clock,
+    is_bound: bool,
+    sessions: [Option<Session>; SESSIONS],
+    waiting: [Option<Waiting<OCTETS>>; WAITING],
+    counts: Counts,
+}
+
+impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
+    Reflector<SESSIONS, WAITING, OCTETS>
+{
+    /// A reflector on this port, which has to be below those of its senders.
+    #[must_use]
+    pub const fn new(port: u16, clock: Clock) -> Self {
+        assert!(WAITING > 0 && OCTETS >= LEN);
+        Self {
+            port,
+            clock,
+            is_bound: false,
+            sessions: [None; SESSIONS],
+            waiting: [None; WAITING],
+            counts: Counts {
+                answered: 0,
+                foreign: 0,
+                forbidden: 0,
+                no_session: 0,
+                overrun: 0,
+            },
+        }
+    }
+
+    /// What has come so far.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// A packet came with this TTL or hop limit: instead of [`Service::datagram`], where the driver
+    /// knows it.
+    pub fn datagram_with_ttl(&mut self, from: SocketAddr, octets: &[u8], ttl: u8, now: Instant) {
+        let Some(probe) = Probe::parse(octets) else {
+            self.counts.foreign += 1;
+            return;
+        };
+        if !may_be_answered(from, self.port) {
+            self.counts.forbidden += 1;
+            return;
+        }
+        let Some(free) = self.waiting.iter().position(Option::is_none) else {
+            self.counts.overrun += 1;
+            return;
+        };
+        let number = if SESSIONS == 0 {
+            probe.number
+        } else if let Some(number) = self.number(from, probe.session, now) {
+            number
+        } else {
+            self.counts.no_session += 1;
+            return;
+        };
+        let len = octets.len().min(OCTETS);
+        let mut copy = [0; OCTETS];
+        copy[..len].copy_from_slice(&octets[..len]);
+        self.waiting[free] = Some(Waiting {
+            to: from,
+            reflection: Reflection {
+                number,
+                sent: 0,
+                error: self.clock.error().to_bits(),
+                received: self.clock.stamp(now),
+                probe,
+                ttl,
+            },
+            octets: copy,
+            len,
+        });
+    }
+
+    /// The next number of this session, a new one if it has to be.
+    fn number(&mut self, from: SocketAddr, identifier: u16, now: Instant) -> Option<u32> {
+        let is_it = |it: &Session| it.from == from && it.identifier == identifier;
+        let is_over = |it: &Session| now.since(it.heard) >= SILENCE;
+        let known =
+            |slot: &Option<Session>| slot.as_ref().is_some_and(|it| is_it(it) && !is_over(it));
+        let free = |slot: &Option<Session>| slot.as_ref().is_none_or(is_over);
+        let at = self.sessions.iter().position(known);
+        let new = || self.sessions.iter().position(free);
+        let at = at.map_or_else(new, Some)?;
+        let slot = &mut self.sessions[at];
+        let next = slot
+            .filter(|it| is_it(it) && !is_over(it))
+            .map_or(0, |it| it.next);
+        *slot = Some(Session {
+            from,
+            identifier,
+            next: next.wrapping_add(1),
+            heard: now,
+        });
+        Some(next)
+    }
+}
+
+impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
+    for Reflector<SESSIONS, WAITING, OCTETS>
+{
+    fn ask(&mut self) -> Option<Ask> {
+        let bound = core::mem::replace(&mut self.is_bound, true);
+        (!bound).then_some(Ask::Bind(SOCKET, Some(self.port)))
+    }
+
+    fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
+        Err(Refused)
+    }
+
+    fn failed(&mut self, _: u8, _: Instant) {}
+
+    fn received(&mut self, _: Connection, _: &[u8], _: Instant) {}
+
+    fn fill(&mut self, _: Connection, _: &mut [u8], _: Instant) -> usize {
+        0
+    }
+
+    fn ended(&mut self, _: Connection, _: Instant) {}
+
+    fn closed(&mut self, _: Connection, _: Instant) {}
+
+    fn close(&self, _: Connection) -> Close {
+        Close::Reset
+    }
+
+    fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
+        self.datagram_with_ttl(from, octets, TTL_UNKNOWN, now);
+    }
+
+    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        if room.len() < LEN {
+            return None;
+        }
+        let waiting = self.waiting[0].take()?;
+        self.waiting.rotate_left(1);
+        let len = waiting.len.min(room.len());
+        room[..len].copy_from_slice(&waiting.octets[..len]);
+        let reflection = Reflection {
+            sent: self.clock.stamp(now),
+            ..waiting.reflection
+        };
+        reflection.emit(&mut room[..len]);
+        self.counts.answered += 1;
+        Some(Datagram {
+            socket: SOCKET,
+            to: waiting.to,
+            len,
+        })
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        None
+    }
+}
