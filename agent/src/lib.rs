@@ -7,8 +7,10 @@
 //! on the network of a test.
 //!
 //! - [`iperf2`]: `iperf -s` and `iperf -c` of version 2, TCP and UDP.
+//! - [`http`]: `GET /N` and PUT, server and client.
 //! - [`stamp`]: a reflector of RFC 8762, and a sender: round trips, loss in each direction.
 //! - [`count`]: what a receiver of numbered datagrams counts: loss, order, duplicates, jitter.
+//! - [`pattern`]: payload that both ends can make.
 //! - [`pace`]: when a sender's next datagram is due.
 
 #![no_std]
@@ -19,9 +21,11 @@ extern crate std;
 
 mod answer;
 pub mod count;
+pub mod http;
 pub mod iperf2;
 mod octets;
 pub mod pace;
+pub mod pattern;
 mod service;
 pub mod stamp;
 mod time;

@@ -1,0 +1,437 @@
+//! The client: one request.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::body::{Body, Taken};
+use super::fields::Fields;
+use super::line::Line;
+use super::{Text, copy_part, number};
+use crate::pattern;
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+
+/// What a chunk of an upload carries.
+const CHUNK: u64 = 1024;
+/// The longest path.
+const PATH: usize = 200;
+/// A head with more is refused.
+const MOST_HEAD: usize = 16384;
+
+/// What a client puts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Upload {
+    /// Octets of the pattern.
+    pub octets: u64,
+    /// Without saying beforehand how many.
+    pub chunked: bool,
+}
+
+/// What a client is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan<'a> {
+    /// The server.
+    pub to: SocketAddr,
+    /// Path and query, 200 octets at most: `/1000000` of our own server.
+    pub path: &'a str,
+    /// PUT this; otherwise GET.
+    pub upload: Option<Upload>,
+    /// What comes is compared with the pattern.
+    pub check: bool,
+    /// How long nothing may go on.
+    pub patience: Duration,
+}
+
+/// Why there is no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The path can't be asked for: too long, or no path.
+    BadPath,
+    /// The server can't be connected to.
+    NotReached,
+    /// The connection broke before the end.
+    Broken,
+    /// Nothing went on for as long as the plan allows.
+    NoAnswer,
+    /// What came is no HTTP.
+    Nonsense,
+}
+
+/// How far a client is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// It is at it.
+    Running,
+    /// The outcome is complete.
+    Done,
+    /// It ended before; the outcome has what there is.
+    Failed(Failure),
+}
+
+/// What a client found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// The server's verdict, 0 before it came.
+    pub status: u16,
+    /// Octets of content sent.
+    pub sent: u64,
+    /// Octets of content received.
+    pub received: u64,
+    /// What a server like ours says to have received of an upload.
+    pub confirmed: Option<u64>,
+    /// Where the first octet is that is not the pattern's.
+    pub differs_at: Option<u64>,
+    /// From the first octet of the request to the last that was received.
+    pub span: Duration,
+    /// To the first that was received.
+    pub first_octet: Option<Duration>,
+}
+
+#[derive(Debug)]
+enum Reading {
+    /// The status line, or fields once `status` is known.
+    Head {
+        status: Option<u16>,
+        fields: Fields,
+        octets: usize,
+    },
+    Body(Body),
+    Over,
+}
+
+impl Reading {
+    fn new() -> Self {
+        Self::Head {
+            status: None,
+            fields: Fields::default(),
+            octets: 0,
+        }
+    }
+}
+
+fn head(plan: &Plan) -> Text<{ PATH + 200 }> {
+    let Plan { path, to, .. } = plan;
+    match plan.upload {
+        None => Text::new(format_args!(
+            "GET {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n"
+        )),
+        Some(Upload {
+            octets,
+            chunked: false,
+        }) => Text::new(format_args!(
+            "PUT {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\nContent-Length: {octets}\r\n\r\n"
+        )),
+        Some(_) => Text::new(format_args!(
+            "PUT {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )),
+    }
+}
+
+/// A client with one request.
+#[derive(Debug)]
+pub struct Client<'a> {
+    plan: Plan<'a>,
+    asked: bool,
+    connection: Option<Connection>,
+    began: Option<Instant>,
+    heard: Option<Instant>,
+    head_len: u64,
+    /// Octets of the request, head included.
+    written: u64,
+    is_written: bool,
+    line: Line,
+    reading: Reading,
+    outcome: Outcome,
+    /// Of a short answer, for what it confirms.
+    said: [u8; 20],
+    failure: Option<Failure>,
+}
+
+impl<'a> Client<'a> {
+    /// A client that begins as soon as it is driven.
+    #[must_use]
+    pub fn new(plan: Plan<'a>) -> Self {
+        // Anything else would end the line, or the request.
+        let is_path =
+            plan.path.starts_with('/') && plan.path.bytes().all(|it| it.is_ascii_graphic());
+        let bad = (!is_path || plan.path.len() > PATH).then_some(Failure::BadPath);
+        Self {
+            head_len: head(&plan).octets().len() as u64,
+            plan,
+            asked: false,
+            connection: None,
+            began: None,
+            heard: None,
+            written: 0,
+            is_written: false,
+            line: Line::new(),
+            reading: Reading::new(),
+            outcome: Outcome::default(),
+            said: [0; 20],
+            failure: bad,
+        }
+    }
+
+    /// How far it is; to be asked after each turn of the driver.
+    pub fn progress(&mut self, now: Instant) -> Progress {
+        if let Some(failure) = self.failure {
+            return Progress::Failed(failure);
+        }
+        if matches!(self.reading, Reading::Over) {
+            return Progress::Done;
+        }
+        if now.since(*self.heard.get_or_insert(now)) >= self.plan.patience {
+            self.failure = Some(Failure::NoAnswer);
+        }
+        Progress::Running
+    }
+
+    /// What there is so far.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        let len = usize::try_from(self.outcome.received).unwrap_or(usize::MAX);
+        let said = self.said.get(..len).map(<[u8]>::trim_ascii_end);
+        let confirmed = said.filter(|_| self.plan.upload.is_some() && self.outcome.status == 200);
+        Outcome {
+            confirmed: confirmed.and_then(number),
+            ..self.outcome
+        }
+    }
+
+    /// Writes what comes behind the first `at` octets of the content; the second: how much of it is data.
+    fn content(upload: Upload, at: u64, room: &mut [u8]) -> (usize, u64) {
+        let Upload { octets, chunked } = upload;
+        if !chunked {
+            let left = usize::try_from(octets - at).unwrap_or(usize::MAX);
+            let len = room.len().min(left);
+            pattern::fill(at, &mut room[..len]);
+            return (len, len as u64);
+        }
+        // Before, data and behind: of each full chunk the same number of octets.
+        let framed = |data: u64| {
+            let before = Text::<20>::new(format_args!("{data:X}\r\n"));
+            let all = before.octets().len() as u64 + data + 2;
+            (before, all)
+        };
+        let (_, each) = framed(CHUNK);
+        let full = octets / CHUNK;
+        let index = (at / each).min(full);
+        let begun = index * CHUNK;
+        let at = at - index * each;
+        let data = CHUNK.min(octets - begun);
+        let (before, all) = framed(data);
+        if data == 0 {
+            return (copy_part(b"0\r\n\r\n", at as usize, room), 0);
+        }
+        let before_len = before.octets().len() as u64;
+        if at < before_len {
+            return (copy_part(before.octets(), at as usize, room), 0);
+        }
+        if at < before_len + data {
+            let part = at - before_len;
+            let len = room.len().min((data - part) as usize);
+            pattern::fill(begun + part, &mut room[..len]);
+            return (len, len as u64);
+        }
+        let behind: &[u8] = if data < CHUNK {
+            b"\r\n0\r\n\r\n"
+        } else {
+            b"\r\n"
+        };
+        (copy_part(behind, (at - (all - 2)) as usize, room), 0)
+    }
+
+    /// Takes a line of the head.
+    fn line(&mut self, taken: &mut &[u8]) -> Option<()> {
+        let Reading::Head {
+            status,
+            fields,
+            octets,
+        } = &mut self.reading
+        else {
+            return Some(());
+        };
+        let (len, is_over) = self.line.push(taken);
+        *taken = &taken[len..];
+        *octets += len;
+        if *octets > MOST_HEAD {
+            return None;
+        }
+        if !is_over {
+            return Some(());
+        }
+        let text = self.line.text();
+        let Some(code) = *status else {
+            let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', _, b' ', code @ ..] = text else {
+                return None;
+            };
+            *status = Some(number(code.get(..3)?)? as u16);
+            return Some(());
+        };
+        if !text.is_empty() {
+            // Fields that mean nothing here may be anything.
+            return fields.line(&self.line).ok();
+        }
+        // Not the last word (RFC 9110 section 15.2).
+        if (100..200).contains(&code) {
+            self.reading = Reading::new();
+            return Some(());
+        }
+        fields.check().ok()?;
+        let body = match fields.length {
+            _ if code == 204 || code == 304 => Body::of_length(0),
+            _ if fields.is_chunked => Body::chunked(),
+            Some(length) => Body::of_length(length),
+            None => Body::until_end(),
+        };
+        self.outcome.status = code;
+        self.reading = Reading::Body(body);
+        Some(())
+    }
+
+    fn data(&mut self, data: &[u8]) {
+        let at = self.outcome.received;
+        if self.plan.check && self.outcome.differs_at.is_none() {
+            let differs = pattern::first_difference(at, data);
+            self.outcome.differs_at = differs.map(|index| at + index as u64);
+        }
+        if let Some(said) = usize::try_from(at)
+            .ok()
+            .and_then(|at| self.said.get_mut(at..))
+        {
+            copy_part(data, 0, said);
+        }
+        self.outcome.received += data.len() as u64;
+    }
+}
+
+impl Service for Client<'_> {
+    fn ask(&mut self) -> Option<Ask> {
+        let asked = core::mem::replace(&mut self.asked, true);
+        let to = self.plan.to;
+        (!asked && self.failure.is_none()).then_some(Ask::Connect { to, token: 0 })
+    }
+
+    fn opened(
+        &mut self,
+        connection: Connection,
+        opened: Opened,
+        now: Instant,
+    ) -> Result<(), Refused> {
+        if !matches!(opened, Opened::Connected { .. }) || self.connection.is_some() {
+            return Err(Refused);
+        }
+        self.connection = Some(connection);
+        self.heard = Some(now);
+        Ok(())
+    }
+
+    fn failed(&mut self, _: u8, _: Instant) {
+        self.failure = Some(Failure::NotReached);
+    }
+
+    fn received(&mut self, _: Connection, octets: &[u8], now: Instant) {
+        if self.failure.is_some() || matches!(self.reading, Reading::Over) {
+            return;
+        }
+        self.heard = Some(now);
+        let span = now.since(self.began.unwrap_or(now));
+        self.outcome.span = span;
+        self.outcome.first_octet.get_or_insert(span);
+        let mut octets = octets;
+        loop {
+            match &mut self.reading {
+                Reading::Over => return,
+                Reading::Head { .. } => {
+                    if self.line(&mut octets).is_none() {
+                        self.failure = Some(Failure::Nonsense);
+                        return;
+                    }
+                    if octets.is_empty() && matches!(self.reading, Reading::Head { .. }) {
+                        return;
+                    }
+                }
+                Reading::Body(body) => {
+                    let before = octets.len();
+                    match body.push(&mut octets, &mut self.line) {
+                        Taken::Data(data) => self.data(data),
+                        Taken::End => self.reading = Reading::Over,
+                        Taken::Fault => self.failure = Some(Failure::Nonsense),
+                    }
+                    if self.failure.is_some() || before == 0 {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn fill(&mut self, _: Connection, room: &mut [u8], now: Instant) -> usize {
+        let is_answered = matches!(self.reading, Reading::Over);
+        if self.is_written || self.failure.is_some() || is_answered || room.is_empty() {
+            return 0;
+        }
+        self.began.get_or_insert(now);
+        let head_len = self.head_len;
+        let mut len = 0;
+        if self.written < head_len {
+            len = copy_part(head(&self.plan).octets(), self.written as usize, room);
+            self.written += len as u64;
+        }
+        if let Some(upload) = self.plan.upload.filter(|_| self.written >= head_len) {
+            while len < room.len() {
+                let (more, data) = Self::content(upload, self.written - head_len, &mut room[len..]);
+                if more == 0 {
+                    self.is_written = true;
+                    break;
+                }
+                len += more;
+                self.written += more as u64;
+                self.outcome.sent += data;
+            }
+        } else {
+            self.is_written = self.written == head_len;
+        }
+        if len > 0 {
+            self.heard = Some(now);
+        }
+        len
+    }
+
+    fn ended(&mut self, _: Connection, _: Instant) {
+        match &self.reading {
+            Reading::Over => {}
+            Reading::Body(body) if body.is_until_end() => self.reading = Reading::Over,
+            _ => {
+                self.failure.get_or_insert(Failure::Broken);
+            }
+        }
+    }
+
+    fn closed(&mut self, connection: Connection, now: Instant) {
+        self.ended(connection, now);
+    }
+
+    fn close(&self, _: Connection) -> Close {
+        match (&self.reading, self.failure) {
+            (_, Some(_)) => Close::Reset,
+            // An upload that is not wanted any more.
+            (Reading::Over, _) if !self.is_written => Close::Reset,
+            (Reading::Over, _) => Close::Finish,
+            _ => Close::Keep,
+        }
+    }
+
+    fn datagram(&mut self, _: Udp, _: SocketAddr, _: &[u8], _: Instant) {}
+
+    fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
+        self.heard.get_or_insert(now);
+        None
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        if self.failure.is_some() || matches!(self.reading, Reading::Over) {
+            return None;
+        }
+        Some(self.heard?.after(self.plan.patience))
+    }
+}

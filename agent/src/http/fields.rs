@@ -1,0 +1,86 @@
+//! The fields of a head that say how long what follows is, and whether more follows that.
+
+use super::line::Line;
+use super::number;
+
+/// What is wrong with a head: the status that says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fault(pub(super) u16);
+
+const BAD: Fault = Fault(400);
+const TOO_LARGE: Fault = Fault(431);
+
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    pub(super) length: Option<u64>,
+    pub(super) is_chunked: bool,
+    pub(super) has_host: bool,
+    pub(super) expects_continue: bool,
+    pub(super) closes: bool,
+}
+
+fn trim(value: &[u8]) -> &[u8] {
+    value.trim_ascii()
+}
+
+/// The octets that a name may have (RFC 9110 section 5.6.2).
+fn is_name(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&octet)
+}
+
+impl Fields {
+    /// Takes a line that is not empty.
+    pub(super) fn line(&mut self, line: &Line) -> Result<(), Fault> {
+        let text = line.text();
+        let Some(colon) = text.iter().position(|octet| *octet == b':') else {
+            return Err(if line.is_cut() { TOO_LARGE } else { BAD });
+        };
+        let (name, value) = (&text[..colon], trim(&text[colon + 1..]));
+        // That there is no space before the colon, nor at the start of a line, is what keeps two readers
+        // of a head from understanding it differently (RFC 9112 sections 5.1 and 5.2).
+        let control = |octet: &u8| *octet != b'\t' && octet.is_ascii_control();
+        if name.is_empty() || !name.iter().copied().all(is_name) || value.iter().any(control) {
+            return Err(BAD);
+        }
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        let means = is("content-length") || is("transfer-encoding") || is("expect");
+        if line.is_cut() && (means || is("connection")) {
+            return Err(TOO_LARGE);
+        }
+        if is("content-length") {
+            let length = number(value).ok_or(BAD)?;
+            if self.length.is_some_and(|before| before != length) {
+                return Err(BAD);
+            }
+            self.length = Some(length);
+        } else if is("transfer-encoding") {
+            if self.is_chunked || !value.eq_ignore_ascii_case(b"chunked") {
+                return Err(Fault(501));
+            }
+            self.is_chunked = true;
+        } else if is("expect") {
+            if !value.eq_ignore_ascii_case(b"100-continue") {
+                return Err(Fault(417));
+            }
+            self.expects_continue = true;
+        } else if is("connection") {
+            let mut options = value.split(|octet| *octet == b',').map(trim);
+            self.closes |= options.any(|option| option.eq_ignore_ascii_case(b"close"));
+        } else if is("host") {
+            // Which one it is, is all the same to us; that there is one only is not (RFC 9112 section 3.2).
+            if self.has_host {
+                return Err(BAD);
+            }
+            self.has_host = true;
+        }
+        Ok(())
+    }
+
+    /// Both lengths at once are an attempt at smuggling (RFC 9112 section 6.3).
+    pub(super) const fn check(&self) -> Result<(), Fault> {
+        if self.is_chunked && self.length.is_some() {
+            return Err(BAD);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,323 @@
+//! A connection: requests in, responses out.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::super::body::{Body, Taken};
+use super::super::fields::{Fault, Fields};
+use super::super::line::Line;
+use super::Finished;
+use super::request::{Method, Request};
+use super::response::{Content, Response};
+use crate::{Close, Connection, Instant};
+
+/// Responses that wait for those before them; a client that sends further requests ahead has to send
+/// them again (RFC 9112 section 9.3.2).
+const AHEAD: usize = 4;
+/// A head with more is refused.
+const MOST_HEAD: usize = 8192;
+
+#[derive(Debug)]
+enum Reading {
+    Head {
+        request: Option<Request>,
+        fields: Fields,
+        octets: usize,
+    },
+    Body {
+        request: Request,
+        closes: bool,
+        body: Body,
+        octets: u64,
+        began: Instant,
+    },
+    /// What comes is of no interest.
+    Over,
+}
+
+impl Reading {
+    fn new() -> Self {
+        Self::Head {
+            request: None,
+            fields: Fields::default(),
+            octets: 0,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) connection: Connection,
+    peer: SocketAddr,
+    patience: Duration,
+    /// When time is up, unless something goes on.
+    deadline: Instant,
+    line: Line,
+    reading: Reading,
+    /// With when their requests were there.
+    responses: [Option<(Response, Instant)>; AHEAD],
+    /// Of the first one: octets of its head, once it has begun, and octets sent.
+    head_len: u64,
+    sent: u64,
+    is_reset: bool,
+}
+
+impl Exchange {
+    pub(super) fn new(
+        connection: Connection,
+        peer: SocketAddr,
+        patience: Duration,
+        now: Instant,
+    ) -> Self {
+        Self {
+            connection,
+            peer,
+            patience,
+            deadline: now.after(patience),
+            line: Line::new(),
+            reading: Reading::new(),
+            responses: [None; AHEAD],
+            head_len: 0,
+            sent: 0,
+            is_reset: false,
+        }
+    }
+
+    fn is_between(&self) -> bool {
+        matches!(self.reading, Reading::Head { octets: 0, .. })
+    }
+
+    pub(super) fn received(
+        &mut self,
+        mut octets: &[u8],
+        now: Instant,
+        mut note: impl FnMut(Finished),
+    ) {
+        // A head has to be there in time, however many pieces it comes in.
+        if self.is_between() || matches!(self.reading, Reading::Body { .. }) {
+            self.deadline = now.after(self.patience);
+        }
+        loop {
+            let before = octets.len();
+            let step = match &self.reading {
+                Reading::Over => return,
+                Reading::Head { .. } => self.head(&mut octets, now),
+                Reading::Body { .. } => self.body(&mut octets, now, &mut note),
+            };
+            match step {
+                Err(Fault(status)) => self.answer(Response::fault(status), now),
+                // Nothing was taken, and nothing has ended.
+                Ok(false) if octets.is_empty() || octets.len() == before => return,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// Takes a line of a head, or a part of one; whether that began a body.
+    fn head(&mut self, taken: &mut &[u8], now: Instant) -> Result<bool, Fault> {
+        let Reading::Head {
+            request,
+            fields,
+            octets,
+        } = &mut self.reading
+        else {
+            return Ok(false);
+        };
+        let (len, is_over) = self.line.push(taken);
+        *taken = &taken[len..];
+        *octets += len;
+        if *octets > MOST_HEAD {
+            return Err(Fault(431));
+        }
+        if !is_over {
+            return Ok(false);
+        }
+        let is_empty = self.line.text().is_empty();
+        match request {
+            // An empty line before a request is left over from the one before (RFC 9112 section 2.2).
+            None if is_empty => Ok(false),
+            None => {
+                *request = Some(Request::parse(&self.line)?);
+                Ok(false)
+            }
+            Some(_) if !is_empty => fields.line(&self.line).map(|()| false),
+            Some(request) => {
+                let (request, fields) = (*request, core::mem::take(fields));
+                self.begin(request, &fields, now)?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn begin(&mut self, request: Request, fields: &Fields, now: Instant) -> Result<(), Fault> {
+        fields.check()?;
+        if request.is_old && fields.is_chunked || !request.is_old && !fields.has_host {
+            return Err(Fault(400));
+        }
+        let body = if fields.is_chunked {
+            Body::chunked()
+        } else {
+            Body::of_length(fields.length.unwrap_or(0))
+        };
+        let has_content = fields.is_chunked || fields.length.is_some_and(|len| len > 0);
+        let is_free = self.responses.iter().all(Option::is_none);
+        if fields.expects_continue && has_content && !request.is_old && is_free {
+            self.responses[0] = Some((
+                Response {
+                    closes: false,
+                    ..Response::fault(100)
+                },
+                now,
+            ));
+        }
+        self.reading = Reading::Body {
+            request,
+            closes: fields.closes || request.is_old,
+            body,
+            octets: 0,
+            began: now,
+        };
+        Ok(())
+    }
+
+    /// Takes content; whether that was all of it.
+    fn body(
+        &mut self,
+        taken: &mut &[u8],
+        now: Instant,
+        note: &mut impl FnMut(Finished),
+    ) -> Result<bool, Fault> {
+        let Reading::Body {
+            request,
+            closes,
+            body,
+            octets,
+            began,
+        } = &mut self.reading
+        else {
+            return Ok(false);
+        };
+        match body.push(taken, &mut self.line) {
+            Taken::Fault => return Err(Fault(400)),
+            Taken::Data(data) => {
+                *octets += data.len() as u64;
+                // Once more: it may have ended with that.
+                let has_some = !data.is_empty();
+                return Ok(has_some);
+            }
+            Taken::End => {}
+        }
+        let (request, closes, octets, began) = (*request, *closes, *octets, *began);
+        self.reading = Reading::new();
+        self.line = Line::new();
+        let (status, content) = match (request.method, request.octets) {
+            (Method::Put, _) => (200, Content::Number(octets)),
+            (_, Some(octets)) => (200, Content::Pattern(octets)),
+            (_, None) => (404, Content::None),
+        };
+        if request.method == Method::Put {
+            note(Finished {
+                sent: false,
+                peer: self.peer,
+                octets,
+                span: now.since(began),
+            });
+        }
+        let response = Response {
+            status,
+            content,
+            is_head: request.method == Method::Head,
+            closes,
+        };
+        self.answer(response, now);
+        Ok(true)
+    }
+
+    /// Puts a response behind those that wait. With no room for the next one, or the connection to be
+    /// closed behind it, it is the last.
+    fn answer(&mut self, response: Response, now: Instant) {
+        if let Some(at) = self.responses.iter().position(Option::is_none) {
+            let is_last = response.closes || at == AHEAD - 1;
+            let closes = is_last;
+            self.responses[at] = Some((Response { closes, ..response }, now));
+            if is_last {
+                self.reading = Reading::Over;
+            }
+        } else {
+            self.reading = Reading::Over;
+        }
+    }
+
+    pub(super) fn fill(
+        &mut self,
+        room: &mut [u8],
+        now: Instant,
+        mut note: impl FnMut(Finished),
+    ) -> usize {
+        let mut len = 0;
+        while let Some((response, asked)) = self.responses[0].filter(|_| len < room.len()) {
+            if self.sent == 0 {
+                self.head_len = response.head_len();
+            }
+            let (more, is_over) = response.fill(self.head_len, self.sent, &mut room[len..]);
+            len += more;
+            self.sent += more as u64;
+            if !is_over {
+                break;
+            }
+            self.sent = 0;
+            self.responses[0] = None;
+            self.responses.rotate_left(1);
+            if let Content::Pattern(_) = response.content
+                && !response.is_head
+            {
+                note(Finished {
+                    sent: true,
+                    peer: self.peer,
+                    octets: response.octets(),
+                    span: now.since(asked),
+                });
+            }
+        }
+        let reads_head = matches!(self.reading, Reading::Head { octets: 1.., .. });
+        if len > 0 && !reads_head {
+            self.deadline = now.after(self.patience);
+        }
+        len
+    }
+
+    /// The client has no more requests; what it has begun to say is none.
+    pub(super) fn ended(&mut self) {
+        self.reading = Reading::Over;
+    }
+
+    pub(super) fn look_at_time(&mut self, now: Instant) {
+        if self.is_reset || now < self.deadline {
+            return;
+        }
+        self.deadline = now.after(self.patience);
+        let is_over = matches!(self.reading, Reading::Over);
+        if self.responses[0].is_some() || is_over {
+            // It takes nothing, or does not close.
+            self.is_reset = true;
+        } else if self.is_between() {
+            self.reading = Reading::Over;
+        } else {
+            self.answer(Response::fault(408), now);
+        }
+    }
+
+    pub(super) fn close(&self) -> Close {
+        if self.is_reset {
+            Close::Reset
+        } else if self.responses[0].is_none() && matches!(self.reading, Reading::Over) {
+            Close::Finish
+        } else {
+            Close::Keep
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        (!self.is_reset).then_some(self.deadline)
+    }
+}

@@ -1,0 +1,148 @@
+//! The server.
+
+mod exchange;
+mod request;
+mod response;
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use self::exchange::Exchange;
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+
+/// A request that was served, as the server saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// Whether the server sent.
+    pub sent: bool,
+    /// The client.
+    pub peer: SocketAddr,
+    /// Octets of content.
+    pub octets: u64,
+    /// From the end of the request's head to the last octet.
+    pub span: Duration,
+}
+
+/// A server for so many connections at a time.
+#[derive(Debug)]
+pub struct Server<const CONNECTIONS: usize> {
+    port: u16,
+    patience: Duration,
+    listens: bool,
+    exchanges: [Option<Exchange>; CONNECTIONS],
+    /// What was served, first what was served first.
+    finished: [Option<Finished>; CONNECTIONS],
+}
+
+impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
+    /// A server on this port. A connection is closed on which for as long as `patience` nothing goes on,
+    /// or a head has been under way.
+    #[must_use]
+    pub const fn new(port: u16, patience: Duration) -> Self {
+        assert!(CONNECTIONS > 0);
+        Self {
+            port,
+            patience,
+            listens: false,
+            exchanges: [const { None }; CONNECTIONS],
+            finished: [None; CONNECTIONS],
+        }
+    }
+
+    /// What was served, each once, as long as not more waits than there are connections.
+    pub fn take_finished(&mut self) -> Option<Finished> {
+        let first = self.finished[0].take();
+        self.finished.rotate_left(1);
+        first
+    }
+
+    fn exchange(&mut self, connection: Connection) -> Option<(&mut Exchange, Notes<'_>)> {
+        let is_it = |it: &&mut Exchange| it.connection == connection;
+        let exchange = self.exchanges.iter_mut().flatten().find(is_it)?;
+        Some((exchange, Notes(&mut self.finished)))
+    }
+}
+
+/// Where to note what was served.
+struct Notes<'a>(&'a mut [Option<Finished>]);
+
+impl Notes<'_> {
+    fn note(&mut self, finished: Finished) {
+        let free = self.0.iter().position(Option::is_none);
+        if free.is_none() {
+            self.0.rotate_left(1);
+        }
+        let at = free.unwrap_or(self.0.len() - 1);
+        self.0[at] = Some(finished);
+    }
+}
+
+impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
+    fn ask(&mut self) -> Option<Ask> {
+        let listened = core::mem::replace(&mut self.listens, true);
+        (!listened).then_some(Ask::Listen(self.port))
+    }
+
+    fn opened(
+        &mut self,
+        connection: Connection,
+        opened: Opened,
+        now: Instant,
+    ) -> Result<(), Refused> {
+        let Opened::Accepted { from, .. } = opened else {
+            return Err(Refused);
+        };
+        let free = self.exchanges.iter_mut().find(|slot| slot.is_none());
+        *free.ok_or(Refused)? = Some(Exchange::new(connection, from, self.patience, now));
+        Ok(())
+    }
+
+    fn failed(&mut self, _: u8, _: Instant) {}
+
+    fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
+        if let Some((exchange, mut notes)) = self.exchange(connection) {
+            exchange.received(octets, now, |finished| notes.note(finished));
+        }
+    }
+
+    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+        self.exchange(connection)
+            .map_or(0, |(exchange, mut notes)| {
+                exchange.fill(room, now, |finished| notes.note(finished))
+            })
+    }
+
+    fn ended(&mut self, connection: Connection, _: Instant) {
+        if let Some((exchange, _)) = self.exchange(connection) {
+            exchange.ended();
+        }
+    }
+
+    fn closed(&mut self, connection: Connection, _: Instant) {
+        for slot in &mut self.exchanges {
+            slot.take_if(|it| it.connection == connection);
+        }
+    }
+
+    fn close(&self, connection: Connection) -> Close {
+        let mut exchanges = self.exchanges.iter().flatten();
+        exchanges
+            .find(|it| it.connection == connection)
+            .map_or(Close::Reset, Exchange::close)
+    }
+
+    fn datagram(&mut self, _: Udp, _: SocketAddr, _: &[u8], _: Instant) {}
+
+    /// Sends none, but sees that time has passed.
+    fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
+        for exchange in self.exchanges.iter_mut().flatten() {
+            exchange.look_at_time(now);
+        }
+        None
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        let exchanges = self.exchanges.iter().flatten();
+        exchanges.filter_map(Exchange::wake_at).min()
+    }
+}

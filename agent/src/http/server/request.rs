@@ -1,0 +1,73 @@
+//! The first line of a request.
+
+use super::super::fields::Fault;
+use super::super::line::Line;
+use super::super::number;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    Get,
+    Head,
+    /// PUT or POST.
+    Put,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) method: Method,
+    /// The number that is the path, if it is one.
+    pub(super) octets: Option<u64>,
+    /// HTTP/1.0: no chunks, no second request.
+    pub(super) is_old: bool,
+}
+
+impl Request {
+    pub(super) fn parse(line: &Line) -> Result<Self, Fault> {
+        if line.is_cut() {
+            return Err(Fault(414));
+        }
+        let mut parts = line.text().split(|octet| *octet == b' ');
+        let (Some(method), Some(target), Some(version), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(Fault(400));
+        };
+        let is_old = match version {
+            b"HTTP/1.1" => false,
+            b"HTTP/1.0" => true,
+            [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => {
+                return Err(Fault(505));
+            }
+            _ => return Err(Fault(400)),
+        };
+        let method = match method {
+            b"GET" => Method::Get,
+            b"HEAD" => Method::Head,
+            b"PUT" | b"POST" => Method::Put,
+            b"" => return Err(Fault(400)),
+            _ => return Err(Fault(405)),
+        };
+        Ok(Self {
+            method,
+            octets: path(target).and_then(number),
+            is_old,
+        })
+    }
+}
+
+/// What of the target is behind the first slash of the path and before any query (RFC 9112 section 3.2:
+/// a path, or all of a URL).
+fn path(target: &[u8]) -> Option<&[u8]> {
+    let path = match target {
+        [b'/', path @ ..] => path,
+        url => {
+            let authority = url.get(7..)?;
+            if !url[..7].eq_ignore_ascii_case(b"http://") {
+                return None;
+            }
+            let slash = authority.iter().position(|octet| *octet == b'/')?;
+            &authority[slash + 1..]
+        }
+    };
+    path.split(|octet| *octet == b'?').next()
+}

@@ -1,0 +1,492 @@
+//! Client and server of HTTP with each other, and with peers that keep to nothing.
+
+mod net;
+
+use linerate_agent::http::{Client, Failure, Outcome, PORT, Plan, Progress, Server, Upload};
+use linerate_agent::{Close, Connection, Instant, Opened, Service, pattern};
+use net::{ENDS, Faults, Net, Random};
+use proptest::prelude::*;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const PUT: &str = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+const C: Connection = Connection(3);
+
+fn plan(path: &str, upload: Option<Upload>) -> Plan<'_> {
+    Plan {
+        to: SocketAddr::new(ENDS[1], PORT),
+        path,
+        upload,
+        check: true,
+        patience: PATIENCE,
+    }
+}
+
+fn run(
+    plan: Plan,
+    seed: u64,
+) -> (
+    Result<Outcome, Failure>,
+    Vec<linerate_agent::http::Finished>,
+) {
+    let server = Server::<2>::new(PORT, PATIENCE);
+    let mut net = Net::new(Client::new(plan), server, seed, Faults::default());
+    net.run(Duration::from_mins(1), |net| {
+        net.a.progress(net.now) != Progress::Running
+    });
+    let result = match net.a.progress(net.now) {
+        Progress::Failed(failure) => Err(failure),
+        progress => {
+            assert_eq!(progress, Progress::Done);
+            Ok(net.a.outcome())
+        }
+    };
+    (
+        result,
+        std::iter::from_fn(|| net.b.take_finished()).collect(),
+    )
+}
+
+/// A server with one connection, spoken to by hand.
+struct Talk {
+    server: Server<1>,
+    now: Instant,
+}
+
+impl Talk {
+    fn new() -> Self {
+        let mut it = Self {
+            server: Server::new(PORT, PATIENCE),
+            now: Instant::from_ns(0),
+        };
+        let from = SocketAddr::new(ENDS[0], 50_000);
+        let opened = Opened::Accepted { port: PORT, from };
+        it.server.opened(C, opened, it.now).unwrap();
+        it
+    }
+
+    fn say(&mut self, octets: &[u8]) {
+        self.server.received(C, octets, self.now);
+    }
+
+    /// What it has to say, taken in pieces of this length.
+    fn hear(&mut self, piece: usize) -> Vec<u8> {
+        let mut heard = Vec::new();
+        let mut room = vec![0; piece];
+        while self.server.close(C) == Close::Keep {
+            let len = self.server.fill(C, &mut room, self.now);
+            if len == 0 {
+                break;
+            }
+            heard.extend(&room[..len]);
+            assert!(heard.len() < 1_000_000);
+        }
+        heard
+    }
+
+    fn wait(&mut self, span: Duration) {
+        self.now = self.now.after(span);
+        assert_eq!(self.server.next_datagram(&mut [], self.now), None);
+    }
+}
+
+/// What the server answers to all of it, and what becomes of the connection.
+fn answer(request: &str) -> (String, Close) {
+    let mut talk = Talk::new();
+    talk.say(request.as_bytes());
+    let heard = talk.hear(1460);
+    (String::from_utf8_lossy(&heard).into(), talk.server.close(C))
+}
+
+fn status(request: &str) -> (u16, Close) {
+    let (heard, close) = answer(request);
+    (
+        heard.get(9..12).map_or(0, |code| code.parse().unwrap()),
+        close,
+    )
+}
+
+#[test]
+fn what_is_got_is_the_pattern_to_the_last_octet() {
+    for octets in [0, 1, 3, 1460, 100_001, 3_000_000] {
+        let path = format!("/{octets}");
+        let (result, served) = run(plan(&path, None), octets);
+        let outcome = result.unwrap();
+        assert_eq!((outcome.status, outcome.received), (200, octets));
+        assert_eq!(outcome.differs_at, None);
+        assert!(served[0].sent && served[0].octets == octets && served.len() == 1);
+    }
+}
+
+#[test]
+fn what_is_put_is_counted_and_confirmed() {
+    for octets in [0, 1, 1023, 1024, 1025, 100_000] {
+        for chunked in [false, true] {
+            let (result, served) = run(plan("/x", Some(Upload { octets, chunked })), octets);
+            let outcome = result.unwrap();
+            assert_eq!((outcome.status, outcome.sent), (200, octets), "{chunked}");
+            assert_eq!(outcome.confirmed, Some(octets), "{chunked}");
+            assert!(!served[0].sent && served[0].octets == octets && served.len() == 1);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let (result, _) = run(plan("/index.html", None), 1);
+    assert_eq!(result.unwrap().status, 404);
+    let (result, _) = run(plan("/99999999999999999999", None), 1);
+    assert_eq!(result.unwrap().status, 404);
+    for path in ["x", "/a b", "/\r\nX: y", &"/1".repeat(150)] {
+        let (result, _) = run(plan(path, None), 1);
+        assert_eq!(result, Err(Failure::BadPath));
+    }
+}
+
+#[test]
+fn a_head_says_what_comes_and_nothing_comes() {
+    let (heard, close) = answer("HEAD /5000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(heard.starts_with("HTTP/1.1 200 OK\r\n") && heard.ends_with("\r\n\r\n"));
+    assert!(heard.contains("Content-Length: 5000\r\n"));
+    assert_eq!(close, Close::Keep);
+}
+
+#[test]
+fn what_is_wrong_gets_the_status_for_it() {
+    let long = "a".repeat(300);
+    let many = "X-Field: y\r\n".repeat(1000);
+    let host = "Host: x\r\n";
+    let cases = [
+        ("GET /1 HTTP/1.1\r\n".to_owned(), 400),
+        (format!("GET /1\r\n{host}"), 400),
+        (format!("GET  /1 HTTP/1.1\r\n{host}"), 400),
+        (format!("GET /1 HTTP/1.1 x\r\n{host}"), 400),
+        (format!("GET /1 http/1.1\r\n{host}"), 400),
+        (format!("GET /1 HTTP/2.0\r\n{host}"), 505),
+        (format!("BREW /1 HTTP/1.1\r\n{host}"), 405),
+        (format!("GET /{long} HTTP/1.1\r\n{host}"), 414),
+        (format!("GET /1 HTTP/1.1\r\n{host}{many}"), 431),
+        (format!("GET /1 HTTP/1.1\r\n{host}{long}: x\r\n"), 431),
+        (
+            format!("GET /1 HTTP/1.1\r\n{host}Content-Length: 0{long}\r\n"),
+            431,
+        ),
+        (format!("GET /1 HTTP/1.1\r\n{host}{host}"), 400),
+        (format!("GET /1 HTTP/1.1\r\n{host}no field\r\n"), 400),
+        (format!("GET /1 HTTP/1.1\r\n{host} folded: x\r\n"), 400),
+        (format!("GET /1 HTTP/1.1\r\n{host}Space : x\r\n"), 400),
+        (format!("GET /1 HTTP/1.1\r\n{host}X: a\0b\r\n"), 400),
+        (
+            format!("PUT /1 HTTP/1.1\r\n{host}Content-Length: -1\r\n"),
+            400,
+        ),
+        (
+            format!("PUT /1 HTTP/1.1\r\n{host}Content-Length: 18446744073709551616\r\n"),
+            400,
+        ),
+        (
+            format!("PUT /1 HTTP/1.1\r\n{host}Content-Length: 1\r\nContent-Length: 2\r\n"),
+            400,
+        ),
+        (
+            format!("PUT /1 HTTP/1.1\r\n{host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n"),
+            400,
+        ),
+        (
+            format!("PUT /1 HTTP/1.1\r\n{host}Transfer-Encoding: gzip, chunked\r\n"),
+            501,
+        ),
+        (format!("PUT /1 HTTP/1.1\r\n{host}Expect: wonders\r\n"), 417),
+        (
+            "PUT /1 HTTP/1.0\r\nTransfer-Encoding: chunked\r\n".to_owned(),
+            400,
+        ),
+    ];
+    for (request, expected) in cases {
+        let got = status(&format!("{request}\r\n"));
+        assert_eq!(
+            got,
+            (expected, Close::Finish),
+            "{:?}",
+            &request[..request.len().min(80)]
+        );
+    }
+}
+
+#[test]
+fn what_is_odd_but_right_is_served() {
+    let long = "a".repeat(3000);
+    for request in [
+        "\r\nGET /1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /1 HTTP/1.1\nHost: x\n\n",
+        "GET /1?a=b HTTP/1.1\r\nHOST:x\r\n\r\n",
+        "GET http://x/1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /01 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab",
+        &format!("GET /1 HTTP/1.1\r\nHost: x\r\nCookie: {long}\r\n\r\n"),
+    ] {
+        let (heard, close) = answer(request);
+        assert!(
+            heard.starts_with("HTTP/1.1 200 OK\r\n"),
+            "{request:?} {heard}"
+        );
+        assert!(heard.contains("Content-Length: 1\r\n"));
+        assert_eq!(close, Close::Keep);
+    }
+    assert_eq!(status("GET /1 HTTP/1.0\r\n\r\n"), (200, Close::Finish));
+    let close = "GET /1 HTTP/1.1\r\nHost: x\r\nConnection: x, Close\r\n\r\n";
+    assert_eq!(status(close), (200, Close::Finish));
+}
+
+#[test]
+fn who_waits_to_be_told_to_go_on_is_told() {
+    let mut talk = Talk::new();
+    talk.say(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+    assert_eq!(talk.hear(1460), b"HTTP/1.1 100 Continue\r\n\r\n");
+    talk.say(b"abc");
+    assert!(talk.hear(1460).ends_with(b"\r\n\r\n3\n"));
+    assert_eq!(talk.server.close(C), Close::Keep);
+}
+
+#[test]
+fn requests_sent_ahead_are_answered_in_order_as_far_as_there_is_room() {
+    let request = |n: u32| format!("GET /{n} HTTP/1.1\r\nHost: x\r\n\r\n");
+    let requests: Vec<String> = (1..=9).map(request).collect();
+    let (heard, close) = answer(&requests.concat());
+    let mut answered = 0;
+    let mut at = 0;
+    while let Some(found) = heard[at..].find("Content-Length: ") {
+        answered += 1;
+        at += found + 16;
+        assert!(heard[at..].starts_with(&answered.to_string()));
+    }
+    assert_eq!((answered, close), (4, Close::Finish));
+    assert_eq!(heard.matches("Connection: close").count(), 1);
+}
+
+#[test]
+fn a_head_that_takes_too_long_is_refused_however_it_drips() {
+    let mut talk = Talk::new();
+    let head = b"GET /1 HTTP/1.1\r\nHost: x\r\nX-Slow: ";
+    for octet in head.iter().chain(std::iter::repeat(&b'z')).take(60) {
+        talk.say(&[*octet]);
+        talk.wait(Duration::from_millis(200));
+    }
+    assert!(talk.hear(1460).starts_with(b"HTTP/1.1 408 "));
+    assert_eq!(talk.server.close(C), Close::Finish);
+    // It does not close: the place is needed.
+    talk.wait(PATIENCE);
+    assert_eq!(talk.server.close(C), Close::Reset);
+    assert_eq!(talk.server.wake_at(), None);
+}
+
+#[test]
+fn who_says_nothing_or_takes_nothing_is_let_go() {
+    let mut idle = Talk::new();
+    assert_eq!(idle.server.wake_at(), Some(idle.now.after(PATIENCE)));
+    idle.wait(PATIENCE);
+    assert_eq!(idle.server.close(C), Close::Finish);
+
+    let mut stuck = Talk::new();
+    stuck.say(b"GET /1000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    stuck.server.fill(C, &mut [0; 1000], stuck.now);
+    stuck.wait(Duration::from_nanos(9_999_999_999));
+    assert_eq!(stuck.server.close(C), Close::Keep);
+    stuck.wait(Duration::from_nanos(1));
+    assert_eq!(stuck.server.close(C), Close::Reset);
+
+    let mut slow = Talk::new();
+    slow.say(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
+    for octet in b"abc" {
+        slow.wait(PATIENCE / 2);
+        slow.say(&[*octet]);
+    }
+    assert!(slow.hear(1460).ends_with(b"\r\n\r\n3\n"));
+}
+
+#[test]
+fn a_connection_too_many_is_refused_until_another_is_gone() {
+    let mut talk = Talk::new();
+    let from = SocketAddr::new(ENDS[0], 50_001);
+    let opened = Opened::Accepted { port: PORT, from };
+    assert!(talk.server.opened(Connection(4), opened, talk.now).is_err());
+    talk.server.closed(C, talk.now);
+    assert!(talk.server.opened(Connection(4), opened, talk.now).is_ok());
+    assert_eq!(talk.server.close(C), Close::Reset);
+}
+
+/// What a client makes of what a server says, and whether the connection's end came behind it.
+fn client_hears(upload: Option<Upload>, said: &[u8], end: bool) -> (Progress, Outcome) {
+    let mut client = Client::new(plan("/5", upload));
+    let now = Instant::from_ns(5);
+    client
+        .opened(C, Opened::Connected { token: 0 }, now)
+        .unwrap();
+    client.fill(C, &mut [0; 300], now);
+    for piece in said.chunks(7) {
+        client.received(C, piece, now);
+    }
+    if end {
+        client.ended(C, now);
+    }
+    (client.progress(now), client.outcome())
+}
+
+#[test]
+fn other_servers_are_understood() {
+    let mut five = [0; 5];
+    pattern::fill(0, &mut five);
+    let said = |head: &str, tail: &[u8]| [head.as_bytes(), &five, tail].concat();
+    for (octets, end) in [
+        (said("HTTP/1.0 200 OK\r\nServer: x\r\n\r\n", b""), true),
+        (
+            said("HTTP/1.1 200\r\nContent-Length: 5\r\n\r\n", b""),
+            false,
+        ),
+        (
+            said(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
+                b"\r\n0\r\n\r\n",
+            ),
+            false,
+        ),
+        (
+            said(
+                "HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
+                b"",
+            ),
+            false,
+        ),
+    ] {
+        let (progress, outcome) = client_hears(None, &octets, end);
+        assert_eq!(progress, Progress::Done, "{octets:?}");
+        assert_eq!(
+            (outcome.status, outcome.received, outcome.differs_at),
+            (200, 5, None)
+        );
+    }
+    let (_, outcome) = client_hears(
+        None,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+        false,
+    );
+    assert_eq!(outcome.differs_at, Some(0));
+}
+
+#[test]
+fn a_server_that_breaks_off_or_talks_nonsense_is_said() {
+    let failed = |said: &[u8]| client_hears(None, said, true).0;
+    let broken = Progress::Failed(Failure::Broken);
+    assert_eq!(failed(b""), broken);
+    assert_eq!(
+        failed(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"),
+        broken
+    );
+    let nonsense = Progress::Failed(Failure::Nonsense);
+    assert_eq!(failed(b"SSH-2.0-x\r\n"), nonsense);
+    assert_eq!(failed(b"HTTP/1.1 abc\r\n\r\n"), nonsense);
+    assert_eq!(
+        failed(
+            &b"HTTP/1.1 200 OK\r\n"
+                .iter()
+                .copied()
+                .chain(b"A: b\r\n".repeat(9999))
+                .collect::<Vec<_>>()
+        ),
+        nonsense
+    );
+    // An upload that is refused before it is through.
+    let upload = Upload {
+        octets: 1 << 40,
+        chunked: false,
+    };
+    let refused = b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n";
+    let (progress, outcome) = client_hears(Some(upload), refused, false);
+    assert_eq!(
+        (progress, outcome.status, outcome.confirmed),
+        (Progress::Done, 403, None)
+    );
+}
+
+#[test]
+fn a_server_that_is_silent_is_given_up() {
+    let mut client = Client::new(plan("/5", None));
+    let now = Instant::from_ns(5);
+    client
+        .opened(C, Opened::Connected { token: 0 }, now)
+        .unwrap();
+    client.fill(C, &mut [0; 300], now);
+    let late = client.wake_at().unwrap();
+    assert_eq!(late, now.after(PATIENCE));
+    client.progress(late);
+    assert_eq!(client.progress(late), Progress::Failed(Failure::NoAnswer));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Several requests, split anywhere and answered in pieces of any size.
+    #[test]
+    fn how_it_is_split_means_nothing(
+        gets in prop::collection::vec((0..3000_u64, any::<bool>()), 1..4),
+        piece in 1..100_usize,
+        room in 1..2000_usize,
+    ) {
+        let request = |(octets, put): &(u64, bool)| match (put, octets) {
+            (false, _) => format!("GET /{octets} HTTP/1.1\r\nHost: x\r\n\r\n"),
+            (true, 0) => format!("{PUT}0\r\n\r\n"),
+            (true, _) => {
+                let content = "x".repeat(*octets as usize);
+                format!("{PUT}{octets:x}\r\n{content}\r\n0\r\n\r\n")
+            }
+        };
+        let request = gets.iter().map(request).collect::<Vec<_>>().concat();
+        let mut talk = Talk::new();
+        for part in request.as_bytes().chunks(piece) {
+            talk.say(part);
+        }
+        let heard = talk.hear(room);
+        let mut rest = &heard[..];
+        for (octets, put) in gets {
+            let end = rest.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+            let mut expected = vec![0; octets as usize];
+            pattern::fill(0, &mut expected);
+            let expected = if put { format!("{octets}\n").into_bytes() } else { expected };
+            prop_assert!(rest.starts_with(b"HTTP/1.1 200 OK\r\n"));
+            prop_assert!(rest[end..].starts_with(&expected));
+            rest = &rest[end + expected.len()..];
+        }
+        prop_assert!(rest.is_empty());
+        prop_assert_eq!(talk.server.close(C), Close::Keep);
+    }
+
+    /// Heads put together from what heads are made of, wrongly.
+    #[test]
+    fn no_request_breaks_the_server(parts in prop::collection::vec(prop_oneof![
+        Just("GET "), Just("PUT "), Just("/7"), Just(" HTTP/1.1\r\n"), Just("Host: x\r\n"), Just("\r\n"),
+        Just("Content-Length: "), Just("9"), Just("Transfer-Encoding: chunked\r\n"), Just("0\r\n"),
+        Just("Expect: 100-continue\r\n"), Just("\0"), Just(":"), Just(" "), Just("ffffffffffffffff\r\n"),
+    ], 0..60), seed: u64) {
+        let mut talk = Talk::new();
+        let mut random = Random(seed);
+        for part in parts {
+            talk.say(part.as_bytes());
+            if random.below(4) == 0 {
+                talk.hear(1 + random.below(100) as usize);
+            }
+            talk.wait(Duration::from_millis(random.below(3000)));
+        }
+        // Whatever it was, the place is free again before long.
+        for _ in 0..4 {
+            talk.wait(PATIENCE);
+        }
+        prop_assert_eq!(talk.server.close(C), Close::Reset);
+    }
+
+    #[test]
+    fn no_answer_breaks_the_client(octets in prop::collection::vec(any::<u8>(), 0..300), http: bool) {
+        let head: &[u8] = if http { b"HTTP/1.1 200 OK\r\n" } else { b"" };
+        client_hears(None, &[head, &octets].concat(), true);
+        client_hears(Some(Upload { octets: 9, chunked: true }), &[head, &octets].concat(), true);
+    }
+}
