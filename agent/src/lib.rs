@@ -9,6 +9,8 @@
 //! - [`iperf2`]: `iperf -s` and `iperf -c` of version 2, TCP and UDP.
 //! - [`http`]: `GET /N` and PUT, server and client.
 //! - [`stamp`]: a reflector of RFC 8762, and a sender: round trips, loss in each direction.
+//! - [`echo`]: what comes by UDP goes back.
+//! - [`frame`]: raw frames: generator, receiver, reflector.
 //! - [`count`]: what a receiver of numbered datagrams counts: loss, order, duplicates, jitter.
 //! - [`pattern`]: payload that both ends can make.
 //! - [`pace`]: when a sender's next datagram is due.
@@ -21,6 +23,8 @@ extern crate std;
 
 mod answer;
 pub mod count;
+pub mod echo;
+pub mod frame;
 pub mod http;
 pub mod iperf2;
 mod octets;

@@ -1,0 +1,133 @@
+//! UDP echo (RFC 862).
+
+use core::net::SocketAddr;
+
+use crate::answer::may_be_answered;
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+
+/// The port of echo.
+pub const PORT: u16 = 7;
+const SOCKET: Udp = Udp(0);
+
+/// What has come, and what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Datagrams that were sent back.
+    pub answered: u64,
+    /// Those from where nothing may be sent to: a group, or a port that answers itself.
+    pub forbidden: u64,
+    /// Those that are longer than what there is room for.
+    pub too_long: u64,
+    /// Those that came while as many as can be were still to be sent back.
+    pub overrun: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Waiting<const OCTETS: usize> {
+    to: SocketAddr,
+    octets: [u8; OCTETS],
+    len: usize,
+}
+
+/// Sends back what comes, octet for octet.
+///
+/// RFC 862 says: whatever comes. Two such services that are pointed at each other by one forged
+/// datagram never stop: this one answers only ports above its own, and none below 1024, so that no two
+/// of it do, nor it and any old service. `WAITING` datagrams of `OCTETS` can come in one turn of the
+/// driver.
+#[derive(Debug)]
+pub struct Echo<const WAITING: usize, const OCTETS: usize> {
+    port: u16,
+    is_bound: bool,
+    waiting: [Option<Waiting<OCTETS>>; WAITING],
+    counts: Counts,
+}
+
+impl<const WAITING: usize, const OCTETS: usize> Echo<WAITING, OCTETS> {
+    /// An echo on this port, which has to be below those of its clients.
+    #[must_use]
+    pub const fn new(port: u16) -> Self {
+        assert!(WAITING > 0);
+        Self {
+            port,
+            is_bound: false,
+            waiting: [None; WAITING],
+            counts: Counts {
+                answered: 0,
+                forbidden: 0,
+                too_long: 0,
+                overrun: 0,
+            },
+        }
+    }
+
+    /// What has come so far.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+}
+
+impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS> {
+    fn ask(&mut self) -> Option<Ask> {
+        let bound = core::mem::replace(&mut self.is_bound, true);
+        (!bound).then_some(Ask::Bind(SOCKET, Some(self.port)))
+    }
+
+    fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
+        Err(Refused)
+    }
+
+    fn failed(&mut self, _: u8, _: Instant) {}
+
+    fn received(&mut self, _: Connection, _: &[u8], _: Instant) {}
+
+    fn fill(&mut self, _: Connection, _: &mut [u8], _: Instant) -> usize {
+        0
+    }
+
+    fn ended(&mut self, _: Connection, _: Instant) {}
+
+    fn closed(&mut self, _: Connection, _: Instant) {}
+
+    fn close(&self, _: Connection) -> Close {
+        Close::Reset
+    }
+
+    fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], _: Instant) {
+        if !may_be_answered(from, self.port) {
+            self.counts.forbidden += 1;
+        } else if octets.len() > OCTETS {
+            self.counts.too_long += 1;
+        } else if let Some(free) = self.waiting.iter_mut().find(|slot| slot.is_none()) {
+            let mut copy = [0; OCTETS];
+            copy[..octets.len()].copy_from_slice(octets);
+            *free = Some(Waiting {
+                to: from,
+                octets: copy,
+                len: octets.len(),
+            });
+        } else {
+            self.counts.overrun += 1;
+        }
+    }
+
+    fn next_datagram(&mut self, room: &mut [u8], _: Instant) -> Option<Datagram> {
+        let len = self.waiting[0].as_ref()?.len;
+        // Shortened it would be no echo: with less room it waits.
+        let room = room.get_mut(..len)?;
+        let waiting = self.waiting[0].take()?;
+        self.waiting.rotate_left(1);
+        room.copy_from_slice(&waiting.octets[..len]);
+        self.counts.answered += 1;
+        Some(Datagram {
+            socket: SOCKET,
+            to: waiting.to,
+            len,
+        })
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        None
+    }
+}

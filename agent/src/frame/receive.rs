@@ -1,0 +1,66 @@
+//! The receiving end: of a generator elsewhere, or of what was reflected.
+
+use core::time::Duration;
+
+use super::addresses;
+use super::head::{Head, Kind};
+use super::{Mac, is_station};
+use crate::Instant;
+use crate::count::Sink;
+
+/// A frame of the stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrived {
+    /// Its number.
+    pub number: u64,
+    /// Since it was sent, if it was sent from here.
+    pub round_trip: Option<Duration>,
+}
+
+/// Counts the frames of one stream.
+#[derive(Debug, Clone)]
+pub struct Receiver {
+    own: Mac,
+    stream: u8,
+    /// What has come, intact.
+    pub sink: Sink,
+    /// Frames whose content is not what it was: the FCS did not tell, or nobody looked at it.
+    pub altered: u64,
+    /// Frames of the stream for another station.
+    pub for_others: u64,
+}
+
+impl Receiver {
+    /// Nothing has come.
+    #[must_use]
+    pub const fn new(own: Mac, stream: u8) -> Self {
+        Self {
+            own,
+            stream,
+            sink: Sink::new(0),
+            altered: 0,
+            for_others: 0,
+        }
+    }
+
+    /// Takes a frame, whatever it is; `None`: it does not count.
+    pub fn received(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
+        let head = Head::parse(frame).filter(|head| head.stream == self.stream)?;
+        let (to, _, _) = addresses(frame)?;
+        if to != self.own && is_station(to) {
+            self.for_others += 1;
+            return None;
+        }
+        if !head.is_intact(frame) {
+            self.altered += 1;
+            return None;
+        }
+        self.sink
+            .arrived(head.number, head.sent_ns, frame.len(), now);
+        let sent = Instant::from_ns(head.sent_ns);
+        Some(Arrived {
+            number: head.number,
+            round_trip: (head.kind == Kind::Reflected).then(|| now.since(sent)),
+        })
+    }
+}
