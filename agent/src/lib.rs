@@ -11,6 +11,7 @@
 //! - [`stamp`]: a reflector of RFC 8762, and a sender: round trips, loss in each direction.
 //! - [`echo`]: what comes by UDP goes back.
 //! - [`frame`]: raw frames: generator, receiver, reflector.
+//! - [`burner`]: a load for the CPU, and what is left of it.
 //! - [`count`]: what a receiver of numbered datagrams counts: loss, order, duplicates, jitter.
 //! - [`pattern`]: payload that both ends can make.
 //! - [`pace`]: when a sender's next datagram is due.
@@ -22,6 +23,7 @@
 extern crate std;
 
 mod answer;
+pub mod burner;
 pub mod count;
 pub mod echo;
 pub mod frame;

@@ -1,0 +1,294 @@
+//! A load for the CPU while the device is measured, and what is left of the CPU.
+//!
+//! The main loop calls [`Burner::burn`] in each of its turns. What is burned is counted in units of always
+//! the same work, whose time is measured once, when nothing else goes on: so no clock is read in between,
+//! and a unit that an interrupt has made longer counts as what it was worth.
+
+use core::hint::black_box;
+use core::time::Duration;
+
+use crate::Instant;
+
+/// Units that may be made up for when the main loop was busy; what is more is missed.
+const MOST_OWED: u64 = 8;
+/// A share is counted in thousandths.
+const WHOLE: u64 = 1000;
+
+/// What is to be burned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load {
+    /// Nothing.
+    None,
+    /// So many thousandths of the time.
+    Share(u16),
+    /// A unit in each turn, whatever the time: all that the main loop has to spare, if it calls
+    /// [`Burner::burn`] in turns in which it has nothing else to do.
+    Spare,
+}
+
+/// What was burned since the load was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Burned {
+    /// What was to be burned.
+    pub load: Load,
+    /// Since then.
+    pub span: Duration,
+    /// Time of the CPU that was burned.
+    pub cpu: Duration,
+    /// Time of the CPU that was to be burned and could not be: the device had something else to do.
+    pub missed: Duration,
+}
+
+impl Burned {
+    /// Thousandths of the time that were burned. With [`Load::Spare`] they are what was left of the CPU.
+    #[must_use]
+    pub fn thousandths(&self) -> u16 {
+        let share = self.cpu.as_nanos() * u128::from(WHOLE) / self.span.as_nanos().max(1);
+        share.min(u128::from(WHOLE)) as u16
+    }
+}
+
+/// Burns.
+#[derive(Debug, Clone)]
+pub struct Burner {
+    rounds: u32,
+    unit_ns: u64,
+    state: u32,
+    load: Load,
+    since: Instant,
+    seen: Instant,
+    /// In 1 / 1000 ns.
+    owed: u64,
+    units: u64,
+    missed_ns: u64,
+}
+
+impl Burner {
+    /// A burner whose units are so many rounds of work: about 10 cycles each. It burns nothing before
+    /// it is [calibrated](Self::calibrated).
+    #[must_use]
+    pub const fn new(rounds: u32) -> Self {
+        Self {
+            rounds,
+            unit_ns: 0,
+            state: 1,
+            load: Load::None,
+            since: Instant::from_ns(0),
+            seen: Instant::from_ns(0),
+            owed: 0,
+            units: 0,
+            missed_ns: 0,
+        }
+    }
+
+    /// Does the work of one unit. For calibration: the driver measures, without interrupts, how long some
+    /// of them take.
+    pub fn unit(&mut self) {
+        let mut state = self.state;
+        for _ in 0..self.rounds {
+            // xorshift32: each round needs the one before, and none can be left out.
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state = black_box(state);
+        }
+        self.state = state;
+    }
+
+    /// So many units took so long.
+    pub fn calibrated(&mut self, units: u32, took: Duration) {
+        let ns = took.as_nanos() / u128::from(units.max(1));
+        self.unit_ns = u64::try_from(ns).unwrap_or(u64::MAX / WHOLE / MOST_OWED);
+    }
+
+    /// What a unit takes.
+    #[must_use]
+    pub const fn unit_time(&self) -> Duration {
+        Duration::from_nanos(self.unit_ns)
+    }
+
+    /// Burns that from now on, and counts from the start.
+    pub fn set(&mut self, load: Load, now: Instant) {
+        self.load = load;
+        self.since = now;
+        self.seen = now;
+        self.owed = 0;
+        self.units = 0;
+        self.missed_ns = 0;
+    }
+
+    /// Burns a unit if one is due: whether it did. Never more than one, so that what comes in waits for a
+    /// unit at most.
+    pub fn burn(&mut self, now: Instant) -> bool {
+        if self.unit_ns == 0 {
+            return false;
+        }
+        match self.load {
+            Load::None => return false,
+            Load::Share(share) => {
+                self.owe(share, now);
+                let unit = self.unit_ns.saturating_mul(WHOLE);
+                if self.owed < unit {
+                    return false;
+                }
+                self.owed -= unit;
+            }
+            Load::Spare => {}
+        }
+        self.units += 1;
+        self.unit();
+        true
+    }
+
+    /// Adds what has come due since it was last looked at.
+    fn owe(&mut self, share: u16, now: Instant) {
+        let passed = now.since(self.seen).as_nanos();
+        self.seen = self.seen.max(now);
+        let share = u128::from(share).min(u128::from(WHOLE));
+        let owed = u64::try_from(passed * share).unwrap_or(u64::MAX);
+        let owed = self.owed.saturating_add(owed);
+        let most = self.unit_ns.saturating_mul(WHOLE * MOST_OWED);
+        self.owed = owed.min(most);
+        self.missed_ns = self.missed_ns.saturating_add((owed - self.owed) / WHOLE);
+    }
+
+    /// What was burned so far.
+    #[must_use]
+    pub fn burned(&self, now: Instant) -> Burned {
+        Burned {
+            load: self.load,
+            span: now.since(self.since),
+            cpu: Duration::from_nanos(self.units.saturating_mul(self.unit_ns)),
+            missed: Duration::from_nanos(self.missed_ns),
+        }
+    }
+
+    /// When the next unit is due; `None`: none ever is.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Instant> {
+        match self.load {
+            Load::Share(share) if share > 0 && self.unit_ns > 0 => {
+                let unit = self.unit_ns.saturating_mul(WHOLE);
+                let ns = unit.saturating_sub(self.owed).div_ceil(share.into());
+                Some(self.seen.after(Duration::from_nanos(ns)))
+            }
+            Load::Spare if self.unit_ns > 0 => Some(self.seen),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Burned, Burner, Load, MOST_OWED};
+    use crate::Instant;
+    use core::time::Duration;
+    use proptest::prelude::*;
+
+    const UNIT: u64 = 20_000;
+
+    fn burner() -> Burner {
+        let mut burner = Burner::new(100);
+        burner.calibrated(1000, Duration::from_nanos(1000 * UNIT));
+        burner
+    }
+
+    /// A main loop of which each turn takes some time, a frame every so often takes more, and a unit takes
+    /// its own. How long frames had taken comes with it.
+    fn run(load: Load, turn: u64, every: u64, frame: u64, span: u64) -> (Burned, u64) {
+        let mut burner = burner();
+        let (mut now, mut next, mut frames) = (0, every, 0);
+        burner.set(load, Instant::from_ns(0));
+        while now < span {
+            now += turn;
+            if now >= next {
+                next += every;
+                now += frame;
+                frames += frame + turn;
+            } else if burner.burn(Instant::from_ns(now)) {
+                now += UNIT;
+            }
+        }
+        (burner.burned(Instant::from_ns(now)), frames)
+    }
+
+    #[test]
+    fn what_is_left_is_what_the_device_does_not_need() {
+        // 300 us of each millisecond are frames; each unit has a turn of 100 ns with it.
+        let (burned, frames) = run(Load::Spare, 100, 1_000_000, 300_000, 1_000_000_000);
+        let left = 1000 - frames * 1000 / 1_000_000_000;
+        assert!(
+            (left - 8..=left).contains(&burned.thousandths().into()),
+            "{burned:?}"
+        );
+        assert_eq!(burned.missed, Duration::ZERO);
+    }
+
+    #[test]
+    fn what_can_not_be_burned_is_missed_not_made_up_for_later() {
+        // Frames need 80 %, 50 % are to be burned.
+        let (burned, _) = run(Load::Share(500), 100, 1_000_000, 800_000, 1_000_000_000);
+        assert!((150..=205).contains(&burned.thousandths()), "{burned:?}");
+        let all = burned.missed + burned.cpu;
+        let owed = burned.span / 2;
+        let rest = Duration::from_nanos(UNIT * MOST_OWED);
+        assert!(
+            all <= owed && all + rest + Duration::from_micros(100) >= owed,
+            "{burned:?}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_burned_uncalibrated_or_unasked() {
+        let mut burner = Burner::new(100);
+        burner.set(Load::Spare, Instant::from_ns(0));
+        assert!(!burner.burn(Instant::from_ns(1_000_000)));
+        assert_eq!(burner.wake_at(), None);
+        let mut burner = self::burner();
+        assert!(!burner.burn(Instant::from_ns(1_000_000)));
+        burner.set(Load::Share(0), Instant::from_ns(0));
+        assert!(!burner.burn(Instant::from_ns(1_000_000)) && burner.wake_at().is_none());
+    }
+
+    #[test]
+    fn a_unit_is_work_that_depends_on_all_of_it() {
+        let mut burner = Burner::new(3);
+        burner.unit();
+        // xorshift32 from 1: 270369, 67634689, 2647435461.
+        assert_eq!(burner.state, 2_647_435_461);
+    }
+
+    #[test]
+    fn a_clock_that_stands_or_runs_back_owes_nothing() {
+        let mut burner = burner();
+        burner.set(Load::Share(1000), Instant::from_ns(5_000_000));
+        assert!(!burner.burn(Instant::from_ns(5_000_000)) && !burner.burn(Instant::from_ns(0)));
+        assert!(!burner.burn(Instant::from_ns(5_000_000 + UNIT - 1)));
+        assert!(burner.burn(Instant::from_ns(5_000_000 + UNIT)));
+        let _ = burner.burn(Instant::from_ns(u64::MAX));
+        assert!(burner.burned(Instant::from_ns(u64::MAX)).missed > Duration::from_secs(1));
+    }
+
+    proptest! {
+        /// With time to spare the share is kept to a unit, whenever the main loop comes around.
+        #[test]
+        fn a_share_is_kept(share in 1..900_u16, turn in 50..1900_u64) {
+            let (burned, _) = run(Load::Share(share), turn, u64::MAX, 0, 200_000_000);
+            let exact = burned.span * u32::from(share) / 1000;
+            let slack = Duration::from_nanos(UNIT + turn + UNIT);
+            prop_assert!(burned.cpu <= exact && burned.cpu + slack >= exact, "{burned:?} {exact:?}");
+            prop_assert_eq!(burned.missed, Duration::ZERO);
+        }
+
+        /// Who sleeps until he is to be woken finds a unit due then and not before.
+        #[test]
+        fn it_is_due_when_it_says(share in 1..=1000_u16, at in 0..1_000_000_u64) {
+            let mut burner = burner();
+            burner.set(Load::Share(share), Instant::from_ns(0));
+            burner.burn(Instant::from_ns(at % UNIT));
+            let due = burner.wake_at().unwrap();
+            prop_assert!(!burner.burn(Instant::from_ns(due.ns() - 1)));
+            prop_assert!(burner.burn(due));
+        }
+    }
+}
