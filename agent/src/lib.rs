@@ -29,6 +29,7 @@ pub mod echo;
 pub mod frame;
 pub mod http;
 pub mod iperf2;
+mod limits;
 mod octets;
 pub mod pace;
 pub mod pattern;
@@ -36,5 +37,6 @@ mod service;
 pub mod stamp;
 mod time;
 
+pub use limits::Limits;
 pub use service::{Ask, Close, Connection, Datagram, Opened, Refused, Service, Udp};
 pub use time::Instant;

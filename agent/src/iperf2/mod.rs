@@ -15,9 +15,10 @@ mod server;
 mod tcp;
 mod udp;
 
+pub use crate::Limits;
 pub use client::{Client, Failure, Outcome, Plan, Progress};
 pub use header::{Amount, Back, Numbered, Report, Test};
-pub use server::{Finished, Limits, Server};
+pub use server::{Finished, Server};
 
 /// The port that a server listens on, TCP and UDP.
 pub const PORT: u16 = 5001;

@@ -5,9 +5,9 @@ use core::time::Duration;
 
 use super::super::header::{Numbered, Report, Test};
 use super::super::udp::{Clock, Source, report};
-use super::{Finished, Limits};
+use super::Finished;
 use crate::count::Sink;
-use crate::{Instant, Udp};
+use crate::{Instant, Limits, Udp};
 
 /// A client of which nothing is heard for so long is gone: its place may be taken.
 const SILENCE: Duration = Duration::from_secs(10);

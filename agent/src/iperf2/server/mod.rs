@@ -10,33 +10,10 @@ use self::datagrams::{Datagrams, State};
 use self::stream::Stream;
 use super::header::{Amount, Back, Report, Test};
 use super::udp::Clock;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
 
 /// The UDP socket that clients send to; those of tests back follow.
 const LISTENING: Udp = Udp(0);
-
-/// What a server does for whoever asks. A datagram's sender may be forged, so that a test that the
-/// server sends by UDP can be turned against somebody else: it is limited, or not done at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Whether it sends UDP on request (`-R`, `-r` and `-d` with `-u`).
-    pub sends_datagrams: bool,
-    /// How long a test may last that the server sends, whatever was asked for.
-    pub longest: Duration,
-    /// How fast it may send UDP.
-    pub fastest_bits_per_s: u64,
-}
-
-impl Default for Limits {
-    /// For a network of one's own: UDP on request, an hour, 10 Gbit/s.
-    fn default() -> Self {
-        Self {
-            sends_datagrams: true,
-            longest: Duration::from_secs(3600),
-            fastest_bits_per_s: 10_000_000_000,
-        }
-    }
-}
 
 impl Limits {
     /// The test as far as it is allowed.

@@ -4,9 +4,9 @@ use core::net::SocketAddr;
 
 use super::super::header::{Report, Test};
 use super::super::tcp::Sending;
-use super::{Finished, Limits};
+use super::Finished;
 use crate::octets::u32_at;
-use crate::{Close, Connection, Instant};
+use crate::{Close, Connection, Instant, Limits};
 
 /// The request, or what of it is there.
 #[derive(Debug)]
