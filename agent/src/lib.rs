@@ -7,6 +7,7 @@
 //! on the network of a test.
 //!
 //! - [`iperf2`]: `iperf -s` and `iperf -c` of version 2, TCP and UDP.
+//! - [`iperf3`]: `iperf3 -s` and `iperf3 -c`, TCP and UDP, with `-R`, `--bidir` and `-P`.
 //! - [`http`]: `GET /N` and PUT, server and client.
 //! - [`stamp`]: a reflector of RFC 8762, and a sender: round trips, loss in each direction.
 //! - [`echo`]: what comes by UDP goes back.
@@ -29,6 +30,7 @@ pub mod echo;
 pub mod frame;
 pub mod http;
 pub mod iperf2;
+pub mod iperf3;
 mod limits;
 mod octets;
 pub mod pace;

@@ -106,6 +106,12 @@ impl Sequence {
         self.next - self.first
     }
 
+    /// The number that would come next.
+    #[must_use]
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
     /// Those missing of `sent`, the number that the sender says it has sent, if it does.
     #[must_use]
     pub fn lost(&self, sent: Option<u64>) -> u64 {

@@ -1,0 +1,485 @@
+//! `iperf3 -c`.
+
+mod plan;
+
+use core::time::Duration;
+
+pub use self::plan::{Failure, Outcome, Plan, Progress};
+
+use super::message::{COOKIE, Frame, HELLO, HELLO_ANSWER, Message, Outbox, cookie, state};
+use super::parameters::{Amount, Direction, Test};
+use super::results::{self, Count};
+use super::stream::Channel;
+use super::streams::Streams;
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+
+/// A hello over UDP that is not answered is repeated this often.
+const HELLO_EVERY: Duration = Duration::from_millis(500);
+/// The token of the control connection; a stream's is its index behind it.
+const CONTROL: u8 = 0;
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+enum Phase {
+    /// Waits for the server to announce this state.
+    Waits(u8),
+    /// Opens streams, one after the other: the server counts them in this order.
+    Opening {
+        /// A connection, or a socket, was asked for.
+        is_asked: bool,
+        hello_due: Instant,
+    },
+    Running,
+    /// The test is over; what is on its way is still coming.
+    Draining,
+    /// Our results are said.
+    Results(Frame, results::Reader),
+    /// The octets behind an announced error that are there.
+    Error([u8; 8], usize),
+    /// Everything is said but good bye.
+    Done,
+    Failed(Failure),
+}
+
+/// A client with one test, of so many streams at most, both directions together.
+#[derive(Debug)]
+pub struct Client<const STREAMS: usize> {
+    plan: Plan,
+    phase: Phase,
+    connect_asked: bool,
+    control: Option<Connection>,
+    control_is_closed: bool,
+    outbox: Outbox,
+    streams: Streams<STREAMS>,
+    heard: Option<Instant>,
+}
+
+impl<const STREAMS: usize> Client<STREAMS> {
+    /// A client that begins as soon as it is driven.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        assert!(STREAMS > 0 && STREAMS < 128);
+        let streams = plan.test.streams();
+        let phase = if streams == 0 || streams > STREAMS {
+            Phase::Failed(Failure::TooManyStreams)
+        } else {
+            Phase::Waits(state::PARAM_EXCHANGE)
+        };
+        // The wire has whole seconds: both ends mean the same.
+        let whole = |span: Duration| Duration::from_secs(span.as_millis().div_ceil(1000) as u64);
+        let test = Test {
+            omit: whole(plan.test.omit),
+            amount: match plan.test.amount {
+                Amount::Span(span) => Amount::Span(whole(span).max(Duration::from_secs(1))),
+                other => other,
+            },
+            ..plan.test
+        };
+        Self {
+            plan: Plan { test, ..plan },
+            phase,
+            connect_asked: false,
+            control: None,
+            control_is_closed: false,
+            outbox: Outbox::new(),
+            streams: Streams::new(test),
+            heard: None,
+        }
+    }
+
+    /// How far it is; to be asked after each turn of the driver.
+    pub fn progress(&mut self, now: Instant) -> Progress {
+        self.step(now);
+        match self.phase {
+            Phase::Failed(failure) => Progress::Failed(failure),
+            Phase::Done if self.control_is_closed => Progress::Done,
+            _ => Progress::Running,
+        }
+    }
+
+    /// What there is so far.
+    #[must_use]
+    pub fn outcome(&self, now: Instant) -> Outcome {
+        Outcome {
+            sent: self.streams.sent(now),
+            reported: self.streams.reported(),
+            received: self.streams.received_count(now),
+        }
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        if !matches!(self.phase, Phase::Failed(_) | Phase::Done) {
+            self.phase = Phase::Failed(failure);
+        }
+    }
+
+    /// Octets that may still be sent, of all streams together.
+    fn left(&self) -> u64 {
+        let total = self.streams.test.total().unwrap_or(u64::MAX);
+        if self.streams.omits() {
+            return u64::MAX;
+        }
+        total.saturating_sub(self.streams.octets().0)
+    }
+
+    /// When time ends the test.
+    fn end_at(&self) -> Option<Instant> {
+        let began = self.streams.began()?;
+        let test = &self.streams.test;
+        let Amount::Span(span) = test.amount else {
+            return None;
+        };
+        let omit = if self.streams.omits() {
+            test.omit
+        } else {
+            Duration::ZERO
+        };
+        Some(began.after(omit).after(span))
+    }
+
+    /// Silence of the peer means nothing while we send.
+    fn patience_at(&self) -> Option<Instant> {
+        let waits = match self.phase {
+            Phase::Running => self.streams.test.direction != Direction::Forward,
+            Phase::Failed(_) => false,
+            Phase::Done => !self.control_is_closed,
+            _ => true,
+        };
+        let heard = self.heard.filter(|_| waits)?;
+        Some(heard.after(self.plan.patience))
+    }
+
+    fn step(&mut self, now: Instant) {
+        self.heard.get_or_insert(now);
+        if self.patience_at().is_some_and(|at| now >= at) {
+            if matches!(self.phase, Phase::Done) {
+                // The results are there.
+                self.control_is_closed = true;
+            }
+            self.fail(Failure::NoAnswer);
+        }
+        match self.phase {
+            Phase::Running => {
+                self.streams.omit(now);
+                let octets = self.streams.octets();
+                let total = self.streams.test.total();
+                let enough = !self.streams.omits()
+                    && total.is_some_and(|total| octets.0 >= total || octets.1 >= total);
+                if enough || self.end_at().is_some_and(|at| now >= at) {
+                    self.streams.end(now);
+                    self.heard = Some(now);
+                    self.outbox.push(Message::State(state::TEST_END));
+                    self.phase = Phase::Waits(state::EXCHANGE_RESULTS);
+                }
+            }
+            Phase::Draining => {
+                let all = !self.streams.test.udp && self.streams.are_ended();
+                if all || !self.streams.receive() || now >= self.streams.quiet_at() {
+                    self.streams.frozen = true;
+                    self.heard = Some(now);
+                    self.outbox.push(Message::Results);
+                    self.phase = Phase::Results(Frame::new(), results::Reader::default());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An octet on the control connection.
+    fn octet(&mut self, octet: u8, now: Instant) {
+        match &mut self.phase {
+            Phase::Error(octets, have) => {
+                octets[*have] = octet;
+                *have += 1;
+                if *have == octets.len() {
+                    let number = |at| crate::octets::u32_at(octets, at).unwrap_or(0) as i32;
+                    let (number, system) = (number(0), number(4));
+                    self.fail(Failure::ServerError { number, system });
+                }
+            }
+            Phase::Results(frame, reader) => {
+                let streams = &mut self.streams;
+                let mut take = |id, count: Count| streams.report(id, count);
+                let whole = frame.push(octet, &mut |depth, event| {
+                    reader.tell(depth, event, &mut take);
+                });
+                match whole {
+                    Ok(false) => {}
+                    Ok(true) => self.phase = Phase::Waits(state::DISPLAY_RESULTS),
+                    Err(_) => self.fail(Failure::BadResults),
+                }
+            }
+            Phase::Done | Phase::Failed(_) => {}
+            _ => self.state(octet, now),
+        }
+    }
+
+    fn state(&mut self, announced: u8, now: Instant) {
+        let open = self.streams.iter().count();
+        let opens_last = matches!(self.phase, Phase::Opening { is_asked: true, .. })
+            && open + 1 == self.streams.test.streams();
+        if announced == state::TEST_START && self.streams.test.udp && opens_last {
+            // The answer to our hello was lost or is late, but the server has the stream.
+            let last = Channel::Udp(Udp(open as u8), self.plan.to);
+            self.streams.open(last);
+            self.stream_is_open(now);
+        }
+        let awaited = match self.phase {
+            Phase::Waits(state) => Some(state),
+            _ => None,
+        };
+        match announced {
+            state::ACCESS_DENIED => self.fail(Failure::AccessDenied),
+            state::SERVER_TERMINATE => self.fail(Failure::Terminated),
+            state::SERVER_ERROR => self.phase = Phase::Error([0; 8], 0),
+            _ if Some(announced) != awaited => self.fail(Failure::UnexpectedState(announced as i8)),
+            state::PARAM_EXCHANGE => {
+                self.outbox.push(Message::Parameters);
+                self.phase = Phase::Waits(state::CREATE_STREAMS);
+            }
+            state::CREATE_STREAMS => {
+                self.phase = Phase::Opening {
+                    is_asked: false,
+                    hello_due: now,
+                };
+            }
+            state::TEST_START => self.phase = Phase::Waits(state::TEST_RUNNING),
+            state::TEST_RUNNING => {
+                self.streams.begin(now);
+                self.phase = Phase::Running;
+            }
+            state::EXCHANGE_RESULTS => {
+                self.phase = Phase::Draining;
+                self.step(now);
+            }
+            _ => {
+                self.outbox.push(Message::State(state::IPERF_DONE));
+                self.phase = Phase::Done;
+            }
+        }
+    }
+
+    /// The last stream is open: the next one is to be asked for, if there is another.
+    fn stream_is_open(&mut self, now: Instant) {
+        let open = self.streams.iter().count();
+        self.phase = if open < self.streams.test.streams() {
+            Phase::Opening {
+                is_asked: false,
+                hello_due: now,
+            }
+        } else {
+            self.streams.arm(true);
+            Phase::Waits(state::TEST_START)
+        };
+    }
+
+    /// The hello of the stream that is being opened, if it is due.
+    fn hello(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        let udp = self.streams.test.udp;
+        let Phase::Opening {
+            is_asked: true,
+            hello_due,
+        } = &mut self.phase
+        else {
+            return None;
+        };
+        if !udp || now < *hello_due || room.len() < HELLO.len() {
+            return None;
+        }
+        *hello_due = now.after(HELLO_EVERY);
+        let len = HELLO.len();
+        room[..len].copy_from_slice(HELLO);
+        Some(Datagram {
+            socket: Udp(self.streams.iter().count() as u8),
+            to: self.plan.to,
+            len,
+        })
+    }
+}
+
+impl<const STREAMS: usize> Service for Client<STREAMS> {
+    fn ask(&mut self) -> Option<Ask> {
+        if matches!(self.phase, Phase::Failed(_)) {
+            return None;
+        }
+        let to = self.plan.to;
+        if !core::mem::replace(&mut self.connect_asked, true) {
+            return Some(Ask::Connect { to, token: CONTROL });
+        }
+        let open = self.streams.iter().count() as u8;
+        let Phase::Opening { is_asked, .. } = &mut self.phase else {
+            return None;
+        };
+        if core::mem::replace(is_asked, true) {
+            return None;
+        }
+        Some(if self.streams.test.udp {
+            Ask::Bind(Udp(open), None)
+        } else {
+            let token = open + 1;
+            Ask::Connect { to, token }
+        })
+    }
+
+    fn opened(
+        &mut self,
+        connection: Connection,
+        opened: Opened,
+        now: Instant,
+    ) -> Result<(), Refused> {
+        self.heard = Some(now);
+        match opened {
+            Opened::Connected { token: CONTROL } => {
+                self.control = Some(connection);
+                self.outbox.push(Message::Cookie);
+                Ok(())
+            }
+            Opened::Connected { .. } if matches!(self.phase, Phase::Opening { .. }) => {
+                self.streams.open(Channel::Tcp(connection)).ok_or(Refused)?;
+                Ok(())
+            }
+            _ => Err(Refused),
+        }
+    }
+
+    fn failed(&mut self, _token: u8, _now: Instant) {
+        self.fail(Failure::NotReached);
+    }
+
+    fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
+        self.heard = Some(now);
+        if Some(connection) == self.control {
+            for octet in octets {
+                self.octet(*octet, now);
+            }
+        } else if self.streams.began().is_none() && octets == [state::ACCESS_DENIED] {
+            // Said to a stream that the server does not know.
+            self.fail(Failure::AccessDenied);
+        } else {
+            self.streams.received(connection, octets.len(), now);
+        }
+        self.step(now);
+    }
+
+    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+        self.step(now);
+        let (seed, test) = (self.plan.seed, &self.plan.test);
+        if Some(connection) == self.control {
+            let streams = &self.streams;
+            return self.outbox.fill(room, |message, window| match message {
+                Message::Cookie => window.raw(&cookie(seed)),
+                Message::Parameters => test.emit(window),
+                _ => streams.emit(window),
+            });
+        }
+        let opening = matches!(self.phase, Phase::Opening { .. });
+        let stream = self.streams.by_channel(Channel::Tcp(connection));
+        if let Some(stream) = stream.filter(|it| usize::from(it.cookie) < COOKIE) {
+            let rest = &cookie(seed)[usize::from(stream.cookie)..];
+            let len = rest.len().min(room.len());
+            room[..len].copy_from_slice(&rest[..len]);
+            stream.cookie += len as u8;
+            if opening && len == rest.len() {
+                self.stream_is_open(now);
+            }
+            return len;
+        }
+        if !matches!(self.phase, Phase::Running) {
+            return 0;
+        }
+        let left = self.left();
+        let len = self.streams.fill(connection, room, left, now);
+        self.step(now);
+        len
+    }
+
+    fn ended(&mut self, connection: Connection, now: Instant) {
+        self.heard = Some(now);
+        if Some(connection) == self.control {
+            self.control_is_closed = true;
+            self.fail(Failure::Broken);
+        } else if self.streams.ended(connection) && !self.streams.frozen {
+            // A server ends the streams when we have ended the test.
+            let over = matches!(
+                self.phase,
+                Phase::Waits(state::EXCHANGE_RESULTS) | Phase::Draining
+            );
+            if !over {
+                self.fail(Failure::Broken);
+            }
+        }
+        self.step(now);
+    }
+
+    fn closed(&mut self, connection: Connection, now: Instant) {
+        self.ended(connection, now);
+        self.streams.closed(connection);
+    }
+
+    fn close(&self, connection: Connection) -> Close {
+        match self.phase {
+            Phase::Failed(_) => Close::Reset,
+            Phase::Done if Some(connection) != self.control => Close::Finish,
+            Phase::Done if self.outbox.is_empty() => Close::Finish,
+            _ => Close::Keep,
+        }
+    }
+
+    fn datagram(&mut self, socket: Udp, from: core::net::SocketAddr, octets: &[u8], now: Instant) {
+        if from != self.plan.to {
+            return;
+        }
+        self.heard = Some(now);
+        let open = self.streams.iter().count() as u8;
+        let opening = matches!(self.phase, Phase::Opening { is_asked: true, .. });
+        if opening && socket == Udp(open) {
+            // Data are an answer as well: they may overtake it.
+            self.streams.open(Channel::Udp(socket, from));
+            self.stream_is_open(now);
+        }
+        if octets != HELLO_ANSWER {
+            self.streams
+                .datagram(Channel::Udp(socket, from), octets, now);
+        }
+        self.step(now);
+    }
+
+    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        self.step(now);
+        if let Some(hello) = self.hello(room, now) {
+            return Some(hello);
+        }
+        if !matches!(self.phase, Phase::Running) {
+            return None;
+        }
+        let datagram = self.streams.next_datagram(room, now);
+        self.step(now);
+        datagram
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        let hello = match self.phase {
+            Phase::Opening {
+                is_asked: true,
+                hello_due,
+            } if self.streams.test.udp => Some(hello_due),
+            _ => None,
+        };
+        let end = self
+            .end_at()
+            .filter(|_| matches!(self.phase, Phase::Running));
+        let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.quiet_at());
+        // What one connection brings may be answered on another.
+        let failed = matches!(self.phase, Phase::Failed(_));
+        let at_once = (!self.outbox.is_empty() && !failed).then_some(Instant::from_ns(0));
+        let all = [
+            hello,
+            end,
+            quiet,
+            self.streams.due(),
+            self.patience_at(),
+            at_once,
+        ];
+        all.into_iter().flatten().min()
+    }
+}

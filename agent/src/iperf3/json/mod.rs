@@ -1,0 +1,14 @@
+//! As much JSON (RFC 8259) as two ends of iperf 3 tell each other: read as it comes, octet by octet,
+//! and written into as much room as there is, without a copy of it anywhere.
+
+mod number;
+mod scan;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+use number::Number;
+pub(super) use scan::{Broken, Event, Scanner};
+pub(super) use write::Window;

@@ -1,0 +1,141 @@
+/// A number as it was written: `mantissa` * 10^`exponent`. What does not fit the mantissa's 64 bits
+/// is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Number {
+    negative: bool,
+    mantissa: u64,
+    exponent: i32,
+}
+
+impl Number {
+    /// 10^`power` times the number, rounded towards zero; `None` if that is negative or takes more
+    /// than 64 bits.
+    pub(crate) fn scaled(self, power: u8) -> Option<u64> {
+        if self.mantissa == 0 {
+            return Some(0);
+        }
+        if self.negative {
+            return None;
+        }
+        let shift = self.exponent.saturating_add(i32::from(power));
+        let factor = 10_u64.checked_pow(shift.unsigned_abs());
+        match (shift < 0, factor) {
+            (true, None) => Some(0),
+            (true, Some(factor)) => Some(self.mantissa / factor),
+            (false, factor) => self.mantissa.checked_mul(factor?),
+        }
+    }
+}
+
+/// Where in a number the next character is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Minus,
+    /// Behind a zero in front, which no digit follows.
+    Zero,
+    Integer,
+    Point,
+    Fraction,
+    Exponent,
+    ExponentSign,
+    ExponentDigits,
+}
+
+/// Reads a number, character by character.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader {
+    place: Place,
+    number: Number,
+    /// A digit had no room: those behind it are left out as well.
+    full: bool,
+    /// The exponent that is written.
+    written: i32,
+    written_negative: bool,
+}
+
+impl Reader {
+    pub(super) const fn new() -> Self {
+        Self {
+            place: Place::Start,
+            number: Number {
+                negative: false,
+                mantissa: 0,
+                exponent: 0,
+            },
+            full: false,
+            written: 0,
+            written_negative: false,
+        }
+    }
+
+    /// Whether the character belongs to the number.
+    pub(super) fn push(&mut self, octet: u8) -> bool {
+        use Place::{
+            Exponent, ExponentDigits, ExponentSign, Fraction, Integer, Minus, Point, Start, Zero,
+        };
+        self.place = match (self.place, octet) {
+            (Start, b'-') => {
+                self.number.negative = true;
+                Minus
+            }
+            (Start | Minus, b'0') => Zero,
+            (Start | Minus | Integer, b'0'..=b'9') => {
+                self.digit(octet, 0);
+                Integer
+            }
+            (Zero | Integer, b'.') => Point,
+            (Point | Fraction, b'0'..=b'9') => {
+                self.digit(octet, -1);
+                Fraction
+            }
+            (Zero | Integer | Fraction, b'e' | b'E') => Exponent,
+            (Exponent, b'+' | b'-') => {
+                self.written_negative = octet == b'-';
+                ExponentSign
+            }
+            (Exponent | ExponentSign | ExponentDigits, b'0'..=b'9') => {
+                let digit = i32::from(octet - b'0');
+                self.written = self.written.saturating_mul(10).saturating_add(digit);
+                ExponentDigits
+            }
+            _ => return false,
+        };
+        true
+    }
+
+    /// A digit; it makes the exponent smaller behind the point, and greater where it is left out.
+    fn digit(&mut self, octet: u8, exponent: i32) {
+        let number = &mut self.number;
+        let longer = number
+            .mantissa
+            .checked_mul(10)
+            .and_then(|it| it.checked_add(u64::from(octet - b'0')));
+        self.full |= longer.is_none();
+        match longer.filter(|_| !self.full) {
+            Some(longer) => {
+                number.mantissa = longer;
+                number.exponent = number.exponent.saturating_add(exponent);
+            }
+            None if exponent == 0 => number.exponent = number.exponent.saturating_add(1),
+            None => {}
+        }
+    }
+
+    /// The number, if it may end here.
+    pub(super) fn number(&self) -> Option<Number> {
+        use Place::{ExponentDigits, Fraction, Integer, Zero};
+        if !matches!(self.place, Zero | Integer | Fraction | ExponentDigits) {
+            return None;
+        }
+        let written = if self.written_negative {
+            -self.written
+        } else {
+            self.written
+        };
+        Some(Number {
+            exponent: self.number.exponent.saturating_add(written),
+            ..self.number
+        })
+    }
+}

@@ -1,0 +1,329 @@
+use super::number::{Number, Reader};
+
+/// How deep values may lie in each other: as many as an integer has bits. iperf's lie three deep.
+const DEEPEST: u8 = 32;
+
+/// It is no JSON, or deeper than this can follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Broken;
+
+/// What has been read. Texts are cut at the size of the scanner's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event<'a> {
+    /// An object or an array begins.
+    Begin {
+        object: bool,
+    },
+    /// It ends.
+    End {
+        object: bool,
+    },
+    /// A member's name; its value follows.
+    Key(&'a [u8]),
+    /// A string, without escapes.
+    Text(&'a [u8]),
+    Number(Number),
+    Truth(bool),
+    Null,
+}
+
+/// Who is told of what was read, and how many objects and arrays it lies in; for one that begins or
+/// ends, that one included.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(u8, Event<'_>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Value,
+    /// The first of an array, if it has any.
+    ValueOrEnd,
+    Key,
+    /// The first of an object, if it has any.
+    KeyOrEnd,
+    Colon,
+    CommaOrEnd,
+    Over,
+    Text {
+        key: bool,
+    },
+    /// What of a word is still to come.
+    Word {
+        rest: &'static [u8],
+        is: Word,
+    },
+    Number,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    True,
+    False,
+    Null,
+}
+
+/// Where in an escape of a string the next character is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    No,
+    Backslash,
+    /// So many digits of a code unit are there.
+    Unit {
+        digits: u8,
+        unit: u16,
+    },
+}
+
+/// Reads one value, `TEXT` octets of each string in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Scanner<const TEXT: usize> {
+    state: State,
+    /// What each level is, the innermost lowest: 1 = an object.
+    objects: u32,
+    depth: u8,
+    text: [u8; TEXT],
+    len: usize,
+    escape: Escape,
+    /// The first half of a surrogate pair, whose second half must follow; or 0.
+    high: u16,
+    number: Reader,
+}
+
+impl<const TEXT: usize> Scanner<TEXT> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            state: State::Value,
+            objects: 0,
+            depth: 0,
+            text: [0; TEXT],
+            len: 0,
+            escape: Escape::No,
+            high: 0,
+            number: Reader::new(),
+        }
+    }
+
+    /// Reads a character.
+    pub(crate) fn push(&mut self, octet: u8, tell: Tell) -> Result<(), Broken> {
+        match self.state {
+            State::Text { key } => return self.text(octet, key, tell),
+            State::Number if self.number.push(octet) => return Ok(()),
+            State::Number => self.end_number(tell)?,
+            State::Word { rest, is } => return self.word(octet, rest, is, tell),
+            _ => {}
+        }
+        if matches!(octet, b' ' | b'\t' | b'\n' | b'\r') {
+            return Ok(());
+        }
+        match (self.state, octet) {
+            (State::Key | State::KeyOrEnd, b'"') => self.begin_text(true),
+            (State::KeyOrEnd, b'}')
+            | (State::ValueOrEnd, b']')
+            | (State::CommaOrEnd, b'}' | b']') => self.end(octet, tell)?,
+            (State::Colon, b':') => self.state = State::Value,
+            (State::CommaOrEnd, b',') => {
+                self.state = if self.in_object() {
+                    State::Key
+                } else {
+                    State::Value
+                };
+            }
+            (State::Value | State::ValueOrEnd, _) => self.value(octet, tell)?,
+            _ => return Err(Broken),
+        }
+        Ok(())
+    }
+
+    /// There is no more: whether that was a whole value.
+    pub(crate) fn finish(&mut self, tell: Tell) -> Result<(), Broken> {
+        if self.state == State::Number {
+            self.end_number(tell)?;
+        }
+        if self.state == State::Over {
+            Ok(())
+        } else {
+            Err(Broken)
+        }
+    }
+
+    const fn in_object(&self) -> bool {
+        self.objects & 1 == 1
+    }
+
+    fn value(&mut self, octet: u8, tell: Tell) -> Result<(), Broken> {
+        let word = |rest: &'static str, is| State::Word {
+            rest: rest.as_bytes(),
+            is,
+        };
+        match octet {
+            b'{' | b'[' => {
+                let object = octet == b'{';
+                if self.depth == DEEPEST {
+                    return Err(Broken);
+                }
+                self.depth += 1;
+                self.objects = self.objects << 1 | u32::from(object);
+                self.state = if object {
+                    State::KeyOrEnd
+                } else {
+                    State::ValueOrEnd
+                };
+                tell(self.depth, Event::Begin { object });
+            }
+            b'"' => self.begin_text(false),
+            b't' => self.state = word("rue", Word::True),
+            b'f' => self.state = word("alse", Word::False),
+            b'n' => self.state = word("ull", Word::Null),
+            _ => {
+                self.number = Reader::new();
+                self.state = State::Number;
+                if !self.number.push(octet) {
+                    return Err(Broken);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, octet: u8, tell: Tell) -> Result<(), Broken> {
+        let object = octet == b'}';
+        if self.depth == 0 || object != self.in_object() {
+            return Err(Broken);
+        }
+        tell(self.depth, Event::End { object });
+        self.depth -= 1;
+        self.objects >>= 1;
+        self.after_value();
+        Ok(())
+    }
+
+    fn after_value(&mut self) {
+        self.state = if self.depth == 0 {
+            State::Over
+        } else {
+            State::CommaOrEnd
+        };
+    }
+
+    fn end_number(&mut self, tell: Tell) -> Result<(), Broken> {
+        let number = self.number.number().ok_or(Broken)?;
+        self.after_value();
+        tell(self.depth, Event::Number(number));
+        Ok(())
+    }
+
+    fn word(&mut self, octet: u8, rest: &'static [u8], is: Word, tell: Tell) -> Result<(), Broken> {
+        let (next, rest) = rest.split_first().ok_or(Broken)?;
+        if octet != *next {
+            return Err(Broken);
+        }
+        self.state = State::Word { rest, is };
+        if rest.is_empty() {
+            self.after_value();
+            let event = match is {
+                Word::True => Event::Truth(true),
+                Word::False => Event::Truth(false),
+                Word::Null => Event::Null,
+            };
+            tell(self.depth, event);
+        }
+        Ok(())
+    }
+
+    fn begin_text(&mut self, key: bool) {
+        self.state = State::Text { key };
+        self.len = 0;
+        self.escape = Escape::No;
+        self.high = 0;
+    }
+
+    fn text(&mut self, octet: u8, key: bool, tell: Tell) -> Result<(), Broken> {
+        match self.escape {
+            Escape::No => match octet {
+                b'"' => {
+                    self.end_high();
+                    let text = &self.text[..self.len];
+                    if key {
+                        self.state = State::Colon;
+                        tell(self.depth, Event::Key(text));
+                    } else {
+                        tell(self.depth, Event::Text(text));
+                        self.after_value();
+                    }
+                }
+                b'\\' => self.escape = Escape::Backslash,
+                0..0x20 => return Err(Broken),
+                _ => {
+                    self.end_high();
+                    self.keep(octet);
+                }
+            },
+            Escape::Backslash => {
+                let character = match octet {
+                    b'"' | b'\\' | b'/' => octet,
+                    b'b' => 0x08,
+                    b'f' => 0x0c,
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'u' => {
+                        self.escape = Escape::Unit { digits: 0, unit: 0 };
+                        return Ok(());
+                    }
+                    _ => return Err(Broken),
+                };
+                self.end_high();
+                self.escape = Escape::No;
+                self.keep(character);
+            }
+            Escape::Unit { digits, unit } => {
+                let digit = (octet as char).to_digit(16).ok_or(Broken)?;
+                let unit = unit << 4 | digit as u16;
+                if digits < 3 {
+                    let digits = digits + 1;
+                    self.escape = Escape::Unit { digits, unit };
+                } else {
+                    self.escape = Escape::No;
+                    self.unit(unit);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A code unit of UTF-16: a character, or half of one.
+    fn unit(&mut self, unit: u16) {
+        if self.high != 0 && (0xdc00..0xe000).contains(&unit) {
+            let high = u32::from(self.high - 0xd800) << 10;
+            self.high = 0;
+            self.keep_character(0x1_0000 + (high | u32::from(unit - 0xdc00)));
+            return;
+        }
+        self.end_high();
+        if (0xd800..0xdc00).contains(&unit) {
+            self.high = unit;
+        } else {
+            self.keep_character(u32::from(unit));
+        }
+    }
+
+    /// Half a character has remained alone.
+    fn end_high(&mut self) {
+        if self.high != 0 {
+            self.high = 0;
+            self.keep_character(u32::from(char::REPLACEMENT_CHARACTER));
+        }
+    }
+
+    fn keep_character(&mut self, code: u32) {
+        let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+        for octet in character.encode_utf8(&mut [0; 4]).bytes() {
+            self.keep(octet);
+        }
+    }
+
+    fn keep(&mut self, octet: u8) {
+        if let Some(place) = self.text.get_mut(self.len) {
+            *place = octet;
+            self.len += 1;
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What goes over the control connection: a cookie, states of one octet, and JSON behind its length.
+
+use super::json::{Broken, Event, Scanner, Window};
+
+/// States, as the octet that announces each.
+pub(super) mod state {
+    pub(crate) const TEST_START: u8 = 1;
+    pub(crate) const TEST_RUNNING: u8 = 2;
+    pub(crate) const TEST_END: u8 = 4;
+    pub(crate) const PARAM_EXCHANGE: u8 = 9;
+    pub(crate) const CREATE_STREAMS: u8 = 10;
+    pub(crate) const SERVER_TERMINATE: u8 = 11;
+    pub(crate) const EXCHANGE_RESULTS: u8 = 13;
+    pub(crate) const DISPLAY_RESULTS: u8 = 14;
+    pub(crate) const IPERF_DONE: u8 = 16;
+    pub(crate) const ACCESS_DENIED: u8 = 0xff;
+    pub(crate) const SERVER_ERROR: u8 = 0xfe;
+}
+
+/// Numbers of errors, as iperf's own header has them (`iperf_api.h`).
+pub(super) mod error {
+    /// More streams than there is room for.
+    pub(crate) const NUM_STREAMS: u32 = 6;
+    /// Not done here.
+    pub(crate) const NOT_IMPLEMENTED: u32 = 13;
+    /// The parameters can't be read.
+    pub(crate) const PARAMETERS: u32 = 114;
+    /// The results can't be read.
+    pub(crate) const RESULTS: u32 = 117;
+}
+
+/// What a client sends over UDP to open a stream, and what the server answers.
+pub(super) const HELLO: &[u8; 4] = b"9876";
+pub(super) const HELLO_ANSWER: &[u8; 4] = b"6789";
+
+/// Names a test: the same on all of its connections. The last octet is zero.
+pub(super) type Cookie = [u8; COOKIE];
+pub(super) const COOKIE: usize = 37;
+
+/// A cookie that differs with the seed, of the characters that iperf uses.
+pub(super) fn cookie(seed: u64) -> Cookie {
+    let mut random = seed;
+    let mut cookie = [0; COOKIE];
+    for octet in &mut cookie[..COOKIE - 1] {
+        // splitmix64.
+        random = random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (random ^ random >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        *octet = b"abcdefghijklmnopqrstuvwxyz234567"[(z >> 59) as usize];
+    }
+    cookie
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Message {
+    Cookie,
+    State(u8),
+    Parameters,
+    Results,
+    /// The state that says so, and its number.
+    Error(u32),
+}
+
+/// Messages that wait for room.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    queue: [Option<Message>; 4],
+    /// Octets of the first that are sent.
+    sent: usize,
+}
+
+impl Outbox {
+    pub(super) const fn new() -> Self {
+        Self {
+            queue: [None; 4],
+            sent: 0,
+        }
+    }
+
+    /// The protocol goes on only when the peer has answered: more never wait.
+    pub(super) fn push(&mut self, message: Message) {
+        if let Some(free) = self.queue.iter_mut().find(|it| it.is_none()) {
+            *free = Some(message);
+        }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.queue[0].is_none()
+    }
+
+    /// Fills `room`; `document` writes what messages of JSON are, and cookies.
+    pub(super) fn fill(
+        &mut self,
+        room: &mut [u8],
+        document: impl Fn(Message, &mut Window),
+    ) -> usize {
+        let mut len = 0;
+        while let Some(message) = self.queue[0] {
+            let mut window = Window::new(&mut room[len..], self.sent);
+            match message {
+                Message::State(state) => window.raw(&[state]),
+                Message::Error(number) => {
+                    window.raw(&[state::SERVER_ERROR]);
+                    window.raw(&number.to_be_bytes());
+                    // The operating system's own number: none.
+                    window.raw(&[0; 4]);
+                }
+                Message::Cookie => document(message, &mut window),
+                Message::Parameters | Message::Results => {
+                    let octets = Window::measure(|window| document(message, window));
+                    window.raw(&(octets as u32).to_be_bytes());
+                    document(message, &mut window);
+                }
+            }
+            let (written, complete) = (window.written(), window.is_complete());
+            len += written;
+            self.sent += written;
+            if !complete {
+                break;
+            }
+            self.sent = 0;
+            self.queue[0] = None;
+            self.queue.rotate_left(1);
+        }
+        len
+    }
+}
+
+/// The longest JSON that is read: a hundred streams take a quarter of it.
+const LONGEST: u32 = 1 << 16;
+
+/// Reads JSON behind its length.
+#[derive(Debug)]
+pub(super) struct Frame {
+    head: u32,
+    head_octets: u8,
+    left: u32,
+    scanner: Scanner<24>,
+}
+
+impl Frame {
+    pub(super) const fn new() -> Self {
+        Self {
+            head: 0,
+            head_octets: 0,
+            left: 0,
+            scanner: Scanner::new(),
+        }
+    }
+
+    /// Reads an octet; `true` with the last.
+    pub(super) fn push(
+        &mut self,
+        octet: u8,
+        tell: &mut dyn FnMut(u8, Event<'_>),
+    ) -> Result<bool, Broken> {
+        if self.head_octets < 4 {
+            self.head = self.head << 8 | u32::from(octet);
+            self.head_octets += 1;
+            if self.head_octets == 4 {
+                self.left = self.head;
+                if self.left == 0 || self.left > LONGEST {
+                    return Err(Broken);
+                }
+            }
+            return Ok(false);
+        }
+        self.left -= 1;
+        self.scanner.push(octet, tell)?;
+        if self.left > 0 {
+            return Ok(false);
+        }
+        self.scanner.finish(tell)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,153 @@
+//! What each end has counted, for the other.
+
+use core::time::Duration;
+
+use super::json::{Event, Window};
+
+/// What one end has counted of a stream, or of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Payload.
+    pub octets: u64,
+    /// From the start of the test to its end, or to the last octet if that came later.
+    pub span: Duration,
+    /// Datagrams sent, as far as this end knows.
+    pub datagrams: u64,
+    /// Datagrams missing.
+    pub lost: u64,
+    /// Datagrams that were late; nobody says so to the other end.
+    pub out_of_order: u64,
+    /// Datagrams that came again; likewise.
+    pub duplicates: u64,
+    /// Interarrival jitter (RFC 3550); of several streams, the mean.
+    pub jitter: Duration,
+}
+
+impl Count {
+    /// Of all of them together; `None` if there is none.
+    pub(super) fn sum(counts: impl Iterator<Item = Self>) -> Option<Self> {
+        let mut streams = 0;
+        let mut sum = Self::default();
+        for count in counts {
+            streams += 1;
+            sum.octets = sum.octets.saturating_add(count.octets);
+            sum.span = sum.span.max(count.span);
+            sum.datagrams = sum.datagrams.saturating_add(count.datagrams);
+            sum.lost = sum.lost.saturating_add(count.lost);
+            sum.out_of_order += count.out_of_order;
+            sum.duplicates += count.duplicates;
+            sum.jitter = sum.jitter.saturating_add(count.jitter);
+        }
+        sum.jitter /= streams.max(1);
+        (streams > 0).then_some(sum)
+    }
+}
+
+/// Writes results: of each stream, its id, whether we have sent it, and what was counted.
+pub(super) fn emit(window: &mut Window, streams: impl Iterator<Item = (u8, bool, Count)> + Clone) {
+    window.begin(b'{');
+    // A server of iperf's takes no results without.
+    for name in ["cpu_util_total", "cpu_util_user", "cpu_util_system"] {
+        window.number(name, 0);
+    }
+    // Retransmissions are unknown here.
+    window.key("sender_has_retransmits");
+    let sends = streams.clone().any(|(_, sends, _)| sends);
+    window.raw(if sends { b"0" } else { b"-1" });
+    window.key("streams");
+    window.begin(b'[');
+    for (id, sends, count) in streams {
+        window.element();
+        window.begin(b'{');
+        window.number("id", id.into());
+        window.number("bytes", count.octets);
+        window.key("retransmits");
+        window.raw(if sends { b"0" } else { b"-1" });
+        window.seconds("jitter", count.jitter);
+        window.number("errors", count.lost);
+        window.number("packets", count.datagrams);
+        window.number("start_time", 0);
+        window.seconds("end_time", count.span);
+        window.end(b'}');
+    }
+    window.end(b']');
+    window.end(b'}');
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Streams,
+    Id,
+    Octets,
+    Jitter,
+    Lost,
+    Datagrams,
+    Start,
+    End,
+}
+
+/// Reads results.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    field: Option<Field>,
+    in_streams: bool,
+    id: Option<u64>,
+    count: Count,
+    start: Duration,
+}
+
+impl Reader {
+    /// `take` is told each stream's id and figures.
+    pub(super) fn tell(&mut self, depth: u8, event: Event, take: &mut dyn FnMut(u64, Count)) {
+        match (depth, event) {
+            (1, Event::Key(key)) => self.field = (key == b"streams").then_some(Field::Streams),
+            (2, Event::Begin { object }) => {
+                self.in_streams = !object && self.field.take() == Some(Field::Streams);
+            }
+            (2, Event::End { .. }) => self.in_streams = false,
+            (3, Event::Begin { object: true }) => *self = Self::in_streams(self.in_streams),
+            (3, Event::End { object: true }) if self.in_streams => {
+                let mut count = self.count;
+                count.span = count.span.saturating_sub(self.start);
+                if let Some(id) = self.id {
+                    take(id, count);
+                }
+            }
+            (3, Event::Key(key)) => {
+                self.field = match key {
+                    b"id" => Some(Field::Id),
+                    b"bytes" => Some(Field::Octets),
+                    b"jitter" => Some(Field::Jitter),
+                    b"errors" => Some(Field::Lost),
+                    b"packets" => Some(Field::Datagrams),
+                    b"start_time" => Some(Field::Start),
+                    b"end_time" => Some(Field::End),
+                    _ => None,
+                }
+            }
+            (3, Event::Number(number)) => {
+                // Negative or too large: not known.
+                let integer = number.scaled(0);
+                let time = || Duration::from_nanos(number.scaled(9).unwrap_or(0));
+                match self.field.take() {
+                    Some(Field::Id) => self.id = integer,
+                    Some(Field::Octets) => self.count.octets = integer.unwrap_or(0),
+                    Some(Field::Jitter) => self.count.jitter = time(),
+                    Some(Field::Lost) => self.count.lost = integer.unwrap_or(0),
+                    Some(Field::Datagrams) => self.count.datagrams = integer.unwrap_or(0),
+                    Some(Field::Start) => self.start = time(),
+                    Some(Field::End) => self.count.span = time(),
+                    Some(Field::Streams) | None => {}
+                }
+            }
+            _ => self.field = None,
+        }
+    }
+
+    fn in_streams(in_streams: bool) -> Self {
+        Self {
+            in_streams,
+            ..Self::default()
+        }
+    }
+}

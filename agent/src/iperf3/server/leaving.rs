@@ -1,0 +1,86 @@
+//! Connections that are done with, or that nobody has time for.
+
+use core::time::Duration;
+
+use crate::{Close, Connection, Instant};
+
+/// A peer that does not close its end is not waited for longer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Clone, Copy)]
+struct Leaving {
+    connection: Connection,
+    /// A last word.
+    to_say: Option<u8>,
+    until: Instant,
+    is_late: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Leavings<const N: usize>([Option<Leaving>; N]);
+
+impl<const N: usize> Leavings<N> {
+    pub(super) const fn new() -> Self {
+        Self([None; N])
+    }
+
+    /// The connection is to be closed when this is said; whether there is room.
+    pub(super) fn add(&mut self, connection: Connection, to_say: Option<u8>, now: Instant) -> bool {
+        let free = self.0.iter_mut().find(|slot| slot.is_none());
+        let until = now.after(PATIENCE);
+        let leaving = Leaving {
+            connection,
+            to_say,
+            until,
+            is_late: false,
+        };
+        free.map(|slot| *slot = Some(leaving)).is_some()
+    }
+
+    fn find(&mut self, connection: Connection) -> Option<&mut Leaving> {
+        let mut all = self.0.iter_mut().flatten();
+        all.find(|it| it.connection == connection)
+    }
+
+    pub(super) fn fill(&mut self, connection: Connection, room: &mut [u8]) -> usize {
+        let (Some(leaving), Some(first)) = (self.find(connection), room.first_mut()) else {
+            return 0;
+        };
+        let Some(word) = leaving.to_say.take() else {
+            return 0;
+        };
+        *first = word;
+        1
+    }
+
+    pub(super) fn closed(&mut self, connection: Connection) {
+        for slot in &mut self.0 {
+            slot.take_if(|it| it.connection == connection);
+        }
+    }
+
+    pub(super) fn close(&self, connection: Connection) -> Option<Close> {
+        let mut all = self.0.iter().flatten();
+        let leaving = all.find(|it| it.connection == connection)?;
+        Some(match (leaving.is_late, leaving.to_say) {
+            (true, _) => Close::Reset,
+            (false, Some(_)) => Close::Keep,
+            (false, None) => Close::Finish,
+        })
+    }
+
+    pub(super) fn step(&mut self, now: Instant) {
+        for leaving in self.0.iter_mut().flatten() {
+            leaving.is_late |= now >= leaving.until;
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        let waiting = self.0.iter().flatten().filter(|it| !it.is_late);
+        let due = waiting.map(|it| match it.to_say {
+            Some(_) => Instant::from_ns(0),
+            None => it.until,
+        });
+        due.min()
+    }
+}

@@ -1,0 +1,213 @@
+//! `iperf3 -s`: one test at a time, as iperf's own; who comes meanwhile is told so.
+
+mod leaving;
+mod session;
+
+use core::net::SocketAddr;
+
+use self::leaving::Leavings;
+use self::session::Session;
+use super::message::state;
+use super::results::Count;
+use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
+
+/// The UDP socket that clients send to.
+const SOCKET: Udp = Udp(0);
+/// Connections that are on their way out at the same time; more are reset.
+const LEAVING: usize = 4;
+/// Results that wait to be taken.
+const FINISHED: usize = 2;
+
+/// A test that is over, as the server saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// Whether it was UDP.
+    pub udp: bool,
+    /// The client.
+    pub peer: SocketAddr,
+    /// Both ends have told each other what they had counted.
+    pub is_complete: bool,
+    /// What the server sent.
+    pub sent: Option<Count>,
+    /// What the client says to have received of it.
+    pub reported: Option<Count>,
+    /// What the server received.
+    pub received: Option<Count>,
+}
+
+/// A server for tests of so many streams.
+#[derive(Debug)]
+pub struct Server<const STREAMS: usize> {
+    port: u16,
+    limits: Limits,
+    session: Option<Session<STREAMS>>,
+    leavings: Leavings<LEAVING>,
+    finished: [Option<Finished>; FINISHED],
+    listens: bool,
+    is_bound: bool,
+}
+
+impl<const STREAMS: usize> Server<STREAMS> {
+    /// A server on this port, TCP and UDP.
+    #[must_use]
+    pub const fn new(port: u16, limits: Limits) -> Self {
+        assert!(STREAMS > 0 && STREAMS < 128);
+        Self {
+            port,
+            limits,
+            session: None,
+            leavings: Leavings::new(),
+            finished: [None; FINISHED],
+            listens: false,
+            is_bound: false,
+        }
+    }
+
+    /// The tests that ended, each once; of those that nobody has taken, the last ones.
+    pub fn take_finished(&mut self) -> Option<Finished> {
+        let at = self.finished.iter().position(Option::is_some)?;
+        self.finished[at].take()
+    }
+
+    /// Whether a client is being served.
+    #[must_use]
+    pub const fn is_busy(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// Gives the place to the next client, if the one that has it is done.
+    fn step(&mut self, now: Instant) {
+        self.leavings.step(now);
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        session.step(now);
+        if session.is_over() {
+            self.end(now);
+        }
+    }
+
+    fn end(&mut self, now: Instant) {
+        let Some(session) = self.session.take() else {
+            return;
+        };
+        // Without room it is reset, which it is ready for.
+        self.leavings.add(session.control, None, now);
+        if let Some(finished) = session.finished(now) {
+            self.finished.rotate_left(1);
+            self.finished[FINISHED - 1] = Some(finished);
+        }
+    }
+}
+
+impl<const STREAMS: usize> Service for Server<STREAMS> {
+    fn ask(&mut self) -> Option<Ask> {
+        if !core::mem::replace(&mut self.listens, true) {
+            return Some(Ask::Listen(self.port));
+        }
+        if !core::mem::replace(&mut self.is_bound, true) {
+            return Some(Ask::Bind(SOCKET, Some(self.port)));
+        }
+        None
+    }
+
+    fn opened(
+        &mut self,
+        connection: Connection,
+        opened: Opened,
+        now: Instant,
+    ) -> Result<(), Refused> {
+        let Opened::Accepted { from, .. } = opened else {
+            return Err(Refused);
+        };
+        if self.session.as_ref().is_some_and(Session::is_said) {
+            if let Some(session) = &mut self.session {
+                session.ended(session.control, now);
+            }
+            self.end(now);
+        }
+        self.step(now);
+        let Some(session) = &mut self.session else {
+            self.session = Some(Session::new(connection, from, now));
+            return Ok(());
+        };
+        let denied = Some(state::ACCESS_DENIED);
+        if session.wants_stream_from(from) && session.open(connection)
+            || self.leavings.add(connection, denied, now)
+        {
+            Ok(())
+        } else {
+            Err(Refused)
+        }
+    }
+
+    fn failed(&mut self, _token: u8, _now: Instant) {}
+
+    fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        if session.control == connection {
+            session.control(octets, &self.limits, now);
+        } else if !session.data(connection, octets, &self.limits, now) {
+            let denied = Some(state::ACCESS_DENIED);
+            self.leavings.add(connection, denied, now);
+        }
+        self.step(now);
+    }
+
+    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+        let of_session = self.session.as_mut().map(|session| {
+            session.step(now);
+            session.fill(connection, room, now)
+        });
+        match of_session {
+            Some(len) if len > 0 => len,
+            _ => self.leavings.fill(connection, room),
+        }
+    }
+
+    fn ended(&mut self, connection: Connection, now: Instant) {
+        if let Some(session) = &mut self.session {
+            session.ended(connection, now);
+        }
+        self.step(now);
+    }
+
+    fn closed(&mut self, connection: Connection, now: Instant) {
+        self.ended(connection, now);
+        if let Some(session) = &mut self.session {
+            session.streams.closed(connection);
+        }
+        self.leavings.closed(connection);
+    }
+
+    fn close(&self, connection: Connection) -> Close {
+        if let Some(close) = self.leavings.close(connection) {
+            return close;
+        }
+        match &self.session {
+            Some(session) if session.control == connection => Close::Keep,
+            Some(session) if session.is_sent(connection) => Close::Finish,
+            Some(session) if session.is_stream(connection) => Close::Keep,
+            _ => Close::Reset,
+        }
+    }
+
+    fn datagram(&mut self, _socket: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
+        if let Some(session) = &mut self.session {
+            session.datagram(from, octets, &self.limits, now);
+        }
+    }
+
+    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        self.step(now);
+        self.session.as_mut()?.next_datagram(room, now)
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        let session = self.session.as_ref().map(Session::wake_at);
+        let session = session.flatten();
+        session.into_iter().chain(self.leavings.wake_at()).min()
+    }
+}

@@ -1,0 +1,406 @@
+//! The client whose test it is: its control connection.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::super::message::{
+    COOKIE, Cookie, Frame, HELLO, HELLO_ANSWER, Message, Outbox, error, state,
+};
+use super::super::parameters::{self, Amount, Direction, Test};
+use super::super::results::{self, Count};
+use super::super::stream::Channel;
+use super::super::streams::Streams;
+use super::{Finished, SOCKET};
+use crate::{Connection, Datagram, Instant, Limits};
+
+/// From the first octet to the last stream, and from the end of the test to the end of the session.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// A test in which nothing happens for so long is over.
+const SILENCE: Duration = Duration::from_secs(30);
+/// A test may last so much longer than it was asked to.
+const GRACE: Duration = Duration::from_secs(10);
+/// So much later than the longest test may the client's own timer go off.
+const TIMERS: Duration = Duration::from_secs(1);
+/// What is still on its way at the end is waited for so long at most.
+const DRAIN: Duration = Duration::from_secs(30);
+
+#[derive(Debug)]
+enum Phase {
+    /// So many octets of the cookie are there.
+    Cookie(usize),
+    Parameters(Frame, parameters::Reader),
+    /// Streams are being opened.
+    Opening,
+    Running,
+    Results(Frame, results::Reader),
+    /// The client's results are there; some of the data are not.
+    Draining,
+    /// All is said but the client's good bye.
+    Saying,
+    /// It is over, well or not.
+    Over,
+}
+
+#[derive(Debug)]
+pub(super) struct Session<const N: usize> {
+    pub(super) control: Connection,
+    pub(super) peer: SocketAddr,
+    cookie: Cookie,
+    phase: Phase,
+    outbox: Outbox,
+    pub(super) streams: Streams<N>,
+    /// It is over then, whatever has happened.
+    deadline: Instant,
+    heard: Instant,
+    is_complete: bool,
+}
+
+impl<const N: usize> Session<N> {
+    pub(super) fn new(control: Connection, peer: SocketAddr, now: Instant) -> Self {
+        Self {
+            control,
+            peer,
+            cookie: [0; COOKIE],
+            phase: Phase::Cookie(0),
+            outbox: Outbox::new(),
+            streams: Streams::new(Test::default()),
+            deadline: now.after(HANDSHAKE),
+            heard: now,
+            is_complete: false,
+        }
+    }
+
+    /// It waits for TCP connections from there.
+    pub(super) fn wants_stream_from(&self, from: SocketAddr) -> bool {
+        let opening = matches!(self.phase, Phase::Opening) && !self.streams.test.udp;
+        opening && from.ip() == self.peer.ip()
+    }
+
+    /// Nothing is to be said any more: whoever is next may come.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over) && self.outbox.is_empty()
+    }
+
+    /// Only the client's good bye is missing.
+    pub(super) fn is_said(&self) -> bool {
+        matches!(self.phase, Phase::Saying) && self.outbox.is_empty()
+    }
+
+    pub(super) fn finished(&self, now: Instant) -> Option<Finished> {
+        self.streams.began()?;
+        Some(Finished {
+            udp: self.streams.test.udp,
+            peer: self.peer,
+            is_complete: self.is_complete,
+            sent: self.streams.sent(now),
+            reported: self.streams.reported(),
+            received: self.streams.received_count(now),
+        })
+    }
+
+    fn say(&mut self, state: u8) {
+        self.outbox.push(Message::State(state));
+    }
+
+    fn refuse(&mut self, number: u32) {
+        self.outbox.push(Message::Error(number));
+        self.phase = Phase::Over;
+    }
+
+    /// Octets on the control connection.
+    pub(super) fn control(&mut self, octets: &[u8], limits: &Limits, now: Instant) {
+        self.heard = now;
+        for octet in octets {
+            self.octet(*octet, limits, now);
+        }
+    }
+
+    fn octet(&mut self, octet: u8, limits: &Limits, now: Instant) {
+        match &mut self.phase {
+            Phase::Cookie(have) => {
+                self.cookie[*have] = octet;
+                *have += 1;
+                if *have == COOKIE {
+                    self.phase = Phase::Parameters(Frame::new(), parameters::Reader::new());
+                    self.say(state::PARAM_EXCHANGE);
+                }
+            }
+            Phase::Parameters(frame, reader) => {
+                match frame.push(octet, &mut |depth, event| reader.tell(depth, event)) {
+                    Ok(false) => {}
+                    Ok(true) => match reader.test() {
+                        Some(test) => self.accept(test, limits),
+                        None => self.refuse(error::PARAMETERS),
+                    },
+                    Err(_) => self.refuse(error::PARAMETERS),
+                }
+            }
+            Phase::Running if octet == state::TEST_END => {
+                self.streams.omit(now);
+                self.streams.end(now);
+                self.deadline = now.after(HANDSHAKE);
+                self.phase = Phase::Results(Frame::new(), results::Reader::default());
+                self.say(state::EXCHANGE_RESULTS);
+            }
+            Phase::Results(frame, reader) => {
+                let streams = &mut self.streams;
+                let mut take = |id, count: Count| streams.report(id, count);
+                let whole = frame.push(octet, &mut |depth, event| {
+                    reader.tell(depth, event, &mut take);
+                });
+                match whole {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        self.deadline = now.after(DRAIN);
+                        self.phase = Phase::Draining;
+                        self.step(now);
+                    }
+                    Err(_) => self.refuse(error::RESULTS),
+                }
+            }
+            Phase::Saying if octet == state::IPERF_DONE => {
+                self.is_complete = true;
+                self.phase = Phase::Over;
+            }
+            Phase::Over => {}
+            Phase::Opening | Phase::Running | Phase::Draining | Phase::Saying => {
+                // The client gives up, or says what is out of place.
+                self.phase = Phase::Over;
+            }
+        }
+    }
+
+    /// What the client asks for is known.
+    fn accept(&mut self, asked: Test, limits: &Limits) {
+        let sends = asked.direction != Direction::Forward;
+        if asked.streams() > N {
+            return self.refuse(error::NUM_STREAMS);
+        }
+        if asked.udp && sends && !limits.sends_datagrams {
+            return self.refuse(error::NOT_IMPLEMENTED);
+        }
+        let mut test = asked;
+        if test.udp {
+            // Of all streams together.
+            let most = (limits.fastest_bits_per_s / u64::from(test.parallel)).max(1);
+            test.rate_bits_per_s = match test.rate_bits_per_s {
+                0 => most,
+                rate => rate.min(most),
+            };
+        }
+        self.streams = Streams::new(test);
+        self.phase = Phase::Opening;
+        self.say(state::CREATE_STREAMS);
+    }
+
+    /// A TCP connection that may become a stream; whether there is room.
+    pub(super) fn open(&mut self, connection: Connection) -> bool {
+        self.streams.open(Channel::Tcp(connection)).is_some()
+    }
+
+    /// Octets on another connection. `false`: it is not of this test.
+    pub(super) fn data(
+        &mut self,
+        connection: Connection,
+        octets: &[u8],
+        limits: &Limits,
+        now: Instant,
+    ) -> bool {
+        let channel = Channel::Tcp(connection);
+        let Some(stream) = self.streams.by_channel(channel) else {
+            return true;
+        };
+        let have = usize::from(stream.cookie);
+        let (cookie, rest) = octets.split_at(octets.len().min(COOKIE - have));
+        if self.cookie[have..have + cookie.len()] != *cookie {
+            self.forget(connection);
+            return false;
+        }
+        stream.cookie += cookie.len() as u8;
+        if have < COOKIE {
+            self.begin(limits, now);
+        }
+        if !rest.is_empty() {
+            self.heard = now;
+            self.streams.received(connection, rest.len(), now);
+            self.step(now);
+        }
+        true
+    }
+
+    /// A connection is no stream, or not any more.
+    fn forget(&mut self, connection: Connection) {
+        for slot in &mut self.streams.slots {
+            slot.take_if(|stream| stream.channel == Channel::Tcp(connection));
+        }
+    }
+
+    /// Begins, once all streams are there.
+    fn begin(&mut self, limits: &Limits, now: Instant) {
+        let proven = |cookie: u8| usize::from(cookie) == COOKIE;
+        let ready = self.streams.iter().filter(|it| proven(it.cookie)).count();
+        let test = &self.streams.test;
+        if !matches!(self.phase, Phase::Opening) || ready < test.streams() {
+            return;
+        }
+        let asked = match test.amount {
+            Amount::Span(span) => test.omit + span + GRACE,
+            Amount::Octets(_) | Amount::Blocks(_) => Duration::MAX,
+        };
+        self.deadline = now.after(match test.direction {
+            Direction::Forward => asked,
+            Direction::Reverse | Direction::Both => asked.min(limits.longest + TIMERS),
+        });
+        self.heard = now;
+        self.streams.arm(false);
+        self.streams.begin(now);
+        self.phase = Phase::Running;
+        self.say(state::TEST_START);
+        self.say(state::TEST_RUNNING);
+    }
+
+    /// The peer has ended a connection.
+    pub(super) fn ended(&mut self, connection: Connection, now: Instant) {
+        if connection == self.control {
+            // Said good bye or not: with the results there, it is complete.
+            self.is_complete |= self.is_said();
+            self.phase = Phase::Over;
+            self.outbox = Outbox::new();
+        } else if matches!(self.phase, Phase::Opening) {
+            self.forget(connection);
+        } else if self.streams.ended(connection) {
+            self.step(now);
+        }
+    }
+
+    pub(super) fn datagram(
+        &mut self,
+        from: SocketAddr,
+        octets: &[u8],
+        limits: &Limits,
+        now: Instant,
+    ) {
+        if !self.streams.test.udp || from.ip() != self.peer.ip() {
+            return;
+        }
+        let channel = Channel::Udp(SOCKET, from);
+        if octets == HELLO {
+            let opening = matches!(self.phase, Phase::Opening);
+            let known = self.streams.by_channel(channel).is_some();
+            if !known && opening {
+                self.streams.open(channel);
+            }
+            if let Some(stream) = self.streams.by_channel(channel) {
+                stream.to_answer = true;
+                stream.cookie = COOKIE as u8;
+                self.heard = now;
+            }
+            self.begin(limits, now);
+            return;
+        }
+        if self.streams.by_channel(channel).is_some() {
+            self.heard = now;
+            self.streams.datagram(channel, octets, now);
+            self.step(now);
+        }
+    }
+
+    pub(super) fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+        if connection != self.control {
+            if !matches!(self.phase, Phase::Running) {
+                return 0;
+            }
+            let len = self.streams.fill(connection, room, u64::MAX, now);
+            if len > 0 {
+                self.heard = now;
+            }
+            return len;
+        }
+        let streams = &self.streams;
+        self.outbox.fill(room, |message, window| {
+            if message == Message::Results {
+                streams.emit(window);
+            }
+        })
+    }
+
+    pub(super) fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        for stream in self.streams.iter_mut() {
+            let Channel::Udp(socket, to) = stream.channel else {
+                continue;
+            };
+            if stream.to_answer && room.len() >= HELLO_ANSWER.len() {
+                stream.to_answer = false;
+                let len = HELLO_ANSWER.len();
+                room[..len].copy_from_slice(HELLO_ANSWER);
+                return Some(Datagram { socket, to, len });
+            }
+        }
+        if !matches!(self.phase, Phase::Running) {
+            return None;
+        }
+        let datagram = self.streams.next_datagram(room, now);
+        if datagram.is_some() {
+            self.heard = now;
+        }
+        datagram
+    }
+
+    /// Whether a stream of ours is at its end.
+    pub(super) fn is_sent(&self, connection: Connection) -> bool {
+        let mut streams = self.streams.iter();
+        let stream = streams.find(|it| it.channel == Channel::Tcp(connection));
+        let over = !matches!(self.phase, Phase::Opening | Phase::Running);
+        over && stream.is_some_and(|it| it.sends() || it.is_ended)
+    }
+
+    pub(super) fn is_stream(&self, connection: Connection) -> bool {
+        let channel = Channel::Tcp(connection);
+        !self.is_over() && self.streams.iter().any(|it| it.channel == channel)
+    }
+
+    /// Until when the next thing must have happened.
+    fn due(&self) -> Instant {
+        let silence = self.heard.after(SILENCE);
+        match self.phase {
+            // Datagrams sent go on by themselves.
+            Phase::Running if self.streams.test.direction != Direction::Reverse => {
+                self.deadline.min(silence)
+            }
+            Phase::Running if !self.streams.test.udp => self.deadline.min(silence),
+            Phase::Draining => self.deadline.min(self.streams.quiet_at()),
+            _ => self.deadline,
+        }
+    }
+
+    pub(super) fn step(&mut self, now: Instant) {
+        let late = now >= self.due();
+        match self.phase {
+            Phase::Draining if late || self.streams.is_whole() => {
+                self.streams.frozen = true;
+                self.outbox.push(Message::Results);
+                self.say(state::DISPLAY_RESULTS);
+                self.deadline = now.after(HANDSHAKE);
+                self.phase = Phase::Saying;
+            }
+            // Who does not take the last word has heard enough.
+            Phase::Over if late => self.outbox = Outbox::new(),
+            _ if late => {
+                self.outbox = Outbox::new();
+                if matches!(self.phase, Phase::Running) {
+                    self.say(state::SERVER_TERMINATE);
+                    self.deadline = now.after(HANDSHAKE);
+                }
+                self.phase = Phase::Over;
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        // What one connection brings may be answered on another.
+        let at_once = (!self.outbox.is_empty()).then_some(Instant::from_ns(0));
+        let sends = self.streams.due();
+        sends.into_iter().chain(at_once).chain([self.due()]).min()
+    }
+}

@@ -1,0 +1,242 @@
+//! One data stream, at either end.
+
+use core::net::SocketAddr;
+
+use super::parameters::{LEAST_UDP_OCTETS, Test};
+use super::results::Count;
+use crate::count::Sink;
+use crate::octets::{put_u32, u32_at};
+use crate::pace::Pace;
+use crate::{Connection, Instant, Udp};
+
+/// What carries a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Channel {
+    Tcp(Connection),
+    Udp(Udp, SocketAddr),
+    /// The connection is no more, and its number another's.
+    Gone,
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+pub(super) enum Role {
+    Sends {
+        octets: u64,
+        datagrams: u64,
+        /// What of them was sent before they counted.
+        omitted: (u64, u64),
+        pace: Pace,
+    },
+    Receives(Sink),
+}
+
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) channel: Channel,
+    /// When it was opened among the others.
+    pub(super) serial: u32,
+    /// How much of the cookie has come on it: all of it, once it belongs to the test.
+    pub(super) cookie: u8,
+    /// The peer has said hello and is to be answered.
+    pub(super) to_answer: bool,
+    pub(super) id: u8,
+    /// `None` before the test.
+    pub(super) role: Option<Role>,
+    /// The peer has ended it.
+    pub(super) is_ended: bool,
+    /// What the other end has counted.
+    pub(super) reported: Option<Count>,
+}
+
+impl Stream {
+    pub(super) const fn new(channel: Channel, serial: u32) -> Self {
+        Self {
+            channel,
+            serial,
+            cookie: 0,
+            to_answer: false,
+            id: 0,
+            role: None,
+            is_ended: false,
+            reported: None,
+        }
+    }
+
+    /// What it is there for is known.
+    pub(super) fn arm(&mut self, id: u8, sends: bool) {
+        self.id = id;
+        self.role = Some(if sends {
+            Role::Sends {
+                octets: 0,
+                datagrams: 0,
+                omitted: (0, 0),
+                pace: Pace::new(0, Instant::from_ns(0)),
+            }
+        } else {
+            Role::Receives(Sink::new(1))
+        });
+    }
+
+    /// The test begins.
+    pub(super) fn begin(&mut self, rate_bits_per_s: u64, now: Instant) {
+        if let Some(Role::Sends { pace, .. }) = &mut self.role {
+            *pace = Pace::new(rate_bits_per_s, now);
+        }
+    }
+
+    pub(super) const fn sends(&self) -> bool {
+        matches!(self.role, Some(Role::Sends { .. }))
+    }
+
+    pub(super) const fn receives(&self) -> bool {
+        matches!(self.role, Some(Role::Receives(_)))
+    }
+
+    /// What came so far does not count.
+    pub(super) fn omit(&mut self) {
+        match &mut self.role {
+            Some(Role::Sends {
+                octets,
+                datagrams,
+                omitted,
+                ..
+            }) => *omitted = (*octets, *datagrams),
+            Some(Role::Receives(sink)) => {
+                let sequence = &sink.sequence;
+                *sink = Sink::new(sequence.next());
+            }
+            None => {}
+        }
+    }
+
+    /// Payload sent and received that counts.
+    pub(super) fn octets(&self) -> (u64, u64) {
+        match &self.role {
+            Some(Role::Sends {
+                octets, omitted, ..
+            }) => (octets - omitted.0, 0),
+            Some(Role::Receives(sink)) => (0, sink.octets),
+            None => (0, 0),
+        }
+    }
+
+    /// When the next is due, of what is to be sent.
+    pub(super) fn due(&self) -> Option<Instant> {
+        match &self.role {
+            Some(Role::Sends { pace, .. }) => Some(pace.due()),
+            _ => None,
+        }
+    }
+
+    /// Octets came over TCP.
+    pub(super) fn received(&mut self, len: usize, now: Instant) {
+        if let Some(Role::Receives(sink)) = &mut self.role {
+            sink.octets(len, now);
+        }
+    }
+
+    /// A datagram came.
+    pub(super) fn datagram(&mut self, octets: &[u8], wide: bool, now: Instant) {
+        let Some(Role::Receives(sink)) = &mut self.role else {
+            return;
+        };
+        let fields = [0, 4, 8].map(|at| u32_at(octets, at));
+        let [Some(seconds), Some(micros), Some(number)] = fields else {
+            return;
+        };
+        let number = match (wide, u32_at(octets, 12)) {
+            (false, _) => u64::from(number),
+            (true, Some(low)) => u64::from(number) << 32 | u64::from(low),
+            (true, None) => return,
+        };
+        let sent_ns = u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1_000;
+        sink.arrived(number, sent_ns, octets.len(), now);
+    }
+
+    /// Writes what is to be sent over TCP now, `most` at most.
+    pub(super) fn fill(&mut self, room: &mut [u8], test: &Test, most: u64, now: Instant) -> usize {
+        let Some(Role::Sends { octets, pace, .. }) = &mut self.role else {
+            return 0;
+        };
+        let paced = test.rate_bits_per_s > 0;
+        if paced && now < pace.due() {
+            return 0;
+        }
+        let mut len = room.len().min(usize::try_from(most).unwrap_or(usize::MAX));
+        if paced {
+            len = len.min(test.block() as usize);
+            pace.sent(len);
+        }
+        room[..len].fill(0);
+        *octets += len as u64;
+        len
+    }
+
+    /// Writes the datagram that is due, if one is.
+    pub(super) fn next(&mut self, room: &mut [u8], test: &Test, now: Instant) -> Option<usize> {
+        let Some(Role::Sends {
+            octets,
+            datagrams,
+            pace,
+            ..
+        }) = &mut self.role
+        else {
+            return None;
+        };
+        let len = room.len().min(test.block() as usize);
+        if now < pace.due() || len < LEAST_UDP_OCTETS as usize {
+            return None;
+        }
+        pace.sent(len);
+        *octets += len as u64;
+        *datagrams += 1;
+        let datagram = &mut room[..len];
+        datagram.fill(0);
+        let (seconds, micros) = now.to_seconds_and_micros();
+        put_u32(datagram, 0, seconds);
+        put_u32(datagram, 4, micros);
+        if test.wide_numbers {
+            put_u32(datagram, 8, (*datagrams >> 32) as u32);
+            put_u32(datagram, 12, *datagrams as u32);
+        } else {
+            put_u32(datagram, 8, *datagrams as u32);
+        }
+        Some(len)
+    }
+
+    /// What was counted, in a test that counts from `began` and ended at `ended`. `sent`: how many
+    /// datagrams the sender says it has sent.
+    pub(super) fn count(&self, began: Instant, ended: Instant, sent: Option<u64>) -> Count {
+        match &self.role {
+            None => Count::default(),
+            Some(Role::Sends {
+                octets,
+                datagrams,
+                omitted,
+                ..
+            }) => Count {
+                octets: octets - omitted.0,
+                datagrams: datagrams - omitted.1,
+                span: ended.since(began),
+                ..Count::default()
+            },
+            Some(Role::Receives(sink)) => {
+                let last = sink.last().unwrap_or(ended).max(ended);
+                let sequence = &sink.sequence;
+                Count {
+                    octets: sink.octets,
+                    span: last.since(began),
+                    datagrams: sequence.sent().max(sent.unwrap_or(0)),
+                    lost: match self.channel {
+                        Channel::Tcp(_) | Channel::Gone => 0,
+                        Channel::Udp(..) => sequence.lost(sent),
+                    },
+                    out_of_order: sequence.out_of_order(),
+                    duplicates: sequence.duplicates(),
+                    jitter: core::time::Duration::from_nanos(sink.jitter.ns()),
+                }
+            }
+        }
+    }
+}

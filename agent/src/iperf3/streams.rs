@@ -1,0 +1,294 @@
+//! The streams of a test, at either end, and what it counts.
+
+use core::time::Duration;
+
+use super::json::Window;
+use super::parameters::{Direction, Test};
+use super::results::{self, Count};
+use super::stream::{Channel, Role, Stream};
+use crate::{Connection, Datagram, Instant};
+
+/// When nothing has come for so long after the end, what is missing is lost; with TCP it may have to be
+/// sent again first.
+const QUIET_UDP: Duration = Duration::from_millis(250);
+const QUIET_TCP: Duration = Duration::from_secs(2);
+
+#[derive(Debug)]
+pub(super) struct Streams<const N: usize> {
+    pub(super) slots: [Option<Stream>; N],
+    pub(super) test: Test,
+    serial: u32,
+    /// Whose turn it is to send a datagram.
+    turn: usize,
+    began: Option<Instant>,
+    /// Nothing counts before.
+    omits_until: Option<Instant>,
+    ended: Option<Instant>,
+    /// Figures are on their way to the other end: nothing counts any more.
+    pub(super) frozen: bool,
+}
+
+impl<const N: usize> Streams<N> {
+    pub(super) const fn new(test: Test) -> Self {
+        Self {
+            slots: [const { None }; N],
+            test,
+            serial: 0,
+            turn: 0,
+            began: None,
+            omits_until: None,
+            ended: None,
+            frozen: false,
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> + Clone {
+        self.slots.iter().flatten()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream> {
+        self.slots.iter_mut().flatten()
+    }
+
+    /// One more, if there is room and the test wants it.
+    pub(super) fn open(&mut self, channel: Channel) -> Option<&mut Stream> {
+        if self.iter().count() >= self.test.streams() {
+            return None;
+        }
+        self.serial = self.serial.wrapping_add(1);
+        let serial = self.serial;
+        let free = self.slots.iter_mut().find(|slot| slot.is_none())?;
+        Some(free.insert(Stream::new(channel, serial)))
+    }
+
+    pub(super) fn by_channel(&mut self, channel: Channel) -> Option<&mut Stream> {
+        self.iter_mut().find(|stream| stream.channel == channel)
+    }
+
+    /// All streams are there: what comes is taken from now on, as the first of it may overtake the word
+    /// that the test begins. Streams count in the order in which they were opened: first those on which
+    /// the client sends.
+    pub(super) fn arm(&mut self, is_client: bool) {
+        let serials: [Option<u32>; N] =
+            core::array::from_fn(|at| self.slots[at].as_ref().map(|stream| stream.serial));
+        let (direction, parallel) = (self.test.direction, usize::from(self.test.parallel));
+        for stream in self.slots.iter_mut().flatten() {
+            let mine = stream.serial;
+            let index = serials.iter().flatten().filter(|it| **it < mine).count();
+            let client_sends = match direction {
+                Direction::Forward => true,
+                Direction::Reverse => false,
+                Direction::Both => index < parallel,
+            };
+            // iperf numbers streams 1, 3, 4, 5 ...
+            let id = if index == 0 { 1 } else { index + 2 };
+            stream.arm(id as u8, client_sends == is_client);
+        }
+    }
+
+    /// The test begins.
+    pub(super) fn begin(&mut self, now: Instant) {
+        self.began = Some(now);
+        self.omits_until = (!self.test.omit.is_zero()).then(|| now.after(self.test.omit));
+        let rate = self.test.rate_bits_per_s;
+        self.iter_mut().for_each(|stream| stream.begin(rate, now));
+    }
+
+    pub(super) const fn began(&self) -> Option<Instant> {
+        self.began
+    }
+
+    /// Nothing more is sent.
+    pub(super) fn end(&mut self, now: Instant) {
+        self.ended.get_or_insert(now);
+    }
+
+    pub(super) const fn is_running(&self) -> bool {
+        self.began.is_some() && self.ended.is_none()
+    }
+
+    /// To be called before anything counts.
+    pub(super) fn omit(&mut self, now: Instant) {
+        if self.omits_until.is_some_and(|until| now >= until) {
+            self.omits_until = None;
+            self.began = Some(now);
+            self.iter_mut().for_each(Stream::omit);
+        }
+    }
+
+    pub(super) const fn omits(&self) -> bool {
+        self.omits_until.is_some()
+    }
+
+    /// Payload sent and received.
+    pub(super) fn octets(&self) -> (u64, u64) {
+        let add = |sum: (u64, u64), stream: &Stream| {
+            let (sent, received) = stream.octets();
+            (sum.0 + sent, sum.1 + received)
+        };
+        self.iter().fold((0, 0), add)
+    }
+
+    /// Octets came over TCP; whether it was one of the streams.
+    pub(super) fn received(&mut self, connection: Connection, len: usize, now: Instant) -> bool {
+        self.omit(now);
+        let frozen = self.frozen;
+        let Some(stream) = self.by_channel(Channel::Tcp(connection)) else {
+            return false;
+        };
+        if !frozen {
+            stream.received(len, now);
+        }
+        true
+    }
+
+    /// A datagram came on a stream.
+    pub(super) fn datagram(&mut self, channel: Channel, octets: &[u8], now: Instant) {
+        self.omit(now);
+        let (frozen, wide) = (self.frozen, self.test.wide_numbers);
+        if let Some(stream) = self.by_channel(channel).filter(|_| !frozen) {
+            stream.datagram(octets, wide, now);
+        }
+    }
+
+    /// What a connection is to send; `most` of all streams together.
+    pub(super) fn fill(
+        &mut self,
+        connection: Connection,
+        room: &mut [u8],
+        most: u64,
+        now: Instant,
+    ) -> usize {
+        self.omit(now);
+        if !self.is_running() {
+            return 0;
+        }
+        let test = self.test;
+        self.by_channel(Channel::Tcp(connection))
+            .map_or(0, |stream| stream.fill(room, &test, most, now))
+    }
+
+    /// The next datagram that is due: the streams take turns.
+    pub(super) fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        self.omit(now);
+        if !self.is_running() {
+            return None;
+        }
+        for step in 0..N {
+            let at = (self.turn + step) % N;
+            let Some(stream) = &mut self.slots[at] else {
+                continue;
+            };
+            let Channel::Udp(socket, to) = stream.channel else {
+                continue;
+            };
+            if let Some(len) = stream.next(room, &self.test, now) {
+                self.turn = at + 1;
+                return Some(Datagram { socket, to, len });
+            }
+        }
+        None
+    }
+
+    /// The connection of a stream was ended; whether it is one.
+    pub(super) fn ended(&mut self, connection: Connection) -> bool {
+        let stream = self.by_channel(Channel::Tcp(connection));
+        stream.map(|stream| stream.is_ended = true).is_some()
+    }
+
+    /// The connection is gone.
+    pub(super) fn closed(&mut self, connection: Connection) {
+        if let Some(stream) = self.by_channel(Channel::Tcp(connection)) {
+            stream.channel = Channel::Gone;
+        }
+    }
+
+    /// When something is due to be sent; datagrams, or over TCP with a rate.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let waits = self.test.udp || self.test.rate_bits_per_s > 0;
+        if !self.is_running() || !waits {
+            return None;
+        }
+        self.iter().filter_map(Stream::due).min()
+    }
+
+    /// The other end has counted this.
+    pub(super) fn report(&mut self, id: u64, count: Count) {
+        if let Some(stream) = self.iter_mut().find(|it| u64::from(it.id) == id) {
+            stream.reported = Some(count);
+        }
+    }
+
+    /// Everything has come that the other end says it has sent.
+    pub(super) fn is_whole(&self) -> bool {
+        self.test.omit.is_zero()
+            && self
+                .iter()
+                .all(|stream| match (&stream.role, stream.reported) {
+                    (Some(Role::Receives(sink)), Some(said)) => {
+                        stream.is_ended
+                            || if self.test.udp {
+                                sink.sequence.lost(Some(said.datagrams)) == 0
+                            } else {
+                                sink.octets >= said.octets
+                            }
+                    }
+                    (Some(Role::Receives(_)), None) => false,
+                    _ => true,
+                })
+    }
+
+    /// All streams on which something comes were ended.
+    pub(super) fn are_ended(&self) -> bool {
+        self.iter().all(|it| !it.receives() || it.is_ended)
+    }
+
+    pub(super) fn receive(&self) -> bool {
+        self.iter().any(Stream::receives)
+    }
+
+    /// After the end: when to wait no more for what is missing.
+    pub(super) fn quiet_at(&self) -> Instant {
+        let last = self.iter().filter_map(|stream| match &stream.role {
+            Some(Role::Receives(sink)) => sink.last(),
+            _ => None,
+        });
+        let last = last.chain(self.ended).max().unwrap_or_default();
+        last.after(if self.test.udp { QUIET_UDP } else { QUIET_TCP })
+    }
+
+    fn count(&self, stream: &Stream, now: Instant) -> Count {
+        let ended = self.ended.unwrap_or(now);
+        // Where counting began is for each end to say: their figures do not belong together then.
+        let said = stream.reported.filter(|_| self.test.omit.is_zero());
+        let sent = said.map(|said| said.datagrams);
+        stream.count(self.began.unwrap_or(ended), ended, sent)
+    }
+
+    /// Writes what was counted.
+    pub(super) fn emit(&self, window: &mut Window) {
+        let counted = self.iter().map(|stream| {
+            let count = self.count(stream, Instant::from_ns(0));
+            (stream.id, stream.sends(), count)
+        });
+        results::emit(window, counted);
+    }
+
+    /// What was sent.
+    pub(super) fn sent(&self, now: Instant) -> Option<Count> {
+        let sends = self.iter().filter(|it| it.sends());
+        Count::sum(sends.map(|it| self.count(it, now)))
+    }
+
+    /// What of it the other end says to have received.
+    pub(super) fn reported(&self) -> Option<Count> {
+        let sends = self.iter().filter(|it| it.sends());
+        Count::sum(sends.filter_map(|it| it.reported))
+    }
+
+    /// What was received.
+    pub(super) fn received_count(&self, now: Instant) -> Option<Count> {
+        let receives = self.iter().filter(|it| it.receives());
+        Count::sum(receives.map(|it| self.count(it, now)))
+    }
+}

@@ -1,0 +1,327 @@
+//! Client and server of iperf 3 with each other, over a network that is not always kind.
+
+mod net;
+
+use linerate_agent::iperf3::{
+    Amount, Client, Count, Direction, Failure, Finished, Limits, Outcome, PORT, Plan, Progress,
+    Server, Test,
+};
+use net::{ENDS, Faults, Net};
+use proptest::prelude::*;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+type Pair = Net<Client<8>, Server<8>>;
+
+fn plan(udp: bool, change: impl Fn(&mut Test)) -> Plan {
+    let mut test = Test {
+        udp,
+        amount: Amount::Octets(1_000_000),
+        octets: if udp { 1470 } else { 0 },
+        rate_bits_per_s: if udp { 10_000_000 } else { 0 },
+        ..Test::default()
+    };
+    change(&mut test);
+    Plan {
+        to: SocketAddr::new(ENDS[1], PORT),
+        test,
+        seed: 7,
+        patience: Duration::from_secs(5),
+    }
+}
+
+fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome, Vec<Finished>) {
+    let mut net = Net::new(Client::new(plan), Server::new(PORT, limits), seed, faults);
+    let mut finished = Vec::new();
+    net.run(Duration::from_mins(1), |net| {
+        finished.extend(net.b.take_finished());
+        net.a.progress(net.now) != Progress::Running
+    });
+    // The server may learn of the end later than the client.
+    net.run(Duration::from_secs(5), |net| {
+        finished.extend(net.b.take_finished());
+        false
+    });
+    let outcome = net.a.outcome(net.now);
+    (net, outcome, finished)
+}
+
+fn kind(plan: Plan) -> (Pair, Outcome, Finished) {
+    let (mut net, outcome, finished) = run(plan, Limits::default(), 1, Faults::default());
+    assert_eq!(net.a.progress(net.now), Progress::Done);
+    assert!(!net.b.is_busy());
+    let [finished] = finished[..] else {
+        panic!("{finished:?}");
+    };
+    assert!(finished.is_complete);
+    (net, outcome, finished)
+}
+
+#[test]
+fn every_octet_of_a_tcp_test_is_counted_at_both_ends() {
+    for parallel in [1, 3] {
+        let (_, outcome, finished) = kind(plan(false, |test| test.parallel = parallel));
+        assert_eq!(outcome.sent.unwrap().octets, 1_000_000);
+        assert_eq!(outcome.reported.unwrap().octets, 1_000_000);
+        assert_eq!(finished.received.unwrap().octets, 1_000_000);
+        assert_eq!((outcome.received, finished.sent), (None, None));
+    }
+}
+
+#[test]
+fn a_reverse_tcp_test_is_sent_by_the_server() {
+    for parallel in [1, 3] {
+        let (_, outcome, finished) = kind(plan(false, |test| {
+            test.direction = Direction::Reverse;
+            test.parallel = parallel;
+        }));
+        let received = outcome.received.unwrap();
+        assert!(received.octets >= 1_000_000);
+        // The server goes on until it is told to end: both count that as well.
+        assert_eq!(finished.sent.unwrap().octets, received.octets);
+        assert_eq!(finished.reported.unwrap().octets, received.octets);
+        assert_eq!(outcome.sent, None);
+    }
+}
+
+#[test]
+fn both_directions_have_streams_of_their_own() {
+    for parallel in [1, 3] {
+        let (_, outcome, finished) = kind(plan(false, |test| {
+            test.direction = Direction::Both;
+            test.amount = Amount::Span(Duration::from_secs(1));
+            test.parallel = parallel;
+        }));
+        assert!(outcome.sent.unwrap().octets > 1_000_000);
+        assert_eq!(
+            outcome.sent.unwrap().octets,
+            finished.received.unwrap().octets
+        );
+        assert!(outcome.received.unwrap().octets > 1_000_000);
+        assert_eq!(
+            outcome.received.unwrap().octets,
+            finished.sent.unwrap().octets
+        );
+    }
+}
+
+#[test]
+fn a_test_by_time_ends_in_time() {
+    for udp in [false, true] {
+        let (_, outcome, finished) = kind(plan(udp, |test| {
+            test.amount = Amount::Span(Duration::from_secs(2));
+        }));
+        let about = Duration::from_millis(1990)..=Duration::from_millis(2010);
+        for span in [outcome.sent.unwrap().span, finished.received.unwrap().span] {
+            assert!(about.contains(&span), "{udp}: {span:?}");
+        }
+    }
+}
+
+#[test]
+fn blocks_are_writes_or_datagrams() {
+    for (udp, octets) in [(false, 100 * 1000), (true, 100 * 1470)] {
+        let (_, outcome, _) = kind(plan(udp, |test| {
+            test.amount = Amount::Blocks(100);
+            test.octets = if udp { 1470 } else { 1000 };
+        }));
+        assert_eq!(outcome.reported.unwrap().octets, octets);
+    }
+}
+
+#[test]
+fn what_is_omitted_does_not_count() {
+    let (_, outcome, finished) = kind(plan(true, |test| {
+        test.amount = Amount::Span(Duration::from_secs(2));
+        test.omit = Duration::from_secs(3);
+    }));
+    let about = 2_490_000..=2_510_000;
+    let (sent, received) = (outcome.sent.unwrap(), finished.received.unwrap());
+    assert!(about.contains(&sent.octets), "{sent:?}");
+    assert!(about.contains(&received.octets), "{received:?}");
+    assert_eq!(received.lost, 0);
+}
+
+#[test]
+fn udp_keeps_its_rate_and_both_ends_agree() {
+    for wide_numbers in [false, true] {
+        let (_, outcome, finished) = kind(plan(true, |test| test.wide_numbers = wide_numbers));
+        let (sent, reported) = (outcome.sent.unwrap(), outcome.reported.unwrap());
+        assert_eq!((sent.datagrams, sent.octets), (681, 681 * 1470));
+        let whole = (reported.datagrams, reported.octets, reported.lost);
+        assert_eq!(whole, (681, 681 * 1470, 0));
+        let rate = sent.octets as f64 * 8.0 / sent.span.as_secs_f64();
+        assert!((9_900_000.0..10_100_000.0).contains(&rate), "{rate}");
+        assert_eq!(finished.received.unwrap().datagrams, 681);
+    }
+}
+
+#[test]
+fn udp_goes_back_and_both_ways_in_parallel() {
+    for direction in [Direction::Reverse, Direction::Both] {
+        let (_, outcome, finished) = kind(plan(true, |test| {
+            test.direction = direction;
+            test.amount = Amount::Span(Duration::from_secs(1));
+            test.parallel = 2;
+        }));
+        let (received, sent) = (outcome.received.unwrap(), finished.sent.unwrap());
+        assert_eq!((received.datagrams, received.lost), (sent.datagrams, 0));
+        assert!((1700..1704).contains(&sent.datagrams), "{sent:?}");
+        assert_eq!(outcome.sent.is_some(), direction == Direction::Both);
+    }
+}
+
+#[test]
+fn the_server_keeps_to_its_limits() {
+    let limits = Limits {
+        fastest_bits_per_s: 1_000_000,
+        ..Limits::default()
+    };
+    let plan = plan(true, |test| {
+        test.direction = Direction::Reverse;
+        test.amount = Amount::Span(Duration::from_secs(2));
+        test.rate_bits_per_s = 0;
+    });
+    let (_, outcome, _) = run(plan, limits, 1, Faults::default());
+    let octets = outcome.received.unwrap().octets;
+    assert!((245_000..255_000).contains(&octets), "{octets}");
+}
+
+#[test]
+fn a_test_that_the_server_sends_ends_at_its_limit() {
+    let limits = Limits {
+        longest: Duration::from_secs(3),
+        ..Limits::default()
+    };
+    let plan = plan(false, |test| {
+        test.direction = Direction::Reverse;
+        test.amount = Amount::Span(Duration::from_secs(30));
+    });
+    let (mut net, _, finished) = run(plan, limits, 1, Faults::default());
+    assert_eq!(
+        net.a.progress(net.now),
+        Progress::Failed(Failure::Terminated)
+    );
+    assert!(!finished[0].is_complete);
+    assert!(finished[0].sent.unwrap().span < Duration::from_secs(5));
+}
+
+#[test]
+fn who_may_not_be_sent_to_by_udp_is_told_so() {
+    let limits = Limits {
+        sends_datagrams: false,
+        ..Limits::default()
+    };
+    let plan = plan(true, |test| test.direction = Direction::Reverse);
+    let (mut net, ..) = run(plan, limits, 1, Faults::default());
+    let not_implemented = Failure::ServerError {
+        number: 13,
+        system: 0,
+    };
+    assert_eq!(net.a.progress(net.now), Progress::Failed(not_implemented));
+    assert_eq!(net.done[1].sent, 0);
+}
+
+#[test]
+fn more_streams_than_there_is_room_for_are_refused() {
+    let server = Server::<2>::new(PORT, Limits::default());
+    let client = Client::<8>::new(plan(false, |test| test.parallel = 3));
+    let mut net = Net::new(client, server, 1, Faults::default());
+    let over = |net: &mut Net<Client<8>, _>| net.a.progress(net.now) != Progress::Running;
+    assert!(net.run(Duration::from_secs(5), over));
+    let too_many = Failure::ServerError {
+        number: 6,
+        system: 0,
+    };
+    assert_eq!(net.a.progress(net.now), Progress::Failed(too_many));
+
+    let mut client = Client::<2>::new(plan(false, |test| test.parallel = 3));
+    assert_eq!(
+        client.progress(net.now),
+        Progress::Failed(Failure::TooManyStreams)
+    );
+}
+
+#[test]
+fn a_server_that_is_not_there_is_said() {
+    let plan = Plan {
+        to: SocketAddr::new(ENDS[1], 9),
+        ..plan(false, |_| {})
+    };
+    let (mut net, ..) = run(plan, Limits::default(), 1, Faults::default());
+    assert_eq!(
+        net.a.progress(net.now),
+        Progress::Failed(Failure::NotReached)
+    );
+}
+
+fn network_and_report_agree(sent: Count, received: Count, done: net::Done, hellos: u64) {
+    assert_eq!(sent.datagrams + hellos, done.sent);
+    assert_eq!(received.datagrams, sent.datagrams);
+    assert_eq!(received.octets % 1470, 0);
+    let arrived = received.octets / 1470;
+    assert_eq!(
+        arrived,
+        sent.datagrams - received.lost + received.duplicates
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// What the network did is what is reported, each kind apart.
+    #[test]
+    fn the_report_says_what_the_network_did(
+        seed: u64,
+        lost in 0..50_u64,
+        repeated in 0..50_u64,
+        late in 0..50_u64,
+        reverse: bool,
+    ) {
+        let faults = Faults { lost, repeated, late };
+        let direction = if reverse { Direction::Reverse } else { Direction::Forward };
+        let plan = plan(true, |test| {
+            test.amount = Amount::Span(Duration::from_secs(1));
+            test.direction = direction;
+        });
+        let (mut net, outcome, finished) = run(plan, Limits::default(), seed, faults);
+        prop_assert_eq!(net.a.progress(net.now), Progress::Done);
+        let (sent, received) = if reverse {
+            (finished[0].sent.unwrap(), outcome.received.unwrap())
+        } else {
+            (outcome.sent.unwrap(), finished[0].received.unwrap())
+        };
+        let done = net.done[usize::from(reverse)];
+        // A hello, or its answer, may have been lost itself.
+        let hellos = done.sent - sent.datagrams;
+        prop_assert!((1..10).contains(&hellos), "{}", hellos);
+        network_and_report_agree(sent, received, done, hellos);
+        prop_assert!(received.lost <= done.lost && received.lost + hellos >= done.lost);
+        let repeated = received.duplicates;
+        prop_assert!(repeated <= done.repeated);
+        prop_assert!(repeated + hellos + done.lost >= done.repeated);
+        if faults.late == 0 && faults.repeated == 0 {
+            prop_assert_eq!(received.out_of_order, 0);
+        }
+        prop_assert!(received.out_of_order <= done.late);
+    }
+
+    /// TCP counts to the octet, however segments are split.
+    #[test]
+    fn segments_may_be_split_anywhere(seed: u64, parallel in 1..4_u8, both: bool) {
+        let plan = plan(false, |test| {
+            test.parallel = parallel;
+            test.amount = Amount::Octets(200_000);
+            if both {
+                test.direction = Direction::Both;
+            }
+        });
+        let (mut net, outcome, finished) = run(plan, Limits::default(), seed, Faults::default());
+        prop_assert_eq!(net.a.progress(net.now), Progress::Done);
+        prop_assert_eq!(outcome.sent.unwrap().octets, finished[0].received.unwrap().octets);
+        prop_assert_eq!(
+            outcome.received.map(|it| it.octets),
+            finished[0].sent.map(|it| it.octets)
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! iperf 3 with peers that do not mean well, or do not mean iperf.
+
+use linerate_agent::iperf3::{Client, Failure, Limits, PORT, Plan, Progress, Server, Test};
+use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
+use proptest::prelude::*;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const COOKIE: &[u8; 37] = b"abcdefghijklmnopqrstuvwxyz234567abcd\0";
+const OTHER: &[u8; 37] = b"abcdefghijklmnopqrstuvwxyz234567abce\0";
+const CONTROL: Connection = Connection(0);
+const DENIED: u8 = 0xff;
+
+fn at(seconds: u64) -> Instant {
+    Instant::from_ns(seconds * 1_000_000_000)
+}
+
+fn json(text: &str) -> Vec<u8> {
+    [&(text.len() as u32).to_be_bytes(), text.as_bytes()].concat()
+}
+
+/// A server, and peers that say what they like.
+struct Bench(Server<2>);
+
+impl Bench {
+    fn new() -> Self {
+        let mut server = Server::new(PORT, Limits::default());
+        while server.ask().is_some() {}
+        Self(server)
+    }
+
+    fn connect(&mut self, connection: u8, from: &str, now: Instant) -> bool {
+        let from = from.parse().unwrap();
+        let opened = Opened::Accepted { port: PORT, from };
+        self.0.opened(Connection(connection), opened, now).is_ok()
+    }
+
+    fn say(&mut self, connection: u8, octets: &[u8], now: Instant) -> Vec<u8> {
+        self.0.received(Connection(connection), octets, now);
+        self.hear(connection, now)
+    }
+
+    fn hear(&mut self, connection: u8, now: Instant) -> Vec<u8> {
+        let mut heard = Vec::new();
+        let mut room = [0; 7];
+        while heard.len() < 10_000 {
+            let len = self.0.fill(Connection(connection), &mut room, now);
+            heard.extend(&room[..len]);
+            if len == 0 {
+                break;
+            }
+        }
+        self.0.next_datagram(&mut [], now);
+        heard
+    }
+
+    fn datagram(&mut self, from: &str, octets: &[u8], now: Instant) -> Option<Vec<u8>> {
+        let from: SocketAddr = from.parse().unwrap();
+        self.0.datagram(Udp(0), from, octets, now);
+        let mut room = [0; 2000];
+        let sent = self.0.next_datagram(&mut room, now)?;
+        assert_eq!(sent.to, from, "sent to somebody else");
+        Some(room[..sent.len].to_vec())
+    }
+
+    /// A client at 192.0.2.1 that has said its parameters.
+    fn opening(parameters: &str) -> Self {
+        let mut bench = Self::new();
+        assert!(bench.connect(0, "192.0.2.1:1000", at(0)));
+        assert_eq!(bench.say(0, COOKIE, at(0)), [9]);
+        assert_eq!(bench.say(0, &json(parameters), at(0)), [10]);
+        bench
+    }
+
+    /// One whose test runs.
+    fn running() -> Self {
+        let mut bench = Self::opening("{}");
+        assert!(bench.connect(1, "192.0.2.1:1001", at(0)));
+        bench.say(1, COOKIE, at(0));
+        assert_eq!(bench.hear(0, at(0)), [1, 2]);
+        bench
+    }
+}
+
+const RESULTS: &str = r#"{"cpu_util_total":0,"streams":[{"id":1,"bytes":1000,"packets":0}]}"#;
+
+#[test]
+fn a_second_client_is_denied_and_the_first_goes_on() {
+    let mut bench = Bench::running();
+    assert!(bench.connect(2, "192.0.2.9:1000", at(1)));
+    assert_eq!(bench.hear(2, at(1)), [DENIED]);
+    assert_eq!(bench.0.close(Connection(2)), Close::Finish);
+    bench.say(1, &[0; 1000], at(1));
+    assert_eq!(bench.say(0, &[4], at(2)), [13]);
+    let heard = bench.say(0, &json(RESULTS), at(2));
+    let text = String::from_utf8_lossy(&heard);
+    assert!(text.contains(r#""id":1,"bytes":1000,"#), "{text}");
+    assert_eq!(heard.last(), Some(&14));
+    bench.say(0, &[16], at(2));
+    let finished = bench.0.take_finished().unwrap();
+    assert!(finished.is_complete && finished.received.unwrap().octets == 1000);
+}
+
+#[test]
+fn denied_clients_that_stay_are_reset_and_are_never_too_many() {
+    let mut bench = Bench::running();
+    let taken = (2..100).filter(|n| bench.connect(*n, "192.0.2.9:1000", at(1)));
+    assert_eq!(taken.count(), 4);
+    bench.hear(2, at(1));
+    bench.hear(2, at(4));
+    assert_eq!(bench.0.close(Connection(2)), Close::Reset);
+}
+
+#[test]
+fn a_data_connection_with_another_cookie_or_from_elsewhere_is_not_taken() {
+    let mut bench = Bench::opening("{}");
+    assert!(bench.connect(1, "192.0.2.1:1001", at(0)));
+    assert_eq!(bench.say(1, OTHER, at(0)), [DENIED]);
+    assert!(bench.connect(2, "192.0.2.9:1002", at(0)));
+    assert_eq!(bench.say(2, COOKIE, at(0)), [DENIED]);
+    assert!(bench.hear(0, at(0)).is_empty(), "begun without a stream");
+    assert!(bench.connect(3, "192.0.2.1:1003", at(0)));
+    bench.say(3, COOKIE, at(0));
+    assert_eq!(bench.hear(0, at(0)), [1, 2]);
+}
+
+#[test]
+fn a_cookie_that_is_replayed_opens_nothing() {
+    let mut bench = Bench::running();
+    assert!(bench.connect(2, "192.0.2.1:1002", at(1)));
+    assert_eq!(bench.say(2, COOKIE, at(1)), [DENIED]);
+    // After the test it is a client as any other, which has parameters to say.
+    bench.0.closed(CONTROL, at(2));
+    assert!(!bench.0.is_busy());
+    assert!(bench.connect(0, "192.0.2.9:1003", at(2)));
+    assert_eq!(bench.say(0, COOKIE, at(2)), [9]);
+}
+
+#[test]
+fn parameters_that_cannot_be_read_are_refused() {
+    let deep = json(&"[".repeat(100));
+    let giant = u32::MAX.to_be_bytes().to_vec();
+    for parameters in [
+        giant,
+        deep,
+        vec![0; 4],
+        json("{\"tcp\":true"),
+        json("[]"),
+        json("7"),
+        json("{\"time\":--1}"),
+    ] {
+        let mut bench = Bench::new();
+        bench.connect(0, "192.0.2.1:1000", at(0));
+        bench.say(0, COOKIE, at(0));
+        let heard = bench.say(0, &parameters, at(0));
+        assert_eq!(heard, [0xfe, 0, 0, 0, 114, 0, 0, 0, 0], "{parameters:?}");
+        assert!(!bench.0.is_busy());
+        assert_eq!(bench.0.close(CONTROL), Close::Finish);
+    }
+}
+
+#[test]
+fn fields_out_of_range_are_as_if_not_said() {
+    let mut bench = Bench::opening(
+        r#"{"time":-5,"num":1e400,"parallel":0,"omit":-1e99,"len":99999999999999999999,
+            "bandwidth":-0.1,"udp":null,"title":{"udp":true,"x":[[{"parallel":9}]]}}"#,
+    );
+    assert!(bench.connect(1, "192.0.2.1:1001", at(0)));
+    bench.say(1, COOKIE, at(0));
+    assert_eq!(bench.hear(0, at(0)), [1, 2]);
+    // Ten seconds, as nothing else makes sense, and ten of grace.
+    bench.say(1, &[0; 1000], at(19));
+    assert!(bench.0.is_busy());
+    bench.hear(0, at(20));
+    assert!(!bench.0.is_busy());
+}
+
+#[test]
+fn results_that_cannot_be_read_are_refused() {
+    let mut bench = Bench::running();
+    bench.say(0, &[4], at(2));
+    let heard = bench.say(0, &json("{\"streams\":[{]}"), at(2));
+    assert_eq!(heard, [0xfe, 0, 0, 0, 117, 0, 0, 0, 0]);
+    assert!(!bench.0.take_finished().unwrap().is_complete);
+}
+
+#[test]
+fn results_that_promise_more_than_comes_are_not_waited_for() {
+    let mut bench = Bench::running();
+    bench.say(1, &[0; 1000], at(1));
+    bench.say(0, &[4], at(2));
+    let promise = RESULTS.replace("1000", "18446744073709551615");
+    assert!(bench.say(0, &json(&promise), at(2)).is_empty());
+    // Not for ever by who sends an octet now and then, either.
+    for now in 3..40 {
+        bench.say(1, &[0], at(now));
+    }
+    bench.hear(0, at(60));
+    assert!(!bench.0.is_busy());
+}
+
+#[test]
+fn who_says_nothing_or_says_it_slowly_has_ten_seconds() {
+    for said in [0, 20, 37, 60] {
+        let mut bench = Bench::new();
+        bench.connect(0, "192.0.2.1:1000", at(0));
+        let octets = [&COOKIE[..], &json(&" ".repeat(1000))].concat();
+        for octet in 0..said {
+            bench.say(
+                0,
+                &octets[octet..=octet],
+                Instant::from_ns(octet as u64 * 150_000_000),
+            );
+        }
+        assert!(bench.0.is_busy(), "{said}");
+        let due = bench.0.wake_at().unwrap();
+        assert!(due <= at(10), "{said}");
+        bench.hear(0, at(10));
+        assert!(!bench.0.is_busy(), "{said}");
+        assert!(bench.connect(5, "192.0.2.9:1000", at(10)));
+        assert_eq!(bench.say(5, COOKIE, at(10)), [9]);
+    }
+}
+
+#[test]
+fn a_client_that_vanishes_does_not_keep_the_server_busy() {
+    let mut bench = Bench::running();
+    bench.say(1, &[0; 1000], at(1));
+    bench.hear(0, at(21));
+    assert!(!bench.0.is_busy());
+    assert!(!bench.0.take_finished().unwrap().is_complete);
+}
+
+#[test]
+fn nothing_goes_by_udp_to_whom_no_test_belongs() {
+    // No client at all; a TCP test; a client that is somewhere else; data without a hello.
+    let mut bench = Bench::new();
+    assert_eq!(bench.datagram("192.0.2.1:5", b"9876", at(0)), None);
+    let mut bench = Bench::opening("{\"reverse\":true}");
+    assert_eq!(bench.datagram("192.0.2.1:5", b"9876", at(0)), None);
+    let mut bench = Bench::opening("{\"udp\":true,\"reverse\":true,\"len\":1000}");
+    assert_eq!(bench.datagram("192.0.2.9:5", b"9876", at(0)), None);
+    assert_eq!(bench.datagram("192.0.2.1:5", &[0; 1000], at(0)), None);
+    assert_eq!(bench.hear(0, at(1)), []);
+    // The client itself: an answer, then data. Others still get nothing.
+    let answer = bench.datagram("192.0.2.1:5", b"9876", at(1));
+    assert_eq!(answer.as_deref(), Some(&b"6789"[..]));
+    assert_eq!(bench.hear(0, at(1)), [1, 2]);
+    let mut room = [0; 2000];
+    let data = bench.0.next_datagram(&mut room, at(2)).unwrap();
+    assert_eq!((data.to, data.len), ("192.0.2.1:5".parse().unwrap(), 1000));
+    // And when the client has ended the control connection, nothing at all.
+    bench.0.ended(CONTROL, at(2));
+    assert_eq!(bench.datagram("192.0.2.1:5", b"9876", at(3)), None);
+}
+
+/// A client whose server says this to the cookie.
+fn client_hears(said: &[u8]) -> Progress {
+    let to = SocketAddr::from(([192, 0, 2, 2], PORT));
+    let mut client = Client::<2>::new(Plan {
+        to,
+        test: Test::default(),
+        seed: 1,
+        patience: Duration::from_secs(5),
+    });
+    assert!(matches!(client.ask(), Some(Ask::Connect { token: 0, .. })));
+    let opened = Opened::Connected { token: 0 };
+    client.opened(CONTROL, opened, at(0)).unwrap();
+    client.fill(CONTROL, &mut [0; 100], at(0));
+    if !said.is_empty() {
+        client.received(CONTROL, said, at(1));
+    }
+    client.progress(at(4));
+    client.progress(at(10))
+}
+
+#[test]
+fn a_client_says_what_the_server_has_refused() {
+    for (said, failure) in [
+        (&[][..], Failure::NoAnswer),
+        (&[0xff], Failure::AccessDenied),
+        (&[11], Failure::Terminated),
+        (&[7], Failure::UnexpectedState(7)),
+        (&[0], Failure::UnexpectedState(0)),
+        (b"HTTP/1.1 400", Failure::UnexpectedState(b'H' as i8)),
+        (&[9, 10, 10], Failure::UnexpectedState(10)),
+        (&[9, 0xfe, 0, 0], Failure::NoAnswer),
+        (
+            &[9, 0xfe, 0, 0, 0, 142, 0, 0, 0, 13],
+            Failure::ServerError {
+                number: 142,
+                system: 13,
+            },
+        ),
+    ] {
+        assert_eq!(client_hears(said), Progress::Failed(failure), "{said:?}");
+    }
+}
+
+/// Something that a peer may do.
+#[derive(Debug, Clone)]
+enum Act {
+    Connect(u8),
+    Say(u8, Vec<u8>),
+    Datagram(Vec<u8>),
+    End(u8),
+    Close(u8),
+    Wait(u64),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let state = prop::sample::select(vec![1_u8, 2, 4, 9, 10, 11, 12, 13, 14, 16, 0xff, 0xfe]);
+    let text = prop::sample::select(vec![
+        "{}",
+        "{\"udp\":true}",
+        "{\"udp\":true,\"reverse\":true}",
+        "{\"bidirectional\":true}",
+        "{\"reverse\":true,\"omit\":1,\"time\":3}",
+        RESULTS,
+        "{\"streams\":[{\"id\":1,\"bytes\":-1,\"packets\":1e300,\"jitter\":-5,\"errors\":{}}]}",
+    ]);
+    let said = prop_oneof![
+        2 => Just(COOKIE.to_vec()),
+        1 => Just(OTHER.to_vec()),
+        3 => state.prop_map(|state| vec![state]),
+        3 => text.prop_map(json),
+        1 => prop::collection::vec(any::<u8>(), 1..200),
+    ];
+    let datagram = prop_oneof![
+        Just(b"9876".to_vec()),
+        prop::collection::vec(any::<u8>(), 0..64),
+    ];
+    prop_oneof![
+        2 => (0..4_u8).prop_map(Act::Connect),
+        6 => (0..4_u8, said).prop_map(|(connection, said)| Act::Say(connection, said)),
+        2 => datagram.prop_map(Act::Datagram),
+        1 => (0..4_u8).prop_map(Act::End),
+        1 => (0..4_u8).prop_map(Act::Close),
+        1 => (0..4_000_000_000_u64).prop_map(Act::Wait),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Whatever peers do, the server is there again a minute after the last of them fell silent.
+    #[test]
+    fn nobody_keeps_the_server_from_others(acts in prop::collection::vec(act(), 0..60)) {
+        let mut bench = Bench::new();
+        let mut open = [false; 4];
+        let mut now = at(0);
+        for act in acts {
+            match act {
+                Act::Connect(n) if !open[usize::from(n)] => {
+                    open[usize::from(n)] = bench.connect(n, "192.0.2.1:1000", now);
+                }
+                Act::Say(n, said) if open[usize::from(n)] => {
+                    for piece in said.chunks(11) {
+                        bench.say(n, piece, now);
+                    }
+                }
+                Act::Datagram(octets) => drop(bench.datagram("192.0.2.1:5", &octets, now)),
+                Act::End(n) if open[usize::from(n)] => bench.0.ended(Connection(n), now),
+                Act::Close(n) if open[usize::from(n)] => {
+                    bench.0.closed(Connection(n), now);
+                    open[usize::from(n)] = false;
+                }
+                Act::Wait(ns) => now = now.after(Duration::from_nanos(ns)),
+                _ => {}
+            }
+            for n in 0..4 {
+                if open[n] && bench.0.close(Connection(n as u8)) == Close::Reset {
+                    bench.0.closed(Connection(n as u8), now);
+                    open[n] = false;
+                }
+            }
+        }
+        for _ in 0..60 {
+            now = now.after(Duration::from_secs(1));
+            (0..4).for_each(|n| drop(bench.hear(n, now)));
+        }
+        prop_assert!(!bench.0.is_busy());
+    }
+
+    #[test]
+    fn no_server_makes_a_client_fall(said: Vec<u8>) {
+        prop_assert!(matches!(client_hears(&said), Progress::Failed(_)));
+    }
+}
