@@ -180,6 +180,11 @@ fn no_std(log: &Path) -> Result<Outcome> {
             std.apply(&mut build);
             sh::logged(&mut build, log)?;
         }
+        let mut build = sh::cargo();
+        build.args(["build", "--locked", "--target", triple]);
+        build.args(["--package", "linerate-agent-c"]);
+        std.apply(&mut build);
+        sh::logged(&mut build, log)?;
     }
     Ok(Outcome::done())
 }
