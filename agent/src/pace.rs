@@ -37,10 +37,11 @@ impl Pace {
         if self.rate_bits_per_s == 0 {
             return;
         }
-        let rate = u128::from(self.rate_bits_per_s);
-        let span = octets as u128 * 8 * 1_000_000_000 + u128::from(self.rest);
-        self.rest = (span % rate) as u64;
-        let ns = u64::try_from(span / rate).unwrap_or(u64::MAX);
+        // Up to a gigaoctet at once this needs no more than 64 bits, whose division is small.
+        let octets = octets.min(1 << 30) as u64;
+        let span = (octets * 8 * 1_000_000_000).saturating_add(self.rest);
+        self.rest = span % self.rate_bits_per_s;
+        let ns = span / self.rate_bits_per_s;
         self.due = self.due.after(Duration::from_nanos(ns));
     }
 }
