@@ -100,13 +100,13 @@ impl Test {
         }
     }
 
-    /// Writes the parameters.
+    /// Writes the parameters; their times are whole seconds already.
     pub(super) fn emit(&self, window: &mut Window) {
         window.begin(b'{');
         window.truth(if self.udp { "udp" } else { "tcp" });
         window.number("omit", self.omit.as_secs());
         let (time, octets, blocks) = match self.amount {
-            Amount::Span(span) => (span.as_millis().div_ceil(1000) as u64, 0, 0),
+            Amount::Span(span) => (span.as_secs(), 0, 0),
             Amount::Octets(octets) => (0, octets, 0),
             Amount::Blocks(blocks) => (0, 0, blocks),
         };
@@ -145,6 +145,21 @@ enum Field {
     Wide,
 }
 
+/// Their names.
+const FIELDS: [(&str, Field); 11] = [
+    ("udp", Field::Udp),
+    ("omit", Field::Omit),
+    ("time", Field::Time),
+    ("num", Field::Octets),
+    ("blockcount", Field::Blocks),
+    ("parallel", Field::Parallel),
+    ("reverse", Field::Reverse),
+    ("bidirectional", Field::Both),
+    ("len", Field::Len),
+    ("bandwidth", Field::Rate),
+    ("udp_counters_64bit", Field::Wide),
+];
+
 /// Reads the parameters. What is not said, or makes no sense, is iperf's own default.
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -171,20 +186,8 @@ impl Reader {
         match event {
             Event::Begin { object } => self.is_object = object,
             Event::Key(key) => {
-                self.field = match key {
-                    b"udp" => Some(Field::Udp),
-                    b"omit" => Some(Field::Omit),
-                    b"time" => Some(Field::Time),
-                    b"num" => Some(Field::Octets),
-                    b"blockcount" => Some(Field::Blocks),
-                    b"parallel" => Some(Field::Parallel),
-                    b"reverse" => Some(Field::Reverse),
-                    b"bidirectional" => Some(Field::Both),
-                    b"len" => Some(Field::Len),
-                    b"bandwidth" => Some(Field::Rate),
-                    b"udp_counters_64bit" => Some(Field::Wide),
-                    _ => None,
-                }
+                let field = FIELDS.iter().find(|(name, _)| name.as_bytes() == key);
+                self.field = field.map(|(_, field)| *field);
             }
             Event::Truth(truth) => self.set(u64::from(truth)),
             Event::Number(number) => {

@@ -24,22 +24,15 @@ pub struct Count {
 }
 
 impl Count {
-    /// Of all of them together; `None` if there is none.
-    pub(super) fn sum(counts: impl Iterator<Item = Self>) -> Option<Self> {
-        let mut streams = 0;
-        let mut sum = Self::default();
-        for count in counts {
-            streams += 1;
-            sum.octets = sum.octets.saturating_add(count.octets);
-            sum.span = sum.span.max(count.span);
-            sum.datagrams = sum.datagrams.saturating_add(count.datagrams);
-            sum.lost = sum.lost.saturating_add(count.lost);
-            sum.out_of_order += count.out_of_order;
-            sum.duplicates += count.duplicates;
-            sum.jitter = sum.jitter.saturating_add(count.jitter);
-        }
-        sum.jitter /= streams.max(1);
-        (streams > 0).then_some(sum)
+    /// This and another stream's together; jitter is added up for a mean.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.octets = self.octets.saturating_add(other.octets);
+        self.span = self.span.max(other.span);
+        self.datagrams = self.datagrams.saturating_add(other.datagrams);
+        self.lost = self.lost.saturating_add(other.lost);
+        self.out_of_order += other.out_of_order;
+        self.duplicates += other.duplicates;
+        self.jitter = self.jitter.saturating_add(other.jitter);
     }
 }
 
@@ -86,6 +79,17 @@ enum Field {
     End,
 }
 
+/// Their names, of a stream.
+const FIELDS: [(&str, Field); 7] = [
+    ("id", Field::Id),
+    ("bytes", Field::Octets),
+    ("jitter", Field::Jitter),
+    ("errors", Field::Lost),
+    ("packets", Field::Datagrams),
+    ("start_time", Field::Start),
+    ("end_time", Field::End),
+];
+
 /// Reads results.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -114,16 +118,8 @@ impl Reader {
                 }
             }
             (3, Event::Key(key)) => {
-                self.field = match key {
-                    b"id" => Some(Field::Id),
-                    b"bytes" => Some(Field::Octets),
-                    b"jitter" => Some(Field::Jitter),
-                    b"errors" => Some(Field::Lost),
-                    b"packets" => Some(Field::Datagrams),
-                    b"start_time" => Some(Field::Start),
-                    b"end_time" => Some(Field::End),
-                    _ => None,
-                }
+                let field = FIELDS.iter().find(|(name, _)| name.as_bytes() == key);
+                self.field = field.map(|(_, field)| *field);
             }
             (3, Event::Number(number)) => {
                 // Negative or too large: not known.

@@ -276,19 +276,28 @@ impl<const N: usize> Streams<N> {
 
     /// What was sent.
     pub(super) fn sent(&self, now: Instant) -> Option<Count> {
-        let sends = self.iter().filter(|it| it.sends());
-        Count::sum(sends.map(|it| self.count(it, now)))
+        self.sum(&|stream| stream.sends().then(|| self.count(stream, now)))
     }
 
     /// What of it the other end says to have received.
     pub(super) fn reported(&self) -> Option<Count> {
-        let sends = self.iter().filter(|it| it.sends());
-        Count::sum(sends.filter_map(|it| it.reported))
+        self.sum(&|stream| stream.reported.filter(|_| stream.sends()))
     }
 
     /// What was received.
     pub(super) fn received_count(&self, now: Instant) -> Option<Count> {
-        let receives = self.iter().filter(|it| it.receives());
-        Count::sum(receives.map(|it| self.count(it, now)))
+        self.sum(&|stream| stream.receives().then(|| self.count(stream, now)))
+    }
+
+    /// Of all streams that have it.
+    fn sum(&self, count: &dyn Fn(&Stream) -> Option<Count>) -> Option<Count> {
+        let mut streams = 0;
+        let mut sum = Count::default();
+        for one in self.iter().filter_map(count) {
+            streams += 1;
+            sum.add(&one);
+        }
+        sum.jitter /= streams.max(1);
+        (streams > 0).then_some(sum)
     }
 }

@@ -15,8 +15,6 @@ use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, 
 const SOCKET: Udp = Udp(0);
 /// Connections that are on their way out at the same time; more are reset.
 const LEAVING: usize = 4;
-/// Results that wait to be taken.
-const FINISHED: usize = 2;
 
 /// A test that is over, as the server saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +40,7 @@ pub struct Server<const STREAMS: usize> {
     limits: Limits,
     session: Option<Session<STREAMS>>,
     leavings: Leavings<LEAVING>,
-    finished: [Option<Finished>; FINISHED],
+    finished: Option<Finished>,
     listens: bool,
     is_bound: bool,
 }
@@ -57,16 +55,15 @@ impl<const STREAMS: usize> Server<STREAMS> {
             limits,
             session: None,
             leavings: Leavings::new(),
-            finished: [None; FINISHED],
+            finished: None,
             listens: false,
             is_bound: false,
         }
     }
 
-    /// The tests that ended, each once; of those that nobody has taken, the last ones.
-    pub fn take_finished(&mut self) -> Option<Finished> {
-        let at = self.finished.iter().position(Option::is_some)?;
-        self.finished[at].take()
+    /// The test that ended last, once.
+    pub const fn take_finished(&mut self) -> Option<Finished> {
+        self.finished.take()
     }
 
     /// Whether a client is being served.
@@ -94,8 +91,7 @@ impl<const STREAMS: usize> Server<STREAMS> {
         // Without room it is reset, which it is ready for.
         self.leavings.add(session.control, None, now);
         if let Some(finished) = session.finished(now) {
-            self.finished.rotate_left(1);
-            self.finished[FINISHED - 1] = Some(finished);
+            self.finished = Some(finished);
         }
     }
 }

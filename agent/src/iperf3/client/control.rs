@@ -1,0 +1,134 @@
+//! The client's way through the states that its server announces.
+
+use super::super::message::{Frame, Message, state};
+use super::super::results::{self, Count};
+use super::super::stream::Channel;
+use super::{Client, Failure, Phase};
+use crate::{Instant, Udp};
+
+impl<const STREAMS: usize> Client<STREAMS> {
+    /// Does what it is time for.
+    pub(super) fn step(&mut self, now: Instant) {
+        self.heard.get_or_insert(now);
+        if self.patience_at().is_some_and(|at| now >= at) {
+            if matches!(self.phase, Phase::Done) {
+                // The results are there.
+                self.control_is_closed = true;
+            }
+            self.fail(Failure::NoAnswer);
+        }
+        match self.phase {
+            Phase::Running => {
+                self.streams.omit(now);
+                let octets = self.streams.octets();
+                let total = self.streams.test.total();
+                let enough = !self.streams.omits()
+                    && total.is_some_and(|total| octets.0 >= total || octets.1 >= total);
+                if enough || self.end_at().is_some_and(|at| now >= at) {
+                    self.streams.end(now);
+                    self.heard = Some(now);
+                    self.outbox.push(Message::State(state::TEST_END));
+                    self.phase = Phase::Waits(state::EXCHANGE_RESULTS);
+                }
+            }
+            Phase::Draining => {
+                let all = !self.streams.test.udp && self.streams.are_ended();
+                if all || !self.streams.receive() || now >= self.streams.quiet_at() {
+                    self.streams.frozen = true;
+                    self.heard = Some(now);
+                    self.outbox.push(Message::Results);
+                    self.phase = Phase::Results(Frame::new(), results::Reader::default());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An octet on the control connection.
+    pub(super) fn octet(&mut self, octet: u8, now: Instant) {
+        match &mut self.phase {
+            Phase::Error(octets, have) => {
+                octets[*have] = octet;
+                *have += 1;
+                if *have == octets.len() {
+                    let number = |at| crate::octets::u32_at(octets, at).unwrap_or(0) as i32;
+                    let (number, system) = (number(0), number(4));
+                    self.fail(Failure::ServerError { number, system });
+                }
+            }
+            Phase::Results(frame, reader) => {
+                let streams = &mut self.streams;
+                let mut take = |id, count: Count| streams.report(id, count);
+                let whole = frame.push(octet, &mut |depth, event| {
+                    reader.tell(depth, event, &mut take);
+                });
+                match whole {
+                    Ok(false) => {}
+                    Ok(true) => self.phase = Phase::Waits(state::DISPLAY_RESULTS),
+                    Err(_) => self.fail(Failure::BadResults),
+                }
+            }
+            Phase::Done | Phase::Failed(_) => {}
+            _ => self.state(octet, now),
+        }
+    }
+
+    fn state(&mut self, announced: u8, now: Instant) {
+        let open = self.streams.iter().count();
+        let opens_last = matches!(self.phase, Phase::Opening { is_asked: true, .. })
+            && open + 1 == self.streams.test.streams();
+        if announced == state::TEST_START && self.streams.test.udp && opens_last {
+            // The answer to our hello was lost or is late, but the server has the stream.
+            let last = Channel::Udp(Udp(open as u8), self.plan.to);
+            self.streams.open(last);
+            self.stream_is_open(now);
+        }
+        let awaited = match self.phase {
+            Phase::Waits(state) => Some(state),
+            _ => None,
+        };
+        match announced {
+            state::ACCESS_DENIED => self.fail(Failure::AccessDenied),
+            state::SERVER_TERMINATE => self.fail(Failure::Terminated),
+            state::SERVER_ERROR => self.phase = Phase::Error([0; 8], 0),
+            _ if Some(announced) != awaited => self.fail(Failure::UnexpectedState(announced as i8)),
+            state::PARAM_EXCHANGE => {
+                self.outbox.push(Message::Parameters);
+                self.phase = Phase::Waits(state::CREATE_STREAMS);
+            }
+            state::CREATE_STREAMS => {
+                self.phase = Phase::Opening {
+                    is_asked: false,
+                    hello_due: now,
+                };
+            }
+            state::TEST_START => self.phase = Phase::Waits(state::TEST_RUNNING),
+            state::TEST_RUNNING => {
+                self.streams.begin(now);
+                self.phase = Phase::Running;
+            }
+            state::EXCHANGE_RESULTS => {
+                self.phase = Phase::Draining;
+                self.step(now);
+            }
+            _ => {
+                self.outbox.push(Message::State(state::IPERF_DONE));
+                self.phase = Phase::Done;
+            }
+        }
+    }
+
+    /// The last stream is open: the next one is to be asked for, if there is another.
+    pub(super) fn stream_is_open(&mut self, now: Instant) {
+        let open = self.streams.iter().count();
+        self.phase = if open < self.streams.test.streams() {
+            Phase::Opening {
+                is_asked: false,
+                hello_due: now,
+            }
+        } else {
+            self.streams.arm(true);
+            Phase::Waits(state::TEST_START)
+        };
+    }
+}
