@@ -74,7 +74,11 @@ impl Bench {
 
     /// One whose test runs.
     fn running() -> Self {
-        let mut bench = Self::opening("{}");
+        Self::running_with("{}")
+    }
+
+    fn running_with(parameters: &str) -> Self {
+        let mut bench = Self::opening(parameters);
         assert!(bench.connect(1, "192.0.2.1:1001", at(0)));
         bench.say(1, COOKIE, at(0));
         assert_eq!(bench.hear(0, at(0)), [1, 2]);
@@ -224,11 +228,41 @@ fn who_says_nothing_or_says_it_slowly_has_ten_seconds() {
 
 #[test]
 fn a_client_that_vanishes_does_not_keep_the_server_busy() {
-    let mut bench = Bench::running();
-    bench.say(1, &[0; 1000], at(1));
-    bench.hear(0, at(21));
-    assert!(!bench.0.is_busy());
-    assert!(!bench.0.take_finished().unwrap().is_complete);
+    // Neither when it should have ended the test, nor when that would be in an hour.
+    for (parameters, until) in [("{}", 20), ("{\"time\":3600}", 31), ("{\"num\":1e12}", 31)] {
+        let mut bench = Bench::running_with(parameters);
+        bench.say(1, &[0; 1000], at(1));
+        bench.hear(0, at(until - 1));
+        assert!(bench.0.is_busy(), "{parameters}");
+        bench.hear(0, at(until));
+        assert!(!bench.0.is_busy(), "{parameters}");
+        assert!(!bench.0.take_finished().unwrap().is_complete);
+    }
+}
+
+#[test]
+fn parallel_streams_take_turns_and_are_numbered_as_iperf_numbers_them() {
+    let mut bench = Bench::opening("{\"udp\":true,\"reverse\":true,\"parallel\":2}");
+    for from in ["192.0.2.1:5", "192.0.2.1:6"] {
+        assert!(bench.datagram(from, b"9876", at(0)).is_some());
+    }
+    assert_eq!(bench.hear(0, at(0)), [1, 2]);
+    // With a second of them due, neither has to wait for the other's.
+    let ports = [(); 6].map(|()| {
+        bench
+            .0
+            .next_datagram(&mut [0; 2000], at(1))
+            .unwrap()
+            .to
+            .port()
+    });
+    assert_eq!(ports, [5, 6, 5, 6, 5, 6]);
+    bench.say(0, &[4], at(1));
+    let heard = bench.say(0, &json("{}"), at(1));
+    let text = String::from_utf8_lossy(&heard);
+    for stream in [r#""id":1,"bytes":4380,"#, r#""id":3,"bytes":4380,"#] {
+        assert!(text.contains(stream), "{text}");
+    }
 }
 
 #[test]
