@@ -174,6 +174,7 @@ fn what_is_wrong_gets_the_status_for_it() {
         ),
         (format!("GET /1 HTTP/1.1\r\n{host}{host}"), 400),
         (format!("GET /1 HTTP/1.1\r\n{host}no field\r\n"), 400),
+        (format!("GET /1 HTTP/1.1\r\n{host}: no name\r\n"), 400),
         (format!("GET /1 HTTP/1.1\r\n{host} folded: x\r\n"), 400),
         (format!("GET /1 HTTP/1.1\r\n{host}Space : x\r\n"), 400),
         (format!("GET /1 HTTP/1.1\r\n{host}X: a\0b\r\n"), 400),
@@ -295,6 +296,21 @@ fn who_says_nothing_or_takes_nothing_is_let_go() {
     stuck.wait(Duration::from_nanos(1));
     assert_eq!(stuck.server.close(C), Close::Reset);
 
+    let mut taker = Talk::new();
+    taker.say(b"GET /1000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    for _ in 0..10 {
+        taker.wait(PATIENCE / 2);
+        assert_eq!(taker.server.fill(C, &mut [0; 100], taker.now), 100);
+        assert_eq!(taker.server.close(C), Close::Keep);
+    }
+    // But not who begins a head meanwhile and does not end it.
+    taker.say(b"GET");
+    for _ in 0..2 {
+        taker.wait(PATIENCE / 2);
+        taker.server.fill(C, &mut [0; 100], taker.now);
+    }
+    assert_eq!(taker.server.close(C), Close::Reset);
+
     let mut slow = Talk::new();
     slow.say(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
     for octet in b"abc" {
@@ -316,7 +332,7 @@ fn a_connection_too_many_is_refused_until_another_is_gone() {
 }
 
 /// What a client makes of what a server says, and whether the connection's end came behind it.
-fn client_hears(upload: Option<Upload>, said: &[u8], end: bool) -> (Progress, Outcome) {
+fn client_hears(upload: Option<Upload>, said: &[u8], end: bool) -> (Progress, Outcome, Close) {
     let mut client = Client::new(plan("/5", upload));
     let now = Instant::from_ns(5);
     client
@@ -329,7 +345,7 @@ fn client_hears(upload: Option<Upload>, said: &[u8], end: bool) -> (Progress, Ou
     if end {
         client.ended(C, now);
     }
-    (client.progress(now), client.outcome())
+    (client.progress(now), client.outcome(), client.close(C))
 }
 
 #[test]
@@ -358,14 +374,17 @@ fn other_servers_are_understood() {
             false,
         ),
     ] {
-        let (progress, outcome) = client_hears(None, &octets, end);
+        let (progress, outcome, close) = client_hears(None, &octets, end);
+        assert_eq!(close, Close::Finish);
         assert_eq!(progress, Progress::Done, "{octets:?}");
         assert_eq!(
             (outcome.status, outcome.received, outcome.differs_at),
             (200, 5, None)
         );
     }
-    let (_, outcome) = client_hears(
+    let nothing = b"HTTP/1.1 204 x\r\n\r\n";
+    assert_eq!(client_hears(None, nothing, false).0, Progress::Done);
+    let (_, outcome, _) = client_hears(
         None,
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
         false,
@@ -401,7 +420,8 @@ fn a_server_that_breaks_off_or_talks_nonsense_is_said() {
         chunked: false,
     };
     let refused = b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n";
-    let (progress, outcome) = client_hears(Some(upload), refused, false);
+    let (progress, outcome, close) = client_hears(Some(upload), refused, false);
+    assert_eq!(close, Close::Reset);
     assert_eq!(
         (progress, outcome.status, outcome.confirmed),
         (Progress::Done, 403, None)

@@ -176,6 +176,30 @@ fn who_stops_before_the_end_leaves_loss_that_has_no_direction() {
     assert!(outcome.loss.either >= 59 && outcome.answered + outcome.loss.either == 100);
 }
 
+/// The reflector numbers what comes twice twice: that makes up for nothing that is lost.
+#[test]
+fn a_packet_that_comes_twice_hides_no_loss() {
+    let mut sender = Sender::<8>::new(plan(3));
+    let mut reflector = reflector();
+    let mut at = Instant::from_ns(5);
+    for copies in [2, 0, 1] {
+        let mut room = [0; LEN];
+        sender.next_datagram(&mut room, at).unwrap();
+        for _ in 0..copies {
+            let (_, back) = answer(&mut reflector, from(40_000), &room, at).unwrap();
+            sender.datagram(Udp(0), plan(1).to, &back, at);
+        }
+        at = at.after(Duration::from_millis(1));
+    }
+    let outcome = sender.outcome();
+    assert_eq!((outcome.answered, outcome.forward_duplicates), (2, 1));
+    let lost = Loss {
+        forward: 1,
+        ..Loss::default()
+    };
+    assert_eq!((outcome.loss, outcome.back_duplicates), (lost, 0));
+}
+
 #[test]
 fn without_numbers_of_the_reflector_loss_has_no_direction() {
     let faults = Faults {

@@ -35,16 +35,20 @@ impl ErrorEstimate {
     /// less.
     #[must_use]
     pub fn of(bound: Duration, synchronised: bool) -> Self {
-        let units = (bound.as_nanos() << 32).div_ceil(u128::from(NS_PER_S));
+        // In 2^-32 s; more than 2^31 s are as good as any other lot.
+        let seconds = bound.as_secs().min(1 << 31);
+        let fraction = u64::from(bound.subsec_nanos()) << 32;
+        let mut units = (seconds << 32) + fraction.div_ceil(NS_PER_S);
         let mut scale = 0;
-        while units.div_ceil(1 << scale) > 255 && scale < 63 {
+        while units > 255 {
+            units = units.div_ceil(2);
             scale += 1;
         }
         Self {
             synchronised,
             format: Format::Ntp,
             scale,
-            multiplier: units.div_ceil(1 << scale).clamp(1, 255) as u8,
+            multiplier: units.max(1) as u8,
         }
     }
 
@@ -183,7 +187,7 @@ mod tests {
 
         #[test]
         fn an_error_is_never_stated_too_small(bound in 0..1_u64 << 62) {
-            let bound = Duration::from_nanos(bound);
+            let bound = Duration::from_nanos(bound).min(Duration::from_secs(1 << 31));
             let error = ErrorEstimate::of(bound, true);
             prop_assert!(error.multiplier > 0);
             prop_assert!(error.bound() >= bound);
