@@ -55,6 +55,7 @@ extern "C" {
  * or touched, and needs no end. It is also what its making takes of the stack. */
 #define LINERATE_IPERF2_SERVER_OCTETS 4096
 #define LINERATE_IPERF2_CLIENT_OCTETS 1024
+#define LINERATE_IPERF3_SERVER_OCTETS 4096
 #define LINERATE_STAMP_REFLECTOR_OCTETS 2048
 #define LINERATE_STAMP_SENDER_OCTETS 2560
 #define LINERATE_HTTP_SERVER_OCTETS 2560
@@ -116,6 +117,10 @@ typedef struct {
 } linerate_iperf2_plan;
 
 linerate_agent *linerate_iperf2_client(void *storage, size_t octets, const linerate_iperf2_plan *plan);
+
+/* iperf 3: one test at a time, of up to four streams; the limits are those of iperf 2's server. */
+linerate_agent *linerate_iperf3_server(void *storage, size_t octets, uint16_t port,
+                                       bool sends_datagrams, uint64_t longest_ns);
 
 /* STAMP (RFC 8762), stateful, eight sessions, packets of up to 128 octets; what the clock is wrong by over a
  * round trip. */
@@ -201,6 +206,25 @@ bool linerate_iperf2_take_finished(linerate_agent *server, linerate_iperf2_repor
  * does), or with reverse what it received. */
 uint8_t linerate_iperf2_progress(linerate_agent *client, uint64_t now_ns,
                                  linerate_iperf2_report *report);
+
+/* A test of iperf 3; 0 for a direction that it had not. */
+typedef struct {
+    uint64_t sent_octets;
+    uint64_t sent_ns;
+    uint64_t received_octets;
+    uint64_t received_ns;
+    /* UDP: datagrams sent to the server, or if there are none by it as the client says, and what became of
+     * them. */
+    uint64_t datagrams;
+    uint64_t lost;
+    uint64_t out_of_order;
+    bool udp;
+    bool complete;  /* both ends have told each other what they had counted */
+    linerate_address peer;
+} linerate_iperf3_report;
+
+/* A test that the server has ended, each once; false: none. */
+bool linerate_iperf3_take_finished(linerate_agent *server, linerate_iperf3_report *report);
 
 typedef struct {
     uint64_t round_trip_ns;

@@ -3,15 +3,16 @@
 use core::ffi::c_void;
 use core::time::Duration;
 
-use linerate_agent::iperf2::{self, Amount, Back, Limits, Test};
+use linerate_agent::iperf2::{self, Amount, Back, Test};
 use linerate_agent::stamp::{self, Clock};
-use linerate_agent::{echo, http};
+use linerate_agent::{Limits, echo, http, iperf3};
 
 use crate::place::{Agent, Kind, fits, make};
 use crate::types::{Iperf2Plan, StampPlan};
 
 pub(crate) type Iperf2Server = iperf2::Server<4>;
 pub(crate) type Iperf2Client = iperf2::Client;
+pub(crate) type Iperf3Server = iperf3::Server<4>;
 pub(crate) type StampReflector = stamp::Reflector<8, 4, 128>;
 pub(crate) type StampSender = stamp::Sender<16>;
 pub(crate) type HttpServer = http::Server<4>;
@@ -20,6 +21,7 @@ pub(crate) type Echo = echo::Echo<2, 1472>;
 // The header's LINERATE_..._OCTETS.
 const _: () = assert!(fits::<Iperf2Server>(4096));
 const _: () = assert!(fits::<Iperf2Client>(1024));
+const _: () = assert!(fits::<Iperf3Server>(4096));
 const _: () = assert!(fits::<StampReflector>(2048));
 const _: () = assert!(fits::<StampSender>(2560));
 const _: () = assert!(fits::<HttpServer>(2560));
@@ -78,6 +80,26 @@ pub unsafe extern "C" fn linerate_iperf2_client(
     });
     // SAFETY: the caller's promise is the same.
     unsafe { make(storage, octets, Kind::Iperf2Client, client) }
+}
+
+/// # Safety
+/// `storage` is null or `octets` octets that nobody else uses from now on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn linerate_iperf3_server(
+    storage: *mut c_void,
+    octets: usize,
+    port: u16,
+    sends_datagrams: bool,
+    longest_ns: u64,
+) -> *mut Agent {
+    let limits = Limits {
+        sends_datagrams,
+        longest: Duration::from_nanos(longest_ns),
+        ..Limits::default()
+    };
+    let server = Iperf3Server::new(port, limits);
+    // SAFETY: the caller's promise is the same.
+    unsafe { make(storage, octets, Kind::Iperf3Server, server) }
 }
 
 /// # Safety

@@ -11,6 +11,7 @@ use linerate_agent::Service;
 pub(crate) enum Kind {
     Iperf2Server = 0x6c72_0001,
     Iperf2Client,
+    Iperf3Server,
     StampReflector,
     StampSender,
     HttpServer,

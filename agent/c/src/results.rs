@@ -3,9 +3,9 @@
 use linerate_agent::Instant;
 use linerate_agent::iperf2::{Failure, Progress};
 
-use crate::make::{Iperf2Client, Iperf2Server, StampSender};
+use crate::make::{Iperf2Client, Iperf2Server, Iperf3Server, StampSender};
 use crate::place::{Agent, Kind, with_kind};
-use crate::types::{Address, Iperf2Report, StampOutcome, StampSample, ns};
+use crate::types::{Address, Iperf2Report, Iperf3Report, StampOutcome, StampSample, ns};
 
 /// Writes a value, if there is one and a place for it: whether there is one.
 ///
@@ -65,6 +65,36 @@ pub unsafe extern "C" fn linerate_iperf2_progress(
         Progress::Failed(Failure::Broken) => 3,
         Progress::Failed(Failure::NoAnswer) => 4,
     }
+}
+
+/// # Safety
+/// `server` is null or an agent that nobody else uses; `report` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn linerate_iperf3_take_finished(
+    server: *mut Agent,
+    report: *mut Iperf3Report,
+) -> bool {
+    let take = |it: &mut Iperf3Server| it.take_finished();
+    // SAFETY: the caller's promise is the same; the kind is made of that service.
+    let finished = unsafe { with_kind(server, Kind::Iperf3Server, take) }.flatten();
+    let it = finished.map(|it| {
+        let (sent, received) = (it.sent.unwrap_or_default(), it.received.unwrap_or_default());
+        let counted = it.received.or(it.reported).unwrap_or_default();
+        Iperf3Report {
+            sent_octets: sent.octets,
+            sent_ns: ns(sent.span),
+            received_octets: received.octets,
+            received_ns: ns(received.span),
+            datagrams: counted.datagrams,
+            lost: counted.lost,
+            out_of_order: counted.out_of_order,
+            udp: it.udp,
+            complete: it.is_complete,
+            peer: it.peer.into(),
+        }
+    });
+    // SAFETY: the caller's promise is the same.
+    unsafe { put(report, it) }
 }
 
 /// # Safety

@@ -115,6 +115,20 @@ impl Iperf2Report {
 }
 
 #[repr(C)]
+pub struct Iperf3Report {
+    pub(crate) sent_octets: u64,
+    pub(crate) sent_ns: u64,
+    pub(crate) received_octets: u64,
+    pub(crate) received_ns: u64,
+    pub(crate) datagrams: u64,
+    pub(crate) lost: u64,
+    pub(crate) out_of_order: u64,
+    pub(crate) udp: bool,
+    pub(crate) complete: bool,
+    pub(crate) peer: Address,
+}
+
+#[repr(C)]
 pub struct StampPlan {
     pub(crate) to: Address,
     pub(crate) interval_ns: u64,

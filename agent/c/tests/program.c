@@ -323,6 +323,38 @@ static int http(void)
     return 0;
 }
 
+/* The first steps of a client of iperf 3, by hand: a stream, some data, the end; then it is gone. */
+static int iperf3(void)
+{
+    static const char cookie[37] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    static const char parameters[] = "\0\0\0\x27{\"tcp\":true,\"num\":1000000,\"parallel\":1}";
+    uint8_t room[100];
+    linerate_asked asked;
+    linerate_iperf3_report report;
+    linerate_address from = address(0, 40000);
+    linerate_agent *it = linerate_iperf3_server(second, sizeof second, 5201, true, 60000000000u);
+    CHECK(it != NULL);
+    CHECK(linerate_ask(it, &asked) && asked.kind == LINERATE_LISTEN && asked.port == 5201);
+    CHECK(linerate_accepted(it, 2, 5201, &from, 5));
+    linerate_received(it, 2, cookie, sizeof cookie, 5);
+    CHECK(linerate_fill(it, 2, room, sizeof room, 5) == 1 && room[0] == 9);
+    linerate_received(it, 2, parameters, sizeof parameters - 1, 6);
+    CHECK(linerate_fill(it, 2, room, sizeof room, 6) == 1 && room[0] == 10);
+    CHECK(linerate_accepted(it, 3, 5201, &from, 7));
+    linerate_received(it, 3, cookie, sizeof cookie, 7);
+    CHECK(linerate_fill(it, 2, room, sizeof room, 7) == 2 && room[0] == 1 && room[1] == 2);
+    linerate_received(it, 3, room, sizeof room, 1000);
+    linerate_received(it, 2, "\4", 1, 2000);
+    CHECK(!linerate_iperf3_take_finished(it, &report));
+    linerate_closed(it, 3, 3000);
+    linerate_closed(it, 2, 3000);
+    CHECK(linerate_iperf3_take_finished(it, &report));
+    CHECK(!linerate_iperf3_take_finished(it, &report));
+    CHECK(report.received_octets == sizeof room && report.sent_octets == 0);
+    CHECK(!report.udp && !report.complete && report.peer.port == 40000);
+    return 0;
+}
+
 static int echo(void)
 {
     uint8_t room[100];
@@ -374,7 +406,7 @@ int main(void)
             printf("iperf2: udp %d, reverse %d\n", i & 1, (i & 2) / 2);
             return 1;
         }
-    if (stamp(0) || stamp(5) || stamp_on_the_wire() || http() || echo() || misuse())
+    if (stamp(0) || stamp(5) || stamp_on_the_wire() || iperf3() || http() || echo() || misuse())
         return 1;
     printf("all of it\n");
     return 0;
