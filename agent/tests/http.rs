@@ -150,6 +150,8 @@ fn a_head_says_what_comes_and_nothing_comes() {
     assert!(heard.starts_with("HTTP/1.1 200 OK\r\n") && heard.ends_with("\r\n\r\n"));
     assert!(heard.contains("Content-Length: 5000\r\n"));
     assert_eq!(close, Close::Keep);
+    let (heard, _) = answer("HEAD /18446744073709551615 HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(heard.contains("Content-Length: 18446744073709551615\r\n"));
 }
 
 #[test]

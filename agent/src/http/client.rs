@@ -109,21 +109,25 @@ impl Reading {
 }
 
 fn head(plan: &Plan) -> Text<{ PATH + 200 }> {
-    let Plan { path, to, .. } = plan;
-    match plan.upload {
-        None => Text::new(format_args!(
-            "GET {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n"
-        )),
-        Some(Upload {
-            octets,
-            chunked: false,
-        }) => Text::new(format_args!(
-            "PUT {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\nContent-Length: {octets}\r\n\r\n"
-        )),
-        Some(_) => Text::new(format_args!(
-            "PUT {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-        )),
-    }
+    let method = if plan.upload.is_some() {
+        "PUT "
+    } else {
+        "GET "
+    };
+    let line = Text::new().and(method).and(plan.path);
+    let mut head = line.and(" HTTP/1.1\r\nHost: ");
+    // Cuts off what does not fit, and never fails.
+    let _ = core::fmt::Write::write_fmt(&mut head, format_args!("{}", plan.to));
+    let head = head.and("\r\nConnection: close\r\n");
+    let head = match plan.upload {
+        None => head,
+        Some(Upload { chunked: true, .. }) => head.and("Transfer-Encoding: chunked\r\n"),
+        Some(Upload { octets, .. }) => {
+            let head = head.and("Content-Length: ").and_number(octets, 10);
+            head.and("\r\n")
+        }
+    };
+    head.and("\r\n")
 }
 
 /// A client with one request.
@@ -208,7 +212,7 @@ impl<'a> Client<'a> {
         }
         // Before, data and behind: of each full chunk the same number of octets.
         let framed = |data: u64| {
-            let before = Text::<20>::new(format_args!("{data:X}\r\n"));
+            let before = Text::<20>::new().and_number(data, 16).and("\r\n");
             let all = before.octets().len() as u64 + data + 2;
             (before, all)
         };

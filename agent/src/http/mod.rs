@@ -27,33 +27,57 @@ fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Text that is written into a place of so many octets; what does not fit is cut off.
+/// Text that is written into a place of so many octets; what does not fit is cut off. Not by `core::fmt`,
+/// which a firmware need not have for this.
 struct Text<const MOST: usize> {
     octets: [u8; MOST],
     len: usize,
 }
 
 impl<const MOST: usize> Text<MOST> {
-    fn new(text: core::fmt::Arguments) -> Self {
-        let mut it = Self {
+    const fn new() -> Self {
+        Self {
             octets: [0; MOST],
             len: 0,
-        };
-        // Never fails: see below.
-        let _ = core::fmt::Write::write_fmt(&mut it, text);
-        it
+        }
     }
 
     fn octets(&self) -> &[u8] {
         &self.octets[..self.len]
     }
+
+    /// The text and this behind it.
+    fn and(mut self, text: &str) -> Self {
+        self.put(text.as_bytes());
+        self
+    }
+
+    /// The text and a number behind it, in this base.
+    fn and_number(mut self, value: u64, base: u64) -> Self {
+        let mut digits = [0; 20];
+        let (mut rest, mut at) = (value, digits.len());
+        loop {
+            at -= 1;
+            digits[at] = b"0123456789ABCDEF"[(rest % base) as usize];
+            rest /= base;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.put(&digits[at..]);
+        self
+    }
+
+    fn put(&mut self, octets: &[u8]) {
+        let len = octets.len().min(MOST - self.len);
+        self.octets[self.len..self.len + len].copy_from_slice(&octets[..len]);
+        self.len += len;
+    }
 }
 
 impl<const MOST: usize> core::fmt::Write for Text<MOST> {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        let len = text.len().min(MOST - self.len);
-        self.octets[self.len..self.len + len].copy_from_slice(&text.as_bytes()[..len]);
-        self.len += len;
+        self.put(text.as_bytes());
         Ok(())
     }
 }

@@ -45,7 +45,7 @@ impl Response {
 
     fn head(&self) -> Text<HEAD> {
         let reason = match self.status {
-            100 => return Text::new(format_args!("HTTP/1.1 100 Continue\r\n\r\n")),
+            100 => return Text::new().and("HTTP/1.1 100 Continue\r\n\r\n"),
             200 => "OK",
             400 => "Bad Request",
             404 => "Not Found",
@@ -63,14 +63,16 @@ impl Response {
             Content::Number(value) => (number(value).octets().len() as u64, "text/plain"),
         };
         let end = if self.closes {
-            "Connection: close\r\n"
+            "\r\nConnection: close\r\n\r\n"
         } else {
-            ""
+            "\r\n\r\n"
         };
-        let status = self.status;
-        Text::new(format_args!(
-            "HTTP/1.1 {status} {reason}\r\nContent-Type: {kind}\r\nContent-Length: {len}\r\n{end}\r\n"
-        ))
+        let status = Text::new()
+            .and("HTTP/1.1 ")
+            .and_number(self.status.into(), 10);
+        let status = status.and(" ").and(reason).and("\r\nContent-Type: ");
+        let length = status.and(kind).and("\r\nContent-Length: ");
+        length.and_number(len, 10).and(end)
     }
 
     /// Octets of its head.
@@ -108,5 +110,5 @@ impl Response {
 }
 
 fn number(value: u64) -> Text<21> {
-    Text::new(format_args!("{value}\n"))
+    Text::new().and_number(value, 10).and("\n")
 }
