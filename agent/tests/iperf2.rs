@@ -34,7 +34,7 @@ fn plan(udp: bool, change: impl Fn(&mut Test)) -> Plan {
 fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome, Vec<Finished>) {
     let mut net = Net::new(Client::new(plan), Server::new(PORT, limits), seed, faults);
     let mut finished = Vec::new();
-    net.run(Duration::from_secs(60), |net| {
+    net.run(Duration::from_mins(1), |net| {
         finished.extend(net.b.take_finished());
         net.a.progress(net.now) != Progress::Running
     });

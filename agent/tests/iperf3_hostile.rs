@@ -402,10 +402,10 @@ proptest! {
                 Act::Wait(ns) => now = now.after(Duration::from_nanos(ns)),
                 _ => {}
             }
-            for n in 0..4 {
-                if open[n] && bench.0.close(Connection(n as u8)) == Close::Reset {
-                    bench.0.closed(Connection(n as u8), now);
-                    open[n] = false;
+            for (n, open) in (0..4).zip(&mut open) {
+                if *open && bench.0.close(Connection(n)) == Close::Reset {
+                    bench.0.closed(Connection(n), now);
+                    *open = false;
                 }
             }
         }

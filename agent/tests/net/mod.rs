@@ -61,6 +61,9 @@ struct Pipe {
     end_told: bool,
 }
 
+/// A datagram: from which end and port, and to where.
+type Flight = (usize, u16, SocketAddr, Vec<u8>);
+
 struct Link {
     /// Its numbers at both ends; the second end's is there when it has accepted.
     numbers: [Connection; 2],
@@ -79,7 +82,7 @@ pub struct Net<A, B> {
     listens: [BTreeSet<u16>; 2],
     /// UDP sockets by end and number: their ports.
     sockets: [BTreeMap<u8, u16>; 2],
-    flying: BTreeMap<(Instant, u64), (usize, u16, SocketAddr, Vec<u8>)>,
+    flying: BTreeMap<(Instant, u64), Flight>,
     links: Vec<Link>,
     next_connection: [u8; 2],
     next_port: u16,
