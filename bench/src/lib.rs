@@ -10,6 +10,7 @@
 //! | [`measure`] | how it is measured: one folder a procedure |
 //! | [`run`] | a whole scenario, on several threads |
 //! | [`sensitivity`] | a scenario with each guess changed |
+//! | [`serve`] | servers of what devices speak |
 //! | [`store`] | results on disk, each as soon as it is there |
 //! | [`timing`] | timing tables that a person brings |
 //! | [`tap`] | a simulated board on a network interface of this machine |
@@ -25,6 +26,7 @@ pub mod provenance;
 pub mod run;
 pub mod scenario;
 pub mod sensitivity;
+pub mod serve;
 pub mod store;
 pub mod tap;
 pub mod target;

@@ -1,9 +1,11 @@
 //! What can be written behind `linerate`.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use linerate_bench::scenario::{Ability, Partner, Pulses};
+use linerate_bench::serve::Protocol;
 
 /// How fast is your embedded link, and why is it not faster?
 #[derive(Debug, Parser)]
@@ -29,6 +31,8 @@ pub enum Command {
     Run(Run),
     /// Run a scenario again with each guess of the timing table changed alone
     Sensitivity(Sensitivity),
+    /// Be the other end for a device that measures: iperf 2, iperf 3, HTTP, STAMP, UDP echo
+    Serve(Serve),
     /// Run a firmware on a simulated board, alone or on a network interface of this machine
     Sim(Sim),
     /// Hold what `cycle_counting` counted on a chip against the built-in timing table
@@ -114,6 +118,52 @@ pub struct Sensitivity {
     /// Firmwares to run at the same time [default: one a processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate serve --bind 0.0.0.0                 everything, for the boards on this network\n  \
+    linerate serve iperf2 http:8000               two protocols, one at another port\n  \
+    linerate serve iperf3 --json | jq .octets     a line of JSON for each test\n\n\
+    Protocols and ports: iperf2 5001, iperf3 5201, http 8080 (GET /N sends N bytes, PUT takes\n\
+    any), stamp 8620 (RFC 8762), echo 7007 (RFC 862). With --standard-ports, http is at 80, stamp\n\
+    at 862 and echo at 7, which takes root.")]
+pub struct Serve {
+    /// What to serve, each with `:PORT` if it is to be at another [default: everything]
+    #[arg(value_name = "PROTOCOL", value_parser = protocol)]
+    pub protocols: Vec<(Protocol, Option<u16>)>,
+    /// Address to listen on: 0.0.0.0 for whoever reaches this machine
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub bind: IpAddr,
+    /// TCP connections of each protocol at a time
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub clients: u16,
+    /// Use the standards' ports
+    #[arg(long)]
+    pub standard_ports: bool,
+    /// Send no UDP on request (iperf 2 with -R, -r or -d): a forged request could turn it on others
+    #[arg(long)]
+    pub no_udp_on_request: bool,
+    /// Stop after so long
+    #[arg(long, value_name = "SECONDS")]
+    pub seconds: Option<u64>,
+    /// A line of JSON for each test
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `iperf2` or `iperf2:5001`.
+fn protocol(written: &str) -> Result<(Protocol, Option<u16>), String> {
+    let (name, port) = match written.split_once(':') {
+        Some((name, port)) => (name, Some(port)),
+        None => (written, None),
+    };
+    let protocol: Protocol = name.parse().map_err(|error| format!("{error}"))?;
+    let port = port.map(|port| {
+        let number = port.parse().ok().filter(|number| *number > 0);
+        number.ok_or_else(|| format!("`{port}` is no port: 1 to 65535"))
+    });
+    Ok((protocol, port.transpose()?))
 }
 
 #[derive(Debug, clap::Args)]

@@ -286,3 +286,36 @@ fn missing_tap_interface_comes_with_the_commands_that_make_it() {
         "{message}"
     );
 }
+
+#[test]
+fn a_protocol_that_is_not_served_is_named_with_the_nearest() {
+    let output = linerate(&["serve", "iperf4"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr(&output);
+    assert!(
+        text.contains("no protocol is called `iperf4` (is it `iperf"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_port_that_is_taken_is_said_and_is_the_machines_fault() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port();
+    let output = linerate(&["serve", &format!("http:{port}"), "--seconds", "5"]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = stderr(&output);
+    assert!(
+        text.contains(&format!("TCP 127.0.0.1:{port} can't be listened on")),
+        "{text}"
+    );
+}
+
+#[test]
+fn who_can_be_served_is_said_first() {
+    let output = linerate(&["serve", "stamp:0", "--seconds", "0"]);
+    assert_eq!(output.status.code(), Some(2), "port 0 is none");
+    let output = linerate(&["serve", "echo", "--seconds", "0"]);
+    let text = stderr(&output);
+    assert!(text.starts_with("serving this machine only"), "{text}");
+}

@@ -194,15 +194,7 @@ impl Client {
                 ..Report::default()
             }
         });
-        let datagrams = self.source.as_ref().map(|source| {
-            let (datagrams, octets) = source.sent();
-            Report {
-                octets,
-                span: source.span(),
-                datagrams: u32::try_from(datagrams).unwrap_or(u32::MAX),
-                ..Report::default()
-            }
-        });
+        let datagrams = self.source.as_ref().map(Source::report);
         let received = self.receiving.as_ref();
         Outcome {
             sent: stream.or(datagrams),
@@ -435,9 +427,7 @@ impl Service for Client {
         let patience = self.heard.after(self.plan.patience);
         let stream = self.sending.as_ref().and_then(Sending::due);
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
-        let source = source
-            .filter(|it| !it.is_exhausted())
-            .map(Source::due);
+        let source = source.filter(|it| !it.is_exhausted()).map(Source::due);
         let request = (self.plan.udp && !self.sends()).then_some(self.request_due);
         let receiving = self.receiving.as_ref();
         let unheard = receiving.is_some_and(|it| it.sink.last().is_none());

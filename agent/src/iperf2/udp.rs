@@ -92,6 +92,17 @@ impl Source {
         self.pace.due().since(self.began)
     }
 
+    /// What was sent.
+    pub(super) fn report(&self) -> Report {
+        let (datagrams, octets) = self.sent();
+        Report {
+            octets,
+            span: self.span(),
+            datagrams: u32::try_from(datagrams).unwrap_or(u32::MAX),
+            ..Report::default()
+        }
+    }
+
     /// Everything was sent, and its end said.
     pub(super) const fn is_ending(&self) -> bool {
         self.ends > 0

@@ -316,15 +316,14 @@ impl<S: Service> Driver<S> {
 
     fn send_datagrams(&mut self) {
         for _ in 0..TURN {
-            let (from, to, octets) = match self.unsent.take() {
-                Some(unsent) => unsent,
-                None => {
-                    let now = now(self.clock);
-                    let Some(next) = self.service.next_datagram(&mut self.piece, now) else {
-                        return;
-                    };
-                    (next.socket, next.to, self.piece[..next.len].to_vec())
-                }
+            let (from, to, octets) = if let Some(unsent) = self.unsent.take() {
+                unsent
+            } else {
+                let now = now(self.clock);
+                let Some(next) = self.service.next_datagram(&mut self.piece, now) else {
+                    return;
+                };
+                (next.socket, next.to, self.piece[..next.len].to_vec())
             };
             let Some(it) = self.datagrams.get_mut(&from.0) else {
                 continue;

@@ -6,10 +6,13 @@ pub mod fidelity;
 pub mod report;
 pub mod run;
 pub mod sensitivity;
+pub mod serve;
 pub mod sim;
 pub mod timing;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use linerate_bench::timing::TimingTable;
@@ -44,4 +47,18 @@ fn results(path: &Path) -> anyhow::Result<record::Run> {
     let text = output::read(path)?;
     linerate_bench::store::read(&text)
         .with_context(|| format!("{} holds no results of linerate", path.display()))
+}
+
+/// Set when the user has had enough: what there is by then is still written.
+fn stop_on_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&stopped);
+    ctrlc::set_handler(move || {
+        // The second time it is meant.
+        if set.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .context("cannot listen for Ctrl-C")?;
+    Ok(stopped)
 }

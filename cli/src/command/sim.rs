@@ -1,8 +1,7 @@
 //! `linerate sim`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
@@ -12,6 +11,7 @@ use linerate_bench::target::{self, LinkEnd, Order, Remains, TargetError};
 use linerate_bench::{firmware, measure, tap};
 use linerate_explain::report::format;
 
+use super::stop_on_ctrl_c;
 use crate::args;
 use crate::failure::Failure;
 use crate::output;
@@ -180,18 +180,4 @@ fn write(remains: &Remains, args: &args::Sim) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Set when the user has had enough: recordings are still written.
-fn stop_on_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
-    let stopped = Arc::new(AtomicBool::new(false));
-    let set = Arc::clone(&stopped);
-    ctrlc::set_handler(move || {
-        // The second time it is meant.
-        if set.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .context("cannot listen for Ctrl-C")?;
-    Ok(stopped)
 }

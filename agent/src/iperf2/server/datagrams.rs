@@ -186,6 +186,7 @@ impl Datagrams {
     fn finished(&self, report: Report) -> Finished {
         Finished {
             udp: true,
+            is_confirmed: true,
             sent: matches!(self.role, Role::Sends(_)),
             peer: self.peer,
             report,
@@ -209,13 +210,25 @@ impl Datagrams {
                 if self.state != State::Running {
                     return None;
                 }
-                if source.is_given_up(now) {
-                    self.state = State::Over;
-                    return None;
-                }
                 source.next(room, now)
             }
         }
+    }
+
+    /// What was sent, if its end has been said as often as it is and nobody has answered: a client of
+    /// iperf 2.1 with `-R` does not.
+    pub(super) fn give_up(&mut self, now: Instant) -> Option<Finished> {
+        let Role::Sends(source) = &self.role else {
+            return None;
+        };
+        if self.state != State::Running || !source.is_given_up(now) {
+            return None;
+        }
+        self.state = State::Over;
+        Some(Finished {
+            is_confirmed: false,
+            ..self.finished(source.report())
+        })
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {

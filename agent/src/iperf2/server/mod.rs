@@ -41,8 +41,10 @@ pub struct Finished {
     pub sent: bool,
     /// The client.
     pub peer: SocketAddr,
-    /// What was counted: by the server of what it received, by the client of what it was sent by UDP,
-    /// if it said so. A TCP test has octets and time only.
+    /// Whether the report is its receiver's. A server that sends knows what it has given to the network;
+    /// by UDP the client may say what it received.
+    pub is_confirmed: bool,
+    /// What was counted. A TCP test has octets and time only.
     pub report: Report,
 }
 
@@ -83,13 +85,11 @@ impl<const FLOWS: usize> Server<FLOWS> {
     }
 
     fn note(&mut self, finished: Finished) {
-        match self.finished.iter_mut().find(|it| it.is_none()) {
-            Some(free) => *free = Some(finished),
-            None => {
-                self.finished.rotate_left(1);
-                self.finished[FLOWS - 1] = Some(finished);
-            }
+        let free = self.finished.iter().position(Option::is_none);
+        if free.is_none() {
+            self.finished.rotate_left(1);
         }
+        self.finished[free.unwrap_or(FLOWS - 1)] = Some(finished);
     }
 
     fn stream(&mut self, connection: Connection) -> Option<&mut Stream> {
@@ -267,6 +267,10 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        let mut flows = self.datagrams.iter_mut().flatten();
+        if let Some(finished) = flows.find_map(|flow| flow.give_up(now)) {
+            self.note(finished);
+        }
         let mut flows = self.datagrams.iter_mut().flatten();
         flows.find_map(|flow| {
             let len = flow.next(room, now)?;

@@ -15,9 +15,19 @@ struct Head {
     len: usize,
 }
 
+/// What the first octets of a connection turn out to be.
+#[derive(Debug, PartialEq, Eq)]
+enum Begin {
+    /// Too few of them to tell.
+    Unknown,
+    /// Data.
+    Data,
+    Request(Test),
+}
+
 impl Head {
-    /// Takes what belongs to it. `Some` when nothing more does: the request, if it is one.
-    fn push(&mut self, octets: &[u8]) -> Option<Option<Test>> {
+    /// Takes what belongs to it.
+    fn push(&mut self, octets: &[u8]) -> Begin {
         for octet in octets {
             self.octets[self.len] = *octet;
             self.len += 1;
@@ -25,12 +35,15 @@ impl Head {
                 continue;
             };
             match Test::len(flags) {
-                None => return Some(None),
-                Some(len) if self.len >= len => return Some(Test::parse(&self.octets[..len])),
-                Some(_) => {}
+                Some(len) if self.len < len => {}
+                Some(len) => {
+                    let test = Test::parse(&self.octets[..len]);
+                    return test.map_or(Begin::Data, Begin::Request);
+                }
+                None => return Begin::Data,
             }
         }
-        None
+        Begin::Unknown
     }
 }
 
@@ -105,7 +118,11 @@ impl Stream {
         self.began.get_or_insert(now);
         self.last = now;
         self.received += octets.len() as u64;
-        let test = self.head.as_mut()?.push(octets)?;
+        let test = match self.head.as_mut()?.push(octets) {
+            Begin::Unknown => return None,
+            Begin::Data => None,
+            Begin::Request(test) => Some(test),
+        };
         self.head = None;
         self.test = test;
         if let Some(test) = test.filter(|test| test.reverse || test.full_duplex) {
@@ -139,15 +156,15 @@ impl Stream {
     }
 
     pub(super) fn finished(&self, now: Instant) -> Finished {
-        let (octets, span) = match &self.sending {
-            Some(sending) => sending.sent(now),
-            None => {
-                let began = self.began.unwrap_or(self.last);
-                (self.received, self.last.since(began))
-            }
+        let (octets, span) = if let Some(sending) = &self.sending {
+            sending.sent(now)
+        } else {
+            let began = self.began.unwrap_or(self.last);
+            (self.received, self.last.since(began))
         };
         Finished {
             udp: false,
+            is_confirmed: self.sending.is_none(),
             sent: self.sending.is_some(),
             peer: self.peer,
             report: Report {
