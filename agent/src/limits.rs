@@ -13,13 +13,24 @@ pub struct Limits {
     pub fastest_bits_per_s: u64,
 }
 
-impl Default for Limits {
-    /// For a network of one's own: UDP on request, an hour, 10 Gbit/s.
-    fn default() -> Self {
+impl Limits {
+    /// For a network on which nobody forges addresses: UDP on request, an hour, 10 Gbit/s.
+    #[must_use]
+    pub const fn own_network() -> Self {
         Self {
             sends_datagrams: true,
             longest: Duration::from_hours(1),
             fastest_bits_per_s: 10_000_000_000,
+        }
+    }
+}
+
+impl Default for Limits {
+    /// No UDP on request, an hour, 10 Gbit/s.
+    fn default() -> Self {
+        Self {
+            sends_datagrams: false,
+            ..Self::own_network()
         }
     }
 }

@@ -47,7 +47,7 @@ fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome,
 }
 
 fn kind(plan: Plan) -> (Pair, Outcome, Finished) {
-    let (mut net, outcome, finished) = run(plan, Limits::default(), 1, Faults::default());
+    let (mut net, outcome, finished) = run(plan, Limits::own_network(), 1, Faults::default());
     assert_eq!(net.a.progress(net.now), Progress::Done);
     assert!(!net.b.is_busy());
     let [finished] = finished[..] else {
@@ -191,7 +191,7 @@ fn the_server_keeps_to_its_limits() {
 fn a_test_that_the_server_sends_ends_at_its_limit() {
     let limits = Limits {
         longest: Duration::from_secs(3),
-        ..Limits::default()
+        ..Limits::own_network()
     };
     let plan = plan(false, |test| {
         test.direction = Direction::Reverse;
@@ -210,7 +210,7 @@ fn a_test_that_the_server_sends_ends_at_its_limit() {
 fn who_may_not_be_sent_to_by_udp_is_told_so() {
     let limits = Limits {
         sends_datagrams: false,
-        ..Limits::default()
+        ..Limits::own_network()
     };
     let plan = plan(true, |test| test.direction = Direction::Reverse);
     let (mut net, ..) = run(plan, limits, 1, Faults::default());
@@ -224,7 +224,7 @@ fn who_may_not_be_sent_to_by_udp_is_told_so() {
 
 #[test]
 fn more_streams_than_there_is_room_for_are_refused() {
-    let server = Server::<2>::new(PORT, Limits::default());
+    let server = Server::<2>::new(PORT, Limits::own_network());
     let client = Client::<8>::new(plan(false, |test| test.parallel = 3));
     let mut net = Net::new(client, server, 1, Faults::default());
     let over = |net: &mut Net<Client<8>, _>| net.a.progress(net.now) != Progress::Running;
@@ -284,7 +284,7 @@ proptest! {
             test.amount = Amount::Span(Duration::from_secs(1));
             test.direction = direction;
         });
-        let (mut net, outcome, finished) = run(plan, Limits::default(), seed, faults);
+        let (mut net, outcome, finished) = run(plan, Limits::own_network(), seed, faults);
         prop_assert_eq!(net.a.progress(net.now), Progress::Done);
         let (sent, received) = if reverse {
             (finished[0].sent.unwrap(), outcome.received.unwrap())
@@ -316,7 +316,7 @@ proptest! {
                 test.direction = Direction::Both;
             }
         });
-        let (mut net, outcome, finished) = run(plan, Limits::default(), seed, Faults::default());
+        let (mut net, outcome, finished) = run(plan, Limits::own_network(), seed, Faults::default());
         prop_assert_eq!(net.a.progress(net.now), Progress::Done);
         prop_assert_eq!(outcome.sent.unwrap().octets, finished[0].received.unwrap().octets);
         prop_assert_eq!(

@@ -45,7 +45,7 @@ fn with(
         address: LOOPBACK,
         protocols: vec![(protocol, port)],
         clients: 16,
-        limits: Limits::default(),
+        limits: Limits::own_network(),
     };
     let stopped = AtomicBool::new(false);
     let (listening, is_listening) = channel();
