@@ -12,7 +12,13 @@ const FIRST_OF_CLIENTS: u16 = 1024;
 /// upper end (RFC 6335 section 6: 49152 and above; Linux: 32768). No address of a group is answered;
 /// what is a subnet's broadcast address only the driver can know.
 pub(crate) fn may_be_answered(from: SocketAddr, own_port: u16) -> bool {
-    let is_one_station = match from.ip().to_canonical() {
+    may_be_sent_to(from) && from.port() > own_port
+}
+
+/// Whether this may be a client, whatever its port is above those of services: for protocols in which
+/// no answer is answered.
+pub(crate) fn may_be_sent_to(to: SocketAddr) -> bool {
+    let is_one_station = match to.ip().to_canonical() {
         IpAddr::V4(ip) => {
             // 0.0.0.0/8 is "this network", 240.0.0.0/4 reserved (RFC 6890).
             let reserved = matches!(ip.octets()[0], 0 | 240..);
@@ -20,7 +26,7 @@ pub(crate) fn may_be_answered(from: SocketAddr, own_port: u16) -> bool {
         }
         IpAddr::V6(ip) => !ip.is_multicast() && !ip.is_unspecified(),
     };
-    is_one_station && from.port() >= FIRST_OF_CLIENTS && from.port() > own_port
+    is_one_station && to.port() >= FIRST_OF_CLIENTS
 }
 
 #[cfg(test)]

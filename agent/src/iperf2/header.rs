@@ -237,6 +237,12 @@ impl Report {
     /// Octets of a report.
     pub const LEN: usize = 40;
 
+    /// Whether a datagram is a report, and no client's: those of iperf 2.1 say how long their request is.
+    pub(super) fn is_in(datagram: &[u8]) -> bool {
+        let flags = u32_at(datagram, Numbered::LEN).unwrap_or(0);
+        flags & (VERSION_1 | EXTENDED | HAS_LENGTH) == VERSION_1
+    }
+
     /// The report in a datagram, behind its number.
     #[must_use]
     pub fn parse(datagram: &[u8]) -> Option<Self> {

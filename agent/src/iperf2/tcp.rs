@@ -12,6 +12,8 @@ pub(super) struct Sending {
     amount: Amount,
     began: Instant,
     ended: Option<Instant>,
+    /// However much is to be sent: not longer.
+    longest: Duration,
     /// For a test with a rate.
     pace: Option<Pace>,
     octets: u64,
@@ -24,8 +26,22 @@ impl Sending {
             amount: test.amount,
             began: now,
             ended: None,
+            longest: Duration::MAX,
             pace: (test.rate_bits_per_s > 0).then(|| Pace::new(test.rate_bits_per_s, now)),
             octets: 0,
+        }
+    }
+
+    /// Ends it after so long at the latest.
+    pub(super) const fn within(self, longest: Duration) -> Self {
+        Self { longest, ..self }
+    }
+
+    fn span_at_most(&self) -> Option<Duration> {
+        let longest = (self.longest < Duration::MAX).then_some(self.longest);
+        match self.amount {
+            Amount::Octets(_) => longest,
+            Amount::Span(span) => Some(span.min(self.longest)),
         }
     }
 
@@ -44,14 +60,19 @@ impl Sending {
         self.octets += octets as u64;
     }
 
+    fn is_late(&self, now: Instant) -> bool {
+        let span = self.span_at_most();
+        span.is_some_and(|span| now.since(self.began) >= span)
+    }
+
     /// Fills `room` with what is to be sent now: zeros, in which nobody finds a request.
     pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
         if self.is_over() || self.pace.is_some_and(|pace| now < pace.due()) {
             return 0;
         }
         let left = match self.amount {
+            _ if self.is_late(now) => 0,
             Amount::Octets(octets) => u64::from(octets).saturating_sub(self.octets),
-            Amount::Span(span) if now.since(self.began) >= span => 0,
             Amount::Span(_) => u64::MAX,
         };
         if left == 0 {
@@ -72,10 +93,7 @@ impl Sending {
             return None;
         }
         let due = self.pace.map(|pace| pace.due());
-        let end = match self.amount {
-            Amount::Span(span) => Some(self.began.after(span)),
-            Amount::Octets(_) => None,
-        };
+        let end = self.span_at_most().map(|span| self.began.after(span));
         due.into_iter().chain(end).min()
     }
 }

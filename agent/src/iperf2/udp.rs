@@ -14,6 +14,8 @@ pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
 /// Between two of the datagrams that end a stream, and how many of them there are at most.
 const END_EVERY: Duration = Duration::from_millis(250);
 const ENDS: u8 = 10;
+/// What a datagram over IPv4 carries at most.
+const MOST_OCTETS: usize = 65_507;
 
 /// The sending end.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub(super) struct Source {
     amount: Amount,
     octets: usize,
     began: Instant,
+    /// However much is to be sent, and however slowly: not longer.
+    longest: Duration,
     pace: Pace,
     next: i64,
     sent_octets: u64,
@@ -61,7 +65,7 @@ impl Source {
     pub(super) fn new(test: &Test, request: bool, clock: Clock, now: Instant) -> Self {
         let octets = match test.buffer_octets as usize {
             0 => DEFAULT_OCTETS,
-            octets => octets.max(Numbered::LEN + 4),
+            octets => octets.clamp(Numbered::LEN + 4, MOST_OCTETS),
         };
         let rate = match test.rate_bits_per_s {
             0 => DEFAULT_RATE_BITS_PER_S,
@@ -72,6 +76,7 @@ impl Source {
             amount: test.amount,
             octets,
             began: now,
+            longest: Duration::MAX,
             pace: Pace::new(rate, now),
             next: 1,
             sent_octets: 0,
@@ -79,6 +84,11 @@ impl Source {
             end_due: now,
             clock,
         }
+    }
+
+    /// Ends it after so long at the latest.
+    pub(super) const fn within(self, longest: Duration) -> Self {
+        Self { longest, ..self }
     }
 
     /// Datagrams and octets of them sent, the first one that ends it included.
@@ -126,11 +136,16 @@ impl Source {
         }
     }
 
-    fn is_over(&self) -> bool {
+    fn span_at_most(&self) -> Duration {
         match self.amount {
-            Amount::Octets(octets) => self.sent_octets >= u64::from(octets),
-            Amount::Span(span) => self.pace.due().since(self.began) >= span,
+            Amount::Octets(_) => self.longest,
+            Amount::Span(span) => span.min(self.longest),
         }
+    }
+
+    fn is_over(&self) -> bool {
+        let whole = matches!(self.amount, Amount::Octets(all) if self.sent_octets >= all.into());
+        whole || self.span() >= self.span_at_most()
     }
 
     /// The datagram that is due, if one is: its length.
@@ -140,8 +155,7 @@ impl Source {
         }
         let len = self.octets.min(room.len());
         // Who can't keep the rate ends in time all the same.
-        let late = |span| now.since(self.began) >= span;
-        let over = self.is_over() || matches!(self.amount, Amount::Span(span) if late(span));
+        let over = self.is_over() || now.since(self.began) >= self.span_at_most();
         if over && self.ends >= ENDS {
             return None;
         }
@@ -153,8 +167,8 @@ impl Source {
             }
             self.ends += 1;
             self.end_due = now.after(END_EVERY);
-            // Not the last one's again: that would count as out of order.
-            -(self.next + i64::from(self.ends) - 1)
+            // The same each time: whichever of them arrives, the receiver counts what was sent.
+            -self.next
         } else {
             self.pace.sent(len);
             self.sent_octets += len as u64;

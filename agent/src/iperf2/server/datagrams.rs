@@ -5,12 +5,14 @@ use core::time::Duration;
 
 use super::super::header::{Numbered, Report, Test};
 use super::super::udp::{Clock, Source, report};
-use super::Finished;
+use super::{Finished, LISTENING};
 use crate::count::Sink;
 use crate::{Instant, Limits, Udp};
 
 /// A client of which nothing is heard for so long is gone: its place may be taken.
 const SILENCE: Duration = Duration::from_secs(10);
+/// A client asks for its report ten times.
+const MOST_REPORTS: u8 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -35,8 +37,9 @@ enum Role {
         sink: Sink,
         /// The number that ended it, and the report of then.
         end: Option<(i64, Report)>,
-        /// How many times the report is to be sent.
+        /// How many times the report is to be sent, and how many times it may still be asked for.
         to_report: u8,
+        left: u8,
     },
     Sends(Source),
 }
@@ -48,12 +51,15 @@ pub(super) struct Datagrams {
     pub(super) state: State,
     test: Option<Test>,
     heard: Instant,
+    /// When the last that came was sent, by its sender's clock.
+    told_ns: u64,
     role: Role,
 }
 
-/// Whether a datagram may be a stream's first one: not one that ends a stream long forgotten.
+/// Whether a datagram may be a stream's first one: not one that ends a stream long forgotten, and no
+/// report.
 pub(super) fn may_begin(octets: &[u8]) -> bool {
-    Numbered::parse(octets).is_some_and(|head| head.number >= 0)
+    Numbered::parse(octets).is_some_and(|head| head.number >= 0) && !Report::is_in(octets)
 }
 
 impl Datagrams {
@@ -65,10 +71,12 @@ impl Datagrams {
             state: State::Running,
             test: None,
             heard: now,
+            told_ns: 0,
             role: Role::Receives {
                 sink: Sink::new(1),
                 end: None,
                 to_report: 0,
+                left: MOST_REPORTS,
             },
         }
     }
@@ -78,6 +86,7 @@ impl Datagrams {
         socket: Udp,
         peer: SocketAddr,
         test: &Test,
+        longest: Duration,
         clock: Clock,
         now: Instant,
     ) -> Self {
@@ -87,7 +96,8 @@ impl Datagrams {
             state: State::Unbound,
             test: Some(*test),
             heard: now,
-            role: Role::Sends(Source::new(test, false, clock, now)),
+            told_ns: 0,
+            role: Role::Sends(Source::new(test, false, clock, now).within(longest)),
         }
     }
 
@@ -100,10 +110,37 @@ impl Datagrams {
         unbound
     }
 
-    pub(super) fn may_be_replaced(&self, now: Instant) -> bool {
+    fn is_silent(&self, now: Instant) -> bool {
+        now.since(self.heard) >= SILENCE
+    }
+
+    /// Whether another may have its place, and how soon: the least first. One with a socket of its own
+    /// gives that back first.
+    pub(super) fn may_be_replaced(&self, now: Instant) -> Option<(bool, Instant)> {
+        let over = self.state == State::Over;
+        let may = match &self.role {
+            Role::Receives { to_report, .. } => self.is_silent(now) || over && *to_report == 0,
+            Role::Sends(_) => over && self.socket == LISTENING,
+        };
+        may.then_some((!over, self.heard))
+    }
+
+    /// Whether this is of a new test, from the port of an old one. The first datagram of it may be lost,
+    /// and one of the old test late: what was sent after all that has come is new.
+    fn is_renewed(&self, head: Numbered, now: Instant) -> bool {
+        if head.number < 0 {
+            return false;
+        }
         match &self.role {
-            Role::Receives { .. } => now.since(self.heard) >= SILENCE,
-            Role::Sends(_) => self.state == State::Over,
+            // One that goes on is slow, or its network was.
+            Role::Receives {
+                sink, end: None, ..
+            } => self.is_silent(now) && head.number.unsigned_abs() < sink.sequence.next(),
+            Role::Receives { .. } => head.number == 1 || head.sent_ns > self.told_ns,
+            Role::Sends(_) => {
+                let new = head.sent_ns > self.told_ns || self.is_silent(now);
+                self.state == State::Over && self.socket == LISTENING && new
+            }
         }
     }
 
@@ -115,10 +152,15 @@ impl Datagrams {
         now: Instant,
     ) -> Option<Event> {
         let head = Numbered::parse(octets)?;
+        if self.is_renewed(head, now) {
+            *self = Self::received(self.socket, self.peer, now);
+        }
         self.heard = now;
+        self.told_ns = self.told_ns.max(head.sent_ns);
         match &mut self.role {
             Role::Sends(source) => {
-                if head.number < 0 && self.state == State::Running && source.is_ending() {
+                let answers = head.number < 0 || Report::is_in(octets);
+                if answers && self.state == State::Running && source.is_ending() {
                     self.state = State::Over;
                     let report = Report::parse(octets).unwrap_or_default();
                     let clock = Clock::told(head.sent_ns, now);
@@ -130,9 +172,14 @@ impl Datagrams {
                 sink,
                 end,
                 to_report,
+                left,
             } => {
+                if Report::is_in(octets) {
+                    return None;
+                }
                 if head.number < 0 {
-                    *to_report = to_report.saturating_add(1);
+                    *to_report += u8::from(*left > 0);
+                    *left = left.saturating_sub(1);
                     if end.is_some() {
                         return None;
                     }
@@ -145,12 +192,8 @@ impl Datagrams {
                     return Some(Event::Ended(self.finished(report), self.test, clock));
                 }
                 if end.is_some() {
-                    // A new test from the same port, or a datagram that was late.
-                    if head.number != 1 {
-                        return None;
-                    }
-                    *self = Self::received(self.socket, self.peer, now);
-                    return self.datagram(octets, limits, now);
+                    // Late.
+                    return None;
                 }
                 let test = octets.get(Numbered::LEN..).and_then(Test::parse);
                 if let Some(test) = test.filter(|test| test.reverse) {
@@ -178,7 +221,8 @@ impl Datagrams {
     ) -> Option<Event> {
         if limits.sends_datagrams {
             self.test = Some(*test);
-            self.role = Role::Sends(Source::new(&limits.apply(test), false, clock, now));
+            let source = Source::new(&limits.apply(test), false, clock, now);
+            self.role = Role::Sends(source.within(limits.longest));
         }
         None
     }

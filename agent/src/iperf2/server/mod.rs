@@ -10,6 +10,7 @@ use self::datagrams::{Datagrams, State};
 use self::stream::Stream;
 use super::header::{Amount, Back, Report, Test};
 use super::udp::Clock;
+use crate::answer::may_be_sent_to;
 use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
 
 /// The UDP socket that clients send to; those of tests back follow.
@@ -106,14 +107,28 @@ impl<const FLOWS: usize> Server<FLOWS> {
 
     /// Datagrams to the client of a test that wants some.
     fn datagrams_back(&mut self, to: SocketAddr, test: &Test, clock: Clock, now: Instant) {
-        if !self.limits.sends_datagrams {
+        // From a port of its own, to which nothing comes but the report: a server's may be the same.
+        if !self.limits.sends_datagrams || !may_be_sent_to(to) {
             return;
         }
-        let test = self.limits.apply(test);
-        let free = self.datagrams.iter().position(Option::is_none);
-        if let Some((index, slot)) = free.and_then(|at| Some((at, self.datagrams.get_mut(at)?))) {
-            *slot = Some(Datagrams::back(Udp(index as u8 + 1), to, &test, clock, now));
+        let (test, longest) = (self.limits.apply(test), self.limits.longest);
+        if let Some(at) = self.place(now) {
+            let socket = Udp(at as u8 + 1);
+            let flow = Datagrams::back(socket, to, &test, longest, clock, now);
+            self.datagrams[at] = Some(flow);
         }
+    }
+
+    /// A place for a stream of datagrams: a free one; that of one that is over; that of one of which
+    /// nothing is heard any more. Of several the one least recently heard of.
+    fn place(&self, now: Instant) -> Option<usize> {
+        let rank = |flow: &Option<Datagrams>| match flow {
+            None => Some(None),
+            Some(flow) => flow.may_be_replaced(now).map(Some),
+        };
+        let places = self.datagrams.iter().enumerate();
+        let ranked = places.filter_map(|(at, flow)| Some((rank(flow)?, at)));
+        ranked.min().map(|(_, at)| at)
     }
 
     /// The stream of datagrams from there; a new one if `may_begin`.
@@ -129,10 +144,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
         let at = match self.datagrams.iter().position(known) {
             Some(at) => at,
             None if may_begin && socket == LISTENING => {
-                let free = |flow: &Option<Datagrams>| {
-                    flow.as_ref().is_none_or(|flow| flow.may_be_replaced(now))
-                };
-                let at = self.datagrams.iter().position(free)?;
+                let at = self.place(now)?;
                 self.datagrams[at] = Some(Datagrams::received(socket, from, now));
                 at
             }
@@ -181,9 +193,10 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
                 *free.ok_or(Refused)? = Some(Stream::accepted(connection, from));
             }
             Opened::Connected { token } => {
+                let limits = self.limits;
                 let slot = self.streams.get_mut(usize::from(token));
                 let stream = slot.and_then(Option::as_mut).ok_or(Refused)?;
-                stream.connected(connection, now);
+                stream.connected(connection, &limits, now);
             }
         }
         Ok(())
@@ -242,6 +255,10 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn datagram(&mut self, socket: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
+        // Not the port, but that a report is not answered keeps two servers from each other.
+        if !may_be_sent_to(from) {
+            return;
+        }
         let limits = self.limits;
         let begins = datagrams::may_begin(octets);
         let Some(flow) = self.from(socket, from, begins, now) else {

@@ -103,9 +103,10 @@ impl Stream {
         core::mem::take(&mut self.wanted).then_some(self.peer)
     }
 
-    pub(super) fn connected(&mut self, connection: Connection, now: Instant) {
+    pub(super) fn connected(&mut self, connection: Connection, limits: &Limits, now: Instant) {
         self.connection = Some(connection);
-        self.sending = self.test.as_ref().map(|test| Sending::new(test, now));
+        let sending = |test| Sending::new(test, now).within(limits.longest);
+        self.sending = self.test.as_ref().map(sending);
     }
 
     /// The request, when it is complete.
@@ -126,7 +127,7 @@ impl Stream {
         self.head = None;
         self.test = test;
         if let Some(test) = test.filter(|test| test.reverse || test.full_duplex) {
-            self.sending = Some(Sending::new(&limits.apply(&test), now));
+            self.sending = Some(Sending::new(&limits.apply(&test), now).within(limits.longest));
         }
         test
     }

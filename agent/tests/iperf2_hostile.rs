@@ -1,0 +1,344 @@
+//! The server of iperf 2 with peers that do not mean well, or have gone.
+
+use linerate_agent::iperf2::{Amount, Back, Limits, Numbered, PORT, Report, Server, Test};
+use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+const CLIENT: &str = "192.0.2.1:40000";
+
+fn at_ms(ms: u64) -> Instant {
+    Instant::from_ns(ms * 1_000_000)
+}
+
+fn test(change: impl Fn(&mut Test)) -> Test {
+    let mut test = Test {
+        port: 5002,
+        buffer_octets: 1000,
+        amount: Amount::Octets(100_000),
+        rate_bits_per_s: 8_000_000,
+        back: Back::No,
+        reverse: false,
+        full_duplex: false,
+    };
+    change(&mut test);
+    test
+}
+
+/// A datagram of a client, sent at `sent` by its clock.
+fn numbered(number: i64, sent: Instant, test: &Test) -> Vec<u8> {
+    let mut octets = vec![0; 1000];
+    Numbered::emit(number, sent, &mut octets);
+    test.emit(&mut octets[Numbered::LEN..], true);
+    octets
+}
+
+/// A server that sends UDP on request, and peers that say what they like.
+struct Bench<const FLOWS: usize>(Server<FLOWS>);
+
+impl<const FLOWS: usize> Bench<FLOWS> {
+    fn new(longest: Duration) -> Self {
+        let limits = Limits {
+            sends_datagrams: true,
+            longest,
+            ..Limits::default()
+        };
+        let mut server = Server::new(PORT, limits);
+        while server.ask().is_some() {}
+        Self(server)
+    }
+
+    fn accept(&mut self, connection: u8, now: Instant) -> bool {
+        let from = CLIENT.parse().unwrap();
+        let opened = Opened::Accepted { port: PORT, from };
+        self.0.opened(Connection(connection), opened, now).is_ok()
+    }
+
+    fn say(&mut self, from: &str, octets: &[u8], now: Instant) {
+        self.0.datagram(Udp(0), from.parse().unwrap(), octets, now);
+    }
+
+    /// What is sent now: from which socket, where to, and what.
+    fn sent(&mut self, now: Instant) -> Vec<(Udp, SocketAddr, Vec<u8>)> {
+        while self.0.ask().is_some() {}
+        let mut room = vec![0; 70_000];
+        let mut sent = Vec::new();
+        while let Some(it) = self.0.next_datagram(&mut room, now) {
+            sent.push((it.socket, it.to, room[..it.len].to_vec()));
+            assert!(sent.len() < 100_000, "without end");
+        }
+        sent
+    }
+
+    /// A whole test of two datagrams from there; whether it was reported.
+    fn whole(&mut self, from: &str, sent: Instant, test: &Test) -> Option<Report> {
+        for number in [1, 2, -3] {
+            self.say(from, &numbered(number, sent, test), sent);
+        }
+        let to: SocketAddr = from.parse().unwrap();
+        let sent = self.sent(sent);
+        let (.., report) = sent.iter().find(|it| it.1 == to)?;
+        Report::parse(report)
+    }
+}
+
+#[test]
+fn a_test_by_amount_that_the_server_sends_by_udp_ends_in_time() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let slow = test(|test| {
+        test.reverse = true;
+        test.amount = Amount::Octets(i32::MAX as u32);
+    });
+    bench.say(CLIENT, &numbered(1, at_ms(0), &slow), at_ms(0));
+    let mut data = 0;
+    for ms in 0..10_000 {
+        let sent = bench.sent(at_ms(ms));
+        let numbers = sent.iter().filter_map(|it| Numbered::parse(&it.2));
+        data += numbers.filter(|it| it.number > 0).count();
+    }
+    // One each millisecond.
+    assert_eq!(data, 2000);
+    assert!(bench.0.take_finished().is_some_and(|it| it.sent));
+}
+
+#[test]
+fn a_test_by_amount_that_the_server_sends_by_tcp_ends_in_time() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    assert!(bench.accept(0, at_ms(0)));
+    let mut octets = [0; Test::LEN];
+    let much = test(|test| {
+        test.reverse = true;
+        test.amount = Amount::Octets(i32::MAX as u32);
+        test.rate_bits_per_s = 0;
+    });
+    much.emit(&mut octets, false);
+    bench.0.received(Connection(0), &octets, at_ms(0));
+    let mut room = [0; 1000];
+    assert_eq!(bench.0.fill(Connection(0), &mut room, at_ms(1999)), 1000);
+    assert_eq!(bench.0.close(Connection(0)), Close::Keep);
+    assert_eq!(bench.0.fill(Connection(0), &mut room, at_ms(2000)), 0);
+    assert_eq!(bench.0.close(Connection(0)), Close::Finish);
+}
+
+/// Forged once, from one server to another, it would go on for ever.
+#[test]
+fn a_report_is_not_answered() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let mut other = Bench::<2>::new(Duration::from_secs(2));
+    let (here, there) = ("192.0.2.1:5001", "192.0.2.2:5001");
+    let test = test(|_| {});
+    for number in [1, -2] {
+        bench.say(there, &numbered(number, at_ms(0), &test), at_ms(0));
+        other.say(here, &numbered(number, at_ms(0), &test), at_ms(0));
+    }
+    let mut datagrams = 0;
+    for ms in 0..1000 {
+        for (.., octets) in bench.sent(at_ms(ms)) {
+            other.say(here, &octets, at_ms(ms));
+            datagrams += 1;
+        }
+        for (.., octets) in other.sent(at_ms(ms)) {
+            bench.say(there, &octets, at_ms(ms));
+            datagrams += 1;
+        }
+    }
+    // Each has answered the end of what it took for a test.
+    assert_eq!(datagrams, 2);
+}
+
+#[test]
+fn a_stream_is_reported_so_often_and_no_more() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let test = test(|_| {});
+    bench.say(CLIENT, &numbered(1, at_ms(0), &test), at_ms(0));
+    let mut reports = 0;
+    for ms in 0..1000 {
+        bench.say(CLIENT, &numbered(-2, at_ms(0), &test), at_ms(ms));
+        reports += bench.sent(at_ms(ms)).len();
+    }
+    assert_eq!(reports, 20);
+}
+
+#[test]
+fn services_and_groups_are_sent_nothing() {
+    let mut bench = Bench::<8>::new(Duration::from_secs(2));
+    for from in ["192.0.2.1:7", "192.0.2.1:19", "224.0.0.1:40000"] {
+        assert_eq!(bench.whole(from, at_ms(0), &test(|_| {})), None, "{from}");
+        let reverse = test(|test| test.reverse = true);
+        bench.say(from, &numbered(1, at_ms(0), &reverse), at_ms(0));
+        assert_eq!(bench.sent(at_ms(0)).len(), 0, "{from}");
+    }
+    for back in [Back::AtOnce, Back::AtTheEnd] {
+        let back = test(|test| {
+            test.back = back;
+            test.port = 19;
+        });
+        assert!(bench.whole(CLIENT, at_ms(0), &back).is_some());
+        let sent = bench.sent(at_ms(1000));
+        assert!(sent.iter().all(|it| it.1.port() != 19), "{back:?}");
+    }
+}
+
+/// `iperf -u -r` listens on the server's own port, unless told otherwise.
+#[test]
+fn the_way_back_may_be_to_the_same_port() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let back = test(|test| {
+        test.back = Back::AtTheEnd;
+        test.port = PORT;
+    });
+    assert!(bench.whole(CLIENT, at_ms(0), &back).is_some());
+    let sent = bench.sent(at_ms(1));
+    assert!(sent.iter().any(|it| it.1.port() == PORT && it.0 != Udp(0)));
+}
+
+#[test]
+fn the_way_back_finds_a_place_however_many_tests_there_were() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    for round in 0..6 {
+        let (from, now) = (format!("192.0.2.1:{}", 40_000 + round), at_ms(round * 5000));
+        let back = test(|test| test.back = Back::AtTheEnd);
+        assert!(bench.whole(&from, now, &back).is_some(), "{round}");
+        let mut data = 0;
+        for ms in 0..4999 {
+            let sent = bench.sent(at_ms(round * 5000 + ms));
+            data += sent.iter().filter(|it| it.1.port() == 5002).count();
+        }
+        assert!(data >= 100, "{round}: {data}");
+    }
+}
+
+/// No socket is opened twice, or left open.
+#[test]
+fn sockets_of_ways_back_are_closed_before_they_are_opened_again() {
+    let mut server = Server::<2>::new(PORT, Limits::own_network());
+    let (mut opened, mut open) = (0, std::collections::BTreeSet::new());
+    for ms in 0..20_000_u64 {
+        let (from, now) = (format!("192.0.2.1:{}", 40_000 + ms / 100), at_ms(ms));
+        let back = test(|test| {
+            test.back = Back::AtOnce;
+            test.amount = Amount::Octets(2000);
+        });
+        let number = if ms % 100 == 99 {
+            -100
+        } else {
+            1 + (ms % 100) as i64
+        };
+        server.datagram(
+            Udp(0),
+            from.parse().unwrap(),
+            &numbered(number, now, &back),
+            now,
+        );
+        while let Some(ask) = server.ask() {
+            match ask {
+                Ask::Bind(socket, _) => {
+                    opened += 1;
+                    assert!(open.insert(socket), "{socket:?}");
+                }
+                Ask::Unbind(socket) => assert!(open.remove(&socket), "{socket:?}"),
+                _ => {}
+            }
+        }
+        let mut room = [0; 1500];
+        while let Some(it) = server.next_datagram(&mut room, now) {
+            assert!(open.contains(&it.socket));
+        }
+    }
+    assert!(opened > 2, "{opened}");
+}
+
+#[test]
+fn after_an_end_a_test_from_the_same_port_is_a_new_one_though_its_first_datagram_was_lost() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let test = test(|_| {});
+    assert!(bench.whole(CLIENT, at_ms(0), &test).is_some());
+    for number in [2, 3, 4, -5_i64] {
+        let now = at_ms(1000 + number.unsigned_abs());
+        bench.say(CLIENT, &numbered(number, now, &test), now);
+    }
+    let sent = bench.sent(at_ms(1010));
+    let report = Report::parse(&sent[0].2).unwrap();
+    assert_eq!((report.datagrams, report.lost), (5, 1));
+    assert_eq!(bench.0.take_finished().unwrap().report.datagrams, 3);
+    assert_eq!(bench.0.take_finished().unwrap().report.datagrams, 5);
+}
+
+#[test]
+fn a_datagram_that_is_late_begins_no_test() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let test = test(|_| {});
+    for number in [1, 3, -4_i64] {
+        let sent = at_ms(number.unsigned_abs());
+        bench.say(CLIENT, &numbered(number, sent, &test), sent);
+    }
+    let first = bench.sent(at_ms(4));
+    bench.say(CLIENT, &numbered(2, at_ms(2), &test), at_ms(5));
+    bench.say(CLIENT, &numbered(-4, at_ms(4), &test), at_ms(6));
+    let again = bench.sent(at_ms(6));
+    assert_eq!(first[0].2[Numbered::LEN..], again[0].2[Numbered::LEN..]);
+    assert!(bench.0.take_finished().is_some());
+    assert!(bench.0.take_finished().is_none());
+}
+
+/// A board was reset in the midst of a test and uses its port again.
+#[test]
+fn a_test_after_silence_is_a_new_one() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let test = test(|_| {});
+    for number in 1..=500 {
+        bench.say(CLIENT, &numbered(number, at_ms(0), &test), at_ms(0));
+    }
+    let report = bench.whole(CLIENT, at_ms(20_000), &test).unwrap();
+    assert_eq!((report.datagrams, report.lost), (3, 0));
+    // Slow is another thing than new.
+    bench.say(CLIENT, &numbered(1, at_ms(40_000), &test), at_ms(40_000));
+    bench.say(CLIENT, &numbered(2, at_ms(60_000), &test), at_ms(60_000));
+    bench.say(CLIENT, &numbered(-3, at_ms(80_000), &test), at_ms(80_000));
+    let sent = bench.sent(at_ms(80_000));
+    assert_eq!(Report::parse(&sent[0].2).unwrap().datagrams, 3);
+    assert_eq!(Report::parse(&sent[0].2).unwrap().lost, 0);
+}
+
+#[test]
+fn a_reverse_test_can_be_asked_for_again_from_the_same_port() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let reverse = test(|test| {
+        test.reverse = true;
+        test.amount = Amount::Octets(5000);
+    });
+    for round in 0..3 {
+        let mut data = 0;
+        for ms in 0..20_000 {
+            let now = at_ms(round * 20_000 + ms);
+            if ms == 0 {
+                bench.say(CLIENT, &numbered(1, now, &reverse), now);
+            }
+            let sent = bench.sent(now);
+            let numbers = sent.iter().filter_map(|it| Numbered::parse(&it.2));
+            data += numbers.filter(|it| it.number > 0).count();
+        }
+        assert_eq!(data, 5, "{round}");
+    }
+}
+
+#[test]
+fn no_datagram_is_longer_than_ip_carries() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(2));
+    let huge = test(|test| {
+        test.reverse = true;
+        test.buffer_octets = u32::MAX;
+    });
+    bench.say(CLIENT, &numbered(1, at_ms(0), &huge), at_ms(0));
+    let sent = bench.sent(at_ms(0));
+    assert_eq!(sent[0].2.len(), 65_507);
+}
+
+#[test]
+fn who_has_not_been_told_sends_no_datagrams_on_request() {
+    let mut server = Server::<2>::new(PORT, Limits::default());
+    while server.ask().is_some() {}
+    let reverse = numbered(1, at_ms(0), &test(|test| test.reverse = true));
+    server.datagram(Udp(0), CLIENT.parse().unwrap(), &reverse, at_ms(0));
+    assert_eq!(server.next_datagram(&mut [0; 1500], at_ms(0)), None);
+}
