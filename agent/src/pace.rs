@@ -46,6 +46,37 @@ impl Pace {
     }
 }
 
+/// Whether what is due waits for room on its connection. No timer brings that, so that the driver is not to
+/// be woken for it, or it would be at once and for ever. A driver that has just been woken has not asked
+/// for it yet: it waits when a turn of the driver has passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// There is some, as far as is known.
+    Some,
+    /// Something was due at the last look.
+    Asked,
+    /// And still is in a later turn.
+    Awaited,
+}
+
+impl Room {
+    /// The driver begins another turn.
+    pub(crate) const fn turn(&mut self) {
+        if matches!(self, Self::Asked) {
+            *self = Self::Awaited;
+        }
+    }
+
+    /// The driver has given what room it has in this turn.
+    pub(crate) fn look(&mut self, is_due: bool) {
+        if !is_due {
+            *self = Self::Some;
+        } else if *self == Self::Some {
+            *self = Self::Asked;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Pace;

@@ -91,9 +91,12 @@ fn a_test_back_comes_over_a_connection_of_its_own() {
 
 #[test]
 fn full_duplex_goes_both_ways_on_one_connection() {
-    let (_, outcome, _) = kind(plan(false, |test| test.full_duplex = true));
+    let (_, outcome, finished) = kind(plan(false, |test| test.full_duplex = true));
     assert_eq!(outcome.sent.unwrap().octets, 1_000_000);
     assert_eq!(outcome.received.unwrap().octets, 1_000_000);
+    let directions = finished.iter().map(|it| (it.sent, it.report.octets));
+    let directions: Vec<_> = directions.collect();
+    assert_eq!(directions, [(true, 1_000_000), (false, 1_000_000)]);
 }
 
 #[test]
@@ -105,6 +108,19 @@ fn a_test_by_time_ends_in_time() {
         let span = outcome.sent.unwrap().span;
         let about = Duration::from_millis(1990)..=Duration::from_millis(2010);
         assert!(about.contains(&span), "{udp}: {span:?}");
+    }
+}
+
+/// The peer has nothing to say meanwhile.
+#[test]
+fn a_test_may_last_longer_than_patience() {
+    for udp in [false, true] {
+        let (_, outcome, _) = kind(plan(udp, |test| {
+            test.amount = Amount::Span(Duration::from_secs(10));
+            test.rate_bits_per_s = 1_000_000;
+        }));
+        assert!(outcome.sent.unwrap().octets > 1_200_000, "{udp}");
+        assert_eq!(outcome.reported.is_some(), udp);
     }
 }
 

@@ -175,7 +175,7 @@ fn udp_goes_back_and_both_ways_in_parallel() {
 fn the_server_keeps_to_its_limits() {
     let limits = Limits {
         fastest_bits_per_s: 1_000_000,
-        ..Limits::default()
+        ..Limits::own_network()
     };
     let plan = plan(true, |test| {
         test.direction = Direction::Reverse;

@@ -24,7 +24,7 @@ struct Bench(Server<2>);
 
 impl Bench {
     fn new() -> Self {
-        let mut server = Server::new(PORT, Limits::default());
+        let mut server = Server::new(PORT, Limits::own_network());
         while server.ask().is_some() {}
         Self(server)
     }
@@ -263,6 +263,29 @@ fn parallel_streams_take_turns_and_are_numbered_as_iperf_numbers_them() {
     for stream in [r#""id":1,"bytes":4380,"#, r#""id":3,"bytes":4380,"#] {
         assert!(text.contains(stream), "{text}");
     }
+}
+
+/// A connection without room is no reason to be woken.
+#[test]
+fn what_waits_for_room_wakes_nobody() {
+    let mut bench = Bench::running_with(r#"{"reverse":true,"bandwidth":8000000,"time":10}"#);
+    assert!(bench.0.fill(Connection(1), &mut [0; 1000], at(1)) > 0);
+    let (mut now, mut turns) = (at(1), 0);
+    while now < at(5) {
+        while bench.0.ask().is_some() {}
+        assert_eq!(bench.0.next_datagram(&mut [0; 2000], now), None);
+        now = bench.0.wake_at().unwrap().max(now);
+        turns += 1;
+        assert!(turns < 100, "woken for nothing, again and again");
+    }
+    // What was not sent is due as soon as there is room.
+    let mut bench = Bench::running_with(r#"{"reverse":true,"bandwidth":8000000,"time":10}"#);
+    for _ in 0..3 {
+        while bench.0.ask().is_some() {}
+        bench.0.next_datagram(&mut [0; 2000], at(1));
+    }
+    assert!(bench.0.fill(Connection(1), &mut [0; 1000], at(1)) > 0);
+    assert!(bench.0.wake_at().is_some_and(|wake| wake <= at(1)));
 }
 
 #[test]

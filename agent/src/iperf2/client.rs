@@ -133,6 +133,7 @@ pub struct Client {
     plan: Plan,
     began: Option<Instant>,
     heard: Instant,
+    was_sending: bool,
     asked: u8,
     forward: Option<Connection>,
     back: Option<Connection>,
@@ -154,6 +155,7 @@ impl Client {
             plan,
             began: None,
             heard: Instant::from_ns(0),
+            was_sending: false,
             asked: 0,
             forward: None,
             back: None,
@@ -177,6 +179,7 @@ impl Client {
             return Progress::Done;
         }
         self.begin(now);
+        self.step(now);
         if !self.is_sending() && now.since(self.heard) >= self.plan.patience {
             self.failure = Some(Failure::NoAnswer);
         }
@@ -216,6 +219,17 @@ impl Client {
     fn is_sending(&self) -> bool {
         let stream = self.sending.as_ref().is_some_and(|it| !it.is_over());
         stream || self.source.as_ref().is_some_and(|it| !it.is_ending())
+    }
+
+    /// Ends what ends by time. From the end of sending on the peer is waited for.
+    fn step(&mut self, now: Instant) {
+        if let Some(sending) = &mut self.sending {
+            sending.step(now);
+        }
+        let sends = self.is_sending();
+        if core::mem::replace(&mut self.was_sending, sends) && !sends {
+            self.heard = now;
+        }
     }
 
     fn is_complete(&self) -> bool {
@@ -270,6 +284,9 @@ impl Client {
 
 impl Service for Client {
     fn ask(&mut self) -> Option<Ask> {
+        if let Some(sending) = &mut self.sending {
+            sending.turn();
+        }
         let plan = &self.plan;
         let asks = match (plan.udp, plan.test.back) {
             (false, Back::No) => [None, None],
@@ -391,13 +408,14 @@ impl Service for Client {
             if is_end && self.reported.is_none() {
                 self.reported = Report::parse(octets);
             }
-        } else if let Some(receiving) = &mut self.receiving {
+        } else if let Some(receiving) = self.receiving.as_mut().filter(|_| !Report::is_in(octets)) {
             receiving.datagram(from, octets, now);
         }
     }
 
     fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         self.begin(now);
+        self.step(now);
         let back = match self.plan.test.back {
             Back::No => SOCKET,
             Back::AtOnce | Back::AtTheEnd => SOCKET_BACK,
@@ -424,7 +442,7 @@ impl Service for Client {
         if self.failure.is_some() || self.is_complete() {
             return None;
         }
-        let patience = self.heard.after(self.plan.patience);
+        let patience = (!self.is_sending()).then(|| self.heard.after(self.plan.patience));
         let stream = self.sending.as_ref().and_then(Sending::due);
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
         let source = source.filter(|it| !it.is_exhausted()).map(Source::due);
@@ -433,6 +451,6 @@ impl Service for Client {
         let unheard = receiving.is_some_and(|it| it.sink.last().is_none());
         let request = request.filter(|_| unheard);
         let all = stream.into_iter().chain(source).chain(request);
-        all.chain([patience]).min()
+        all.chain(patience).min()
     }
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::header::{Amount, Test};
 use crate::Instant;
-use crate::pace::Pace;
+use crate::pace::{Pace, Room};
 
 /// What is sent, and how much of it has been given to the connection.
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub(super) struct Sending {
     longest: Duration,
     /// For a test with a rate.
     pace: Option<Pace>,
+    room: Room,
     octets: u64,
 }
 
@@ -28,6 +29,7 @@ impl Sending {
             ended: None,
             longest: Duration::MAX,
             pace: (test.rate_bits_per_s > 0).then(|| Pace::new(test.rate_bits_per_s, now)),
+            room: Room::Some,
             octets: 0,
         }
     }
@@ -65,6 +67,25 @@ impl Sending {
         span.is_some_and(|span| now.since(self.began) >= span)
     }
 
+    /// The driver begins another turn.
+    pub(super) const fn turn(&mut self) {
+        self.room.turn();
+    }
+
+    /// Ends it when its time is over, whether there is room or not.
+    pub(super) fn step(&mut self, now: Instant) {
+        if !self.is_over() && self.is_late(now) {
+            self.ended = Some(now);
+        }
+        self.room
+            .look(self.pace_due().is_some_and(|due| now >= due));
+    }
+
+    /// When more is due of what has a rate.
+    pub(super) fn pace_due(&self) -> Option<Instant> {
+        self.pace.map(|pace| pace.due())
+    }
+
     /// Fills `room` with what is to be sent now: zeros, in which nobody finds a request.
     pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
         if self.is_over() || self.pace.is_some_and(|pace| now < pace.due()) {
@@ -75,24 +96,27 @@ impl Sending {
             Amount::Octets(octets) => u64::from(octets).saturating_sub(self.octets),
             Amount::Span(_) => u64::MAX,
         };
-        if left == 0 {
-            self.ended = Some(now);
-        }
         let len = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         room[..len].fill(0);
         if let Some(pace) = &mut self.pace {
             pace.sent(len);
         }
+        if len > 0 {
+            self.room = Room::Some;
+        }
         self.octets += len as u64;
+        if len as u64 == left {
+            self.ended = Some(now);
+        }
         len
     }
 
-    /// When there is more to send or the end comes, if it has not.
+    /// When there is more to send or the end comes, if it has not: not what only waits for room.
     pub(super) fn due(&self) -> Option<Instant> {
         if self.is_over() {
             return None;
         }
-        let due = self.pace.map(|pace| pace.due());
+        let due = self.pace_due().filter(|_| self.room != Room::Awaited);
         let end = self.span_at_most().map(|span| self.began.after(span));
         due.into_iter().chain(end).min()
     }

@@ -6,7 +6,7 @@ use super::parameters::{LEAST_UDP_OCTETS, Test};
 use super::results::Count;
 use crate::count::Sink;
 use crate::octets::{put_u32, u32_at};
-use crate::pace::Pace;
+use crate::pace::{Pace, Room};
 use crate::{Connection, Instant, Udp};
 
 /// What carries a stream.
@@ -43,6 +43,8 @@ pub(super) struct Stream {
     pub(super) id: u8,
     /// `None` before the test.
     pub(super) role: Option<Role>,
+    /// For the next of what has a rate.
+    pub(super) room: Room,
     /// The peer has ended it.
     pub(super) is_ended: bool,
     /// What the other end has counted.
@@ -58,6 +60,7 @@ impl Stream {
             to_answer: false,
             id: 0,
             role: None,
+            room: Room::Some,
             is_ended: false,
             reported: None,
         }
@@ -121,11 +124,18 @@ impl Stream {
         }
     }
 
-    /// When the next is due, of what is to be sent.
+    /// When the next is due, of what is to be sent: not if it only waits for room.
     pub(super) fn due(&self) -> Option<Instant> {
         match &self.role {
-            Some(Role::Sends { pace, .. }) => Some(pace.due()),
+            Some(Role::Sends { pace, .. }) if self.room != Room::Awaited => Some(pace.due()),
             _ => None,
+        }
+    }
+
+    /// The driver has given what room it has.
+    pub(super) fn look(&mut self, now: Instant) {
+        if let (Channel::Tcp(_), Some(Role::Sends { pace, .. })) = (self.channel, &self.role) {
+            self.room.look(now >= pace.due());
         }
     }
 
@@ -170,6 +180,9 @@ impl Stream {
         }
         room[..len].fill(0);
         *octets += len as u64;
+        if len > 0 {
+            self.room = Room::Some;
+        }
         len
     }
 

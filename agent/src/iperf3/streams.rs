@@ -168,12 +168,18 @@ impl<const N: usize> Streams<N> {
             .map_or(0, |stream| stream.fill(room, &test, most, now))
     }
 
+    /// The driver begins another turn.
+    pub(super) fn turn(&mut self) {
+        self.iter_mut().for_each(|stream| stream.room.turn());
+    }
+
     /// The next datagram that is due: the streams take turns.
     pub(super) fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         self.omit(now);
         if !self.is_running() {
             return None;
         }
+        self.iter_mut().for_each(|stream| stream.look(now));
         for step in 0..N {
             let at = (self.turn + step) % N;
             let Some(stream) = &mut self.slots[at] else {

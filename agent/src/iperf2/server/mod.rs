@@ -162,6 +162,7 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         if !core::mem::replace(&mut self.is_bound, true) {
             return Some(Ask::Bind(LISTENING, Some(self.port)));
         }
+        self.streams.iter_mut().flatten().for_each(Stream::turn);
         for (token, stream) in (0..).zip(&mut self.streams) {
             if let Some(to) = stream.as_mut().and_then(Stream::take_connect) {
                 return Some(Ask::Connect { to, token });
@@ -190,7 +191,7 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         match opened {
             Opened::Accepted { from, .. } => {
                 let free = self.streams.iter_mut().find(|slot| slot.is_none());
-                *free.ok_or(Refused)? = Some(Stream::accepted(connection, from));
+                *free.ok_or(Refused)? = Some(Stream::accepted(connection, from, now));
             }
             Opened::Connected { token } => {
                 let limits = self.limits;
@@ -244,6 +245,9 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         let gone = self.streams.iter_mut().find_map(|slot| slot.take_if(is_it));
         if let Some(stream) = gone {
             self.note(stream.finished(now));
+            if let Some(received) = stream.received_meanwhile() {
+                self.note(received);
+            }
         }
     }
 
@@ -284,6 +288,8 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        let streams = self.streams.iter_mut().flatten();
+        streams.for_each(|stream| stream.step(now));
         let mut flows = self.datagrams.iter_mut().flatten();
         if let Some(finished) = flows.find_map(|flow| flow.give_up(now)) {
             self.note(finished);

@@ -1,12 +1,16 @@
 //! A TCP connection of the server.
 
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use super::super::header::{Report, Test};
 use super::super::tcp::Sending;
 use super::Finished;
 use crate::octets::u32_at;
 use crate::{Close, Connection, Instant, Limits};
+
+/// A connection on which nothing goes on for so long is reset: its place is for others.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// The request, or what of it is there.
 #[derive(Debug)]
@@ -59,12 +63,15 @@ pub(super) struct Stream {
     received: u64,
     began: Option<Instant>,
     last: Instant,
+    /// When something went on.
+    alive: Instant,
+    is_reset: bool,
     peer_ended: bool,
     sending: Option<Sending>,
 }
 
 impl Stream {
-    pub(super) fn accepted(connection: Connection, peer: SocketAddr) -> Self {
+    pub(super) fn accepted(connection: Connection, peer: SocketAddr, now: Instant) -> Self {
         Self {
             connection: Some(connection),
             peer,
@@ -77,6 +84,8 @@ impl Stream {
             received: 0,
             began: None,
             last: Instant::from_ns(0),
+            alive: now,
+            is_reset: false,
             peer_ended: false,
             sending: None,
         }
@@ -93,6 +102,8 @@ impl Stream {
             received: 0,
             began: None,
             last: Instant::from_ns(0),
+            alive: Instant::from_ns(0),
+            is_reset: false,
             peer_ended: false,
             sending: None,
         }
@@ -105,6 +116,7 @@ impl Stream {
 
     pub(super) fn connected(&mut self, connection: Connection, limits: &Limits, now: Instant) {
         self.connection = Some(connection);
+        self.alive = now;
         let sending = |test| Sending::new(test, now).within(limits.longest);
         self.sending = self.test.as_ref().map(sending);
     }
@@ -118,6 +130,10 @@ impl Stream {
     ) -> Option<Test> {
         self.began.get_or_insert(now);
         self.last = now;
+        // What comes against the direction of the test keeps nothing up.
+        if self.test.is_none_or(|test| !test.reverse) {
+            self.alive = now;
+        }
         self.received += octets.len() as u64;
         let test = match self.head.as_mut()?.push(octets) {
             Begin::Unknown => return None,
@@ -133,18 +149,54 @@ impl Stream {
     }
 
     pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
-        self.sending
-            .as_mut()
-            .map_or(0, |sending| sending.fill(room, now))
+        let Some(sending) = &mut self.sending else {
+            return 0;
+        };
+        let len = sending.fill(room, now);
+        if len > 0 {
+            self.alive = now;
+        }
+        len
+    }
+
+    /// The driver begins another turn.
+    pub(super) fn turn(&mut self) {
+        if let Some(sending) = &mut self.sending {
+            sending.turn();
+        }
+    }
+
+    /// What time alone brings about.
+    pub(super) fn step(&mut self, now: Instant) {
+        if let Some(sending) = &mut self.sending {
+            sending.step(now);
+        }
+        self.is_reset |= self.deadline().is_some_and(|at| now >= at);
+    }
+
+    /// When it is reset, unless something goes on.
+    fn deadline(&self) -> Option<Instant> {
+        if self.is_reset || self.connection.is_none() {
+            return None;
+        }
+        let sending = self.sending.as_ref().filter(|it| !it.is_over());
+        // With a low rate long nothing is due.
+        let due = sending.and_then(Sending::pace_due);
+        Some(
+            due.map_or(self.alive, |due| due.max(self.alive))
+                .after(SILENCE),
+        )
     }
 
     pub(super) fn ended(&mut self, now: Instant) {
         self.peer_ended = true;
         self.last = now;
+        self.alive = now;
     }
 
     pub(super) fn close(&self) -> Close {
         match &self.sending {
+            _ if self.is_reset => Close::Reset,
             Some(sending) if !sending.is_over() => Close::Keep,
             Some(_) => Close::Finish,
             None if self.peer_ended => Close::Finish,
@@ -153,7 +205,25 @@ impl Stream {
     }
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
-        self.sending.as_ref()?.due()
+        let sending = self.sending.as_ref().and_then(Sending::due);
+        sending.into_iter().chain(self.deadline()).min()
+    }
+
+    /// What came meanwhile, if both directions had a part in it.
+    pub(super) fn received_meanwhile(&self) -> Option<Finished> {
+        let both = self.test.is_some_and(|test| test.full_duplex);
+        let received = Report {
+            octets: self.received,
+            span: self.last.since(self.began.unwrap_or(self.last)),
+            ..Report::default()
+        };
+        (both && self.sending.is_some()).then_some(Finished {
+            udp: false,
+            is_confirmed: true,
+            sent: false,
+            peer: self.peer,
+            report: received,
+        })
     }
 
     pub(super) fn finished(&self, now: Instant) -> Finished {

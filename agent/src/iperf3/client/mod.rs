@@ -179,6 +179,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
 
 impl<const STREAMS: usize> Service for Client<STREAMS> {
     fn ask(&mut self) -> Option<Ask> {
+        self.streams.turn();
         if matches!(self.phase, Phase::Failed(_)) {
             return None;
         }

@@ -104,6 +104,9 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         if !core::mem::replace(&mut self.is_bound, true) {
             return Some(Ask::Bind(SOCKET, Some(self.port)));
         }
+        if let Some(session) = &mut self.session {
+            session.streams.turn();
+        }
         None
     }
 

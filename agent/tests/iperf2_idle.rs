@@ -1,0 +1,166 @@
+//! iperf 2 over TCP with peers that fall silent or take nothing, and drivers that wait for them.
+
+use linerate_agent::iperf2::{Amount, Back, Client, Limits, PORT, Plan, Server, Test};
+use linerate_agent::{Close, Connection, Instant, Opened, Service};
+use std::time::Duration;
+
+const FORWARD: Connection = Connection(0);
+
+fn at_ms(ms: u64) -> Instant {
+    Instant::from_ns(ms * 1_000_000)
+}
+
+fn test(change: impl Fn(&mut Test)) -> Test {
+    let mut test = Test {
+        port: 5002,
+        buffer_octets: 0,
+        amount: Amount::Span(Duration::from_mins(1)),
+        rate_bits_per_s: 0,
+        back: Back::No,
+        reverse: false,
+        full_duplex: false,
+    };
+    change(&mut test);
+    test
+}
+
+fn request(test: &Test) -> [u8; Test::LEN] {
+    let mut octets = [0; Test::LEN];
+    test.emit(&mut octets, false);
+    octets
+}
+
+fn server() -> Server<2> {
+    let mut server = Server::new(PORT, Limits::default());
+    while server.ask().is_some() {}
+    server
+}
+
+fn accept(server: &mut Server<2>, connection: u8, now: Instant) -> bool {
+    let from = "192.0.2.1:40000".parse().unwrap();
+    let opened = Opened::Accepted { port: PORT, from };
+    server.opened(Connection(connection), opened, now).is_ok()
+}
+
+/// A driver whose connection has no room: each of its turns, until `until`.
+fn turns_without_room(service: &mut impl Service, mut now: Instant, until: Instant) -> u32 {
+    let mut turns = 0;
+    while now < until {
+        while service.ask().is_some() {}
+        assert_eq!(service.next_datagram(&mut [0; 1500], now), None);
+        if service.close(FORWARD) == Close::Reset {
+            break;
+        }
+        turns += 1;
+        assert!(turns < 1000, "woken for nothing, again and again");
+        now = service.wake_at().unwrap_or(until).max(now);
+    }
+    turns
+}
+
+#[test]
+fn who_says_nothing_loses_the_place() {
+    let mut server = server();
+    assert!(accept(&mut server, 0, at_ms(0)));
+    assert!(accept(&mut server, 1, at_ms(0)));
+    server.received(Connection(1), &[0; 100], at_ms(20_000));
+    assert!(!accept(&mut server, 2, at_ms(29_000)));
+    assert_eq!(server.wake_at(), Some(at_ms(30_000)));
+    server.next_datagram(&mut [], at_ms(29_999));
+    assert_eq!(server.close(Connection(0)), Close::Keep);
+    server.next_datagram(&mut [], at_ms(30_000));
+    assert_eq!(server.close(Connection(0)), Close::Reset);
+    server.closed(Connection(0), at_ms(30_000));
+    assert!(accept(&mut server, 2, at_ms(30_000)));
+    // The other one has been heard of since.
+    assert_eq!(server.close(Connection(1)), Close::Keep);
+    assert_eq!(server.wake_at(), Some(at_ms(50_000)));
+}
+
+#[test]
+fn who_takes_nothing_loses_the_place() {
+    for rate in [0, 8_000_000] {
+        let mut server = server();
+        assert!(accept(&mut server, 0, at_ms(0)));
+        let reverse = test(|test| {
+            test.reverse = true;
+            test.rate_bits_per_s = rate;
+        });
+        server.received(FORWARD, &request(&reverse), at_ms(0));
+        assert!(server.fill(FORWARD, &mut [0; 1000], at_ms(0)) > 0);
+        turns_without_room(&mut server, at_ms(1), at_ms(29_000));
+        assert_eq!(server.close(FORWARD), Close::Keep, "{rate}");
+        turns_without_room(&mut server, at_ms(29_000), at_ms(40_000));
+        assert_eq!(server.close(FORWARD), Close::Reset, "{rate}");
+    }
+}
+
+/// Nor does one that ends nothing when all was sent.
+#[test]
+fn a_connection_that_the_peer_leaves_half_open_goes() {
+    let mut server = server();
+    assert!(accept(&mut server, 0, at_ms(0)));
+    let short = test(|test| {
+        test.reverse = true;
+        test.amount = Amount::Octets(500);
+    });
+    server.received(FORWARD, &request(&short), at_ms(0));
+    assert_eq!(server.fill(FORWARD, &mut [0; 1000], at_ms(10)), 500);
+    assert_eq!(server.close(FORWARD), Close::Finish);
+    for ms in (0..31_000).step_by(100) {
+        server.received(FORWARD, &[0], at_ms(ms));
+        server.next_datagram(&mut [], at_ms(ms));
+    }
+    assert_eq!(server.close(FORWARD), Close::Reset);
+}
+
+#[test]
+fn a_test_by_time_ends_though_there_is_no_room() {
+    let mut server = server();
+    assert!(accept(&mut server, 0, at_ms(0)));
+    let reverse = test(|test| {
+        test.reverse = true;
+        test.amount = Amount::Span(Duration::from_secs(2));
+        test.rate_bits_per_s = 8_000_000;
+    });
+    server.received(FORWARD, &request(&reverse), at_ms(0));
+    let turns = turns_without_room(&mut server, at_ms(0), at_ms(2001));
+    assert_eq!(server.close(FORWARD), Close::Finish);
+    assert!(turns < 10, "{turns}");
+}
+
+#[test]
+fn what_waits_for_room_goes_on_when_there_is_some() {
+    let mut server = server();
+    assert!(accept(&mut server, 0, at_ms(0)));
+    let reverse = test(|test| {
+        test.reverse = true;
+        test.rate_bits_per_s = 8_000;
+    });
+    server.received(FORWARD, &request(&reverse), at_ms(0));
+    turns_without_room(&mut server, at_ms(0), at_ms(1000));
+    assert_eq!(server.fill(FORWARD, &mut [0; 1000], at_ms(1000)), 1000);
+    assert_eq!(server.fill(FORWARD, &mut [0; 1000], at_ms(1000)), 1000);
+    assert_eq!(server.fill(FORWARD, &mut [0; 1000], at_ms(1000)), 0);
+    assert_eq!(server.wake_at(), Some(at_ms(2000)));
+}
+
+#[test]
+fn a_client_without_room_waits_for_it_and_ends_in_time() {
+    let mut client = Client::new(Plan {
+        to: "192.0.2.2:5001".parse().unwrap(),
+        udp: false,
+        test: test(|test| {
+            test.rate_bits_per_s = 8_000_000;
+            test.amount = Amount::Span(Duration::from_secs(10));
+        }),
+        patience: Duration::from_secs(5),
+    });
+    while client.ask().is_some() {}
+    let opened = Opened::Connected { token: 0 };
+    client.opened(FORWARD, opened, at_ms(0)).unwrap();
+    assert!(client.fill(FORWARD, &mut [0; 1000], at_ms(0)) > 0);
+    let turns = turns_without_room(&mut client, at_ms(0), at_ms(10_001));
+    assert_eq!(client.close(FORWARD), Close::Finish);
+    assert!(turns < 10, "{turns}");
+}
