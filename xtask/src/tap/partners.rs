@@ -45,7 +45,7 @@ const CASES: [Case; 7] = [
     Case {
         partner: "10base-t-full",
         outcome: Outcome::Down {
-            why: "partner: 10BASE-T full; nothing in common",
+            why: "partner: 10BASE-T full; polarity: normal; nothing in common",
         },
     },
     Case {
@@ -64,7 +64,7 @@ const CASES: [Case; 7] = [
     Case {
         partner: "100base-tx-half,100base-tx-full",
         outcome: Outcome::Down {
-            why: "partner: 100BASE-TX half, 100BASE-TX full; nothing in common",
+            why: "partner: 100BASE-TX half, 100BASE-TX full; polarity: normal; nothing in common",
         },
     },
     Case {
