@@ -120,6 +120,17 @@ fn what_is_got_is_the_pattern_to_the_last_octet() {
 }
 
 #[test]
+fn nothing_is_too_much_to_begin_with() {
+    let mut talk = Talk::new();
+    talk.say(b"GET /18446744073709551615 HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut room = [0; 1460];
+    for _ in 0..3 {
+        assert_eq!(talk.server.fill(C, &mut room, talk.now), room.len());
+        assert_eq!(talk.server.close(C), Close::Keep);
+    }
+}
+
+#[test]
 fn what_is_put_is_counted_and_confirmed() {
     for octets in [0, 1, 1023, 1024, 1025, 100_000] {
         for chunked in [false, true] {
