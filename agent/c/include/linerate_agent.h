@@ -38,7 +38,8 @@
  *
  * Drop before what was sent to a broadcast address or came from one of a subnet: an agent doesn't know the
  * subnet. Numbers of connections are the driver's, those of UDP sockets the agent's. Times are nanoseconds
- * of any clock that runs forward. An agent is used from one thread at a time.
+ * of any clock that runs forward. An agent is used from one thread at a time. Room that is passed in has
+ * been written to once, whatever to (static, calloc, memset): the agent takes it for octets with a value.
  */
 #ifndef LINERATE_AGENT_H
 #define LINERATE_AGENT_H
@@ -63,7 +64,7 @@ extern "C" {
 
 typedef struct linerate_agent linerate_agent;
 
-/* An address and a port. */
+/* An address and a port. What of ip the family doesn't use, and reserved, is 0. */
 typedef struct {
     uint8_t ip[16];  /* IPv4: the first four, as on the wire */
     uint16_t port;   /* as the machine has it, not as on the wire */

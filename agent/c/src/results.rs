@@ -46,15 +46,16 @@ pub unsafe extern "C" fn linerate_iperf2_progress(
     report: *mut Iperf2Report,
 ) -> u8 {
     let now = Instant::from_ns(now_ns);
-    let look = |it: &mut Iperf2Client| (it.progress(now), it.outcome(now));
+    let look = |it: &mut Iperf2Client| (it.progress(now), it.outcome(now), it.plan().udp);
     // SAFETY: the caller's promise is the same; the kind is made of that service.
-    let Some((progress, outcome)) = (unsafe { with_kind(client, Kind::Iperf2Client, look) }) else {
+    let Some((progress, outcome, udp)) = (unsafe { with_kind(client, Kind::Iperf2Client, look) })
+    else {
         return 3;
     };
     let forward = outcome.reported.or(outcome.sent);
     let it = outcome.received.or(forward).map(|found| {
         let sent = outcome.received.is_none();
-        Iperf2Report::new(&found, found.datagrams > 0, sent, Address::NONE)
+        Iperf2Report::new(&found, udp, sent, Address::NONE)
     });
     // SAFETY: the caller's promise is the same.
     unsafe { put(report, it) };

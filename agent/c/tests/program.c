@@ -219,11 +219,13 @@ static int iperf2(bool udp, bool reverse)
     CHECK(agents[0] == (linerate_agent *)first);
 
     linerate_iperf2_report report, server;
+    memset(&report, 0, sizeof report);
     bool finished = false;
     uint8_t progress = LINERATE_RUNNING;
     for (int i = 0; i < 100000 && (progress == LINERATE_RUNNING || !finished); i++) {
         turn();
         progress = linerate_iperf2_progress(agents[0], now, &report);
+        CHECK(report.udp == udp);
         finished |= linerate_iperf2_take_finished(agents[1], &server);
     }
     CHECK(progress == LINERATE_DONE);

@@ -170,6 +170,12 @@ impl Client {
         }
     }
 
+    /// What it is to do.
+    #[must_use]
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     /// How far it is; to be asked after each turn of the driver.
     pub fn progress(&mut self, now: Instant) -> Progress {
         if let Some(failure) = self.failure {
