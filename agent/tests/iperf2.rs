@@ -3,8 +3,10 @@
 mod net;
 
 use linerate_agent::iperf2::{
-    Amount, Back, Client, Failure, Finished, Limits, Outcome, PORT, Plan, Progress, Server, Test,
+    Amount, Back, Client, Failure, Finished, Limits, Numbered, Outcome, PORT, Plan, Progress,
+    Server, Test,
 };
+use linerate_agent::{Instant, Service, Udp};
 use net::{ENDS, Faults, Net};
 use proptest::prelude::*;
 use std::net::SocketAddr;
@@ -136,6 +138,35 @@ fn udp_keeps_its_rate_and_both_ends_agree() {
     assert!((rate / 10e6 - 1.0).abs() < 0.002, "{rate}");
     assert_eq!(finished[0].report.octets, reported.octets);
     assert_eq!(net.done[0].sent, 682);
+}
+
+/// As the server of iperf 2.1.8 sends it.
+#[test]
+fn a_report_without_a_number_is_taken() {
+    // Without and with -e.
+    for flags in [0x8800_0000, 0xc800_0000] {
+        let mut client = Client::new(plan(true, |test| test.amount = Amount::Octets(4410)));
+        let mut now = Instant::from_ns(0);
+        let mut numbers = Vec::new();
+        while numbers.len() < 4 {
+            let mut room = [0; 1500];
+            if client.next_datagram(&mut room, now).is_some() {
+                numbers.push(Numbered::parse(&room).unwrap().number);
+            }
+            now = client.wake_at().unwrap().max(now);
+        }
+        assert_eq!(numbers, [1, 2, 3, -4]);
+        let mut datagram = [0; 128];
+        let words = [flags, 0, 0x16f8, 0, 0x797e, 0, 0, 4, 0, 13_u32];
+        for (at, word) in (16..).step_by(4).zip(words) {
+            datagram[at..at + 4].copy_from_slice(&word.to_be_bytes());
+        }
+        let from = SocketAddr::new(ENDS[1], PORT);
+        client.datagram(Udp(0), from, &datagram, now);
+        assert_eq!(client.progress(now), Progress::Done);
+        let reported = client.outcome(now).reported.unwrap();
+        assert_eq!((reported.octets, reported.datagrams), (5880, 4));
+    }
 }
 
 #[test]

@@ -410,7 +410,8 @@ impl Service for Client {
         }
         self.heard = now;
         if socket == SOCKET && self.source.is_some() {
-            let is_end = Numbered::parse(octets).is_some_and(|head| head.number < 0);
+            // iperf 2.1 puts 0 where its report has its number.
+            let is_end = Numbered::parse(octets).is_some_and(|head| head.number <= 0);
             if is_end && self.reported.is_none() {
                 self.reported = Report::parse(octets);
             }
