@@ -47,15 +47,17 @@ impl Pace {
 }
 
 /// Whether what is due waits for room on its connection. No timer brings that, so that the driver is not to
-/// be woken for it, or it would be at once and for ever. A driver that has just been woken has not asked
-/// for it yet: it waits when a turn of the driver has passed.
+/// be woken for it, or it would be at once and for ever. Time may pass between its giving room and its
+/// looking: what was due at two looks, in different turns, had its chance between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
     /// There is some, as far as is known.
     Some,
     /// Something was due at the last look.
     Asked,
-    /// And still is in a later turn.
+    /// And another turn has begun.
+    AskedBefore,
+    /// And still it was.
     Awaited,
 }
 
@@ -63,17 +65,50 @@ impl Room {
     /// The driver begins another turn.
     pub(crate) const fn turn(&mut self) {
         if matches!(self, Self::Asked) {
-            *self = Self::Awaited;
+            *self = Self::AskedBefore;
         }
     }
 
     /// The driver has given what room it has in this turn.
     pub(crate) fn look(&mut self, is_due: bool) {
-        if !is_due {
-            *self = Self::Some;
-        } else if *self == Self::Some {
-            *self = Self::Asked;
+        *self = match *self {
+            _ if !is_due => Self::Some,
+            Self::Some => Self::Asked,
+            Self::AskedBefore => Self::Awaited,
+            as_it_was => as_it_was,
+        };
+    }
+}
+
+/// Says that a look has changed what becomes of a connection: the driver may have asked about that before,
+/// and is to take another turn.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Again {
+    at: Option<Instant>,
+    has_turned: bool,
+}
+
+impl Again {
+    /// The driver begins another turn.
+    pub(crate) const fn turn(&mut self) {
+        self.has_turned = true;
+    }
+
+    /// The driver has asked what becomes of the connection, or will.
+    pub(crate) fn look(&mut self, has_changed: bool, now: Instant) {
+        if has_changed {
+            *self = Self {
+                at: Some(now),
+                has_turned: false,
+            };
+        } else if self.has_turned {
+            self.at = None;
         }
+    }
+
+    /// When to take it.
+    pub(crate) const fn at(&self) -> Option<Instant> {
+        self.at
     }
 }
 

@@ -145,6 +145,44 @@ fn what_waits_for_room_goes_on_when_there_is_some() {
     assert_eq!(server.wake_at(), Some(at_ms(2000)));
 }
 
+/// A driver that fills and closes first, looks at the time again for datagrams, and asks twice.
+#[test]
+fn time_that_passes_within_a_turn_is_not_missed() {
+    let mut server = server();
+    assert!(accept(&mut server, 0, at_ms(0)));
+    let reverse = test(|test| {
+        test.reverse = true;
+        test.amount = Amount::Span(Duration::from_secs(10));
+        test.rate_bits_per_s = 8_000;
+    });
+    server.received(FORWARD, &request(&reverse), at_ms(0));
+    let mut room = [0; 1000];
+    let mut turn = |at: u64, then: u64| {
+        while server.ask().is_some() {}
+        let len = server.fill(FORWARD, &mut room, at_ms(at));
+        let close = server.close(FORWARD);
+        assert_eq!(server.next_datagram(&mut [], at_ms(then)), None);
+        while server.ask().is_some() {}
+        (len, close, server.wake_at().unwrap_or(at_ms(1_000_000)))
+    };
+    assert_eq!(turn(0, 0), (1000, Close::Keep, at_ms(1000)));
+    // Due between the two looks.
+    assert_eq!(turn(999, 1001), (0, Close::Keep, at_ms(1000)));
+    assert_eq!(turn(1001, 1001), (1000, Close::Keep, at_ms(2000)));
+    for second in 2..10 {
+        turn(second * 1000, second * 1000);
+    }
+    // Over between them.
+    let (.., close, wake) = turn(9999, 10_001);
+    assert!(close == Close::Keep && wake <= at_ms(10_001), "{wake:?}");
+    let (.., close, wake) = turn(10_001, 10_001);
+    assert!(close == Close::Finish && wake > at_ms(10_001), "{wake:?}");
+    // And nobody there any more.
+    let (.., close, silent) = turn(wake.ns() / 1_000_000 - 1, wake.ns() / 1_000_000);
+    assert!(close == Close::Finish && silent <= wake, "{silent:?}");
+    assert_eq!(turn(100_000, 100_000).1, Close::Reset);
+}
+
 #[test]
 fn a_client_without_room_waits_for_it_and_ends_in_time() {
     let mut client = Client::new(Plan {

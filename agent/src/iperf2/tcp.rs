@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::header::{Amount, Test};
 use crate::Instant;
-use crate::pace::{Pace, Room};
+use crate::pace::{Again, Pace, Room};
 
 /// What is sent, and how much of it has been given to the connection.
 #[derive(Debug)]
@@ -17,6 +17,7 @@ pub(super) struct Sending {
     /// For a test with a rate.
     pace: Option<Pace>,
     room: Room,
+    again: Again,
     octets: u64,
 }
 
@@ -30,6 +31,7 @@ impl Sending {
             longest: Duration::MAX,
             pace: (test.rate_bits_per_s > 0).then(|| Pace::new(test.rate_bits_per_s, now)),
             room: Room::Some,
+            again: Again::default(),
             octets: 0,
         }
     }
@@ -70,13 +72,16 @@ impl Sending {
     /// The driver begins another turn.
     pub(super) const fn turn(&mut self) {
         self.room.turn();
+        self.again.turn();
     }
 
     /// Ends it when its time is over, whether there is room or not.
     pub(super) fn step(&mut self, now: Instant) {
-        if !self.is_over() && self.is_late(now) {
+        let ends = !self.is_over() && self.is_late(now);
+        if ends {
             self.ended = Some(now);
         }
+        self.again.look(ends, now);
         self.room
             .look(self.pace_due().is_some_and(|due| now >= due));
     }
@@ -114,7 +119,7 @@ impl Sending {
     /// When there is more to send or the end comes, if it has not: not what only waits for room.
     pub(super) fn due(&self) -> Option<Instant> {
         if self.is_over() {
-            return None;
+            return self.again.at();
         }
         let due = self.pace_due().filter(|_| self.room != Room::Awaited);
         let end = self.span_at_most().map(|span| self.began.after(span));

@@ -7,6 +7,7 @@ use super::super::header::{Report, Test};
 use super::super::tcp::Sending;
 use super::Finished;
 use crate::octets::u32_at;
+use crate::pace::Again;
 use crate::{Close, Connection, Instant, Limits};
 
 /// A connection on which nothing goes on for so long is reset: its place is for others.
@@ -66,6 +67,7 @@ pub(super) struct Stream {
     /// When something went on.
     alive: Instant,
     is_reset: bool,
+    again: Again,
     peer_ended: bool,
     sending: Option<Sending>,
 }
@@ -86,6 +88,7 @@ impl Stream {
             last: Instant::from_ns(0),
             alive: now,
             is_reset: false,
+            again: Again::default(),
             peer_ended: false,
             sending: None,
         }
@@ -104,6 +107,7 @@ impl Stream {
             last: Instant::from_ns(0),
             alive: Instant::from_ns(0),
             is_reset: false,
+            again: Again::default(),
             peer_ended: false,
             sending: None,
         }
@@ -161,6 +165,7 @@ impl Stream {
 
     /// The driver begins another turn.
     pub(super) fn turn(&mut self) {
+        self.again.turn();
         if let Some(sending) = &mut self.sending {
             sending.turn();
         }
@@ -171,7 +176,9 @@ impl Stream {
         if let Some(sending) = &mut self.sending {
             sending.step(now);
         }
-        self.is_reset |= self.deadline().is_some_and(|at| now >= at);
+        let is_silent = self.deadline().is_some_and(|at| now >= at);
+        self.is_reset |= is_silent;
+        self.again.look(is_silent, now);
     }
 
     /// When it is reset, unless something goes on.
@@ -206,7 +213,8 @@ impl Stream {
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
         let sending = self.sending.as_ref().and_then(Sending::due);
-        sending.into_iter().chain(self.deadline()).min()
+        let all = [sending, self.deadline(), self.again.at()];
+        all.into_iter().flatten().min()
     }
 
     /// What came meanwhile, if both directions had a part in it.
