@@ -75,9 +75,12 @@ pub struct Datagram {
 /// A protocol's end without its sockets.
 ///
 /// The driver calls, in a loop: [`ask`](Self::ask) until there is nothing to be asked for; what has come
-/// in; [`fill`](Self::fill) for each connection that has room, [`next_datagram`](Self::next_datagram) until
-/// there is none; [`close`](Self::close) for each connection. Then it sleeps until something comes in or
-/// [`wake_at`](Self::wake_at). No call waits, and none needs memory that the service has not.
+/// in; [`next_datagram`](Self::next_datagram) until there is none; [`fill`](Self::fill) for each connection
+/// that has room; [`close`](Self::close) for each connection. In this order: with `next_datagram` a service
+/// sees that time has passed, one without datagrams, too, and what follows from that is sent and closed at
+/// once. Then the driver sleeps until something comes in or [`wake_at`](Self::wake_at); where that has passed
+/// and nothing came or went any more, what is due waits for room. No call waits, and none needs memory that
+/// the service has not.
 pub trait Service {
     /// What the service wants of its driver next.
     fn ask(&mut self) -> Option<Ask>;

@@ -19,6 +19,15 @@ pub(super) struct Ready {
     pub(super) write: bool,
 }
 
+/// What a turn's writing has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrote {
+    Nothing,
+    Some,
+    /// There may be more.
+    AndMore,
+}
+
 pub(super) struct Stream {
     socket: TcpStream,
     pub(super) ready: Ready,
@@ -74,42 +83,49 @@ impl Stream {
         self.is_gone || self.read_ended && self.write_ended
     }
 
-    /// Reads what is there, for a turn, and tells the service.
+    /// Reads what is there, for a turn, and tells the service. `true`: there was something.
     pub(super) fn read<S: Service>(
         &mut self,
         connection: Connection,
         service: &mut S,
         piece: &mut [u8],
         now: impl Fn() -> Instant,
-    ) {
+    ) -> bool {
+        let mut some = false;
         for _ in 0..TURN {
             if !self.ready.read || self.read_ended || self.is_gone {
                 self.ready.read = false;
-                return;
+                break;
             }
             match self.socket.read(piece) {
                 Ok(0) => {
+                    some = true;
                     self.read_ended = true;
                     service.ended(connection, now());
                 }
-                Ok(len) => service.received(connection, &piece[..len], now()),
+                Ok(len) => {
+                    some = true;
+                    service.received(connection, &piece[..len], now());
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.ready.read = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.is_gone = true,
             }
         }
+        some
     }
 
-    /// Writes what the service has to send, for a turn. `true`: there may be more.
+    /// Writes what the service has to send, for a turn.
     pub(super) fn write<S: Service>(
         &mut self,
         connection: Connection,
         service: &mut S,
         now: impl Fn() -> Instant,
-    ) -> bool {
+    ) -> Wrote {
+        let mut wrote = Wrote::Nothing;
         for _ in 0..TURN {
             if !self.ready.write || self.write_ended || self.is_gone {
-                return false;
+                return wrote;
             }
             if self.sent_of == self.unsent.len() {
                 self.unsent.resize(PIECE, 0);
@@ -117,17 +133,21 @@ impl Stream {
                 self.unsent.truncate(len);
                 self.sent_of = 0;
                 if len == 0 {
-                    return false;
+                    return wrote;
                 }
+                wrote = Wrote::Some;
             }
             match self.socket.write(&self.unsent[self.sent_of..]) {
-                Ok(len) => self.sent_of += len,
+                Ok(len) => {
+                    self.sent_of += len;
+                    wrote = Wrote::Some;
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.ready.write = false,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => self.is_gone = true,
             }
         }
-        true
+        Wrote::AndMore
     }
 
     /// Does what the service wants to become of the connection.

@@ -1,5 +1,5 @@
 use super::HostError;
-use super::connection::{PIECE, Ready, Stream};
+use super::connection::{PIECE, Ready, Stream, Wrote};
 use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream, UdpSocket};
@@ -17,8 +17,13 @@ const DATAGRAM: usize = 65_536;
 /// What is asked for as a UDP socket's receive buffer: bursts outlast the time this takes to be
 /// scheduled. The system may give less.
 const UDP_BUFFER: usize = 4 << 20;
-/// Nearer than this, a deadline is waited for without sleeping: the system wakes later than that.
-const SPIN: Duration = Duration::from_micros(200);
+/// Connections of a listener in a row, then others have their turn.
+const ACCEPTS: usize = 64;
+/// Nearer than this, a deadline is waited for without sleeping: a sleep is rounded up to whole
+/// milliseconds, and the system wakes later than that.
+const SPIN: Duration = Duration::from_micros(1_100);
+/// How long is slept at least where all that is due waits for room.
+const ROOMLESS: Duration = Duration::from_millis(1);
 
 /// Where tokens of the event queue begin: connections from 0, UDP sockets, listeners.
 const UDP_TOKENS: usize = 1 << 8;
@@ -43,6 +48,34 @@ impl Default for Settings {
     }
 }
 
+struct Listener {
+    port: u16,
+    socket: TcpListener,
+    /// Somebody may be waiting.
+    ready: bool,
+}
+
+/// What to do after a connection could not be accepted.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Accepting {
+    /// Take the next: this one is gone.
+    Next,
+    /// Nobody waits.
+    Empty,
+    /// Try again later: something is short, file descriptors mostly.
+    Later,
+}
+
+impl Accepting {
+    pub(super) fn after(error: ErrorKind) -> Self {
+        match error {
+            ErrorKind::ConnectionAborted | ErrorKind::Interrupted => Self::Next,
+            ErrorKind::WouldBlock => Self::Empty,
+            _ => Self::Later,
+        }
+    }
+}
+
 struct Datagrams {
     socket: UdpSocket,
     ready: Ready,
@@ -55,7 +88,7 @@ pub struct Driver<S> {
     poll: Poll,
     events: Events,
     clock: Clock,
-    listeners: Vec<(u16, TcpListener)>,
+    listeners: Vec<Listener>,
     streams: Vec<Option<Stream>>,
     datagrams: BTreeMap<u8, Datagrams>,
     piece: Vec<u8>,
@@ -63,6 +96,9 @@ pub struct Driver<S> {
     unsent: Option<(Udp, SocketAddr, Vec<u8>)>,
     /// There is something to do without waiting.
     busy: bool,
+    /// When the service was last asked for what is due; whether anything came or went with that.
+    looked: Instant,
+    moved: bool,
 }
 
 impl<S: Service> Driver<S> {
@@ -83,8 +119,13 @@ impl<S: Service> Driver<S> {
             piece: vec![0; PIECE.max(DATAGRAM)],
             unsent: None,
             busy: false,
+            looked: Instant::from_ns(0),
+            moved: true,
         };
-        driver.do_asked()?;
+        // What a service wants from the start it can't do without.
+        while let Some(ask) = driver.service.ask() {
+            driver.do_one(ask)?;
+        }
         Ok(driver)
     }
 
@@ -108,42 +149,70 @@ impl<S: Service> Driver<S> {
     /// Waits for something to do, `at_most` so long, and does it.
     ///
     /// # Errors
-    /// The event queue fails, or a port that the service asks for can't be had.
+    /// The event queue fails.
     pub fn turn(&mut self, at_most: Duration) -> Result<(), HostError> {
         self.wait(at_most)?;
         self.busy = false;
-        self.do_asked()?;
+        self.moved = false;
+        self.looked = self.now();
+        self.do_asked();
+        self.accept_all();
         self.receive_datagrams();
-        self.do_streams();
+        self.read_streams();
         self.send_datagrams();
-        self.do_asked()
+        self.write_streams();
+        self.do_asked();
+        Ok(())
+    }
+
+    /// How long nothing is to be done but to look for events.
+    fn pause(&self) -> Duration {
+        if self.busy {
+            return Duration::ZERO;
+        }
+        match self.service.wake_at() {
+            None => Duration::MAX,
+            // It had its chance: it waits for room, of which the sockets tell. What else is due, and
+            // when, can't be seen behind it.
+            Some(due) if due <= self.looked && !self.moved => ROOMLESS,
+            Some(due) => due.since(self.now()),
+        }
     }
 
     fn wait(&mut self, at_most: Duration) -> Result<(), HostError> {
-        let until_due = |driver: &Self| {
-            let due = driver.service.wake_at();
-            due.map_or(Duration::MAX, |due| due.since(driver.now()))
-        };
-        let mut pause = until_due(self).min(at_most);
-        if self.busy || self.unsent.is_some() && pause < SPIN {
-            pause = Duration::ZERO;
-        } else if pause < SPIN {
-            while until_due(self) > Duration::ZERO && pause > Duration::ZERO {
-                std::hint::spin_loop();
-                pause = pause.min(until_due(self));
-            }
-            pause = Duration::ZERO;
-        } else {
-            pause -= SPIN / 2;
+        let pause = self.pause();
+        if pause == ROOMLESS || pause >= at_most {
+            return self.poll(pause.min(at_most));
         }
+        if let Some(asleep) = pause.checked_sub(SPIN) {
+            return self.poll(asleep);
+        }
+        let until = self.now().after(pause);
+        loop {
+            self.poll(Duration::ZERO)?;
+            if !self.events.is_empty() || self.now() >= until {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Notes what sockets can be used for.
+    fn poll(&mut self, pause: Duration) -> Result<(), HostError> {
         match self.poll.poll(&mut self.events, Some(pause)) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {
+                self.events.clear();
+                return Ok(());
+            }
             other => other?,
         }
-        let mut to_accept = Vec::new();
         for event in &self.events {
             match event.token().0 {
-                at if at >= LISTENER_TOKENS => to_accept.push(at - LISTENER_TOKENS),
+                at if at >= LISTENER_TOKENS => {
+                    if let Some(listener) = self.listeners.get_mut(at - LISTENER_TOKENS) {
+                        listener.ready = true;
+                    }
+                }
                 at if at >= UDP_TOKENS => {
                     if let Some(socket) = self.datagrams.get_mut(&((at - UDP_TOKENS) as u8)) {
                         note(&mut socket.ready, event);
@@ -156,20 +225,24 @@ impl<S: Service> Driver<S> {
                 }
             }
         }
-        for listener in to_accept {
-            self.accept(listener);
-        }
         Ok(())
     }
 
-    fn do_asked(&mut self) -> Result<(), HostError> {
+    fn do_asked(&mut self) {
         while let Some(ask) = self.service.ask() {
-            match ask {
-                Ask::Listen(port) => self.listen(port)?,
-                Ask::Bind(socket, port) => self.bind(socket, port)?,
-                Ask::Unbind(Udp(number)) => drop(self.datagrams.remove(&number)),
-                Ask::Connect { to, token } => self.connect(to, token),
-            }
+            self.moved = true;
+            // A socket for one client that can't be had is no reason to leave the others alone: what
+            // is sent from it is lost.
+            let _ = self.do_one(ask);
+        }
+    }
+
+    fn do_one(&mut self, ask: Ask) -> Result<(), HostError> {
+        match ask {
+            Ask::Listen(port) => self.listen(port)?,
+            Ask::Bind(socket, port) => self.bind(socket, port)?,
+            Ask::Unbind(Udp(number)) => drop(self.datagrams.remove(&number)),
+            Ask::Connect { to, token } => self.connect(to, token),
         }
         Ok(())
     }
@@ -181,11 +254,15 @@ impl<S: Service> Driver<S> {
             address,
             source,
         };
-        let mut listener = TcpListener::bind(address).map_err(failed)?;
+        let mut socket = TcpListener::bind(address).map_err(failed)?;
         let token = Token(LISTENER_TOKENS + self.listeners.len());
         let registry = self.poll.registry();
-        registry.register(&mut listener, token, Interest::READABLE)?;
-        self.listeners.push((port, listener));
+        registry.register(&mut socket, token, Interest::READABLE)?;
+        self.listeners.push(Listener {
+            port,
+            socket,
+            ready: false,
+        });
         Ok(())
     }
 
@@ -218,23 +295,41 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    fn accept(&mut self, listener: usize) {
-        let Some((port, _)) = self.listeners.get(listener) else {
+    fn accept_all(&mut self) {
+        for at in 0..self.listeners.len() {
+            for _ in 0..ACCEPTS {
+                let listener = &mut self.listeners[at];
+                if !listener.ready {
+                    break;
+                }
+                match listener.socket.accept() {
+                    Ok((socket, from)) => {
+                        let port = listener.port;
+                        self.accepted(socket, Opened::Accepted { port, from });
+                    }
+                    Err(error) => match Accepting::after(error.kind()) {
+                        Accepting::Next => {}
+                        Accepting::Empty => listener.ready = false,
+                        Accepting::Later => break,
+                    },
+                }
+            }
+        }
+    }
+
+    fn accepted(&mut self, socket: TcpStream, opened: Opened) {
+        self.moved = true;
+        // More of them may be waiting.
+        self.busy = true;
+        let Some(at) = self.keep(Stream::new(socket, None)) else {
+            // No room: the socket is closed.
             return;
         };
-        let port = *port;
-        while let Ok((socket, from)) = self.listeners[listener].1.accept() {
-            let Some(at) = self.keep(Stream::new(socket, None)) else {
-                // No room: the socket is closed.
-                continue;
-            };
-            let (connection, now) = (Connection(at as u8), self.now());
-            let opened = Opened::Accepted { port, from };
-            if self.service.opened(connection, opened, now).is_err()
-                && let Some(mut stream) = self.streams[at].take()
-            {
-                stream.close(Close::Reset);
-            }
+        let (connection, now) = (Connection(at as u8), self.now());
+        if self.service.opened(connection, opened, now).is_err()
+            && let Some(mut stream) = self.streams[at].take()
+        {
+            stream.close(Close::Reset);
         }
     }
 
@@ -256,7 +351,7 @@ impl<S: Service> Driver<S> {
         Some(at)
     }
 
-    fn do_streams(&mut self) {
+    fn read_streams(&mut self) {
         let clock = self.clock;
         for at in 0..self.streams.len() {
             let connection = Connection(at as u8);
@@ -267,12 +362,14 @@ impl<S: Service> Driver<S> {
                 let opened = match stream.has_connected() {
                     None => continue,
                     Some(false) => {
+                        self.moved = true;
                         self.service.failed(token, now(clock));
                         self.streams[at] = None;
                         continue;
                     }
                     Some(true) => Opened::Connected { token },
                 };
+                self.moved = true;
                 stream.asked = None;
                 if self.service.opened(connection, opened, now(clock)).is_err() {
                     stream.close(Close::Reset);
@@ -280,13 +377,28 @@ impl<S: Service> Driver<S> {
                     continue;
                 }
             }
-            stream.read(connection, &mut self.service, &mut self.piece, || {
+            self.moved |= stream.read(connection, &mut self.service, &mut self.piece, || {
                 now(clock)
             });
-            let more = stream.write(connection, &mut self.service, || now(clock));
+        }
+    }
+
+    fn write_streams(&mut self) {
+        let clock = self.clock;
+        for at in 0..self.streams.len() {
+            let connection = Connection(at as u8);
+            let Some(stream) = &mut self.streams[at] else {
+                continue;
+            };
+            if stream.asked.is_some() {
+                continue;
+            }
+            let wrote = stream.write(connection, &mut self.service, || now(clock));
+            self.moved |= wrote != Wrote::Nothing;
             stream.close(self.service.close(connection));
-            self.busy |= more || stream.is_busy();
+            self.busy |= wrote == Wrote::AndMore || stream.is_busy();
             if stream.is_gone() {
+                self.moved = true;
                 self.streams[at] = None;
                 self.service.closed(connection, now(clock));
             }
@@ -301,6 +413,7 @@ impl<S: Service> Driver<S> {
                 }
                 match it.socket.recv_from(&mut self.piece) {
                     Ok((len, from)) => {
+                        self.moved = true;
                         let now = now(self.clock);
                         let octets = &self.piece[..len];
                         self.service.datagram(Udp(*number), from, octets, now);
@@ -326,6 +439,7 @@ impl<S: Service> Driver<S> {
                 (next.socket, next.to, self.piece[..next.len].to_vec())
             };
             let Some(it) = self.datagrams.get_mut(&from.0) else {
+                self.moved = true;
                 continue;
             };
             match it.socket.send_to(&octets, to) {
@@ -334,7 +448,7 @@ impl<S: Service> Driver<S> {
                     return;
                 }
                 // Lost, as on any network.
-                Ok(_) | Err(_) => {}
+                Ok(_) | Err(_) => self.moved = true,
             }
         }
         self.busy = true;

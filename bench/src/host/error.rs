@@ -19,4 +19,7 @@ pub enum HostError {
     /// The operating system gives no event queue, or it fails.
     #[error("waiting for sockets failed: {0}")]
     Poll(#[from] io::Error),
+    /// The operating system gives no thread.
+    #[error("no thread can be had: {0}")]
+    Thread(#[source] io::Error),
 }

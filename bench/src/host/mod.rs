@@ -6,3 +6,6 @@ mod error;
 
 pub use driver::{Driver, Settings};
 pub use error::HostError;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! The driver over loopback.
+
+use super::driver::Accepting;
+use super::{Driver, Settings};
+use linerate_agent::{
+    Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp, http, stamp,
+};
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_mins(1);
+
+/// A port of TCP that is free.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn settings() -> Settings {
+    Settings {
+        connections: 256,
+        ..Settings::default()
+    }
+}
+
+/// Asks for what it is told to ask for, and sends without end to whoever connects.
+struct Endless {
+    asks: VecDeque<Ask>,
+    filled: u64,
+    due: Option<Instant>,
+}
+
+impl Endless {
+    fn new(asks: impl Into<VecDeque<Ask>>, due: Option<Instant>) -> Self {
+        Self {
+            asks: asks.into(),
+            filled: 0,
+            due,
+        }
+    }
+}
+
+impl Service for Endless {
+    fn ask(&mut self) -> Option<Ask> {
+        self.asks.pop_front()
+    }
+
+    fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn failed(&mut self, _: u8, _: Instant) {}
+
+    fn received(&mut self, _: Connection, _: &[u8], _: Instant) {}
+
+    fn fill(&mut self, _: Connection, room: &mut [u8], _: Instant) -> usize {
+        self.filled += room.len() as u64;
+        room.len()
+    }
+
+    fn ended(&mut self, _: Connection, _: Instant) {}
+
+    fn closed(&mut self, _: Connection, _: Instant) {}
+
+    fn close(&self, _: Connection) -> Close {
+        Close::Keep
+    }
+
+    fn datagram(&mut self, _: Udp, _: SocketAddr, _: &[u8], _: Instant) {}
+
+    fn next_datagram(&mut self, _: &mut [u8], _: Instant) -> Option<Datagram> {
+        None
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        self.due
+    }
+}
+
+#[test]
+fn what_waits_for_room_does_not_keep_the_processor_busy() {
+    let port = free_port();
+    let service = Endless::new([Ask::Listen(port)], Some(Instant::from_ns(0)));
+    let mut driver = Driver::new(service, settings()).expect("a driver");
+    let _reads_nothing = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
+    while driver.connections() == 0 {
+        driver.turn(LONG).expect("a turn");
+    }
+    // A turn that fills nothing finds no room. 50 of them at a millisecond each, however slow this
+    // machine is; some may end early, when there is a little room again.
+    let (mut idle, mut began) = (0, driver.now());
+    while idle < 50 {
+        let before = driver.service().filled;
+        driver.turn(LONG).expect("a turn");
+        if driver.service().filled == before {
+            idle += 1;
+        } else {
+            (idle, began) = (0, driver.now());
+        }
+    }
+    let took = driver.now().since(began);
+    assert!(took >= Duration::from_millis(25), "50 turns in {took:?}");
+}
+
+#[test]
+fn datagrams_less_than_a_millisecond_apart_do_not_leave_in_bursts() {
+    let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+    let plan = stamp::Plan {
+        to: receiver.local_addr().expect("an address"),
+        count: 500,
+        interval: Duration::from_micros(300),
+        octets: 44,
+        patience: Duration::ZERO,
+        clock: stamp::Clock::free(Duration::from_micros(1)),
+        stateful: true,
+        session: 0,
+    };
+    let mut driver = Driver::new(stamp::Sender::<1>::new(plan), settings()).expect("a driver");
+    let (mut alone, mut in_bursts) = (0, 0);
+    while driver.service().outcome().sent < plan.count.into() {
+        let before = driver.service().outcome().sent;
+        driver.turn(LONG).expect("a turn");
+        match driver.service().outcome().sent - before {
+            0 => {}
+            1 => alone += 1,
+            _ => in_bursts += 1,
+        }
+    }
+    // Whenever another program has had the processor, there is a burst.
+    assert!(alone > in_bursts, "{alone} alone, {in_bursts} bursts");
+}
+
+#[test]
+fn a_service_that_sees_its_time_is_up_closes_in_the_same_turn() {
+    let port = free_port();
+    let server = http::Server::<1>::new(port, Duration::from_millis(20));
+    let mut driver = Driver::new(server, settings()).expect("a driver");
+    let mut client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
+    while driver.connections() == 0 {
+        driver.turn(LONG).expect("a turn");
+    }
+    let deadline = driver.service().wake_at();
+    while driver.service().wake_at() == deadline {
+        driver.turn(LONG).expect("a turn");
+    }
+    let patience = Some(Duration::from_secs(10));
+    client.set_read_timeout(patience).expect("a timeout");
+    assert_eq!(client.read(&mut [0]).expect("an end, not silence"), 0);
+}
+
+#[test]
+fn a_port_that_one_client_needs_and_is_taken_does_not_end_the_service() {
+    let taken = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+    let taken = taken.local_addr().map(|it| (it.port(), taken));
+    let (taken, _socket) = taken.expect("an address");
+    let port = free_port();
+    let service = Endless::new([Ask::Listen(port)], None);
+    let mut driver = Driver::new(service, settings()).expect("a driver");
+    let bind = Ask::Bind(Udp(1), Some(taken));
+    driver.service().asks.push_back(bind);
+    driver.turn(Duration::ZERO).expect("a turn");
+    let _client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
+    while driver.connections() == 0 {
+        driver.turn(LONG).expect("a turn");
+    }
+    // From the start it is needed.
+    assert!(Driver::new(Endless::new([bind], None), settings()).is_err());
+}
+
+#[test]
+fn many_who_connect_at_once_are_accepted_in_turns() {
+    let port = free_port();
+    let service = Endless::new([Ask::Listen(port)], None);
+    let mut driver = Driver::new(service, settings()).expect("a driver");
+    let connect = |_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
+    let clients: Vec<TcpStream> = (0..100).map(connect).collect();
+    driver.turn(LONG).expect("a turn");
+    assert_eq!(driver.connections(), 64);
+    driver.turn(LONG).expect("a turn");
+    assert_eq!(driver.connections(), clients.len());
+}
+
+#[test]
+fn one_connection_that_fails_does_not_leave_the_next_waiting() {
+    let after = Accepting::after;
+    assert_eq!(after(ErrorKind::ConnectionAborted), Accepting::Next);
+    assert_eq!(after(ErrorKind::Interrupted), Accepting::Next);
+    assert_eq!(after(ErrorKind::WouldBlock), Accepting::Empty);
+    // EMFILE has no kind of its own.
+    assert_eq!(after(ErrorKind::Other), Accepting::Later);
+}
