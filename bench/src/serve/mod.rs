@@ -16,14 +16,19 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Tests, connections or sessions of a protocol at a time.
+/// Streams of iperf 2 over TCP, and as many over UDP; sessions of STAMP.
 const MOST: usize = 64;
-/// Streams of a test of iperf 3, each way.
-const STREAMS: usize = 32;
+/// Connections of HTTP: as many as a driver has.
+const CONNECTIONS: usize = 256;
+/// Streams of a test of iperf 3, both ways together: as many as a client opens one way.
+const STREAMS: usize = 128;
 /// Datagrams that wait for an answer: as many as the driver takes in a turn.
 const WAITING: usize = 256;
 /// Octets of an echo, and of a STAMP packet: what an Ethernet frame holds.
 const OCTETS: usize = 1472;
+/// Of a protocol's thread: services have all their memory in themselves, and are moved to where they
+/// stay.
+const STACK: usize = 16 << 20;
 /// How long a client may be silent in the middle of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often a server looks whether it is to stop.
@@ -60,11 +65,16 @@ pub fn serve(order: &Order, stop: &(dyn Fn() -> bool + Sync), mut on_event: impl
     thread::scope(|scope| {
         for (protocol, port) in &order.protocols {
             let events = events.clone();
-            scope.spawn(move || {
+            let told = events.clone();
+            let run = move || {
                 if let Err(error) = one(*protocol, *port, order, stop, &events) {
                     let _ = events.send(Event::Failed(*protocol, error));
                 }
-            });
+            };
+            let thread = thread::Builder::new().stack_size(STACK);
+            if let Err(error) = thread.spawn_scoped(scope, run) {
+                let _ = told.send(Event::Failed(*protocol, HostError::Thread(error)));
+            }
         }
         drop(events);
         for event in received {
@@ -97,7 +107,7 @@ fn one(
             turns.run(server, |server| Served::of_iperf3(server.take_finished()))
         }
         Protocol::Http => {
-            let server = http::Server::<MOST>::new(port, PATIENCE);
+            let server = http::Server::<CONNECTIONS>::new(port, PATIENCE);
             turns.run(server, |server| Served::of_http(server.take_finished()))
         }
         Protocol::Stamp => {

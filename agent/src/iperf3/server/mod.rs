@@ -49,7 +49,7 @@ impl<const STREAMS: usize> Server<STREAMS> {
     /// A server on this port, TCP and UDP.
     #[must_use]
     pub const fn new(port: u16, limits: Limits) -> Self {
-        assert!(STREAMS > 0 && STREAMS < 128);
+        assert!(STREAMS > 0 && STREAMS <= 128);
         Self {
             port,
             limits,

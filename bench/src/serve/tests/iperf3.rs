@@ -1,0 +1,76 @@
+//! Stock iperf 3.
+
+use super::{has, octets, with};
+use crate::serve::{Direction, Protocol, Served};
+use linerate_agent::Limits;
+use std::process::Command;
+
+/// What stock iperf 3 says at the end, as JSON, and what was served to it.
+fn iperf3(tests: usize, flags: &str) -> (serde_json::Value, Vec<Served>) {
+    let (text, served) = with(Protocol::Iperf3, Limits::own_network(), tests, |port| {
+        let output = Command::new("timeout")
+            .args([
+                "60",
+                "iperf3",
+                "-c",
+                "127.0.0.1",
+                "-p",
+                &port.to_string(),
+                "-J",
+            ])
+            .args(flags.split_whitespace())
+            .output()
+            .expect("iperf3 runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    });
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json.get("error"), None, "{flags}");
+    (json["end"].clone(), served)
+}
+
+#[test]
+fn stock_iperf3_and_both_ends_count_the_same() {
+    if !has("iperf3") {
+        return;
+    }
+    for flags in ["-n 3M", "-n 3M -P 3", "-n 300K -l 64"] {
+        let (end, served) = iperf3(1, flags);
+        assert_eq!(
+            end["sum_received"]["bytes"],
+            octets(&served, Direction::Received),
+            "{flags}"
+        );
+        assert_eq!(
+            end["sum_sent"]["bytes"], end["sum_received"]["bytes"],
+            "{flags}"
+        );
+    }
+    let (end, served) = iperf3(1, "-n 3M -R");
+    assert_eq!(
+        end["sum_received"]["bytes"],
+        octets(&served, Direction::Sent)
+    );
+    for flags in [
+        "-u -b 20M -t 1 -l 1460",
+        "-u -b 5M -t 1 -l 64",
+        "-u -b 5M -t 1 -R -l 1460",
+    ] {
+        let (end, served) = iperf3(1, flags);
+        let datagrams = served[0].datagrams.expect("datagrams");
+        let received = datagrams.received.expect("a receiver's counts");
+        assert_eq!(
+            end["sum"]["lost_packets"], received.lost_datagrams,
+            "{flags}"
+        );
+        assert_eq!(end["sum"]["packets"], datagrams.sent_datagrams, "{flags}");
+    }
+    let (end, served) = iperf3(2, "-n 1M --bidir");
+    assert_eq!(
+        end["sum_received"]["bytes"],
+        octets(&served, Direction::Received)
+    );
+    assert_eq!(
+        end["sum_received_bidir_reverse"]["bytes"],
+        octets(&served, Direction::Sent)
+    );
+}
