@@ -141,9 +141,10 @@ pub struct Serve {
     /// Use the standards' ports
     #[arg(long)]
     pub standard_ports: bool,
-    /// Send no UDP on request (iperf 2 with -R, -r or -d): a forged request could turn it on others
+    /// Send UDP on request (iperf with -u and -R, -r, -d or --bidir) beyond this machine, too: a forged
+    /// request could turn it on others
     #[arg(long)]
-    pub no_udp_on_request: bool,
+    pub udp_on_request: bool,
     /// Stop after so long
     #[arg(long, value_name = "SECONDS")]
     pub seconds: Option<u64>,

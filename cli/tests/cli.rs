@@ -88,6 +88,7 @@ fn help_shows_the_commands_with_examples() {
     insta::assert_snapshot!("help_run", stdout(&linerate(&["run", "--help"])));
     insta::assert_snapshot!("help_sim", stdout(&linerate(&["sim", "--help"])));
     insta::assert_snapshot!("help_report", stdout(&linerate(&["report", "--help"])));
+    insta::assert_snapshot!("help_serve", stdout(&linerate(&["serve", "--help"])));
 }
 
 #[test]
@@ -318,4 +319,14 @@ fn who_can_be_served_is_said_first() {
     let output = linerate(&["serve", "echo", "--seconds", "0"]);
     let text = stderr(&output);
     assert!(text.starts_with("serving this machine only"), "{text}");
+    assert!(!text.contains("no UDP on request"), "{text}");
+}
+
+#[test]
+fn beyond_this_machine_udp_on_request_has_to_be_allowed() {
+    let open = ["serve", "echo", "--seconds", "0", "--bind", "0.0.0.0"];
+    let text = stderr(&linerate(&open));
+    assert!(text.contains("; no UDP on request"), "{text}");
+    let text = stderr(&linerate(&[&open[..], &["--udp-on-request"]].concat()));
+    assert!(!text.contains("no UDP on request"), "{text}");
 }

@@ -1,6 +1,5 @@
 //! `linerate serve`.
 
-use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
         let over = until.is_some_and(|until| Instant::now() >= until);
         over || stopped.load(Ordering::Relaxed)
     };
-    eprintln!("{}", reach(order.address, order.clients));
+    eprintln!("{}", reach(&order));
     let mut serving = 0;
     let mut failed = None;
     serve::serve(&order, &stop, |event| match event {
@@ -69,14 +68,16 @@ fn order(args: &args::Serve) -> Result<Order, Failure> {
         protocols,
         clients: usize::from(args.clients),
         limits: Limits {
-            sends_datagrams: !args.no_udp_on_request,
+            // On loopback no request can come from elsewhere.
+            sends_datagrams: args.udp_on_request || args.bind.is_loopback(),
             ..Limits::default()
         },
     })
 }
 
 /// Who can be served, as a sentence.
-fn reach(address: IpAddr, clients: usize) -> String {
+fn reach(order: &Order) -> String {
+    let (address, clients) = (order.address, order.clients);
     let whom = if address.is_loopback() {
         "this machine only (--bind 0.0.0.0 serves whoever reaches it)".to_owned()
     } else if address.is_unspecified() {
@@ -84,7 +85,12 @@ fn reach(address: IpAddr, clients: usize) -> String {
     } else {
         format!("whoever reaches {address}")
     };
-    format!("serving {whom}; {clients} connections of each protocol at a time; Ctrl-C ends it")
+    let udp = if order.limits.sends_datagrams {
+        ""
+    } else {
+        "; no UDP on request (--udp-on-request sends it)"
+    };
+    format!("serving {whom}; {clients} connections of each protocol at a time{udp}; Ctrl-C ends it")
 }
 
 fn tell(served: &Served, json: bool) {
