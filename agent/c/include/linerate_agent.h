@@ -10,8 +10,8 @@
  *     for (;;) {
  *         while (linerate_ask(agent, &ask)) ...            open what it asks for
  *         ...                                              what has come: linerate_received, linerate_datagram
- *         for each connection: linerate_fill, send; linerate_close_wanted
  *         while (linerate_next_datagram(agent, ...)) ...   send it
+ *         for each connection: linerate_fill, send; linerate_close_wanted
  *         sleep until something comes or linerate_wake_at
  *     }
  *
