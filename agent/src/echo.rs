@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use crate::answer::may_be_answered;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Ask, Datagram, Instant, Service, Udp};
 
 /// The port of echo.
 pub const PORT: u16 = 7;
@@ -74,26 +74,6 @@ impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS
         (!bound).then_some(Ask::Bind(SOCKET, Some(self.port)))
     }
 
-    fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
-        Err(Refused)
-    }
-
-    fn failed(&mut self, _: u8, _: Instant) {}
-
-    fn received(&mut self, _: Connection, _: &[u8], _: Instant) {}
-
-    fn fill(&mut self, _: Connection, _: &mut [u8], _: Instant) -> usize {
-        0
-    }
-
-    fn ended(&mut self, _: Connection, _: Instant) {}
-
-    fn closed(&mut self, _: Connection, _: Instant) {}
-
-    fn close(&self, _: Connection) -> Close {
-        Close::Reset
-    }
-
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], _: Instant) {
         if !may_be_answered(from, self.port) {
             self.counts.forbidden += 1;
@@ -125,9 +105,5 @@ impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS
             to: waiting.to,
             len,
         })
-    }
-
-    fn wake_at(&self) -> Option<Instant> {
-        None
     }
 }

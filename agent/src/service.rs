@@ -81,6 +81,9 @@ pub struct Datagram {
 /// once. Then the driver sleeps until something comes in or [`wake_at`](Self::wake_at); where that has passed
 /// and nothing came or went any more, what is due waits for room. No call waits, and none needs memory that
 /// the service has not.
+///
+/// What a protocol does without is left out: by default there are no connections, no datagrams and
+/// nothing to wake for.
 pub trait Service {
     /// What the service wants of its driver next.
     fn ask(&mut self) -> Option<Ask>;
@@ -89,39 +92,44 @@ pub trait Service {
     ///
     /// # Errors
     /// The service can't serve it.
-    fn opened(
-        &mut self,
-        connection: Connection,
-        opened: Opened,
-        now: Instant,
-    ) -> Result<(), Refused>;
+    fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
+        Err(Refused)
+    }
 
     /// A connection that was asked for with this token can't be had.
-    fn failed(&mut self, token: u8, now: Instant);
+    fn failed(&mut self, _token: u8, _: Instant) {}
 
     /// Octets came, in order; how they were split means nothing. All of them are taken.
-    fn received(&mut self, connection: Connection, octets: &[u8], now: Instant);
+    fn received(&mut self, _: Connection, _octets: &[u8], _: Instant) {}
 
     /// Writes what is to be sent to the start of `room` and says how much: 0 = nothing now.
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize;
+    fn fill(&mut self, _: Connection, _room: &mut [u8], _: Instant) -> usize {
+        0
+    }
 
     /// The peer has no more to send (FIN).
-    fn ended(&mut self, connection: Connection, now: Instant);
+    fn ended(&mut self, _: Connection, _: Instant) {}
 
     /// The connection is gone, however.
-    fn closed(&mut self, connection: Connection, now: Instant);
+    fn closed(&mut self, _: Connection, _: Instant) {}
 
     /// What should become of the connection.
-    fn close(&self, connection: Connection) -> Close;
+    fn close(&self, _: Connection) -> Close {
+        Close::Reset
+    }
 
     /// A datagram came.
-    fn datagram(&mut self, socket: Udp, from: SocketAddr, octets: &[u8], now: Instant);
+    fn datagram(&mut self, _: Udp, _from: SocketAddr, _octets: &[u8], _: Instant) {}
 
     /// Writes the next datagram that is due to the start of `room`. With less room than a datagram
     /// takes, the datagram is shortened where the protocol allows it.
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram>;
+    fn next_datagram(&mut self, _room: &mut [u8], _: Instant) -> Option<Datagram> {
+        None
+    }
 
     /// When the service has something to do without being told anything: to send a datagram that is
     /// not due before, or to give up waiting.
-    fn wake_at(&self) -> Option<Instant>;
+    fn wake_at(&self) -> Option<Instant> {
+        None
+    }
 }

@@ -8,7 +8,7 @@ use super::fields::Fields;
 use super::line::Line;
 use super::{Text, copy_part, number};
 use crate::pattern;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
 
 /// What a chunk of an upload carries.
 const CHUNK: u64 = 1024;
@@ -424,8 +424,6 @@ impl Service for Client<'_> {
             _ => Close::Keep,
         }
     }
-
-    fn datagram(&mut self, _: Udp, _: SocketAddr, _: &[u8], _: Instant) {}
 
     fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
         self.heard.get_or_insert(now);

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::packet::{LEN, Probe, Reflection};
 use super::time::Clock;
 use crate::answer::may_be_answered;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Ask, Datagram, Instant, Service, Udp};
 
 /// A session of which nothing is heard for so long is over: its place may be taken.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -171,26 +171,6 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
         (!bound).then_some(Ask::Bind(SOCKET, Some(self.port)))
     }
 
-    fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
-        Err(Refused)
-    }
-
-    fn failed(&mut self, _: u8, _: Instant) {}
-
-    fn received(&mut self, _: Connection, _: &[u8], _: Instant) {}
-
-    fn fill(&mut self, _: Connection, _: &mut [u8], _: Instant) -> usize {
-        0
-    }
-
-    fn ended(&mut self, _: Connection, _: Instant) {}
-
-    fn closed(&mut self, _: Connection, _: Instant) {}
-
-    fn close(&self, _: Connection) -> Close {
-        Close::Reset
-    }
-
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
         self.datagram_with_ttl(from, octets, TTL_UNKNOWN, now);
     }
@@ -214,9 +194,5 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
             to: waiting.to,
             len,
         })
-    }
-
-    fn wake_at(&self) -> Option<Instant> {
-        None
     }
 }

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::packet::{LEN, Probe, Reflection};
 use super::time::{Clock, ErrorEstimate, Format, between, ns};
 use crate::count::{Arrival, Sequence};
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Ask, Datagram, Instant, Service, Udp};
 
 const SOCKET: Udp = Udp(0);
 
@@ -283,26 +283,6 @@ impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
     fn ask(&mut self) -> Option<Ask> {
         let bound = core::mem::replace(&mut self.is_bound, true);
         (!bound).then_some(Ask::Bind(SOCKET, None))
-    }
-
-    fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
-        Err(Refused)
-    }
-
-    fn failed(&mut self, _: u8, _: Instant) {}
-
-    fn received(&mut self, _: Connection, _: &[u8], _: Instant) {}
-
-    fn fill(&mut self, _: Connection, _: &mut [u8], _: Instant) -> usize {
-        0
-    }
-
-    fn ended(&mut self, _: Connection, _: Instant) {}
-
-    fn closed(&mut self, _: Connection, _: Instant) {}
-
-    fn close(&self, _: Connection) -> Close {
-        Close::Reset
     }
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], now: Instant) {

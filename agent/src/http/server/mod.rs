@@ -8,7 +8,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use self::exchange::Exchange;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
 
 /// A request that was served, as the server saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +97,6 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
         Ok(())
     }
 
-    fn failed(&mut self, _: u8, _: Instant) {}
-
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
         if let Some((exchange, mut notes)) = self.exchange(connection) {
             exchange.received(octets, now, |finished| notes.note(finished));
@@ -130,8 +128,6 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
             .find(|it| it.connection == connection)
             .map_or(Close::Reset, Exchange::close)
     }
-
-    fn datagram(&mut self, _: Udp, _: SocketAddr, _: &[u8], _: Instant) {}
 
     /// Sends none, but sees that time has passed.
     fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
