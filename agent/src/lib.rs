@@ -14,7 +14,6 @@
 //! - [`frame`]: raw frames: generator, receiver, reflector.
 //! - [`burner`]: a load for the CPU, and what is left of it.
 //! - [`count`]: what a receiver of numbered datagrams counts: loss, order, duplicates, jitter.
-//! - [`pattern`]: payload that both ends can make.
 //! - [`pace`]: when a sender's next datagram is due.
 
 #![no_std]
@@ -34,7 +33,6 @@ pub mod iperf3;
 mod limits;
 mod octets;
 pub mod pace;
-pub mod pattern;
 mod service;
 pub mod stamp;
 mod time;

@@ -3,7 +3,8 @@
 mod net;
 
 use linerate_agent::http::{Client, Failure, Outcome, PORT, Plan, Progress, Server, Upload};
-use linerate_agent::{Close, Connection, Instant, Opened, Service, pattern};
+use linerate_agent::{Close, Connection, Instant, Opened, Service};
+use linerate_ether::pattern;
 use net::{ENDS, Faults, Net, Random};
 use proptest::prelude::*;
 use std::net::SocketAddr;

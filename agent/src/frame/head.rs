@@ -2,7 +2,7 @@
 
 use super::{ETHERTYPE, Mac, addresses};
 use crate::octets::{put_u32, u32_at};
-use crate::pattern;
+use linerate_ether::pattern;
 
 /// "lrf1": other experiments use the same `EtherType`.
 const MAGIC: u32 = 0x6c72_6631;
@@ -31,7 +31,7 @@ pub enum Kind {
 /// What is behind the head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// The [pattern](crate::pattern), from another place in each frame.
+    /// The [pattern](pattern), from another place in each frame.
     Pattern,
     /// The same octet: 0x00, 0xff, or 0x55, which is the preamble's.
     Octet(u8),

@@ -7,8 +7,8 @@ use super::body::{Body, Taken};
 use super::fields::Fields;
 use super::line::Line;
 use super::{Text, copy_part, number};
-use crate::pattern;
 use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
+use linerate_ether::pattern;
 
 /// What a chunk of an upload carries.
 const CHUNK: u64 = 1024;

@@ -1,7 +1,7 @@
 //! What the server answers.
 
 use super::super::{Text, copy_part};
-use crate::pattern;
+use linerate_ether::pattern;
 
 /// Enough for the longest head.
 const HEAD: usize = 160;
