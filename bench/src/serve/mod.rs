@@ -10,7 +10,8 @@ pub use protocol::Protocol;
 pub use served::{Direction, Served};
 
 use crate::host::{Driver, HostError, Settings};
-use linerate_agent::{Limits, Service, echo, http, iperf2, iperf3, stamp};
+pub use linerate_agent::Limits;
+use linerate_agent::{Service, echo, http, iperf2, iperf3, stamp};
 use std::net::IpAddr;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;

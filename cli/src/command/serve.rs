@@ -4,8 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use linerate_agent::Limits;
-use linerate_bench::serve::{self, Direction, Event, Order, Protocol, Served};
+use linerate_bench::serve::{self, Direction, Event, Limits, Order, Protocol, Served};
 use linerate_explain::report::format;
 
 use super::stop_on_ctrl_c;
