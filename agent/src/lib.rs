@@ -31,6 +31,7 @@ pub mod http;
 pub mod iperf2;
 pub mod iperf3;
 mod limits;
+mod notes;
 mod octets;
 pub mod pace;
 mod service;
@@ -38,5 +39,5 @@ pub mod stamp;
 mod time;
 
 pub use limits::Limits;
-pub use service::{Ask, Close, Connection, Datagram, Opened, Refused, Service, Udp};
+pub use service::{Ask, Close, Connection, Datagram, Opened, Progress, Refused, Service, Udp};
 pub use time::Instant;

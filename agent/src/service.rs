@@ -61,6 +61,17 @@ pub enum Close {
     Reset,
 }
 
+/// How far a client is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress<F> {
+    /// It is at it.
+    Running,
+    /// The outcome is complete.
+    Done,
+    /// It ended before; the outcome has what there is.
+    Failed(F),
+}
+
 /// A datagram to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {

@@ -27,6 +27,14 @@ const _: () = assert!(fits::<StampSender>(2560));
 const _: () = assert!(fits::<HttpServer>(2560));
 const _: () = assert!(fits::<Echo>(3328));
 
+fn limits(sends_datagrams: bool, longest_ns: u64) -> Limits {
+    Limits {
+        sends_datagrams,
+        longest: Duration::from_nanos(longest_ns),
+        ..Limits::default()
+    }
+}
+
 /// # Safety
 /// `storage` is null or `octets` octets that nobody else uses from now on.
 #[unsafe(no_mangle)]
@@ -37,11 +45,7 @@ pub unsafe extern "C" fn linerate_iperf2_server(
     sends_datagrams: bool,
     longest_ns: u64,
 ) -> *mut Agent {
-    let limits = Limits {
-        sends_datagrams,
-        longest: Duration::from_nanos(longest_ns),
-        ..Limits::default()
-    };
+    let limits = limits(sends_datagrams, longest_ns);
     let server = Iperf2Server::new(port, limits);
     // SAFETY: the caller's promise is the same.
     unsafe { make(storage, octets, Kind::Iperf2Server, server) }
@@ -92,11 +96,7 @@ pub unsafe extern "C" fn linerate_iperf3_server(
     sends_datagrams: bool,
     longest_ns: u64,
 ) -> *mut Agent {
-    let limits = Limits {
-        sends_datagrams,
-        longest: Duration::from_nanos(longest_ns),
-        ..Limits::default()
-    };
+    let limits = limits(sends_datagrams, longest_ns);
     let server = Iperf3Server::new(port, limits);
     // SAFETY: the caller's promise is the same.
     unsafe { make(storage, octets, Kind::Iperf3Server, server) }

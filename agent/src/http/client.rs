@@ -57,15 +57,7 @@ pub enum Failure {
 }
 
 /// How far a client is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// It is at it.
-    Running,
-    /// The outcome is complete.
-    Done,
-    /// It ended before; the outcome has what there is.
-    Failed(Failure),
-}
+pub type Progress = crate::Progress<Failure>;
 
 /// What a client found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -42,15 +42,7 @@ pub enum Failure {
 }
 
 /// How far a client is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// It is at it.
-    Running,
-    /// The outcome is complete.
-    Done,
-    /// It ended before; the outcome has what there is.
-    Failed(Failure),
-}
+pub type Progress = crate::Progress<Failure>;
 
 /// What a client found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -118,12 +110,8 @@ impl Receiving {
     fn next(&mut self, room: &mut [u8], now: Instant) -> Option<(SocketAddr, usize)> {
         let (number, to, times) = self.to_answer?;
         self.to_answer = (times > 1).then_some((number, to, times - 1));
-        let len = (Numbered::LEN + Report::LEN).min(room.len());
-        let datagram = &mut room[..len];
-        datagram.fill(0);
-        Numbered::emit(number, now, datagram);
-        self.ended.unwrap_or_default().emit(datagram);
-        Some((to, len))
+        let report = self.ended.unwrap_or_default();
+        Some((to, report.answer(number, now, room)))
     }
 }
 

@@ -264,6 +264,16 @@ impl Report {
         })
     }
 
+    /// Writes the datagram that answers the one which ended a stream, and says its length.
+    pub(super) fn answer(&self, end: i64, now: Instant, room: &mut [u8]) -> usize {
+        let len = (Numbered::LEN + Self::LEN).min(room.len());
+        let datagram = &mut room[..len];
+        datagram.fill(0);
+        Numbered::emit(end, now, datagram);
+        self.emit(datagram);
+        len
+    }
+
     /// Writes the report behind the number of the datagram that it answers, which is there already.
     pub fn emit(&self, datagram: &mut [u8]) {
         let Some(octets) = datagram.get_mut(Numbered::LEN..) else {

@@ -8,6 +8,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use self::exchange::Exchange;
+use crate::notes::Notes;
 use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
 
 /// A request that was served, as the server saw it.
@@ -31,7 +32,7 @@ pub struct Server<const CONNECTIONS: usize> {
     listens: bool,
     exchanges: [Option<Exchange>; CONNECTIONS],
     /// What was served, first what was served first.
-    finished: [Option<Finished>; CONNECTIONS],
+    finished: Notes<Finished, CONNECTIONS>,
 }
 
 impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
@@ -45,35 +46,22 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
             patience,
             listens: false,
             exchanges: [const { None }; CONNECTIONS],
-            finished: [None; CONNECTIONS],
+            finished: Notes::new(),
         }
     }
 
     /// What was served, each once, as long as not more waits than there are connections.
     pub fn take_finished(&mut self) -> Option<Finished> {
-        let first = self.finished[0].take();
-        self.finished.rotate_left(1);
-        first
+        self.finished.take()
     }
 
-    fn exchange(&mut self, connection: Connection) -> Option<(&mut Exchange, Notes<'_>)> {
+    fn exchange(
+        &mut self,
+        connection: Connection,
+    ) -> Option<(&mut Exchange, &mut Notes<Finished, CONNECTIONS>)> {
         let is_it = |it: &&mut Exchange| it.connection == connection;
         let exchange = self.exchanges.iter_mut().flatten().find(is_it)?;
-        Some((exchange, Notes(&mut self.finished)))
-    }
-}
-
-/// Where to note what was served.
-struct Notes<'a>(&'a mut [Option<Finished>]);
-
-impl Notes<'_> {
-    fn note(&mut self, finished: Finished) {
-        let free = self.0.iter().position(Option::is_none);
-        if free.is_none() {
-            self.0.rotate_left(1);
-        }
-        let at = free.unwrap_or(self.0.len() - 1);
-        self.0[at] = Some(finished);
+        Some((exchange, &mut self.finished))
     }
 }
 
@@ -98,16 +86,15 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
-        if let Some((exchange, mut notes)) = self.exchange(connection) {
+        if let Some((exchange, notes)) = self.exchange(connection) {
             exchange.received(octets, now, |finished| notes.note(finished));
         }
     }
 
     fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
-        self.exchange(connection)
-            .map_or(0, |(exchange, mut notes)| {
-                exchange.fill(room, now, |finished| notes.note(finished))
-            })
+        self.exchange(connection).map_or(0, |(exchange, notes)| {
+            exchange.fill(room, now, |finished| notes.note(finished))
+        })
     }
 
     fn ended(&mut self, connection: Connection, _: Instant) {

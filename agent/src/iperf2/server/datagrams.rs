@@ -243,12 +243,7 @@ impl Datagrams {
             Role::Receives { end, to_report, .. } => {
                 let (number, report) = (*end)?;
                 *to_report = to_report.checked_sub(1)?;
-                let len = (Numbered::LEN + Report::LEN).min(room.len());
-                let datagram = &mut room[..len];
-                datagram.fill(0);
-                Numbered::emit(number, now, datagram);
-                report.emit(datagram);
-                Some(len)
+                Some(report.answer(number, now, room))
             }
             Role::Sends(source) => {
                 if self.state != State::Running {

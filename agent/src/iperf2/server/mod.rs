@@ -11,6 +11,7 @@ use self::stream::Stream;
 use super::header::{Amount, Back, Report, Test};
 use super::udp::Clock;
 use crate::answer::may_be_sent_to;
+use crate::notes::Notes;
 use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
 
 /// The UDP socket that clients send to; those of tests back follow.
@@ -57,7 +58,7 @@ pub struct Server<const FLOWS: usize> {
     streams: [Option<Stream>; FLOWS],
     datagrams: [Option<Datagrams>; FLOWS],
     /// The tests that ended, first the one that ended first.
-    finished: [Option<Finished>; FLOWS],
+    finished: Notes<Finished, FLOWS>,
     listens: bool,
     is_bound: bool,
 }
@@ -72,7 +73,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
             limits,
             streams: [const { None }; FLOWS],
             datagrams: [const { None }; FLOWS],
-            finished: [const { None }; FLOWS],
+            finished: Notes::new(),
             listens: false,
             is_bound: false,
         }
@@ -80,17 +81,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
 
     /// The tests that ended, each once, as long as not more of them wait than the server has room for.
     pub fn take_finished(&mut self) -> Option<Finished> {
-        let first = self.finished[0].take();
-        self.finished.rotate_left(1);
-        first
-    }
-
-    fn note(&mut self, finished: Finished) {
-        let free = self.finished.iter().position(Option::is_none);
-        if free.is_none() {
-            self.finished.rotate_left(1);
-        }
-        self.finished[free.unwrap_or(FLOWS - 1)] = Some(finished);
+        self.finished.take()
     }
 
     fn stream(&mut self, connection: Connection) -> Option<&mut Stream> {
@@ -244,9 +235,9 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         let is_it = |stream: &mut Stream| stream.connection == Some(connection);
         let gone = self.streams.iter_mut().find_map(|slot| slot.take_if(is_it));
         if let Some(stream) = gone {
-            self.note(stream.finished(now));
+            self.finished.note(stream.finished(now));
             if let Some(received) = stream.received_meanwhile() {
-                self.note(received);
+                self.finished.note(received);
             }
         }
     }
@@ -278,7 +269,7 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
             }
             datagrams::Event::Began(..) => {}
             datagrams::Event::Ended(finished, test, clock) => {
-                self.note(finished);
+                self.finished.note(finished);
                 if let Some(test) = test.filter(|test| test.back == Back::AtTheEnd) {
                     let to = SocketAddr::new(from.ip(), test.port);
                     self.datagrams_back(to, &test, clock, now);
@@ -292,7 +283,7 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         streams.for_each(|stream| stream.step(now));
         let mut flows = self.datagrams.iter_mut().flatten();
         if let Some(finished) = flows.find_map(|flow| flow.give_up(now)) {
-            self.note(finished);
+            self.finished.note(finished);
         }
         let mut flows = self.datagrams.iter_mut().flatten();
         flows.find_map(|flow| {

@@ -1,0 +1,46 @@
+//! What waits to be taken by whoever drives a service.
+
+/// The last few things worth telling, first the one that came first; more of them push that one out.
+#[derive(Debug)]
+pub(crate) struct Notes<T, const PLACES: usize>([Option<T>; PLACES]);
+
+impl<T, const PLACES: usize> Notes<T, PLACES> {
+    pub(crate) const fn new() -> Self {
+        assert!(PLACES > 0);
+        Self([const { None }; PLACES])
+    }
+
+    pub(crate) fn note(&mut self, one: T) {
+        let free = self.0.iter().position(Option::is_none);
+        if free.is_none() {
+            self.0.rotate_left(1);
+        }
+        self.0[free.unwrap_or(PLACES - 1)] = Some(one);
+    }
+
+    /// The first of them, once.
+    pub(crate) fn take(&mut self) -> Option<T> {
+        let first = self.0[0].take();
+        self.0.rotate_left(1);
+        first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Notes;
+
+    #[test]
+    fn the_first_is_taken_first_and_pushed_out_first() {
+        let mut notes = Notes::<u8, 2>::new();
+        for one in [1, 2, 3] {
+            notes.note(one);
+        }
+        assert_eq!(
+            [notes.take(), notes.take(), notes.take()],
+            [Some(2), Some(3), None]
+        );
+        notes.note(4);
+        assert_eq!(notes.take(), Some(4));
+    }
+}
