@@ -5,7 +5,7 @@
 //! | [`scenario`] | an experiment as a TOML file |
 //! | [`board`] | the boards there are |
 //! | [`firmware`] | finding a board's firmware |
-//! | [`target`] | what is measured: one folder a kind |
+//! | [`machine`] | firmware that runs in a time of its own: one folder a kind |
 //! | [`host`] | protocols over this machine's sockets |
 //! | [`measure`] | how it is measured: one folder a procedure |
 //! | [`run`] | a whole scenario, on several threads |
@@ -20,6 +20,7 @@
 pub mod board;
 pub mod firmware;
 pub mod host;
+pub mod machine;
 pub mod measure;
 pub mod progress;
 pub mod provenance;
@@ -29,7 +30,6 @@ pub mod sensitivity;
 pub mod serve;
 pub mod store;
 pub mod tap;
-pub mod target;
 pub mod timing;
 
 /// The known name nearest to what was written, if one is near enough to be meant.

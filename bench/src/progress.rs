@@ -12,11 +12,11 @@ use linerate_explain::report::format;
 pub trait Progress: Sync {
     /// `job` of `jobs` begins; it has `steps`.
     fn begin(&self, job: usize, name: &str, steps: u64);
-    /// `job` has done `steps` at `virtual_ns` of its target's time.
+    /// `job` has done `steps` at `virtual_ns` of its machine's time.
     fn step(&self, job: usize, steps: u64, virtual_ns: u64);
     /// A result is there.
     fn result(&self, result: &Measurement);
-    /// `job` has ended at `virtual_ns` of its target's time.
+    /// `job` has ended at `virtual_ns` of its machine's time.
     fn end(&self, job: usize, name: &str, virtual_ns: u64);
     /// Something that a person should know.
     fn note(&self, text: &str);

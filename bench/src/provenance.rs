@@ -7,7 +7,7 @@ use linerate_explain::record::Provenance;
 /// The commit that this program was built from.
 pub const GIT: &str = env!("LINERATE_GIT");
 
-/// What is known before a target is switched on: this program, this machine, now.
+/// What is known before a machine is switched on: this program, this machine, now.
 pub fn here() -> Provenance {
     Provenance {
         version: env!("CARGO_PKG_VERSION").to_owned(),

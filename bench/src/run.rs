@@ -12,12 +12,12 @@ use linerate_explain::report;
 use linerate_sim::chip::TimingTable;
 
 use crate::firmware::{self, FirmwareError};
+use crate::machine::{Identity, Machine, MachineError, Order};
 use crate::measure::{self, Driven, MeasureError, Plan};
 use crate::progress::Progress;
 use crate::provenance;
 use crate::scenario::{self, Record, Scenario};
 use crate::store::{Store, StoreError};
-use crate::target::{Identity, Order, Target, TargetError};
 
 mod check;
 mod setting;
@@ -55,7 +55,7 @@ pub enum RunError {
     /// A result cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A target cannot be used or failed.
+    /// A machine cannot be used or failed.
     #[error("{name}: {error}")]
     Measure {
         /// `program-variant`.
@@ -66,11 +66,11 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the target failed, rather than the input being wrong.
+    /// Whether the machine failed, rather than the input being wrong.
     pub const fn is_target(&self) -> bool {
         match self {
             Self::Measure {
-                error: MeasureError::Target(error),
+                error: MeasureError::Machine(error),
                 ..
             } => !error.is_input(),
             Self::Measure { .. } => true,
@@ -79,8 +79,8 @@ impl RunError {
     }
 }
 
-/// How a target is switched on; tests put their own in.
-pub type Open<'a> = &'a (dyn Fn(&Order) -> Result<Box<dyn Target>, TargetError> + Sync);
+/// How a machine is switched on; tests put their own in.
+pub type Open<'a> = &'a (dyn Fn(&Order) -> Result<Box<dyn Machine>, MachineError> + Sync);
 
 /// One firmware to be measured.
 struct Job {
@@ -233,16 +233,16 @@ fn one(
         name: name.clone(),
         error,
     };
-    let target = open(&job.order).map_err(|error| failed(error.into()))?;
-    let identity = target.identity();
-    let target_knows = target.duplex().is_some();
-    let mut procedure = job.plan.procedure(&job.variant, &job.order);
-    progress.begin(at, name, procedure.progress().1);
+    let machine = open(&job.order).map_err(|error| failed(error.into()))?;
+    let identity = machine.identity();
+    let target_knows = machine.duplex().is_some();
+    let mut observer = job.plan.observer(&job.variant, &job.order);
+    progress.begin(at, name, observer.progress().1);
     let mut results = Vec::new();
     let mut written = Ok(());
     let driven = measure::drive(
-        target,
-        procedure.as_mut(),
+        machine,
+        observer.as_mut(),
         job.plan.limit_s(),
         &mut |mut result| {
             let duplex = result.setting().duplex;

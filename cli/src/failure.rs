@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use linerate_bench::machine::MachineError;
 use linerate_bench::measure::MeasureError;
 use linerate_bench::run::RunError;
-use linerate_bench::target::TargetError;
 
 /// A failed command.
 #[derive(Debug)]
@@ -56,8 +56,8 @@ impl From<RunError> for Failure {
     }
 }
 
-impl From<TargetError> for Failure {
-    fn from(error: TargetError) -> Self {
+impl From<MachineError> for Failure {
+    fn from(error: MachineError) -> Self {
         if error.is_input() {
             Self::Input(error.into())
         } else {
@@ -69,7 +69,7 @@ impl From<TargetError> for Failure {
 impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Self {
         match error {
-            MeasureError::Target(error) => error.into(),
+            MeasureError::Machine(error) => error.into(),
             other => Self::Target(other.into()),
         }
     }

@@ -24,7 +24,7 @@ pub enum DeviceEvent {
         /// What.
         what: String,
     },
-    /// Something that is for the program's procedure, if for anyone.
+    /// Something that is for the program's observer, if for anyone.
     #[serde(other)]
     Other,
 }
@@ -39,7 +39,7 @@ impl DeviceEvent {
     }
 }
 
-/// What the machine line in `line` says to a procedure, which brings the events that its program
+/// What the machine line in `line` says to an observer, which brings the events that its program
 /// tells as `T`; `None` when it is for people.
 ///
 /// # Errors

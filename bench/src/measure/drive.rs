@@ -1,91 +1,91 @@
-//! Runs a target under a procedure, to the end of its program.
+//! Runs a machine under an observer, to the end of its program.
 
 use linerate_explain::record::{Duplex, Measurement};
 
-use super::{DeviceEvent, MeasureError, Procedure};
-use crate::target::{Event, Remains, Target};
+use super::{DeviceEvent, MeasureError, Observer};
+use crate::machine::{Event, Machine, Remains};
 
-/// How often a procedure is asked whether it has something: 10 ms of the target's time.
+/// How often an observer is asked whether it has something: 10 ms of the machine's time.
 const STEP_NS: u64 = 10_000_000;
-/// A target that does nothing for so long does nothing any more. Longer than any retransmission
+/// A machine that does nothing for so long does nothing any more. Longer than any retransmission
 /// timer that a download of this size gets to.
 const QUIET_S: u64 = 120;
 /// The same for a program that a person watches.
 const FOLLOW_QUIET_S: u64 = 20;
 
-/// What driving a target left behind.
+/// What driving a machine left behind.
 #[derive(Clone, Debug)]
 pub struct Driven {
-    /// The target's time when its program ended.
+    /// The machine's time when its program ended.
     pub ended_ns: u64,
-    /// What the target leaves.
+    /// What the machine leaves.
     pub remains: Remains,
 }
 
-/// Drives `target` until its program says that it is done, and hands each measurement to `result`
+/// Drives `machine` until its program says that it is done, and hands each measurement to `result`
 /// as soon as there is one. `tick` hears how far it is after every step.
 ///
 /// # Errors
 /// [`MeasureError`] says why the program did not come to its end.
 pub fn drive(
-    mut target: Box<dyn Target>,
-    procedure: &mut dyn Procedure,
+    mut machine: Box<dyn Machine>,
+    observer: &mut dyn Observer,
     limit_s: u64,
     result: &mut dyn FnMut(Measurement),
     tick: &mut dyn FnMut(u64, (u64, u64)),
 ) -> Result<Driven, MeasureError> {
     let mut watch = Watch::default();
     while !watch.done {
-        let until_ns = target.now_ns() + STEP_NS;
+        let until_ns = machine.now_ns() + STEP_NS;
         let mut outcome = Ok(());
-        target.advance(until_ns, &mut |event| {
+        machine.advance(until_ns, &mut |event| {
             if outcome.is_ok() {
                 outcome = match watch.observe(&event) {
-                    Err(MeasureError::Device { what }) if procedure.may_fail(&what) => {
+                    Err(MeasureError::Device { what }) if observer.may_fail(&what) => {
                         watch.done = true;
                         Ok(())
                     }
                     observed => observed,
                 }
-                .and_then(|()| procedure.observe(event));
+                .and_then(|()| observer.observe(event));
             }
         })?;
         outcome?;
-        procedure.busy(target.busy());
-        procedure.edges(target.edges());
-        if let Some(waited_ns) = target.flash_wait_ns() {
-            procedure.flash_wait(target.now_ns(), waited_ns);
+        observer.busy(machine.busy());
+        observer.edges(machine.edges());
+        if let Some(waited_ns) = machine.flash_wait_ns() {
+            observer.flash_wait(machine.now_ns(), waited_ns);
         }
-        let now_ns = target.now_ns();
-        let traffic = target.stations();
+        let now_ns = machine.now_ns();
+        let traffic = machine.stations();
         if !traffic.is_empty() {
-            procedure.stations(now_ns, traffic);
+            observer.stations(now_ns, traffic);
         }
-        while let Some(command) = procedure.command(now_ns) {
-            target.type_line(&command);
+        while let Some(command) = observer.command(now_ns) {
+            machine.type_line(&command);
         }
-        let duplex = target.duplex();
-        procedure
+        let duplex = machine.duplex();
+        observer
             .take()
             .into_iter()
             .for_each(|measured| result(with(duplex, measured)));
-        watch.done |= procedure.is_complete();
-        tick(target.now_ns(), procedure.progress());
-        watch.check(target.now_ns(), QUIET_S, limit_s)?;
+        watch.done |= observer.is_complete();
+        tick(machine.now_ns(), observer.progress());
+        watch.check(machine.now_ns(), QUIET_S, limit_s)?;
     }
-    let ended_ns = target.now_ns();
-    let duplex = target.duplex();
-    if let Some(counters) = target.counters() {
-        procedure.counters(counters);
+    let ended_ns = machine.now_ns();
+    let duplex = machine.duplex();
+    if let Some(counters) = machine.counters() {
+        observer.counters(counters);
     }
     let mut outcome = Ok(());
-    let remains = target.finish(&mut |event| {
+    let remains = machine.finish(&mut |event| {
         if outcome.is_ok() {
-            outcome = procedure.observe(event);
+            outcome = observer.observe(event);
         }
     });
     outcome?;
-    let last = procedure.finish()?;
+    let last = observer.finish()?;
     for measured in last {
         result(with(duplex, measured));
     }
@@ -99,23 +99,23 @@ fn with(duplex: Option<Duplex>, mut measured: Measurement) -> Measurement {
     measured
 }
 
-/// Lets `target` run, its console going to `console`, until its program says that it is done,
+/// Lets `machine` run, its console going to `console`, until its program says that it is done,
 /// `limit_s` of its time have passed or `stop` says so.
 ///
 /// # Errors
-/// [`MeasureError`] when the target cannot go on, or does nothing for long and no limit was given.
+/// [`MeasureError`] when the machine cannot go on, or does nothing for long and no limit was given.
 pub fn follow(
-    mut target: Box<dyn Target>,
+    mut machine: Box<dyn Machine>,
     limit_s: Option<u64>,
     stop: &dyn Fn() -> bool,
     console: &mut dyn FnMut(&str),
 ) -> Result<Remains, MeasureError> {
     let mut watch = Watch::default();
     let limit_ns = limit_s.map_or(u64::MAX, |limit_s| limit_s.saturating_mul(1_000_000_000));
-    while !watch.done && !stop() && target.now_ns() < limit_ns {
-        let until_ns = (target.now_ns() + STEP_NS).min(limit_ns);
+    while !watch.done && !stop() && machine.now_ns() < limit_ns {
+        let until_ns = (machine.now_ns() + STEP_NS).min(limit_ns);
         let mut outcome = Ok(());
-        target.advance(until_ns, &mut |event| {
+        machine.advance(until_ns, &mut |event| {
             if let Event::Console { line, .. } = &event {
                 console(line);
             }
@@ -125,10 +125,10 @@ pub fn follow(
         })?;
         outcome?;
         if limit_s.is_none() {
-            watch.check(target.now_ns(), FOLLOW_QUIET_S, u64::MAX)?;
+            watch.check(machine.now_ns(), FOLLOW_QUIET_S, u64::MAX)?;
         }
     }
-    Ok(target.finish(&mut |_| {}))
+    Ok(machine.finish(&mut |_| {}))
 }
 
 /// Watches for the end, for errors and for silence.
@@ -185,7 +185,7 @@ mod tests {
 
     struct Nothing;
 
-    impl Procedure for Nothing {
+    impl Observer for Nothing {
         fn observe(&mut self, _: Event) -> Result<(), MeasureError> {
             Ok(())
         }

@@ -13,9 +13,9 @@ use linerate_explain::wire::{Frame, Side};
 use serde::Deserialize;
 
 use super::plan::scaled;
-use super::{MeasureError, Procedure, Section};
+use super::{MeasureError, Observer, Section};
+use crate::machine::{Event, Order, StationTraffic};
 use crate::scenario::Surroundings;
-use crate::target::{Event, Order, StationTraffic};
 
 /// What is asked for. Who else is there and what they offer is the run's `hub`; the device offers
 /// its part of the same load.
@@ -80,8 +80,8 @@ impl super::Plan for Plan {
         "silent".clone_into(&mut order.surroundings.peer.kind);
     }
 
-    fn procedure(&self, variant: &str, order: &Order) -> Box<dyn Procedure> {
-        Box::new(procedure(variant, self, order))
+    fn observer(&self, variant: &str, order: &Order) -> Box<dyn Observer> {
+        Box::new(observer(variant, self, order))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
@@ -92,7 +92,7 @@ impl super::Plan for Plan {
     }
 }
 
-/// Where the procedure stands.
+/// Where the observer stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Booting,
@@ -116,8 +116,8 @@ struct Sharing {
     ledger: Ledger,
 }
 
-/// The procedure for `plan` on a firmware of `variant` on the hub of `order`.
-pub fn procedure(variant: &str, plan: &Plan, order: &Order) -> impl Procedure + use<> {
+/// The observer for `plan` on a firmware of `variant` on the hub of `order`.
+pub fn observer(variant: &str, plan: &Plan, order: &Order) -> impl Observer + use<> {
     let hub = order.surroundings.hub;
     Sharing {
         variant: variant.to_owned(),
@@ -153,7 +153,7 @@ impl Sharing {
     }
 }
 
-impl Procedure for Sharing {
+impl Observer for Sharing {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         if let Event::Frame(frame) = event {
             self.frame(&frame);

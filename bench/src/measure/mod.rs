@@ -24,10 +24,10 @@ use std::collections::BTreeMap;
 use linerate_explain::record::{Edges, Measurement};
 use linerate_explain::wire::Busy;
 
-use crate::target::{Event, StationTraffic, TargetError};
+use crate::machine::{Event, MachineError, StationTraffic};
 
-/// Turns what happens at a target into measurements.
-pub trait Procedure {
+/// Turns what happens at a machine into measurements.
+pub trait Observer {
     /// Takes in something that happened.
     ///
     /// # Errors
@@ -81,9 +81,9 @@ pub trait Procedure {
 /// Why there is no measurement.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The target cannot go on.
+    /// The machine cannot go on.
     #[error(transparent)]
-    Target(#[from] TargetError),
+    Machine(#[from] MachineError),
     /// The program said so itself.
     #[error("the firmware reports: {what}")]
     Device {

@@ -11,9 +11,9 @@ use linerate_explain::record::{
 use linerate_explain::wire::{Frame, Packet, Side};
 use serde::Deserialize;
 
-use super::{MeasureError, Procedure, Section, console};
+use super::{MeasureError, Observer, Section, console};
+use crate::machine::{Event, Order, Pings};
 use crate::scenario::{Duplex, Surroundings};
-use crate::target::{Event, Order, Pings};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -97,8 +97,8 @@ impl super::Plan for Plan {
         });
     }
 
-    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
-        Box::new(procedure(variant, self))
+    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+        Box::new(observer(variant, self))
     }
 }
 
@@ -139,8 +139,8 @@ struct Watching {
     counters: BTreeMap<String, u64>,
 }
 
-/// The procedure for `plan` on a firmware of `variant`.
-pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
+/// The observer for `plan` on a firmware of `variant`.
+pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
     Watching {
         variant: variant.to_owned(),
         plan: plan.clone(),
@@ -155,7 +155,7 @@ pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
     }
 }
 
-impl Procedure for Watching {
+impl Observer for Watching {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => {

@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 use linerate_sim::peer::generator::{self, ConfigError};
 use linerate_sim::wire::config::OutOfRange;
 
-use super::Procedure;
+use super::Observer;
+use crate::machine::Order;
 use crate::scenario::Surroundings;
-use crate::target::Order;
 
 /// One firmware's worth of measuring.
 pub trait Plan: Any + Debug + Send + Sync {
@@ -35,8 +35,8 @@ pub trait Plan: Any + Debug + Send + Sync {
     /// Changes what surrounds the board to what it needs.
     fn arrange(&self, _order: &mut Order) {}
 
-    /// The procedure on a firmware of `variant` in the surroundings of `order`.
-    fn procedure(&self, variant: &str, order: &Order) -> Box<dyn Procedure>;
+    /// The observer on a firmware of `variant` in the surroundings of `order`.
+    fn observer(&self, variant: &str, order: &Order) -> Box<dyn Observer>;
 
     /// The same with `factor` times as many frames or seconds, as far as the result still means
     /// something; `None` where nothing is counted in those.

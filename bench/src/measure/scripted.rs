@@ -1,10 +1,10 @@
-//! A target that does what it is told, for tests.
+//! A machine that does what it is told, for tests.
 
 use linerate_explain::line;
 use linerate_explain::record::Duplex;
 use linerate_explain::wire::{Frame, Packet, Segment, Side};
 
-use crate::target::{Event, Identity, Remains, Target, TargetError};
+use crate::machine::{Event, Identity, Machine, MachineError, Remains};
 
 /// Plays events at their times.
 pub struct Script {
@@ -14,7 +14,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A target to which `events` happen.
+    /// A machine to which `events` happen.
     pub fn new(events: impl IntoIterator<Item = Event>) -> Self {
         let mut events: Vec<(u64, Event)> = events
             .into_iter()
@@ -46,7 +46,7 @@ fn time_of(event: &Event) -> u64 {
     }
 }
 
-impl Target for Script {
+impl Machine for Script {
     fn identity(&self) -> Identity {
         Identity {
             board: "script".into(),
@@ -59,7 +59,7 @@ impl Target for Script {
         self.now_ns
     }
 
-    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), TargetError> {
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError> {
         let due = self.events.partition_point(|(at_ns, _)| *at_ns <= until_ns);
         self.events.drain(..due).for_each(|(_, event)| sink(event));
         self.now_ns = until_ns;

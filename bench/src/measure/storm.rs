@@ -14,8 +14,8 @@ use linerate_sim::wire::config::Destination;
 use serde::Deserialize;
 
 use super::plan::{scaled, sendable};
-use super::{MeasureError, Procedure, Section};
-use crate::target::{Event, Fetch, Order, Pings};
+use super::{MeasureError, Observer, Section};
+use crate::machine::{Event, Fetch, Order, Pings};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -126,8 +126,8 @@ impl super::Plan for Plan {
         });
     }
 
-    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
-        Box::new(procedure(variant, self))
+    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+        Box::new(observer(variant, self))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
@@ -164,8 +164,8 @@ struct After {
     old_completed: bool,
 }
 
-/// The procedure for `plan` on a firmware of `variant`.
-pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
+/// The observer for `plan` on a firmware of `variant`.
+pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
     Watching {
         variant: variant.to_owned(),
         plan: plan.clone(),
@@ -281,7 +281,7 @@ impl Watching {
     }
 }
 
-impl Procedure for Watching {
+impl Observer for Watching {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.frame(frame),
@@ -301,7 +301,7 @@ impl Procedure for Watching {
         if !over {
             return false;
         }
-        // Not at every step: there is much to look at. A second of the target's time is enough.
+        // Not at every step: there is much to look at. A second of the machine's time is enough.
         if (self.now_ns / 10_000_000).is_multiple_of(100) {
             self.look();
         }

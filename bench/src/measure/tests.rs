@@ -7,8 +7,8 @@ use linerate_sim::peer::conformance;
 
 use super::scripted::{Script, line};
 use super::*;
+use crate::machine::Order;
 use crate::scenario::Surroundings;
-use crate::target::Order;
 
 const MS: u64 = 1_000_000;
 
@@ -41,11 +41,11 @@ fn frame(at_ns: u64, tag: u32, lost: Option<Drop>) -> Event {
 fn measure(plan: &dyn Plan, events: Vec<Event>) -> Measurement {
     let mut order = order();
     plan.arrange(&mut order);
-    let mut procedure = plan.procedure("line-rate", &order);
+    let mut observer = plan.observer("line-rate", &order);
     let mut results = Vec::new();
     drive(
         Box::new(Script::new(events).with_duplex(Duplex::Full)),
-        procedure.as_mut(),
+        observer.as_mut(),
         plan.limit_s(),
         &mut |result| results.push(result),
         &mut |_, _| {},

@@ -1,7 +1,7 @@
 use super::*;
+use crate::machine::Event;
 use crate::measure::scripted::{Script, line, segment};
 use crate::progress::Silent;
-use crate::target::Event;
 use linerate_ether::pattern;
 use linerate_explain::record::Duplex;
 use linerate_explain::wire::{Segment, Side};
@@ -57,8 +57,11 @@ fn script(order: &Order) -> Script {
     Script::new(events)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the shape of what opens a target")]
-fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the shape of what opens a machine"
+)]
+fn open(order: &Order) -> Result<Box<dyn Machine>, MachineError> {
     Ok(Box::new(script(order)))
 }
 
@@ -136,7 +139,7 @@ fn parameters_tell_the_duplex_that_the_link_came_to() {
         let open = |order: &Order| {
             let script = script(order);
             Ok(match came_to {
-                Some(duplex) => Box::new(script.with_duplex(duplex)) as Box<dyn Target>,
+                Some(duplex) => Box::new(script.with_duplex(duplex)) as Box<dyn Machine>,
                 None => Box::new(script),
             })
         };
@@ -152,7 +155,7 @@ fn parameters_tell_the_duplex_that_the_link_came_to() {
     assert_eq!(told("full", Some(Duplex::Half)), ["half"; 3]);
     assert_eq!(told("auto", Some(Duplex::Full)), ["full"; 3]);
     assert_eq!(told("auto", Some(Duplex::None)), ["none"; 3]);
-    // A target that cannot know has the link that was asked for.
+    // A machine that cannot know has the link that was asked for.
     assert_eq!(told("full", None), ["full"; 3]);
 }
 
@@ -161,7 +164,7 @@ fn missing_firmware_is_found_before_anything_runs() {
     let bench = bench();
     std::fs::remove_file(bench.dir.path().join("esp32c6-bitbang/ping-isr-all.elf"))
         .expect("removed");
-    let never = |_: &Order| -> Result<Box<dyn Target>, TargetError> { panic!("nothing may run") };
+    let never = |_: &Order| -> Result<Box<dyn Machine>, MachineError> { panic!("nothing may run") };
     let error = run(&bench.scenario, &bench.options, &never, &Silent).expect_err("missing");
     assert!(
         error
@@ -177,7 +180,7 @@ fn missing_firmware_is_found_before_anything_runs() {
 fn a_target_that_fails_is_named_and_the_rest_is_kept() {
     let bench = bench();
     let open = |order: &Order| match order.name.as_str() {
-        "ping-isr-all" => Err(TargetError::Fault {
+        "ping-isr-all" => Err(MachineError::Fault {
             at_ns: 1_500,
             what: "illegal instruction at 0x40800000".into(),
         }),

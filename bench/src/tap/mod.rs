@@ -16,8 +16,8 @@ use linerate_sim::peer::Peer;
 
 use std::time::{Duration, Instant};
 
+use crate::machine::{Event, Machine, MachineError, Remains};
 use crate::measure::DeviceEvent;
-use crate::target::{Event, Remains, Target, TargetError};
 
 /// Why an interface cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -84,21 +84,21 @@ pub struct Served {
     /// Wall-clock time by which virtual time fell behind for good, because the simulation could
     /// not keep up.
     pub slipped: Duration,
-    /// What the target leaves.
+    /// What the machine leaves.
     pub remains: Remains,
 }
 
-/// Runs `target` at the pace of the wall clock until its program says that it is done, `limit` has
+/// Runs `machine` at the pace of the wall clock until its program says that it is done, `limit` has
 /// passed or `stop` says so. Every line on its console goes to `console`.
 ///
 /// # Errors
-/// [`TargetError`] when the target cannot go on.
+/// [`MachineError`] when the machine cannot go on.
 pub fn serve(
-    mut target: Box<dyn Target>,
+    mut machine: Box<dyn Machine>,
     limit: Option<Duration>,
     stop: &dyn Fn() -> bool,
     console: &mut dyn FnMut(&str),
-) -> Result<Served, TargetError> {
+) -> Result<Served, MachineError> {
     let started = Instant::now();
     let mut pacer = Pacer::new();
     let mut done = false;
@@ -107,9 +107,9 @@ pub fn serve(
         if limit.is_some_and(|limit| elapsed >= limit) {
             break;
         }
-        match pacer.next(elapsed.as_nanos() as u64, target.now_ns()) {
+        match pacer.next(elapsed.as_nanos() as u64, machine.now_ns()) {
             Pace::Sleep { ns } => std::thread::sleep(Duration::from_nanos(ns)),
-            Pace::Run { until_ns } => target.advance(until_ns, &mut |event| {
+            Pace::Run { until_ns } => machine.advance(until_ns, &mut |event| {
                 if let Event::Console { line, .. } = event {
                     done |= matches!(DeviceEvent::parse(&line), Some(Ok(DeviceEvent::Done)));
                     console(&line);
@@ -117,8 +117,8 @@ pub fn serve(
             })?,
         }
     }
-    let virtual_ns = target.now_ns();
-    let remains = target.finish(&mut |_| {});
+    let virtual_ns = machine.now_ns();
+    let remains = machine.finish(&mut |_| {});
     Ok(Served {
         virtual_ns,
         slipped: Duration::from_nanos(pacer.slipped_ns()),

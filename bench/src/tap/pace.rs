@@ -11,12 +11,12 @@ const LAG_NS: u64 = 50_000_000;
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Let the target run until `until_ns` of its time.
+    /// Let the machine run until `until_ns` of its time.
     Run {
         /// When to look at the clock again.
         until_ns: u64,
     },
-    /// The target is ahead: wait.
+    /// The machine is ahead: wait.
     Sleep {
         /// For so long.
         ns: u64,
@@ -35,7 +35,7 @@ impl Pacer {
         Self { slipped_ns: 0 }
     }
 
-    /// What to do when the wall clock shows `wall_ns` and the target's `virtual_ns`.
+    /// What to do when the wall clock shows `wall_ns` and the machine's `virtual_ns`.
     pub fn next(&mut self, wall_ns: u64, virtual_ns: u64) -> Pace {
         let due_ns = wall_ns.saturating_sub(self.slipped_ns);
         let behind_ns = due_ns.saturating_sub(virtual_ns);
@@ -53,7 +53,7 @@ impl Pacer {
         }
     }
 
-    /// How far the target has fallen behind for good.
+    /// How far the machine has fallen behind for good.
     pub const fn slipped_ns(&self) -> u64 {
         self.slipped_ns
     }
@@ -63,7 +63,7 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    /// A target that needs `cost` wall nanoseconds for 1000 of its own, for a second.
+    /// A machine that needs `cost` wall nanoseconds for 1000 of its own, for a second.
     fn run(cost: u64) -> (u64, u64, u64) {
         let (mut wall_ns, mut virtual_ns, mut furthest_ns) = (0, 0, 0);
         let mut pacer = Pacer::new();

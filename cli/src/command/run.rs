@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use linerate_bench::run::{self, Options};
 use linerate_bench::scenario::Scenario;
-use linerate_bench::{progress, target};
+use linerate_bench::{machine, progress};
 use linerate_explain::report;
 
 use crate::args;
@@ -47,7 +47,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     let outcome = run::run(
         &scenario,
         &options,
-        &target::open,
+        &machine::open,
         progress::on_stderr().as_ref(),
     )?;
 

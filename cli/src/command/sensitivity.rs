@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use linerate_bench::run::Options;
 use linerate_bench::scenario::Scenario;
-use linerate_bench::{sensitivity, target, timing};
+use linerate_bench::{machine, sensitivity, timing};
 
 use super::{processors, timing_table};
 use crate::args;
@@ -35,7 +35,7 @@ pub fn run(args: &args::Sensitivity) -> Result<(), Failure> {
         &options,
         &table,
         &changes,
-        &target::open,
+        &machine::open,
         &mut |line| {
             eprintln!("{line}");
         },

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use linerate_bench::board::{self, Board};
+use linerate_bench::machine::{self, LinkEnd, MachineError, Order, Remains};
 use linerate_bench::scenario::{Duplex, Partner, Record, Surroundings};
-use linerate_bench::target::{self, LinkEnd, Order, Remains, TargetError};
 use linerate_bench::{firmware, measure, tap};
 use linerate_explain::report::format;
 
@@ -25,12 +25,12 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
         // Nobody reads any more: the board runs on for whoever talks to it.
         let _ = output::print(&format!("{line}\n"));
     };
-    let named = |error: TargetError| named(error, args.elf.as_deref());
+    let named = |error: MachineError| named(error, args.elf.as_deref());
     let remains = if let Some(interface) = &args.tap {
-        let target = target::open_on_tap(&order, interface).map_err(named)?;
+        let machine = machine::open_on_tap(&order, interface).map_err(named)?;
         eprintln!("{} on {interface}; Ctrl-C ends it", order.name);
         let limit = args.seconds.map(Duration::from_secs);
-        let served = tap::serve(target, limit, &stop, &mut console)?;
+        let served = tap::serve(machine, limit, &stop, &mut console)?;
         if !served.slipped.is_zero() {
             eprintln!(
                 "the simulation could not keep up: {} of {} were lost",
@@ -40,8 +40,8 @@ pub fn run(args: &args::Sim) -> Result<(), Failure> {
         }
         served.remains
     } else {
-        let target = target::open(&order).map_err(named)?;
-        measure::follow(target, args.seconds, &stop, &mut console)?
+        let machine = machine::open(&order).map_err(named)?;
+        measure::follow(machine, args.seconds, &stop, &mut console)?
     };
     for warning in &remains.warnings {
         eprintln!("note: {warning}");
@@ -124,9 +124,9 @@ fn tell(end: &LinkEnd) {
 }
 
 /// A firmware that cannot be used, by the name of its file.
-fn named(error: TargetError, file: Option<&Path>) -> Failure {
+fn named(error: MachineError, file: Option<&Path>) -> Failure {
     match (file, &error) {
-        (Some(file), TargetError::Firmware(_)) => anyhow::Error::new(error)
+        (Some(file), MachineError::Firmware(_)) => anyhow::Error::new(error)
             .context(file.display().to_string())
             .into(),
         _ => error.into(),

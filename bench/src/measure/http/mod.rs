@@ -21,8 +21,8 @@ use self::batch::{Batch, Body, Round};
 pub use self::both::Both;
 pub use self::get::Get;
 pub use self::put::Put;
-use super::{MeasureError, Procedure, console};
-use crate::target::{Event, Order, Uploaded};
+use super::{MeasureError, Observer, console};
+use crate::machine::{Event, Order, Uploaded};
 
 /// Which way the bytes go. Each is a measurement of its own, with a program of the same name.
 #[derive(Debug)]
@@ -86,8 +86,8 @@ impl super::Plan for Plan {
         self.sizes.limit_s
     }
 
-    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
-        Box::new(procedure(variant, self.way, &self.sizes))
+    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+        Box::new(observer(variant, self.way, &self.sizes))
     }
 }
 
@@ -144,8 +144,8 @@ struct Transferring {
     ready: Vec<Measurement>,
 }
 
-/// The procedure for `sizes` on a firmware of `variant`.
-fn procedure(variant: &str, way: &'static Way, sizes: &Sizes) -> impl Procedure + use<> {
+/// The observer for `sizes` on a firmware of `variant`.
+fn observer(variant: &str, way: &'static Way, sizes: &Sizes) -> impl Observer + use<> {
     Transferring {
         variant: variant.to_owned(),
         way,
@@ -167,7 +167,7 @@ fn procedure(variant: &str, way: &'static Way, sizes: &Sizes) -> impl Procedure 
     }
 }
 
-impl Procedure for Transferring {
+impl Observer for Transferring {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.frames.push(frame),

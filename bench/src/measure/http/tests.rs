@@ -82,10 +82,10 @@ fn measure(events: Vec<Event>) -> Result<Vec<HttpGet>, MeasureError> {
         limit_s: 10,
     };
     let mut results = Vec::new();
-    let mut procedure = procedure("isr-all", &get::WAY, &sizes);
+    let mut observer = observer("isr-all", &get::WAY, &sizes);
     drive(
         Box::new(Script::new(events)),
-        &mut procedure,
+        &mut observer,
         sizes.limit_s,
         &mut |result| results.push(result),
         &mut |_, _| {},

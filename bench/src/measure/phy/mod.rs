@@ -23,9 +23,9 @@ use serde::Deserialize;
 pub use self::conformance::Conformance;
 pub use self::surface::Surface;
 use super::plan::scaled;
-use super::{MeasureError, Procedure, console};
+use super::{MeasureError, Observer, console};
+use crate::machine::{Event, Order};
 use crate::scenario::Surroundings;
-use crate::target::{Event, Order};
 
 /// Time to boot and, where partners negotiate, for that.
 const fn warm_up_ms() -> u64 {
@@ -112,8 +112,8 @@ impl super::Plan for Plan {
         around.traffic = Some(traffic);
     }
 
-    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
-        Box::new(procedure(variant, self))
+    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+        Box::new(observer(variant, self))
     }
 
     fn scaled(&self, factor: f64) -> Option<Arc<dyn super::Plan>> {
@@ -183,8 +183,8 @@ struct Counting {
     ledger: Ledger,
 }
 
-/// The procedure for `plan` on a firmware of `variant`.
-pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
+/// The observer for `plan` on a firmware of `variant`.
+pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
     Counting {
         variant: variant.to_owned(),
         plan: plan.clone(),
@@ -231,7 +231,7 @@ impl Counting {
     }
 }
 
-impl Procedure for Counting {
+impl Observer for Counting {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) if frame.from == Side::Peer => self.count(&frame),

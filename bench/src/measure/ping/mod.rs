@@ -11,8 +11,8 @@ use linerate_explain::record::{
 use linerate_explain::wire::{Echo, Frame, Packet, Side};
 use serde::Deserialize;
 
-use super::{MeasureError, Procedure, Section, console};
-use crate::target::{Event, Order};
+use super::{MeasureError, Observer, Section, console};
+use crate::machine::{Event, Order};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -51,8 +51,8 @@ impl super::Plan for Plan {
         self.limit_s
     }
 
-    fn procedure(&self, variant: &str, _: &Order) -> Box<dyn Procedure> {
-        Box::new(procedure(variant, self))
+    fn observer(&self, variant: &str, _: &Order) -> Box<dyn Observer> {
+        Box::new(observer(variant, self))
     }
 }
 
@@ -83,8 +83,8 @@ pub struct Pinging {
     counters: BTreeMap<String, u64>,
 }
 
-/// The procedure for `plan` on a firmware of `variant`.
-pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
+/// The observer for `plan` on a firmware of `variant`.
+pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
     Pinging {
         variant: variant.to_owned(),
         plan: plan.clone(),
@@ -95,7 +95,7 @@ pub fn procedure(variant: &str, plan: &Plan) -> impl Procedure + use<> {
     }
 }
 
-impl Procedure for Pinging {
+impl Observer for Pinging {
     fn observe(&mut self, event: Event) -> Result<(), MeasureError> {
         match event {
             Event::Frame(frame) => self.frames.push(frame),

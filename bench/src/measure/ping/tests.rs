@@ -50,7 +50,7 @@ fn measure(script: Script, count: u64) -> Result<Ping, MeasureError> {
     let mut results = Vec::new();
     drive(
         Box::new(script),
-        &mut procedure("windowed", &plan),
+        &mut observer("windowed", &plan),
         plan.limit_s,
         &mut |result| results.push(result),
         &mut |_, _| {},

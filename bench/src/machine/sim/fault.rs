@@ -2,10 +2,10 @@
 
 use linerate_sim::chip::esp32c6::FaultReport;
 
-use crate::target::TargetError;
+use crate::machine::MachineError;
 
 /// What happened, where, and by what path the program got there.
-pub fn error(report: &FaultReport) -> TargetError {
+pub fn error(report: &FaultReport) -> MachineError {
     let mut what = report.fault.to_string();
     for (depth, frame) in report.frames.iter().enumerate() {
         what.push_str(if depth == 0 {
@@ -19,7 +19,7 @@ pub fn error(report: &FaultReport) -> TargetError {
         what.push_str("; noticed before: ");
         what.push_str(last);
     }
-    TargetError::Fault {
+    MachineError::Fault {
         at_ns: report.at.as_ns(),
         what,
     }

@@ -4,7 +4,7 @@ use linerate_sim::peer::tcp::{self, Endpoint};
 use linerate_sim::peer::{self, Peer, host};
 use linerate_sim::time::{Instant, Span};
 
-use crate::target::{Order, TargetError};
+use crate::machine::{MachineError, Order};
 
 /// The port of HTTP.
 const HTTP: u16 = 80;
@@ -12,11 +12,11 @@ const HTTP: u16 = 80;
 /// The peer that `order` asks for.
 ///
 /// # Errors
-/// [`TargetError`] when there is no such kind of peer.
-pub fn of(order: &Order) -> Result<Box<dyn Peer>, TargetError> {
+/// [`MachineError`] when there is no such kind of peer.
+pub fn of(order: &Order) -> Result<Box<dyn Peer>, MachineError> {
     let asked = &order.surroundings.peer;
     let kind = peer::kind(&asked.kind)
-        .ok_or_else(|| TargetError::Board(format!("there is no peer `{}`", asked.kind)))?;
+        .ok_or_else(|| MachineError::Board(format!("there is no peer `{}`", asked.kind)))?;
     let device = order.board.link.ipv4;
     let background = asked.background_arp_ms;
     let host = host::Config {

@@ -6,7 +6,7 @@ use linerate_sim::profile::{self, Activity, Work};
 use linerate_sim::time::{Instant, TICKS_PER_NS};
 use linerate_sim::wire::{self, LinkReport, Resolution};
 
-use crate::target::LinkEnd;
+use crate::machine::LinkEnd;
 
 /// Who may send when, while the link is up.
 pub const fn duplex(link: &LinkReport) -> Duplex {

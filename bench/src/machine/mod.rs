@@ -1,7 +1,7 @@
-//! What is measured. A kind of target is one folder here and one arm of [`open`].
+//! What runs a firmware here. A kind of machine is one folder here and one arm of [`open`].
 //!
-//! A target lives in a time of its own, in nanoseconds since it was switched on; it is driven with
-//! [`Target::advance`] and tells what happened.
+//! A machine lives in a time of its own, in nanoseconds since it was switched on; it is driven with
+//! [`Machine::advance`] and tells what happened.
 
 pub mod sim;
 
@@ -14,7 +14,7 @@ use linerate_sim::chip::TimingTable;
 use crate::board::Board;
 use crate::scenario::{Record, Surroundings};
 
-/// Something that happened at a target.
+/// Something that happened at a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The program printed a line; the time is that of its first byte.
@@ -102,7 +102,7 @@ pub struct Order {
     pub record: Record,
 }
 
-/// What a target is made of, for the provenance.
+/// What a machine is made of, for the provenance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identity {
     /// The board, named for what it is.
@@ -113,7 +113,7 @@ pub struct Identity {
     pub timing: Vec<TimingEntry>,
 }
 
-/// The link partner's end of the cable, when the target was switched off.
+/// The link partner's end of the cable, when the machine was switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
     /// Frames pass.
@@ -132,23 +132,23 @@ pub struct LinkEnd {
     pub frames_withheld: u64,
 }
 
-/// What a target leaves behind.
+/// What a machine leaves behind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Remains {
-    /// Hash over every wire event, in hexadecimal; empty when the target knows none.
+    /// Hash over every wire event, in hexadecimal; empty when the machine knows none.
     pub trace_hash: String,
     /// Where the processor's cycles went, if that was recorded.
     pub profile: Option<Profile>,
     /// Files to be written: extension and content.
     pub files: Vec<(&'static str, Vec<u8>)>,
-    /// The far end of its cable; `None` when the target cannot know.
+    /// The far end of its cable; `None` when the machine cannot know.
     pub link: Option<LinkEnd>,
-    /// What the target could not model and what it did instead, each once.
+    /// What the machine could not model and what it did instead, each once.
     pub warnings: Vec<String>,
 }
 
-/// A target that is switched on.
-pub trait Target {
+/// A machine that is switched on.
+pub trait Machine {
     /// What it is made of.
     fn identity(&self) -> Identity;
 
@@ -158,8 +158,8 @@ pub trait Target {
     /// Lets it run until `until_ns` (or a little longer) and hands what happened to `sink`.
     ///
     /// # Errors
-    /// [`TargetError`] when it cannot go on.
-    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), TargetError>;
+    /// [`MachineError`] when it cannot go on.
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError>;
 
     /// What the processor was busy with since the last call, where that is recorded.
     fn busy(&mut self) -> Vec<Busy> {
@@ -167,12 +167,12 @@ pub trait Target {
     }
 
     /// The line's level around the beginnings and ends of some frames since the last call, where
-    /// the target can tell.
+    /// the machine can tell.
     fn edges(&mut self) -> Vec<Edges> {
         Vec::new()
     }
 
-    /// How long the processor has waited for flash so far; `None` when the target cannot know.
+    /// How long the processor has waited for flash so far; `None` when the machine cannot know.
     fn flash_wait_ns(&self) -> Option<u64> {
         None
     }
@@ -180,12 +180,12 @@ pub trait Target {
     /// Types `line` and a new line on its console.
     fn type_line(&mut self, _line: &str) {}
 
-    /// What the two ends of the link have come to; `None` when the target cannot know.
+    /// What the two ends of the link have come to; `None` when the machine cannot know.
     fn duplex(&self) -> Option<Duplex> {
         None
     }
 
-    /// The device's counters by name, zeros left out; `None` when the target cannot know.
+    /// The device's counters by name, zeros left out; `None` when the machine cannot know.
     fn counters(&self) -> Option<BTreeMap<String, u64>> {
         None
     }
@@ -199,9 +199,9 @@ pub trait Target {
     fn finish(self: Box<Self>, sink: &mut dyn FnMut(Event)) -> Remains;
 }
 
-/// Why a target cannot be used, or cannot go on.
+/// Why a machine cannot be used, or cannot go on.
 #[derive(Debug, thiserror::Error)]
-pub enum TargetError {
+pub enum MachineError {
     /// The firmware cannot be loaded.
     #[error("{0}")]
     Firmware(String),
@@ -221,25 +221,25 @@ pub enum TargetError {
     },
 }
 
-impl TargetError {
-    /// Whether the input was wrong, rather than the target failing.
+impl MachineError {
+    /// Whether the input was wrong, rather than the machine failing.
     pub const fn is_input(&self) -> bool {
         matches!(self, Self::Firmware(_) | Self::Board(_) | Self::Tap(_))
     }
 }
 
-/// Switches a target on.
+/// Switches a machine on.
 ///
 /// # Errors
-/// [`TargetError`] when the firmware or the board cannot be used.
-pub fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
+/// [`MachineError`] when the firmware or the board cannot be used.
+pub fn open(order: &Order) -> Result<Box<dyn Machine>, MachineError> {
     sim::open(order)
 }
 
-/// Switches a target on whose cable ends in the TAP interface `interface` of this machine.
+/// Switches a machine on whose cable ends in the TAP interface `interface` of this machine.
 ///
 /// # Errors
-/// [`TargetError`] when firmware, board or interface cannot be used.
-pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Target>, TargetError> {
+/// [`MachineError`] when firmware, board or interface cannot be used.
+pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Machine>, MachineError> {
     sim::open_on_tap(order, interface)
 }

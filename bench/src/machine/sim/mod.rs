@@ -20,7 +20,7 @@ use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
 use self::capture::Capture;
-use super::{Event, Identity, Order, Remains, StationTraffic, Target, TargetError, Uploaded};
+use super::{Event, Identity, Machine, MachineError, Order, Remains, StationTraffic, Uploaded};
 
 /// The half of a run's seed that each part gets is made different, so that they do not move alike.
 const WIRE_SEED: u64 = 0x7769_7265;
@@ -29,29 +29,29 @@ pub(super) const PEER_SEED: u64 = 0x7065_6572;
 /// Switches a simulated board on, with the peer that `order` names at the other end of its cable.
 ///
 /// # Errors
-/// [`TargetError`] when the firmware, the board or the peer cannot be used.
-pub fn open(order: &Order) -> Result<Box<dyn Target>, TargetError> {
+/// [`MachineError`] when the firmware, the board or the peer cannot be used.
+pub fn open(order: &Order) -> Result<Box<dyn Machine>, MachineError> {
     switch_on(order, peer::of(order)?)
 }
 
 /// The same, with its cable in the TAP interface `interface`.
 ///
 /// # Errors
-/// [`TargetError`] when firmware, board or interface cannot be used.
-pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Target>, TargetError> {
+/// [`MachineError`] when firmware, board or interface cannot be used.
+pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Machine>, MachineError> {
     switch_on(order, crate::tap::open(interface)?)
 }
 
-fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Target>, TargetError> {
+fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Machine>, MachineError> {
     if order.board.timing_table != "esp32c6" {
         let what = format!(
             "board {}: there is no timing table `{}`; there is esp32c6",
             order.board.name, order.board.timing_table
         );
-        return Err(TargetError::Board(what));
+        return Err(MachineError::Board(what));
     }
     let unusable =
-        |what: String| TargetError::Firmware(format!("the firmware cannot be run: {what}"));
+        |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
     let elf = Elf::parse(&order.elf).map_err(|error| unusable(error.to_string()))?;
     let pins = order.board.pins;
     let around = &order.surroundings;
@@ -187,7 +187,7 @@ impl Sim {
     }
 }
 
-impl Target for Sim {
+impl Machine for Sim {
     fn identity(&self) -> Identity {
         let table = self.board.chip().timing();
         let entry = |entry: &linerate_sim::chip::TimingEntry| TimingEntry {
@@ -212,11 +212,11 @@ impl Target for Sim {
         self.board.now().as_ns()
     }
 
-    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), TargetError> {
+    fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError> {
         let at_ns = self.now_ns();
         if self.asleep {
             let what = "the program sleeps and nothing will ever wake it".to_owned();
-            return Err(TargetError::Fault { at_ns, what });
+            return Err(MachineError::Fault { at_ns, what });
         }
         let stop = self.board.run(Instant::from_ns(until_ns));
         self.drain(sink);

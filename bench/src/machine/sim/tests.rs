@@ -80,8 +80,8 @@ fn what_is_no_firmware_for_the_chip_is_refused_in_a_sentence() {
 #[test]
 fn an_exception_is_one_sentence_with_its_place() {
     // An all-zero word is an illegal instruction; there is no handler.
-    let mut target = open(&order(elf(0x4080_0000, &[0x0000_0013, 0]))).expect("loads");
-    let error = target.advance(1_000_000, &mut |_| {}).expect_err("faults");
+    let mut machine = open(&order(elf(0x4080_0000, &[0x0000_0013, 0]))).expect("loads");
+    let error = machine.advance(1_000_000, &mut |_| {}).expect_err("faults");
     assert!(!error.is_input());
     let text = error.to_string();
     assert!(
@@ -92,10 +92,10 @@ fn an_exception_is_one_sentence_with_its_place() {
 
 #[test]
 fn an_endless_loop_ends_after_silence() {
-    let target = open(&order(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
+    let machine = open(&order(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
     let mut lines = 0;
     let error =
-        crate::measure::follow(target, None, &|| false, &mut |_| lines += 1).expect_err("silent");
+        crate::measure::follow(machine, None, &|| false, &mut |_| lines += 1).expect_err("silent");
     assert!(
         error
             .to_string()
@@ -107,8 +107,8 @@ fn an_endless_loop_ends_after_silence() {
 
 #[test]
 fn what_it_is_made_of_is_told_and_recordings_are_left() {
-    let mut target = open(&order(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
-    let identity = target.identity();
+    let mut machine = open(&order(elf(0x4080_0000, &[0x0000_006F]))).expect("loads");
+    let identity = machine.identity();
     assert_eq!(identity.board, "esp32c6-bitbang");
     assert!(
         identity
@@ -122,9 +122,9 @@ fn what_it_is_made_of_is_told_and_recordings_are_left() {
             .iter()
             .any(|entry| entry.name.ends_with("flash_miss_ns"))
     );
-    target.advance(2_000_000, &mut |_| {}).expect("runs");
-    assert!(target.now_ns() >= 2_000_000);
-    let remains = target.finish(&mut |_| {});
+    machine.advance(2_000_000, &mut |_| {}).expect("runs");
+    assert!(machine.now_ns() >= 2_000_000);
+    let remains = machine.finish(&mut |_| {});
     assert_eq!(remains.files[0].0, "pcapng");
     // Section header block, little-endian (pcapng draft, section 4.1).
     assert_eq!(remains.files[0].1[..4], [0x0A, 0x0D, 0x0D, 0x0A]);
