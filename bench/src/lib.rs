@@ -6,8 +6,10 @@
 //! | [`board`] | the boards there are |
 //! | [`firmware`] | finding a board's firmware |
 //! | [`machine`] | firmware that runs in a time of its own: one folder a kind |
+//! | [`target`] | what is at the other end of a link, by URL: one folder a kind |
 //! | [`host`] | protocols over this machine's sockets |
 //! | [`measure`] | how it is measured: one folder a procedure |
+//! | [`procedure`] | what is done with a target: one file or folder each |
 //! | [`run`] | a whole scenario, on several threads |
 //! | [`sensitivity`] | a scenario with each guess changed |
 //! | [`serve`] | servers of what devices speak |
@@ -22,6 +24,7 @@ pub mod firmware;
 pub mod host;
 pub mod machine;
 pub mod measure;
+pub mod procedure;
 pub mod progress;
 pub mod provenance;
 pub mod run;
@@ -30,6 +33,7 @@ pub mod sensitivity;
 pub mod serve;
 pub mod store;
 pub mod tap;
+pub mod target;
 pub mod timing;
 
 /// The known name nearest to what was written, if one is near enough to be meant.

@@ -117,6 +117,7 @@ pub fn run(
         title: scenario.title.clone(),
         provenance: before(scenario, &jobs),
         results: Vec::new(),
+        not_measured: Vec::new(),
         profiles: BTreeMap::new(),
     };
     let store = Store::create(&options.out, &header)?;

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Run(args) => command::run::run(&args),
         Command::Sensitivity(args) => command::sensitivity::run(&args),
+        Command::Test(args) => command::test::run(&args),
         Command::Serve(args) => command::serve::run(&args),
         Command::Sim(args) => command::sim::run(&args),
         Command::Timing(args) => command::timing::run(&args),

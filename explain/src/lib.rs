@@ -6,6 +6,7 @@
 //! | [`mod@line`] | what the wire allows: frame times and the goodput limit |
 //! | [`wire`] | what frames on a wire tell: TCP requests, where their time went |
 //! | [`stats`] | percentiles, by one definition |
+//! | [`summary`] | what several results of a procedure say together |
 //! | [`cause`] | record to findings: what keeps a measurement from line rate |
 //! | [`published`] | the figures of the work that is reproduced, each with its source |
 //! | [`fidelity`] | published beside predicted |
@@ -21,4 +22,5 @@ pub mod report;
 #[cfg(test)]
 mod sample;
 pub mod stats;
+pub mod summary;
 pub mod wire;

@@ -33,7 +33,9 @@ pub fn run() -> Run {
         schema: SCHEMA,
         scenario: "niccle".into(),
         title: "A bit-banged 10BASE-T interface, stage by stage".into(),
+        not_measured: Vec::new(),
         provenance: Provenance {
+            target: String::new(),
             version: "0.1.0".into(),
             git: "0123abc".into(),
             host: "linux x86_64".into(),

@@ -53,6 +53,11 @@ pub struct Outcome {
     pub reported: Option<Report>,
     /// What it received.
     pub received: Option<Report>,
+    /// Of that, datagrams that came again.
+    pub received_duplicates: u64,
+    /// From the first octet sent until the server had closed the connection, and so had read all of
+    /// them: TCP only, where the server says nothing of what it got.
+    pub read_after: Option<Duration>,
 }
 
 /// Receives a stream, of either kind.
@@ -131,7 +136,7 @@ pub struct Client {
     source: Option<Source>,
     receiving: Option<Receiving>,
     reported: Option<Report>,
-    forward_is_closed: bool,
+    forward_closed: Option<Instant>,
     failure: Option<Failure>,
 }
 
@@ -153,7 +158,7 @@ impl Client {
             source: None,
             receiving: None,
             reported: None,
-            forward_is_closed: false,
+            forward_closed: None,
             failure: None,
         }
     }
@@ -197,6 +202,11 @@ impl Client {
             sent: stream.or(datagrams),
             reported: self.reported,
             received: received.map(|it| it.ended.unwrap_or_else(|| it.so_far())),
+            received_duplicates: received.map_or(0, |it| it.sink.sequence.duplicates()),
+            read_after: self.sending.as_ref().and_then(|sending| {
+                let closed = self.forward_closed?;
+                Some(closed.since(sending.began()))
+            }),
         }
     }
 
@@ -231,7 +241,7 @@ impl Client {
         let sent = match (self.plan.udp, self.sends()) {
             (_, false) => true,
             (true, true) => self.reported.is_some(),
-            (false, true) => self.forward_is_closed,
+            (false, true) => self.forward_closed.is_some(),
         };
         sent && (received || !self.receives())
     }
@@ -372,7 +382,7 @@ impl Service for Client {
     fn closed(&mut self, connection: Connection, now: Instant) {
         self.ended(connection, now);
         if Some(connection) == self.forward {
-            self.forward_is_closed = true;
+            self.forward_closed.get_or_insert(now);
             if self.is_sending() {
                 self.failure = Some(Failure::Broken);
             }

@@ -49,6 +49,11 @@ impl Sending {
         }
     }
 
+    /// When it began.
+    pub(super) const fn began(&self) -> Instant {
+        self.began
+    }
+
     /// Everything was given to the connection.
     pub(super) const fn is_over(&self) -> bool {
         self.ended.is_some()

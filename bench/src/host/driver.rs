@@ -4,9 +4,9 @@ use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream, UdpSocket};
 use mio::{Events, Interest, Poll, Token};
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant as Clock};
 
@@ -36,6 +36,9 @@ pub struct Settings {
     pub address: IpAddr,
     /// How many TCP connections there may be, at most 256.
     pub connections: usize,
+    /// What a TCP connection's buffers in the system take, which bounds its window; `None`: the
+    /// system finds out by itself how much is good.
+    pub buffer_octets: Option<u32>,
 }
 
 impl Default for Settings {
@@ -44,6 +47,7 @@ impl Default for Settings {
         Self {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             connections: 64,
+            buffer_octets: None,
         }
     }
 }
@@ -132,6 +136,12 @@ impl<S: Service> Driver<S> {
     /// The service.
     pub fn service(&mut self) -> &mut S {
         &mut self.service
+    }
+
+    /// Closes all sockets and gives the service back.
+    #[must_use]
+    pub fn into_service(self) -> S {
+        self.service
     }
 
     /// Since the driver began.
@@ -255,6 +265,8 @@ impl<S: Service> Driver<S> {
             source,
         };
         let mut socket = TcpListener::bind(address).map_err(failed)?;
+        // What it accepts has them from it.
+        self.bound(&SockRef::from(&socket));
         let token = Token(LISTENER_TOKENS + self.listeners.len());
         let registry = self.poll.registry();
         registry.register(&mut socket, token, Interest::READABLE)?;
@@ -286,8 +298,27 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
+    /// Limits a connection's buffers. To be done before it is asked for: the window's scale is said
+    /// in the first segment (RFC 7323 section 2.2).
+    fn bound(&self, socket: &SockRef<'_>) {
+        if let Some(octets) = self.settings.buffer_octets {
+            let _ = socket.set_recv_buffer_size(octets as usize);
+            let _ = socket.set_send_buffer_size(octets as usize);
+        }
+    }
+
+    fn connection_to(&self, to: SocketAddr) -> io::Result<TcpStream> {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        self.bound(&SockRef::from(&socket));
+        match socket.connect(&to.into()) {
+            Err(error) if !is_under_way(&error) => Err(error),
+            _ => Ok(TcpStream::from_std(socket.into())),
+        }
+    }
+
     fn connect(&mut self, to: SocketAddr, token: u8) {
-        let socket = TcpStream::connect(to).ok();
+        let socket = self.connection_to(to).ok();
         let at = socket.and_then(|socket| self.keep(Stream::new(socket, Some(token))));
         if at.is_none() {
             let now = self.now();
@@ -458,6 +489,15 @@ impl<S: Service> Driver<S> {
 fn now(clock: Clock) -> Instant {
     let ns = clock.elapsed().as_nanos();
     Instant::from_ns(u64::try_from(ns).unwrap_or(u64::MAX))
+}
+
+/// How a system says that a connection takes its time, and nobody has to wait for it.
+fn is_under_way(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(libc::EINPROGRESS) {
+        return true;
+    }
+    error.kind() == ErrorKind::WouldBlock
 }
 
 fn note(ready: &mut Ready, event: &Event) {

@@ -138,6 +138,7 @@ impl Turns<'_> {
         let settings = Settings {
             address: self.order.address,
             connections: self.order.clients,
+            ..Settings::default()
         };
         let mut driver = Driver::new(service, settings)?;
         let _ = self.events.send(Event::Listening(self.protocol, self.port));

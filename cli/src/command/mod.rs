@@ -3,11 +3,13 @@
 pub mod boards;
 pub mod completions;
 pub mod fidelity;
+mod on_terminal;
 pub mod report;
 pub mod run;
 pub mod sensitivity;
 pub mod serve;
 pub mod sim;
+pub mod test;
 pub mod timing;
 
 use std::path::Path;

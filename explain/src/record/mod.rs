@@ -5,6 +5,7 @@
 //! ignores those that it does not know.
 
 mod finding;
+mod flow;
 mod gap;
 mod http_both;
 mod http_get;
@@ -20,9 +21,11 @@ mod provenance;
 mod scope;
 mod setting;
 mod storm;
+mod throughput;
 mod told;
 
 pub use finding::{Cause, Finding};
+pub use flow::{Datagrams, Direction, End, Flow, Interval, Transport};
 pub use gap::{GapCause, GapPart, GapToLineRate};
 pub use http_both::{HttpBoth, HttpBothMetrics};
 pub use http_get::{
@@ -40,6 +43,7 @@ pub use provenance::{Duplex, EntryKind, PeerModel, Provenance, TimingEntry};
 pub use scope::{Burst, Edges, Mark, Pulse, ScopeTrace};
 pub use setting::{Conditions, Setting};
 pub use storm::{Storm, StormMetrics, StormParams};
+pub use throughput::{Throughput, ThroughputMetrics, ThroughputParams};
 pub use told::{Row, Told};
 
 use std::collections::BTreeMap;
@@ -65,9 +69,21 @@ pub struct Run {
     pub provenance: Provenance,
     /// One entry a measurement, in the scenario's order.
     pub results: Vec<Measurement>,
+    /// What was asked for and could not be measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_measured: Vec<NotMeasured>,
     /// Where the processor's cycles went, by `program-variant`, of the runs that ask for it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, Profile>,
+}
+
+/// Something that was asked for and could not be measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotMeasured {
+    /// What, in a few words.
+    pub what: String,
+    /// Why, in a sentence.
+    pub why: String,
 }
 
 /// Makes of the list of measurements what knows all of them.
@@ -162,6 +178,8 @@ measurements! {
     "hub_share" HubShare hub_shares,
     /// What device and link partner come to.
     "negotiation" Negotiation negotiations,
+    /// A transfer between bench and target.
+    "throughput" Throughput throughputs,
 }
 
 /// Why a result file cannot be read.

@@ -18,8 +18,11 @@ pub struct Provenance {
     pub host: String,
     /// Processor of the bench.
     pub cpu: String,
-    /// The board, named for what it is.
+    /// The board, named for what it is; empty for a target that is only known by its URL.
     pub board: String,
+    /// URL of the target, where it was given by one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub target: String,
     /// The timing table that the simulated board used.
     pub timing_table: String,
     /// Names of the table's entries that are guesses.
@@ -60,6 +63,8 @@ pub enum Duplex {
     Full,
     /// There is no link.
     None,
+    /// Nobody here can know: a target reached through a network.
+    Unknown,
 }
 
 impl fmt::Display for Duplex {
@@ -68,6 +73,7 @@ impl fmt::Display for Duplex {
             Self::Half => "half",
             Self::Full => "full",
             Self::None => "none",
+            Self::Unknown => "unknown",
         })
     }
 }

@@ -6,6 +6,7 @@ use super::{format, name, verdict};
 use crate::cause;
 use crate::published::Stage;
 use crate::record::{HttpGet, Run, Setting};
+use crate::summary::{self, Summary};
 
 /// Renders the summary of `run`: verdict, stages, pings, findings, provenance.
 pub fn markdown(run: &Run) -> String {
@@ -43,6 +44,13 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         },
         verdict(run)
     )?;
+
+    for summary in summary::all(run) {
+        summarise(&summary, out)?;
+    }
+    for it in &run.not_measured {
+        writeln!(out, "Not measured: {}: {}", it.what, it.why)?;
+    }
 
     if run.http_gets().next().is_some() {
         writeln!(
@@ -107,6 +115,13 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     }
 
     let p = &run.provenance;
+    if !p.target.is_empty() {
+        return writeln!(
+            out,
+            "\n{} · from {} · linerate {} ({})",
+            p.target, p.host, p.version, p.git
+        );
+    }
     writeln!(
         out,
         "\n{} · {} duplex · timing table {} ({} guesses) · seed {} · linerate {} ({})",
@@ -118,4 +133,26 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         p.version,
         p.git,
     )
+}
+
+/// What a procedure came to: a sentence and a table.
+fn summarise(summary: &Summary, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "## {}\n\n{}", summary.title, summary.verdict)?;
+    if !summary.variant.is_empty() {
+        writeln!(out, "{}", summary.variant)?;
+    }
+    let table = &summary.table;
+    if table.rows.is_empty() {
+        return writeln!(out);
+    }
+    writeln!(out, "\n| {} |", table.head.join(" | "))?;
+    let rules = table.head.iter().enumerate();
+    let rules: Vec<&str> = rules
+        .map(|(at, _)| if at == 0 { "---" } else { "---:" })
+        .collect();
+    writeln!(out, "|{}|", rules.join("|"))?;
+    for row in &table.rows {
+        writeln!(out, "| {} |", row.join(" | "))?;
+    }
+    writeln!(out)
 }

@@ -33,6 +33,7 @@ use super::svg::dots;
 use super::svg::surface::Point;
 use super::{format, name, verdict};
 use crate::record::{HttpGet, Run};
+use crate::summary::{self, Summary};
 
 /// The page.
 #[derive(Serialize)]
@@ -58,6 +59,7 @@ pub struct Page<'a> {
     surfaces: Vec<SurfaceView>,
     surface_legend: Vec<Legend>,
     cases: Vec<CaseRow<'a>>,
+    summaries: Vec<Summary>,
     others: Vec<OtherRow<'a>>,
     pings: Vec<PingRow>,
     findings: Vec<StageFindings<'a>>,
@@ -156,6 +158,7 @@ impl<'a> Page<'a> {
             surfaces: surfaces(run),
             surface_legend: surface_legend(run),
             cases: cases(run),
+            summaries: summary::all(run),
             others: others(run),
             pings: run
                 .pings()

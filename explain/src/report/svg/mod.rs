@@ -4,6 +4,7 @@
 //! fits a desk. Colours are the page's classes. Every mark has a `<title>`, every chart a label.
 
 pub(super) mod bars;
+pub(crate) mod curve;
 pub(super) mod dots;
 pub(super) mod flame;
 pub(super) mod scope;

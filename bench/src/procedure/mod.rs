@@ -1,0 +1,106 @@
+//! What is done with a target. A procedure is one file or folder here; what its results mean together
+//! is found in `linerate_explain::summary`.
+//!
+//! A procedure asks a target for [trials](crate::target::Trial), hands on a result for each as soon as
+//! it is there, and knows nothing of the kinds of targets.
+
+mod session;
+pub mod throughput;
+
+pub use session::{Asked, Session, SessionError, run};
+
+use std::time::Duration;
+
+use linerate_explain::record::{Duplex, Measurement, Setting};
+
+use crate::target::{Outcome, Target, TargetError, Trial, Watch};
+
+/// Something to be done with a target.
+pub trait Procedure {
+    /// What it is, in a few words.
+    fn words(&self) -> String;
+
+    /// How long its trials take at least, to be said before it begins; with the target's own time where
+    /// that is simulated.
+    fn at_least(&self) -> Duration;
+
+    /// Whether `target` can do all of it.
+    ///
+    /// # Errors
+    /// Why it can't, a sentence without its end.
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str>;
+
+    /// Does it. What was measured is handed to `bench` trial by trial.
+    ///
+    /// # Errors
+    /// A trial that failed, when nothing that follows makes sense without it.
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError>;
+}
+
+/// Where a procedure is at home: takes its results, and tells the user how far it is.
+pub struct Bench<'a> {
+    /// The name of the run, in every result.
+    pub run: String,
+    keep: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
+    note: &'a mut dyn FnMut(&str),
+    watch: &'a mut dyn Watch,
+}
+
+impl<'a> Bench<'a> {
+    /// A bench that hands results to `keep` and words for the user to `note`.
+    pub fn new(
+        keep: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
+        note: &'a mut dyn FnMut(&str),
+        watch: &'a mut dyn Watch,
+    ) -> Self {
+        Self {
+            run: String::new(),
+            keep,
+            note,
+            watch,
+        }
+    }
+
+    /// Does a trial; what is to be known about its figures is told to the user.
+    ///
+    /// # Errors
+    /// It failed.
+    pub fn trial(
+        &mut self,
+        target: &mut dyn Target,
+        trial: &Trial,
+    ) -> Result<Outcome, TargetError> {
+        let outcome = target.run(trial, self.watch)?;
+        for note in &outcome.notes {
+            (self.note)(note);
+        }
+        Ok(outcome)
+    }
+
+    /// Keeps a result.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn keep(&mut self, result: Measurement) -> Result<(), SessionError> {
+        (self.keep)(result)
+    }
+
+    /// Tells the user something.
+    pub fn note(&mut self, text: &str) {
+        (self.note)(text);
+    }
+
+    /// The user has had enough: what was measured stays, and no further trial is begun.
+    pub fn is_over(&self) -> bool {
+        self.watch.is_over()
+    }
+
+    /// The setting of a result here.
+    pub fn setting(&self) -> Setting {
+        Setting {
+            run: self.run.clone(),
+            duplex: Duplex::Unknown,
+            ..Setting::default()
+        }
+    }
+}

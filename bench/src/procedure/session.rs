@@ -1,0 +1,124 @@
+//! Several procedures with one target, and the results on disk.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use linerate_explain::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
+use linerate_explain::report;
+
+use super::{Bench, Procedure};
+use crate::provenance;
+use crate::store::{Store, StoreError};
+use crate::target::{Target, TargetError, Watch};
+
+/// Why a session ended before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The target can't be used, or failed.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A result can't be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is to be done, and under which name.
+pub struct Session {
+    /// The name of the results: `test`, `sweep`.
+    pub name: String,
+    /// The target as the user wrote it.
+    pub url: String,
+    /// Folder for results and report.
+    pub out: PathBuf,
+    /// Seed of everything random, where something is.
+    pub seed: u64,
+}
+
+/// A procedure that was asked for, and whether it is by name: then it is an error that it can't be
+/// done; else it is left out and said so.
+pub struct Asked {
+    /// What to do.
+    pub procedure: Box<dyn Procedure>,
+    /// The user has named it.
+    pub is_required: bool,
+}
+
+/// Does all of `asked` with `target` and writes run.json, report.html and report.md. What is measured
+/// lies in trials.ndjson as soon as it is there.
+///
+/// # Errors
+/// [`SessionError`]: what was measured before is in the folder, with a report of it.
+pub fn run(
+    session: &Session,
+    asked: &[Asked],
+    target: &mut dyn Target,
+    watch: &mut dyn Watch,
+    note: &mut dyn FnMut(&str),
+    result: &mut dyn FnMut(&Measurement),
+) -> Result<Run, SessionError> {
+    for it in asked.iter().filter(|it| it.is_required) {
+        it.procedure
+            .can(target)
+            .map_err(|why| TargetError::Unable {
+                target: target.name(),
+                trial: it.procedure.words(),
+                why,
+            })?;
+    }
+    let mut run = header(session, target);
+    let store = Store::create(&session.out, &run)?;
+    let mut outcome = Ok(());
+    for it in asked {
+        let words = it.procedure.words();
+        if watch.is_over() {
+            not_measured(&mut run, words, "the user ended it before");
+            continue;
+        }
+        if let Err(why) = it.procedure.can(target) {
+            note(&format!("{words}: not measured: {why}"));
+            not_measured(&mut run, words, why);
+            continue;
+        }
+        let results = &mut run.results;
+        let mut keep = |measured: Measurement| {
+            result(&measured);
+            store.append(&measured)?;
+            results.push(measured);
+            Ok(())
+        };
+        let mut bench = Bench::new(&mut keep, note, watch);
+        if let Err(error) = it.procedure.run(target, &mut bench) {
+            not_measured(&mut run, words, &error.to_string());
+            outcome = Err(error);
+            break;
+        }
+    }
+    store.write("run.json", run.to_json().as_bytes())?;
+    store.write("report.html", report::html(&run).as_bytes())?;
+    store.write("report.md", report::markdown(&run).as_bytes())?;
+    outcome.map(|()| run)
+}
+
+fn header(session: &Session, target: &dyn Target) -> Run {
+    Run {
+        schema: SCHEMA,
+        scenario: session.name.clone(),
+        title: format!("{} of {}", session.name, target.name()),
+        provenance: Provenance {
+            target: session.url.clone(),
+            seed: session.seed,
+            duplex: linerate_explain::record::Duplex::Unknown,
+            ..provenance::here()
+        },
+        results: Vec::new(),
+        not_measured: Vec::new(),
+        profiles: BTreeMap::new(),
+    }
+}
+
+fn not_measured(run: &mut Run, what: String, why: &str) {
+    run.not_measured.push(NotMeasured {
+        what,
+        why: why.to_owned(),
+    });
+}

@@ -1,0 +1,222 @@
+//! `iperf3://HOST:PORT`: a server of iperf 3.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use linerate_agent::Progress;
+use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
+use linerate_explain::record::{self, Direction, End, Flow, Interval};
+
+use super::run::{self, Ran, Step};
+use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
+
+/// Its port.
+const PORT: u16 = 5201;
+/// Streams of a test, both ways together: as many as iperf3 itself allows one way.
+const STREAMS: usize = 127;
+
+struct Iperf3 {
+    to: SocketAddr,
+    patience: Duration,
+    /// Tests so far: each has a cookie of its own.
+    tests: u64,
+}
+
+/// Opens the server that `url` names.
+pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
+    url.knows_only(&[])?;
+    Ok(Box::new(Iperf3 {
+        to: url.address(PORT)?,
+        patience: options.patience,
+        tests: 0,
+    }))
+}
+
+const fn direction(direction: Direction) -> iperf3::Direction {
+    match direction {
+        Direction::ToDevice => iperf3::Direction::Forward,
+        Direction::FromDevice => iperf3::Direction::Reverse,
+        Direction::Both => iperf3::Direction::Both,
+    }
+}
+
+const fn amount(amount: Amount) -> iperf3::Amount {
+    match amount {
+        Amount::Span(span) => iperf3::Amount::Span(span),
+        Amount::Octets(octets) => iperf3::Amount::Octets(octets),
+    }
+}
+
+impl Iperf3 {
+    fn one(
+        &mut self,
+        test: Test,
+        window: Option<u32>,
+        watch: &mut dyn Watch,
+    ) -> Result<Outcome, TargetError> {
+        self.tests += 1;
+        let started = std::time::SystemTime::UNIX_EPOCH.elapsed();
+        let seed = started.map_or(0, |since| since.as_nanos() as u64) ^ self.tests;
+        let plan = Plan {
+            to: self.to,
+            test,
+            seed,
+            patience: self.patience,
+        };
+        let step = |client: &mut Client<STREAMS>, now| match client.progress(now) {
+            Progress::Done => Step::Done,
+            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Running => {
+                let outcome = client.outcome(now);
+                let octets = |count: Option<Count>| count.map_or(0, |it| it.octets);
+                Step::Running {
+                    to_device: octets(outcome.sent),
+                    from_device: octets(outcome.received),
+                }
+            }
+        };
+        let failed = |failure| self.failed(failure);
+        let ran = run::run(Client::new(plan), self.to, window, watch, step, failed)?;
+        Ok(counted(ran, test.udp))
+    }
+
+    fn failed(&self, failure: Failure) -> TargetError {
+        let what = match failure {
+            Failure::NotReached => {
+                "nobody listens there; is the iperf3 server running, and this its port?".to_owned()
+            }
+            Failure::Broken => "it broke the connection off before the test was over".to_owned(),
+            Failure::NoAnswer => format!("it said nothing for {} s", self.patience.as_secs()),
+            Failure::AccessDenied => "it is busy with another client; try again later".to_owned(),
+            Failure::Terminated => "it has given the test up".to_owned(),
+            Failure::ServerError { number, system } => format!(
+                "it can't do the test: iperf3's error {number}, its system's error {system}"
+            ),
+            Failure::UnexpectedState(state) => {
+                format!("it is in state {state}, which does not follow: is it iperf3?")
+            }
+            Failure::BadResults => "its results can't be read".to_owned(),
+            Failure::TooManyStreams => format!("{STREAMS} streams at most, both ways together"),
+        };
+        TargetError::Failed {
+            target: self.name(),
+            what,
+        }
+    }
+}
+
+fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
+    let outcome = ran.service.outcome(ran.ended);
+    let to = outcome.reported.or(outcome.sent);
+    let by = if outcome.reported.is_some() {
+        End::Device
+    } else {
+        End::Host
+    };
+    let sent = outcome.sent.map_or(0, |sent| sent.datagrams);
+    let mut notes = Vec::new();
+    if ran.is_cut {
+        notes.push("ended by the user before its time".to_owned());
+    }
+    Outcome {
+        to_device: to.map(|count| flow(count, udp, by, ran.to_device, Some(sent))),
+        from_device: outcome
+            .received
+            .map(|count| flow(count, udp, End::Host, ran.from_device, None)),
+        notes,
+        ..Outcome::default()
+    }
+}
+
+/// `sent`: what we have sent ourselves.
+fn flow(
+    count: Count,
+    udp: bool,
+    counted_by: End,
+    intervals: Vec<Interval>,
+    sent: Option<u64>,
+) -> Flow {
+    let span_ns = count.span.as_nanos() as u64;
+    let flow = if udp {
+        let sent = sent.unwrap_or(count.datagrams).max(count.datagrams);
+        // What nobody has counted as lost before the last one came is lost, too, if it was sent.
+        let unheard = sent - count.datagrams;
+        let lost = count.lost + unheard;
+        let datagrams = record::Datagrams {
+            sent,
+            received: sent.saturating_sub(lost),
+            lost,
+            out_of_order: count.out_of_order,
+            duplicates: (counted_by == End::Host).then_some(count.duplicates),
+            jitter_ns: count.jitter.as_nanos() as u64,
+            lost_by_host: None,
+        };
+        // Its time is the test's, from before the first datagram.
+        Flow {
+            datagrams: Some(datagrams),
+            ..Flow::stream(count.octets, span_ns, counted_by)
+        }
+    } else {
+        Flow::stream(count.octets, span_ns, counted_by)
+    };
+    Flow { intervals, ..flow }
+}
+
+impl Target for Iperf3 {
+    fn name(&self) -> String {
+        format!("iperf3 at {}", self.to)
+    }
+
+    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+        match trial {
+            Trial::Datagrams(datagrams) if datagrams.payload_octets < 16 => {
+                Err("a datagram of iperf3 has 16 octets of its own at least")
+            }
+            Trial::Stream(_) | Trial::Datagrams(_) => Ok(()),
+            Trial::RoundTrips(_) => Err("iperf3 has no requests with answers; use stamp://"),
+            Trial::Frames(_) => Err("iperf3 is no Ethernet frame; use raw:// or sim://"),
+        }
+    }
+
+    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+        if let Err(why) = self.can(trial) {
+            return Err(super::unable(self, trial, why));
+        }
+        match trial {
+            Trial::Stream(Stream {
+                direction: way,
+                amount: much,
+                streams,
+                write_octets,
+                window_octets,
+            }) => {
+                let test = Test {
+                    amount: amount(*much),
+                    parallel: (*streams).max(1),
+                    direction: direction(*way),
+                    octets: *write_octets,
+                    ..Test::default()
+                };
+                self.one(test, *window_octets, watch)
+            }
+            Trial::Datagrams(Datagrams {
+                direction: way,
+                amount: much,
+                payload_octets,
+                payload_bits_per_s,
+            }) => {
+                let test = Test {
+                    udp: true,
+                    amount: amount(*much),
+                    direction: direction(*way),
+                    octets: u32::from(*payload_octets),
+                    rate_bits_per_s: *payload_bits_per_s,
+                    wide_numbers: true,
+                    ..Test::default()
+                };
+                self.one(test, None, watch)
+            }
+            _ => Ok(Outcome::default()),
+        }
+    }
+}

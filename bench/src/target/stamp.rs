@@ -1,0 +1,124 @@
+//! `stamp://HOST:PORT`: a reflector of RFC 8762.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use linerate_agent::stamp::{Clock, LEN, Plan, Sender};
+
+use super::run::{self, Step};
+use super::{
+    Answer, Answers, Options, Outcome, RoundTrips, Target, TargetError, Trial, Url, Watch,
+};
+
+/// Its port (RFC 8762 section 4.1).
+const PORT: u16 = 862;
+/// Samples that wait until they are taken.
+const SAMPLES: usize = 64;
+/// How long the last answer is waited for.
+const LAST: Duration = Duration::from_secs(1);
+/// What our clock's steps are, for the packets to say.
+const RESOLUTION: Duration = Duration::from_nanos(1);
+
+struct Stamp {
+    to: SocketAddr,
+    sessions: u16,
+}
+
+/// Opens the reflector that `url` names.
+pub(super) fn open(url: &Url, _: &Options) -> Result<Box<dyn Target>, TargetError> {
+    url.knows_only(&[])?;
+    Ok(Box::new(Stamp {
+        to: url.address(PORT)?,
+        sessions: std::process::id() as u16,
+    }))
+}
+
+impl Stamp {
+    fn round_trips(
+        &mut self,
+        asked: &RoundTrips,
+        watch: &mut dyn Watch,
+    ) -> Result<Outcome, TargetError> {
+        self.sessions = self.sessions.wrapping_add(1).max(1);
+        let plan = Plan {
+            to: self.to,
+            count: asked.count,
+            interval: asked.interval,
+            octets: usize::from(asked.payload_octets).max(LEN),
+            patience: LAST,
+            clock: Clock::free(RESOLUTION),
+            stateful: false,
+            session: self.sessions,
+        };
+        let mut samples = Vec::new();
+        let step = |sender: &mut Sender<SAMPLES>, now| {
+            while let Some(sample) = sender.take_sample() {
+                samples.push(Answer {
+                    sent_ns: sample.sent.ns(),
+                    round_trip_ns: sample.round_trip.as_nanos() as u64,
+                });
+            }
+            if sender.is_done(now) {
+                return Step::<std::convert::Infallible>::Done;
+            }
+            let octets = plan.octets as u64;
+            let outcome = sender.outcome();
+            Step::Running {
+                to_device: outcome.sent * octets,
+                from_device: outcome.answered * octets,
+            }
+        };
+        let ran = run::run(
+            Sender::new(plan),
+            self.to,
+            None,
+            watch,
+            step,
+            |never| match never {},
+        )?;
+        let outcome = ran.service.outcome();
+        if outcome.answered == 0 {
+            return Err(TargetError::Failed {
+                target: self.name(),
+                what: format!(
+                    "none of {} packets was answered; is the reflector running, and this its port?",
+                    outcome.sent
+                ),
+            });
+        }
+        Ok(Outcome {
+            round_trips: Some(Answers {
+                sent: outcome.sent,
+                samples,
+                lost_forward: outcome.loss.forward,
+                lost_back: outcome.loss.back,
+                lost_either: outcome.loss.either,
+                out_of_order: outcome.out_of_order,
+                duplicates: outcome.forward_duplicates + outcome.back_duplicates,
+            }),
+            ..Outcome::default()
+        })
+    }
+}
+
+impl Target for Stamp {
+    fn name(&self) -> String {
+        format!("STAMP reflector at {}", self.to)
+    }
+
+    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+        match trial {
+            Trial::RoundTrips(RoundTrips { under: None, .. }) => Ok(()),
+            Trial::RoundTrips(_) => Err("a reflector alone loads nothing; name what does, too"),
+            _ => Err("a reflector answers single packets; use iperf2://, iperf3:// or http://"),
+        }
+    }
+
+    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+        match (self.can(trial), trial) {
+            (Ok(()), Trial::RoundTrips(asked)) => self.round_trips(asked, watch),
+            (Ok(()), _) => Ok(Outcome::default()),
+            (Err(why), _) => Err(super::unable(self, trial, why)),
+        }
+    }
+}

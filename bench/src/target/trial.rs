@@ -1,0 +1,141 @@
+//! What a target can be asked to do: the words that procedures are made of.
+
+use std::time::Duration;
+
+use linerate_explain::record::{Direction, Flow};
+
+/// One thing to be done with a target, and measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trial {
+    /// A stream of octets over TCP.
+    Stream(Stream),
+    /// Numbered datagrams over UDP.
+    Datagrams(Datagrams),
+    /// Requests and their answers.
+    RoundTrips(RoundTrips),
+    /// Numbered Ethernet frames.
+    Frames(Frames),
+}
+
+/// When a transfer is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// After so long.
+    Span(Duration),
+    /// After so many octets of payload in each direction.
+    Octets(u64),
+}
+
+/// A stream of octets over TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// Which way.
+    pub direction: Direction,
+    /// How much.
+    pub amount: Amount,
+    /// Connections in each direction.
+    pub streams: u8,
+    /// Octets of a write; 0 for what the protocol has by default.
+    pub write_octets: u32,
+    /// This end's socket buffers (`SO_SNDBUF`, `SO_RCVBUF`), which bound its window; `None`: the
+    /// system tunes them itself.
+    pub window_octets: Option<u32>,
+}
+
+/// Numbered datagrams over UDP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Which way.
+    pub direction: Direction,
+    /// For how long, or how much.
+    pub amount: Amount,
+    /// Octets of payload of each.
+    pub payload_octets: u16,
+    /// Payload offered in each direction; 0: as fast as it goes.
+    pub payload_bits_per_s: u64,
+}
+
+/// Requests at even intervals, and their answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundTrips {
+    /// How many.
+    pub count: u32,
+    /// From one to the next.
+    pub interval: Duration,
+    /// Octets of payload.
+    pub payload_octets: u16,
+    /// What goes on at the same time; `None`: nothing.
+    pub under: Option<Box<Trial>>,
+}
+
+/// Numbered Ethernet frames at even intervals, toward the device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frames {
+    /// Octets of each, FCS included: 64 to 1518.
+    pub octets: u16,
+    /// How many.
+    pub count: u64,
+    /// From the start of one to the start of the next, nanoseconds; 0: back to back.
+    pub interval_ns: f64,
+    /// Whether the device sends each one back, addresses swapped, or counts them.
+    pub reflected: bool,
+}
+
+impl Trial {
+    /// What it is, in a few words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Stream(stream) => format!("TCP {}", stream.direction.words()),
+            Self::Datagrams(datagrams) => format!("UDP {}", datagrams.direction.words()),
+            Self::RoundTrips(RoundTrips { under: None, .. }) => "round trips".to_owned(),
+            Self::RoundTrips(RoundTrips {
+                under: Some(load), ..
+            }) => format!("round trips under {}", load.words()),
+            Self::Frames(Frames {
+                reflected: false, ..
+            }) => "Ethernet frames".to_owned(),
+            Self::Frames(_) => "reflected Ethernet frames".to_owned(),
+        }
+    }
+}
+
+/// What a trial came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// What the device received.
+    pub to_device: Option<Flow>,
+    /// What the device sent.
+    pub from_device: Option<Flow>,
+    /// Requests and answers.
+    pub round_trips: Option<Answers>,
+    /// What a person should know who reads the figures, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Answers to requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// Requests sent.
+    pub sent: u64,
+    /// Of each one that was answered, in the order of the answers.
+    pub samples: Vec<Answer>,
+    /// Those that were lost on the way to the device, and on the way back, as far as it is known.
+    pub lost_forward: u64,
+    /// See `lost_forward`.
+    pub lost_back: u64,
+    /// Lost, nobody knows where.
+    pub lost_either: u64,
+    /// Answers behind one to a later request.
+    pub out_of_order: u64,
+    /// Answers that came again.
+    pub duplicates: u64,
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// When its request was sent, since the trial began.
+    pub sent_ns: u64,
+    /// From then until it came, without the time that the device says to have taken.
+    pub round_trip_ns: u64,
+}

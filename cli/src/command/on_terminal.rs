@@ -1,0 +1,96 @@
+//! How far a session is, on stderr: a bar on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use linerate_bench::progress;
+use linerate_bench::target::Watch;
+use linerate_explain::record::Measurement;
+use linerate_explain::report::format;
+
+use super::stop_on_ctrl_c;
+
+/// Tells of a session.
+pub struct Terminal {
+    bar: Option<ProgressBar>,
+    stopped: Arc<AtomicBool>,
+    began: Instant,
+}
+
+/// What trials tell.
+pub struct Watching<'a>(&'a Terminal);
+
+/// What is said in lines.
+pub struct Lines<'a>(&'a Terminal);
+
+impl Terminal {
+    /// For a session of this length.
+    pub fn new(at_least: Duration) -> anyhow::Result<Self> {
+        let stopped = stop_on_ctrl_c()?;
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::with_draw_target(
+                Some(at_least.as_millis() as u64),
+                ProgressDrawTarget::stderr_with_hz(10),
+            );
+            if let Ok(style) = ProgressStyle::with_template("{bar:24} {elapsed} {msg}") {
+                bar.set_style(style.progress_chars("█▌░"));
+            }
+            bar
+        });
+        Ok(Self {
+            bar,
+            stopped,
+            began: Instant::now(),
+        })
+    }
+
+    /// Its two halves.
+    pub fn split(&mut self) -> (Watching<'_>, Lines<'_>) {
+        let this = &*self;
+        (Watching(this), Lines(this))
+    }
+
+    /// Removes the bar.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+}
+
+impl Watch for Watching<'_> {
+    fn at(&mut self, since_begin: Duration, octets: u64) {
+        let Some(bar) = &self.0.bar else { return };
+        bar.set_position(self.0.began.elapsed().as_millis() as u64);
+        let seconds = since_begin.as_secs_f64();
+        if seconds > 0.0 {
+            bar.set_message(format::rate(octets as f64 / seconds));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.stopped.load(Ordering::Relaxed)
+    }
+}
+
+impl Lines<'_> {
+    /// Something to know.
+    pub fn note(&self, text: &str) {
+        self.0.say(text);
+    }
+
+    /// A result.
+    pub fn result(&self, result: &Measurement) {
+        self.0.say(progress::line(result).trim_start());
+    }
+}

@@ -1,0 +1,171 @@
+//! `linerate test`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use linerate_bench::procedure::throughput::Throughput;
+use linerate_bench::procedure::{self, Asked, Session};
+use linerate_bench::target::{
+    self, Amount, Datagrams, Options, Pair, Stream, Target, TargetError, Trial,
+};
+use linerate_explain::record::{Direction, Run};
+use linerate_explain::report;
+
+use super::on_terminal::Terminal;
+use crate::args;
+use crate::failure::Failure;
+use crate::output;
+
+pub fn run(args: &args::Test) -> Result<(), Failure> {
+    let link = &args.link;
+    let mut target = open(link)?;
+    let asked = transfers(args);
+    let run = session("test", link, &asked, target.as_mut())?;
+    tell(link, &run)
+}
+
+/// Opens what the user named; with two URLs the first one loads the link and the second is probed.
+pub fn open(link: &args::Link) -> Result<Box<dyn Target>, Failure> {
+    let options = Options {
+        patience: Duration::from_secs(link.patience),
+        elf_dir: link.elf_dir.clone(),
+        seed: link.seed,
+    };
+    let target = target::open(&link.target, &options)?;
+    let Some(probe) = &link.probe else {
+        return Ok(target);
+    };
+    Ok(Box::new(Pair {
+        load: target,
+        probe: target::open(probe, &options)?,
+    }))
+}
+
+/// Does what is asked, with progress on stderr.
+pub fn session(
+    name: &str,
+    link: &args::Link,
+    asked: &[Asked],
+    target: &mut dyn Target,
+) -> Result<Run, Failure> {
+    let session = Session {
+        name: name.to_owned(),
+        url: link.target.clone(),
+        out: out(name, link),
+        seed: link.seed,
+    };
+    let at_least: Duration = asked.iter().map(|it| it.procedure.at_least()).sum();
+    let whose = if target.is_simulated() {
+        " of the board's time"
+    } else {
+        ""
+    };
+    eprintln!(
+        "{}: {} s{whose} at least; Ctrl-C ends it, what was measured stays",
+        target.name(),
+        at_least.as_secs().max(1)
+    );
+    let mut terminal = Terminal::new(at_least)?;
+    let (mut watch, lines) = terminal.split();
+    let run = procedure::run(
+        &session,
+        asked,
+        target,
+        &mut watch,
+        &mut |text| lines.note(text),
+        &mut |result| lines.result(result),
+    );
+    terminal.end();
+    if run.is_err() {
+        eprintln!("what was measured is in {}", session.out.display());
+    }
+    Ok(run?)
+}
+
+fn out(name: &str, link: &args::Link) -> PathBuf {
+    let default = || PathBuf::from("linerate-out").join(name);
+    link.out.clone().unwrap_or_else(default)
+}
+
+/// Results to stdout and where else the user wants them.
+pub fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
+    let json = run.to_json();
+    let to_stdout = link.json.as_deref() == Some(Path::new("-"));
+    match &link.json {
+        Some(_) if to_stdout => output::print(&json)?,
+        Some(path) => output::write(path, json.as_bytes())?,
+        None => {}
+    }
+    if !to_stdout {
+        output::print(&report::markdown(run))?;
+    }
+    let page = out(&run.scenario, link).join("report.html");
+    eprintln!("report: {}", page.display());
+    if run.results.is_empty() {
+        let why = run.not_measured.first();
+        let why = why.map_or_else(String::new, |it| format!(": {}", it.why));
+        return Err(anyhow!("nothing could be measured{why}").into());
+    }
+    Ok(())
+}
+
+/// The transfers that `args` ask for: without any word on the direction each way alone, then both.
+fn transfers(args: &args::Test) -> Vec<Asked> {
+    let is_named = args.reverse || args.bidir || args.forward;
+    let ways = [
+        (args.forward || !is_named, Direction::ToDevice),
+        (args.reverse || !is_named, Direction::FromDevice),
+        (args.bidir || !is_named, Direction::Both),
+    ];
+    let amount = match args.bytes {
+        Some(octets) => Amount::Octets(octets),
+        None => Amount::Span(Duration::from_secs(args.time)),
+    };
+    let trial = |direction| {
+        if args.udp {
+            Trial::Datagrams(Datagrams {
+                direction,
+                amount,
+                payload_octets: args.length.map_or(1_470, |length| length as u16),
+                payload_bits_per_s: args.bandwidth.unwrap_or(1_000_000),
+            })
+        } else {
+            Trial::Stream(Stream {
+                direction,
+                amount,
+                streams: args.parallel,
+                write_octets: args.length.unwrap_or(0),
+                window_octets: args.window,
+            })
+        }
+    };
+    let chosen = ways.into_iter().filter(|(is_chosen, _)| *is_chosen);
+    chosen
+        .map(|(_, direction)| Asked {
+            procedure: Box::new(Throughput {
+                trial: trial(direction),
+            }),
+            is_required: is_named,
+        })
+        .collect()
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        if error.is_input() {
+            Self::Input(error.into())
+        } else {
+            Self::Target(error.into())
+        }
+    }
+}
+
+impl From<procedure::SessionError> for Failure {
+    fn from(error: procedure::SessionError) -> Self {
+        match error {
+            procedure::SessionError::Target(error) => error.into(),
+            error @ procedure::SessionError::Store(_) => Self::Input(error.into()),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What several results of a procedure say together: a sentence, a picture, a table.
+//!
+//! A procedure leaves one result a trial, so that a run that was cut off keeps what it had. What they
+//! mean together (a knee, the highest lossless rate) is found here, from the results alone. A kind of
+//! summary is one file here and one line of [`KINDS`].
+
+mod throughput;
+
+use serde::Serialize;
+
+use crate::record::Run;
+pub use crate::report::svg::curve::{Axis, Curves, Line};
+
+/// What results of one kind say together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// What was done.
+    pub title: String,
+    /// What came out, in a sentence or two.
+    pub verdict: String,
+    /// Which variant of a procedure ran, where it matters: a short one is not the standard's.
+    pub variant: String,
+    /// Pictures.
+    pub charts: Vec<Chart>,
+    /// The figures.
+    pub table: Table,
+}
+
+/// A picture.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// The names of its lines, in the order of their colours.
+    pub legend: Vec<String>,
+    /// SVG markup, with the page's classes.
+    pub svg: String,
+}
+
+impl Chart {
+    /// Draws curves.
+    pub fn of(title: &str, curves: &Curves) -> Self {
+        Self {
+            title: title.to_owned(),
+            legend: curves.lines.iter().map(|line| line.name.clone()).collect(),
+            svg: crate::report::svg::curve::curves(curves),
+        }
+    }
+}
+
+/// Figures in rows; the first column names them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// Names of the columns.
+    pub head: Vec<&'static str>,
+    /// As many cells each.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Every kind of summary: each makes as many as there is something for.
+const KINDS: &[fn(&Run) -> Vec<Summary>] = &[throughput::summaries];
+
+/// All summaries of `run`.
+pub fn all(run: &Run) -> Vec<Summary> {
+    KINDS.iter().flat_map(|kind| kind(run)).collect()
+}

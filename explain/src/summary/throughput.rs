@@ -1,0 +1,154 @@
+//! Transfers.
+
+use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::record::{Flow, Run, Throughput};
+use crate::report::format;
+
+/// One summary of all transfers.
+pub(super) fn summaries(run: &Run) -> Vec<Summary> {
+    let all: Vec<&Throughput> = run.throughputs().collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    vec![Summary {
+        title: "Throughput".to_owned(),
+        verdict: verdict(&all),
+        variant: String::new(),
+        charts: chart(&all).into_iter().collect(),
+        table: Table {
+            head: vec![
+                "transfer",
+                "way",
+                "offered",
+                "goodput",
+                "payload",
+                "time",
+                "lost",
+                "out of order",
+                "duplicates",
+                "jitter",
+            ],
+            rows: all.iter().flat_map(|result| rows(result)).collect(),
+        },
+    }]
+}
+
+/// The ways of a result that were measured.
+fn ways(result: &Throughput) -> impl Iterator<Item = (&'static str, &Flow)> {
+    let metrics = &result.metrics;
+    let to = metrics.to_device.as_ref().map(|flow| ("to", flow));
+    let from = metrics.from_device.as_ref().map(|flow| ("from", flow));
+    to.into_iter().chain(from)
+}
+
+fn verdict(all: &[&Throughput]) -> String {
+    let part = |result: &&Throughput| {
+        let rates: Vec<String> = ways(result)
+            .map(|(way, flow)| {
+                let loss = flow
+                    .datagrams
+                    .filter(|it| it.lost > 0)
+                    .map_or_else(String::new, |datagrams| {
+                        format!(" with {} lost", format::percent(datagrams.loss_ratio()))
+                    });
+                format!(
+                    "{}{loss} {way} the device",
+                    format::rate(flow.goodput_bytes_per_s)
+                )
+            })
+            .collect();
+        let params = &result.params;
+        let at_once = if rates.len() > 1 { " at once" } else { "" };
+        format!(
+            "{} {}{at_once}",
+            params.transport.words(),
+            rates.join(" and ")
+        )
+    };
+    let parts: Vec<String> = all.iter().map(part).collect();
+    format!("{}.", parts.join("; "))
+}
+
+fn rows(result: &Throughput) -> Vec<Vec<String>> {
+    let params = &result.params;
+    let streams = match params.streams {
+        0 | 1 => String::new(),
+        streams => format!(" × {streams}"),
+    };
+    let none = || "–".to_owned();
+    ways(result)
+        .map(|(way, flow)| {
+            let mut row = vec![
+                format!("{}{streams}", params.transport.words()),
+                format!("{way} the device"),
+                if params.offered_bytes_per_s > 0.0 {
+                    format::rate(params.offered_bytes_per_s)
+                } else {
+                    "all that goes".to_owned()
+                },
+                format::rate(flow.goodput_bytes_per_s),
+                format::bytes(flow.octets),
+                format::time(flow.span_ns),
+            ];
+            row.extend(match &flow.datagrams {
+                None => [none(), none(), none(), none()],
+                Some(it) => [
+                    format!(
+                        "{} of {} ({})",
+                        format::count(it.lost),
+                        format::count(it.sent),
+                        format::percent(it.loss_ratio())
+                    ),
+                    format::count(it.out_of_order),
+                    it.duplicates.map_or_else(none, format::count),
+                    format::time(it.jitter_ns),
+                ],
+            });
+            row
+        })
+        .collect()
+}
+
+/// Goodput over time.
+fn chart(all: &[&Throughput]) -> Option<Chart> {
+    let mut lines = Vec::new();
+    for result in all {
+        for (way, flow) in ways(result) {
+            let mut began = 0;
+            let mut points = Vec::new();
+            for interval in &flow.intervals {
+                let span = interval.end_ns.saturating_sub(began);
+                if span > 0 {
+                    let rate = interval.octets as f64 * 1e9 / span as f64;
+                    points.push((interval.end_ns as f64 / 1e9, rate));
+                }
+                began = interval.end_ns;
+            }
+            let words = result.params.transport.words();
+            lines.push(Line {
+                name: format!("{words} {way} the device"),
+                points,
+                has_dots: false,
+            });
+        }
+    }
+    if lines.iter().all(|line| line.points.len() < 2) {
+        return None;
+    }
+    let curves = Curves {
+        label: "Goodput over time".to_owned(),
+        x: Axis {
+            name: "seconds",
+            format: |seconds| format!("{seconds:.1}"),
+            is_logarithmic: false,
+        },
+        y: Axis {
+            name: "payload a second",
+            format: format::rate,
+            is_logarithmic: false,
+        },
+        lines,
+        ..Curves::default()
+    };
+    Some(Chart::of("Over time", &curves))
+}
