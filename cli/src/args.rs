@@ -125,10 +125,15 @@ pub struct Sensitivity {
 /// What every command on a target has.
 #[derive(Debug, clap::Args)]
 pub struct Link {
-    /// The target: iperf2://HOST[:PORT], iperf3://HOST, http://HOST/PATH, stamp://HOST, sim://BOARD
+    #[arg(
+        help = "iperf2://HOST[:PORT], iperf3://HOST, http://HOST/PATH, stamp://HOST or sim://BOARD"
+    )]
     pub target: String,
-    /// Another target at the same device for round trips: stamp://HOST
-    #[arg(long, value_name = "TARGET")]
+    #[arg(
+        long,
+        value_name = "TARGET",
+        help = "Another target at the same device for round trips: stamp://HOST"
+    )]
     pub probe: Option<String>,
     /// Write the results to this file too; `-` for stdout
     #[arg(long, short = 'J', value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
