@@ -183,6 +183,7 @@ fn no_std(log: &Path) -> Result<Outcome> {
         let mut build = sh::cargo();
         build.args(["build", "--locked", "--target", triple]);
         build.args(["--package", "linerate-agent-c"]);
+        build.args(["--package", "linerate-agent-smoltcp"]);
         std.apply(&mut build);
         sh::logged(&mut build, log)?;
     }

@@ -1,0 +1,159 @@
+//! UDP sockets.
+
+use core::net::SocketAddr;
+
+use linerate_agent::{Instant, Service, Udp};
+use smoltcp::iface::{SocketHandle, SocketSet};
+use smoltcp::socket::udp::Socket;
+use smoltcp::wire::{IpAddress, IpEndpoint};
+
+use crate::driver::next_port;
+
+/// The longest datagram that is sent: what a frame holds.
+pub const DATAGRAM: usize = 1472;
+/// Datagrams of a service in a row, then others have their turn.
+const TURN: usize = 8;
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    handle: SocketHandle,
+    /// The service, by its place among the services, and its name for the socket.
+    lent: Option<(usize, Udp)>,
+}
+
+/// A datagram that a socket had no room for.
+#[derive(Debug, Clone, Copy)]
+struct Unsent {
+    place: usize,
+    to: IpEndpoint,
+    len: usize,
+}
+
+/// All UDP sockets of a driver.
+#[derive(Debug)]
+pub(crate) struct Datagrams<const UDP: usize> {
+    places: [Place; UDP],
+    local_port: u16,
+    room: [u8; DATAGRAM],
+    unsent: Option<Unsent>,
+}
+
+/// smoltcp's form of an address; `None` where it is of IPv6, which this driver does not speak.
+pub(crate) fn endpoint(address: SocketAddr) -> Option<IpEndpoint> {
+    match address {
+        SocketAddr::V4(v4) => Some(IpEndpoint::new(IpAddress::Ipv4(*v4.ip()), v4.port())),
+        SocketAddr::V6(_) => None,
+    }
+}
+
+impl<const UDP: usize> Datagrams<UDP> {
+    pub(crate) fn new(handles: [SocketHandle; UDP], seed: u32) -> Self {
+        Self {
+            places: handles.map(|handle| Place { handle, lent: None }),
+            local_port: (seed >> 16) as u16,
+            room: [0; DATAGRAM],
+            unsent: None,
+        }
+    }
+
+    /// Lends a socket, if one is left; without, what would be sent from it is lost.
+    pub(crate) fn bind(
+        &mut self,
+        owner: usize,
+        name: Udp,
+        port: Option<u16>,
+        sockets: &mut SocketSet<'_>,
+    ) {
+        let Some(place) = self.places.iter_mut().find(|it| it.lent.is_none()) else {
+            return;
+        };
+        let port = port.unwrap_or_else(|| {
+            self.local_port = next_port(self.local_port);
+            self.local_port
+        });
+        // A closed socket can be bound, and nobody asks for port 0.
+        if sockets.get_mut::<Socket>(place.handle).bind(port).is_ok() {
+            place.lent = Some((owner, name));
+        }
+    }
+
+    pub(crate) fn unbind(&mut self, owner: usize, name: Udp, sockets: &mut SocketSet<'_>) {
+        let Some(at) = self.place(owner, name) else {
+            return;
+        };
+        self.places[at].lent = None;
+        self.unsent.take_if(|unsent| unsent.place == at);
+        sockets.get_mut::<Socket>(self.places[at].handle).close();
+    }
+
+    fn place(&self, owner: usize, name: Udp) -> Option<usize> {
+        let lent = Some((owner, name));
+        self.places.iter().position(|it| it.lent == lent)
+    }
+
+    /// Tells the services what came. `true`: there was something.
+    pub(crate) fn receive(
+        &mut self,
+        services: &mut [&mut dyn Service],
+        sockets: &mut SocketSet<'_>,
+        clock: &impl Fn() -> Instant,
+    ) -> bool {
+        let mut moved = false;
+        for place in &self.places {
+            let Some((owner, name)) = place.lent else {
+                continue;
+            };
+            let socket = sockets.get_mut::<Socket>(place.handle);
+            while let Ok((octets, about)) = socket.recv() {
+                moved = true;
+                services[owner].datagram(name, about.endpoint.into(), octets, clock());
+            }
+        }
+        moved
+    }
+
+    /// Sends what is due, for a turn. `true`: there was something.
+    pub(crate) fn send(
+        &mut self,
+        services: &mut [&mut dyn Service],
+        sockets: &mut SocketSet<'_>,
+        clock: &impl Fn() -> Instant,
+    ) -> bool {
+        let mut moved = false;
+        if let Some(unsent) = self.unsent.take() {
+            if !self.give(unsent, sockets) {
+                self.unsent = Some(unsent);
+                return moved;
+            }
+            moved = true;
+        }
+        for (owner, service) in services.iter_mut().enumerate() {
+            for _ in 0..TURN {
+                let Some(next) = service.next_datagram(&mut self.room, clock()) else {
+                    break;
+                };
+                moved = true;
+                let (Some(place), Some(to)) = (self.place(owner, next.socket), endpoint(next.to))
+                else {
+                    // Lost, as on any network.
+                    continue;
+                };
+                let len = next.len.min(DATAGRAM);
+                let unsent = Unsent { place, to, len };
+                if !self.give(unsent, sockets) {
+                    self.unsent = Some(unsent);
+                    return moved;
+                }
+            }
+        }
+        moved
+    }
+
+    /// Gives the datagram to its socket. `false`: it has no room now.
+    fn give(&self, it: Unsent, sockets: &mut SocketSet<'_>) -> bool {
+        let socket = sockets.get_mut::<Socket>(self.places[it.place].handle);
+        // No address, or longer than the whole buffer: lost.
+        let never = it.len > socket.payload_send_capacity() || it.to.addr.is_unspecified();
+        never || socket.can_send() && socket.send_slice(&self.room[..it.len], it.to).is_ok()
+    }
+}
