@@ -2,7 +2,9 @@
 
 use crate::sh;
 use anyhow::{Context, Result};
+use serde::Deserialize;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The board of the demo.
@@ -20,6 +22,37 @@ pub struct Board {
     pub programs: Vec<String>,
     /// Its variants, in the order in which they are told.
     pub variants: Vec<String>,
+    /// Programs that are not built like the others.
+    special: BTreeMap<String, Special>,
+}
+
+/// A program with a cargo feature of its own, so that the others have nothing of what it needs.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Special {
+    feature: String,
+    /// The variants that it is built in.
+    variants: Vec<String>,
+}
+
+impl Board {
+    /// The cargo feature that only this program needs, if it needs one.
+    pub fn feature(&self, program: &str) -> Option<&str> {
+        Some(&self.special.get(program)?.feature)
+    }
+
+    /// Every feature that only some programs of this variant need.
+    pub fn features(&self, variant: &str) -> BTreeSet<&str> {
+        let special = self.special.values();
+        let here = special.filter(|it| it.variants.iter().any(|name| name == variant));
+        here.map(|it| it.feature.as_str()).collect()
+    }
+
+    /// Whether this program is built in this variant.
+    pub fn has(&self, program: &str, variant: &str) -> bool {
+        let special = self.special.get(program);
+        special.is_none_or(|it| it.variants.iter().any(|name| name == variant))
+    }
 }
 
 /// Reads `boards/<name>/board.toml`.
@@ -41,7 +74,13 @@ pub fn read(name: &str) -> Result<Board> {
     let programs = firmware["programs"]
         .as_object()
         .with_context(|| field("programs"))?;
+    let special = match &firmware["special"] {
+        Value::Null => BTreeMap::new(),
+        table => serde_json::from_value(table.clone())
+            .with_context(|| format!("boards/{name}/board.toml: firmware.special"))?,
+    };
     Ok(Board {
+        special,
         name: name.to_owned(),
         dir,
         target: firmware["target"]

@@ -197,11 +197,15 @@ fn firmware(log: &Path) -> Result<Outcome> {
         let board = board::read(&name)?;
         built += firmware::build(&board, &board.programs, &board.variants, Some(log))?.len();
         for variant in &board.variants {
-            let mut clippy = firmware::cargo_for(&board)?;
-            clippy.args(["clippy", "--release", "--locked", "--no-default-features"]);
-            clippy.args(["--features", variant, "--target", &board.target]);
-            clippy.args(["--bins", "--", "-D", "warnings"]);
-            sh::logged(&mut clippy, log)?;
+            let further = board.features(variant).into_iter().map(Some);
+            for further in std::iter::once(None).chain(further) {
+                let features = firmware::features_of(variant, further);
+                let mut clippy = firmware::cargo_for(&board)?;
+                clippy.args(["clippy", "--release", "--locked", "--no-default-features"]);
+                clippy.args(["--features", &features, "--target", &board.target]);
+                clippy.args(["--bins", "--", "-D", "warnings"]);
+                sh::logged(&mut clippy, log)?;
+            }
         }
     }
     Ok(Outcome::Done(format!("{built} ELFs")))

@@ -6,6 +6,8 @@
 #![no_std]
 #![warn(missing_docs)]
 
+#[cfg(feature = "bench-agent")]
+pub mod agent;
 pub mod config;
 pub mod console;
 pub mod http;

@@ -5,6 +5,7 @@ pub mod wrapper;
 use crate::board::{self, Board};
 use crate::{sh, tools};
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,6 +36,14 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
     };
     let programs = pick("program", &board.programs, program)?;
     let variants = pick("variant", &board.variants, variant)?;
+    if let (Some(program), Some(variant)) = (program, variant)
+        && !board.has(program, variant)
+    {
+        bail!(
+            "{program} is not built as {variant}: boards/{}/board.toml says in which variants",
+            board.name
+        );
+    }
     for name in CHOICES {
         if let Ok(value) = std::env::var(name) {
             println!("{name}={value} goes into the ELF");
@@ -46,7 +55,7 @@ pub fn command(board: &str, program: Option<&str>, variant: Option<&str>) -> Res
     Ok(())
 }
 
-/// Builds `programs` in each of `variants`; returns the ELFs.
+/// Builds `programs` in each of `variants`, where they exist in it; returns the ELFs.
 ///
 /// # Errors
 /// Where the target cannot be had or the build fails.
@@ -77,15 +86,26 @@ pub fn build_with(
     std::fs::create_dir_all(&kept)?;
     let mut elfs = Vec::new();
     for variant in variants {
-        let mut command = cargo_for(board)?;
-        command.args(["build", "--release", "--locked", "--no-default-features"]);
-        command.args(["--features", variant, "--target", &board.target]);
-        for program in programs {
-            command.args(["--bin", program]);
+        let programs: Vec<&str> = programs
+            .iter()
+            .map(String::as_str)
+            .filter(|program| board.has(program, variant))
+            .collect();
+        let features: BTreeSet<_> = programs.iter().map(|it| board.feature(it)).collect();
+        // Cargo unites the features of what it builds at a time.
+        for feature in features {
+            let with = |program: &&&str| board.feature(program) == feature;
+            let mut command = cargo_for(board)?;
+            command.args(["build", "--release", "--locked", "--no-default-features"]);
+            command.args(["--features", &features_of(variant, feature)]);
+            command.args(["--target", &board.target]);
+            for program in programs.iter().filter(with) {
+                command.args(["--bin", program]);
+            }
+            command.envs(choices.iter().copied());
+            std.apply(&mut command);
+            sh::run_or_log(&mut command, log)?;
         }
-        command.envs(choices.iter().copied());
-        std.apply(&mut command);
-        sh::run_or_log(&mut command, log)?;
         for program in programs {
             let from = made.join(&board.target).join("release").join(program);
             let to = kept.join(format!("{program}-{variant}.elf"));
@@ -95,6 +115,11 @@ pub fn build_with(
         }
     }
     Ok(elfs)
+}
+
+/// A variant's cargo features, and what a program needs beside them.
+pub fn features_of(variant: &str, further: Option<&str>) -> String {
+    further.map_or_else(|| variant.to_owned(), |it| format!("{variant},{it}"))
 }
 
 /// Cargo in the board's folder, with nothing of this machine's set-up that an ELF could show.

@@ -1,6 +1,8 @@
 //! The network as the programs see it: a started PHY, the MAC, smoltcp and an address.
 
 mod arp;
+#[cfg(feature = "bench-agent")]
+mod bounded;
 mod dhcp;
 mod link_local;
 mod one;
@@ -25,6 +27,8 @@ use smoltcp::{
 use static_cell::ConstStaticCell;
 
 pub use arp::Arp;
+#[cfg(feature = "bench-agent")]
+pub use bounded::Sender;
 pub use one::Frame;
 use one::One;
 
@@ -43,7 +47,7 @@ pub type Device = Adapter<Mac<'static, Phy, stage::Receive, Switch, { stage::QUE
 const FRAMES_A_ROUND: usize = stage::QUEUE_FRAMES;
 
 /// The most sockets that a program has, the DHCP client's included.
-const SOCKETS: usize = 6;
+const SOCKETS: usize = if cfg!(feature = "bench-agent") { 16 } else { 6 };
 
 /// Pulses sent until the partner must have found the link: it wants 2 to 10 (IEEE 802.3 clause
 /// 14.2.1.7).

@@ -1,0 +1,70 @@
+//! Raw frames, seen before the stack: those of a generator are counted, or sent back.
+
+use linerate_agent::Instant;
+use linerate_agent::frame::{ETHERTYPE, Receiver, Which, reflect};
+use linerate_ether::frame::{ADDRESSES_LEN, HEADER_LEN};
+
+use crate::{
+    config::MAC_ADDRESS,
+    event,
+    net::{Frame, Sender},
+};
+
+/// Counts the frames of one stream and reflects those that are to be.
+pub struct Frames {
+    stream: u8,
+    receiver: Receiver,
+    reflected: u64,
+}
+
+impl Frames {
+    /// Counts this stream from now on.
+    pub const fn of(stream: u8) -> Self {
+        Self {
+            stream,
+            receiver: Receiver::new(MAC_ADDRESS.0, stream),
+            reflected: 0,
+        }
+    }
+
+    /// Takes a frame, if it is one of a generator.
+    pub fn take(&mut self, frame: &mut Frame, sender: &mut Sender, now: Instant) -> bool {
+        let octets = frame.bytes_mut();
+        if octets.get(ADDRESSES_LEN..HEADER_LEN) != Some(&ETHERTYPE.to_be_bytes()[..]) {
+            return false;
+        }
+        let counts = self.receiver.received(octets, now).is_some();
+        if counts && reflect(octets, MAC_ADDRESS.0, Which::Marked) {
+            self.reflected += 1;
+            // A frame that was received is not too long to be sent.
+            let _ = sender.send(octets.len(), |room| room.copy_from_slice(octets));
+        }
+        true
+    }
+
+    /// Says what has come so far.
+    pub fn report(&self) {
+        let Receiver {
+            sink,
+            altered,
+            for_others,
+            ..
+        } = &self.receiver;
+        let sequence = &sink.sequence;
+        event!(
+            "frames",
+            "\"stream\":{},\"frames\":{},\"octets\":{},\"lost\":{},\"out_of_order\":{},\
+             \"duplicates\":{},\"altered\":{altered},\"for_others\":{for_others},\
+             \"reflected\":{},\"span_us\":{},\"jitter_ns\":{}",
+            self.stream,
+            sequence.received(),
+            sink.octets,
+            sequence.lost(None),
+            sequence.out_of_order(),
+            sequence.duplicates(),
+            self.reflected,
+            sink.span().as_micros() as u64,
+            sink.jitter.ns(),
+        );
+    }
+}

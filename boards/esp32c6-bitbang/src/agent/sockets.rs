@@ -1,0 +1,97 @@
+//! The sockets that the services share, and their memory.
+
+use linerate_agent_smoltcp::{DATAGRAM, Driver};
+use smoltcp::{
+    iface::SocketHandle,
+    socket::{tcp, udp},
+};
+use static_cell::ConstStaticCell;
+
+use crate::net::Network;
+
+/// Frames taken in before the services have their turn: what the smallest of the sockets holds that
+/// many frames are sent to, so that a burst waits in the receive queue and not in vain.
+pub const FRAMES_A_ROUND: usize = RECEIVED;
+
+/// TCP connections at the same time, of all services together. iperf 3 has one beside its streams.
+const STREAMS: usize = 5;
+/// A TCP socket's buffers, in segments: the windows of all fit into the receive queue together.
+const RX_BUFFER: usize = 5 * 1460;
+const TX_BUFFER: usize = 4 * 1460;
+
+/// UDP sockets to which many come: iperf 2, iperf 3, STAMP, echo, which ask first.
+const LISTENING: usize = 4;
+/// UDP sockets of tests of iperf 2 back, to which nothing comes but reports.
+const BACK: usize = 1;
+/// Datagrams of the largest size that wait in them.
+const RECEIVED: usize = 4;
+const SENT: usize = 2;
+const RECEIVED_BACK: usize = 1;
+
+/// The driver of all of them.
+pub type Sockets = Driver<STREAMS, { LISTENING + BACK }>;
+
+/// Memory of a UDP socket; what is in datagrams apart from what is about them, so that it need not be in
+/// the image.
+struct Room<const RX: usize, const TX: usize> {
+    rx: [[u8; DATAGRAM]; RX],
+    tx: [[u8; DATAGRAM]; TX],
+}
+
+struct Heads<const RX: usize, const TX: usize> {
+    rx: [udp::PacketMetadata; RX],
+    tx: [udp::PacketMetadata; TX],
+}
+
+impl<const RX: usize, const TX: usize> Room<RX, TX> {
+    const EMPTY: Self = Self {
+        rx: [[0; DATAGRAM]; RX],
+        tx: [[0; DATAGRAM]; TX],
+    };
+
+    fn socket(&'static mut self, heads: &'static mut Heads<RX, TX>) -> udp::Socket<'static> {
+        udp::Socket::new(
+            udp::PacketBuffer::new(&mut heads.rx[..], self.rx.as_flattened_mut()),
+            udp::PacketBuffer::new(&mut heads.tx[..], self.tx.as_flattened_mut()),
+        )
+    }
+}
+
+impl<const RX: usize, const TX: usize> Heads<RX, TX> {
+    const EMPTY: Self = Self {
+        rx: [udp::PacketMetadata::EMPTY; RX],
+        tx: [udp::PacketMetadata::EMPTY; TX],
+    };
+}
+
+/// Opens all of them. To be called once.
+///
+/// # Panics
+/// When called twice.
+pub fn open(network: &mut Network) -> Sockets {
+    static TCP: ConstStaticCell<[([u8; RX_BUFFER], [u8; TX_BUFFER]); STREAMS]> =
+        ConstStaticCell::new([([0; RX_BUFFER], [0; TX_BUFFER]); STREAMS]);
+    static FIRST: ConstStaticCell<[Room<RECEIVED, SENT>; LISTENING]> =
+        ConstStaticCell::new([Room::EMPTY; LISTENING]);
+    static FIRST_HEADS: ConstStaticCell<[Heads<RECEIVED, SENT>; LISTENING]> =
+        ConstStaticCell::new([Heads::EMPTY; LISTENING]);
+    static SECOND: ConstStaticCell<[Room<RECEIVED_BACK, SENT>; BACK]> =
+        ConstStaticCell::new([Room::EMPTY; BACK]);
+    static SECOND_HEADS: ConstStaticCell<[Heads<RECEIVED_BACK, SENT>; BACK]> =
+        ConstStaticCell::new([Heads::EMPTY; BACK]);
+    let tcp = TCP.take().each_mut().map(|(rx, tx)| {
+        let (rx, tx) = (&mut rx[..], &mut tx[..]);
+        let (rx, tx) = (tcp::SocketBuffer::new(rx), tcp::SocketBuffer::new(tx));
+        network.sockets.add(tcp::Socket::new(rx, tx))
+    });
+    let first = FIRST.take().iter_mut().zip(FIRST_HEADS.take());
+    let first = first.map(|(room, heads)| room.socket(heads));
+    let second = SECOND.take().iter_mut().zip(SECOND_HEADS.take());
+    let second = second.map(|(room, heads)| room.socket(heads));
+    let mut all = first.chain(second);
+    let udp: [SocketHandle; LISTENING + BACK] = core::array::from_fn(|_| {
+        let socket = all.next().expect("there are as many");
+        network.sockets.add(socket)
+    });
+    Driver::new(tcp, udp, network.random())
+}

@@ -1,0 +1,120 @@
+//! The other end of any measurement: servers of iperf 2, iperf 3 and HTTP, a STAMP reflector, echo, a
+//! counter and reflector of raw frames, and a load for the CPU. The README lists ports and commands.
+
+#![no_std]
+#![no_main]
+
+use core::time::Duration;
+
+use esp32c6_bitbang::{
+    agent::{self, Command, Frames},
+    config::HTTP_PORT,
+    console::Commands,
+    event, info,
+    net::{self, Network},
+};
+use linerate_agent::{Limits, Service, burner::Burner, echo, http, iperf2, iperf3, stamp};
+use linerate_agent_smoltcp::DATAGRAM;
+use static_cell::ConstStaticCell;
+
+/// Tests of iperf 2 each way, streams of a test of iperf 3 both ways together, requests of HTTP, senders
+/// of STAMP, at the same time.
+const TESTS: usize = 2;
+const STREAMS: usize = 4;
+const REQUESTS: usize = 3;
+const SENDERS: usize = 4;
+/// Octets of a STAMP packet.
+const STAMP: usize = 256;
+/// Datagrams that come in a round wait for their answer.
+const WAITING: usize = agent::FRAMES_A_ROUND;
+/// How long nothing may go on in the middle of a request.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What the clock is wrong by over a round trip: its grain.
+const GRAIN: Duration = Duration::from_micros(1);
+/// Sooner than that, sleeping until the next interrupt may be too long.
+const SLEEP_FOR: Duration = Duration::from_millis(17);
+/// A device to be measured does what it is asked for, no faster than its line.
+const LIMITS: Limits = Limits {
+    fastest_bits_per_s: 10_000_000,
+    ..Limits::own_network()
+};
+
+#[esp_hal::main]
+fn main() -> ! {
+    static IPERF2: ConstStaticCell<iperf2::Server<TESTS>> =
+        ConstStaticCell::new(iperf2::Server::new(5001, LIMITS));
+    static IPERF3: ConstStaticCell<iperf3::Server<STREAMS>> =
+        ConstStaticCell::new(iperf3::Server::new(iperf3::PORT, LIMITS));
+    static HTTP: ConstStaticCell<http::Server<REQUESTS>> =
+        ConstStaticCell::new(http::Server::new(HTTP_PORT, PATIENCE));
+    static ECHO: ConstStaticCell<echo::Echo<WAITING, DATAGRAM>> =
+        ConstStaticCell::new(echo::Echo::new(echo::PORT));
+    let (iperf2, iperf3, http) = (IPERF2.take(), IPERF3.take(), HTTP.take());
+    let echo = ECHO.take();
+    let clock = stamp::Clock::free(GRAIN);
+    let mut stamp = stamp::Reflector::<SENDERS, WAITING, STAMP>::new(stamp::PORT, clock);
+
+    let mut network = Network::start("bench_agent");
+    let mut sockets = agent::open(&mut network);
+    let mut frames = Frames::of(0);
+    let mut burner = agent::calibrated();
+    let mut commands = Commands::new();
+    event!(
+        "listening",
+        "\"iperf2\":5001,\"iperf3\":{},\"http\":{HTTP_PORT},\"stamp\":{},\"echo\":{}",
+        iperf3::PORT,
+        stamp::PORT,
+        echo::PORT,
+    );
+    info!("Ready to be measured");
+
+    loop {
+        let took = network.take_at_most(agent::FRAMES_A_ROUND, |frame, sender| {
+            frames.take(frame, sender, agent::now())
+        });
+        let services: &mut [&mut dyn Service] = &mut [
+            &mut *iperf2,
+            &mut *iperf3,
+            &mut stamp,
+            &mut *echo,
+            &mut *http,
+        ];
+        let (iface, all) = (&mut network.iface, &mut network.sockets);
+        let moved = sockets.turn(services, iface, all, agent::now);
+        let idle_for = sockets.idle_for(services, agent::now());
+        network.give();
+        while let Some(finished) = iperf2.take_finished() {
+            agent::iperf2(&finished);
+        }
+        if let Some(finished) = iperf3.take_finished() {
+            agent::iperf3(&finished);
+        }
+        while let Some(finished) = http.take_finished() {
+            agent::http(&finished);
+        }
+        if let Some(line) = commands.next() {
+            match agent::parse(line) {
+                Some(command) => obey(command, &mut frames, &mut burner),
+                None => agent::unknown(line),
+            }
+        }
+        if took || moved || burner.burn(agent::now()) {
+            continue;
+        }
+        let may_sleep = |wait: Option<Duration>| wait.is_none_or(|wait| wait >= SLEEP_FOR);
+        let now = agent::now();
+        if may_sleep(idle_for) && may_sleep(burner.wake_at().map(|at| at.since(now))) {
+            network.idle();
+        }
+    }
+}
+
+fn obey(command: Command, frames: &mut Frames, burner: &mut Burner) {
+    match command {
+        Command::Counters => net::report_counters(),
+        Command::ReportFrames => frames.report(),
+        Command::CountFrames(stream) => *frames = Frames::of(stream),
+        Command::Burn(load) => burner.set(load, agent::now()),
+        Command::Burned => agent::report_load(burner),
+    }
+}
