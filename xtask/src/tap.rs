@@ -3,6 +3,7 @@
 //! Everything happens in a network namespace made for it, which goes when the test ends, with the
 //! processes that this test started and no others.
 
+mod agent;
 mod board;
 mod partners;
 
@@ -41,6 +42,8 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
         ("ping", "iputils-ping"),
         ("curl", "curl"),
         ("python3", "python3"),
+        ("iperf", "iperf"),
+        ("iperf3", "iperf3"),
     ] {
         if !sh::has(tool) {
             return Ok(Outcome::Skipped(format!(
@@ -49,7 +52,7 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
         }
     }
     let board = crate::board::read(crate::board::DEFAULT)?;
-    let programs = ["http_server", "http_get"].map(str::to_owned);
+    let programs = ["http_server", "http_get", "bench_agent"].map(str::to_owned);
     let elfs = firmware::build(&board, &programs, &[VARIANT.to_owned()], log)?;
     let linerate = demo::linerate(log)?;
     let namespace = match Namespace::create("") {
@@ -62,9 +65,12 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
     };
     let pinged = as_server(&namespace, &linerate, &elfs[0])?;
     let fetched = as_client(&namespace, &linerate, &elfs[1])?;
+    let counted = agent::all(&namespace, &linerate, &elfs[2])?;
     drop(namespace);
     let negotiated = partners::all(&linerate, &elfs[0])?;
-    Ok(Outcome::Done(format!("{pinged}; {fetched}; {negotiated}")))
+    Ok(Outcome::Done(format!(
+        "{pinged}; {fetched}; {counted}; {negotiated}"
+    )))
 }
 
 /// Pings the firmware and downloads from it.
