@@ -47,6 +47,11 @@ pub trait Peer: Station + core::fmt::Debug {
     fn uploads(&self) -> &[host::http_server::Upload] {
         &[]
     }
+
+    /// Where programs run on it; `None` where none can.
+    fn programs(&mut self) -> Option<&mut host::program::Programs> {
+        None
+    }
 }
 
 /// What a peer did and saw; empty where it is not of that kind.
@@ -87,6 +92,10 @@ impl<P: Peer + ?Sized> Peer for Box<P> {
 
     fn uploads(&self) -> &[host::http_server::Upload] {
         (**self).uploads()
+    }
+
+    fn programs(&mut self) -> Option<&mut host::program::Programs> {
+        (**self).programs()
     }
 }
 

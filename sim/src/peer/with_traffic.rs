@@ -1,7 +1,7 @@
 //! A host whose cable carries a generator's traffic, too: what a port of a busy network is like.
 
 use super::outgoing::Outgoing;
-use super::{Generator, Peer, Report, Station};
+use super::{Generator, Peer, Report, Station, host};
 use crate::time::Instant;
 
 /// A peer and the traffic beside it. The peer's frames go first, so that a storm keeps nobody from
@@ -43,5 +43,9 @@ impl<P: Peer> Station for WithTraffic<P> {
 impl<P: Peer> Peer for WithTraffic<P> {
     fn report(&self) -> Report {
         self.peer.report()
+    }
+
+    fn programs(&mut self) -> Option<&mut host::program::Programs> {
+        self.peer.programs()
     }
 }

@@ -1,5 +1,6 @@
 //! Whole boards with small programs: pads, wire, console, counters and fates together.
 
+mod agent;
 #[path = "../chip/asm.rs"]
 #[allow(dead_code)]
 mod asm;

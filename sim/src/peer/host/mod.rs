@@ -6,6 +6,7 @@ pub mod http_server;
 pub mod neighbours;
 pub mod packet;
 pub mod ping;
+pub mod program;
 
 use std::collections::VecDeque;
 
@@ -17,10 +18,14 @@ use smoltcp::wire::{
 
 use self::neighbours::Neighbours;
 use self::packet::Packet;
+use self::program::Programs;
 use super::tcp::{self, Segment, Tcp};
 use super::{Peer, Report, Station};
 use crate::random::Random;
 use crate::time::{Instant, Span};
+
+/// Frames that a program may have waiting for the MAC: what it sends on top waits for these.
+const EGRESS: usize = 16;
 
 /// What a host is and does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +86,7 @@ pub struct Host {
     http_clients: Vec<http_client::Client>,
     pinger: Option<ping::Pinger>,
     dhcp: Option<dhcp::Server>,
+    programs: Programs,
     background_arp_at: Instant,
     identification: u16,
     random: Random,
@@ -113,6 +119,7 @@ impl Host {
             dhcp: config
                 .dhcp
                 .map(|dhcp| dhcp::Server::new(dhcp, config.network)),
+            programs: Programs::default(),
             background_arp_at: config
                 .background_arp
                 .map_or(Instant::NEVER, |interval| Instant::ZERO + interval),
@@ -161,10 +168,22 @@ impl Host {
             self.send(target, IpProtocol::Icmp, message, now);
         }
         self.flush_tcp(now);
+        self.run_program(now);
         // What was just sent ends answers' records.
         if let Some(server) = &mut self.http_server {
             server.poll(&mut self.tcp, now);
         }
+    }
+
+    fn run_program(&mut self, now: Instant) {
+        let room = EGRESS.saturating_sub(self.egress.len());
+        let own = self.address();
+        let outgoing = self.programs.poll(&mut self.tcp, own, room, now);
+        for (to, datagram) in outgoing.datagrams {
+            self.send(to, IpProtocol::Udp, datagram, now);
+        }
+        self.egress.extend(outgoing.frames);
+        self.flush_tcp(now);
     }
 
     fn flush_tcp(&mut self, now: Instant) {
@@ -222,6 +241,9 @@ impl Host {
                 if let Some(packet) = Packet::parse(frame.payload()) {
                     self.process_packet(&packet, now);
                 }
+            }
+            EthernetProtocol::Unknown(kind) if kind == linerate_agent::frame::ETHERTYPE => {
+                self.programs.frame(bytes, now);
             }
             _ => {}
         }
@@ -311,9 +333,13 @@ impl Host {
             return;
         };
         let (source, destination) = (packet.source.into(), packet.destination.into());
-        if !datagram.verify_checksum(&source, &destination)
-            || datagram.dst_port() != dhcp::SERVER_PORT
-        {
+        if !datagram.verify_checksum(&source, &destination) {
+            return;
+        }
+        if datagram.dst_port() != dhcp::SERVER_PORT {
+            let from = (packet.source, datagram.src_port());
+            let port = datagram.dst_port();
+            self.programs.datagram(port, from, datagram.payload());
             return;
         }
         let Some(reply) = self
@@ -381,6 +407,7 @@ impl Station for Host {
             ingress,
             self.tcp.deadline(),
             self.neighbours.deadline(),
+            self.programs.deadline(),
             server,
             client,
             pinger,
@@ -391,6 +418,10 @@ impl Station for Host {
 }
 
 impl Peer for Host {
+    fn programs(&mut self) -> Option<&mut Programs> {
+        Some(&mut self.programs)
+    }
+
     fn uploads(&self) -> &[http_server::Upload] {
         self.http_server
             .as_ref()

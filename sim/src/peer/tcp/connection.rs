@@ -309,6 +309,12 @@ impl Connection {
         self.fail(Failure::Aborted);
     }
 
+    /// A RST is still to be sent.
+    #[must_use]
+    pub const fn has_reset_due(&self) -> bool {
+        self.reset_due.is_some()
+    }
+
     pub(super) fn fail(&mut self, failure: Failure) {
         self.failure = Some(failure);
         self.state = State::Closed;

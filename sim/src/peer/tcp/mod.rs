@@ -124,7 +124,8 @@ impl Tcp {
         }
     }
 
-    /// Accepts connections to `port`; at most `backlog` wait for the program to take them.
+    /// Accepts connections to `port`; at most `backlog` wait for the program to take them, with 0 none
+    /// does.
     pub fn listen(&mut self, port: u16, backlog: usize) {
         self.listening.insert(port, backlog);
     }
