@@ -34,6 +34,8 @@ pub mod serve;
 pub mod store;
 pub mod tap;
 pub mod target;
+#[cfg(test)]
+mod testing;
 pub mod timing;
 
 /// The known name nearest to what was written, if one is near enough to be meant.

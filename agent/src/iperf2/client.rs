@@ -138,6 +138,7 @@ pub struct Client {
     reported: Option<Report>,
     forward_closed: Option<Instant>,
     failure: Option<Failure>,
+    clock: Clock,
 }
 
 impl Client {
@@ -160,7 +161,17 @@ impl Client {
             reported: None,
             forward_closed: None,
             failure: None,
+            clock: Clock::own(),
         }
+    }
+
+    /// The same where the time of day is known: nanoseconds of Unix time when the driver's time was 0.
+    /// Datagrams carry it, and iperf's server begins its jitter with how far it is from its own: told
+    /// none, it starts with decades.
+    #[must_use]
+    pub const fn with_time_of_day(mut self, unix_ns: u64) -> Self {
+        self.clock = Clock::told(unix_ns, Instant::from_ns(0));
+        self
     }
 
     /// What it is to do.
@@ -257,7 +268,7 @@ impl Client {
             self.receiving = Some(Receiving::new());
         }
         if self.plan.udp && self.sends() {
-            self.source = Some(Source::new(&self.plan.test, true, Clock::own(), now));
+            self.source = Some(Source::new(&self.plan.test, true, self.clock, now));
         }
     }
 

@@ -14,6 +14,8 @@ pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
 /// Between two of the datagrams that end a stream, and how many of them there are at most.
 const END_EVERY: Duration = Duration::from_millis(250);
 const ENDS: u8 = 10;
+/// A datagram with a request in it, all fields included.
+const REQUEST_OCTETS: usize = Numbered::LEN + Test::LEN;
 /// What a datagram over IPv4 carries at most.
 const MOST_OCTETS: usize = 65_507;
 
@@ -153,7 +155,11 @@ impl Source {
         if now < self.due() {
             return None;
         }
-        let len = self.octets.min(room.len());
+        // The first one carries the whole request, however short the others are: a server takes the
+        // rate from its last octets.
+        let is_request = self.test.is_some() && self.next == 1;
+        let least = if is_request { REQUEST_OCTETS } else { 0 };
+        let len = self.octets.max(least).min(room.len());
         // Who can't keep the rate ends in time all the same.
         let over = self.is_over() || now.since(self.began) >= self.span_at_most();
         if over && self.ends >= ENDS {

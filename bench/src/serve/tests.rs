@@ -5,10 +5,11 @@ mod iperf3;
 
 use super::{Direction, Event, Order, Protocol, Served, serve};
 use crate::host::{Driver, Settings};
+use crate::testing::{free_port, has};
 use linerate_agent::{Limits, stamp};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,33 +17,6 @@ use std::time::{Duration, Instant};
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Longer than any client may run: what was not served by then never will be.
 const DEADLINE: Duration = Duration::from_secs(90);
-
-/// A port that is free for TCP and UDP, each once, and below those that clients get: STAMP and echo
-/// answer no others.
-fn free_port() -> u16 {
-    static TAKEN: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let next = std::process::id() % 1000 * 64 + TAKEN.fetch_add(1, Ordering::Relaxed);
-        let port = 10_000 + (next % 20_000) as u16;
-        let tcp = TcpListener::bind((LOOPBACK, port));
-        if tcp.is_ok() && UdpSocket::bind((LOOPBACK, port)).is_ok() {
-            return port;
-        }
-    }
-}
-
-/// Whether the tool is there; where tests must not be skipped, it is an error if it isn't.
-fn has(tool: &str) -> bool {
-    let there = Command::new(tool).arg("--version").output().is_ok();
-    assert!(
-        there || std::env::var_os("LINERATE_REQUIRE_TOOLS").is_none(),
-        "{tool} is missing: cargo xtask setup installs it"
-    );
-    if !there {
-        eprintln!("skipped: {tool} is missing (cargo xtask setup installs it)");
-    }
-    there
-}
 
 /// Ends the server, also when the client fails.
 struct Stop<'a>(&'a AtomicBool);

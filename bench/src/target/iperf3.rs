@@ -1,7 +1,7 @@
 //! `iperf3://HOST:PORT`: a server of iperf 3.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use linerate_agent::Progress;
 use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
@@ -20,7 +20,17 @@ struct Iperf3 {
     patience: Duration,
     /// Tests so far: each has a cookie of its own.
     tests: u64,
+    /// When the last one was over.
+    ended: Option<Instant>,
 }
+
+/// The server was not ready for another test.
+struct Again;
+
+/// For so long after a test a server that does not answer may be winding up.
+const WINDS_UP: Duration = Duration::from_secs(5);
+/// Between two attempts meanwhile.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Opens the server that `url` names.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
@@ -29,6 +39,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
         to: url.address(PORT)?,
         patience: options.patience,
         tests: 0,
+        ended: None,
     }))
 }
 
@@ -53,7 +64,7 @@ impl Iperf3 {
         test: Test,
         window: Option<u32>,
         watch: &mut dyn Watch,
-    ) -> Result<Outcome, TargetError> {
+    ) -> Result<Result<Outcome, Again>, TargetError> {
         self.tests += 1;
         let started = std::time::SystemTime::UNIX_EPOCH.elapsed();
         let seed = started.map_or(0, |since| since.as_nanos() as u64) ^ self.tests;
@@ -75,9 +86,42 @@ impl Iperf3 {
                 }
             }
         };
-        let failed = |failure| self.failed(failure);
-        let ran = run::run(Client::new(plan), self.to, window, watch, step, failed)?;
-        Ok(counted(ran, test.udp))
+        let mut failure = None;
+        let failed = |what| {
+            failure = Some(what);
+            self.failed(what)
+        };
+        let ran = run::run(Client::new(plan), self.to, window, watch, step, failed);
+        match (ran, failure) {
+            (Ok(ran), _) => Ok(Ok(counted(ran, test.udp))),
+            (Err(_), Some(Failure::NotReached | Failure::Broken | Failure::AccessDenied))
+                if self.winds_up() =>
+            {
+                Ok(Err(Again))
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Whether the server may still be at the end of the last test. Then it listens to nobody, as it
+    /// opens its port anew for each test.
+    fn winds_up(&self) -> bool {
+        self.ended.is_some_and(|ended| ended.elapsed() < WINDS_UP)
+    }
+
+    fn test(
+        &mut self,
+        test: Test,
+        window: Option<u32>,
+        watch: &mut dyn Watch,
+    ) -> Result<Outcome, TargetError> {
+        loop {
+            if let Ok(outcome) = self.one(test, window, watch)? {
+                self.ended = Some(Instant::now());
+                return Ok(outcome);
+            }
+            std::thread::sleep(AGAIN_AFTER);
+        }
     }
 
     fn failed(&self, failure: Failure) -> TargetError {
@@ -113,39 +157,36 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
     } else {
         End::Host
     };
-    let sent = outcome.sent.map_or(0, |sent| sent.datagrams);
     let mut notes = Vec::new();
+    let sent = outcome.sent.map_or(0, |sent| sent.datagrams);
+    let heard = outcome.reported.map_or(sent, |it| it.datagrams);
+    if udp && sent > heard {
+        notes.push(format!(
+            "{} of {sent} datagrams were on their way when the server had counted: they are neither \
+             received nor lost",
+            sent - heard
+        ));
+    }
     if ran.is_cut {
         notes.push("ended by the user before its time".to_owned());
     }
     Outcome {
-        to_device: to.map(|count| flow(count, udp, by, ran.to_device, Some(sent))),
+        to_device: to.map(|count| flow(count, udp, by, ran.to_device)),
         from_device: outcome
             .received
-            .map(|count| flow(count, udp, End::Host, ran.from_device, None)),
+            .map(|count| flow(count, udp, End::Host, ran.from_device)),
         notes,
         ..Outcome::default()
     }
 }
 
-/// `sent`: what we have sent ourselves.
-fn flow(
-    count: Count,
-    udp: bool,
-    counted_by: End,
-    intervals: Vec<Interval>,
-    sent: Option<u64>,
-) -> Flow {
+fn flow(count: Count, udp: bool, counted_by: End, intervals: Vec<Interval>) -> Flow {
     let span_ns = count.span.as_nanos() as u64;
     let flow = if udp {
-        let sent = sent.unwrap_or(count.datagrams).max(count.datagrams);
-        // What nobody has counted as lost before the last one came is lost, too, if it was sent.
-        let unheard = sent - count.datagrams;
-        let lost = count.lost + unheard;
         let datagrams = record::Datagrams {
-            sent,
-            received: sent.saturating_sub(lost),
-            lost,
+            sent: count.datagrams,
+            received: count.datagrams.saturating_sub(count.lost),
+            lost: count.lost,
             out_of_order: count.out_of_order,
             duplicates: (counted_by == End::Host).then_some(count.duplicates),
             jitter_ns: count.jitter.as_nanos() as u64,
@@ -197,7 +238,7 @@ impl Target for Iperf3 {
                     octets: *write_octets,
                     ..Test::default()
                 };
-                self.one(test, *window_octets, watch)
+                self.test(test, *window_octets, watch)
             }
             Trial::Datagrams(Datagrams {
                 direction: way,
@@ -214,7 +255,7 @@ impl Target for Iperf3 {
                     wide_numbers: true,
                     ..Test::default()
                 };
-                self.one(test, None, watch)
+                self.test(test, None, watch)
             }
             _ => Ok(Outcome::default()),
         }

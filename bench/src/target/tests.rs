@@ -1,3 +1,8 @@
+//! Targets by their URLs.
+
+mod ours;
+mod stock;
+
 use super::*;
 
 #[test]

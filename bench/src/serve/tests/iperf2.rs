@@ -1,7 +1,8 @@
 //! Stock iperf 2.
 
-use super::{free_port, has, octets, with};
+use super::{octets, with};
 use crate::serve::{Direction, Protocol, Served};
+use crate::testing::{free_port, has};
 use linerate_agent::Limits;
 use std::process::Command;
 

@@ -1,7 +1,8 @@
 //! Stock iperf 3.
 
-use super::{has, octets, with};
+use super::{octets, with};
 use crate::serve::{Direction, Protocol, Served};
+use crate::testing::has;
 use linerate_agent::Limits;
 use std::process::Command;
 

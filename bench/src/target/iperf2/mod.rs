@@ -3,7 +3,7 @@
 mod count;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use linerate_agent::Progress;
 use linerate_agent::iperf2::{self, Back, Client, Failure, Plan, Test};
@@ -33,10 +33,22 @@ struct Iperf2 {
     /// Where the next test listens for a connection back: another port each time, as the last one may
     /// still be waiting for its connection's last segments (RFC 9293 section 3.6.1).
     back_port: u16,
+    /// When the last test was over.
+    ended: Option<Instant>,
 }
 
 /// Ports for connections back begin here, above those that systems hand out themselves on Linux.
 const BACK_PORTS: std::ops::Range<u16> = 61_000..65_000;
+
+/// The server of stock iperf 2.1.8 crashes when a test comes while it still winds up the one before, as
+/// one that follows at once does: it is given this long.
+const SETTLE: Duration = Duration::from_millis(400);
+
+/// Unix time, nanoseconds; 0 where this machine does not know.
+fn time_of_day_ns() -> u64 {
+    let since = SystemTime::UNIX_EPOCH.elapsed();
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
 
 /// Opens the server that `url` names.
 pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
@@ -56,6 +68,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
         patience: options.patience,
         from,
         back_port: BACK_PORTS.start + std::process::id() as u16 % (BACK_PORTS.len() as u16 / 2),
+        ended: None,
     }))
 }
 
@@ -115,7 +128,8 @@ impl Iperf2 {
             }
         };
         let failed = |failure| self.failed(failure, &plan);
-        run::run(Client::new(plan), self.to, window, watch, step, failed)
+        let client = Client::new(plan).with_time_of_day(time_of_day_ns());
+        run::run(client, self.to, window, watch, step, failed)
     }
 
     fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
@@ -209,11 +223,16 @@ impl Target for Iperf2 {
     }
 
     fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        match (self.can(trial), trial) {
+        if let Some(ended) = self.ended {
+            std::thread::sleep(SETTLE.saturating_sub(ended.elapsed()));
+        }
+        let outcome = match (self.can(trial), trial) {
             (Ok(()), Trial::Stream(stream)) => self.stream(stream, watch),
             (Ok(()), Trial::Datagrams(datagrams)) => self.datagrams(datagrams, watch),
             (Ok(()), _) => Ok(Outcome::default()),
             (Err(why), _) => Err(super::unable(self, trial, why)),
-        }
+        };
+        self.ended = Some(Instant::now());
+        outcome
     }
 }
