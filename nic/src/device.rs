@@ -131,6 +131,12 @@ pub trait Device {
     /// Room for a frame to send; `None` when there is none now.
     fn transmit(&mut self) -> Option<Self::TxToken<'_>>;
 
+    /// Whether the device has a frame that it will send later by itself. No interrupt tells when: call
+    /// [`receive`](Self::receive) or [`transmit`](Self::transmit) again and again, and do not sleep.
+    fn holds_frame(&self) -> bool {
+        false
+    }
+
     /// What the stack must know.
     fn capabilities(&self) -> Capabilities;
 

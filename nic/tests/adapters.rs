@@ -165,6 +165,7 @@ mod embassy_adapter {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::task::{Context, Wake, Waker};
+    use support::shared::Shared;
 
     #[derive(Default)]
     struct Woken(AtomicU32);
@@ -194,6 +195,29 @@ mod embassy_adapter {
             assert_eq!(sent.borrow()[0][8..], with_fcs(&got));
             assert_eq!(ledger.get(Counter::RxDelivered), 1);
         });
+    }
+
+    #[test]
+    fn a_frame_that_backs_off_keeps_the_stack_awake() {
+        let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
+        let (_, main) = receiver.split::<Windowed, _>(&ledger, AlwaysOn).unwrap();
+        let phy = Shared::new(&[Some(10); 10]);
+        let nic = Mac::new(main, Transmitter::new(phy, &ledger), DEVICE);
+        let waker = AtomicWaker::new();
+        let mut driver = Adapter::new(nic, &waker);
+        let woken = Arc::new(Woken::default());
+        let task = Waker::from(Arc::clone(&woken));
+        let mut context = Context::from_waker(&task);
+        let token = driver.transmit(&mut context).unwrap();
+        token.consume(60, |buffer| buffer.copy_from_slice(&frame(60, 1)));
+        // The end of each of embassy-net's polls; no interrupt comes.
+        let _ = driver.link_state(&mut context);
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        while woken.0.swap(0, Ordering::Relaxed) == 1 {
+            assert!(driver.receive(&mut context).is_none());
+            let _ = driver.link_state(&mut context);
+        }
+        assert_eq!(ledger.get(Counter::TxFrames), 1);
     }
 
     #[test]

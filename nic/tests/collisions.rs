@@ -7,108 +7,9 @@ use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
 use linerate_nic::device::LinkState;
 use linerate_nic::ledger::Ledger;
-use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, Phy, Start, TransmitError, Transmitter};
-use std::cell::Cell;
+use linerate_nic::mac::{INTER_PACKET_GAP, Transmitter};
 use support::frame;
-
-const SLOT: u32 = 512;
-/// Preamble up to SFD, and the jam: what a collision at the start leaves on the wire.
-const FRAGMENT_BITS: u32 = 64 + 32;
-
-/// A PHY that meets collisions as told and appends the FCS itself. Each look at the clock takes one
-/// bit time.
-struct Shared {
-    now: Cell<u32>,
-    carrier: Option<(u32, u32)>,
-    /// What each of the next attempts meets, the last one first: a collision after so many bits, or
-    /// nothing.
-    collisions: Vec<Option<u32>>,
-    link: LinkState,
-    /// When each attempt began and ended.
-    attempts: Vec<(u32, u32)>,
-    /// The transmitter is cut off.
-    jabbers: bool,
-    sent: Vec<Vec<u8>>,
-}
-
-impl Shared {
-    fn new(collisions: &[Option<u32>]) -> Self {
-        Self {
-            now: Cell::new(0),
-            carrier: None,
-            collisions: collisions.iter().rev().copied().collect(),
-            link: LinkState::Up,
-            attempts: Vec::new(),
-            jabbers: false,
-            sent: Vec::new(),
-        }
-    }
-
-    fn pass(&self, bits: u32) {
-        self.now.set(self.now.get().wrapping_add(bits));
-    }
-}
-
-impl Phy for Shared {
-    const APPENDS_FCS: bool = true;
-    const GAP_PART_2: BitTimes = BitTimes(32);
-
-    fn now(&self) -> BitTimes {
-        self.pass(1);
-        BitTimes(self.now.get())
-    }
-
-    fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError> {
-        // Nothing if it is in the past.
-        let ahead = start.at.since(BitTimes(self.now.get())).0 as i32;
-        assert!(ahead <= Self::GAP_PART_2.0 as i32);
-        for _ in 0..ahead {
-            self.pass(1);
-            if start.defers && self.carrier() {
-                return Err(TransmitError::Busy);
-            }
-        }
-        if self.jabbers {
-            return Err(TransmitError::Jabber);
-        }
-        let begin = self.now.get();
-        let result = if let Some(bits_sent) = self.collisions.pop().flatten() {
-            self.pass(bits_sent.max(64) + 32);
-            Err(TransmitError::Collision { bits_sent })
-        } else {
-            self.pass((packet.len() as u32 + 4) * 8);
-            self.sent.push(packet.to_vec());
-            Ok(BitTimes(self.now.get()))
-        };
-        self.attempts.push((begin, self.now.get()));
-        result
-    }
-
-    fn carrier(&self) -> bool {
-        self.carrier
-            .is_some_and(|(start, end)| (start..end).contains(&self.now.get()))
-    }
-
-    fn reception_ended(&self) -> Option<BitTimes> {
-        let over = self.carrier.filter(|&(_, end)| self.now.get() >= end);
-        over.map(|(_, end)| BitTimes(end))
-    }
-
-    fn link_state(&self) -> LinkState {
-        self.link
-    }
-}
-
-fn send(transmitter: &mut Transmitter<'_, Shared>, seed: u8) {
-    let frame = frame(60, seed);
-    transmitter
-        .send(frame.len(), |buffer| buffer.copy_from_slice(&frame))
-        .unwrap();
-}
-
-fn counted(ledger: &Ledger) -> Vec<(Counter, u32)> {
-    ledger.non_zero().collect()
-}
+use support::shared::{FRAGMENT_BITS, SLOT, Shared, counted, send, send_out};
 
 #[test]
 fn a_phy_that_appends_the_fcs_gets_the_packet_without() {
@@ -142,7 +43,7 @@ fn a_frame_that_collides_is_sent_again_after_whole_slots() {
         let ledger = Ledger::new();
         let phy = Shared::new(&vec![Some(10); collisions]);
         let mut transmitter = Transmitter::new(phy, &ledger);
-        send(&mut transmitter, 0);
+        send_out(&mut transmitter, 0);
         let attempts = &transmitter.phy().attempts;
         assert_eq!(attempts.len(), collisions + 1);
         for (index, pair) in attempts.windows(2).enumerate() {
@@ -176,11 +77,11 @@ fn a_frame_that_collides_is_sent_again_after_whole_slots() {
 fn the_sixteenth_collision_gives_the_frame_up() {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[Some(10); 16]), &ledger);
-    send(&mut transmitter, 0);
+    send_out(&mut transmitter, 0);
     assert_eq!(transmitter.phy().attempts.len(), 16);
     assert!(transmitter.phy().sent.is_empty());
     assert_eq!(counted(&ledger), [(Counter::TxExcessiveCollisions, 1)]);
-    send(&mut transmitter, 1);
+    send_out(&mut transmitter, 1);
     assert_eq!(ledger.get(Counter::TxFrames), 1);
 }
 
@@ -189,7 +90,7 @@ fn a_collision_after_the_first_slot_gives_the_frame_up_at_once() {
     for (bits, late) in [(64, false), (512, false), (513, true), (12_000, true)] {
         let ledger = Ledger::new();
         let mut transmitter = Transmitter::new(Shared::new(&[Some(bits)]), &ledger);
-        send(&mut transmitter, 0);
+        send_out(&mut transmitter, 0);
         assert_eq!(ledger.get(Counter::TxLateCollisions), u32::from(late));
         assert_eq!(ledger.get(Counter::TxFrames), u32::from(!late));
     }
@@ -209,7 +110,7 @@ fn slots(station: MacAddress, collisions: usize) -> Vec<u32> {
                 .collisions
                 .extend(vec![Some(10); collisions]);
             transmitter.phy_mut().attempts.clear();
-            send(&mut transmitter, 0);
+            send_out(&mut transmitter, 0);
             let attempts = &transmitter.phy().attempts;
             let [.., last, again] = attempts[..] else {
                 panic!("too few attempts")
@@ -242,7 +143,7 @@ fn a_carrier_in_the_last_third_of_the_gap_is_not_deferred_to() {
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     transmitter.phy_mut().now.set(1_040);
     transmitter.phy_mut().carrier = Some((500, 1_000));
-    send(&mut transmitter, 0);
+    send_out(&mut transmitter, 0);
     let (begin, _) = transmitter.phy().attempts[0];
     assert_eq!(begin, 1_096);
     assert_eq!(ledger.get(Counter::TxDeferred), 0);
@@ -255,7 +156,7 @@ fn again(station: MacAddress, carrier: Option<(u32, u32)>) -> (u32, u32) {
     let mut transmitter = Transmitter::new(Shared::new(&[Some(10)]), &ledger);
     transmitter.seed(station);
     transmitter.phy_mut().carrier = carrier;
-    send(&mut transmitter, 0);
+    send_out(&mut transmitter, 0);
     assert_eq!(ledger.get(Counter::TxSingleCollisions), 1);
     let attempts = &transmitter.phy().attempts;
     (attempts[0].1, attempts[1].0)
@@ -293,13 +194,13 @@ fn without_a_back_off_nothing_is_deferred_to_at_any_time_of_the_clock() {
             if frame_before {
                 // The last back-off was over at some time; now the clock has gone once round.
                 transmitter.phy_mut().collisions = vec![None, Some(10)];
-                send(&mut transmitter, 0);
+                send_out(&mut transmitter, 0);
             }
             let over = transmitter.phy().attempts.last().map_or(0, |last| last.0);
             transmitter.phy_mut().attempts.clear();
             let now = over.wrapping_sub(ahead);
             transmitter.phy_mut().now.set(now);
-            send(&mut transmitter, 1);
+            send_out(&mut transmitter, 1);
             let begin = transmitter.phy().attempts[0].0;
             assert!(begin.wrapping_sub(now) < 5, "{ahead}: {begin}");
         }
@@ -329,7 +230,7 @@ fn a_packet_that_is_cut_off_is_counted_as_jabber_only() {
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     transmitter.phy_mut().jabbers = true;
     transmitter.send_packet(&vec![0xFF; 40_000]);
-    send(&mut transmitter, 1);
+    send_out(&mut transmitter, 1);
     assert_eq!(counted(&ledger), [(Counter::TxJabbers, 2)]);
 }
 
@@ -348,7 +249,7 @@ fn a_link_that_goes_down_ends_the_attempts() {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     transmitter.phy_mut().link = LinkState::Down;
-    send(&mut transmitter, 0);
+    send_out(&mut transmitter, 0);
     assert!(transmitter.phy().attempts.is_empty());
     assert_eq!(counted(&ledger), [(Counter::TxLinkDown, 1)]);
 }
@@ -367,9 +268,9 @@ fn a_pause_holds_one_frame_back() {
     assert!(!transmitter.is_ready());
     transmitter.phy_mut().now.set(1_000 + 3 * SLOT);
     assert!(transmitter.is_ready());
-    // The later one replaced the earlier.
+    // The later one was given up.
     assert_eq!(transmitter.phy().sent.len(), 1);
-    assert_eq!(transmitter.phy().sent[0][8..68], frame(60, 2));
+    assert_eq!(transmitter.phy().sent[0][8..68], frame(60, 1));
     assert_eq!(
         counted(&ledger),
         [

@@ -72,6 +72,10 @@ impl<D: Device> Driver for Adapter<'_, D> {
 
     fn link_state(&mut self, cx: &mut Context<'_>) -> LinkState {
         self.waker.register(cx.waker());
+        // embassy-net asks for the link at the end of each poll.
+        if self.device.holds_frame() {
+            cx.waker().wake_by_ref();
+        }
         match self.device.link_state() {
             device::LinkState::Down => LinkState::Down,
             device::LinkState::Up => LinkState::Up,

@@ -1,6 +1,7 @@
 //! Access to the medium (IEEE 802.3 clause 4.2.3.2): gap, deferring, collisions, back-off.
 //!
-//! While a station waits or backs off here, on the main thread, its receive interrupt goes on.
+//! While a station waits here, on the main thread, its receive interrupt goes on. It waits for the medium and
+//! for the last [`AT_HAND`] of a back-off; for the rest of one it is not kept here, and comes back.
 
 use super::phy::{BitTimes, Phy, Start, TransmitError};
 use crate::device::LinkState;
@@ -18,6 +19,15 @@ pub const MAX_DEFER: BitTimes = BitTimes(2 * 8 * MAX_LEN as u32);
 /// A collision later than this is no fault of both stations beginning at once (clause 4.4.2,
 /// `slotTime`: 512 bit times).
 const SLOT: BitTimes = BitTimes((SLOT_TIME_NS / BIT_NS) as u32);
+
+/// So much of a back-off is waited for in place, 1.6 ms; a longer one is left to the main thread until no
+/// more than this is left of it.
+///
+/// A start that is late loses its slot, so the station must be back in time. What keeps its main thread
+/// longest from looking at the clock is the reception of a frame of the greatest length, 24 slots; the rest is
+/// for what the thread does itself. Up to the fifth collision, 31 slots at most, all is waited for
+/// in place, and two stations that have one frame each to send meet so often hardly ever.
+const AT_HAND: BitTimes = BitTimes(32 * SLOT.0);
 
 /// What became of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +49,44 @@ pub(super) enum Fate {
     Jabber,
     /// Nobody is at the other end.
     LinkDown,
+}
+
+/// How far sending a packet has come.
+pub(super) enum Progress {
+    /// To its end.
+    Over(Fate),
+    /// It collided, and the back-off is longer than the station waits in place: call again when it is
+    /// [at hand](BackOff::is_at_hand).
+    BacksOff(BackOff),
+}
+
+/// A packet's claim between two of its attempts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BackOff {
+    /// The end of the jam.
+    from: BitTimes,
+    /// Whole slots.
+    wait: BitTimes,
+    /// Attempts that collided.
+    collisions: u32,
+    /// The first attempt waited because the medium was taken.
+    deferred: bool,
+}
+
+impl BackOff {
+    /// What is left of it.
+    fn left(&self, now: BitTimes) -> BitTimes {
+        BitTimes(self.wait.0.saturating_sub(now.since(self.from).0))
+    }
+
+    /// Whether no more is left than is waited for in place.
+    pub fn is_at_hand(&self, now: BitTimes) -> bool {
+        self.left(now).0 <= AT_HAND.0
+    }
+
+    fn over_at(&self) -> BitTimes {
+        self.from.after(self.wait)
+    }
 }
 
 /// What one attempt came to.
@@ -71,40 +119,51 @@ impl Access {
         }
     }
 
-    /// Puts `packet` on the wire, in up to 16 attempts.
+    /// Puts `packet` on the wire, in up to 16 attempts: those that are left after `back_off`, the end of
+    /// which is waited for.
     #[inline]
-    pub fn send<P: Phy>(&mut self, phy: &mut P, packet: &[u8]) -> Fate {
-        let mut collisions = 0;
-        let mut first_deferred = false;
-        // When the back-off before the attempt is over.
-        let mut backed_off = None;
+    pub fn send<P: Phy>(
+        &mut self,
+        phy: &mut P,
+        packet: &[u8],
+        mut back_off: Option<BackOff>,
+    ) -> Progress {
         loop {
+            if let Some(back_off) = back_off {
+                // As early as the PHY can wait for a start by itself. A station that begins the little
+                // later that software takes loses to all others that wait for as many slots, and never
+                // meets them: with one other station that halves its chances after a first collision.
+                while back_off.left(phy.now()).0 > P::GAP_PART_2.0 {}
+            }
             if phy.link_state() == LinkState::Down {
-                return Fate::LinkDown;
+                return Progress::Over(Fate::LinkDown);
             }
             let mut deferred = false;
+            let backed_off = back_off.map(|back_off| back_off.over_at());
             let attempt = self.attempt(phy, packet, backed_off, &mut deferred);
-            if collisions == 0 {
-                first_deferred = deferred;
-            }
-            match attempt {
-                Attempt::Sent => {
-                    return Fate::Sent {
-                        deferred: first_deferred,
-                        collisions,
-                    };
+            let (before, deferred) =
+                back_off.map_or((0, deferred), |first| (first.collisions, first.deferred));
+            let fate = match attempt {
+                Attempt::Sent => Fate::Sent {
+                    deferred,
+                    collisions: before,
+                },
+                Attempt::StaysTaken => Fate::StaysTaken,
+                Attempt::Jabber => Fate::Jabber,
+                Attempt::Collided { bits_sent } if bits_sent > SLOT.0 => Fate::LateCollision,
+                Attempt::Collided { .. } if before + 1 >= ATTEMPT_LIMIT => {
+                    Fate::ExcessiveCollisions
                 }
-                Attempt::StaysTaken => return Fate::StaysTaken,
-                Attempt::Jabber => return Fate::Jabber,
-                Attempt::Collided { bits_sent } if bits_sent > SLOT.0 => {
-                    return Fate::LateCollision;
+                Attempt::Collided { .. } => {
+                    let next = self.back_off(phy.now(), before + 1, deferred);
+                    if !next.is_at_hand(next.from) {
+                        return Progress::BacksOff(next);
+                    }
+                    back_off = Some(next);
+                    continue;
                 }
-                Attempt::Collided { .. } => collisions += 1,
-            }
-            if collisions >= ATTEMPT_LIMIT {
-                return Fate::ExcessiveCollisions;
-            }
-            backed_off = Some(self.back_off(phy, collisions));
+            };
+            return Progress::Over(fate);
         }
     }
 
@@ -188,19 +247,19 @@ impl Access {
         }
     }
 
-    /// Truncated binary exponential back-off (clause 4.2.3.2.5): waits for 0 to 2^k - 1 slots from
-    /// the end of the jam, k being the number of collisions so far, at most 10.
-    ///
-    /// Returns as early as the PHY can wait for a start by itself, and when it will be over. A station that begins the little
-    /// later that software takes loses to all others that wait for as many slots, and never meets
-    /// them: with one other station that halves its chances after a first collision.
-    fn back_off<P: Phy>(&mut self, phy: &P, collisions: u32) -> BitTimes {
-        let from = self.ended.unwrap_or_else(|| phy.now());
+    /// Truncated binary exponential back-off (clause 4.2.3.2.5): 0 to 2^k - 1 slots from the end of the
+    /// jam, k being the number of collisions so far, at most 10.
+    fn back_off(&mut self, now: BitTimes, collisions: u32, deferred: bool) -> BackOff {
+        let from = self.ended.unwrap_or(now);
         // Stations with the same seed hardly collide at the same time on their clocks.
         self.random.mix(from.0);
-        let wait = self.random.bits(collisions.min(BACK_OFF_LIMIT)) * SLOT.0;
-        while phy.now().since(from).0 + P::GAP_PART_2.0 < wait {}
-        from.after(BitTimes(wait))
+        let slots = self.random.bits(collisions.min(BACK_OFF_LIMIT));
+        BackOff {
+            from,
+            wait: BitTimes(slots * SLOT.0),
+            collisions,
+            deferred,
+        }
     }
 }
 

@@ -35,6 +35,11 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
     }
 }
 
+/// A frame that backs off takes up to 52 ms a time. [`receive`](Device::receive) goes on meanwhile, for the queue
+/// must be emptied, and so does [`transmit`](Device::transmit): smoltcp 0.14 takes a fast retransmission for done
+/// when it gets no token for it, without a timer that would repeat it, and the connection rests for ever. What comes
+/// meanwhile is given up ([`Transmitter::send`]); who wants it to wait lets the stack send only when
+/// [`Transmitter::is_ready`] says so.
 impl<'q, P, S, R, const WORDS: usize> Device for Mac<'q, P, S, R, WORDS>
 where
     P: Phy,
@@ -52,16 +57,20 @@ where
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        // What is held back must not wait for the stack to have something to send.
+        self.tx.is_ready();
         let frame = self.rx.receive_obeying(|quanta| self.tx.pause(quanta))?;
         Some((MacRxToken(frame), MacTxToken(&mut self.tx)))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        if S::OBEYS_PAUSE && !self.tx.is_ready() {
-            return None;
-        }
-        Some(MacTxToken(&mut self.tx))
+        let room = self.tx.is_ready() || !self.tx.is_paused();
+        room.then_some(MacTxToken(&mut self.tx))
+    }
+
+    fn holds_frame(&self) -> bool {
+        self.tx.holds_frame()
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,6 +1,6 @@
 //! The transmit path: preamble, padding, FCS, and what becomes of each frame.
 
-use super::access::{Access, Fate};
+use super::access::{Access, BackOff, Fate, Progress};
 use super::fill;
 use super::phy::{BitTimes, Phy};
 use crate::bitbang::MAX_RAW_LEN;
@@ -25,12 +25,22 @@ pub struct Transmitter<'l, P> {
     access: Access,
     /// The packet being built, preamble first.
     packet: Buffer<{ MAX_RAW_LEN / 4 }>,
+    /// What is written while the frame in `packet` waits, and goes nowhere.
+    refused: Buffer<{ MAX_RAW_LEN / 4 }>,
     /// The stack leaves TCP checksums to us.
     fills_checksum: bool,
     /// The partner asked for silence: since when, and for how long.
     pause: Option<(BitTimes, BitTimes)>,
-    /// Octets, without preamble and FCS, of the frame that waits in the buffer for the pause's end.
-    held: Option<usize>,
+    /// The frame that waits in the buffer for the end of the pause or of its back-off.
+    held: Option<Held>,
+}
+
+/// A frame to be sent later.
+#[derive(Clone, Copy)]
+struct Held {
+    /// Octets, without preamble and FCS.
+    len: usize,
+    back_off: Option<BackOff>,
 }
 
 impl<P> Transmitter<'_, P> {
@@ -55,6 +65,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             ledger,
             access: Access::new(),
             packet,
+            refused: Buffer::new(),
             fills_checksum: false,
             pause: None,
             held: None,
@@ -65,8 +76,8 @@ impl<'l, P: Phy> Transmitter<'l, P> {
     ///
     /// The buffer holds whatever was there before. What happens to the frame is counted: it is sent
     /// (`TxFrames`), or discarded because the link is down, the medium stays taken, or it met too
-    /// many collisions. During a [pause](Self::pause) one frame is held back until its end; it is
-    /// given up (`TxQueueFull`) for the next one.
+    /// many collisions. While the transmitter [is not ready](Self::is_ready) one frame is held back, and those
+    /// after it are given up (`TxQueueFull`): what answers a frame just received is asked for again soonest.
     ///
     /// # Errors
     /// [`FrameTooLong`] beyond [`MAX_TX_LEN`]; `f` is not called.
@@ -84,8 +95,18 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             });
         }
         let ready = self.is_ready();
-        let frame = &mut self.packet.bytes_mut()[PREAMBLE_LEN..];
+        let refused = !ready && self.holds_frame();
+        let buffer = if refused {
+            &mut self.refused
+        } else {
+            &mut self.packet
+        };
+        let frame = &mut buffer.bytes_mut()[PREAMBLE_LEN..];
         let result = f(&mut frame[..len]);
+        if refused {
+            self.ledger.count(Counter::TxQueueFull);
+            return Ok(result);
+        }
         let padded = len.max(MIN_LEN - fcs::LEN);
         frame[len..padded].fill(0);
         if self.fills_checksum {
@@ -95,9 +116,12 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             }
         }
         if ready {
-            self.finish(padded);
-        } else if self.held.replace(padded).is_some() {
-            self.ledger.count(Counter::TxQueueFull);
+            self.finish(padded, None);
+        } else {
+            self.held = Some(Held {
+                len: padded,
+                back_off: None,
+            });
         }
         Ok(result)
     }
@@ -109,31 +133,50 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         self.pause = Some((self.phy.now(), span));
     }
 
-    /// Whether a frame handed in now is sent at once: no pause is going on. Sends what the pause
-    /// held back when it is over, so call this now and then after a [`pause`](Self::pause).
+    /// Whether a frame handed in now is sent at once: no pause is going on, and no frame backs off after
+    /// a collision. Sends what was held back when its time has come, so call this in every round while
+    /// [a frame is held](Self::holds_frame): a back-off must be found out 1.6 ms before its end, or the
+    /// station may miss its slot. It then waits for the slot, and otherwise for nothing.
     #[inline]
     pub fn is_ready(&mut self) -> bool {
-        let Some((since, span)) = self.pause else {
-            return true;
-        };
-        if self.phy.now().since(since).0 < span.0 {
-            return false;
-        }
-        self.pause = None;
-        self.release();
-        true
+        (self.pause.is_none() && self.held.is_none()) || self.release()
+    }
+
+    /// Whether a pause was going on when [`is_ready`](Self::is_ready) looked.
+    pub(super) fn is_paused(&self) -> bool {
+        self.pause.is_some()
+    }
+
+    /// Whether a frame waits for the end of a pause or of a back-off. No interrupt tells of that end.
+    #[inline]
+    pub fn holds_frame(&self) -> bool {
+        self.held.is_some()
     }
 
     #[cold]
-    fn release(&mut self) {
-        if let Some(len) = self.held.take() {
-            self.finish(len);
+    fn release(&mut self) -> bool {
+        let now = self.phy.now();
+        if let Some((since, span)) = self.pause {
+            if now.since(since).0 < span.0 {
+                return false;
+            }
+            self.pause = None;
         }
+        let Some(Held { len, back_off }) = self.held else {
+            return true;
+        };
+        if back_off.is_some_and(|back_off| !back_off.is_at_hand(now)) {
+            return false;
+        }
+        self.held = None;
+        self.finish(len, back_off);
+        self.held.is_none()
     }
 
-    /// Appends the FCS, unless the PHY does, to the `len` octets of the frame and sends the packet.
+    /// Appends the FCS, unless the PHY does, to the `len` octets of the frame and sends the packet, or holds
+    /// it for another attempt.
     #[inline]
-    fn finish(&mut self, len: usize) {
+    fn finish(&mut self, len: usize, back_off: Option<BackOff>) {
         // Before the work on the FCS: there is no point in it for nobody.
         if self.phy.link_state() == LinkState::Down {
             self.ledger.count(Counter::TxLinkDown);
@@ -150,19 +193,36 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         let Some(packet) = self.packet.bytes().get(..end) else {
             return;
         };
-        let fate = self.access.send(&mut self.phy, packet);
-        let frame = self.packet.bytes().get(PREAMBLE_LEN..);
-        Self::count(self.ledger, fate, frame.unwrap_or_default(), len);
+        match self.access.send(&mut self.phy, packet, back_off) {
+            Progress::Over(fate) => {
+                let frame = self.packet.bytes().get(PREAMBLE_LEN..);
+                Self::count(self.ledger, fate, frame.unwrap_or_default(), len);
+            }
+            Progress::BacksOff(back_off) => {
+                let back_off = Some(back_off);
+                self.held = Some(Held { len, back_off });
+            }
+        }
     }
 
     /// Sends `packet` as it is, of any length, from the preamble to where [`Phy::transmit`] wants its
     /// end: for a program that tries what becomes of one that no station may send. It does not wait for
-    /// the end of a [pause](Self::pause). What happens to it is counted.
+    /// the end of a [pause](Self::pause), but for a frame that backs off, and for every back-off of its own.
+    /// What happens to it is counted.
     pub fn send_packet(&mut self, packet: &[u8]) {
+        while self.held.is_some_and(|held| held.back_off.is_some()) {
+            self.is_ready();
+        }
         let frame = packet.get(PREAMBLE_LEN..).unwrap_or_default();
         let appended = if P::APPENDS_FCS { 0 } else { fcs::LEN };
         let len = frame.len().saturating_sub(appended);
-        let fate = self.access.send(&mut self.phy, packet);
+        let mut back_off = None;
+        let fate = loop {
+            match self.access.send(&mut self.phy, packet, back_off) {
+                Progress::Over(fate) => break fate,
+                Progress::BacksOff(next) => back_off = Some(next),
+            }
+        };
         Self::count(self.ledger, fate, frame, len);
     }
 

@@ -1,6 +1,8 @@
 //! What a PHY would hear and send.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod shared;
+
 use linerate_ether::fcs;
 use linerate_ether::preamble::PREAMBLE_AND_SFD;
 

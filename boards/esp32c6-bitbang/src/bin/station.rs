@@ -112,7 +112,8 @@ impl Load {
         };
         let len = self.octets - fcs::LEN;
         for _ in 0..IN_A_ROW {
-            if self.next_ns > now_ns {
+            // A frame that backs off is not given up for the next one.
+            if self.next_ns > now_ns || !network.device.0.tx.is_ready() {
                 return;
             }
             self.next_ns = (self.next_ns + period).max(now_ns.saturating_sub(BACKLOG_NS));

@@ -22,6 +22,7 @@ impl Network {
         self.iface.poll_maintenance(now);
         for taken in 0..frames {
             let nic = &mut self.device.0;
+            nic.tx.is_ready();
             let pause = |quanta| nic.tx.pause(quanta);
             let Some(mut frame) = nic.rx.receive_obeying(pause) else {
                 return taken > 0;

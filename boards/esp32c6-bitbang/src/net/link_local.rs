@@ -3,6 +3,7 @@
 //! smoltcp has no such client. Times are those of RFC 3927 section 9. Once the address is ours we
 //! keep it; a conflict that arises later is not defended against.
 
+use linerate_nic::device::Device as _;
 use smoltcp::{
     time::{Duration, Instant},
     wire::{Ipv4Address, Ipv4Cidr},
@@ -104,6 +105,7 @@ fn listen(network: &mut Network, candidate: Ipv4Address, until: Instant) -> bool
                 }
             }
             Some(_) => {}
+            None if network.device.0.holds_frame() => {}
             None => {
                 let queue = network.device.0.rx.queue();
                 phy::sleep_if(|| queue.used_bytes() == 0);

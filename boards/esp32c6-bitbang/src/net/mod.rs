@@ -255,6 +255,7 @@ impl Network {
         self.iface.poll_maintenance(now);
         for _ in 0..FRAMES_A_ROUND {
             let nic = &mut self.device.0;
+            nic.tx.is_ready();
             let pause = |quanta| nic.tx.pause(quanta);
             let Some(mut frame) = nic.rx.receive_obeying(pause) else {
                 break;
@@ -288,6 +289,10 @@ impl Network {
         // Each turn sends at most one packet a socket; not more turns than that, so that a program
         // gets to read while it uploads.
         for _ in 0..FRAMES_A_ROUND {
+            // What the transmitter has no room for waits in the sockets.
+            if !self.device.0.tx.is_ready() {
+                break;
+            }
             let sent = self
                 .iface
                 .poll_egress(now(), &mut self.device, &mut self.sockets);
@@ -300,8 +305,12 @@ impl Network {
         }
     }
 
-    /// Sleeps until the next interrupt, if there is nothing to do now or soon.
+    /// Sleeps until the next interrupt, if there is nothing to do now or soon, and no frame held back that
+    /// would miss its time.
     pub fn idle(&mut self) {
+        if self.device.0.holds_frame() {
+            return;
+        }
         let delay = self.iface.poll_delay(now(), &self.sockets);
         if delay.is_none_or(|delay| delay >= SLEEP_FOR) {
             let queue = self.device.0.rx.queue();

@@ -204,6 +204,11 @@ impl Station for Generator {
         if self.poll_timeout() > now {
             return None;
         }
+        if now >= self.until {
+            // What the medium did not let it send in its time.
+            self.left = 0;
+            return None;
+        }
         self.left = self.left.saturating_sub(1);
         Some(self.next())
     }

@@ -47,6 +47,22 @@ fn a_storm_is_at_line_rate_and_ends_when_it_should() {
 }
 
 #[test]
+fn what_a_storm_could_not_send_in_its_time_is_not_sent_after_it() {
+    let traffic = generator::Config {
+        from_ms: 10,
+        for_ms: 5,
+        ..generator::Config::default()
+    };
+    let mut storm = Generator::new(&traffic);
+    assert!(storm.poll_outgoing(us(9_000)).is_none());
+    // The medium takes one frame in 5 ms.
+    assert!(storm.poll_outgoing(us(10_000)).is_some());
+    assert!(storm.poll_outgoing(us(14_900)).is_some());
+    assert!(storm.poll_outgoing(us(15_000)).is_none());
+    assert_eq!((storm.poll_timeout(), storm.sent()), (Instant::NEVER, 2));
+}
+
+#[test]
 fn half_a_load_takes_half_the_line() {
     let traffic = generator::Config {
         load: 0.5,
