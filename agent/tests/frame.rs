@@ -179,6 +179,9 @@ proptest! {
         frame[place] ^= flip;
         prop_assert_eq!(receiver.received(&frame, now), None);
         prop_assert_eq!(receiver.altered, 1);
+        // Who has no time to look counts it all the same.
+        prop_assert!(receiver.glimpsed(&frame, now).is_some());
+        prop_assert_eq!((receiver.altered, receiver.sink.sequence.received()), (1, 2));
     }
 
     #[test]

@@ -45,22 +45,37 @@ impl Receiver {
 
     /// Takes a frame, whatever it is; `None`: it does not count.
     pub fn received(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
+        let head = self.head_of_ours(frame)?;
+        if !head.is_intact(frame) {
+            self.altered += 1;
+            return None;
+        }
+        Some(self.count(&head, frame.len(), now))
+    }
+
+    /// The same without a look at what is behind the head: where there is no time for it, and the FCS
+    /// was right.
+    pub fn glimpsed(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
+        let head = self.head_of_ours(frame)?;
+        Some(self.count(&head, frame.len(), now))
+    }
+
+    fn head_of_ours(&mut self, frame: &[u8]) -> Option<Head> {
         let head = Head::parse(frame).filter(|head| head.stream == self.stream)?;
         let (to, _, _) = addresses(frame)?;
         if to != self.own && is_station(to) {
             self.for_others += 1;
             return None;
         }
-        if !head.is_intact(frame) {
-            self.altered += 1;
-            return None;
-        }
-        self.sink
-            .arrived(head.number, head.sent_ns, frame.len(), now);
+        Some(head)
+    }
+
+    fn count(&mut self, head: &Head, octets: usize, now: Instant) -> Arrived {
+        self.sink.arrived(head.number, head.sent_ns, octets, now);
         let sent = Instant::from_ns(head.sent_ns);
-        Some(Arrived {
+        Arrived {
             number: head.number,
             round_trip: (head.kind == Kind::Reflected).then(|| now.since(sent)),
-        })
+        }
     }
 }

@@ -11,6 +11,7 @@ mod iperf2;
 mod iperf3;
 mod pair;
 mod run;
+mod sim;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -126,6 +127,12 @@ pub const KINDS: &[Kind] = &[
         example: "stamp://192.0.2.7:862",
         about: "a STAMP or TWAMP-light reflector (RFC 8762)",
         open: stamp::open,
+    },
+    Kind {
+        scheme: "sim",
+        example: "sim://esp32c6-bitbang",
+        about: "a simulated board with its own firmware, in virtual time",
+        open: sim::open,
     },
 ];
 

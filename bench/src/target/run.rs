@@ -95,14 +95,15 @@ pub(super) fn run<S: Service, F>(
 
 /// A growing count, cut in pieces.
 #[derive(Default)]
-struct Series {
-    intervals: Vec<Interval>,
+pub(super) struct Series {
+    pub(super) intervals: Vec<Interval>,
     due: Duration,
     octets: u64,
 }
 
 impl Series {
-    fn at(&mut self, now: Instant, octets: u64) {
+    /// At `now`, since the transfer began, it is `octets`.
+    pub(super) fn at(&mut self, now: Instant, octets: u64) {
         let now = Duration::from_nanos(now.ns());
         if now < self.due {
             return;

@@ -20,11 +20,12 @@ use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire;
 
 use self::capture::Capture;
+pub(crate) use self::fault::error as fault;
 use super::{Event, Identity, Machine, MachineError, Order, Remains, StationTraffic, Uploaded};
 
 /// The half of a run's seed that each part gets is made different, so that they do not move alike.
 const WIRE_SEED: u64 = 0x7769_7265;
-pub(super) const PEER_SEED: u64 = 0x7065_6572;
+pub(crate) const PEER_SEED: u64 = 0x7065_6572;
 
 /// Switches a simulated board on, with the peer that `order` names at the other end of its cable.
 ///
@@ -42,7 +43,11 @@ pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Machine>, M
     switch_on(order, crate::tap::open(interface)?)
 }
 
-fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Machine>, MachineError> {
+/// The board of `order` with `peer` at the other end of its cable.
+///
+/// # Errors
+/// [`MachineError`] when the firmware or the board cannot be used.
+pub(crate) fn board(order: &Order, peer: Box<dyn Peer>) -> Result<Board, MachineError> {
     if order.board.timing_table != "esp32c6" {
         let what = format!(
             "board {}: there is no timing table `{}`; there is esp32c6",
@@ -81,10 +86,13 @@ fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Machine>, Mac
         glimpses: true,
         waveform: (order.record.vcd_ms > 0).then(|| Span::from_ms(order.record.vcd_ms)),
     };
-    let board = Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))?;
+    Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))
+}
+
+fn switch_on(order: &Order, peer: Box<dyn Peer>) -> Result<Box<dyn Machine>, MachineError> {
     Ok(Box::new(Sim {
         name: order.board.name.clone(),
-        board,
+        board: board(order, peer)?,
         capture: order.record.pcapng.then(|| Capture::new(&order.name)),
         warnings: Vec::new(),
         asleep: false,
@@ -227,7 +235,7 @@ impl Machine for Sim {
                 self.asleep = true;
                 Ok(())
             }
-            Stop::Fault(report) => Err(fault::error(&report)),
+            Stop::Fault(report) => Err(fault(&report)),
         }
     }
 

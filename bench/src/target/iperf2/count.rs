@@ -7,7 +7,7 @@ use super::super::run::Ran;
 use super::super::{Datagrams, Outcome};
 
 /// Streams that ran at the same time, together.
-pub(super) fn streams(ran: Vec<Ran<Client>>, direction: Direction) -> Outcome {
+pub(in crate::target) fn streams(ran: Vec<Ran<Client>>, direction: Direction) -> Outcome {
     let mut to = Total::default();
     let mut from = Total::default();
     let mut outcome = Outcome::default();
@@ -66,7 +66,7 @@ impl Total {
 }
 
 /// Datagrams of one test.
-pub(super) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Outcome {
+pub(in crate::target) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Outcome {
     let counted = ran.service.outcome(ran.ended);
     let mut outcome = Outcome::default();
     if asked.direction != Direction::FromDevice {

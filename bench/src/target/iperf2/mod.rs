@@ -1,6 +1,6 @@
 //! `iperf2://HOST:PORT`: a server of iperf 2.
 
-mod count;
+pub(super) mod count;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};

@@ -27,14 +27,24 @@ impl Frames {
         }
     }
 
-    /// Takes a frame, if it is one of a generator.
-    pub fn take(&mut self, frame: &mut Frame, sender: &mut Sender, now: Instant) -> bool {
+    /// Takes a frame, if it is one of a generator. Its content is looked at if there is `time`.
+    pub fn take(
+        &mut self,
+        frame: &mut Frame,
+        sender: &mut Sender,
+        time: bool,
+        now: Instant,
+    ) -> bool {
         let octets = frame.bytes_mut();
         if octets.get(ADDRESSES_LEN..HEADER_LEN) != Some(&ETHERTYPE.to_be_bytes()[..]) {
             return false;
         }
-        let counts = self.receiver.received(octets, now).is_some();
-        if counts && reflect(octets, MAC_ADDRESS.0, Which::Marked) {
+        let arrived = if time {
+            self.receiver.received(octets, now)
+        } else {
+            self.receiver.glimpsed(octets, now)
+        };
+        if arrived.is_some() && reflect(octets, MAC_ADDRESS.0, Which::Marked) {
             self.reflected += 1;
             // A frame that was received is not too long to be sent.
             let _ = sender.send(octets.len(), |room| room.copy_from_slice(octets));

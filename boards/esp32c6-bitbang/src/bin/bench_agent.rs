@@ -33,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const GRAIN: Duration = Duration::from_micros(1);
 /// Sooner than that, sleeping until the next interrupt may be too long.
 const SLEEP_FOR: Duration = Duration::from_millis(17);
+/// While the receive queue holds less, there is time to look at all of a raw frame: while one comes, the
+/// processor has nothing to spare.
+const CALM: usize = 1024;
 /// A device to be measured does what it is asked for, no faster than its line.
 const LIMITS: Limits = Limits {
     fastest_bits_per_s: 10_000_000,
@@ -69,8 +72,10 @@ fn main() -> ! {
     info!("Ready to be measured");
 
     loop {
+        let queue = network.device.0.rx.queue();
         let took = network.take_at_most(agent::FRAMES_A_ROUND, |frame, sender| {
-            frames.take(frame, sender, agent::now())
+            let is_calm = queue.used_bytes() < CALM;
+            frames.take(frame, sender, is_calm, agent::now())
         });
         let services: &mut [&mut dyn Service] = &mut [
             &mut *iperf2,

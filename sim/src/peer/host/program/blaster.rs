@@ -22,7 +22,9 @@ pub static LENGTHS: [u16; LONGEST + 1] = {
 pub struct Reflection {
     /// Its number.
     pub number: u64,
-    /// From when it was handed to the MAC until the host got to it.
+    /// When it was handed to the MAC.
+    pub sent: Instant,
+    /// From then until the host got to it.
     pub round_trip: Duration,
 }
 
@@ -125,6 +127,7 @@ impl Program for Blaster {
         {
             self.reflections.push(Reflection {
                 number: arrived.number,
+                sent: Instant::from_ns(now.ns() - round_trip.as_nanos() as u64),
                 round_trip,
             });
         }
