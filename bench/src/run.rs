@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use linerate_explain::record::{
     EntryKind, Measurement, PeerModel, Provenance, Run, SCHEMA, Setting,
 };
-use linerate_explain::report;
 use linerate_sim::chip::TimingTable;
 
 use crate::firmware::{self, FirmwareError};
@@ -134,10 +133,8 @@ pub fn run(
         header.results.extend(done.results);
     }
     let run = header;
-    store.write("run.json", run.to_json().as_bytes())?;
-    store.write("report.html", report::html(&run).as_bytes())?;
-    store.write("report.md", report::markdown(&run).as_bytes())?;
     let failures = failures(&run, &scenario.expect);
+    store.finish(&run, &failures)?;
     Ok(Outcome { run, failures })
 }
 

@@ -1,14 +1,17 @@
 //! Results on disk, each as soon as it is there: what was measured survives a kill.
 //!
 //! `trials.ndjson` begins with the run (without results) and gets one line a result, in the order
-//! in which they come in. `run.json` is the whole, in the scenario's order, written at the end.
+//! in which they come in. `run.json` is the whole, in the scenario's order, written at the end, with
+//! everything that is made of it.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use linerate_explain::export::{csv, hdr, junit, openmetrics};
 use linerate_explain::record::{Measurement, ReadError, Run};
+use linerate_explain::report;
 
 /// Name of the growing file.
 pub const TRIALS: &str = "trials.ndjson";
@@ -64,6 +67,24 @@ impl Store {
             path: self.dir.join(TRIALS),
             error,
         })
+    }
+
+    /// Writes `run` whole, and everything that is made of it: results for programs and reports for
+    /// people. `failures`: what should have come out and did not.
+    ///
+    /// # Errors
+    /// [`StoreError`] names the file that cannot be written.
+    pub fn finish(&self, run: &Run, failures: &[String]) -> Result<(), StoreError> {
+        self.write("run.json", run.to_json().as_bytes())?;
+        self.write("report.html", report::html(run).as_bytes())?;
+        self.write("report.md", report::markdown(run).as_bytes())?;
+        self.write("results.csv", csv::csv(run).as_bytes())?;
+        self.write("junit.xml", junit::junit(run, failures).as_bytes())?;
+        self.write("results.prom", openmetrics::openmetrics(run).as_bytes())?;
+        match hdr::hdr(run) {
+            Some(log) => self.write("results.hdr", log.as_bytes()),
+            None => Ok(()),
+        }
     }
 
     /// Writes `content` to the file `name`.

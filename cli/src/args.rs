@@ -41,6 +41,8 @@ pub enum Command {
     Timing(Timing),
     /// Make the report again from results, without measuring
     Report(Report),
+    /// Hold results against earlier ones: exit code 1 when something got worse
+    Compare(Compare),
     /// Compare results with the published figures (docs/fidelity.md)
     Fidelity(Fidelity),
     /// List the boards with their programs and variants
@@ -60,8 +62,9 @@ pub enum Command {
     linerate run scenarios/niccle.toml --seed 2 --out results/seed-2\n  \
     linerate run scenarios/phy-conformance.toml --scale 0.01   a short version\n  \
     linerate run scenarios/niccle.toml --json - | jq .results[0].metrics\n\n\
-    Writes run.json, report.html, report.md, captures and waveforms to the --out folder, and\n\
-    trials.ndjson while it runs, so that what was measured survives a kill.")]
+    Writes run.json, report.html, report.md, results.csv, junit.xml, results.prom (OpenMetrics),\n\
+    results.hdr (HdrHistogram log), captures and waveforms to the --out folder, and trials.ndjson\n\
+    while it runs, so that what was measured survives a kill.")]
 pub struct Run {
     /// The scenario, a TOML file
     pub scenario: PathBuf,
@@ -90,6 +93,11 @@ pub struct Run {
     /// Firmwares to run at the same time [default: one a processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: Option<u16>,
+    /// Results of an earlier run to be held against: exit code 1 when something got worse
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: Thresholds,
 }
 
 #[derive(Debug, clap::Args)]
@@ -122,6 +130,56 @@ pub struct Sensitivity {
     pub threads: Option<u16>,
 }
 
+/// How much worse a figure may get.
+#[derive(Debug, clap::Args)]
+pub struct Thresholds {
+    /// How much worse a figure may get: `5%` or `0.05`
+    #[arg(long, value_name = "SHARE", default_value = "5%", value_parser = share)]
+    pub threshold: f64,
+    /// The same of one metric, by its name or the end of it: `rtt_ns.p99=20%`; several times
+    #[arg(long = "metric", value_name = "NAME=SHARE", value_parser = metric_share)]
+    pub metrics: Vec<(String, f64)>,
+}
+
+/// `5%` or `0.05`.
+fn share(written: &str) -> Result<f64, String> {
+    let (digits, unit) = match written.strip_suffix('%') {
+        Some(digits) => (digits, 100.0),
+        None => (written, 1.0),
+    };
+    match digits.trim().parse::<f64>() {
+        Ok(share) if share >= 0.0 && share.is_finite() => Ok(share / unit),
+        _ => Err("a share is needed, as 5% or 0.05".to_owned()),
+    }
+}
+
+/// `NAME=5%`.
+fn metric_share(written: &str) -> Result<(String, f64), String> {
+    let (name, limit) = written
+        .split_once('=')
+        .ok_or("a name, `=` and a share are needed, as rtt_ns.p99=20%")?;
+    Ok((name.to_owned(), share(limit)?))
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate compare last/run.json run.json\n  \
+    linerate compare last/run.json run.json --threshold 2% --metric rtt_ns.p99=20%\n\n\
+    Results belong together when they measure the same under the same conditions. A goodput is worse\n\
+    when it falls, a loss or a latency when it grows; what only describes is not judged. A result\n\
+    that is missing counts as worse.")]
+pub struct Compare {
+    /// The earlier results: run.json, or trials.ndjson
+    pub before: PathBuf,
+    /// The later ones
+    pub after: PathBuf,
+    #[command(flatten)]
+    pub limits: Thresholds,
+    /// Every figure as JSON instead of a table of those that differ
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What every command on a target has.
 #[derive(Debug, clap::Args)]
 pub struct Link {
@@ -138,9 +196,17 @@ pub struct Link {
     /// Write the results to this file too; `-` for stdout
     #[arg(long, short = 'J', value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+    /// A line of JSON on stdout for each result as soon as it is there, instead of the summary
+    #[arg(long, conflicts_with = "json")]
+    pub ndjson: bool,
     /// Folder for everything that is written [default: linerate-out/COMMAND]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Results of an earlier run to be held against: exit code 1 when something got worse
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: Thresholds,
     /// How long the target may say nothing, seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub patience: u64,

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Command::Sim(args) => command::sim::run(&args),
         Command::Timing(args) => command::timing::run(&args),
         Command::Report(args) => command::report::run(&args),
+        Command::Compare(args) => command::compare::run(&args),
         Command::Fidelity(args) => command::fidelity::run(&args),
         Command::Boards => command::boards::run(),
         Command::Schema => output::print(&linerate_explain::record::schema_json()),

@@ -10,10 +10,14 @@
 //! | [`cause`] | record to findings: what keeps a measurement from line rate |
 //! | [`published`] | the figures of the work that is reproduced, each with its source |
 //! | [`fidelity`] | published beside predicted |
+//! | [`compare`] | results beside earlier ones |
+//! | [`export`] | record to CSV, `JUnit`, `OpenMetrics`, `HdrHistogram` logs |
 //! | [`report`] | record to HTML and Markdown |
 #![forbid(unsafe_code)]
 
 pub mod cause;
+pub mod compare;
+pub mod export;
 pub mod fidelity;
 pub mod line;
 pub mod published;

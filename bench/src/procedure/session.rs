@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use linerate_explain::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
-use linerate_explain::report;
 
 use super::{Bench, Procedure};
 use crate::provenance;
@@ -43,7 +42,7 @@ pub struct Asked {
     pub is_required: bool,
 }
 
-/// Does all of `asked` with `target` and writes run.json, report.html and report.md. What is measured
+/// Does all of `asked` with `target` and writes run.json, the reports and the exports. What is measured
 /// lies in trials.ndjson as soon as it is there.
 ///
 /// # Errors
@@ -93,9 +92,13 @@ pub fn run(
             break;
         }
     }
-    store.write("run.json", run.to_json().as_bytes())?;
-    store.write("report.html", report::html(&run).as_bytes())?;
-    store.write("report.md", report::markdown(&run).as_bytes())?;
+    let failure: Vec<String> = outcome
+        .as_ref()
+        .err()
+        .map(ToString::to_string)
+        .into_iter()
+        .collect();
+    store.finish(&run, &failure)?;
     outcome.map(|()| run)
 }
 

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub mod boards;
+pub mod compare;
 pub mod completions;
 pub mod fidelity;
 mod on_terminal;

@@ -12,6 +12,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::output;
 
+use super::compare::baseline;
 use super::{processors, timing_table};
 
 pub fn run(args: &args::Run) -> Result<(), Failure> {
@@ -61,9 +62,15 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         output::print(&report::markdown(&outcome.run))?;
     }
     eprintln!("report: {}", options.out.join("report.html").display());
-    if outcome.failures.is_empty() {
+    let compared = baseline(args.baseline.as_deref(), &args.limits, &outcome.run);
+    let mut failures = outcome.failures;
+    match compared {
+        Err(Failure::Limit(worse)) => failures.extend(worse),
+        other => other?,
+    }
+    if failures.is_empty() {
         Ok(())
     } else {
-        Err(Failure::Limit(outcome.failures))
+        Err(Failure::Limit(failures))
     }
 }

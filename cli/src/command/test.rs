@@ -12,6 +12,7 @@ use linerate_bench::target::{
 use linerate_explain::record::{Direction, Run};
 use linerate_explain::report;
 
+use super::compare::baseline;
 use super::on_terminal::Terminal;
 use crate::args;
 use crate::failure::Failure;
@@ -74,7 +75,14 @@ pub fn session(
         target,
         &mut watch,
         &mut |text| lines.note(text),
-        &mut |result| lines.result(result),
+        &mut |result| {
+            lines.result(result);
+            if link.ndjson {
+                let line = serde_json::to_string(result).unwrap_or_default();
+                // Nobody reads any more: the results are in the folder all the same.
+                let _ = output::print(&format!("{line}\n"));
+            }
+        },
     );
     terminal.end();
     if run.is_err() {
@@ -97,7 +105,7 @@ pub fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
         Some(path) => output::write(path, json.as_bytes())?,
         None => {}
     }
-    if !to_stdout {
+    if !to_stdout && !link.ndjson {
         output::print(&report::markdown(run))?;
     }
     let page = out(&run.scenario, link).join("report.html");
@@ -107,7 +115,7 @@ pub fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
         let why = why.map_or_else(String::new, |it| format!(": {}", it.why));
         return Err(anyhow!("nothing could be measured{why}").into());
     }
-    Ok(())
+    baseline(link.baseline.as_deref(), &link.limits, run)
 }
 
 /// The transfers that `args` ask for: without any word on the direction each way alone, then both.

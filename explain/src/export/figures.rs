@@ -1,0 +1,66 @@
+//! Every figure of a result, by its name.
+
+use serde_json::{Map, Value};
+
+use crate::record::Measurement;
+
+/// A figure of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name in the results' `metrics`, the parts joined by dots: `rtt_ns.p50`. The unit is in it.
+    pub metric: String,
+    /// Its value; a truth is 1 or 0.
+    pub value: f64,
+}
+
+/// The figures of `result`, in the order of the record. Series (`intervals`, lists) are none.
+pub fn figures(result: &Measurement) -> Vec<Figure> {
+    let value = serde_json::to_value(result).unwrap_or_default();
+    let mut all = Vec::new();
+    if let Some(Value::Object(metrics)) = value.get("metrics") {
+        walk(metrics, "", &mut all);
+    }
+    all
+}
+
+fn walk(members: &Map<String, Value>, prefix: &str, all: &mut Vec<Figure>) {
+    for (name, value) in members {
+        let metric = format!("{prefix}{name}");
+        let value = match value {
+            Value::Number(number) => number.as_f64(),
+            Value::Bool(truth) => Some(f64::from(u8::from(*truth))),
+            Value::Object(members) => {
+                walk(members, &format!("{metric}."), all);
+                None
+            }
+            _ => None,
+        };
+        all.extend(value.map(|value| Figure { metric, value }));
+    }
+}
+
+/// What a result was made under, in order: everything in its `params` that is a word or a number, and
+/// what differs from nothing. Two results with the same are comparable.
+pub(crate) fn conditions(result: &Measurement) -> Vec<(String, String)> {
+    let value = serde_json::to_value(result).unwrap_or_default();
+    let mut all = Vec::new();
+    if let Some(Value::Object(params)) = value.get("params") {
+        words(params, "", &mut all);
+    }
+    all
+}
+
+fn words(members: &Map<String, Value>, prefix: &str, all: &mut Vec<(String, String)>) {
+    for (name, value) in members {
+        let name = format!("{prefix}{name}");
+        match value {
+            Value::String(text) if !text.is_empty() => all.push((name, text.clone())),
+            Value::Number(number) if number.as_f64() != Some(0.0) => {
+                all.push((name, number.to_string()));
+            }
+            Value::Bool(true) => all.push((name, "true".to_owned())),
+            Value::Object(members) => words(members, &format!("{name}."), all),
+            _ => {}
+        }
+    }
+}

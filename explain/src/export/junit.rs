@@ -1,0 +1,51 @@
+//! `JUnit`'s XML: a test case a result, and one for each limit that was not met.
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::record::Run;
+
+/// The report. `failures`: what should have come out and did not, each in a sentence.
+pub fn junit(run: &Run, failures: &[String]) -> String {
+    let mut measured = TestSuite::new("measured");
+    for (at, result) in run.results.iter().enumerate() {
+        let name = &result.setting().run;
+        let name = if name.is_empty() {
+            result.variant()
+        } else {
+            name
+        };
+        let told = result.told();
+        let wrong = told.failures();
+        let status = status(&wrong.join("; "));
+        let mut case = TestCase::new(format!("{} {name} {}", at + 1, told.detail()), status);
+        case.set_classname(format!("{}.{}", run.scenario, result.kind()));
+        case.set_system_out(told.line());
+        measured.add_test_case(case);
+    }
+    for it in &run.not_measured {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(it.why.as_str());
+        let mut case = TestCase::new(it.what.as_str(), status);
+        case.set_classname(format!("{}.not_measured", run.scenario));
+        measured.add_test_case(case);
+    }
+    let mut limits = TestSuite::new("limits");
+    if failures.is_empty() {
+        limits.add_test_case(TestCase::new("every limit", TestCaseStatus::success()));
+    }
+    for failure in failures {
+        limits.add_test_case(TestCase::new(failure.as_str(), status(failure)));
+    }
+    let mut report = Report::new(format!("linerate {}", run.scenario));
+    report.add_test_suite(measured).add_test_suite(limits);
+    report.to_string().unwrap_or_default()
+}
+
+fn status(wrong: &str) -> TestCaseStatus {
+    if wrong.is_empty() {
+        return TestCaseStatus::success();
+    }
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    status.set_message(wrong);
+    status
+}
