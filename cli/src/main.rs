@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Run(args) => command::run::run(&args),
         Command::Sensitivity(args) => command::sensitivity::run(&args),
         Command::Test(args) => command::test::run(&args),
+        Command::Rfc2544(args) => command::rfc2544::run(&args),
         Command::Serve(args) => command::serve::run(&args),
         Command::Sim(args) => command::sim::run(&args),
         Command::Timing(args) => command::timing::run(&args),

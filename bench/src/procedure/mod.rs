@@ -4,6 +4,7 @@
 //! A procedure asks a target for [trials](crate::target::Trial), hands on a result for each as soon as
 //! it is there, and knows nothing of the kinds of targets.
 
+pub mod rfc2544;
 mod session;
 pub mod throughput;
 
@@ -11,7 +12,7 @@ pub use session::{Asked, Session, SessionError, run};
 
 use std::time::Duration;
 
-use linerate_explain::record::{Duplex, Measurement, Setting};
+use linerate_explain::record::{Duplex, Measurement, NotMeasured, Setting};
 
 use crate::target::{Outcome, Target, TargetError, Trial, Watch};
 
@@ -44,7 +45,11 @@ pub struct Bench<'a> {
     keep: &'a mut dyn FnMut(Measurement) -> Result<(), SessionError>,
     note: &'a mut dyn FnMut(&str),
     watch: &'a mut dyn Watch,
+    left_out: Vec<NotMeasured>,
 }
+
+/// How long a wait goes on after the user has had enough, at most.
+const WAIT: Duration = Duration::from_millis(100);
 
 impl<'a> Bench<'a> {
     /// A bench that hands results to `keep` and words for the user to `note`.
@@ -58,6 +63,7 @@ impl<'a> Bench<'a> {
             keep,
             note,
             watch,
+            left_out: Vec::new(),
         }
     }
 
@@ -88,6 +94,25 @@ impl<'a> Bench<'a> {
     /// Tells the user something.
     pub fn note(&mut self, text: &str) {
         (self.note)(text);
+    }
+
+    /// A part of the procedure can't be measured, and why: told to the user, and in the results.
+    pub fn not_measured(&mut self, what: &str, why: &str) {
+        self.note(&format!("{what}: not measured: {why}"));
+        self.left_out.push(NotMeasured {
+            what: what.to_owned(),
+            why: why.to_owned(),
+        });
+    }
+
+    /// Waits so long of this machine's time, or until the user has had enough.
+    pub fn wait(&self, span: Duration) {
+        let mut left = span;
+        while !left.is_zero() && !self.is_over() {
+            let piece = left.min(WAIT);
+            std::thread::sleep(piece);
+            left -= piece;
+        }
     }
 
     /// The user has had enough: what was measured stays, and no further trial is begun.

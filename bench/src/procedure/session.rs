@@ -86,7 +86,9 @@ pub fn run(
             Ok(())
         };
         let mut bench = Bench::new(&mut keep, note, watch);
-        if let Err(error) = it.procedure.run(target, &mut bench) {
+        let ran = it.procedure.run(target, &mut bench);
+        run.not_measured.append(&mut bench.left_out);
+        if let Err(error) = ran {
             not_measured(&mut run, words, &error.to_string());
             outcome = Err(error);
             break;

@@ -42,6 +42,12 @@ pub trait Target: Send {
     /// [`TargetError`]: it can't, or it failed.
     fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError>;
 
+    /// What the line to it carries, bits a second, where the target knows: then the highest frame rate
+    /// that the standard allows is known, too.
+    fn line_bits_per_s(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether its times are those of a simulation: then they are exact, and this machine's load and
     /// clock play no part in them.
     fn is_simulated(&self) -> bool {

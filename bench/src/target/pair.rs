@@ -59,6 +59,14 @@ impl Target for Pair {
         }
     }
 
+    fn line_bits_per_s(&self) -> Option<u64> {
+        self.load.line_bits_per_s()
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.load.is_simulated()
+    }
+
     fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
         match trial {
             Trial::RoundTrips(

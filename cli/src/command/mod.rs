@@ -6,6 +6,7 @@ pub mod completions;
 pub mod fidelity;
 mod on_terminal;
 pub mod report;
+pub mod rfc2544;
 pub mod run;
 pub mod sensitivity;
 pub mod serve;

@@ -18,6 +18,7 @@ mod phy_conformance;
 mod ping;
 mod profile;
 mod provenance;
+mod rfc2544;
 mod scope;
 mod setting;
 mod storm;
@@ -40,6 +41,10 @@ pub use phy_conformance::{PhyConformance, PhyConformanceMetrics, PhyConformanceP
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
 pub use profile::{Profile, ProfileStack};
 pub use provenance::{Duplex, EntryKind, PeerModel, Provenance, TimingEntry};
+pub use rfc2544::{
+    Counting, Extent, FrameRoundTrips, Rfc2544, Rfc2544Metrics, Rfc2544Params, Rfc2544Test,
+    line_frames_per_s,
+};
 pub use scope::{Burst, Edges, Mark, Pulse, ScopeTrace};
 pub use setting::{Conditions, Setting};
 pub use storm::{Storm, StormMetrics, StormParams};
@@ -180,6 +185,8 @@ measurements! {
     "negotiation" Negotiation negotiations,
     /// A transfer between bench and target.
     "throughput" Throughput throughputs,
+    /// A trial of RFC 2544.
+    "rfc2544" Rfc2544 rfc2544s,
 }
 
 /// Why a result file cannot be read.

@@ -4,6 +4,7 @@
 //! mean together (a knee, the highest lossless rate) is found here, from the results alone. A kind of
 //! summary is one file here and one line of [`KINDS`].
 
+mod rfc2544;
 mod throughput;
 
 use serde::Serialize;
@@ -58,7 +59,7 @@ pub struct Table {
 }
 
 /// Every kind of summary: each makes as many as there is something for.
-const KINDS: &[fn(&Run) -> Vec<Summary>] = &[throughput::summaries];
+const KINDS: &[fn(&Run) -> Vec<Summary>] = &[throughput::summaries, rfc2544::summaries];
 
 /// All summaries of `run`.
 pub fn all(run: &Run) -> Vec<Summary> {

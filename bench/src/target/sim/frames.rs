@@ -16,7 +16,7 @@ use super::session::Session;
 /// Which stream the frames are of.
 const STREAM: u8 = 1;
 /// 10BASE-T.
-const LINE_BITS_PER_S: u64 = 10_000_000;
+pub(super) const LINE_BITS_PER_S: u64 = 10_000_000;
 /// How long frames are waited for after the last one.
 const LAST: Duration = Duration::from_millis(100);
 /// What a command on the console takes to be understood.

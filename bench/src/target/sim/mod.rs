@@ -128,6 +128,10 @@ impl Target for Simulated {
         Ok(outcome)
     }
 
+    fn line_bits_per_s(&self) -> Option<u64> {
+        Some(frames::LINE_BITS_PER_S)
+    }
+
     fn is_simulated(&self) -> bool {
         true
     }

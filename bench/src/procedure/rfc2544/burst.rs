@@ -1,0 +1,110 @@
+//! Back-to-back frames (RFC 2544 section 26.4): how long a burst at the smallest gap a device takes.
+
+use std::time::Duration;
+
+use linerate_explain::record::{Counting, Extent, Rfc2544Test};
+
+use super::counting_of;
+use super::offer::Offer;
+use super::trials::{Part, Stop, Trials};
+use crate::procedure::{Bench, Procedure, SessionError};
+use crate::target::Target;
+
+/// The longest burst without loss, several times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bursts {
+    pub(super) offer: Offer,
+    pub(super) repetitions: u32,
+    /// The longest that is tried.
+    pub(super) longest: u64,
+}
+
+impl Bursts {
+    pub(super) fn run(self, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
+        // The first time from one frame on, then from what it was.
+        let mut first = 1;
+        for repetition in 0..self.repetitions {
+            let part = Part {
+                test: Rfc2544Test::BackToBack,
+                repetition,
+                repetitions: self.repetitions,
+                longest_burst: self.longest,
+                ..Part::default()
+            };
+            first = trials.longest(self.offer, part, first)?;
+        }
+        Ok(())
+    }
+}
+
+/// How long a burst a device takes, as a procedure of its own: without its throughput, so without
+/// RFC 9004's correction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackToBack {
+    /// Octets of the frames, FCS included.
+    pub octets: u16,
+    /// What the line carries.
+    pub line_bits_per_s: u64,
+    /// How frames are counted; `None`: as the target can.
+    pub counting: Option<Counting>,
+    /// How often the longest burst is searched.
+    pub repetitions: u32,
+    /// The longest burst that is tried, frames.
+    pub longest: u64,
+    /// The pause behind a burst, on a target that is not simulated.
+    pub pause: Duration,
+}
+
+impl BackToBack {
+    fn counting(&self, target: &dyn Target) -> Result<Counting, &'static str> {
+        counting_of(target, self.counting, self.octets, self.line_bits_per_s)
+    }
+}
+
+impl Procedure for BackToBack {
+    fn words(&self) -> String {
+        format!("bursts of {}-octet frames", self.octets)
+    }
+
+    fn at_least(&self) -> Duration {
+        // At one frame, and at one more, each time.
+        self.pause * 2 * self.repetitions
+    }
+
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        self.counting(target).map(|_| ())
+    }
+
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+        let Ok(counting) = self.counting(target) else {
+            return Ok(());
+        };
+        let bursts = Bursts {
+            offer: Offer {
+                counting,
+                octets: self.octets,
+                line_bits_per_s: self.line_bits_per_s,
+            },
+            repetitions: self.repetitions,
+            longest: self.longest,
+        };
+        let mut trials = Trials {
+            target,
+            bench,
+            extent: Extent::Short,
+            pause: self.pause,
+        };
+        match bursts.run(&mut trials) {
+            Ok(()) => Ok(()),
+            Err(Stop::Over) => {
+                bench.not_measured(&self.words(), "the user ended it before");
+                Ok(())
+            }
+            Err(Stop::Size(why)) => {
+                bench.not_measured(&self.words(), &why);
+                Ok(())
+            }
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! RFC 2544, the benchmarks of section 26, toward an end station instead of through a forwarding device;
+//! back-to-back frames as RFC 9004 has them.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | `plan` | lengths and repetitions: the standard's, and short ones |
+//! | `search`, `longest` | the searches for a rate and for a burst, pure |
+//! | `offer` | what a trial asks of a target, and what its outcome says |
+//! | `trials` | trials done and kept |
+//! | `line` | what a line carries |
+//! | `burst` | back-to-back frames as a procedure of their own |
+
+mod burst;
+mod line;
+mod longest;
+mod offer;
+mod plan;
+mod search;
+#[cfg(test)]
+mod tests;
+mod trials;
+
+pub use burst::BackToBack;
+pub use line::line_of_interface;
+pub use offer::AROUND_A_DATAGRAM;
+pub use plan::{Plan, SIZES, TESTS};
+
+use std::time::Duration;
+
+use linerate_explain::record::{Counting, Rfc2544Test};
+
+use self::offer::Offer;
+use self::trials::{Part, Stop, Trials};
+use super::{Bench, Procedure, SessionError};
+use crate::target::Target;
+
+/// The ways to count, the best one first: an agent burdens the device with nothing but the frames; a
+/// reflector sends, too.
+const COUNTINGS: [Counting; 3] = [Counting::Agent, Counting::Reflector, Counting::Datagrams];
+
+/// The benchmarks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rfc2544 {
+    /// Which of them, for how long and how often.
+    pub plan: Plan,
+}
+
+/// What is measured in one way to count.
+struct Suite {
+    counting: Counting,
+    tests: Vec<Rfc2544Test>,
+    sizes: Vec<Size>,
+}
+
+/// A size that the target can be asked for.
+struct Size {
+    offer: Offer,
+    /// The throughput in steps, when it was found.
+    throughput: Option<u32>,
+}
+
+/// How `target` counts frames of `octets`, by the first way of these that it can.
+fn counting_of(
+    target: &dyn Target,
+    wanted: Option<Counting>,
+    octets: u16,
+    line_bits_per_s: u64,
+) -> Result<Counting, &'static str> {
+    let ways = COUNTINGS
+        .into_iter()
+        .filter(|way| wanted.is_none_or(|wanted| wanted == *way));
+    let mut why = "there is no way to count frames there";
+    for counting in ways {
+        let offer = Offer {
+            counting,
+            octets,
+            line_bits_per_s,
+        };
+        match offer.can(target) {
+            Ok(()) => return Ok(counting),
+            Err(reason) => why = reason,
+        }
+    }
+    Err(why)
+}
+
+impl Rfc2544 {
+    /// The way to count for all sizes.
+    fn counting(&self, target: &dyn Target) -> Result<Counting, &'static str> {
+        let plan = &self.plan;
+        let longest = plan.sizes.iter().max().copied().unwrap_or(SIZES[6]);
+        counting_of(target, plan.counting, longest, plan.line_bits_per_s)
+    }
+
+    fn offer(&self, counting: Counting, octets: u16) -> Offer {
+        Offer {
+            counting,
+            octets,
+            line_bits_per_s: self.plan.line_bits_per_s,
+        }
+    }
+
+    /// What is measured how: where an agent counts, latency is that of frames sent back.
+    fn suites(&self, target: &dyn Target, bench: &mut Bench<'_>) -> Vec<Suite> {
+        let Ok(counting) = self.counting(target) else {
+            return Vec::new();
+        };
+        let mut tests = self.plan.tests.clone();
+        let has_latency = tests.contains(&Rfc2544Test::Latency);
+        let longest = self.plan.sizes.iter().max().copied().unwrap_or(SIZES[6]);
+        let mut suites = Vec::new();
+        let beside = |tests: &mut Vec<_>| tests.retain(|it| *it != Rfc2544Test::Latency);
+        match counting {
+            Counting::Agent if has_latency => {
+                beside(&mut tests);
+                let reflected = self.offer(Counting::Reflector, longest);
+                match reflected.can(target) {
+                    Ok(()) => suites.push((Counting::Reflector, vec![Rfc2544Test::Latency])),
+                    Err(why) => bench.not_measured("latency", why),
+                }
+            }
+            Counting::Datagrams if has_latency => {
+                let probed = self.offer(counting, longest).with_round_trips(1, 1.0);
+                if let Err(why) = target.can(&probed) {
+                    beside(&mut tests);
+                    bench.not_measured("latency", why);
+                }
+            }
+            _ => {}
+        }
+        suites.insert(0, (counting, tests));
+        suites
+            .into_iter()
+            .filter(|(_, tests)| !tests.is_empty())
+            .map(|(counting, tests)| Suite {
+                counting,
+                tests,
+                sizes: self.sizes(counting, target, bench),
+            })
+            .collect()
+    }
+
+    fn sizes(&self, counting: Counting, target: &dyn Target, bench: &mut Bench<'_>) -> Vec<Size> {
+        let mut sizes = Vec::new();
+        for octets in &self.plan.sizes {
+            let offer = self.offer(counting, *octets);
+            match offer.can(target) {
+                Ok(()) => sizes.push(Size {
+                    offer,
+                    throughput: None,
+                }),
+                Err(why) => bench.not_measured(&named(*octets), why),
+            }
+        }
+        sizes
+    }
+
+    fn suite(&self, mut suite: Suite, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
+        let plan = Plan {
+            tests: suite.tests.clone(),
+            ..self.plan.clone()
+        };
+        trials.bench.note(suite.counting.words());
+        for test in TESTS.into_iter().filter(|test| plan.has(*test)) {
+            let mut kept = Vec::new();
+            for mut size in suite.sizes {
+                match self.test(test, &mut size, trials) {
+                    Ok(()) => kept.push(size),
+                    Err(Stop::Size(why)) => {
+                        trials.bench.not_measured(&named(size.offer.octets), &why);
+                    }
+                    Err(stop) => return Err(stop),
+                }
+            }
+            suite.sizes = kept;
+        }
+        Ok(())
+    }
+
+    fn test(
+        &self,
+        test: Rfc2544Test,
+        size: &mut Size,
+        trials: &mut Trials<'_, '_>,
+    ) -> Result<(), Stop> {
+        let plan = &self.plan;
+        match test {
+            Rfc2544Test::Throughput => {
+                let span = |is_final| {
+                    if is_final {
+                        plan.final_trial
+                    } else {
+                        plan.trial
+                    }
+                };
+                size.throughput = trials.highest(size.offer, plan.steps, span)?;
+                Ok(())
+            }
+            Rfc2544Test::Latency => self.latency(size, trials),
+            Rfc2544Test::FrameLoss => self.frame_loss(size.offer, trials),
+            Rfc2544Test::BackToBack => self.back_to_back(size, trials),
+        }
+    }
+
+    /// Section 26.2.
+    fn latency(&self, size: &Size, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
+        let octets = size.offer.octets;
+        let Some(step) = size.throughput else {
+            let what = format!("latency, {}", named(octets));
+            let why = "there is no rate without loss to measure it at";
+            trials.bench.not_measured(&what, why);
+            return Ok(());
+        };
+        for repetition in 0..self.plan.latencies {
+            let part = Part {
+                test: Rfc2544Test::Latency,
+                repetition,
+                repetitions: self.plan.latencies,
+                ..Part::default()
+            };
+            let rate = self.plan.rate(octets, step);
+            trials.stream(size.offer, part, rate, self.plan.stream)?;
+        }
+        Ok(())
+    }
+
+    /// Section 26.3: down from the line's rate, by a tenth of it, until two trials lose nothing.
+    fn frame_loss(&self, offer: Offer, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
+        let part = Part {
+            test: Rfc2544Test::FrameLoss,
+            ..Part::default()
+        };
+        let mut lossless = 0;
+        for tenths in (1..=10).rev() {
+            let rate = offer.line_frames_per_s() * f64::from(tenths) / 10.0;
+            let record = trials.stream(offer, part, rate, self.plan.trial)?;
+            lossless = if record.metrics.lost_frames == 0 {
+                lossless + 1
+            } else {
+                0
+            };
+            if lossless == 2 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Section 26.4. Where the throughput is the line's rate no burst is too long (RFC 9004 section
+    /// 5.1), and none is tried.
+    fn back_to_back(&self, size: &Size, trials: &mut Trials<'_, '_>) -> Result<(), Stop> {
+        if size.throughput == Some(self.plan.steps) {
+            return Ok(());
+        }
+        let burst = burst::Bursts {
+            offer: size.offer,
+            repetitions: self.plan.bursts,
+            longest: self.plan.longest_burst(size.offer.octets),
+        };
+        burst.run(trials)
+    }
+}
+
+fn named(octets: u16) -> String {
+    format!("frames of {octets} octets")
+}
+
+impl Procedure for Rfc2544 {
+    fn words(&self) -> String {
+        "RFC 2544".to_owned()
+    }
+
+    fn at_least(&self) -> Duration {
+        self.plan.at_least()
+    }
+
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        self.counting(target).map(|_| ())
+    }
+
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+        for suite in self.suites(target, bench) {
+            let mut trials = Trials {
+                target,
+                bench,
+                extent: self.plan.extent,
+                pause: self.plan.pause,
+            };
+            let counting = suite.counting.words();
+            match self.suite(suite, &mut trials) {
+                Ok(()) => {}
+                Err(Stop::Over) => {
+                    let why = "the user ended it before";
+                    bench.not_measured(&format!("the rest with {counting}"), why);
+                    break;
+                }
+                Err(Stop::Size(why)) => bench.not_measured(counting, &why),
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

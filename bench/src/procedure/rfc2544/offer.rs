@@ -1,0 +1,213 @@
+//! How frames are offered to a target and counted, for each way to count.
+
+use std::time::Duration;
+
+use linerate_explain::record::{
+    Counting, Direction, FrameRoundTrips, Rfc2544Metrics, line_frames_per_s,
+};
+
+use crate::target::{
+    Amount, Answers, Datagrams, Frames, Outcome, RoundTrips, Target, TargetError, Trial,
+};
+
+/// What a frame with a UDP datagram has beside its payload: Ethernet header and FCS, IPv4 without
+/// options, UDP.
+pub const AROUND_A_DATAGRAM: u16 = 18 + 20 + 8;
+/// Preamble and SFD, which are on the line before a frame.
+const PREAMBLE_OCTETS: u64 = 8;
+/// Probes beside a load of datagrams.
+const PROBES: u32 = 20;
+/// What arrives may be so much slower than what was offered: a receiver's clock, its last frame.
+const TOLERANCE: f64 = 0.95;
+/// A shorter trial's rate can't be told from the times of what arrived.
+const TELLING: Duration = Duration::from_secs(1);
+
+/// Frames of one size for one line, counted in one way.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer {
+    /// How they are counted.
+    pub counting: Counting,
+    /// Octets, FCS included.
+    pub octets: u16,
+    /// What the line carries.
+    pub line_bits_per_s: u64,
+}
+
+impl Offer {
+    /// Frames of this size that the line carries in a second.
+    pub fn line_frames_per_s(&self) -> f64 {
+        line_frames_per_s(self.line_bits_per_s, u64::from(self.octets))
+    }
+
+    /// So many frames at this rate; `None`: back to back.
+    pub fn trial(&self, frames: u64, frames_per_s: Option<f64>) -> Trial {
+        match self.counting {
+            Counting::Agent | Counting::Reflector => Trial::Frames(Frames {
+                octets: self.octets,
+                count: frames,
+                interval_ns: frames_per_s.map_or(0.0, |rate| 1e9 / rate),
+                reflected: self.counting == Counting::Reflector,
+            }),
+            Counting::Datagrams => {
+                let payload_octets = self.octets.saturating_sub(AROUND_A_DATAGRAM);
+                let bits = f64::from(payload_octets) * 8.0;
+                Trial::Datagrams(Datagrams {
+                    direction: Direction::ToDevice,
+                    amount: Amount::Octets(frames * u64::from(payload_octets)),
+                    payload_octets,
+                    payload_bits_per_s: frames_per_s
+                        .map_or(0, |rate| ((rate * bits).round() as u64).max(1)),
+                })
+            }
+        }
+    }
+
+    /// The same with round trips in it.
+    pub fn with_round_trips(&self, frames: u64, frames_per_s: f64) -> Trial {
+        let trial = self.trial(frames, Some(frames_per_s));
+        match self.counting {
+            Counting::Agent | Counting::Reflector => trial,
+            Counting::Datagrams => Trial::RoundTrips(RoundTrips {
+                count: PROBES,
+                interval: Duration::from_secs_f64(frames as f64 / frames_per_s)
+                    / (PROBES + PROBES / 2),
+                payload_octets: self.octets.saturating_sub(AROUND_A_DATAGRAM),
+                under: Some(Box::new(trial)),
+            }),
+        }
+    }
+
+    /// Whether `target` can do it.
+    ///
+    /// # Errors
+    /// Why it can't.
+    pub fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        if self.counting == Counting::Datagrams && self.octets <= AROUND_A_DATAGRAM {
+            return Err("there is no room for a datagram in it");
+        }
+        target.can(&self.trial(1, Some(1.0)))
+    }
+
+    /// What `outcome` says of `frames` offered at this rate.
+    ///
+    /// # Errors
+    /// What of it makes no figure.
+    pub fn read(
+        &self,
+        target: &dyn Target,
+        outcome: &Outcome,
+        frames: u64,
+        frames_per_s: f64,
+    ) -> Result<Rfc2544Metrics, Unread> {
+        let mut metrics = match self.counting {
+            Counting::Reflector => self.reflected(outcome),
+            Counting::Agent | Counting::Datagrams => counted(outcome),
+        }
+        .ok_or_else(|| Unread::Failed(silent(target)))?;
+        self.check_size(outcome, &metrics)?;
+        if self.counting == Counting::Datagrams {
+            metrics.round_trips = outcome
+                .round_trips
+                .as_ref()
+                .and_then(|answers| round_trips(answers, 0));
+        }
+        let span = frames as f64 / frames_per_s;
+        let arrived = metrics.received_frames.max(1) as f64;
+        // What was lost took its time on the line, too.
+        let sent_rate = metrics.received_frames_per_s * metrics.sent_frames as f64 / arrived;
+        metrics.is_below_offered = !target.is_simulated()
+            && span >= TELLING.as_secs_f64()
+            && sent_rate > 0.0
+            && sent_rate < frames_per_s * TOLERANCE;
+        Ok(metrics)
+    }
+
+    fn reflected(&self, outcome: &Outcome) -> Option<Rfc2544Metrics> {
+        let answers = outcome.round_trips.as_ref()?;
+        let samples = &answers.samples;
+        let received = samples.len() as u64;
+        let came = || samples.iter().map(|it| it.sent_ns + it.round_trip_ns);
+        let span_ns = came().max().unwrap_or(0) - came().min().unwrap_or(0);
+        // There and back.
+        let bits = (u64::from(self.octets) + PREAMBLE_OCTETS) * 8 * 2;
+        let serialisation_ns = bits as f64 * 1e9 / self.line_bits_per_s as f64;
+        Some(Rfc2544Metrics {
+            sent_frames: answers.sent,
+            received_frames: received,
+            lost_frames: answers.sent.saturating_sub(received),
+            out_of_order_frames: answers.out_of_order,
+            duplicate_frames: answers.duplicates,
+            received_frames_per_s: per_second(received, span_ns),
+            is_below_offered: false,
+            round_trips: round_trips(answers, serialisation_ns as u64),
+        })
+    }
+
+    /// Datagrams that the protocol does not make so small come larger; frames of another size are
+    /// nothing of what was asked for.
+    fn check_size(&self, outcome: &Outcome, metrics: &Rfc2544Metrics) -> Result<(), Unread> {
+        let Some(flow) = &outcome.to_device else {
+            return Ok(());
+        };
+        if self.counting != Counting::Datagrams || metrics.received_frames == 0 {
+            return Ok(());
+        }
+        let asked = f64::from(self.octets.saturating_sub(AROUND_A_DATAGRAM));
+        let came = flow.octets as f64 / metrics.received_frames as f64;
+        if came > asked * 1.05 + 1.0 {
+            return Err(Unread::Size(format!(
+                "its datagrams have {came:.0} octets at least, not {asked}"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Why an outcome makes no figure.
+#[derive(Debug)]
+pub enum Unread {
+    /// The target can't be asked for this size.
+    Size(String),
+    /// The trial failed.
+    Failed(TargetError),
+}
+
+fn silent(target: &dyn Target) -> TargetError {
+    TargetError::Failed {
+        target: target.name(),
+        what: "it did not say what it received".to_owned(),
+    }
+}
+
+fn counted(outcome: &Outcome) -> Option<Rfc2544Metrics> {
+    let flow = outcome.to_device.as_ref()?;
+    let datagrams = flow.datagrams?;
+    Some(Rfc2544Metrics {
+        sent_frames: datagrams.sent,
+        received_frames: datagrams.received,
+        lost_frames: datagrams.lost,
+        out_of_order_frames: datagrams.out_of_order,
+        duplicate_frames: datagrams.duplicates.unwrap_or(0),
+        received_frames_per_s: per_second(datagrams.received, flow.span_ns),
+        is_below_offered: false,
+        round_trips: None,
+    })
+}
+
+/// The first frame begins the time.
+fn per_second(frames: u64, span_ns: u64) -> f64 {
+    match span_ns {
+        0 => 0.0,
+        span_ns => frames.saturating_sub(1) as f64 * 1e9 / span_ns as f64,
+    }
+}
+
+/// Of all that came back; the tagged one is the first of the stream's second half.
+fn round_trips(answers: &Answers, serialisation_ns: u64) -> Option<FrameRoundTrips> {
+    let times: Vec<u64> = answers.samples.iter().map(|it| it.round_trip_ns).collect();
+    let sent = || answers.samples.iter().map(|it| it.sent_ns);
+    let half = u64::midpoint(sent().min()?, sent().max()?);
+    let tagged = answers.samples.iter().filter(|it| it.sent_ns >= half);
+    let tagged = tagged.min_by_key(|it| it.sent_ns);
+    FrameRoundTrips::of(&times, tagged.map(|it| it.round_trip_ns), serialisation_ns)
+}

@@ -1,0 +1,204 @@
+//! What is to be done, for how long and how often.
+
+use std::time::Duration;
+
+use linerate_explain::record::{Counting, Extent, Rfc2544Test, line_frames_per_s};
+
+use super::longest::Longest;
+use super::search;
+
+/// The frame sizes of RFC 2544 section 9.1 for Ethernet, octets with FCS.
+pub const SIZES: [u16; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
+
+/// All four tests.
+pub const TESTS: [Rfc2544Test; 4] = [
+    Rfc2544Test::Throughput,
+    Rfc2544Test::Latency,
+    Rfc2544Test::FrameLoss,
+    Rfc2544Test::BackToBack,
+];
+
+/// Offered rates of the loss test go down in as many steps as there are at most (section 26.3).
+const LOSS_STEPS: u64 = 10;
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Whether it is the standard's in its lengths and repetitions.
+    pub extent: Extent,
+    /// Octets of the frames, FCS included.
+    pub sizes: Vec<u16>,
+    /// Which tests. Latency and back-to-back rest on the throughput, which is searched for them, too.
+    pub tests: Vec<Rfc2544Test>,
+    /// How frames are counted; `None`: as the target can, by an agent rather than by a reflector
+    /// rather than as datagrams.
+    pub counting: Option<Counting>,
+    /// What the line carries.
+    pub line_bits_per_s: u64,
+    /// Rates are multiples of this part of the line's own: 100 for steps of one per cent.
+    pub steps: u32,
+    /// Trials that search, and those of the loss test.
+    pub trial: Duration,
+    /// Trials that a throughput rests on.
+    pub final_trial: Duration,
+    /// The stream that a latency is measured in.
+    pub stream: Duration,
+    /// How often latency is measured.
+    pub latencies: u32,
+    /// The longest burst that is tried.
+    pub burst: Duration,
+    /// How often the longest burst is searched.
+    pub bursts: u32,
+    /// The pause behind a trial, on a target that is not simulated.
+    pub pause: Duration,
+}
+
+impl Plan {
+    /// The standard's lengths and repetitions: it takes many hours.
+    pub fn full(line_bits_per_s: u64) -> Self {
+        Self {
+            extent: Extent::Full,
+            sizes: SIZES.to_vec(),
+            tests: TESTS.to_vec(),
+            counting: None,
+            line_bits_per_s,
+            steps: 1_000,
+            trial: Duration::from_mins(1),
+            final_trial: Duration::from_mins(1),
+            stream: Duration::from_mins(2),
+            latencies: 20,
+            burst: Duration::from_secs(2),
+            bursts: 50,
+            // Two seconds for late frames, five for the device (section 23).
+            pause: Duration::from_secs(7),
+        }
+    }
+
+    /// Minutes instead of hours: for a first look, and for comparing one firmware with the next.
+    pub fn short(line_bits_per_s: u64) -> Self {
+        let trial = Duration::from_secs(2);
+        Self {
+            extent: Extent::Short,
+            steps: 100,
+            trial,
+            final_trial: trial,
+            stream: trial,
+            latencies: 3,
+            bursts: 5,
+            pause: Duration::from_millis(200),
+            ..Self::full(line_bits_per_s)
+        }
+    }
+
+    /// All trials that last so long, last `span`: shorter ones hide more of an overload in buffers.
+    #[must_use]
+    pub fn with_trials_of(self, span: Duration) -> Self {
+        Self {
+            trial: span,
+            final_trial: span,
+            stream: span,
+            ..self
+        }
+    }
+
+    /// Whether `test` is asked for, or another one that rests on it.
+    pub fn has(&self, test: Rfc2544Test) -> bool {
+        let rests = [Rfc2544Test::Latency, Rfc2544Test::BackToBack];
+        self.tests.contains(&test)
+            || test == Rfc2544Test::Throughput && rests.iter().any(|it| self.tests.contains(it))
+    }
+
+    /// How long it takes at least: as where nothing is lost.
+    pub fn at_least(&self) -> Duration {
+        let mut each = Duration::ZERO;
+        if self.has(Rfc2544Test::Throughput) {
+            each += self.trial + self.final_trial + 2 * self.pause;
+        }
+        if self.has(Rfc2544Test::Latency) {
+            each += (self.stream + self.pause) * self.latencies;
+        }
+        if self.has(Rfc2544Test::FrameLoss) {
+            each += (self.trial + self.pause) * 2;
+        }
+        each * self.sizes.len() as u32
+    }
+
+    /// How long it takes at most, the target's own time for a trial apart.
+    pub fn at_most(&self) -> Duration {
+        let sizes = self.sizes.iter();
+        sizes.map(|octets| self.most_of(*octets)).sum()
+    }
+
+    fn most_of(&self, octets: u16) -> Duration {
+        let times = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let mut all = Duration::ZERO;
+        if self.has(Rfc2544Test::Throughput) {
+            let longest = self.trial.max(self.final_trial) + self.pause;
+            all += longest * times(search::most_trials(self.steps));
+        }
+        if self.has(Rfc2544Test::Latency) {
+            all += (self.stream + self.pause) * self.latencies;
+        }
+        if self.has(Rfc2544Test::FrameLoss) {
+            all += (self.trial + self.pause) * times(LOSS_STEPS);
+        }
+        if self.has(Rfc2544Test::BackToBack) {
+            // Once by doubling; then what it was, mostly.
+            let limit = self.longest_burst(octets);
+            all += (self.burst + self.pause) * times(Longest::most_trials(limit));
+            let again = u64::from(self.bursts.saturating_sub(1));
+            all += (self.burst + self.pause) * times(2 * again);
+        }
+        all
+    }
+
+    /// The longest burst that is tried with frames of `octets`.
+    pub fn longest_burst(&self, octets: u16) -> u64 {
+        let line = line_frames_per_s(self.line_bits_per_s, u64::from(octets));
+        ((line * self.burst.as_secs_f64()) as u64).max(1)
+    }
+
+    /// The rate of a step, frames a second.
+    pub fn rate(&self, octets: u16, step: u32) -> f64 {
+        let line = line_frames_per_s(self.line_bits_per_s, u64::from(octets));
+        line * f64::from(step) / f64::from(self.steps.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_full_variant_has_the_standard_s_figures_and_takes_hours() {
+        let plan = Plan::full(10_000_000);
+        assert!(plan.final_trial >= Duration::from_mins(1));
+        assert!(plan.stream >= Duration::from_mins(2) && plan.latencies >= 20);
+        assert!(plan.burst >= Duration::from_secs(2) && plan.bursts >= 50);
+        // Latency alone: 7 sizes, 20 times 127 seconds.
+        assert!(plan.at_least() > Duration::from_secs(7 * 20 * 127));
+        assert!(plan.at_most() > plan.at_least() * 2);
+        assert_eq!(plan.longest_burst(64), 29_761);
+        assert!((plan.rate(1518, 1_000) - 812.743_82).abs() < 1e-4);
+    }
+
+    #[test]
+    fn the_short_variant_takes_minutes() {
+        let plan = Plan::short(10_000_000);
+        assert!(plan.at_least() < Duration::from_mins(3));
+        assert!(plan.at_most() < Duration::from_hours(1));
+        assert_eq!(plan.sizes, SIZES);
+    }
+
+    #[test]
+    fn what_a_test_rests_on_is_measured_too() {
+        let only = |test| Plan {
+            tests: vec![test],
+            ..Plan::short(10_000_000)
+        };
+        assert!(only(Rfc2544Test::Latency).has(Rfc2544Test::Throughput));
+        assert!(only(Rfc2544Test::BackToBack).has(Rfc2544Test::Throughput));
+        assert!(!only(Rfc2544Test::FrameLoss).has(Rfc2544Test::Throughput));
+        assert!(!only(Rfc2544Test::Latency).has(Rfc2544Test::FrameLoss));
+    }
+}

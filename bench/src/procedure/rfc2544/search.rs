@@ -1,0 +1,227 @@
+//! The search for the highest rate without loss (RFC 2544 section 26.1). Pure: it says what to try, and
+//! is told what came of it.
+
+/// A trial to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The rate, in steps of the line's own.
+    pub step: u32,
+    /// Whether the result may rest on it, so that it has to have its full length (section 24).
+    pub is_final: bool,
+}
+
+/// A search among the rates 1, 2, ... `steps`, the last of which is the line's own.
+///
+/// It halves the interval first. What it finds has to hold when it is repeated; where it does not, the
+/// search goes back in growing steps until a rate is lossless twice, and halves what lies between. A
+/// loss at a rate rules that rate and all above it out. So it ends after [`most_trials`] whatever it is
+/// told, and where loss depends on the rate alone it finds the highest step without any.
+#[derive(Clone, Copy, Debug)]
+pub struct Search {
+    /// The lowest rate with a loss; above all rates without one.
+    lossy: u32,
+    /// The highest rate without a loss: while seeking once, afterwards twice. 0: none.
+    lossless: u32,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Seek {
+        at: u32,
+    },
+    Confirm {
+        at: u32,
+        /// Trials without loss that it still takes.
+        left: u8,
+        /// How far the last step back went.
+        back: u32,
+    },
+    Done,
+}
+
+/// The most trials that a search takes.
+pub const fn most_trials(steps: u32) -> u64 {
+    let halvings = steps.ilog2() as u64 + 1;
+    // Seek; confirm; back, twice each; halve, twice each.
+    (1 + halvings) + 1 + 2 * (halvings + 1) + 2 * halvings
+}
+
+impl Search {
+    /// Among so many rates, at least one.
+    pub const fn new(steps: u32) -> Self {
+        let steps = if steps == 0 { 1 } else { steps };
+        Self {
+            lossy: steps + 1,
+            lossless: 0,
+            stage: Stage::Seek { at: steps },
+        }
+    }
+
+    /// What to try next; `None`: it is over.
+    pub const fn next(&self) -> Option<Probe> {
+        match self.stage {
+            Stage::Seek { at } => Some(Probe {
+                step: at,
+                is_final: false,
+            }),
+            Stage::Confirm { at, .. } => Some(Probe {
+                step: at,
+                is_final: true,
+            }),
+            Stage::Done => None,
+        }
+    }
+
+    /// The highest rate that was lossless when it was repeated, when the search is over; `None` where
+    /// there was none.
+    pub const fn found(&self) -> Option<u32> {
+        match self.stage {
+            Stage::Done if self.lossless > 0 => Some(self.lossless),
+            _ => None,
+        }
+    }
+
+    /// What came of [`Search::next`].
+    pub const fn tell(&mut self, is_lossless: bool) {
+        self.stage = match self.stage {
+            Stage::Seek { at } => self.sought(at, is_lossless),
+            Stage::Confirm { at, left, .. } if is_lossless && left > 1 => Stage::Confirm {
+                at,
+                left: left - 1,
+                back: 0,
+            },
+            Stage::Confirm { at, back, .. } => self.confirmed(at, back, is_lossless),
+            Stage::Done => Stage::Done,
+        };
+    }
+
+    const fn sought(&mut self, at: u32, is_lossless: bool) -> Stage {
+        if is_lossless {
+            self.lossless = at;
+        } else {
+            self.lossy = at;
+        }
+        if self.lossy - self.lossless > 1 {
+            return Stage::Seek { at: self.middle() };
+        }
+        let at = self.lossless;
+        // From here on it takes two.
+        self.lossless = 0;
+        match at {
+            0 => Stage::Done,
+            at => Stage::Confirm {
+                at,
+                left: 1,
+                back: 0,
+            },
+        }
+    }
+
+    const fn confirmed(&mut self, at: u32, back: u32, is_lossless: bool) -> Stage {
+        if is_lossless {
+            self.lossless = at;
+        } else {
+            self.lossy = at;
+        }
+        if self.lossy - self.lossless <= 1 {
+            return Stage::Done;
+        }
+        if self.lossless > 0 {
+            return Stage::Confirm {
+                at: self.middle(),
+                left: 2,
+                back: 0,
+            };
+        }
+        let back = if back == 0 { 1 } else { back * 2 };
+        let at = self.lossy.saturating_sub(back);
+        Stage::Confirm {
+            at: if at == 0 { 1 } else { at },
+            left: 2,
+            back,
+        }
+    }
+
+    const fn middle(&self) -> u32 {
+        self.lossless + (self.lossy - self.lossless) / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Runs a search; the trials, and what it found.
+    fn searched(
+        steps: u32,
+        mut is_lossless: impl FnMut(Probe) -> bool,
+    ) -> (Vec<(Probe, bool)>, Option<u32>) {
+        let mut search = Search::new(steps);
+        let mut trials = Vec::new();
+        while let Some(probe) = search.next() {
+            let outcome = is_lossless(probe);
+            trials.push((probe, outcome));
+            search.tell(outcome);
+            assert!(trials.len() as u64 <= most_trials(steps), "{trials:?}");
+        }
+        (trials, search.found())
+    }
+
+    #[test]
+    fn what_holds_at_the_line_s_rate_takes_two_trials() {
+        let (trials, found) = searched(100, |_| true);
+        assert_eq!(found, Some(100));
+        let steps: Vec<(u32, bool)> = trials.iter().map(|it| (it.0.step, it.0.is_final)).collect();
+        assert_eq!(steps, [(100, false), (100, true)]);
+    }
+
+    #[test]
+    fn what_holds_in_short_trials_only_is_stepped_back_from() {
+        // A buffer hides what a long trial shows.
+        let holds = |probe: Probe| probe.step <= if probe.is_final { 57 } else { 63 };
+        let (_, found) = searched(100, holds);
+        assert_eq!(found, Some(57));
+    }
+
+    proptest! {
+        #[test]
+        fn the_highest_lossless_step_is_found(steps in 1u32..5_000, share in 0.0f64..1.2) {
+            let capacity = (f64::from(steps) * share) as u32;
+            let (trials, found) = searched(steps, |probe| probe.step <= capacity);
+            prop_assert_eq!(found, Some(capacity.min(steps)).filter(|step| *step > 0));
+            prop_assert!(trials.iter().all(|(probe, _)| (1..=steps).contains(&probe.step)));
+        }
+
+        #[test]
+        fn what_is_found_was_lossless_twice_and_never_lossy(
+            steps in 1u32..2_000,
+            outcomes in proptest::collection::vec(any::<bool>(), 64),
+        ) {
+            let mut outcomes = outcomes.into_iter().cycle();
+            let (trials, found) = searched(steps, |_| outcomes.next().expect("endless"));
+            if let Some(found) = found {
+                let at = trials.iter().filter(|(probe, _)| probe.step == found);
+                let lossless: Vec<bool> = at.map(|(_, outcome)| *outcome).collect();
+                prop_assert!(lossless.len() >= 2 && lossless.iter().all(|it| *it));
+            }
+        }
+
+        #[test]
+        fn a_target_that_loses_a_frame_now_and_then_costs_little(
+            steps in 50u32..1_000,
+            flaws in proptest::collection::vec(0u32..12, 64),
+        ) {
+            // One trial in twelve has a loss of its own. Nothing above what it carries is found.
+            let capacity = steps * 3 / 4;
+            let mut flaws = flaws.into_iter().cycle();
+            let holds = |probe: Probe| {
+                probe.step <= capacity && flaws.next().expect("endless") > 0
+            };
+            let (_, found) = searched(steps, holds);
+            prop_assert!(found.is_none_or(|found| found <= capacity));
+        }
+    }
+}

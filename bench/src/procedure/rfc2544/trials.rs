@@ -1,0 +1,166 @@
+//! Trials of one target, each kept as a result.
+
+use std::time::Duration;
+
+use linerate_explain::record::{
+    Extent, Measurement, Rfc2544 as Record, Rfc2544Params, Rfc2544Test,
+};
+
+use super::longest::Longest;
+use super::offer::{Offer, Unread};
+use super::search::Search;
+use crate::procedure::{Bench, SessionError};
+use crate::target::{Outcome, Target, TargetError, Trial};
+
+/// A trial that fails is done again so often before that is the end: a report is a datagram, too, and
+/// can be lost where much is sent.
+const ATTEMPTS: u32 = 3;
+
+/// A target and where its results go.
+pub(super) struct Trials<'a, 'b> {
+    pub(super) target: &'a mut dyn Target,
+    pub(super) bench: &'a mut Bench<'b>,
+    pub(super) extent: Extent,
+    pub(super) pause: Duration,
+}
+
+/// Why no more trials of a size are done.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The user has had enough.
+    Over,
+    /// The target has no frames of this size.
+    Size(String),
+    /// Something failed.
+    Failed(SessionError),
+}
+
+impl From<SessionError> for Stop {
+    fn from(error: SessionError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// What a trial is part of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Part {
+    pub(super) test: Rfc2544Test,
+    pub(super) repetition: u32,
+    pub(super) repetitions: u32,
+    pub(super) resolution_frames_per_s: f64,
+    pub(super) longest_burst: u64,
+}
+
+impl Trials<'_, '_> {
+    /// Frames at a rate for so long.
+    pub(super) fn stream(
+        &mut self,
+        offer: Offer,
+        part: Part,
+        frames_per_s: f64,
+        span: Duration,
+    ) -> Result<Record, Stop> {
+        let frames = ((frames_per_s * span.as_secs_f64()).round() as u64).max(1);
+        let trial = match part.test {
+            Rfc2544Test::Latency => offer.with_round_trips(frames, frames_per_s),
+            _ => offer.trial(frames, Some(frames_per_s)),
+        };
+        self.one(offer, part, &trial, frames, frames_per_s)
+    }
+
+    /// The longest burst without loss; begins at `first`.
+    pub(super) fn longest(&mut self, offer: Offer, part: Part, first: u64) -> Result<u64, Stop> {
+        let mut search = Longest::new(part.longest_burst, first);
+        while let Some(frames) = search.next() {
+            let trial = offer.trial(frames, None);
+            let record = self.one(offer, part, &trial, frames, offer.line_frames_per_s())?;
+            // How fast a short burst comes in says nothing about how it was sent.
+            search.tell(record.metrics.lost_frames == 0);
+        }
+        Ok(search.found())
+    }
+
+    /// The highest rate without loss, in steps.
+    pub(super) fn highest(
+        &mut self,
+        offer: Offer,
+        steps: u32,
+        span: impl Fn(bool) -> Duration,
+    ) -> Result<Option<u32>, Stop> {
+        let resolution_frames_per_s = offer.line_frames_per_s() / f64::from(steps.max(1));
+        let part = Part {
+            resolution_frames_per_s,
+            ..Part::default()
+        };
+        let mut search = Search::new(steps);
+        while let Some(probe) = search.next() {
+            let rate = resolution_frames_per_s * f64::from(probe.step);
+            let record = self.stream(offer, part, rate, span(probe.is_final))?;
+            search.tell(record.is_lossless());
+        }
+        Ok(search.found())
+    }
+
+    fn one(
+        &mut self,
+        offer: Offer,
+        part: Part,
+        trial: &Trial,
+        frames: u64,
+        frames_per_s: f64,
+    ) -> Result<Record, Stop> {
+        let outcome = self.attempt(trial)?;
+        let metrics = match offer.read(self.target, &outcome, frames, frames_per_s) {
+            Ok(metrics) => metrics,
+            Err(Unread::Size(why)) => return Err(Stop::Size(why)),
+            Err(Unread::Failed(error)) => return Err(Stop::Failed(error.into())),
+        };
+        let pause = if self.target.is_simulated() {
+            Duration::ZERO
+        } else {
+            self.pause
+        };
+        let record = Record {
+            params: Rfc2544Params {
+                variant: String::new(),
+                setting: self.bench.setting(),
+                test: part.test,
+                extent: self.extent,
+                counting: offer.counting,
+                frame_octets: u64::from(offer.octets),
+                line_bits_per_s: offer.line_bits_per_s,
+                frames,
+                offered_frames_per_s: frames_per_s,
+                resolution_frames_per_s: part.resolution_frames_per_s,
+                repetition: u64::from(part.repetition),
+                repetitions: u64::from(part.repetitions),
+                longest_burst: part.longest_burst,
+                pause_ns: pause.as_nanos() as u64,
+            },
+            metrics,
+            ..Record::default()
+        };
+        self.bench.keep(Measurement::Rfc2544(record.clone()))?;
+        self.bench.wait(pause);
+        Ok(record)
+    }
+
+    fn attempt(&mut self, trial: &Trial) -> Result<Outcome, Stop> {
+        for attempt in 1.. {
+            if self.bench.is_over() {
+                break;
+            }
+            match self.bench.trial(self.target, trial) {
+                // What was cut off has not the length that it was to have.
+                Ok(_) if self.bench.is_over() => break,
+                Ok(outcome) => return Ok(outcome),
+                Err(error @ TargetError::Failed { .. }) if attempt < ATTEMPTS => {
+                    self.bench.note(&format!("{error}; once more"));
+                    self.bench.wait(self.pause);
+                }
+                Err(error) => return Err(Stop::Failed(error.into())),
+            }
+        }
+        Err(Stop::Over)
+    }
+}

@@ -1,0 +1,103 @@
+//! `linerate rfc2544`.
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use linerate_bench::procedure::Asked;
+use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, line_of_interface};
+use linerate_bench::target::Target;
+use linerate_explain::record::{Counting, Rfc2544Test};
+
+use super::test::{open, session, tell};
+use crate::args::{self, CountedBy, LineRate};
+use crate::failure::Failure;
+
+pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
+    let link = &args.link;
+    let mut target = open(link)?;
+    let plan = plan(args, line_rate(args, target.as_ref())?);
+    let variant = if args.full { "full" } else { "short" };
+    eprintln!(
+        "RFC 2544, {variant} variant: {} at most",
+        words(plan.at_most())
+    );
+    let asked = [Asked {
+        procedure: Box::new(Rfc2544 { plan }),
+        is_required: true,
+    }];
+    let run = session("rfc2544", link, &asked, target.as_mut())?;
+    tell(link, &run)
+}
+
+fn line_rate(args: &args::Rfc2544, target: &dyn Target) -> Result<u64, Failure> {
+    match &args.line_rate {
+        Some(LineRate::Bits(bits)) => Ok(*bits),
+        Some(LineRate::Of(interface)) => {
+            line_of_interface(interface).map_err(|why| anyhow!("--line-rate: {why}").into())
+        }
+        None => target.line_bits_per_s().ok_or_else(|| {
+            anyhow!(
+                "{} does not say what its line carries; give --line-rate, for instance 100M, or the \
+                 interface that it is at",
+                target.name()
+            )
+            .into()
+        }),
+    }
+}
+
+fn plan(args: &args::Rfc2544, line_bits_per_s: u64) -> Plan {
+    let plan = if args.full {
+        Plan::full(line_bits_per_s)
+    } else {
+        Plan::short(line_bits_per_s)
+    };
+    let plan = match args.trial {
+        Some(seconds) => plan.with_trials_of(Duration::from_secs_f64(seconds)),
+        None => plan,
+    };
+    let mut sizes = args.sizes.clone();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let steps = args
+        .resolution
+        .map(|percent| (100.0 / percent).round() as u32);
+    Plan {
+        sizes,
+        tests: if args.only.is_empty() {
+            TESTS.to_vec()
+        } else {
+            args.only.iter().map(|test| test_of(*test)).collect()
+        },
+        counting: args.by.map(counting_of),
+        steps: steps.unwrap_or(plan.steps),
+        ..plan
+    }
+}
+
+const fn test_of(test: args::Rfc2544Test) -> Rfc2544Test {
+    match test {
+        args::Rfc2544Test::Throughput => Rfc2544Test::Throughput,
+        args::Rfc2544Test::Latency => Rfc2544Test::Latency,
+        args::Rfc2544Test::Loss => Rfc2544Test::FrameLoss,
+        args::Rfc2544Test::Burst => Rfc2544Test::BackToBack,
+    }
+}
+
+const fn counting_of(by: CountedBy) -> Counting {
+    match by {
+        CountedBy::Agent => Counting::Agent,
+        CountedBy::Reflector => Counting::Reflector,
+        CountedBy::Udp => Counting::Datagrams,
+    }
+}
+
+/// To the minute, or to the second where it is one.
+fn words(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match (seconds / 3_600, seconds / 60 % 60) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
