@@ -273,10 +273,11 @@ fn files_round_trips_and_frames() {
         assert!((160..2_000).contains(&us), "{us}");
     }
 
-    // As fast as the wire takes them, short and long; then at a rate at which they can come back.
+    // As fast as the wire takes them, short and long, more than the queue holds; then at a rate at which
+    // they can come back.
     for (octets, reflect, rate_bits_per_s, count) in [
-        (60, false, LINE, 200),
-        (1514, false, LINE, 30),
+        (60, false, LINE, 2_000),
+        (1514, false, LINE, 150),
         (60, true, 1_000_000, 30),
     ] {
         bench.tell("frames 7");
@@ -305,6 +306,32 @@ fn files_round_trips_and_frames() {
             assert!((2 * 67..1_000).contains(&us), "{us}");
         }
     }
+}
+
+#[test]
+fn what_is_left_of_the_cpu() {
+    let Some(mut bench) = Bench::new(4) else {
+        return;
+    };
+    let burned = |bench: &mut Bench| {
+        let said = bench.ask("burned", "burned");
+        member(&said, "burned_thousandths")
+    };
+    bench.tell("burn spare");
+    let idle = burned(&mut bench);
+    assert!((700..=1000).contains(&idle), "{idle}");
+    // While a frame comes, the processor is the receiver: at 4 Mbit/s it has less than half of the rest.
+    bench.tell("burn spare");
+    bench.run(iperf2(true, false));
+    let loaded = burned(&mut bench);
+    assert!((100..idle - 200).contains(&loaded), "{loaded} of {idle}");
+    bench.tell("burn 300");
+    let share = burned(&mut bench);
+    assert!((280..=300).contains(&share), "{share}");
+    bench.tell("burn none");
+    assert_eq!(burned(&mut bench), 0);
+    bench.tell("burn 2000");
+    assert!(bench.said("error").is_some(), "{:?}", bench.console);
 }
 
 #[test]

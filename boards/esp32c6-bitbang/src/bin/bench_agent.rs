@@ -71,31 +71,38 @@ fn main() -> ! {
     );
     info!("Ready to be measured");
 
+    // When there is something to do without a frame.
+    let mut due = agent::now();
     loop {
         let queue = network.device.0.rx.queue();
         let took = network.take_at_most(agent::FRAMES_A_ROUND, |frame, sender| {
             let is_calm = queue.used_bytes() < CALM;
             frames.take(frame, sender, is_calm, agent::now())
         });
-        let services: &mut [&mut dyn Service] = &mut [
-            &mut *iperf2,
-            &mut *iperf3,
-            &mut stamp,
-            &mut *echo,
-            &mut *http,
-        ];
-        let (iface, all) = (&mut network.iface, &mut network.sockets);
-        let moved = sockets.turn(services, iface, all, agent::now);
-        let idle_for = sockets.idle_for(services, agent::now());
-        network.give();
-        while let Some(finished) = iperf2.take_finished() {
-            agent::iperf2(&finished);
-        }
-        if let Some(finished) = iperf3.take_finished() {
-            agent::iperf3(&finished);
-        }
-        while let Some(finished) = http.take_finished() {
-            agent::http(&finished);
+        if took || agent::now() >= due {
+            let services: &mut [&mut dyn Service] = &mut [
+                &mut *iperf2,
+                &mut *iperf3,
+                &mut stamp,
+                &mut *echo,
+                &mut *http,
+            ];
+            let (iface, all) = (&mut network.iface, &mut network.sockets);
+            sockets.turn(services, iface, all, agent::now);
+            let idle_for = sockets.idle_for(services, agent::now());
+            network.give();
+            while let Some(finished) = iperf2.take_finished() {
+                agent::iperf2(&finished);
+            }
+            if let Some(finished) = iperf3.take_finished() {
+                agent::iperf3(&finished);
+            }
+            while let Some(finished) = http.take_finished() {
+                agent::http(&finished);
+            }
+            let quiet_for = network.quiet_for().map(Duration::from);
+            let pause = idle_for.into_iter().chain(quiet_for).min();
+            due = agent::now().after(pause.unwrap_or(Duration::MAX));
         }
         if let Some(line) = commands.next() {
             match agent::parse(line) {
@@ -103,12 +110,11 @@ fn main() -> ! {
                 None => agent::unknown(line),
             }
         }
-        if took || moved || burner.burn(agent::now()) {
+        if queue.used_bytes() > 0 || agent::now() >= due || burner.burn(agent::now()) {
             continue;
         }
-        let may_sleep = |wait: Option<Duration>| wait.is_none_or(|wait| wait >= SLEEP_FOR);
-        let now = agent::now();
-        if may_sleep(idle_for) && may_sleep(burner.wake_at().map(|at| at.since(now))) {
+        let next = burner.wake_at().map_or(due, |at| at.min(due));
+        if next.since(agent::now()) >= SLEEP_FOR {
             network.idle();
         }
     }

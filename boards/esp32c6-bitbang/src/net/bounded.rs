@@ -1,8 +1,9 @@
 //! Rounds with a bound on what they take in, for a program whose sockets hold less than the queue.
 
-use linerate_nic::mac::Transmitter;
+use linerate_nic::{device::Device as _, mac::Transmitter};
+use smoltcp::time::Duration;
 
-use super::{Frame, Network, One, now};
+use super::{FRAMES_A_ROUND, Frame, Network, One, now};
 use crate::phy::{self, Phy};
 
 /// What a frame is answered with, below the stack.
@@ -10,7 +11,8 @@ pub type Sender = Transmitter<'static, Phy>;
 
 impl Network {
     /// The first half of a round: lets smoltcp work off `frames` of what came in at most. `look` sees
-    /// each frame first, may answer it, and keeps it if it says so. `true`: there was something.
+    /// each frame first, may answer it, and keeps it if it says so. `true`: there was something for
+    /// smoltcp.
     #[inline(never)]
     pub fn take_at_most(
         &mut self,
@@ -20,17 +22,22 @@ impl Network {
         phy::report_link();
         let now = now();
         self.iface.poll_maintenance(now);
-        for taken in 0..frames {
+        let mut taken = 0;
+        for _ in 0..FRAMES_A_ROUND {
+            if taken == frames {
+                break;
+            }
             let nic = &mut self.device.0;
             nic.tx.is_ready();
             let pause = |quanta| nic.tx.pause(quanta);
             let Some(mut frame) = nic.rx.receive_obeying(pause) else {
-                return taken > 0;
+                break;
             };
             if look(&mut frame, &mut nic.tx) {
                 frame.consume(|_| ());
                 continue;
             }
+            taken += 1;
             let mut one = One {
                 frame: Some(frame),
                 transmitter: &mut nic.tx,
@@ -38,6 +45,14 @@ impl Network {
             self.iface
                 .poll_ingress_single(now, &mut one, &mut self.sockets);
         }
-        true
+        taken > 0
+    }
+
+    /// How long smoltcp has nothing to do, unless a frame comes; `None`: for ever.
+    pub fn quiet_for(&mut self) -> Option<Duration> {
+        if self.device.0.holds_frame() {
+            return Some(Duration::ZERO);
+        }
+        self.iface.poll_delay(now(), &self.sockets)
     }
 }
