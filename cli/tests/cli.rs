@@ -330,3 +330,48 @@ fn beyond_this_machine_udp_on_request_has_to_be_allowed() {
     let text = stderr(&linerate(&[&open[..], &["--udp-on-request"]].concat()));
     assert!(!text.contains("no UDP on request"), "{text}");
 }
+
+#[test]
+fn results_that_got_worse_end_with_1_and_are_named() {
+    let (dir, before) = results();
+    let same = linerate(&["compare", text(&before), text(&before)]);
+    assert!(same.status.success(), "{}", stderr(&same));
+    assert!(stdout(&same).starts_with("All "), "{}", stdout(&same));
+    let after = dir.path().join("after.json");
+    let mut run: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&before).expect("read")).expect("JSON");
+    let goodput = run["results"]
+        .as_array_mut()
+        .expect("results")
+        .iter_mut()
+        .find_map(|result| result["metrics"].get_mut("goodput_bytes_per_s_p50"))
+        .expect("a download");
+    *goodput = serde_json::json!(1.0);
+    std::fs::write(&after, run.to_string()).expect("written");
+    let worse = linerate(&["compare", text(&before), text(&after)]);
+    assert_eq!(worse.status.code(), Some(1));
+    assert!(
+        stderr(&worse).contains("goodput_bytes_per_s_p50 was"),
+        "{}",
+        stderr(&worse)
+    );
+    let limit = "goodput_bytes_per_s_p50=100%";
+    let allowed = linerate(&["compare", text(&before), text(&after), "--metric", limit]);
+    assert!(allowed.status.success(), "{}", stderr(&allowed));
+    let (code, error) = fails(&["compare", text(&before), "missing.json"]);
+    assert!(
+        code == 2 && error.contains("cannot read missing.json"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_target_that_is_none_is_explained() {
+    let (code, error) = fails(&["test", "192.0.2.7"]);
+    assert!(code == 2 && error.contains("iperf2://192.0.2.7"), "{error}");
+    let (code, error) = fails(&["test", "ipref3://192.0.2.7"]);
+    assert!(
+        code == 2 && error.contains("is iperf3:// meant?"),
+        "{error}"
+    );
+}

@@ -5,6 +5,7 @@
 //! a person asks for it.
 #![forbid(unsafe_code)]
 
+mod accuracy;
 mod bench;
 mod board;
 mod demo;
@@ -65,6 +66,11 @@ enum Command {
     Sensitivity,
     /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
     Tap,
+    /// Measure links whose rate, delay, jitter and loss are known, and write docs/accuracy.md (needs root)
+    Accuracy {
+        /// Only the procedures whose name contains one of these words; the page stays as it is
+        procedures: Vec<String>,
+    },
     /// Measure the simulator beside QEMU and the firmware's RAM and flash; write docs/performance.md
     Bench {
         /// Only RAM and flash
@@ -99,6 +105,7 @@ fn main() -> ExitCode {
         Command::Beat => scenarios::beat(),
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
+        Command::Accuracy { procedures } => accuracy::run(&procedures),
         Command::Bench { footprint } => bench::run(footprint),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),
