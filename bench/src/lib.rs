@@ -16,6 +16,7 @@
 //! | [`store`] | results on disk, each as soon as it is there |
 //! | [`timing`] | timing tables that a person brings |
 //! | [`tap`] | a simulated board on a network interface of this machine |
+//! | [`relay`] | a cable with faults between two network interfaces of this machine |
 //! | [`progress`], [`provenance`] | what is going on, and what it was made with |
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ pub mod measure;
 pub mod procedure;
 pub mod progress;
 pub mod provenance;
+pub mod relay;
 pub mod run;
 pub mod scenario;
 pub mod sensitivity;

@@ -37,6 +37,8 @@ pub enum Command {
     Sensitivity(Sensitivity),
     /// Be the other end for a device that measures: iperf 2, iperf 3, HTTP, STAMP, UDP echo
     Serve(Serve),
+    /// Be a cable with faults between two TAP interfaces: loss, delay, rate, and the truth about them
+    Relay(Relay),
     /// Run a firmware on a simulated board, alone or on a network interface of this machine
     Sim(Sim),
     /// Hold what `cycle_counting` counted on a chip against the built-in timing table
@@ -401,6 +403,90 @@ pub struct Serve {
     /// A line of JSON for each test
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sudo linerate relay --namespaces left,right --both delay=5ms,rate=10M,queue=50\n  \
+    sudo linerate relay --namespaces left,right --forward loss=1% -- ping -c 3 10.0.0.2\n  \
+    linerate relay tap0 tap1 --both loss=0.1% --backward delay=20ms,jitter=5ms --json truth.json\n\n\
+    The first makes two network namespaces, 10.0.0.1 in `left` and 10.0.0.2 in `right`, with a cable\n\
+    between them. Then, in other terminals:\n  \
+    sudo ip netns exec right linerate serve --bind 10.0.0.2\n  \
+    sudo ip netns exec left iperf3 -c 10.0.0.2 -u -b 5M\n\
+    Ctrl-C ends it, removes them, and says what became of every frame.\n\n\
+    Settings, joined by commas (docs/relay.md says what each of them does exactly):\n  \
+    spare=20                 the first frames meet only delay, jitter, rate and queue\n  \
+    loss=1%                  share of the frames that is lost\n  \
+    burst_loss=0.5%/20%      bursts: how likely one begins, and ends; /LOSS in it [100%]\n  \
+    bit_errors=1e-6          share of the bits; a frame with a wrong one is lost by its FCS\n  \
+    corrupt=1e-6             share of the bits that are turned over in frames that arrive\n  \
+    duplicate=0.5%           share of the frames that is sent twice\n  \
+    reorder=1%/3             share that is held back until so many have passed [1]\n  \
+    delay=5ms jitter=1ms     each frame's delay lies so far from 5 ms, in the same order\n  \
+    overtake=yes             or in the order that the delays make\n  \
+    rate=10M                 bit/s of Ethernet, with preamble, FCS and gap\n  \
+    queue=50 queue=64kB      frames or octets that wait for the link; more is lost [1000]\n\n\
+    Without network namespaces of its own it needs interfaces that exist, or the right to make\n\
+    them; sudo ip tuntap add dev tap0 mode tap user $USER makes one for a user.")]
+pub struct Relay {
+    /// The two TAP interfaces, each with `@NAMESPACE` if it is in another network namespace; one that
+    /// does not exist is made, and goes with the relay
+    #[arg(
+        value_name = "TAP",
+        num_args = 2,
+        required_unless_present = "namespaces"
+    )]
+    pub interfaces: Vec<String>,
+    /// Make two network namespaces with these names, with an interface and an address each; they go
+    /// with the relay (takes root)
+    #[arg(
+        long,
+        value_name = "LEFT,RIGHT",
+        value_delimiter = ',',
+        num_args = 1,
+        conflicts_with = "interfaces"
+    )]
+    pub namespaces: Vec<String>,
+    /// What to do to frames of both directions
+    #[arg(
+        long,
+        value_name = "SETTINGS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub both: String,
+    /// What to do to frames from the first end to the second, beside or in place of what `--both` says
+    #[arg(
+        long,
+        value_name = "SETTINGS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub forward: String,
+    /// What to do to frames from the second end to the first, in the same way
+    #[arg(
+        long,
+        value_name = "SETTINGS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub backward: String,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Never sleep: takes up a processor, and sees a frame after a pause sooner
+    #[arg(long)]
+    pub busy: bool,
+    /// Stop after so long
+    #[arg(long, value_name = "N")]
+    pub seconds: Option<u64>,
+    /// Write what became of the frames to this file; `-` for stdout, in place of the text
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Run this (with --namespaces in the first of them), and stop when it ends
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
 }
 
 /// `iperf2` or `iperf2:5001`.

@@ -57,6 +57,18 @@ pub enum TapError {
     Unsupported,
 }
 
+impl TapError {
+    /// What an error of the system on opening interface `name` means.
+    pub(crate) fn of(name: &str, error: std::io::Error) -> Self {
+        let name = name.to_owned();
+        match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Self::Rights { name },
+            std::io::ErrorKind::ResourceBusy => Self::Busy { name },
+            _ => Self::Io { name, error },
+        }
+    }
+}
+
 /// Opens interface `name` as the station at the far end of a cable.
 ///
 /// # Errors

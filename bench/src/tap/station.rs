@@ -1,7 +1,6 @@
 //! The station at the far end of the cable that is a TAP interface of this machine.
 
 use std::fmt;
-use std::io::ErrorKind;
 
 use linerate_sim::peer::{Peer, Report, Station};
 use linerate_sim::time::{Instant, Span};
@@ -35,14 +34,7 @@ impl Tap {
                 name: name.to_owned(),
             });
         }
-        let failed = |error: std::io::Error| {
-            let name = name.to_owned();
-            match error.kind() {
-                ErrorKind::PermissionDenied => TapError::Rights { name },
-                ErrorKind::ResourceBusy => TapError::Busy { name },
-                _ => TapError::Io { name, error },
-            }
-        };
+        let failed = |error: std::io::Error| TapError::of(name, error);
         // What is configured stays as it is: only whoever made the interface may change it.
         let builder = DeviceBuilder::new()
             .name(name)

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod completions;
 pub mod fidelity;
 mod on_terminal;
+pub mod relay;
 pub mod report;
 pub mod rfc2544;
 pub mod run;

@@ -1,0 +1,129 @@
+//! Quantities as people write them: `1%`, `5ms`, `10M`, `64kB`.
+
+/// What is counted in whole units of the smallest kind.
+pub struct Quantity {
+    /// Suffixes with what they are worth, largest first; of equal ones the first is written.
+    units: &'static [(&'static str, u64)],
+}
+
+/// A time in nanoseconds.
+pub const TIME: Quantity = Quantity {
+    units: &[
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ],
+};
+
+/// A rate in bits per second.
+pub const RATE: Quantity = Quantity {
+    units: &[
+        ("G", 1_000_000_000),
+        ("M", 1_000_000),
+        ("k", 1_000),
+        ("", 1),
+        ("Gbit", 1_000_000_000),
+        ("Mbit", 1_000_000),
+        ("kbit", 1_000),
+        ("bit", 1),
+    ],
+};
+
+/// Octets.
+pub const OCTETS: Quantity = Quantity {
+    units: &[("MB", 1_000_000), ("kB", 1_000), ("B", 1)],
+};
+
+impl Quantity {
+    /// A decimal number and a unit, rounded to whole units.
+    pub fn parse(&self, text: &str) -> Option<u64> {
+        let end = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
+        let (number, unit) = (text[..end].trim(), text[end..].trim());
+        let (_, worth) = self.units.iter().find(|(name, _)| *name == unit)?;
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(*worth);
+        }
+        let value = decimal(number)? * *worth as f64;
+        // Beyond 2^53 a float no longer holds every whole number.
+        (value <= 9e15).then(|| value.round() as u64)
+    }
+
+    /// What [`parse`](Self::parse) reads as `value`.
+    pub fn text(&self, value: u64) -> String {
+        let fits =
+            |(_, worth): &&(&str, u64)| *worth == 1 || value > 0 && value.is_multiple_of(*worth);
+        let unit = self.units.iter().find(fits);
+        unit.map_or_else(String::new, |(name, worth)| {
+            format!("{}{name}", value / worth)
+        })
+    }
+}
+
+/// A share: `1%`, `0.01` or `1e-2`.
+pub fn share(text: &str) -> Option<f64> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => Some(decimal(percent.trim())? / 100.0),
+        None => decimal(text.trim()),
+    }
+}
+
+/// What [`share`] reads as `value`.
+pub fn share_text(value: f64) -> String {
+    let percent = format!("{}%", value * 100.0);
+    // Exactly the same or not at all: settings are compared.
+    if value >= 1e-4 && percent.len() <= 8 && share(&percent) == Some(value) {
+        percent
+    } else {
+        format!("{value:e}")
+    }
+}
+
+/// A finite number that is not negative, in digits.
+fn decimal(text: &str) -> Option<f64> {
+    let digits = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let value: f64 = text.parse().ok().filter(|_| digits)?;
+    (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_rates_and_octets_are_read_and_written() {
+        for (quantity, text, value, again) in [
+            (TIME, "5ms", 5_000_000, "5ms"),
+            (TIME, "1.5 us", 1_500, "1500ns"),
+            (TIME, "0s", 0, "0ns"),
+            (RATE, "10M", 10_000_000, "10M"),
+            (RATE, "9600", 9_600, "9600"),
+            (RATE, "2.5Gbit", 2_500_000_000, "2500M"),
+            (OCTETS, "64kB", 64_000, "64kB"),
+        ] {
+            assert_eq!(quantity.parse(text), Some(value), "{text}");
+            assert_eq!(quantity.text(value), again, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_none() {
+        for text in [
+            "", "ms", "5", "-5ms", "5 m s", "1e300s", "infs", "NaNms", "5mss",
+        ] {
+            assert_eq!(TIME.parse(text), None, "{text}");
+        }
+        for text in ["", "%", "-1%", "inf", "nan", "1%%", "a"] {
+            assert_eq!(share(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn shares_are_percents_or_fractions() {
+        assert_eq!(share("1%"), Some(0.01));
+        assert_eq!(share("0.01"), Some(0.01));
+        assert_eq!(share("1e-6"), Some(1e-6));
+        assert_eq!(share_text(0.01), "1%");
+        assert_eq!(share_text(1e-6), "1e-6");
+    }
+}

@@ -1,0 +1,49 @@
+//! The relay between two network namespaces: its truth against what sockets, stock tools and our
+//! servers see. Needs root; without, each test says that it was skipped.
+#![cfg(target_os = "linux")]
+
+mod record;
+mod serve;
+mod sockets;
+mod stock;
+
+use linerate_bench::relay::{Plan, Rig, rig};
+use record::Record;
+
+/// Two namespaces and a relay that does the same in both directions; `None`, told of, where that cannot
+/// be had.
+fn rig(settings: &str) -> Option<Rig<Record>> {
+    let both = settings.parse().unwrap_or_else(|error| panic!("{error}"));
+    let plan = |both: linerate_bench::relay::Impairment| Plan {
+        forward: both.clone(),
+        backward: both,
+        seed: 1,
+        busy: false,
+    };
+    if let Some(why) = rig::unavailable() {
+        assert!(
+            std::env::var_os("LINERATE_REQUIRE_TOOLS").is_none(),
+            "no relay: {why}"
+        );
+        eprintln!("skipped: tests of the relay take root: {why}");
+        return None;
+    }
+    let rig = Rig::start(plan(both), Record::default());
+    Some(rig.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Whether the tool is there; where tests must not be skipped, it is an error if it isn't.
+fn has(tool: &str) -> bool {
+    let there = std::process::Command::new(tool)
+        .arg("--version")
+        .output()
+        .is_ok();
+    assert!(
+        there || std::env::var_os("LINERATE_REQUIRE_TOOLS").is_none(),
+        "{tool} is missing: cargo xtask setup installs it"
+    );
+    if !there {
+        eprintln!("skipped: {tool} is missing (cargo xtask setup installs it)");
+    }
+    there
+}

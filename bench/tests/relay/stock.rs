@@ -1,0 +1,133 @@
+//! Stock tools at both ends.
+
+use super::record::{Record, as_iperf2_counts, iperf3_may_count};
+use super::serve::{iperf2_numbers, iperf3_numbers, printed};
+use super::{has, rig};
+use linerate_bench::relay::{Rig, Way};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A program in a namespace; it ends with the test.
+struct Background(Child);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs `line` in a namespace, at most a minute; what it printed.
+pub fn output(mut command: Command, line: &str) -> String {
+    let output = command.args(["60"]).args(line.split_whitespace()).output();
+    let output = output.expect("the tool runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {text}{error}");
+    text
+}
+
+#[test]
+fn every_ping_takes_the_delay_of_both_directions() {
+    let Some(rig) = rig("delay=5ms") else { return };
+    if !has("ping") {
+        return;
+    }
+    let text = output(
+        rig.left().command("timeout"),
+        "ping -q -i 0.002 -c 200 10.0.0.2",
+    );
+    let (report, _) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
+    assert!(text.contains(" 200 received, 0% packet loss"), "{text}");
+    // rtt min/avg/max/mdev = 10.077/11.199/22.436/2.810 ms
+    let (_, figures) = text.split_once("mdev = ").expect("a summary");
+    let least: f64 = figures
+        .split('/')
+        .next()
+        .and_then(|it| it.parse().ok())
+        .expect("a time");
+    assert!(least >= 10.0, "{text}");
+    for way in [report.forward, report.backward] {
+        assert_eq!((way.counts.frames_in, way.counts.frames_out), (200, 200));
+    }
+}
+
+/// Runs a stock server on the right and its client on the left through the same faults; what the client
+/// printed, and what passed.
+fn through(rig: Rig<Record>, server: &str, client: &str) -> (String, Record) {
+    let mut command = rig.right().command("timeout");
+    command.arg("60").args(server.split_whitespace());
+    let server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let server = Background(server.expect("the server runs"));
+    let port = client.split_whitespace().last().expect("a port");
+    listens(&rig, port);
+    let text = output(rig.left().command("timeout"), client);
+    drop(server);
+    let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(report.forward.discarded_frames, Some(0), "{client}");
+    (text, record)
+}
+
+/// Waits until somebody on the right has port `port`, of TCP or UDP.
+fn listens(rig: &Rig<Record>, port: &str) {
+    let until = Instant::now() + Duration::from_secs(30);
+    let wanted = format!(":{:04X} ", port.parse::<u16>().expect("a port"));
+    let has_it = || {
+        let of = |file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+        let all = ["tcp", "tcp6", "udp", "udp6"].map(|file| of(file).unwrap_or_default());
+        let mut lines = all.iter().flat_map(|text| text.lines());
+        lines.any(|line| {
+            line.split_whitespace()
+                .nth(1)
+                .is_some_and(|it| format!("{it} ").ends_with(&wanted))
+        })
+    };
+    while !rig.right().enter(has_it).expect("entered") {
+        assert!(Instant::now() < until, "nobody listens on {port}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn stock_iperf_2_loses_what_the_relay_lost() {
+    for faults in [
+        "spare=10,loss=1%",
+        "spare=10,loss=1%,reorder=2%/3",
+        "spare=10,duplicate=2%",
+    ] {
+        let Some(rig) = rig(faults).filter(|_| has("iperf")) else {
+            return;
+        };
+        let client = "iperf -c 10.0.0.2 -u -b 3m -t 1 -p 5001";
+        let (text, record) = through(rig, "iperf -s -u -w 2M -p 5001", client);
+        let streams = record.went(Way::Forward, 100);
+        let numbers: Vec<u64> = streams.values().flat_map(|it| iperf2_numbers(it)).collect();
+        let expected = as_iperf2_counts(numbers);
+        let counts = (expected.lost, expected.sent, expected.out_of_order);
+        assert_eq!(printed(&text), [counts], "{faults}: {text}");
+    }
+}
+
+#[test]
+fn stock_iperf_3_loses_what_the_relay_lost() {
+    for faults in [
+        "spare=40,loss=1%",
+        "spare=40,loss=1%,reorder=2%/3",
+        "spare=40,duplicate=2%",
+    ] {
+        let Some(rig) = rig(faults).filter(|_| has("iperf3")) else {
+            return;
+        };
+        let client = "iperf3 -c 10.0.0.2 -u -b 3M -t 1 -l 1400 -J -p 5201";
+        let (text, record) = through(rig, "iperf3 -s -1 -p 5201", client);
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let streams = record.went(Way::Forward, 16);
+        let numbers: Vec<u64> = streams.values().flat_map(|it| iperf3_numbers(it)).collect();
+        let end = &json["end"];
+        let number = |name: &str, what: &str| end[name][what].as_u64().expect("a number");
+        let lost = number("sum", "lost_packets");
+        let read = number("sum_received", "bytes") / 1400;
+        let is_so = iperf3_may_count(&numbers, read, lost, None);
+        assert!(is_so, "{faults}: {read} read of {numbers:?}: {end}");
+    }
+}

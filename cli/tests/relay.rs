@@ -1,0 +1,146 @@
+//! `linerate relay`: what a person sees. Runs the built binary.
+#![cfg(target_os = "linux")]
+
+use linerate_bench::relay::rig;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn relay(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    command
+        .arg("relay")
+        .args(args)
+        .env_remove("RUST_BACKTRACE")
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_a_sentence() {
+    for (args, expected) in [
+        (
+            &["tap0", "tap1", "--both", "los=1%"][..],
+            "error: --both: there is no setting `los` (is it `loss`?); there are ",
+        ),
+        (
+            &[
+                "tap0",
+                "tap1",
+                "--both",
+                "delay=1ms",
+                "--backward",
+                "jitter=2ms",
+            ],
+            "error: --backward: `jitter` cannot be 2ms: it is at most the delay",
+        ),
+        (
+            &["tap0", "tap0"],
+            "error: both ends are tap0: a relay lies between two",
+        ),
+        (
+            &["tap0@linerate-none", "tap1"],
+            "error: there is no network namespace linerate-none; `ip netns` lists them, and this makes",
+        ),
+        (
+            &["--namespaces", "one"],
+            "error: --namespaces takes two different names: --namespaces left,right",
+        ),
+        (
+            &["--namespaces", "a/b,c"],
+            "error: `a/b` cannot name a network namespace: ",
+        ),
+    ] {
+        let output = relay(args);
+        let error = text(&output.stderr);
+        assert!(error.starts_with(expected), "{args:?}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert_eq!(output.status.code(), Some(2), "{error}");
+    }
+}
+
+/// Names that no other test has, for `--namespaces`; `None`, told of, where none can be made.
+fn names(test: &str) -> Option<[String; 2]> {
+    if let Some(why) = rig::unavailable() {
+        assert!(
+            std::env::var_os("LINERATE_REQUIRE_TOOLS").is_none(),
+            "no relay: {why}"
+        );
+        eprintln!("skipped: tests of the relay take root: {why}");
+        return None;
+    }
+    let id = std::process::id();
+    Some(["l", "r"].map(|end| format!("linerate-{test}-{id}-{end}")))
+}
+
+fn is_there(name: &str) -> bool {
+    Path::new("/run/netns").join(name).exists()
+}
+
+#[test]
+fn a_command_runs_in_the_first_namespace_and_the_truth_comes_at_its_end() {
+    let Some([left, right]) = names("command") else {
+        return;
+    };
+    let names = format!("{left},{right}");
+    let output = relay(&[
+        "--namespaces",
+        &names,
+        "--forward",
+        "spare=1000,loss=100%",
+        "--json",
+        "-",
+        "--",
+        "ping",
+        "-c",
+        "2",
+        "-i",
+        "0.01",
+        "10.0.0.2",
+    ]);
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", text(&output.stderr));
+    let (ping, json) = printed.split_at(printed.find('{').expect("JSON"));
+    assert!(ping.contains(" 2 received"), "{ping}");
+    let truth: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    assert_eq!(truth["schema"], 1);
+    assert_eq!(truth["forward"]["impairment"]["spare"], 1000);
+    assert_eq!(truth["forward"]["lost_random_frames"], 0);
+    // ARP and the two pings, and what the system says by itself.
+    let frames = truth["backward"]["frames_out"].as_u64();
+    assert!(frames >= Some(3), "{truth}");
+    assert!(!is_there(&left) && !is_there(&right));
+}
+
+#[test]
+fn a_command_that_fails_fails_the_relay_and_names_that_are_taken_are_left_alone() {
+    let Some([left, right]) = names("failure") else {
+        return;
+    };
+    let names = format!("{left},{right}");
+    let output = relay(&["--namespaces", &names, "--", "false"]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{error}");
+    assert!(
+        error.contains("error: false ended with exit status: 1"),
+        "{error}"
+    );
+    assert!(text(&output.stdout).starts_with("forward (as they are): "));
+
+    let made = Command::new("ip").args(["netns", "add", &right]).status();
+    assert!(made.expect("ip runs").success());
+    let output = relay(&["--namespaces", &names, "--seconds", "0"]);
+    let error = text(&output.stderr);
+    let was_left_alone = is_there(&right);
+    let removed = Command::new("ip")
+        .args(["netns", "delete", &right])
+        .status();
+    assert!(removed.expect("ip runs").success());
+    assert!(was_left_alone && !is_there(&left));
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    let expected = format!("error: there is a network namespace {right} already: ");
+    assert!(error.starts_with(&expected), "{error}");
+}
