@@ -88,7 +88,6 @@ fn help_shows_the_commands_with_examples() {
     insta::assert_snapshot!("help_run", stdout(&linerate(&["run", "--help"])));
     insta::assert_snapshot!("help_sim", stdout(&linerate(&["sim", "--help"])));
     insta::assert_snapshot!("help_report", stdout(&linerate(&["report", "--help"])));
-    insta::assert_snapshot!("help_relay", stdout(&linerate(&["relay", "--help"])));
     insta::assert_snapshot!("help_serve", stdout(&linerate(&["serve", "--help"])));
 }
 

@@ -144,3 +144,8 @@ fn a_command_that_fails_fails_the_relay_and_names_that_are_taken_are_left_alone(
     let expected = format!("error: there is a network namespace {right} already: ");
     assert!(error.starts_with(&expected), "{error}");
 }
+
+#[test]
+fn help_shows_two_namespaces_and_every_setting() {
+    insta::assert_snapshot!("help_relay", text(&relay(&["--help"]).stdout));
+}
