@@ -8,6 +8,7 @@
 //! | [`machine`] | firmware that runs in a time of its own: one folder a kind |
 //! | [`target`] | what is at the other end of a link, by URL: one folder a kind |
 //! | [`host`] | protocols over this machine's sockets |
+//! | [`load`] | load generator and receiver: UDP, raw frames, round trips, what they are worth |
 //! | [`measure`] | how it is measured: one folder a procedure |
 //! | [`procedure`] | what is done with a target: one file or folder each |
 //! | [`run`] | a whole scenario, on several threads |
@@ -23,6 +24,7 @@
 pub mod board;
 pub mod firmware;
 pub mod host;
+pub mod load;
 pub mod machine;
 pub mod measure;
 pub mod procedure;

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use linerate_bench::load::Rate;
+use linerate_bench::load::counters::parse_mac;
 use linerate_bench::scenario::{Ability, Partner, Pulses};
 use linerate_bench::serve::Protocol;
 
@@ -39,6 +41,8 @@ pub enum Command {
     Serve(Serve),
     /// Be a cable with faults between two TAP interfaces: loss, delay, rate, and the truth about them
     Relay(Relay),
+    /// Send raw Ethernet frames out of an interface, at a constant rate or as fast as it goes
+    Blast(Blast),
     /// Run a firmware on a simulated board, alone or on a network interface of this machine
     Sim(Sim),
     /// Hold what `cycle_counting` counted on a chip against the built-in timing table
@@ -487,6 +491,50 @@ pub struct Relay {
     /// Run this (with --namespaces in the first of them), and stop when it ends
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    sudo linerate blast eth1 --mac 02:00:00:00:00:07 --rate 10k   10 000 frames a second to a board\n  \
+    sudo linerate blast eth1 --size 1514 --seconds 1              as many full frames as go, to everybody\n  \
+    sudo linerate blast eth1 --rate 500 --json | jq .sent.gaps\n\n\
+    The frames have EtherType 0x88B5 (local experiments), a number and a time; linerate-agent counts\n\
+    or reflects them. Sending raw frames takes CAP_NET_RAW, and Linux. Mind who else is on the wire:\n\
+    without --rate they take all of it.")]
+pub struct Blast {
+    /// The interface to send from; none is chosen for you
+    #[arg(value_name = "IFACE")]
+    pub interface: String,
+    /// Destination [default: everybody, ff:ff:ff:ff:ff:ff]
+    #[arg(long, value_name = "DST", value_parser = mac)]
+    pub mac: Option<[u8; 6]>,
+    /// Length of a frame without FCS, octets
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u16).range(60..=1514))]
+    pub size: u16,
+    /// Frames a second (50000, 50k), or max
+    #[arg(long, value_name = "PPS", default_value = "max")]
+    pub rate: Rate,
+    /// How long
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub seconds: u64,
+    /// Number of the stream, by which receivers tell them apart
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub stream: u8,
+    /// Ask who receives them to send them back
+    #[arg(long)]
+    pub reflect: bool,
+    /// Keep the sending thread on this core
+    #[arg(long, value_name = "N")]
+    pub core: Option<usize>,
+    /// Everything as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `02:00:00:00:00:07`.
+fn mac(written: &str) -> Result<[u8; 6], String> {
+    parse_mac(written)
+        .ok_or_else(|| format!("`{written}` is no address of Ethernet: 02:00:00:00:00:07 is"))
 }
 
 /// `iperf2` or `iperf2:5001`.

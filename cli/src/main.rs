@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Rfc2544(args) => command::rfc2544::run(&args),
         Command::Serve(args) => command::serve::run(&args),
         Command::Relay(args) => command::relay::run(&args),
+        Command::Blast(args) => command::blast::run(&args),
         Command::Sim(args) => command::sim::run(&args),
         Command::Timing(args) => command::timing::run(&args),
         Command::Report(args) => command::report::run(&args),

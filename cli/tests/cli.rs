@@ -89,6 +89,7 @@ fn help_shows_the_commands_with_examples() {
     insta::assert_snapshot!("help_sim", stdout(&linerate(&["sim", "--help"])));
     insta::assert_snapshot!("help_report", stdout(&linerate(&["report", "--help"])));
     insta::assert_snapshot!("help_serve", stdout(&linerate(&["serve", "--help"])));
+    insta::assert_snapshot!("help_blast", stdout(&linerate(&["blast", "--help"])));
 }
 
 #[test]
@@ -374,4 +375,20 @@ fn a_target_that_is_none_is_explained() {
         code == 2 && error.contains("is iperf3:// meant?"),
         "{error}"
     );
+}
+
+#[test]
+fn frames_go_out_of_no_interface_that_was_not_named() {
+    let (code, error) = fails(&["blast"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("<IFACE>"), "{error}");
+    let (code, error) = fails(&["blast", "lr-none0", "--seconds", "1"]);
+    assert_eq!(code, 2);
+    // Without the right to raw frames that comes first; elsewhere than on Linux there are none.
+    let named = error.contains("lr-none0") || error.contains("Linux only");
+    assert!(named, "{error}");
+    let (code, error) = fails(&["blast", "lo", "--mac", "2:0"]);
+    assert!(code == 2 && error.contains("02:00:00:00:00:07"), "{error}");
+    let (code, error) = fails(&["blast", "lo", "--rate", "0"]);
+    assert!(code == 2 && error.contains("or max"), "{error}");
 }

@@ -128,6 +128,15 @@ const fn kind(kind: Kind) -> u8 {
     }
 }
 
+/// Makes of a frame that was sent the next one: only its number and time change, so that it has to be
+/// filled with [`Fill::Octet`]. A generator that has its frames ready sends faster than one that fills them.
+pub fn renumber(frame: &mut [u8], number: u64, sent_ns: u64) {
+    if let Some(head) = frame.get_mut(AT..AT + LEN) {
+        head[NUMBER..SENT].copy_from_slice(&number.to_be_bytes());
+        head[SENT..].copy_from_slice(&sent_ns.to_be_bytes());
+    }
+}
+
 /// Changes what a frame says that is to become of it.
 pub(super) fn mark(frame: &mut [u8], as_kind: Kind) {
     if let Some(octet) = frame.get_mut(AT + KIND) {

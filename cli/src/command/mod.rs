@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub mod blast;
 pub mod boards;
 pub mod compare;
 pub mod completions;

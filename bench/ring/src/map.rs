@@ -1,0 +1,113 @@
+//! Memory shared with the kernel.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
+
+/// The ring of a socket, mapped as long as this lives.
+pub struct Map {
+    start: NonNull<u8>,
+    octets: usize,
+}
+
+// SAFETY: the mapping belongs to the process, not to the thread that made it, and nothing but this value
+// has its address.
+unsafe impl Send for Map {}
+
+impl Map {
+    /// Maps the first `octets` of the socket's rings.
+    pub fn new(socket: &OwnedFd, octets: usize) -> io::Result<Self> {
+        // SAFETY: a new mapping at an address that the kernel chooses touches no memory of ours.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                octets,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                socket.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast::<u8>())
+            .ok_or_else(|| io::Error::other("mapped at address 0"))?;
+        Ok(Self { start, octets })
+    }
+
+    /// The address of `octets` from `at` on.
+    ///
+    /// Panics where they are not all in the mapping: no offset that the kernel says is trusted beyond it.
+    fn at(&self, at: usize, octets: usize) -> *mut u8 {
+        let end = at.checked_add(octets);
+        assert!(
+            end.is_some_and(|end| end <= self.octets),
+            "a ring of {} octets has no {octets} at {at}",
+            self.octets
+        );
+        // SAFETY: just checked to be in the mapping.
+        unsafe { self.start.as_ptr().add(at) }
+    }
+
+    /// A word that says whose turn it is with what follows it: the kernel's or ours.
+    pub fn status(&self, at: usize) -> &AtomicU32 {
+        let word = self.at(at, size_of::<u32>());
+        assert!(word.cast::<u32>().is_aligned(), "an odd place for a status");
+        // SAFETY: in the mapping, aligned, and both sides change it only as a whole.
+        unsafe { AtomicU32::from_ptr(word.cast()) }
+    }
+
+    /// Reads a structure of the kernel's, whose turn it is not.
+    pub fn read<T: Plain>(&self, at: usize) -> T {
+        let from = self.at(at, size_of::<T>()).cast::<T>();
+        // SAFETY: in the mapping, of any alignment, and any octets are a `T`.
+        unsafe { from.read_unaligned() }
+    }
+
+    /// Writes a structure for the kernel, whose turn it is not.
+    pub fn write<T: Plain>(&mut self, at: usize, value: T) {
+        let to = self.at(at, size_of::<T>()).cast::<T>();
+        // SAFETY: in the mapping, and of any alignment.
+        unsafe { to.write_unaligned(value) }
+    }
+
+    /// Octets that are ours for now, by their status.
+    pub fn octets(&self, at: usize, octets: usize) -> &[u8] {
+        let start = self.at(at, octets);
+        // SAFETY: in the mapping; by the status, which the caller has read, the kernel leaves them alone
+        // until the caller, who can't do so while it borrows this, gives them back.
+        unsafe { std::slice::from_raw_parts(start, octets) }
+    }
+
+    /// The same, to be written.
+    pub fn octets_mut(&mut self, at: usize, octets: usize) -> &mut [u8] {
+        let start = self.at(at, octets);
+        // SAFETY: as in `octets`, and nobody else has a borrow of this.
+        unsafe { std::slice::from_raw_parts_mut(start, octets) }
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new` with this length, and no borrow of it is left.
+        unsafe {
+            libc::munmap(self.start.as_ptr().cast(), self.octets);
+        }
+    }
+}
+
+/// Any octets are one of these.
+///
+/// # Safety
+///
+/// The type consists of integers only.
+pub unsafe trait Plain: Copy {}
+
+// SAFETY: an integer.
+unsafe impl Plain for u32 {}
+// SAFETY: integers, in `linux/if_packet.h`.
+unsafe impl Plain for libc::tpacket3_hdr {}
+// SAFETY: integers, in `linux/if_packet.h`.
+unsafe impl Plain for libc::tpacket_hdr_v1 {}

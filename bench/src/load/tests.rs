@@ -1,0 +1,6 @@
+//! What is pure, and round trips over loopback by counts.
+
+mod loopback;
+#[cfg(target_os = "linux")]
+mod namespace;
+mod pure;

@@ -1,0 +1,186 @@
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use crate::load::Rate;
+use crate::load::counters::{Counters, parse_mac};
+use crate::load::gaps::Gaps;
+use crate::load::noise::watch;
+use crate::load::pace::Deadlines;
+use crate::load::packet::{HEAD, Head};
+use crate::load::sent::Sending;
+use crate::load::udp::of_table;
+
+#[test]
+fn deadlines_do_not_drift_at_rates_that_divide_no_second() {
+    for per_s in [1, 3, 7, 50_000, 148_809, 999_983] {
+        let mut deadlines = Deadlines::new(5, per_s);
+        for n in 0..1_000_000_u64 {
+            if n % 99_991 == 0 {
+                let exact = u128::from(n) * 1_000_000_000 / u128::from(per_s);
+                assert_eq!(
+                    u128::from(deadlines.due_ns()),
+                    exact + 5,
+                    "{n} at {per_s}/s"
+                );
+            }
+            deadlines.advance();
+        }
+    }
+}
+
+#[test]
+fn rates_are_read_as_people_write_them() {
+    assert_eq!("max".parse(), Ok(Rate::Max));
+    assert_eq!("50000".parse(), Ok(Rate::PerSecond(50_000)));
+    assert_eq!("50k".parse(), Ok(Rate::PerSecond(50_000)));
+    assert_eq!("1.5M".parse(), Ok(Rate::PerSecond(1_500_000)));
+    for wrong in ["", "0", "k", "-1", "1e99", "50 k", "NaN", "fast", "µ"] {
+        let told = wrong.parse::<Rate>().expect_err(wrong);
+        assert!(told.contains("or max"), "{told}");
+    }
+}
+
+#[test]
+fn gaps_are_held_against_the_ideal_one() {
+    let mut gaps = Gaps::new(Some(10_000));
+    for at in [0, 100_000, 200_000, 350_000, 400_000] {
+        gaps.at(1_000_000_000 + at);
+    }
+    let summary = gaps.summary().expect("gaps");
+    let deviation = summary.deviation.expect("a rate");
+    assert_eq!(summary.gap.count, 4);
+    assert!(summary.gap.max_ns.abs_diff(150_000) < 200, "{summary:?}");
+    // Half of the gaps are ideal, the other half 50 us too long or too short.
+    assert!(deviation.p50_ns <= 1, "{deviation:?}");
+    assert!(deviation.p90_ns.abs_diff(50_000) < 100, "{deviation:?}");
+}
+
+#[test]
+fn a_clock_that_is_set_back_and_a_gap_of_hours_overflow_nothing() {
+    let mut gaps = Gaps::new(None);
+    for at in [u64::MAX, 0, u64::MAX, 7] {
+        gaps.at(at);
+    }
+    let summary = gaps.summary().expect("gaps");
+    assert_eq!((summary.gap.count, summary.deviation), (3, None));
+    assert!(Gaps::new(Some(1)).summary().is_none(), "a gap of no packet");
+}
+
+#[test]
+fn a_rate_that_is_not_kept_is_said_with_figures() {
+    let mut sending = Sending::new(Rate::PerSecond(1_000));
+    sending.packets = 900;
+    let sent = sending.end(Rate::PerSecond(1_000), 1_000, 1_000_000_000, None);
+    assert_eq!(sent.missing_packets, 100);
+    assert!(
+        sent.notes[0].contains("900 packets/s of 1000, 100 of 1000 not sent"),
+        "{:?}",
+        sent.notes
+    );
+    let mut sending = Sending::new(Rate::PerSecond(1_000));
+    sending.packets = 1_000;
+    let sent = sending.end(Rate::PerSecond(1_000), 1_000, 1_000_000_000, None);
+    assert!(sent.notes.is_empty() && sent.missing_packets == 0);
+}
+
+#[test]
+fn super_packets_that_an_interface_took_whole_are_exposed() {
+    let interface = |tx_packets| {
+        Some(crate::load::counters::Interface {
+            name: "veth7".to_owned(),
+            counters: Counters {
+                tx_packets,
+                ..Counters::default()
+            },
+        })
+    };
+    for (packets, is_told) in [(1_000, true), (64_000, false)] {
+        let mut sending = Sending::new(Rate::Max);
+        sending.packets = 64_000;
+        let sent = sending.end(Rate::Max, 0, 1_000_000_000, interface(packets));
+        let told = sent
+            .notes
+            .iter()
+            .any(|note| note.contains("ethtool -K veth7"));
+        assert_eq!(told, is_told, "{packets} packets: {:?}", sent.notes);
+    }
+}
+
+#[test]
+fn the_time_that_a_thread_was_away_is_seen() {
+    // Looks 50 ns apart, but for a millisecond after the third.
+    let mut looks = 0;
+    let (spread, away, away_ns) = watch(Duration::from_micros(1_100), || {
+        looks += 1;
+        looks * 50 + if looks > 3 { 1_000_000 } else { 0 }
+    });
+    assert_eq!((away, away_ns), (1, 1_000_050));
+    assert!(
+        spread.p50_ns == 50 && spread.max_ns >= 1_000_050,
+        "{spread:?}"
+    );
+}
+
+#[test]
+fn drops_are_those_of_the_sockets_at_the_port() {
+    let table = "\
+   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+  512: 0100007F:2328 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 70 2 0 17
+  600: 00000000:2328 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 71 2 0 5
+  700: 00000000:2329 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 72 2 0 9
+";
+    assert_eq!(of_table(table, 9000), Some(22));
+    assert_eq!(of_table(table, 9001), Some(9));
+    assert_eq!(of_table(table, 9002), None);
+}
+
+#[test]
+fn counters_of_a_span_are_differences() {
+    let before = Counters {
+        rx_packets: u64::MAX,
+        tx_octets: 5,
+        ..Counters::default()
+    };
+    let after = Counters {
+        rx_packets: 2,
+        tx_octets: 9,
+        ..Counters::default()
+    };
+    let span = after.since(&before);
+    assert_eq!(
+        (span.rx_packets, span.tx_octets, span.tx_packets),
+        (3, 4, 0)
+    );
+    assert!(Counters::read("../../../etc").is_err());
+}
+
+#[test]
+fn addresses_are_six_octets() {
+    assert_eq!(
+        parse_mac("02:00:5E:10:00:ff"),
+        Some([2, 0, 0x5e, 0x10, 0, 255])
+    );
+    for wrong in [
+        "",
+        "02:00:00:00:00",
+        "02:00:00:00:00:00:00",
+        "2:0:0:0:0:0",
+        "0g:00:00:00:00:00",
+    ] {
+        assert_eq!(parse_mac(wrong), None, "{wrong}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_a_datagram_says_is_read_as_written(stream: u32, number: u64, sent_ns: u64, more in 0..2000_usize) {
+        let head = Head { stream, number, sent_ns };
+        let mut payload = vec![0xa5; HEAD + more];
+        head.write(&mut payload);
+        prop_assert_eq!(Head::read(&payload), Some(head));
+        prop_assert_eq!(Head::read(&payload[..HEAD - 1]), None);
+        payload[0] ^= 1;
+        prop_assert_eq!(Head::read(&payload), None);
+    }
+}

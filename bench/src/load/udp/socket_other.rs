@@ -1,0 +1,135 @@
+//! Sockets as every system has them.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// The longest datagram.
+const MESSAGE: usize = 65_536;
+
+/// The sending end.
+pub struct Out {
+    socket: UdpSocket,
+}
+
+impl Out {
+    pub const SEGMENTS: [usize; 0] = [];
+
+    pub fn connect(target: SocketAddr) -> io::Result<Self> {
+        let any: SocketAddr = if target.is_ipv4() {
+            ([0, 0, 0, 0], 0).into()
+        } else {
+            ([0; 16], 0).into()
+        };
+        let socket = UdpSocket::bind(any)?;
+        socket.connect(target)?;
+        Ok(Self { socket })
+    }
+
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.socket.local_addr().ok()
+    }
+
+    #[expect(clippy::unused_self, reason = "on Linux it depends on the socket")]
+    pub fn segment(&self, _octets: usize) -> Result<(), String> {
+        Err("this system is not asked to segment".to_owned())
+    }
+
+    #[expect(clippy::unused_self, reason = "on Linux it depends on the socket")]
+    pub const fn batches(&self) -> &'static str {
+        "one datagram at a time"
+    }
+
+    pub fn send(&self, octets: &[u8]) -> io::Result<()> {
+        self.socket.send(octets).map(drop)
+    }
+
+    /// Sends the first of these datagrams that are of `each`.
+    pub fn send_many(&self, octets: &[u8], each: usize) -> io::Result<usize> {
+        for (sent, datagram) in octets.chunks(each).enumerate() {
+            if let Err(error) = self.send(datagram) {
+                return if sent > 0 { Ok(sent) } else { Err(error) };
+            }
+        }
+        Ok(octets.len() / each)
+    }
+}
+
+/// What came in one message.
+pub struct Message<'a> {
+    pub octets: &'a [u8],
+    pub each: usize,
+    pub at_ns: Option<u64>,
+}
+
+/// The receiving end.
+pub struct In {
+    socket: UdpSocket,
+    octets: Vec<u8>,
+    waits: bool,
+    pub overflows: u32,
+}
+
+impl In {
+    pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        Ok(Self {
+            socket: UdpSocket::bind(address)?,
+            octets: vec![0; MESSAGE],
+            waits: true,
+            overflows: 0,
+        })
+    }
+
+    pub fn local(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    pub fn buffer(&self, octets: usize) -> usize {
+        let socket = socket2::SockRef::from(&self.socket);
+        let _ = socket.set_recv_buffer_size(octets);
+        socket.recv_buffer_size().unwrap_or(0)
+    }
+
+    #[expect(clippy::unused_self, reason = "on Linux it changes the socket")]
+    pub fn coalesce(&mut self) -> Result<(), String> {
+        Err("this system is not asked to coalesce".to_owned())
+    }
+
+    #[expect(clippy::unused_self, reason = "on Linux it changes the socket")]
+    pub fn timestamps(&mut self) -> Result<(), String> {
+        Err("this system is not asked for times".to_owned())
+    }
+
+    pub fn patience(&self, at_most: Duration) -> io::Result<()> {
+        self.socket.set_read_timeout(Some(at_most))
+    }
+
+    pub fn take(&mut self, wait: bool, mut take: impl FnMut(Message<'_>)) -> io::Result<usize> {
+        if wait != self.waits {
+            self.socket.set_nonblocking(!wait)?;
+            self.waits = wait;
+        }
+        match self.socket.recv(&mut self.octets) {
+            Ok(len) => {
+                take(Message {
+                    octets: &self.octets[..len],
+                    each: len,
+                    at_ns: None,
+                });
+                Ok(1)
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock
+                        | io::ErrorKind::TimedOut
+                        | io::ErrorKind::Interrupted
+                        | io::ErrorKind::ConnectionReset
+                ) =>
+            {
+                Ok(0)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}

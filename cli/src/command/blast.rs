@@ -1,0 +1,91 @@
+//! `linerate blast`.
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use linerate_bench::load::gaps::Spread;
+use linerate_bench::load::{LoadError, Sent, noise_floor, raw};
+use linerate_explain::report::format;
+
+use crate::args;
+use crate::failure::Failure;
+use crate::output;
+
+/// How long the machine's own noise is looked at.
+const NOISE: Duration = Duration::from_millis(100);
+
+pub fn run(args: &args::Blast) -> Result<(), Failure> {
+    let plan = raw::Plan {
+        to: args.mac.unwrap_or(raw::BROADCAST),
+        frame_octets: usize::from(args.size),
+        rate: args.rate,
+        duration: Duration::from_secs(args.seconds),
+        stream: args.stream,
+        reflect: args.reflect,
+        core: args.core,
+        ..raw::Plan::new(&args.interface)
+    };
+    if args.reflect && args.mac.is_none() {
+        let why = "--reflect needs --mac: nobody sends back what goes to everybody";
+        return Err(anyhow!(why).into());
+    }
+    let noise = noise_floor(NOISE, [args.core, None]).map_err(failed)?;
+    eprintln!("{noise}");
+    eprintln!(
+        "{} for {} s out of {}, {} octets each; Ctrl-C ends it",
+        args.rate, args.seconds, args.interface, args.size
+    );
+    let sent = raw::blast(&plan).map_err(failed)?;
+    for note in &sent.notes {
+        eprintln!("note: {note}");
+    }
+    if args.json {
+        let line = serde_json::json!({ "sent": sent, "noise": noise });
+        return output::print(&format!("{line}\n"));
+    }
+    output::print(&text(&sent))
+}
+
+/// What the machine can't do is not the target's doing, and neither is what was asked for.
+fn failed(error: LoadError) -> Failure {
+    anyhow::Error::new(error).into()
+}
+
+fn text(sent: &Sent) -> String {
+    let offered = sent.offered_packets_per_s.map_or(String::new(), |offered| {
+        format!(" of {} asked for", format::count(offered))
+    });
+    let mut lines = vec![format!(
+        "{} frames in {}: {} frames/s{offered}; {}",
+        format::count(sent.packets),
+        format::time(sent.span_ns),
+        format::count(sent.packets_per_s as u64),
+        sent.method,
+    )];
+    if let Some(it) = &sent.interface {
+        lines.push(format!(
+            "{} has counted {} packets out, {} dropped on their way out, {} in",
+            it.name,
+            format::count(it.counters.tx_packets),
+            format::count(it.counters.tx_dropped),
+            format::count(it.counters.rx_packets),
+        ));
+    }
+    if let Some(gaps) = &sent.gaps {
+        lines.push(row("gap", &gaps.gap));
+        if let Some(deviation) = &gaps.deviation {
+            lines.push(row("deviation from the ideal gap", deviation));
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn row(name: &str, spread: &Spread) -> String {
+    format!(
+        "{name}: {} (p50), {} (p99), {} (p99.9), {} (longest)",
+        format::time(spread.p50_ns),
+        format::time(spread.p99_ns),
+        format::time(spread.p999_ns),
+        format::time(spread.max_ns),
+    )
+}
