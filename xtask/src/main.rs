@@ -74,8 +74,11 @@ enum Command {
     /// Measure the simulator beside QEMU and the firmware's RAM and flash; write docs/performance.md
     Bench {
         /// Only RAM and flash
-        #[arg(long)]
+        #[arg(long, conflicts_with = "load")]
         footprint: bool,
+        /// Only this host's load generator beside iperf3 and trafgen (needs root)
+        #[arg(long)]
+        load: bool,
     },
     /// Write docs/fidelity.md, the README's figures and the pictures from the last demo and the last
     /// loss surface (needs chromium)
@@ -107,6 +110,11 @@ fn main() -> ExitCode {
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Accuracy { procedures } => accuracy::run(&procedures),
         Command::Bench { footprint } => bench::run(footprint),
+        Command::Bench { footprint, load } => bench::run(match (footprint, load) {
+            (true, _) => bench::What::Footprint,
+            (_, true) => bench::What::Load,
+            _ => bench::What::Simulator,
+        }),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),
     };

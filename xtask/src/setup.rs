@@ -54,7 +54,8 @@ pub fn run(long: bool) -> Result<()> {
         Ok(()) => println!("esptool, for comparing flash images: there"),
         Err(error) => println!("esptool, for comparing flash images: missing ({error:#})"),
     }
-    for triple in [tools::RISCV, tools::THUMB] {
+    let others = tools::OTHER_SYSTEMS;
+    for triple in [tools::RISCV, tools::THUMB].into_iter().chain(others) {
         tools::ensure_target(triple)?;
         println!("target {triple}: there");
     }

@@ -28,6 +28,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     }
     steps.step("loom", loom);
     steps.step("no_std", |_, log| no_std(log));
+    steps.step("other systems", |_, log| other_systems(log));
     steps.step("scenarios", |_, log| scenarios::run(long, log));
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("rustdoc", |_, log| rustdoc(log));
@@ -188,6 +189,32 @@ fn no_std(log: &Path) -> Result<Outcome> {
         sh::logged(&mut build, log)?;
     }
     Ok(Outcome::done())
+}
+
+/// The command line checks for Windows and macOS: what is Linux's alone is left out there.
+fn other_systems(log: &Path) -> Result<Outcome> {
+    let mut checked = Vec::new();
+    for triple in tools::OTHER_SYSTEMS {
+        if tools::ensure_target(triple).ok() != Some(tools::Std::Installed) {
+            return Ok(Outcome::Skipped(format!(
+                "the check for other systems needs a target: rustup target add {triple}"
+            )));
+        }
+        let mut check = sh::cargo();
+        check.args(["check", "--locked", "--target", triple]);
+        check.args([
+            "--package",
+            "linerate",
+            "--package",
+            "linerate-bench",
+            "--examples",
+        ]);
+        check.env("CARGO_TARGET_DIR", sh::out("other-systems"));
+        check.env("RUSTFLAGS", "-D warnings");
+        sh::logged(check.env_remove("CARGO_ENCODED_RUSTFLAGS"), log)?;
+        checked.push(triple);
+    }
+    Ok(Outcome::Done(checked.join(", ")))
 }
 
 /// Every program and variant of every board builds; clippy on one variant of each.

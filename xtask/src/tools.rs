@@ -8,6 +8,9 @@ pub const RISCV: &str = "riscv32imac-unknown-none-elf";
 /// A second `no_std` target, so that nothing leans on RISC-V.
 pub const THUMB: &str = "thumbv7em-none-eabi";
 
+/// Systems that the command line is checked for, beside the one at hand.
+pub const OTHER_SYSTEMS: [&str; 2] = ["x86_64-pc-windows-gnu", "aarch64-apple-darwin"];
+
 /// How cargo gets the standard library of a bare-metal target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Std {

@@ -77,7 +77,10 @@ pub fn open(name: &str) -> Result<Box<dyn Peer>, TapError> {
     #[cfg(target_os = "linux")]
     return Ok(Box::new(Tap::open(name)?));
     #[cfg(not(target_os = "linux"))]
-    return Err(TapError::Unsupported);
+    {
+        let _ = name;
+        Err(TapError::Unsupported)
+    }
 }
 
 /// The commands that make interface `name`, for a message.

@@ -1,7 +1,5 @@
-//! `cargo xtask bench`: how fast the simulator is, beside QEMU, and what RAM and flash the firmware's
-//! PHY and MAC take; writes `docs/performance.md`.
+//! How fast the simulator is, beside QEMU.
 
-use crate::footprint::{CODE_TARGET, Footprint};
 use crate::{board, demo, firmware, sh, tools};
 use anyhow::{Context, Result, anyhow, bail};
 use std::fmt::Write as _;
@@ -22,30 +20,8 @@ const RAM: &str = "0x80000000";
 /// What the saturated receive downloads, and how often (`LINERATE_SIZES` of the firmware).
 const DOWNLOAD: (&str, u64, u64) = ("3000000x5", 3_000_000, 5);
 
-/// The document, and how the section in it begins that tells of RAM and flash.
-const DOCUMENT: &str = "docs/performance.md";
-const FOOTPRINT_TITLE: &str = "\n## RAM and flash of PHY and MAC\n";
-
-/// The command: everything, or only RAM and flash.
-pub fn run(only_footprint: bool) -> Result<()> {
-    let file = sh::root().join(DOCUMENT);
-    println!("RAM and flash of PHY and MAC, http_get-line-rate.elf:");
-    let footprint = footprint()?;
-    print!("{footprint}");
-    let rest = if only_footprint {
-        let old = fs::read_to_string(&file)?;
-        let rest = old.split(FOOTPRINT_TITLE).next();
-        rest.unwrap_or_default().to_owned()
-    } else {
-        speed()?
-    };
-    fs::write(&file, rest + &paragraph(&footprint))?;
-    println!("written: {DOCUMENT}");
-    Ok(())
-}
-
 /// Measures the simulator's speed; what the document says of it.
-fn speed() -> Result<String> {
+pub fn speed() -> Result<String> {
     let image = kernels()?;
     println!("hart, with timing and flash cache:");
     let hart = hart(&image)?;
@@ -218,35 +194,7 @@ fn receive() -> Result<Receive> {
     best.context("no run")
 }
 
-/// What PHY and MAC of the fastest variant take.
-fn footprint() -> Result<Footprint> {
-    let board = board::read(board::DEFAULT)?;
-    let (program, variant) = ("http_get".to_owned(), "line-rate".to_owned());
-    let elfs = firmware::build(&board, &[program], &[variant], None)?;
-    Footprint::read(elfs.first().context("no firmware")?)
-}
-
-/// What `docs/performance.md` says of it, at its end.
-fn paragraph(footprint: &Footprint) -> String {
-    format!(
-        "{FOOTPRINT_TITLE}\n\
-         In `http_get-line-rate.elf`, by its symbols (`cargo xtask bench --footprint` renews this \
-         section alone). Counted is each function and variable with `linerate_nic`, \
-         `linerate_ether`, `esp32c6_bitbang::phy` or `linerate_line_rate_` in its name, and the \
-         ledger; what the compiler put into another function counts there; constants without a name \
-         and the stack are left out. What is in RAM from the start lies in flash, too, for the boot \
-         loader to copy.\n\n\
-         {footprint}\n\
-         At most {CODE_TARGET} octets of code in RAM are the target. What the line gives no time to \
-         fetch from flash, the first two lines of the table, takes {}. All together take {}: the rest \
-         is in RAM because the whole program is (`boards/esp32c6-bitbang/ld/all_code.x`), for a fetch \
-         on the main thread holds up an interrupt.\n",
-        footprint.code_at_once(),
-        footprint.code_in_ram()
-    )
-}
-
-/// `docs/performance.md`.
+/// The start of `docs/performance.md`.
 fn document(hart: &str, ours: [f64; 2], qemu: Option<f64>, receive: &Receive) -> Result<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu

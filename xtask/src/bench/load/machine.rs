@@ -67,7 +67,10 @@ impl fmt::Display for Busy {
 /// the host below took for others is not idle.
 fn times(stat: &str) -> Option<[u64; 2]> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    let times: Vec<u64> = line.split_whitespace().map_while(|it| it.parse().ok()).collect();
+    let times: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|it| it.parse().ok())
+        .collect();
     // user nice system idle iowait irq softirq steal; guests are counted in user and nice.
     let all: u64 = times.iter().take(8).sum();
     let idle = times.get(3)? + times.get(4)?;

@@ -10,7 +10,7 @@ mod table;
 
 use self::machine::Busy;
 use self::pair::Pair;
-use crate::{sh, tools};
+use crate::{demo, sh, tools};
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -30,15 +30,24 @@ pub fn measure() -> Result<Option<String>> {
         println!("skipped: two network namespaces need Linux and root: sudo -E {COMMAND}");
         return Ok(None);
     }
-    for (tool, package) in [("ip", "iproute2"), ("ethtool", "ethtool"), ("taskset", "util-linux")] {
+    for (tool, package) in [
+        ("ip", "iproute2"),
+        ("ethtool", "ethtool"),
+        ("taskset", "util-linux"),
+    ] {
         if !sh::has(tool) {
-            println!("skipped: the load generator's benchmark needs {tool}: apt-get install {package}");
+            println!(
+                "skipped: the load generator's benchmark needs {tool}: apt-get install {package}"
+            );
             return Ok(None);
         }
     }
     let programs = build()?;
     let pair = Pair::create()?;
-    let noise = pair.near(&programs.load).args(["--seconds", "0.5", "noise"]).output()?;
+    let noise = pair
+        .near(&programs.load)
+        .args(["--seconds", "0.5", "noise"])
+        .output()?;
     let noise = String::from_utf8_lossy(&noise.stderr).trim().to_owned();
     println!("{noise}");
     let mut busy = Busy::default();
@@ -49,13 +58,16 @@ pub fn measure() -> Result<Option<String>> {
 }
 
 fn build() -> Result<Programs> {
+    let linerate = demo::linerate(None)?;
     let mut build = sh::cargo();
-    build.args(["build", "--release", "--locked", "--package", "linerate"]);
-    build.args(["--package", "linerate-bench", "--bin", "linerate", "--example", "load"]);
-    sh::run(&mut build)?;
-    let release = sh::target().join("release");
-    Ok(Programs {
-        linerate: release.join("linerate"),
-        load: release.join("examples/load"),
-    })
+    build.args([
+        "build",
+        "--release",
+        "--locked",
+        "--package",
+        "linerate-bench",
+    ]);
+    sh::run(build.args(["--example", "load"]))?;
+    let load = linerate.with_file_name("examples").join("load");
+    Ok(Programs { linerate, load })
 }

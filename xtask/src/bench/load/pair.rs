@@ -43,11 +43,11 @@ impl Pair {
                 .context("this machine lets no network namespace be made")?;
         }
         let [near, far] = &pair.names;
-        let link = ["link", "add", NEAR, "netns", near, "type", "veth", "peer", "name", FAR];
+        let link = [
+            "link", "add", NEAR, "netns", near, "type", "veth", "peer", "name", FAR,
+        ];
         sh::read(sh::cmd("ip").args(link).args(["netns", far]))?;
-        for (name, interface, address) in
-            [(near, NEAR, NEAR_ADDRESS), (far, FAR, FAR_ADDRESS)]
-        {
+        for (name, interface, address) in [(near, NEAR, NEAR_ADDRESS), (far, FAR, FAR_ADDRESS)] {
             let ip = |args: &[&str]| sh::read(sh::cmd("ip").args(["-n", name]).args(args));
             ip(&["address", "add", &format!("{address}/24"), "dev", interface])?;
             ip(&["link", "set", "lo", "up"])?;
@@ -59,7 +59,11 @@ impl Pair {
 
     /// Sets what the interfaces leave to the next one.
     pub fn offload(&self, offload: Offload) -> Result<()> {
-        let on = if offload == Offload::Whole { "on" } else { "off" };
+        let on = if offload == Offload::Whole {
+            "on"
+        } else {
+            "off"
+        };
         let near = ["-K", NEAR, "tx-udp-segmentation", on, "tso", on];
         sh::read(self.near("ethtool").args(near))?;
         sh::read(self.far("ethtool").args(["-K", FAR, "gro", "on"]))?;
@@ -105,6 +109,14 @@ pub struct Server {
 }
 
 impl Server {
+    /// Starts it, whatever it says.
+    pub fn running(command: &mut Command) -> Result<Self> {
+        let shown = sh::show(command);
+        let child = command.spawn();
+        let child = child.with_context(|| format!("cannot start `{shown}`"))?;
+        Ok(Self { child })
+    }
+
     /// Starts it and waits until it says that it is `listening`, in whatever case, on either output.
     pub fn start(command: &mut Command) -> Result<Self> {
         let shown = sh::show(command);
@@ -116,7 +128,7 @@ impl Server {
             .with_context(|| format!("cannot start `{shown}`"))?;
         let mut server = Self { child };
         let (tell, told) = std::sync::mpsc::channel();
-        let mut listen = |output: Option<Box<dyn Read + Send>>| {
+        let listen = |output: Option<Box<dyn Read + Send>>| {
             let tell = tell.clone();
             let lines = output.map(|output| BufReader::new(output).lines());
             std::thread::spawn(move || {
@@ -138,7 +150,8 @@ impl Server {
         let started = Instant::now();
         while let Ok(line) = told.recv_timeout(START.saturating_sub(started.elapsed())) {
             let line = line.to_lowercase();
-            if line.contains("listening") || line.contains(" on 0.0.0.0") || line.contains(" on 10.") {
+            // iperf, iperf3, linerate serve.
+            if line.contains("listening") || line.contains(&format!(" on {FAR_ADDRESS}")) {
                 // The rest is not of interest, but has to go somewhere.
                 std::thread::spawn(move || for _ in told {});
                 return Ok(server);

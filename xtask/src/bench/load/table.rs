@@ -27,7 +27,11 @@ pub struct Row {
 fn spread(figures: &[f64]) -> Option<[f64; 3]> {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
-    Some([*sorted.get(sorted.len() / 2)?, *sorted.first()?, *sorted.last()?])
+    Some([
+        *sorted.get(sorted.len() / 2)?,
+        *sorted.first()?,
+        *sorted.last()?,
+    ])
 }
 
 impl Row {
@@ -91,7 +95,9 @@ pub fn section(rows: &Rows, busy: &Busy, noise: &str, command: &str) -> String {
         "| figure | linerate | beside | ratio | target | floor | |\n|---|---:|---|---:|---:|---:|---|\n",
     );
     for row in &rows.rows {
-        let ratio = row.ratio().map_or_else(|| "-".to_owned(), |it| format!("{it:.2}"));
+        let ratio = row
+            .ratio()
+            .map_or_else(|| "-".to_owned(), |it| format!("{it:.2}"));
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
@@ -122,14 +128,14 @@ pub struct Rows {
 /// With a capital.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
-    chars
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Rows, Row, figure, section};
+    use super::{Row, Rows, figure, section};
     use crate::bench::load::machine::Busy;
 
     fn row(ours: &[f64], less_is_better: bool) -> Row {
@@ -163,9 +169,23 @@ mod tests {
             ],
             skipped: vec!["no trafgen".to_owned()],
         };
-        let text = section(&rows, &Busy::of(&[0.0]), "noise of this machine: none", "the command");
-        assert!(text.contains("| 400 (390 to 4 100) | iperf3: 100 (90.0 to 5 000) | 4.00 |"), "{text}");
-        for words in ["target met", "above the floor", "**below the floor**", "Skipped: no trafgen", "Noise of"] {
+        let text = section(
+            &rows,
+            &Busy::of(&[0.0]),
+            "noise of this machine: none",
+            "the command",
+        );
+        assert!(
+            text.contains("| 400 (390 to 4 100) | iperf3: 100 (90.0 to 5 000) | 4.00 |"),
+            "{text}"
+        );
+        for words in [
+            "target met",
+            "above the floor",
+            "**below the floor**",
+            "Skipped: no trafgen",
+            "Noise of",
+        ] {
             assert!(text.contains(words), "{words}: {text}");
         }
     }
