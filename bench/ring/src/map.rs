@@ -54,7 +54,10 @@ impl Map {
     /// A word that says whose turn it is with what follows it: the kernel's or ours.
     pub fn status(&self, at: usize) -> &AtomicU32 {
         let word = self.at(at, size_of::<u32>());
-        assert!(word.cast::<u32>().is_aligned(), "an odd place for a status");
+        assert!(
+            word.addr().is_multiple_of(align_of::<AtomicU32>()),
+            "an odd place for a status"
+        );
         // SAFETY: in the mapping, aligned, and both sides change it only as a whole.
         unsafe { AtomicU32::from_ptr(word.cast()) }
     }

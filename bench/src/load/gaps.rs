@@ -11,7 +11,7 @@ const LONGEST_NS: u64 = 60_000_000_000;
 pub struct Gaps {
     last_ns: Option<u64>,
     ideal_ns: Option<f64>,
-    gaps: Histogram<u64>,
+    all: Histogram<u64>,
     deviations: Histogram<u64>,
 }
 
@@ -74,7 +74,7 @@ impl Gaps {
         Self {
             last_ns: None,
             ideal_ns: per_s.filter(|it| *it > 0).map(|it| 1e9 / it as f64),
-            gaps: histogram(),
+            all: histogram(),
             deviations: histogram(),
         }
     }
@@ -86,7 +86,7 @@ impl Gaps {
         };
         // A clock that was set back shows as no gap at all.
         let gap = at_ns.saturating_sub(last);
-        self.gaps.saturating_record(gap);
+        self.all.saturating_record(gap);
         if let Some(ideal) = self.ideal_ns {
             let deviation = (gap as f64 - ideal).abs().round();
             self.deviations.saturating_record(deviation as u64);
@@ -97,14 +97,14 @@ impl Gaps {
     pub fn summary(&self) -> Option<Summary> {
         Some(Summary {
             ideal_ns: self.ideal_ns,
-            gap: Spread::of(&self.gaps)?,
+            gap: Spread::of(&self.all)?,
             deviation: Spread::of(&self.deviations),
         })
     }
 
     /// All of the gaps, nanoseconds.
     pub const fn histogram(&self) -> &Histogram<u64> {
-        &self.gaps
+        &self.all
     }
 
     /// All of the deviations, nanoseconds; empty without a rate.

@@ -99,15 +99,13 @@ pub fn ping(plan: &Plan) -> Result<RoundTrips, LoadError> {
         sent += 1;
         // What an earlier datagram brought on is no fault of this one.
         let _ = socket.send(&payload);
-        match answered(&socket, &mut answer, head, began, &clock).map_err(failed)? {
-            Some(ns) => {
-                all.saturating_record(ns);
-                in_a_row = 0;
-            }
-            None => {
-                lost += 1;
-                in_a_row += 1;
-            }
+        let answered = answered(&socket, &mut answer, head, began, &clock);
+        if let Some(ns) = answered.map_err(failed)? {
+            all.saturating_record(ns);
+            in_a_row = 0;
+        } else {
+            lost += 1;
+            in_a_row += 1;
         }
         if in_a_row == GIVE_UP && all.is_empty() {
             notes.push(format!("{} sends nothing back", plan.target));
@@ -182,7 +180,7 @@ pub fn reflect(
             Err(error) => return Err(failed(error)),
         }
         looks = looks.wrapping_add(1);
-        if (wait == Wait::Block || looks % 256 == 0) && stop() {
+        if (wait == Wait::Block || looks.is_multiple_of(256)) && stop() {
             return Ok(reflected);
         }
     }

@@ -8,7 +8,7 @@ use crate::load::{LoadError, Rate, Sent, noise_floor, round_trip};
 
 const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 /// Longer than anything here takes.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 const UNTIL: Until = Until {
     at_most: DEADLINE,
     quiet: Duration::from_secs(1),

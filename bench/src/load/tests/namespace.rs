@@ -12,7 +12,7 @@ use crate::load::counters::{Counters, mac_of};
 use crate::load::{LoadError, Rate, raw};
 
 /// Longer than anything here takes.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Two interfaces that are joined, which go with this value.
 struct Pair {

@@ -194,7 +194,7 @@ impl Receiver {
             })?;
             looks = looks.wrapping_add(1);
             // The caller may take longer to answer than the socket.
-            if (taken > 0 || !waits) && looks % 64 != 0 {
+            if (taken > 0 || !waits) && !looks.is_multiple_of(64) {
                 continue;
             }
             let now = clock.now_ns();

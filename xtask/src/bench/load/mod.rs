@@ -58,16 +58,14 @@ pub fn measure() -> Result<Option<String>> {
 }
 
 fn build() -> Result<Programs> {
-    let linerate = demo::linerate(None)?;
+    // In one go, so that what both share is built once.
     let mut build = sh::cargo();
-    build.args([
-        "build",
-        "--release",
-        "--locked",
-        "--package",
-        "linerate-bench",
-    ]);
+    build.args(["build", "--release", "--locked", "--package", "linerate"]);
+    build.args(["--package", "linerate-bench", "--bin", "linerate"]);
     sh::run(build.args(["--example", "load"]))?;
-    let load = linerate.with_file_name("examples").join("load");
-    Ok(Programs { linerate, load })
+    let release = demo::release()?;
+    Ok(Programs {
+        linerate: release.join("linerate"),
+        load: release.join("examples/load"),
+    })
 }

@@ -22,7 +22,7 @@ const SECONDS: &str = "1";
 const TRAFGEN_FRAMES: &str = "8000000";
 /// When an interface's packets are looked at first, and for how long then.
 const SETTLE: Duration = Duration::from_millis(400);
-const WINDOW: Duration = Duration::from_millis(1000);
+const WINDOW: Duration = Duration::from_secs(1);
 
 /// Measures everything that the programs here allow.
 pub fn all(pair: &Pair, programs: &Programs, busy: &mut Busy) -> Result<Rows> {
