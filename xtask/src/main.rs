@@ -109,7 +109,6 @@ fn main() -> ExitCode {
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Accuracy { procedures } => accuracy::run(&procedures),
-        Command::Bench { footprint } => bench::run(footprint),
         Command::Bench { footprint, load } => bench::run(match (footprint, load) {
             (true, _) => bench::What::Footprint,
             (_, true) => bench::What::Load,
