@@ -1,7 +1,7 @@
 //! Transfers.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
-use crate::record::{Flow, Run, Throughput};
+use crate::record::{Direction, Flow, Run, Throughput, Transport};
 use crate::report::format;
 
 /// One summary of all transfers.
@@ -113,7 +113,15 @@ fn rows(result: &Throughput) -> Vec<Vec<String>> {
 fn chart(all: &[&Throughput]) -> Option<Chart> {
     let mut lines = Vec::new();
     for result in all {
+        let at_once = match result.params.direction {
+            Direction::Both => ", both at once",
+            _ => "",
+        };
         for (way, flow) in ways(result) {
+            // What is handed to a sending connection fills its buffers first: no rate of the link.
+            if way == "to" && result.params.transport == Transport::Tcp {
+                continue;
+            }
             let mut began = 0;
             let mut points = Vec::new();
             for interval in &flow.intervals {
@@ -126,7 +134,7 @@ fn chart(all: &[&Throughput]) -> Option<Chart> {
             }
             let words = result.params.transport.words();
             lines.push(Line {
-                name: format!("{words} {way} the device"),
+                name: format!("{words} {way} the device{at_once}"),
                 points,
                 has_dots: false,
             });

@@ -22,6 +22,9 @@ pub(super) struct TimingRow<'a> {
 
 pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
     let p = &run.provenance;
+    if !p.target.is_empty() {
+        return of_target(run);
+    }
     let mut peer = format!("answers after {}", format::time(p.peer.turnaround_ns));
     if p.peer.turnaround_jitter_ns > 0 {
         peer.push_str(" and up to ");
@@ -54,6 +57,22 @@ pub(super) fn provenance(run: &Run) -> Vec<(&'static str, String)> {
         ("Started", p.started.clone()),
         ("Host", format!("{}, {}", p.host, p.cpu)),
     ]
+}
+
+/// The same of a target that is known by its URL.
+fn of_target(run: &Run) -> Vec<(&'static str, String)> {
+    let p = &run.provenance;
+    let facts = [
+        ("Target", p.target.clone()),
+        ("Board", p.board.clone()),
+        ("Timing table", p.timing_table.clone()),
+        ("Entries that are guesses", p.guesses.join(", ")),
+        ("linerate", format!("{} ({})", p.version, p.git)),
+        ("Started", p.started.clone()),
+        ("Host", format!("{}, {}", p.host, p.cpu)),
+    ];
+    let known = facts.into_iter().filter(|(_, fact)| !fact.is_empty());
+    known.collect()
 }
 
 /// The firmwares.
