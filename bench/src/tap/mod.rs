@@ -59,6 +59,7 @@ pub enum TapError {
 
 impl TapError {
     /// What an error of the system on opening interface `name` means.
+    #[cfg(target_os = "linux")]
     pub(crate) fn of(name: &str, error: std::io::Error) -> Self {
         let name = name.to_owned();
         match error.kind() {
