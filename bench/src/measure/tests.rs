@@ -70,7 +70,10 @@ fn case(name: &str, frames: u64) -> phy::Plan {
 
 #[test]
 fn what_a_scenario_asks_for_is_what_results_are_called() {
-    assert_eq!(NAMES, Measurement::NAMES);
+    // Results have further names: those of procedures, which scenarios do not ask for.
+    for name in NAMES {
+        assert!(Measurement::NAMES.contains(name), "{name}");
+    }
 }
 
 #[test]
