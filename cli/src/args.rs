@@ -298,7 +298,7 @@ pub struct Rfc2544 {
     /// The RFC's own lengths and repetitions
     #[arg(long)]
     pub full: bool,
-    /// Seconds of each trial, instead of 2
+    /// Seconds of each trial, instead of 2, or of 0.5 on a simulated board
     #[arg(long, value_name = "SECONDS", value_parser = seconds, conflicts_with = "full")]
     pub trial: Option<f64>,
     /// Steps of the searched rate, per cent of the line's [default: 1; with --full 0.1]

@@ -162,7 +162,13 @@ fn throughput_verdict(rows: &[Row]) -> String {
                 frames_per_s(rate),
                 percent(share)
             ),
-            _ => format!("no rate of {octets} octets"),
+            _ => match row.throughput.once {
+                Some(rate) => format!(
+                    "{} frames/s of {octets} octets (once, not repeated)",
+                    frames_per_s(rate)
+                ),
+                None => format!("no rate of {octets} octets"),
+            },
         }
     };
     let ends = match rows {
