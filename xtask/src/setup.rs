@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::path::Path;
 
 /// What Debian has, by the program whose absence says that the package is needed.
-const PACKAGES: [(&str, &str, &str); 9] = [
+const PACKAGES: [(&str, &str, &str); 13] = [
     (
         "qemu-system-riscv32",
         "qemu-system-misc",
@@ -20,6 +20,10 @@ const PACKAGES: [(&str, &str, &str); 9] = [
     ("ip", "iproute2", "network namespaces and TAP devices"),
     ("ping", "iputils-ping", "stock peers over TAP"),
     ("curl", "curl", "stock peers over TAP"),
+    ("iperf", "iperf", "stock peers: version 2"),
+    ("iperf3", "iperf3", "stock peers"),
+    ("ethtool", "ethtool", "offloads of the load generator's cable"),
+    ("trafgen", "netsniff-ng", "beside the load generator"),
     ("python3", "python3", "stock peers over TAP, esptool"),
     ("chromium", "chromium", "looking at the report"),
     ("g++", "g++", "libFuzzer"),
