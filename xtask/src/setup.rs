@@ -22,7 +22,11 @@ const PACKAGES: [(&str, &str, &str); 13] = [
     ("curl", "curl", "stock peers over TAP"),
     ("iperf", "iperf", "stock peers: version 2"),
     ("iperf3", "iperf3", "stock peers"),
-    ("ethtool", "ethtool", "offloads of the load generator's cable"),
+    (
+        "ethtool",
+        "ethtool",
+        "offloads of the load generator's cable",
+    ),
     ("trafgen", "netsniff-ng", "beside the load generator"),
     ("python3", "python3", "stock peers over TAP, esptool"),
     ("chromium", "chromium", "looking at the report"),
