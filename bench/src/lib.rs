@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod board;
+pub mod distribution;
 pub mod firmware;
 pub mod host;
 pub mod load;

@@ -1,7 +1,12 @@
 //! What can be written behind `linerate`.
 
+mod sweep;
+
+pub use sweep::{Rfc6349, Sweep, Swept};
+
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use linerate_bench::load::Rate;
@@ -16,6 +21,8 @@ use linerate_bench::serve::Protocol;
     max_term_width = 100,
     arg_required_else_help = true,
     after_help = "Examples:\n  \
+        linerate test iperf2://192.0.2.7                   measure a board on this network\n  \
+        linerate sweep iperf2://192.0.2.7                  where it saturates, and what comes beyond\n  \
         linerate run scenarios/niccle.toml --out results   measure, explain, report\n  \
         linerate report results/run.json                   make the report again\n  \
         linerate sim esp32c6-bitbang --program hello       watch a firmware's console\n\n\
@@ -35,6 +42,10 @@ pub enum Command {
     Test(Test),
     /// Benchmark an end station by RFC 2544: throughput, latency, loss, bursts
     Rfc2544(Rfc2544),
+    /// Measure a target at one value after another: UDP load, send size, window, gaps, latency
+    Sweep(Sweep),
+    /// Measure TCP as RFC 6349 has it: windows around the bandwidth-delay product
+    Rfc6349(Rfc6349),
     /// Run a scenario again with each guess of the timing table changed alone
     Sensitivity(Sensitivity),
     /// Be the other end for a device that measures: iperf 2, iperf 3, HTTP, STAMP, UDP echo
@@ -231,6 +242,7 @@ pub struct Link {
     linerate test iperf2://192.0.2.7              TCP each way, then both at once\n  \
     linerate test iperf2://192.0.2.7 -u -b 5M     UDP at 5 Mbit/s\n  \
     linerate test iperf3://192.0.2.7 -R -P 4 -t 30\n  \
+    linerate test iperf2://192.0.2.7 --probe stamp://192.0.2.7    latency, too: idle and loaded\n  \
     linerate test http://192.0.2.7/ -n 3M --json -\n\n\
     The letters are iperf's. Directions are seen from this machine, as iperf sees them: -R is what\n\
     the target sends. Rates on the screen are payload in bytes a second; --json has them in full.")]
@@ -267,6 +279,17 @@ pub struct Test {
     /// This end's socket buffers, octets, which bound the window [default: the system's]
     #[arg(long, short = 'w', value_name = "OCTETS", value_parser = clap::value_parser!(u32).range(1_000..=1_000_000_000))]
     pub window: Option<u32>,
+    /// Print what was moved every so many seconds
+    #[arg(long, short = 'i', value_name = "SECONDS", value_parser = interval)]
+    pub interval: Option<Duration>,
+}
+
+/// `1` or `0.5`.
+fn interval(written: &str) -> Result<Duration, String> {
+    match written.parse::<f64>() {
+        Ok(seconds) if (0.1..=3_600.0).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("seconds from 0.1 to 3600 are needed".to_owned()),
+    }
 }
 
 #[derive(Debug, clap::Args)]

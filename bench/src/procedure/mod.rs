@@ -4,9 +4,19 @@
 //! A procedure asks a target for [trials](crate::target::Trial), hands on a result for each as soon as
 //! it is there, and knows nothing of the kinds of targets.
 
+pub mod latency;
+mod one_way;
+pub mod packet_gaps;
 pub mod rfc2544;
+pub mod rfc6349;
+#[cfg(test)]
+mod scripted;
 mod session;
+pub mod size_sweep;
+pub mod steps;
 pub mod throughput;
+pub mod udp_sweep;
+pub mod window_sweep;
 
 pub use session::{Asked, Session, SessionError, run};
 

@@ -136,8 +136,11 @@ impl Http {
                 Failure::Nonsense => "what it answers is no HTTP".to_owned(),
             })
         };
-        let window = stream.window_octets;
-        let ran = run::run(Client::new(plan), self.to, window, watch, step, failed)?;
+        let sizes = run::Sizes {
+            buffer_octets: stream.window_octets,
+            datagram_octets: None,
+        };
+        let ran = run::run(Client::new(plan), self.to, sizes, watch, step, failed)?;
         let outcome = ran.service.outcome();
         sum.is_cut |= ran.is_cut;
         if !ran.is_cut && !(200..300).contains(&outcome.status) {
@@ -174,6 +177,10 @@ impl Target for Http {
             Trial::RoundTrips(_) => Err("use stamp:// for round trips"),
             Trial::Frames(_) => Err("HTTP is no Ethernet frame; use raw:// or sim://"),
         }
+    }
+
+    fn path_mtu(&self) -> Option<u32> {
+        super::path::mtu(self.to)
     }
 
     fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {

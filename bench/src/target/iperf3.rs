@@ -91,7 +91,11 @@ impl Iperf3 {
             failure = Some(what);
             self.failed(what)
         };
-        let ran = run::run(Client::new(plan), self.to, window, watch, step, failed);
+        let sizes = run::Sizes {
+            buffer_octets: window,
+            datagram_octets: test.udp.then_some(test.octets),
+        };
+        let ran = run::run(Client::new(plan), self.to, sizes, watch, step, failed);
         match (ran, failure) {
             (Ok(ran), _) => Ok(Ok(counted(ran, test.udp))),
             (Err(_), Some(Failure::NotReached | Failure::Broken | Failure::AccessDenied))
@@ -172,9 +176,10 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
     }
     Outcome {
         to_device: to.map(|count| flow(count, udp, by, ran.to_device)),
-        from_device: outcome
-            .received
-            .map(|count| flow(count, udp, End::Host, ran.from_device)),
+        from_device: outcome.received.map(|count| Flow {
+            gaps: ran.gaps,
+            ..flow(count, udp, End::Host, ran.from_device)
+        }),
         notes,
         ..Outcome::default()
     }
@@ -217,6 +222,10 @@ impl Target for Iperf3 {
             Trial::RoundTrips(_) => Err("iperf3 has no requests with answers; use stamp://"),
             Trial::Frames(_) => Err("iperf3 is no Ethernet frame; use raw:// or sim://"),
         }
+    }
+
+    fn path_mtu(&self) -> Option<u32> {
+        super::path::mtu(self.to)
     }
 
     fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {

@@ -5,11 +5,13 @@
 //! all of them, and procedures ask for nothing else. What a target can't do it says, before
 //! anything is measured: it never comes out as zero.
 
+mod arrivals;
 mod error;
 mod http;
 mod iperf2;
 mod iperf3;
 mod pair;
+mod path;
 mod run;
 mod sim;
 mod stamp;
@@ -52,6 +54,11 @@ pub trait Target: Send {
     /// clock play no part in them.
     fn is_simulated(&self) -> bool {
         false
+    }
+
+    /// The largest IP packet of the path to it, octets; `None` where nobody knows.
+    fn path_mtu(&self) -> Option<u32> {
+        None
     }
 }
 

@@ -64,7 +64,11 @@ impl Target for Pair {
     }
 
     fn is_simulated(&self) -> bool {
-        self.load.is_simulated()
+        self.load.is_simulated() && self.probe.is_simulated()
+    }
+
+    fn path_mtu(&self) -> Option<u32> {
+        self.load.path_mtu()
     }
 
     fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {

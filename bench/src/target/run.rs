@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use linerate_agent::{Instant, Service};
-use linerate_explain::record::Interval;
+use linerate_explain::record::{Distribution, Interval};
 
+use super::arrivals::Arrivals;
 use super::{TargetError, Watch};
 use crate::host::{Driver, Settings};
 
@@ -27,6 +28,15 @@ pub(super) enum Step<F> {
     Failed(F),
 }
 
+/// What a client's sockets and datagrams are like.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sizes {
+    /// This end's buffers of a connection; `None`: the system's.
+    pub(super) buffer_octets: Option<u32>,
+    /// Datagrams of this size are what is measured; `None`: none are.
+    pub(super) datagram_octets: Option<u32>,
+}
+
 /// What is left when a client is done.
 pub(super) struct Ran<S> {
     pub(super) service: S,
@@ -34,12 +44,14 @@ pub(super) struct Ran<S> {
     pub(super) ended: Instant,
     pub(super) to_device: Vec<Interval>,
     pub(super) from_device: Vec<Interval>,
+    /// The times between datagrams of the size that was named.
+    pub(super) gaps: Option<Distribution>,
     /// The user has had enough before it was done.
     pub(super) is_cut: bool,
 }
 
 /// The address to send from and to listen on for a peer at `to`.
-fn own_address(to: SocketAddr) -> IpAddr {
+pub(super) fn own_address(to: SocketAddr) -> IpAddr {
     if to.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
     } else {
@@ -51,7 +63,7 @@ fn own_address(to: SocketAddr) -> IpAddr {
 pub(super) fn run<S: Service, F>(
     service: S,
     to: SocketAddr,
-    buffer_octets: Option<u32>,
+    sizes: Sizes,
     watch: &mut dyn Watch,
     mut step: impl FnMut(&mut S, Instant) -> Step<F>,
     failed: impl FnOnce(F) -> TargetError,
@@ -59,15 +71,15 @@ pub(super) fn run<S: Service, F>(
     let settings = Settings {
         address: own_address(to),
         connections: CONNECTIONS,
-        buffer_octets,
+        buffer_octets: sizes.buffer_octets,
     };
-    let mut driver = Driver::new(service, settings)?;
+    let mut driver = Driver::new(Arrivals::new(service, sizes.datagram_octets), settings)?;
     let mut to_device = Series::default();
     let mut from_device = Series::default();
     loop {
         driver.turn(LOOK)?;
         let now = driver.now();
-        let is_done = match step(driver.service(), now) {
+        let is_done = match step(&mut driver.service().inner, now) {
             Step::Running {
                 to_device: to,
                 from_device: from,
@@ -82,9 +94,11 @@ pub(super) fn run<S: Service, F>(
         };
         let is_cut = !is_done && watch.is_over();
         if is_done || is_cut {
+            let arrivals = driver.into_service();
             return Ok(Ran {
                 ended: now,
-                service: driver.into_service(),
+                gaps: arrivals.gaps(),
+                service: arrivals.inner,
                 to_device: to_device.intervals,
                 from_device: from_device.intervals,
                 is_cut,

@@ -71,7 +71,7 @@ impl Stamp {
         let ran = run::run(
             Sender::new(plan),
             self.to,
-            None,
+            run::Sizes::default(),
             watch,
             step,
             |never| match never {},

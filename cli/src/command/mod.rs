@@ -13,6 +13,7 @@ pub mod run;
 pub mod sensitivity;
 pub mod serve;
 pub mod sim;
+pub mod sweep;
 pub mod test;
 pub mod timing;
 

@@ -18,17 +18,22 @@ pub struct Terminal {
     bar: Option<ProgressBar>,
     stopped: Arc<AtomicBool>,
     began: Instant,
+    interval: Option<Duration>,
 }
 
 /// What trials tell.
-pub struct Watching<'a>(&'a Terminal);
+pub struct Watching<'a> {
+    terminal: &'a Terminal,
+    /// What there was at the end of the last interval: the time, and octets.
+    told: (Duration, u64),
+}
 
 /// What is said in lines.
 pub struct Lines<'a>(&'a Terminal);
 
 impl Terminal {
-    /// For a session of this length.
-    pub fn new(at_least: Duration) -> anyhow::Result<Self> {
+    /// For a session of this length, with a line every `interval` of a transfer.
+    pub fn new(at_least: Duration, interval: Option<Duration>) -> anyhow::Result<Self> {
         let stopped = stop_on_ctrl_c()?;
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(
@@ -44,13 +49,18 @@ impl Terminal {
             bar,
             stopped,
             began: Instant::now(),
+            interval,
         })
     }
 
     /// Its two halves.
     pub fn split(&mut self) -> (Watching<'_>, Lines<'_>) {
         let this = &*self;
-        (Watching(this), Lines(this))
+        let watching = Watching {
+            terminal: this,
+            told: (Duration::ZERO, 0),
+        };
+        (watching, Lines(this))
     }
 
     /// Removes the bar.
@@ -68,10 +78,38 @@ impl Terminal {
     }
 }
 
+impl Watching<'_> {
+    /// A line for each interval that is over.
+    fn tell(&mut self, interval: Duration, since_begin: Duration, octets: u64) {
+        let (from, before) = self.told;
+        let Some(span) = since_begin.checked_sub(from) else {
+            // Another trial.
+            self.told = (Duration::ZERO, 0);
+            return;
+        };
+        if span < interval {
+            return;
+        }
+        let new = octets.saturating_sub(before);
+        self.terminal.say(&format!(
+            "{:>6.1}-{:<6.1} s  {}",
+            from.as_secs_f64(),
+            since_begin.as_secs_f64(),
+            format::rate(new as f64 / span.as_secs_f64())
+        ));
+        self.told = (since_begin, octets);
+    }
+}
+
 impl Watch for Watching<'_> {
     fn at(&mut self, since_begin: Duration, octets: u64) {
-        let Some(bar) = &self.0.bar else { return };
-        bar.set_position(self.0.began.elapsed().as_millis() as u64);
+        if let Some(interval) = self.terminal.interval {
+            self.tell(interval, since_begin, octets);
+        }
+        let Some(bar) = &self.terminal.bar else {
+            return;
+        };
+        bar.set_position(self.terminal.began.elapsed().as_millis() as u64);
         let seconds = since_begin.as_secs_f64();
         if seconds > 0.0 {
             bar.set_message(format::rate(octets as f64 / seconds));
@@ -79,7 +117,7 @@ impl Watch for Watching<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.0.stopped.load(Ordering::Relaxed)
+        self.terminal.stopped.load(Ordering::Relaxed)
     }
 }
 

@@ -26,7 +26,7 @@ pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
         procedure: Box::new(Rfc2544 { plan }),
         is_required: true,
     }];
-    let run = session("rfc2544", link, &asked, target.as_mut())?;
+    let run = session("rfc2544", link, &asked, target.as_mut(), None)?;
     tell(link, &run)
 }
 

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
+use linerate_bench::procedure::latency::Latency;
 use linerate_bench::procedure::throughput::Throughput;
 use linerate_bench::procedure::{self, Asked, Session};
 use linerate_bench::target::{
-    self, Amount, Datagrams, Options, Pair, Stream, Target, TargetError, Trial,
+    self, Amount, Datagrams, Options, Pair, RoundTrips, Stream, Target, TargetError, Trial,
 };
 use linerate_explain::record::{Direction, Run};
 use linerate_explain::report;
@@ -21,8 +22,9 @@ use crate::output;
 pub fn run(args: &args::Test) -> Result<(), Failure> {
     let link = &args.link;
     let mut target = open(link)?;
-    let asked = transfers(args);
-    let run = session("test", link, &asked, target.as_mut())?;
+    let mut asked = transfers(args);
+    asked.extend(latency(args, target.as_ref()));
+    let run = session("test", link, &asked, target.as_mut(), args.interval)?;
     tell(link, &run)
 }
 
@@ -43,12 +45,13 @@ pub fn open(link: &args::Link) -> Result<Box<dyn Target>, Failure> {
     }))
 }
 
-/// Does what is asked, with progress on stderr.
+/// Does what is asked, with progress on stderr, every `interval` in figures.
 pub fn session(
     name: &str,
     link: &args::Link,
     asked: &[Asked],
     target: &mut dyn Target,
+    interval: Option<Duration>,
 ) -> Result<Run, Failure> {
     let session = Session {
         name: name.to_owned(),
@@ -67,7 +70,7 @@ pub fn session(
         target.name(),
         at_least.as_secs().max(1)
     );
-    let mut terminal = Terminal::new(at_least)?;
+    let mut terminal = Terminal::new(at_least, interval)?;
     let (mut watch, lines) = terminal.split();
     let run = procedure::run(
         &session,
@@ -116,6 +119,33 @@ pub fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
         return Err(anyhow!("nothing could be measured{why}").into());
     }
     baseline(link.baseline.as_deref(), &link.limits, run)
+}
+
+/// From one request of a round trip to the next.
+const REQUESTS: Duration = Duration::from_millis(10);
+/// Round trips last no longer than this, whatever transfers do.
+const ROUND_TRIPS: Duration = Duration::from_secs(10);
+
+/// Round trips for about so long.
+pub fn round_trips(span: Duration) -> RoundTrips {
+    let span = span.min(ROUND_TRIPS);
+    RoundTrips {
+        count: (span.as_millis() / REQUESTS.as_millis()) as u32,
+        interval: REQUESTS,
+        payload_octets: 44,
+        under: None,
+    }
+}
+
+/// Round trips idle and under load, for a target that has them, unless one way alone was asked for.
+fn latency(args: &args::Test, target: &dyn Target) -> Option<Asked> {
+    let round_trips = round_trips(Duration::from_secs(args.time));
+    let is_named = args.reverse || args.bidir || args.forward;
+    let can = target.can(&Trial::RoundTrips(round_trips.clone())).is_ok();
+    (can && !is_named).then(|| Asked {
+        procedure: Box::new(Latency::idle_and_loaded(round_trips)),
+        is_required: false,
+    })
 }
 
 /// The transfers that `args` ask for: without any word on the direction each way alone, then both.

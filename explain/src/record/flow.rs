@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Distribution;
+
 /// Which way payload goes, as seen from the device that is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -78,6 +80,9 @@ pub struct Flow {
     /// What arrived, or was handed to the network where this end sends, piece by piece.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Interval>,
+    /// Of datagrams, the times from each to the next as they arrived, where the receiver's are known here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Distribution>,
 }
 
 impl Flow {
@@ -102,7 +107,7 @@ impl Flow {
             goodput_bytes_per_s: per_second(octets as f64 * share, span_ns),
             counted_by,
             datagrams: Some(datagrams),
-            intervals: Vec::new(),
+            ..Self::default()
         }
     }
 }

@@ -4,6 +4,7 @@
 //! from it again, without the device. Units are in the names. Fields are only ever added; a reader
 //! ignores those that it does not know.
 
+mod distribution;
 mod finding;
 mod flow;
 mod gap;
@@ -11,20 +12,27 @@ mod http_both;
 mod http_get;
 mod http_put;
 mod hub_share;
+mod latency;
 mod ledger;
 mod loss_surface;
 mod negotiation;
+mod packet_gaps;
 mod phy_conformance;
 mod ping;
 mod profile;
 mod provenance;
 mod rfc2544;
+mod rfc6349;
 mod scope;
 mod setting;
+mod size_sweep;
 mod storm;
 mod throughput;
 mod told;
+mod udp_sweep;
+mod window_sweep;
 
+pub use distribution::{Bucket, Distribution};
 pub use finding::{Cause, Finding};
 pub use flow::{Datagrams, Direction, End, Flow, Interval, Transport};
 pub use gap::{GapCause, GapPart, GapToLineRate};
@@ -34,9 +42,11 @@ pub use http_get::{
 };
 pub use http_put::{HttpPut, HttpPutMetrics, TransferSamples};
 pub use hub_share::{HubShare, HubShareMetrics, HubShareParams};
+pub use latency::{Latency, LatencyLimits, LatencyMetrics, LatencyParams, Load};
 pub use ledger::Ledger;
 pub use loss_surface::{LossSurface, LossSurfaceMetrics, LossSurfaceParams};
 pub use negotiation::{Negotiation, NegotiationMetrics, NegotiationParams};
+pub use packet_gaps::{PacketGaps, PacketGapsMetrics, PacketGapsParams};
 pub use phy_conformance::{PhyConformance, PhyConformanceMetrics, PhyConformanceParams};
 pub use ping::{Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs};
 pub use profile::{Profile, ProfileStack};
@@ -45,11 +55,15 @@ pub use rfc2544::{
     Counting, Extent, FrameRoundTrips, Rfc2544, Rfc2544Metrics, Rfc2544Params, Rfc2544Test,
     line_frames_per_s,
 };
+pub use rfc6349::{Rfc6349, Rfc6349Metrics, Rfc6349Params, Rfc6349Step};
 pub use scope::{Burst, Edges, Mark, Pulse, ScopeTrace};
 pub use setting::{Conditions, Setting};
+pub use size_sweep::{SizeSweep, SizeSweepMetrics, SizeSweepParams};
 pub use storm::{Storm, StormMetrics, StormParams};
 pub use throughput::{Throughput, ThroughputMetrics, ThroughputParams};
 pub use told::{Row, Told};
+pub use udp_sweep::{UdpSweep, UdpSweepMetrics, UdpSweepParams};
+pub use window_sweep::{WindowSweep, WindowSweepMetrics, WindowSweepParams};
 
 use std::collections::BTreeMap;
 
@@ -187,6 +201,18 @@ measurements! {
     "throughput" Throughput throughputs,
     /// A trial of RFC 2544.
     "rfc2544" Rfc2544 rfc2544s,
+    /// Datagrams offered at one rate: a point of a load sweep.
+    "udp_sweep" UdpSweep udp_sweeps,
+    /// A transfer with sends of one size: a point of a sweep over sizes.
+    "size_sweep" SizeSweep size_sweeps,
+    /// TCP with socket buffers of one size: a point of a sweep over windows.
+    "window_sweep" WindowSweep window_sweeps,
+    /// Round trips, with nothing else going on or under a load.
+    "latency" Latency latencies,
+    /// The times between datagrams of one size.
+    "packet_gaps" PacketGaps packet_gaps,
+    /// A step of RFC 6349.
+    "rfc6349" Rfc6349 rfc6349_steps,
 }
 
 /// Why a result file cannot be read.

@@ -9,6 +9,22 @@ pub fn rate(bytes_per_s: f64) -> String {
     }
 }
 
+/// A rate in bits per second, decimal multiples, of one in bytes per second: for what a user has asked
+/// for in bits.
+pub fn bit_rate(bytes_per_s: f64) -> String {
+    bits(bytes_per_s * 8.0)
+}
+
+/// A rate in bits per second, decimal multiples.
+pub fn bits(bits_per_s: f64) -> String {
+    match bits_per_s {
+        r if r >= 999.5e6 => format!("{} Gbit/s", short(r / 1e9)),
+        r if r >= 999.5e3 => format!("{} Mbit/s", short(r / 1e6)),
+        r if r >= 999.5 => format!("{} kbit/s", short(r / 1e3)),
+        r => format!("{} bit/s", short(r)),
+    }
+}
+
 /// A time in nanoseconds.
 pub fn time(ns: u64) -> String {
     let ns = ns as f64;
@@ -95,6 +111,9 @@ mod tests {
         assert_eq!(rate(999_600.0), "1 MB/s");
         assert_eq!(rate(6_640.0), "6.64 kB/s");
         assert_eq!(rate(0.0), "0 B/s");
+        assert_eq!(bit_rate(1.25e6), "10 Mbit/s");
+        assert_eq!(bit_rate(12_345.0), "98.76 kbit/s");
+        assert_eq!(bit_rate(1.25e8), "1 Gbit/s");
         assert_eq!(time(9_600), "9.6 µs");
         assert_eq!(time(1_050_000), "1.05 ms");
         assert_eq!(time(16_250), "16.25 µs");

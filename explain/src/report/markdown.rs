@@ -46,7 +46,7 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     )?;
 
     for summary in summary::all(run) {
-        summarise(&summary, out)?;
+        summarise(&summary, &verdict(run), out)?;
     }
     for it in &run.not_measured {
         writeln!(out, "Not measured: {}: {}", it.what, it.why)?;
@@ -135,9 +135,12 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
     )
 }
 
-/// What a procedure came to: a sentence and a table.
-fn summarise(summary: &Summary, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "## {}\n\n{}", summary.title, summary.verdict)?;
+/// What a procedure came to: a sentence, unless it was `said` above, and a table.
+fn summarise(summary: &Summary, said: &str, out: &mut String) -> std::fmt::Result {
+    writeln!(out, "## {}\n", summary.title)?;
+    if summary.verdict != said {
+        writeln!(out, "{}", summary.verdict)?;
+    }
     if !summary.variant.is_empty() {
         writeln!(out, "{}", summary.variant)?;
     }

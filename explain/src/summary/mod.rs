@@ -4,8 +4,14 @@
 //! mean together (a knee, the highest lossless rate) is found here, from the results alone. A kind of
 //! summary is one file here and one line of [`KINDS`].
 
+mod latency;
+mod packet_gaps;
 mod rfc2544;
+mod rfc6349;
+mod size_sweep;
 mod throughput;
+mod udp_sweep;
+mod window_sweep;
 
 use serde::Serialize;
 
@@ -59,9 +65,26 @@ pub struct Table {
 }
 
 /// Every kind of summary: each makes as many as there is something for.
-const KINDS: &[fn(&Run) -> Vec<Summary>] = &[throughput::summaries, rfc2544::summaries];
+const KINDS: &[fn(&Run) -> Vec<Summary>] = &[
+    throughput::summaries,
+    udp_sweep::summaries,
+    size_sweep::summaries,
+    window_sweep::summaries,
+    latency::summaries,
+    packet_gaps::summaries,
+    rfc2544::summaries,
+    rfc6349::summaries,
+];
 
 /// All summaries of `run`.
 pub fn all(run: &Run) -> Vec<Summary> {
     KINDS.iter().flat_map(|kind| kind(run)).collect()
+}
+
+/// Places of a model's line from `low` to `high`, each the same multiple of the one before.
+fn spread(low: f64, high: f64) -> impl Iterator<Item = f64> {
+    const PLACES: u32 = 24;
+    let low = low.max(f64::MIN_POSITIVE);
+    let factor = (high / low).max(1.0);
+    (0..=PLACES).map(move |at| low * factor.powf(f64::from(at) / f64::from(PLACES)))
 }

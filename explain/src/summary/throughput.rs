@@ -136,7 +136,7 @@ fn chart(all: &[&Throughput]) -> Option<Chart> {
             lines.push(Line {
                 name: format!("{words} {way} the device{at_once}"),
                 points,
-                has_dots: false,
+                ..Line::default()
             });
         }
     }

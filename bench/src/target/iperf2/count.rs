@@ -78,6 +78,7 @@ pub(in crate::target) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Outco
     if asked.direction != Direction::ToDevice {
         outcome.from_device = counted.received.map(|report| Flow {
             intervals: ran.from_device,
+            gaps: ran.gaps,
             ..flow(report, End::Host, Some(counted.received_duplicates))
         });
     }

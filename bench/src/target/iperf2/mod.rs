@@ -129,7 +129,11 @@ impl Iperf2 {
         };
         let failed = |failure| self.failed(failure, &plan);
         let client = Client::new(plan).with_time_of_day(time_of_day_ns());
-        run::run(client, self.to, window, watch, step, failed)
+        let sizes = run::Sizes {
+            buffer_octets: window,
+            datagram_octets: plan.udp.then_some(plan.test.buffer_octets),
+        };
+        run::run(client, self.to, sizes, watch, step, failed)
     }
 
     fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
@@ -220,6 +224,10 @@ impl Target for Iperf2 {
             Trial::RoundTrips(_) => Err("iperf 2 has no requests with answers; use stamp://"),
             Trial::Frames(_) => Err("iperf 2 is no Ethernet frame; use raw:// or sim://"),
         }
+    }
+
+    fn path_mtu(&self) -> Option<u32> {
+        super::path::mtu(self.to)
     }
 
     fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {

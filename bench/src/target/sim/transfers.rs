@@ -5,6 +5,7 @@ use linerate_agent::{Instant, Progress};
 use linerate_explain::record::Direction;
 use linerate_sim::peer::host::program::Handle;
 
+use super::super::arrivals::Arrivals;
 use super::super::iperf2::count;
 use super::super::run::{Ran, Series};
 use super::super::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
@@ -47,8 +48,9 @@ impl Simulated {
         };
         let mut clients = Vec::new();
         for plan in plans {
+            let size = plan.udp.then_some(plan.test.buffer_octets);
             clients.push(Running {
-                handle: session.start(Client::new(plan))?,
+                handle: session.start(Arrivals::new(Client::new(plan), size))?,
                 to_device: Series::default(),
                 from_device: Series::default(),
                 ended: None,
@@ -119,9 +121,10 @@ impl Transfer {
         let since = Instant::from_ns(now.since(self.began).as_nanos() as u64);
         let mut moved = 0;
         for client in &mut self.clients {
-            let (progress, counted) = session.with(client.handle, |it: &mut Client| {
-                (it.progress(now), it.outcome(now))
-            })?;
+            let (progress, counted) = session
+                .with(client.handle, |it: &mut Arrivals<Client>| {
+                    (it.inner.progress(now), it.inner.outcome(now))
+                })?;
             let Counted { sent, received, .. } = counted;
             let octets = |report: Option<iperf2::Report>| report.map_or(0, |it| it.octets);
             moved += octets(sent) + octets(received);
@@ -144,8 +147,10 @@ impl Transfer {
     pub(super) fn end(self, session: &mut Session) -> Result<Outcome, TargetError> {
         let mut ran = Vec::new();
         for client in self.clients {
+            let arrivals = session.stop::<Arrivals<Client>>(client.handle)?;
             ran.push(Ran {
-                service: session.stop::<Client>(client.handle)?,
+                gaps: arrivals.gaps(),
+                service: arrivals.inner,
                 ended: client.ended.unwrap_or(session.now()),
                 to_device: client.to_device.intervals,
                 from_device: client.from_device.intervals,

@@ -49,18 +49,26 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
     /// Whether every point is marked, as where each is a measurement.
     pub has_dots: bool,
+    /// Whether it is what a model says, not what was measured.
+    pub is_model: bool,
 }
 
 /// Colours in the style sheet.
 pub(in crate::report) const COLOURS: usize = 6;
-const TOP: f64 = 18.0;
-const BOTTOM: f64 = 236.0;
-const HEIGHT: u32 = 276;
-/// Room for the numbers of the upright axis, per cent.
-const LEFT: f64 = 9.0;
-const RIGHT: f64 = 98.5;
+const TOP: f64 = 34.0;
+const BOTTOM: f64 = 252.0;
+const HEIGHT: u32 = 292;
+/// The numbers of the upright axis stand on its lines, so that they need no room beside a narrow chart.
+const LEFT: f64 = 0.0;
+const RIGHT: f64 = 100.0;
+/// From one name of an upright line to the next, pixels.
+const NAME: f64 = 15.0;
 /// Intervals of an axis, about.
 const TICKS: f64 = 5.0;
+/// Ticks of a logarithmic axis at 1, 2 and 5 as long as there are no more.
+const FINE_TICKS: usize = 8;
+/// Of the finest ones, how many decades they may go over.
+const DECADES: i32 = 40;
 
 /// What an axis spans and where it is ticked.
 struct Scale {
@@ -106,14 +114,30 @@ impl Scale {
     }
 
     fn logarithmic(low: f64, high: f64) -> Self {
-        let (first, last) = (low.log10().floor(), high.log10().ceil());
-        let last = if last > first { last } else { first + 1.0 };
-        let ticks = (0..=(last - first) as u32).map(|at| 10_f64.powf(first + f64::from(at)));
+        let first = low.log10().floor() as i32;
+        let last = (high.log10().ceil() as i32).clamp(first + 1, first + DECADES);
+        let decades = first..=last;
+        let fine: Vec<f64> = decades
+            .clone()
+            .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)))
+            .collect();
+        // Those that hold all values between them.
+        let begin = fine.iter().rposition(|tick| *tick <= low).unwrap_or(0);
+        let end = fine.iter().position(|tick| *tick >= high);
+        let end = end.unwrap_or(fine.len() - 1).max(begin + 1);
+        let fine = &fine[begin..=end.min(fine.len() - 1)];
+        let whole = || decades.map(|power| 10_f64.powi(power));
+        let (low, high) = (fine[0], fine[fine.len() - 1]);
+        let ticks: Vec<f64> = if fine.len() <= FINE_TICKS {
+            fine.to_vec()
+        } else {
+            whole().filter(|tick| (low..=high).contains(tick)).collect()
+        };
         Self {
-            low: 10_f64.powf(first),
-            high: 10_f64.powf(last),
+            low,
+            high,
             is_logarithmic: true,
-            ticks: ticks.collect(),
+            ticks,
         }
     }
 
@@ -152,58 +176,79 @@ pub fn curves(chart: &Curves) -> String {
     for tick in &y.ticks {
         let (_, height) = at((x.low, *tick));
         svg.line("grid", (LEFT, height), (RIGHT, height));
+    }
+    for tick in &x.ticks {
+        let (left, _) = at((*tick, y.low));
+        svg.line("grid", (left, TOP), (left, BOTTOM));
+    }
+    for (value, _) in &chart.limits {
+        let (_, height) = at((x.low, *value));
+        svg.line("limit", (LEFT, height), (RIGHT, height));
+    }
+    for (value, _) in &chart.marks {
+        let (left, _) = at((*value, y.low));
+        svg.line("limit", (left, TOP), (left, BOTTOM));
+    }
+    for (index, line) in chart.lines.iter().enumerate() {
+        draw(&mut svg, chart, (index, line), at);
+    }
+    // Words last, above everything.
+    for tick in &y.ticks {
+        let (_, height) = at((x.low, *tick));
         let text = (chart.y.format)(*tick);
-        svg.text("axis", (LEFT - 0.8, height + 4.0), "end", &text);
+        svg.text("axis", (LEFT, height - 4.0), "start", &text);
     }
     for (index, tick) in x.ticks.iter().enumerate() {
         let (left, _) = at((*tick, y.low));
-        svg.line("grid", (left, TOP), (left, BOTTOM));
-        let anchor = if index + 1 == x.ticks.len() {
-            "end"
-        } else {
-            "middle"
+        let anchor = match index {
+            0 if left < 4.0 => "start",
+            _ if left > 94.0 => "end",
+            _ => "middle",
         };
         let text = (chart.x.format)(*tick);
         svg.text("axis", (left, BOTTOM + 16.0), anchor, &text);
     }
-    svg.text("axis strong", (0.0, TOP - 6.0), "start", chart.y.name);
+    svg.text("axis strong", (LEFT, 12.0), "start", chart.y.name);
     svg.text("axis strong", (RIGHT, BOTTOM + 34.0), "end", chart.x.name);
     for (value, name) in &chart.limits {
         let (_, height) = at((x.low, *value));
-        svg.line("limit", (LEFT, height), (RIGHT, height));
         svg.text("axis strong", (RIGHT, height - 5.0), "end", name);
     }
-    for (value, name) in &chart.marks {
+    for (index, (value, name)) in chart.marks.iter().enumerate() {
         let (left, _) = at((*value, y.low));
-        svg.line("limit", (left, TOP), (left, BOTTOM));
-        let anchor = if left > f64::midpoint(LEFT, RIGHT) {
-            "end"
+        let (anchor, aside) = if left > f64::midpoint(LEFT, RIGHT) {
+            ("end", -0.6)
         } else {
-            "start"
+            ("start", 0.6)
         };
-        svg.text(
-            "axis strong",
-            (left, TOP + 10.0),
-            anchor,
-            &format!(" {name} "),
-        );
-    }
-    for (index, line) in chart.lines.iter().enumerate() {
-        let class = format!("stage{}", index % COLOURS);
-        for pair in line.points.windows(2) {
-            svg.line(&format!("{class} path"), at(pair[0]), at(pair[1]));
-        }
-        for point in line.points.iter().filter(|_| line.has_dots) {
-            let (left, height) = at(*point);
-            svg.raw(format_args!(
-                r#"<circle class="{class}" cx="{left:.3}%" cy="{height:.1}" r="4"><title>{}: {}, {}</title></circle>"#,
-                super::escape(&line.name),
-                super::escape(&(chart.x.format)(point.0)),
-                super::escape(&(chart.y.format)(point.1)),
-            ));
-        }
+        // One below the other, as two may be at the same place.
+        let height = TOP + 12.0 + NAME * index as f64;
+        svg.text("axis strong", (left + aside, height), anchor, name);
     }
     svg.finish()
+}
+
+/// One curve, its points placed by `at`.
+fn draw(
+    svg: &mut Svg,
+    chart: &Curves,
+    (index, line): (usize, &Line),
+    at: impl Fn((f64, f64)) -> (f64, f64),
+) {
+    let class = format!("stage{}", index % COLOURS);
+    let style = if line.is_model { "model" } else { "path" };
+    for pair in line.points.windows(2) {
+        svg.line(&format!("{class} {style}"), at(pair[0]), at(pair[1]));
+    }
+    for point in line.points.iter().filter(|_| line.has_dots) {
+        let (left, height) = at(*point);
+        svg.raw(format_args!(
+            r#"<circle class="{class}" cx="{left:.3}%" cy="{height:.1}" r="4"><title>{}: {}, {}</title></circle>"#,
+            super::escape(&line.name),
+            super::escape(&(chart.x.format)(point.0)),
+            super::escape(&(chart.y.format)(point.1)),
+        ));
+    }
 }
 
 #[cfg(test)]
@@ -215,9 +260,14 @@ mod tests {
         let scale = Scale::of([3.0, 47.0].into_iter(), false);
         assert_eq!(scale.ticks, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
         assert!((scale.place(25.0) - 0.5).abs() < 1e-9);
-        let scale = Scale::of([0.5, 200.0].into_iter(), true);
+        let scale = Scale::of([1.5, 40.0].into_iter(), true);
+        assert_eq!(scale.ticks, [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
+        let scale = Scale::of([0.1, 1_000.0].into_iter(), true);
         assert_eq!(scale.ticks, [0.1, 1.0, 10.0, 100.0, 1000.0]);
         assert!((scale.place(10.0) - 0.5).abs() < 1e-9);
+        // Values beyond all reason make no chart of thousands of ticks.
+        let scale = Scale::of([1e-300, 1e300].into_iter(), true);
+        assert!(scale.ticks.len() < 50, "{:?}", scale.ticks.len());
     }
 
     #[test]

@@ -42,6 +42,7 @@ pub(super) fn summary(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> 
             name: format!("{octets} octets"),
             points,
             has_dots: true,
+            is_model: false,
         }
     };
     let curves = Curves {

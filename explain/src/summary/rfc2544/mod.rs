@@ -202,6 +202,7 @@ fn throughput_chart(rows: &[Row]) -> Chart {
             .filter_map(|row| Some((row.octets as f64, of(&row.throughput)?)))
             .collect(),
         has_dots: true,
+        is_model: false,
     };
     let curves = Curves {
         label: "Frame rate without loss over frame size".to_owned(),

@@ -1,0 +1,66 @@
+//! What this machine adds to a round trip by itself.
+
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use linerate_explain::record::Distribution;
+
+use crate::distribution;
+use crate::serve::{self, Event, Limits, Order, Protocol};
+use crate::target::{self, Options, RoundTrips, Trial, Unwatched};
+
+/// It takes no longer than this.
+const SPAN: Duration = Duration::from_millis(1_500);
+/// How long the reflector may take to begin.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The same round trips as `asked`, over this machine's loopback to a reflector of its own; `None` where
+/// it has none. What no measurement from here can be better than.
+pub fn noise_floor(asked: &RoundTrips) -> Option<Distribution> {
+    let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    // A port that was free a moment ago: nobody else is likely to have taken it since.
+    let port = UdpSocket::bind((here, 0)).ok()?.local_addr().ok()?.port();
+    let order = Order {
+        address: here,
+        protocols: vec![(Protocol::Stamp, port)],
+        clients: 1,
+        limits: Limits::default(),
+    };
+    let is_over = AtomicBool::new(false);
+    let stop = || is_over.load(Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        let (listening, wait) = channel();
+        let (order, stop) = (&order, &stop);
+        scope.spawn(move || {
+            serve::serve(order, stop, |event| {
+                if let Event::Listening(..) = event {
+                    let _ = listening.send(());
+                }
+            });
+        });
+        let times = wait
+            .recv_timeout(PATIENCE)
+            .ok()
+            .and_then(|()| round_trips(port, asked));
+        is_over.store(true, Ordering::Relaxed);
+        times
+    })
+}
+
+fn round_trips(port: u16, asked: &RoundTrips) -> Option<Distribution> {
+    let url = format!("stamp://127.0.0.1:{port}");
+    let mut target = target::open(&url, &Options::default()).ok()?;
+    let most = SPAN.as_nanos() / asked.interval.as_nanos().max(1);
+    let trial = Trial::RoundTrips(RoundTrips {
+        count: asked
+            .count
+            .min(u32::try_from(most).unwrap_or(u32::MAX))
+            .max(1),
+        under: None,
+        ..asked.clone()
+    });
+    let answers = target.run(&trial, &mut Unwatched).ok()?.round_trips?;
+    distribution::of(answers.samples.iter().map(|it| it.round_trip_ns))
+}

@@ -1,0 +1,224 @@
+//! Round trips, with nothing else going on and under loads.
+
+mod floor;
+
+pub use floor::noise_floor;
+
+use std::time::Duration;
+
+use linerate_explain::record::{
+    Direction, Distribution, Latency as Record, LatencyLimits, LatencyMetrics, LatencyParams,
+    Ledger, Load, Measurement, Transport,
+};
+
+use super::{Bench, Procedure, SessionError};
+use crate::distribution;
+use crate::target::{Amount, Datagrams, Outcome, RoundTrips, Stream, Target, TargetError, Trial};
+
+/// A load goes on for so much longer than the requests that are to find it.
+const MARGIN: Duration = Duration::from_secs(1);
+/// The round trips before another procedure that needs to know how long one takes.
+const BEFORE: RoundTrips = RoundTrips {
+    count: 50,
+    interval: Duration::from_millis(20),
+    payload_octets: 44,
+    under: None,
+};
+
+/// Round trips, with nothing else going on and under one load after the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency {
+    /// How many, how often, and how large.
+    pub round_trips: RoundTrips,
+    /// What goes on meanwhile; without load they are measured in any case, first.
+    pub loads: Vec<Load>,
+}
+
+impl Latency {
+    /// Idle, and under TCP each way.
+    pub fn idle_and_loaded(round_trips: RoundTrips) -> Self {
+        let load = |direction| Load {
+            transport: Transport::Tcp,
+            direction,
+            offered_bytes_per_s: 0.0,
+        };
+        Self {
+            round_trips,
+            loads: vec![load(Direction::ToDevice), load(Direction::FromDevice)],
+        }
+    }
+
+    /// Idle, and under UDP at each of these rates (payload, bits a second), each way alone.
+    pub fn over_loads(round_trips: RoundTrips, ways: &[Direction], offers: &[u64]) -> Self {
+        let load = |direction, offer: u64| Load {
+            transport: Transport::Udp,
+            direction,
+            offered_bytes_per_s: offer as f64 / 8.0,
+        };
+        let mut loads = Vec::new();
+        for way in ways {
+            loads.extend(offers.iter().map(|offer| load(*way, *offer)));
+        }
+        Self { round_trips, loads }
+    }
+
+    fn span(&self) -> Duration {
+        self.round_trips.interval * self.round_trips.count
+    }
+
+    fn trial(&self, load: Option<Load>) -> Trial {
+        let amount = Amount::Span(self.span() + MARGIN);
+        let under = load.map(|load| match load.transport {
+            Transport::Tcp => Trial::Stream(Stream {
+                direction: load.direction,
+                amount,
+                streams: 1,
+                write_octets: 0,
+                window_octets: None,
+            }),
+            Transport::Udp => Trial::Datagrams(Datagrams {
+                direction: load.direction,
+                amount,
+                payload_octets: 1_470,
+                payload_bits_per_s: (load.offered_bytes_per_s * 8.0).round() as u64,
+            }),
+        });
+        Trial::RoundTrips(RoundTrips {
+            under: under.map(Box::new),
+            ..self.round_trips.clone()
+        })
+    }
+
+    fn record(
+        &self,
+        load: Option<Load>,
+        metrics: LatencyMetrics,
+        (bench, limits): (&Bench<'_>, &LatencyLimits),
+    ) -> Measurement {
+        Measurement::Latency(Record {
+            params: LatencyParams {
+                variant: String::new(),
+                setting: bench.setting(),
+                count: u64::from(self.round_trips.count),
+                interval_ns: self.round_trips.interval.as_nanos() as u64,
+                payload_bytes: u64::from(self.round_trips.payload_octets),
+                load,
+            },
+            metrics,
+            limits: limits.clone(),
+            ledger: Ledger::default(),
+            findings: Vec::new(),
+        })
+    }
+}
+
+/// What answers come to.
+fn metrics(outcome: Outcome) -> LatencyMetrics {
+    let Some(answers) = outcome.round_trips else {
+        return failed("the target did not say what was answered".to_owned());
+    };
+    let rtt = distribution::of(answers.samples.iter().map(|it| it.round_trip_ns));
+    LatencyMetrics {
+        sent: answers.sent,
+        answered: answers.samples.len() as u64,
+        lost_to_device: answers.lost_forward,
+        lost_from_device: answers.lost_back,
+        lost_either: answers.lost_either,
+        out_of_order: answers.out_of_order,
+        duplicates: answers.duplicates,
+        pdv_ns: rtt.as_ref().map_or(0, Distribution::pdv_ns),
+        failure: match &rtt {
+            Some(_) => String::new(),
+            None => "no request was answered".to_owned(),
+        },
+        rtt,
+        to_device: outcome.to_device,
+        from_device: outcome.from_device,
+    }
+}
+
+fn failed(failure: String) -> LatencyMetrics {
+    LatencyMetrics {
+        failure,
+        ..LatencyMetrics::default()
+    }
+}
+
+/// How this machine's own part is known: of a simulation there is none.
+fn limits(asked: &RoundTrips, target: &dyn Target) -> LatencyLimits {
+    let is_simulated = target.is_simulated();
+    LatencyLimits {
+        is_simulated,
+        noise_floor: if is_simulated {
+            None
+        } else {
+            noise_floor(asked)
+        },
+    }
+}
+
+/// How long a round trip takes without load, for a procedure that needs to know it; `None` where the
+/// target has none.
+pub(super) fn idle(
+    target: &mut dyn Target,
+    bench: &mut Bench<'_>,
+) -> Result<Option<Distribution>, SessionError> {
+    let trial = Trial::RoundTrips(BEFORE);
+    if target.can(&trial).is_err() {
+        return Ok(None);
+    }
+    let outcome = bench.trial(target, &trial)?;
+    let answers = outcome.round_trips.unwrap_or_default();
+    Ok(distribution::of(
+        answers.samples.iter().map(|it| it.round_trip_ns),
+    ))
+}
+
+impl Procedure for Latency {
+    fn words(&self) -> String {
+        "latency".to_owned()
+    }
+
+    fn at_least(&self) -> Duration {
+        let loaded = (self.span() + MARGIN) * self.loads.len() as u32;
+        self.span() + loaded
+    }
+
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        target.can(&self.trial(None))
+    }
+
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+        let limits = limits(&self.round_trips, target);
+        bench.note(&limits.words());
+        let idle = bench.trial(target, &self.trial(None))?;
+        if bench.is_over() {
+            return Ok(());
+        }
+        bench.keep(self.record(None, metrics(idle), (bench, &limits)))?;
+        for &load in &self.loads {
+            let trial = self.trial(Some(load));
+            if let Err(why) = target.can(&trial) {
+                bench.note(&format!(
+                    "latency under {}: not measured: {why}",
+                    load.words()
+                ));
+                continue;
+            }
+            let metrics = match bench.trial(target, &trial) {
+                Ok(outcome) => metrics(outcome),
+                // It answered without load.
+                Err(TargetError::Failed { what, .. }) => failed(what),
+                Err(error) => return Err(error.into()),
+            };
+            if bench.is_over() {
+                return Ok(());
+            }
+            bench.keep(self.record(Some(load), metrics, (bench, &limits)))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

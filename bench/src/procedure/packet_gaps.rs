@@ -1,0 +1,129 @@
+//! The times between datagrams, by their size.
+
+use std::time::Duration;
+
+use linerate_explain::record::{
+    Direction, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
+};
+
+use super::one_way::{Counted, Trials};
+use super::{Bench, Procedure, SessionError};
+use crate::target::{Amount, Datagrams, Target, Trial};
+
+/// Datagrams of one size after the other, one way, and when each arrives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketGaps {
+    /// Which way.
+    pub direction: Direction,
+    /// Octets of payload.
+    pub sizes: Vec<u16>,
+    /// For how long each time.
+    pub span: Duration,
+    /// What is offered, payload, bits a second; 0: as fast as it goes.
+    pub payload_bits_per_s: u64,
+    /// The time between two trials.
+    pub settle: Duration,
+}
+
+impl PacketGaps {
+    fn trial(&self, payload_octets: u16) -> Trial {
+        Trial::Datagrams(Datagrams {
+            direction: self.direction,
+            amount: Amount::Span(self.span),
+            payload_octets,
+            payload_bits_per_s: self.payload_bits_per_s,
+        })
+    }
+}
+
+impl Procedure for PacketGaps {
+    fn words(&self) -> String {
+        format!("gaps between datagrams, {}", self.direction.words())
+    }
+
+    fn at_least(&self) -> Duration {
+        (self.span + self.settle) * self.sizes.len() as u32
+    }
+
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        let mut sizes = self.sizes.iter();
+        sizes.try_for_each(|size| target.can(&self.trial(*size)))
+    }
+
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+        let is_simulated = target.is_simulated();
+        let mut trials = Trials::new(target, bench, self.settle);
+        for &size in &self.sizes {
+            if trials.bench.is_over() {
+                break;
+            }
+            let (flow, failure) = match trials.one_way(&self.trial(size), self.direction)? {
+                Counted::Flow(flow, _) if flow.gaps.is_none() => {
+                    let why = "nobody here sees when each datagram arrives";
+                    (Some(flow), why.to_owned())
+                }
+                Counted::Flow(flow, _) => (Some(flow), String::new()),
+                Counted::Nothing(why) => (None, why),
+                Counted::Cut => break,
+            };
+            let setting = trials.bench.setting();
+            trials.bench.keep(Measurement::PacketGaps(Record {
+                params: PacketGapsParams {
+                    variant: String::new(),
+                    setting,
+                    direction: self.direction,
+                    payload_bytes: u64::from(size),
+                    offered_bytes_per_s: self.payload_bits_per_s as f64 / 8.0,
+                    is_simulated,
+                },
+                metrics: PacketGapsMetrics { flow, failure },
+                ledger: Ledger::default(),
+                findings: Vec::new(),
+            }))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scripted::{Scripted, counted, done};
+    use super::*;
+    use crate::distribution;
+    use crate::target::Outcome;
+    use linerate_explain::record::Flow;
+
+    #[test]
+    fn gaps_come_from_the_target_and_their_absence_is_told() {
+        let gaps = PacketGaps {
+            direction: Direction::FromDevice,
+            sizes: vec![64, 1_470],
+            span: Duration::from_secs(1),
+            payload_bits_per_s: 1_000_000,
+            settle: Duration::ZERO,
+        };
+        let mut target = Scripted::new(|trial| match trial {
+            Trial::Datagrams(asked) => Ok(Outcome {
+                from_device: Some(Flow {
+                    gaps: (asked.payload_octets == 64)
+                        .then(|| distribution::of([500_000, 520_000]))
+                        .flatten(),
+                    ..counted(asked, asked.payload_bits_per_s)
+                }),
+                ..Outcome::default()
+            }),
+            _ => Err("no datagrams"),
+        });
+        let (outcome, kept, _) = done(&gaps, &mut target);
+        assert!(outcome.is_ok());
+        let told = |result: &Measurement| match result {
+            Measurement::PacketGaps(it) => {
+                let gaps = it.metrics.flow.as_ref().and_then(|flow| flow.gaps.clone());
+                (gaps.map(|gaps| gaps.max_ns), it.metrics.failure.is_empty())
+            }
+            other => panic!("{other:?}"),
+        };
+        let expected = [(Some(520_000), true), (None, false)];
+        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+    }
+}

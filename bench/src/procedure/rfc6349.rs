@@ -1,0 +1,310 @@
+//! RFC 6349: path MTU, round trip and bottleneck of a path, then TCP with windows around the
+//! bandwidth-delay product of these.
+
+use std::time::Duration;
+
+use linerate_explain::record::{
+    Direction, Distribution, Flow, Ledger, Measurement, Rfc6349 as Record, Rfc6349Metrics,
+    Rfc6349Params, Rfc6349Step as Step,
+};
+
+use super::latency::idle;
+use super::one_way::{Counted, Trials};
+use super::{Bench, Procedure, SessionError};
+use crate::distribution;
+use crate::target::{Amount, RoundTrips, Stream, Target, Trial};
+
+/// Windows, per cent of the bandwidth-delay product.
+const WINDOWS_PERCENT: [u64; 5] = [25, 50, 75, 100, 125];
+/// The RFC's transfer (section 3.3).
+const FULL: Duration = Duration::from_secs(30);
+/// Ethernet's packet, where nobody tells the path's.
+const ETHERNET_MTU: u64 = 1_500;
+/// No system takes smaller buffers than about this.
+const LEAST_WINDOW: u64 = 2_048;
+/// Requests during a transfer.
+const INTERVAL: Duration = Duration::from_millis(20);
+/// The load begins before and ends behind them.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// RFC 6349, one way after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rfc6349 {
+    /// Which ways, each alone.
+    pub directions: Vec<Direction>,
+    /// How long a transfer lasts; from 30 s on it is the full procedure.
+    pub span: Duration,
+    /// Connections that together find the bottleneck.
+    pub streams: u8,
+    /// The time between two trials.
+    pub settle: Duration,
+}
+
+impl Rfc6349 {
+    fn is_full(&self) -> bool {
+        self.span >= FULL
+    }
+
+    const fn stream(&self, direction: Direction, streams: u8, window: Option<u32>) -> Trial {
+        Trial::Stream(Stream {
+            direction,
+            amount: Amount::Span(self.span),
+            streams,
+            write_octets: 0,
+            window_octets: window,
+        })
+    }
+
+    /// As many connections as were asked for, or what the target can do of it.
+    fn streams_of(&self, direction: Direction, target: &dyn Target) -> u8 {
+        let can = |streams: &u8| target.can(&self.stream(direction, *streams, None)).is_ok();
+        (1..=self.streams).rev().find(can).unwrap_or(1)
+    }
+
+    /// A transfer with one window, with round trips meanwhile where the target has them.
+    fn transfer(&self, direction: Direction, window: u32, target: &dyn Target) -> Trial {
+        let load = self.stream(direction, 1, Some(window));
+        let during = self.span.saturating_sub(MARGIN);
+        let count = (during.as_nanos() / INTERVAL.as_nanos()).max(1);
+        let loaded = Trial::RoundTrips(RoundTrips {
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+            interval: INTERVAL,
+            payload_octets: 44,
+            under: Some(Box::new(load.clone())),
+        });
+        if target.can(&loaded).is_ok() {
+            loaded
+        } else {
+            load
+        }
+    }
+}
+
+/// Keeps a step.
+fn keep(
+    bench: &mut Bench<'_>,
+    params: Rfc6349Params,
+    metrics: Rfc6349Metrics,
+) -> Result<(), SessionError> {
+    let setting = bench.setting();
+    bench.keep(Measurement::Rfc6349(Record {
+        params: Rfc6349Params { setting, ..params },
+        metrics,
+        ledger: Ledger::default(),
+        findings: Vec::new(),
+    }))
+}
+
+impl Rfc6349 {
+    fn params(&self, step: Step, direction: Direction) -> Rfc6349Params {
+        Rfc6349Params {
+            step,
+            direction,
+            is_full: self.is_full(),
+            ..Rfc6349Params::default()
+        }
+    }
+
+    /// What holds for both ways; the shortest round trip.
+    fn path(
+        &self,
+        target: &mut dyn Target,
+        bench: &mut Bench<'_>,
+    ) -> Result<Option<u64>, SessionError> {
+        let mtu = target.path_mtu();
+        let metrics = Rfc6349Metrics {
+            path_mtu_bytes: Some(mtu.map_or(ETHERNET_MTU, u64::from)),
+            is_assumed: mtu.is_none(),
+            ..Rfc6349Metrics::default()
+        };
+        keep(
+            bench,
+            self.params(Step::PathMtu, Direction::ToDevice),
+            metrics,
+        )?;
+        let Some(rtt) = idle(target, bench)? else {
+            return Ok(None);
+        };
+        let base_ns = rtt.min_ns;
+        let metrics = Rfc6349Metrics {
+            rtt: Some(rtt),
+            ..Rfc6349Metrics::default()
+        };
+        let params = self.params(Step::BaselineRtt, Direction::ToDevice);
+        keep(bench, params, metrics)?;
+        Ok(Some(base_ns))
+    }
+
+    fn one_way(
+        &self,
+        direction: Direction,
+        base_ns: Option<u64>,
+        trials: &mut Trials<'_, '_>,
+    ) -> Result<(), SessionError> {
+        let streams = self.streams_of(direction, trials.target);
+        let many = self.stream(direction, streams, None);
+        let (flow, failure) = match trials.one_way(&many, direction)? {
+            Counted::Flow(flow, _) => (Some(flow), String::new()),
+            Counted::Nothing(why) => (None, why),
+            Counted::Cut => return Ok(()),
+        };
+        let bottleneck = flow.as_ref().map(|flow| flow.goodput_bytes_per_s);
+        let params = Rfc6349Params {
+            streams: u64::from(streams),
+            ..self.params(Step::Bottleneck, direction)
+        };
+        keep(trials.bench, params, metrics(flow, None, failure))?;
+        let (Some(bottleneck), Some(base_ns)) = (bottleneck, base_ns) else {
+            return Ok(());
+        };
+        let bdp = bottleneck * base_ns as f64 / 1e9;
+        for percent in WINDOWS_PERCENT {
+            if trials.bench.is_over() {
+                return Ok(());
+            }
+            let window = ((bdp * percent as f64 / 100.0).round() as u64).max(LEAST_WINDOW);
+            let window = u32::try_from(window).unwrap_or(u32::MAX);
+            let trial = self.transfer(direction, window, trials.target);
+            let metrics = match trials.one_way(&trial, direction)? {
+                Counted::Flow(flow, rest) => {
+                    let answers = rest.round_trips.unwrap_or_default();
+                    let times = answers.samples.iter().map(|it| it.round_trip_ns);
+                    metrics(Some(flow), distribution::of(times), String::new())
+                }
+                Counted::Nothing(why) => metrics(None, None, why),
+                Counted::Cut => return Ok(()),
+            };
+            let params = Rfc6349Params {
+                streams: 1,
+                window_percent: Some(percent),
+                ..self.params(Step::Transfer, direction)
+            };
+            let metrics = Rfc6349Metrics {
+                window_bytes: Some(u64::from(window)),
+                ..metrics
+            };
+            keep(trials.bench, params, metrics)?;
+        }
+        Ok(())
+    }
+}
+
+fn metrics(flow: Option<Flow>, rtt: Option<Distribution>, failure: String) -> Rfc6349Metrics {
+    Rfc6349Metrics {
+        flow,
+        rtt,
+        failure,
+        ..Rfc6349Metrics::default()
+    }
+}
+
+impl Procedure for Rfc6349 {
+    fn words(&self) -> String {
+        "RFC 6349".to_owned()
+    }
+
+    fn at_least(&self) -> Duration {
+        let transfers = (1 + WINDOWS_PERCENT.len()) * self.directions.len();
+        (self.span + self.settle) * transfers as u32
+    }
+
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        let mut directions = self.directions.iter();
+        directions.try_for_each(|way| target.can(&self.stream(*way, 1, Some(1 << 16))))
+    }
+
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+        let base_ns = self.path(target, bench)?;
+        if base_ns.is_none() {
+            bench.note(
+                "the target has no round trips, so windows can't be sized by them: name a --probe, as \
+                 stamp://HOST",
+            );
+        }
+        let mut trials = Trials::new(target, bench, self.settle);
+        for &direction in &self.directions {
+            if !trials.bench.is_over() {
+                self.one_way(direction, base_ns, &mut trials)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scripted::{Scripted, answered, done};
+    use super::*;
+    use crate::target::Outcome;
+    use linerate_explain::record::End;
+
+    fn procedure() -> Rfc6349 {
+        Rfc6349 {
+            directions: vec![Direction::ToDevice],
+            span: Duration::from_secs(3),
+            streams: 4,
+            settle: Duration::ZERO,
+        }
+    }
+
+    /// 10 Mbit/s, 8 ms: a product of 10 kB.
+    fn path(trial: &Trial) -> Result<Outcome, &'static str> {
+        let to_device = |stream: &Stream| {
+            let window = stream.window_octets.map_or(1e9, f64::from);
+            let rate = (window / 0.008).min(1_250_000.0);
+            Some(Flow::stream(rate as u64, 1_000_000_000, End::Host))
+        };
+        match trial {
+            Trial::Stream(stream) => Ok(Outcome {
+                to_device: to_device(stream),
+                ..Outcome::default()
+            }),
+            Trial::RoundTrips(asked) => match asked.under.as_deref() {
+                None => Ok(answered(asked, 8_000_000)),
+                Some(Trial::Stream(stream)) => Ok(Outcome {
+                    to_device: to_device(stream),
+                    ..answered(asked, 12_000_000)
+                }),
+                Some(_) => Err("no stream"),
+            },
+            _ => Err("neither a stream nor round trips"),
+        }
+    }
+
+    fn steps(kept: &[Measurement]) -> Vec<&Record> {
+        kept.iter()
+            .map(|result| match result {
+                Measurement::Rfc6349(it) => it,
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn windows_are_shares_of_what_the_path_holds() {
+        let (outcome, kept, _) = done(&procedure(), &mut Scripted::new(path));
+        assert!(outcome.is_ok());
+        let steps = steps(&kept);
+        let kinds: Vec<Step> = steps.iter().map(|it| it.params.step).collect();
+        let expected = [Step::PathMtu, Step::BaselineRtt, Step::Bottleneck];
+        assert_eq!(kinds[..3], expected);
+        assert!(steps[0].metrics.is_assumed && steps.iter().all(|it| !it.params.is_full));
+        let windows: Vec<Option<u64>> = steps[3..]
+            .iter()
+            .map(|it| it.metrics.window_bytes)
+            .collect();
+        assert_eq!(windows, [2_500, 5_000, 7_500, 10_000, 12_500].map(Some));
+        let during = steps[6].metrics.rtt.as_ref().map(|it| it.p50_ns);
+        assert_eq!(during, Some(12_000_000));
+    }
+
+    #[test]
+    fn from_thirty_seconds_on_it_is_the_full_procedure() {
+        let full = Rfc6349 {
+            span: Duration::from_secs(30),
+            ..procedure()
+        };
+        let (_, kept, _) = done(&full, &mut Scripted::new(path));
+        assert!(steps(&kept).iter().all(|it| it.params.is_full));
+    }
+}

@@ -1,0 +1,104 @@
+//! A target of which a test says what every trial comes to.
+
+use linerate_explain::record::{Datagrams as Count, End, Flow, Measurement};
+
+use super::{Bench, Procedure, SessionError};
+use crate::target::{
+    Amount, Answer, Answers, Datagrams, Outcome, RoundTrips, Target, TargetError, Trial, Unwatched,
+    Watch,
+};
+
+/// Asked for `Trial`, it is what the function says.
+pub struct Scripted<F> {
+    /// What was asked for so far.
+    pub asked: Vec<Trial>,
+    answer: F,
+}
+
+impl<F: FnMut(&Trial) -> Result<Outcome, &'static str>> Scripted<F> {
+    pub fn new(answer: F) -> Self {
+        let asked = Vec::new();
+        Self { asked, answer }
+    }
+}
+
+impl<F: FnMut(&Trial) -> Result<Outcome, &'static str> + Send> Target for Scripted<F> {
+    fn name(&self) -> String {
+        "a scripted target".to_owned()
+    }
+
+    fn can(&self, _: &Trial) -> Result<(), &'static str> {
+        Ok(())
+    }
+
+    fn run(&mut self, trial: &Trial, _: &mut dyn Watch) -> Result<Outcome, TargetError> {
+        self.asked.push(trial.clone());
+        (self.answer)(trial).map_err(|what| TargetError::Failed {
+            target: self.name(),
+            what: what.to_owned(),
+        })
+    }
+
+    /// No test waits.
+    fn is_simulated(&self) -> bool {
+        true
+    }
+}
+
+/// Does `procedure`; what it keeps and what it says.
+pub fn done(
+    procedure: &dyn Procedure,
+    target: &mut dyn Target,
+) -> (Result<(), SessionError>, Vec<Measurement>, Vec<String>) {
+    let (mut kept, mut notes) = (Vec::new(), Vec::new());
+    let mut keep = |result| {
+        kept.push(result);
+        Ok(())
+    };
+    let mut note = |text: &str| notes.push(text.to_owned());
+    let mut watch = Unwatched;
+    let mut bench = Bench::new(&mut keep, &mut note, &mut watch);
+    let outcome = procedure.run(target, &mut bench);
+    (outcome, kept, notes)
+}
+
+/// What is counted where `asked` is offered and `received` (bits a second) arrive.
+pub fn counted(asked: &Datagrams, received_bits_per_s: u64) -> Flow {
+    let Amount::Span(span) = asked.amount else {
+        panic!("procedures ask for a time")
+    };
+    let datagrams = |bits_per_s: u64| {
+        let octets = bits_per_s as f64 / 8.0 * span.as_secs_f64();
+        (octets / f64::from(asked.payload_octets)) as u64
+    };
+    let sent = datagrams(asked.payload_bits_per_s);
+    let received = datagrams(received_bits_per_s).min(sent);
+    let count = Count {
+        sent,
+        received,
+        lost: sent - received,
+        ..Count::default()
+    };
+    let octets = received * u64::from(asked.payload_octets);
+    Flow::datagrams(octets, span.as_nanos() as u64, End::Device, count)
+}
+
+/// All of `asked` answered, each after `ns`.
+pub fn answered(asked: &RoundTrips, ns: u64) -> Outcome {
+    let samples = vec![
+        Answer {
+            sent_ns: 0,
+            round_trip_ns: ns,
+        };
+        asked.count as usize
+    ];
+    let answers = Answers {
+        sent: u64::from(asked.count),
+        samples,
+        ..Answers::default()
+    };
+    Outcome {
+        round_trips: Some(answers),
+        ..Outcome::default()
+    }
+}

@@ -1,0 +1,146 @@
+//! Sweep over the size of sends, TCP or UDP.
+
+use std::time::Duration;
+
+use linerate_explain::record::{
+    Direction, Ledger, Measurement, SizeSweep as Record, SizeSweepMetrics, SizeSweepParams,
+    Transport,
+};
+
+use super::one_way::{Counted, Trials};
+use super::{Bench, Procedure, SessionError};
+use crate::target::{Amount, Datagrams, Stream, Target, Trial};
+
+/// Transfers with sends of one size after the other, one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SizeSweep {
+    /// TCP or UDP.
+    pub transport: Transport,
+    /// Which way.
+    pub direction: Direction,
+    /// Octets of a write or of a datagram's payload.
+    pub sizes: Vec<u32>,
+    /// For how long each time.
+    pub span: Duration,
+    /// What UDP offers, payload, bits a second; 0: as fast as it goes.
+    pub payload_bits_per_s: u64,
+    /// The time between two trials.
+    pub settle: Duration,
+}
+
+impl SizeSweep {
+    fn trial(&self, octets: u32) -> Trial {
+        let amount = Amount::Span(self.span);
+        match self.transport {
+            Transport::Tcp => Trial::Stream(Stream {
+                direction: self.direction,
+                amount,
+                streams: 1,
+                write_octets: octets,
+                window_octets: None,
+            }),
+            Transport::Udp => Trial::Datagrams(Datagrams {
+                direction: self.direction,
+                amount,
+                payload_octets: u16::try_from(octets).unwrap_or(u16::MAX),
+                payload_bits_per_s: self.payload_bits_per_s,
+            }),
+        }
+    }
+}
+
+impl Procedure for SizeSweep {
+    fn words(&self) -> String {
+        let way = self.direction.words();
+        format!("sizes of sends, {} {way}", self.transport.words())
+    }
+
+    fn at_least(&self) -> Duration {
+        (self.span + self.settle) * self.sizes.len() as u32
+    }
+
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        let mut sizes = self.sizes.iter();
+        sizes.try_for_each(|size| target.can(&self.trial(*size)))
+    }
+
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+        let mut trials = Trials::new(target, bench, self.settle);
+        for &size in &self.sizes {
+            if trials.bench.is_over() {
+                break;
+            }
+            let (flow, failure) = match trials.one_way(&self.trial(size), self.direction)? {
+                Counted::Flow(flow, _) => (Some(flow), String::new()),
+                Counted::Nothing(why) => (None, why),
+                Counted::Cut => break,
+            };
+            let setting = trials.bench.setting();
+            let offered = match self.transport {
+                Transport::Tcp => 0.0,
+                Transport::Udp => self.payload_bits_per_s as f64 / 8.0,
+            };
+            trials.bench.keep(Measurement::SizeSweep(Record {
+                params: SizeSweepParams {
+                    variant: String::new(),
+                    setting,
+                    transport: self.transport,
+                    direction: self.direction,
+                    payload_bytes: u64::from(size),
+                    offered_bytes_per_s: offered,
+                },
+                metrics: SizeSweepMetrics { flow, failure },
+                ledger: Ledger::default(),
+                findings: Vec::new(),
+            }))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scripted::{Scripted, done};
+    use super::*;
+    use crate::target::Outcome;
+    use linerate_explain::record::{End, Flow};
+
+    #[test]
+    fn each_size_is_a_result_and_silence_is_one_too() {
+        let sweep = SizeSweep {
+            transport: Transport::Tcp,
+            direction: Direction::FromDevice,
+            sizes: vec![64, 1_024, 4_096],
+            span: Duration::from_secs(1),
+            payload_bits_per_s: 0,
+            settle: Duration::ZERO,
+        };
+        let mut target = Scripted::new(|trial| match trial {
+            Trial::Stream(stream) if stream.write_octets == 1_024 => Err("gone quiet"),
+            Trial::Stream(stream) => Ok(Outcome {
+                from_device: Some(Flow::stream(
+                    u64::from(stream.write_octets) * 100,
+                    1_000_000_000,
+                    End::Host,
+                )),
+                ..Outcome::default()
+            }),
+            _ => Err("no stream"),
+        });
+        let (outcome, kept, _) = done(&sweep, &mut target);
+        assert!(outcome.is_ok());
+        let told = |result: &Measurement| match result {
+            Measurement::SizeSweep(it) => (
+                it.metrics.flow.as_ref().map(|flow| flow.octets),
+                it.metrics.failure.clone(),
+            ),
+            other => panic!("{other:?}"),
+        };
+        let expected = [
+            (Some(6_400), String::new()),
+            (None, "gone quiet".to_owned()),
+            (Some(409_600), String::new()),
+        ];
+        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,122 @@
+//! Sweep over TCP's window.
+
+use std::time::Duration;
+
+use linerate_explain::record::{
+    Direction, Ledger, Measurement, WindowSweep as Record, WindowSweepMetrics, WindowSweepParams,
+};
+
+use super::latency::idle;
+use super::one_way::{Counted, Trials};
+use super::{Bench, Procedure, SessionError};
+use crate::target::{Amount, Stream, Target, Trial};
+
+/// TCP with socket buffers of one size after the other, one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WindowSweep {
+    /// Which way.
+    pub direction: Direction,
+    /// This end's socket buffers, octets.
+    pub windows: Vec<u32>,
+    /// For how long each time.
+    pub span: Duration,
+    /// The time between two trials.
+    pub settle: Duration,
+}
+
+impl WindowSweep {
+    fn trial(&self, window: u32) -> Trial {
+        Trial::Stream(Stream {
+            direction: self.direction,
+            amount: Amount::Span(self.span),
+            streams: 1,
+            write_octets: 0,
+            window_octets: Some(window),
+        })
+    }
+}
+
+impl Procedure for WindowSweep {
+    fn words(&self) -> String {
+        format!("TCP windows, {}", self.direction.words())
+    }
+
+    fn at_least(&self) -> Duration {
+        (self.span + self.settle) * self.windows.len() as u32
+    }
+
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        let mut windows = self.windows.iter();
+        windows.try_for_each(|window| target.can(&self.trial(*window)))
+    }
+
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+        let rtt_ns = idle(target, bench)?.map(|rtt| rtt.min_ns);
+        let mut trials = Trials::new(target, bench, self.settle);
+        for &window in &self.windows {
+            if trials.bench.is_over() {
+                break;
+            }
+            let (flow, failure) = match trials.one_way(&self.trial(window), self.direction)? {
+                Counted::Flow(flow, _) => (Some(flow), String::new()),
+                Counted::Nothing(why) => (None, why),
+                Counted::Cut => break,
+            };
+            let setting = trials.bench.setting();
+            trials.bench.keep(Measurement::WindowSweep(Record {
+                params: WindowSweepParams {
+                    variant: String::new(),
+                    setting,
+                    direction: self.direction,
+                    window_bytes: u64::from(window),
+                },
+                metrics: WindowSweepMetrics {
+                    flow,
+                    rtt_ns,
+                    failure,
+                },
+                ledger: Ledger::default(),
+                findings: Vec::new(),
+            }))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scripted::{Scripted, answered, done};
+    use super::*;
+    use crate::target::Outcome;
+    use linerate_explain::record::{End, Flow};
+
+    #[test]
+    fn the_round_trip_is_measured_before_and_goes_with_each_window() {
+        let sweep = WindowSweep {
+            direction: Direction::ToDevice,
+            windows: vec![4_000, 8_000],
+            span: Duration::from_secs(1),
+            settle: Duration::ZERO,
+        };
+        let mut target = Scripted::new(|trial| match trial {
+            Trial::RoundTrips(asked) => Ok(answered(asked, 2_000_000)),
+            Trial::Stream(stream) => Ok(Outcome {
+                to_device: Some(Flow::stream(
+                    u64::from(stream.window_octets.unwrap_or(0)) * 500,
+                    1_000_000_000,
+                    End::Host,
+                )),
+                ..Outcome::default()
+            }),
+            _ => Err("no stream"),
+        });
+        let (outcome, kept, _) = done(&sweep, &mut target);
+        assert!(outcome.is_ok());
+        let told = |result: &Measurement| match result {
+            Measurement::WindowSweep(it) => (it.params.window_bytes, it.metrics.rtt_ns),
+            other => panic!("{other:?}"),
+        };
+        let expected = [(4_000, Some(2_000_000)), (8_000, Some(2_000_000))];
+        assert_eq!(kept.iter().map(told).collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,479 @@
+//! Round trips, idle beside loaded.
+
+use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::record::{Direction, Latency, Load, Run};
+use crate::report::format;
+use crate::stats;
+
+/// Under load a median of so many times the idle one is a queue that is too long.
+pub const BLOAT: f64 = 5.0;
+/// A load of the sweep is the first with such a queue, or it never comes to one.
+const POINTS_OF_A_SWEEP: usize = 3;
+
+/// One summary of all round trips.
+pub(super) fn summaries(run: &Run) -> Vec<Summary> {
+    let all: Vec<&Latency> = run.latencies().collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let charts = [cumulated(&all), over_load(&all)];
+    vec![Summary {
+        title: "Latency".to_owned(),
+        verdict: verdict(&all),
+        variant: format!(
+            "{} PDV is RFC 8219's, of the round trip: its 99.9th percentile less its shortest.",
+            all[0].limits.words()
+        ),
+        charts: charts.into_iter().flatten().collect(),
+        table: Table {
+            head: vec![
+                "round trips under",
+                "goodput",
+                "answered",
+                "lost to / from the device",
+                "shortest",
+                "p50",
+                "p90",
+                "p99",
+                "p99.9",
+                "longest",
+                "PDV",
+            ],
+            rows: all.iter().map(|it| row(it)).collect(),
+        },
+    }]
+}
+
+/// The median without load, if it was measured.
+fn idle_p50(all: &[&Latency]) -> Option<u64> {
+    let idle = all.iter().find(|it| it.params.load.is_none())?;
+    Some(idle.metrics.rtt.as_ref()?.p50_ns)
+}
+
+/// The median under this load, how many times the idle one it is, and whether that is a queue and not
+/// this machine.
+struct Loaded {
+    load: Load,
+    p50_ns: u64,
+    times: f64,
+    is_bloat: bool,
+}
+
+fn loaded(result: &Latency, idle_ns: u64) -> Option<Loaded> {
+    let p50_ns = result.metrics.rtt.as_ref()?.p50_ns;
+    let times = stats::ratio(p50_ns as f64, idle_ns as f64);
+    let floor = result.limits.noise_floor.as_ref().map_or(0, |it| it.p99_ns);
+    Some(Loaded {
+        load: result.params.load?,
+        p50_ns,
+        times,
+        is_bloat: times >= BLOAT && p50_ns.saturating_sub(idle_ns) > floor,
+    })
+}
+
+fn verdict(all: &[&Latency]) -> String {
+    let idle = idle_p50(all);
+    let Some(idle) = idle.filter(|idle| *idle > 0) else {
+        let answered = all.iter().find_map(|it| it.metrics.rtt.as_ref());
+        return match answered {
+            Some(_) => "Round trips were measured under load only.".to_owned(),
+            None => "No request was answered.".to_owned(),
+        };
+    };
+    let mut parts = vec![format!(
+        "A round trip takes {} at the median",
+        format::time(idle)
+    )];
+    let loads: Vec<Loaded> = all.iter().filter_map(|it| loaded(it, idle)).collect();
+    let all_loads = loads.len();
+    let bloated: Vec<&Loaded> = loads.iter().filter(|it| it.is_bloat).collect();
+    if all_loads == 0 {
+        return format!("{} without load.", parts[0]);
+    }
+    let times = |it: &Loaded| {
+        format!(
+            "{} under {} ({:.1} times)",
+            format::time(it.p50_ns),
+            it.load.words(),
+            it.times
+        )
+    };
+    let worst = |of: &[&Loaded]| -> Vec<String> {
+        if of.len() <= POINTS_OF_A_SWEEP {
+            return of.iter().map(|it| times(it)).collect();
+        }
+        // Of a sweep, where it begins and how far it goes.
+        let longest = of.iter().max_by_key(|it| it.p50_ns);
+        of.iter()
+            .take(1)
+            .chain(longest)
+            .map(|it| times(it))
+            .collect()
+    };
+    if bloated.is_empty() {
+        let all: Vec<&Loaded> = loads.iter().collect();
+        parts.push(format!(", {}", worst(&all).join(", ")));
+        parts.push(": no queue to speak of.".to_owned());
+    } else {
+        parts.push(format!(
+            " without load. Bufferbloat: {}; a queue of that length is filled before anything is dropped.",
+            worst(&bloated).join(", ")
+        ));
+    }
+    parts.concat()
+}
+
+fn row(result: &Latency) -> Vec<String> {
+    let none = || "–".to_owned();
+    let metrics = &result.metrics;
+    let flows = [&metrics.to_device, &metrics.from_device];
+    let rates: Vec<String> = flows
+        .into_iter()
+        .flatten()
+        .map(|flow| format::bit_rate(flow.goodput_bytes_per_s))
+        .collect();
+    let mut row = vec![
+        result.load_words(),
+        if rates.is_empty() {
+            none()
+        } else {
+            rates.join(" / ")
+        },
+    ];
+    let Some(rtt) = &metrics.rtt else {
+        row.push(metrics.failure.clone());
+        row.resize_with(11, none);
+        return row;
+    };
+    row.push(format!(
+        "{} of {}",
+        format::count(metrics.answered),
+        format::count(metrics.sent)
+    ));
+    row.push(match metrics.lost_either {
+        0 => format!("{} / {}", metrics.lost_to_device, metrics.lost_from_device),
+        lost => format!(
+            "{} / {}, {} not known where",
+            metrics.lost_to_device, metrics.lost_from_device, lost
+        ),
+    });
+    let times = [
+        rtt.min_ns,
+        rtt.p50_ns,
+        rtt.p90_ns,
+        rtt.p99_ns,
+        rtt.p999_ns,
+        rtt.max_ns,
+        metrics.pdv_ns,
+    ];
+    row.extend(times.map(format::time));
+    row
+}
+
+/// Times as an axis has them.
+fn time_axis(name: &'static str) -> Axis {
+    Axis {
+        name,
+        format: |ns| format::time(ns.round() as u64),
+        is_logarithmic: true,
+    }
+}
+
+/// The share of round trips that take no longer; of a sweep over loads, the first and the last.
+fn cumulated(all: &[&Latency]) -> Option<Chart> {
+    let is_drawn = |at: usize| all.len() <= 4 || at == 0 || at + 1 == all.len();
+    let drawn = all.iter().enumerate().filter(|(at, _)| is_drawn(*at));
+    let mut lines: Vec<Line> = drawn
+        .filter_map(|(_, it)| {
+            let rtt = it.metrics.rtt.as_ref()?;
+            Some(Line {
+                name: it.load_words(),
+                points: stairs(&rtt.cumulated(), rtt.min_ns),
+                ..Line::default()
+            })
+        })
+        .collect();
+    if let Some(floor) = all[0].limits.noise_floor.as_ref() {
+        lines.push(Line {
+            name: "this machine alone".to_owned(),
+            points: stairs(&floor.cumulated(), floor.min_ns),
+            is_model: true,
+            ..Line::default()
+        });
+    }
+    lines.retain(|line| line.points.len() > 1);
+    if lines.is_empty() {
+        return None;
+    }
+    Some(Chart::of(
+        "Share of round trips that take no longer",
+        &Curves {
+            label: "Cumulative distribution of round trips".to_owned(),
+            x: time_axis("round trip"),
+            y: Axis {
+                name: "share of round trips",
+                format: |share| format!("{:.0}%", share * 100.0),
+                is_logarithmic: false,
+            },
+            lines,
+            ..Curves::default()
+        },
+    ))
+}
+
+/// A cumulated distribution from nothing on.
+fn stairs(cumulated: &[(u64, f64)], min_ns: u64) -> Vec<(f64, f64)> {
+    if cumulated.is_empty() {
+        return Vec::new();
+    }
+    let begin = (min_ns.max(1) as f64, 0.0);
+    let points = cumulated
+        .iter()
+        .map(|(ns, share)| ((*ns).max(1) as f64, *share));
+    std::iter::once(begin).chain(points).collect()
+}
+
+/// Median and 99th percentile over the load that was offered, where that was swept.
+fn over_load(all: &[&Latency]) -> Option<Chart> {
+    let mut lines = Vec::new();
+    for direction in [Direction::ToDevice, Direction::FromDevice, Direction::Both] {
+        let of_direction = |it: &&&Latency| {
+            let load = it.params.load;
+            load.is_some_and(|load| load.direction == direction && load.offered_bytes_per_s > 0.0)
+        };
+        let points: Vec<&&Latency> = all.iter().filter(of_direction).collect();
+        if points.len() < 2 {
+            continue;
+        }
+        let line = |name: &str, of: fn(&crate::record::Distribution) -> u64| {
+            let point = |it: &&&Latency| {
+                let rtt = it.metrics.rtt.as_ref()?;
+                let offered = it.params.load?.offered_bytes_per_s * 8.0;
+                Some((offered, of(rtt).max(1) as f64))
+            };
+            let mut points: Vec<(f64, f64)> = points.iter().filter_map(point).collect();
+            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            Line {
+                name: format!("{name}, load {}", direction.words()),
+                points,
+                has_dots: true,
+                is_model: false,
+            }
+        };
+        lines.push(line("median", |rtt| rtt.p50_ns));
+        lines.push(line("99th percentile", |rtt| rtt.p99_ns));
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    let idle = idle_p50(all).map(|ns| (ns.max(1) as f64, "idle median".to_owned()));
+    Some(Chart::of(
+        "Round trip over load",
+        &Curves {
+            label: "Round trip over the load that is offered".to_owned(),
+            x: Axis {
+                name: "payload offered",
+                format: format::bits,
+                is_logarithmic: false,
+            },
+            y: time_axis("round trip"),
+            lines,
+            limits: idle.into_iter().collect(),
+            ..Curves::default()
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{
+        Bucket, Distribution, Flow, LatencyLimits, LatencyMetrics, LatencyParams, Ledger,
+        Measurement, Transport,
+    };
+    use crate::sample;
+
+    fn trips(p50_ns: u64, load: Option<Load>, limits: LatencyLimits) -> Measurement {
+        let rtt = Distribution {
+            count: 100,
+            min_ns: p50_ns / 2,
+            p50_ns,
+            p90_ns: p50_ns * 2,
+            p99_ns: p50_ns * 3,
+            p999_ns: p50_ns * 4,
+            max_ns: p50_ns * 5,
+            histogram: vec![
+                Bucket {
+                    up_to_ns: p50_ns,
+                    count: 50,
+                },
+                Bucket {
+                    up_to_ns: p50_ns * 5,
+                    count: 50,
+                },
+            ],
+        };
+        Measurement::Latency(Latency {
+            params: LatencyParams {
+                load,
+                ..LatencyParams::default()
+            },
+            metrics: LatencyMetrics {
+                sent: 102,
+                answered: 100,
+                lost_to_device: 2,
+                pdv_ns: rtt.pdv_ns(),
+                rtt: Some(rtt),
+                to_device: load.map(|_| Flow {
+                    goodput_bytes_per_s: 1e6,
+                    ..Flow::default()
+                }),
+                ..LatencyMetrics::default()
+            },
+            limits,
+            ledger: Ledger::default(),
+            findings: Vec::new(),
+        })
+    }
+
+    fn under(direction: Direction, offered_bytes_per_s: f64) -> Load {
+        Load {
+            transport: if offered_bytes_per_s > 0.0 {
+                Transport::Udp
+            } else {
+                Transport::Tcp
+            },
+            direction,
+            offered_bytes_per_s,
+        }
+    }
+
+    fn told(results: Vec<Measurement>) -> Summary {
+        let run = Run {
+            results,
+            ..sample::run()
+        };
+        summaries(&run).remove(0)
+    }
+
+    fn simulated() -> LatencyLimits {
+        LatencyLimits {
+            is_simulated: true,
+            noise_floor: None,
+        }
+    }
+
+    #[test]
+    fn a_long_queue_is_named_with_its_figures() {
+        let summary = told(vec![
+            trips(3_000_000, None, simulated()),
+            trips(
+                120_000_000,
+                Some(under(Direction::ToDevice, 0.0)),
+                simulated(),
+            ),
+            trips(
+                4_000_000,
+                Some(under(Direction::FromDevice, 0.0)),
+                simulated(),
+            ),
+        ]);
+        assert_eq!(
+            summary.verdict,
+            "A round trip takes 3 ms at the median without load. Bufferbloat: 120 ms under TCP to the device \
+             (40.0 times); a queue of that length is filled before anything is dropped."
+        );
+        assert!(
+            summary.variant.starts_with("Times are the simulation's"),
+            "{}",
+            summary.variant
+        );
+        assert_eq!(
+            summary.table.rows[1],
+            [
+                "TCP to the device",
+                "8 Mbit/s",
+                "100 of 102",
+                "2 / 0",
+                "60 ms",
+                "120 ms",
+                "240 ms",
+                "360 ms",
+                "480 ms",
+                "600 ms",
+                "420 ms"
+            ]
+        );
+        let legend = ["idle", "TCP to the device", "TCP from the device"];
+        assert_eq!(summary.charts[0].legend, legend);
+        assert_eq!(summary.charts.len(), 1, "no load was swept");
+    }
+
+    #[test]
+    fn what_this_machine_adds_is_no_queue() {
+        let floor = Distribution {
+            p50_ns: 60_000,
+            p99_ns: 900_000,
+            ..Distribution::default()
+        };
+        let limits = || LatencyLimits {
+            is_simulated: false,
+            noise_floor: Some(floor.clone()),
+        };
+        let summary = told(vec![
+            trips(100_000, None, limits()),
+            trips(600_000, Some(under(Direction::ToDevice, 0.0)), limits()),
+        ]);
+        assert_eq!(
+            summary.verdict,
+            "A round trip takes 100 µs at the median, 600 µs under TCP to the device (6.0 times): no queue to \
+             speak of."
+        );
+        assert!(
+            summary.variant.contains("median 60 µs"),
+            "{}",
+            summary.variant
+        );
+    }
+
+    #[test]
+    fn loads_that_were_swept_have_a_curve() {
+        let summary = told(vec![
+            trips(1_000_000, None, simulated()),
+            trips(
+                1_100_000,
+                Some(under(Direction::ToDevice, 125_000.0)),
+                simulated(),
+            ),
+            trips(
+                30_000_000,
+                Some(under(Direction::ToDevice, 1_250_000.0)),
+                simulated(),
+            ),
+        ]);
+        assert_eq!(
+            summary.charts[1].legend,
+            [
+                "median, load to the device",
+                "99th percentile, load to the device"
+            ]
+        );
+        assert!(
+            summary
+                .verdict
+                .contains("30 ms under UDP to the device at 10 Mbit/s")
+        );
+    }
+
+    #[test]
+    fn nothing_answered_is_no_latency() {
+        let mut none = trips(1, None, simulated());
+        if let Measurement::Latency(it) = &mut none {
+            it.metrics.rtt = None;
+            it.metrics.failure = "no answer".to_owned();
+        }
+        let summary = told(vec![none]);
+        assert_eq!(summary.verdict, "No request was answered.");
+        assert_eq!(summary.table.rows[0].len(), summary.table.head.len());
+    }
+}

@@ -1,0 +1,296 @@
+//! Sweeps over the size of sends: what a send costs, whatever is in it.
+
+use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::record::{Direction, Flow, Run, SizeSweep, Transport};
+use crate::report::format;
+
+/// From this share of the best on, a size is good enough.
+const GOOD: f64 = 0.95;
+/// A cost for each send and one for each octet tell a curve if no point is further from them than this
+/// share of its time.
+const FITS: f64 = 0.15;
+/// Points that a fit takes at least.
+const FIT_POINTS: usize = 4;
+
+/// One summary of all sizes.
+pub(super) fn summaries(run: &Run) -> Vec<Summary> {
+    let sweeps = sweeps(run);
+    if sweeps.is_empty() {
+        return Vec::new();
+    }
+    let verdicts: Vec<String> = sweeps.iter().map(Sweep::verdict).collect();
+    vec![Summary {
+        title: "Sizes of sends".to_owned(),
+        verdict: verdicts.join(" "),
+        variant: "A send is a write of TCP, or a datagram. What a send costs comes from a straight line through \
+                  the time for each over its octets; it is told where the line fits."
+            .to_owned(),
+        charts: chart(&sweeps).into_iter().collect(),
+        table: Table {
+            head: vec![
+                "payload", "transfer", "way", "goodput", "of the best", "sends a second", "a send", "lost",
+            ],
+            rows: sweeps.iter().flat_map(Sweep::rows).collect(),
+        },
+    }]
+}
+
+/// The points of one transport and direction, by size.
+struct Sweep<'a> {
+    transport: Transport,
+    direction: Direction,
+    points: Vec<&'a SizeSweep>,
+}
+
+fn sweeps(run: &Run) -> Vec<Sweep<'_>> {
+    let mut sweeps: Vec<Sweep<'_>> = Vec::new();
+    for result in run.size_sweeps() {
+        let (transport, direction) = (result.params.transport, result.params.direction);
+        let known = sweeps
+            .iter_mut()
+            .find(|it| it.transport == transport && it.direction == direction);
+        match known {
+            Some(sweep) => sweep.points.push(result),
+            None => sweeps.push(Sweep {
+                transport,
+                direction,
+                points: vec![result],
+            }),
+        }
+    }
+    for sweep in &mut sweeps {
+        sweep.points.sort_by_key(|it| it.params.payload_bytes);
+    }
+    sweeps
+}
+
+/// What sends cost by a straight line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Cost {
+    send_ns: f64,
+    octet_ns: f64,
+}
+
+impl Sweep<'_> {
+    fn words(&self) -> String {
+        format!("{} {}", self.transport.words(), self.direction.words())
+    }
+
+    /// Octets of a send, and goodput.
+    fn counted(&self) -> Vec<(f64, f64)> {
+        let point = |it: &&SizeSweep| {
+            let goodput = it.metrics.flow.as_ref()?.goodput_bytes_per_s;
+            (goodput > 0.0).then_some((it.params.payload_bytes as f64, goodput))
+        };
+        self.points.iter().filter_map(point).collect()
+    }
+
+    fn best(&self) -> Option<f64> {
+        let rates = self.counted().into_iter().map(|it| it.1);
+        rates.max_by(f64::total_cmp)
+    }
+
+    /// The straight line through the time of each send, each point weighed by its share of it.
+    fn cost(&self) -> Option<Cost> {
+        let points: Vec<(f64, f64)> = self
+            .counted()
+            .into_iter()
+            .map(|(octets, goodput)| (octets, octets * 1e9 / goodput))
+            .collect();
+        if points.len() < FIT_POINTS {
+            return None;
+        }
+        let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for (x, y) in &points {
+            let weight = 1.0 / (y * y);
+            w += weight;
+            wx += weight * x;
+            wy += weight * y;
+            wxx += weight * x * x;
+            wxy += weight * x * y;
+        }
+        let bottom = w * wxx - wx * wx;
+        if bottom <= 0.0 {
+            return None;
+        }
+        let octet_ns = (w * wxy - wx * wy) / bottom;
+        let send_ns = (wy - octet_ns * wx) / w;
+        let off = |(x, y): &(f64, f64)| (send_ns + octet_ns * x - y).abs() / y;
+        let fits = points.iter().all(|point| off(point) <= FITS);
+        (fits && send_ns > 0.0 && octet_ns >= 0.0).then_some(Cost { send_ns, octet_ns })
+    }
+
+    fn verdict(&self) -> String {
+        let points = self.counted();
+        let (Some(best), Some(first)) = (self.best(), points.first()) else {
+            return format!("{}: nothing was counted.", self.words());
+        };
+        let good = points
+            .iter()
+            .find(|it| it.1 >= best * GOOD)
+            .unwrap_or(first);
+        let mut parts = vec![format!(
+            "{}: {} at its best",
+            self.words(),
+            format::rate(best)
+        )];
+        parts.push(if good.0 > first.0 {
+            format!(
+                ", {} of that from {} a send on, {} at {}",
+                format::percent(GOOD),
+                format::bytes(good.0 as u64),
+                format::rate(first.1),
+                format::bytes(first.0 as u64)
+            )
+        } else {
+            ", at every size about the same".to_owned()
+        });
+        if let Some(cost) = self.cost() {
+            parts.push(format!(
+                "; each send costs {} and each octet {}",
+                format::time(cost.send_ns.round() as u64),
+                format::time(cost.octet_ns.round() as u64)
+            ));
+        }
+        parts.concat() + "."
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let best = self.best().unwrap_or(0.0);
+        self.points.iter().map(|it| self.row(it, best)).collect()
+    }
+
+    fn row(&self, result: &SizeSweep, best: f64) -> Vec<String> {
+        let none = || "–".to_owned();
+        let octets = result.params.payload_bytes;
+        let mut row = vec![
+            format::bytes(octets),
+            self.transport.words().to_owned(),
+            self.direction.words().to_owned(),
+        ];
+        let Some(flow) = &result.metrics.flow else {
+            row.extend([
+                none(),
+                none(),
+                none(),
+                none(),
+                result.metrics.failure.clone(),
+            ]);
+            return row;
+        };
+        let rate = flow.goodput_bytes_per_s;
+        let sends_per_s = rate / octets.max(1) as f64;
+        row.extend([
+            format::rate(rate),
+            format::percent(crate::stats::ratio(rate, best)),
+            format::count(sends_per_s.round() as u64),
+            if rate > 0.0 {
+                format::time((1e9 / sends_per_s).round() as u64)
+            } else {
+                none()
+            },
+            lost(flow),
+        ]);
+        row
+    }
+}
+
+fn lost(flow: &Flow) -> String {
+    flow.datagrams
+        .map_or_else(|| "–".to_owned(), |it| format::percent(it.loss_ratio()))
+}
+
+fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
+    let line = |sweep: &Sweep<'_>| Line {
+        name: sweep.words(),
+        points: sweep.counted(),
+        has_dots: true,
+        is_model: false,
+    };
+    let lines: Vec<Line> = sweeps.iter().map(line).collect();
+    if lines.iter().all(|line| line.points.len() < 2) {
+        return None;
+    }
+    Some(Chart::of(
+        "Goodput over octets of a send",
+        &Curves {
+            label: "Goodput over the size of sends".to_owned(),
+            x: Axis {
+                name: "octets of a send",
+                format: |octets| format::bytes(octets.round() as u64),
+                is_logarithmic: true,
+            },
+            y: Axis {
+                name: "payload a second",
+                format: format::rate,
+                is_logarithmic: false,
+            },
+            lines,
+            ..Curves::default()
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{End, Ledger, Measurement, SizeSweepMetrics, SizeSweepParams};
+    use crate::sample;
+
+    fn point(payload_bytes: u64, goodput_bytes_per_s: f64) -> Measurement {
+        let octets = goodput_bytes_per_s as u64;
+        Measurement::SizeSweep(SizeSweep {
+            params: SizeSweepParams {
+                payload_bytes,
+                ..SizeSweepParams::default()
+            },
+            metrics: SizeSweepMetrics {
+                flow: Some(Flow::stream(octets, 1_000_000_000, End::Host)),
+                failure: String::new(),
+            },
+            ledger: Ledger::default(),
+            findings: Vec::new(),
+        })
+    }
+
+    fn told(results: Vec<Measurement>) -> Summary {
+        let run = Run {
+            results,
+            ..sample::run()
+        };
+        summaries(&run).remove(0)
+    }
+
+    #[test]
+    fn what_a_send_and_an_octet_cost_is_found_from_the_curve() {
+        // 100 us a send and 80 ns an octet.
+        let goodput = |octets: u64| octets as f64 * 1e9 / (100_000.0 + 80.0 * octets as f64);
+        let sizes = [64, 256, 1_024, 4_096, 16_384, 65_536];
+        let summary = told(sizes.map(|it| point(it, goodput(it))).into());
+        assert_eq!(
+            summary.verdict,
+            "TCP to the device: 12.27 MB/s at its best, 95% of that from 65,536 B a send on, 609 kB/s at 64 B; \
+             each send costs 100 µs and each octet 80 ns."
+        );
+        assert_eq!(
+            summary.table.rows[0],
+            [
+                "64 B",
+                "TCP",
+                "to the device",
+                "609 kB/s",
+                "5%",
+                "9,511",
+                "105 µs",
+                "–"
+            ]
+        );
+    }
+
+    #[test]
+    fn no_cost_is_told_where_no_line_fits() {
+        let rates = [(64, 1e6), (128, 1e6), (256, 1e6), (512, 9e6), (1_024, 1e6)];
+        let summary = told(rates.map(|(size, rate)| point(size, rate)).into());
+        assert!(!summary.verdict.contains("costs"), "{}", summary.verdict);
+    }
+}

@@ -1,0 +1,382 @@
+//! Load sweeps: where what arrives stops to be what was offered, and what comes after that.
+
+use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::record::{Direction, Run, UdpSweep};
+use crate::report::format;
+
+/// Less than what was offered by more than this share is not "all of it". A trial of seconds has
+/// datagrams for no finer one.
+pub const TOLERANCE: f64 = 0.01;
+/// Below this share of the most that was ever received, more load has made it collapse.
+pub const COLLAPSE: f64 = 0.8;
+/// At this share of the most that was ever received, it has what it can get.
+const PLATEAU: f64 = 0.97;
+
+/// One summary for each size of datagrams.
+pub(super) fn summaries(run: &Run) -> Vec<Summary> {
+    let mut sizes: Vec<u64> = run.udp_sweeps().map(|it| it.params.payload_bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.into_iter().map(|size| summary(run, size)).collect()
+}
+
+fn summary(run: &Run, payload_bytes: u64) -> Summary {
+    let sweeps: Vec<Sweep<'_>> = [Direction::ToDevice, Direction::FromDevice]
+        .into_iter()
+        .map(|direction| Sweep::of(run, direction, payload_bytes))
+        .filter(|sweep| !sweep.points.is_empty())
+        .collect();
+    let verdicts: Vec<String> = sweeps.iter().map(Sweep::verdict).collect();
+    Summary {
+        title: format!(
+            "Load sweep: UDP, {} of payload",
+            format::bytes(payload_bytes)
+        ),
+        verdict: verdicts.join(" "),
+        variant: format!(
+            "The knee is the first load of which more than {} does not arrive; a collapse, less than {} \
+             of the most that ever did. Rates are payload.",
+            format::percent(TOLERANCE),
+            format::percent(COLLAPSE)
+        ),
+        charts: [received(&sweeps), lost(&sweeps)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        table: Table {
+            head: vec![
+                "offered",
+                "way",
+                "sent",
+                "received",
+                "of the offer",
+                "lost",
+                "where",
+                "jitter",
+            ],
+            rows: sweeps.iter().flat_map(Sweep::rows).collect(),
+        },
+    }
+}
+
+/// The points of one direction, by what was offered.
+struct Sweep<'a> {
+    direction: Direction,
+    points: Vec<&'a UdpSweep>,
+}
+
+/// What a point of a sweep has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    offered: f64,
+    sent: f64,
+    received: f64,
+    loss: f64,
+}
+
+impl Point {
+    fn of(result: &UdpSweep) -> Option<Self> {
+        let metrics = &result.metrics;
+        let datagrams = metrics.flow.as_ref()?.datagrams?;
+        Some(Self {
+            offered: result.params.offered_bytes_per_s,
+            sent: metrics.sent_bytes_per_s,
+            received: metrics.received_bytes_per_s,
+            loss: datagrams.loss_ratio(),
+        })
+    }
+
+    /// Whether all that was offered has arrived, and all that was sent where that was more.
+    fn is_whole(&self) -> bool {
+        self.received >= self.offered.max(self.sent) * (1.0 - TOLERANCE)
+    }
+
+    /// Whether the sender has sent all that it was to send.
+    fn is_sent(&self) -> bool {
+        self.sent >= self.offered * (1.0 - TOLERANCE)
+    }
+}
+
+impl<'a> Sweep<'a> {
+    fn of(run: &'a Run, direction: Direction, payload_bytes: u64) -> Self {
+        let mut points: Vec<&UdpSweep> = run
+            .udp_sweeps()
+            .filter(|it| it.params.direction == direction)
+            .filter(|it| it.params.payload_bytes == payload_bytes)
+            .collect();
+        let offered = |it: &UdpSweep| it.params.offered_bytes_per_s;
+        points.sort_by(|one, other| offered(one).total_cmp(&offered(other)));
+        Self { direction, points }
+    }
+
+    fn counted(&self) -> Vec<Point> {
+        self.points.iter().filter_map(|it| Point::of(it)).collect()
+    }
+
+    /// The first point that is not whole, and the last one before it.
+    fn knee(points: &[Point]) -> Option<(Option<Point>, Point)> {
+        let at = points.iter().position(|point| !point.is_whole())?;
+        let before = at.checked_sub(1).map(|before| points[before]);
+        Some((before, points[at]))
+    }
+
+    fn verdict(&self) -> String {
+        let way = match self.direction {
+            Direction::FromDevice => "From the device",
+            Direction::ToDevice | Direction::Both => "To the device",
+        };
+        let points = self.counted();
+        let Some(last) = points.last() else {
+            return format!("{way}: no load was counted.");
+        };
+        let rate = format::bit_rate;
+        let silent = match self
+            .points
+            .iter()
+            .filter(|it| Point::of(it).is_none())
+            .count()
+        {
+            0 => String::new(),
+            1 => " At one load the receiver told nothing.".to_owned(),
+            silent => format!(" At {silent} loads the receiver told nothing."),
+        };
+        let Some((before, knee)) = Self::knee(&points) else {
+            return format!(
+                "{way}: delivers all that was offered, up to {}; the knee is beyond.{silent}",
+                rate(last.offered)
+            );
+        };
+        let mut parts = vec![match before {
+            Some(before) => format!("{way}: delivers all up to {}", rate(before.offered)),
+            None => format!(
+                "{way}: loses from the first load on ({} of {} arrive)",
+                rate(knee.received),
+                rate(knee.offered)
+            ),
+        }];
+        let Some(most) = most(&points) else {
+            return format!("{}, and nothing arrives.{silent}", parts[0]);
+        };
+        if points.len() > 1 {
+            parts.push(format!(", saturates at {}", rate(most.received)));
+        }
+        parts.extend(collapse(&points, most));
+        if !knee.is_sent() {
+            let fastest = points.iter().map(|it| it.sent).fold(0.0, f64::max);
+            let sender = match self.direction {
+                Direction::FromDevice => "the device",
+                Direction::ToDevice | Direction::Both => "this machine",
+            };
+            parts.push(format!("; {sender} sends no more than {}", rate(fastest)));
+        }
+        format!("{}.{silent}", parts.concat())
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let none = || "–".to_owned();
+        let row = |result: &&UdpSweep| {
+            let way = match self.direction {
+                Direction::FromDevice => "from the device",
+                Direction::ToDevice | Direction::Both => "to the device",
+            };
+            let mut row = vec![
+                format::bit_rate(result.params.offered_bytes_per_s),
+                way.to_owned(),
+            ];
+            let metrics = &result.metrics;
+            let counted = metrics.flow.as_ref().and_then(|it| it.datagrams);
+            let (Some(point), Some(datagrams)) = (Point::of(result), counted) else {
+                row.extend([
+                    none(),
+                    none(),
+                    none(),
+                    none(),
+                    metrics.failure.clone(),
+                    none(),
+                ]);
+                return row;
+            };
+            let place = match datagrams.lost_by_host {
+                _ if datagrams.lost == 0 => none(),
+                None => "not known".to_owned(),
+                Some(host) => format!(
+                    "{} by this machine, {} before",
+                    format::count(host),
+                    format::count(datagrams.lost.saturating_sub(host))
+                ),
+            };
+            row.extend([
+                format::bit_rate(point.sent),
+                format::bit_rate(point.received),
+                format::percent(point.received / point.offered),
+                format!(
+                    "{} of {} ({})",
+                    format::count(datagrams.lost),
+                    format::count(datagrams.sent),
+                    format::percent(point.loss)
+                ),
+                place,
+                format::time(datagrams.jitter_ns),
+            ]);
+            row
+        };
+        self.points.iter().map(row).collect()
+    }
+
+    fn words(&self) -> &'static str {
+        self.direction.words()
+    }
+}
+
+/// The least load of those at which about the most was received.
+fn most(points: &[Point]) -> Option<Point> {
+    let received = points.iter().map(|it| it.received).fold(0.0, f64::max);
+    let has_about_that = |it: &&Point| it.received > 0.0 && it.received >= received * PLATEAU;
+    let first = points.iter().find(has_about_that)?;
+    Some(Point { received, ..*first })
+}
+
+/// How far what arrives falls below the most as more is offered.
+fn collapse(points: &[Point], most: Point) -> Option<String> {
+    let after = points.iter().filter(|it| it.offered > most.offered);
+    let least = after.min_by(|one, other| one.received.total_cmp(&other.received))?;
+    if least.received >= most.received * COLLAPSE {
+        return None;
+    }
+    // Not so where the sender itself has sent less.
+    let livelock = if least.sent > most.received {
+        " (livelock: the more is offered, the less arrives)"
+    } else {
+        ""
+    };
+    Some(format!(
+        ", collapses to {} at {} offered{livelock}",
+        format::bit_rate(least.received),
+        format::bit_rate(least.offered)
+    ))
+}
+
+fn offered() -> Axis {
+    Axis {
+        name: "payload offered",
+        format: format::bits,
+        is_logarithmic: false,
+    }
+}
+
+/// A sweep by factors has its axis by factors, too.
+fn along(sweeps: &[Sweep<'_>]) -> Axis {
+    let offers: Vec<f64> = sweeps
+        .iter()
+        .flat_map(|sweep| &sweep.points)
+        .map(|it| it.params.offered_bytes_per_s)
+        .filter(|offered| *offered > 0.0)
+        .collect();
+    let least = offers.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = offers.iter().copied().fold(0.0, f64::max);
+    Axis {
+        is_logarithmic: offers.len() > 2 && most > least * 30.0,
+        ..offered()
+    }
+}
+
+/// A point of a chart: its axes are in bits, for round ticks.
+fn bits(offered: f64, rate: f64) -> (f64, f64) {
+    (offered * 8.0, rate * 8.0)
+}
+
+/// What arrived over what was offered, beside the line on which they are the same.
+fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
+    let mut lines = Vec::new();
+    let mut marks = Vec::new();
+    let mut ends = Vec::new();
+    for sweep in sweeps {
+        let points = sweep.counted();
+        ends.extend(points.iter().map(|it| it.offered));
+        if let Some((_, knee)) = Sweep::knee(&points) {
+            marks.push((knee.offered * 8.0, format!("knee {}", sweep.words())));
+        }
+        lines.push(Line {
+            name: format!("received, {}", sweep.words()),
+            points: points
+                .iter()
+                .map(|it| bits(it.offered, it.received))
+                .collect(),
+            has_dots: true,
+            ..Line::default()
+        });
+    }
+    for sweep in sweeps {
+        let points = sweep.counted();
+        if points.iter().any(|it| !it.is_sent()) {
+            lines.push(Line {
+                name: format!("sent, {}", sweep.words()),
+                points: points.iter().map(|it| bits(it.offered, it.sent)).collect(),
+                ..Line::default()
+            });
+        }
+    }
+    if ends.len() < 2 {
+        return None;
+    }
+    ends.sort_by(f64::total_cmp);
+    ends.dedup();
+    let x = along(sweeps);
+    lines.push(Line {
+        name: "all that was offered".to_owned(),
+        points: ends.iter().map(|it| bits(*it, *it)).collect(),
+        is_model: true,
+        ..Line::default()
+    });
+    Some(Chart::of(
+        "Received over offered",
+        &Curves {
+            label: "Payload received over payload offered".to_owned(),
+            x,
+            y: Axis {
+                name: "payload received",
+                ..x
+            },
+            lines,
+            marks,
+            limits: Vec::new(),
+        },
+    ))
+}
+
+/// The share that was lost, over what was offered.
+fn lost(sweeps: &[Sweep<'_>]) -> Option<Chart> {
+    let lines: Vec<Line> = sweeps
+        .iter()
+        .map(|sweep| Line {
+            name: format!("lost, {}", sweep.words()),
+            points: sweep
+                .counted()
+                .iter()
+                .map(|it| (it.offered * 8.0, it.loss))
+                .collect(),
+            has_dots: true,
+            ..Line::default()
+        })
+        .collect();
+    if lines.iter().all(|line| line.points.len() < 2) {
+        return None;
+    }
+    Some(Chart::of(
+        "Lost over offered",
+        &Curves {
+            label: "Share of datagrams lost over payload offered".to_owned(),
+            x: along(sweeps),
+            y: Axis {
+                name: "datagrams lost",
+                format: format::percent,
+                is_logarithmic: false,
+            },
+            lines,
+            ..Curves::default()
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests;

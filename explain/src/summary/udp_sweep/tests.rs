@@ -1,0 +1,150 @@
+use super::*;
+use crate::record::{Datagrams, End, Flow, Ledger, Measurement, UdpSweepMetrics, UdpSweepParams};
+use crate::sample;
+
+const PAYLOAD: u64 = 1_470;
+const SPAN_NS: u64 = 2_000_000_000;
+
+/// A point: offered (Mbit/s), datagrams sent and lost in two seconds.
+fn point(direction: Direction, mbit_per_s: f64, sent: u64, lost: u64) -> Measurement {
+    let params = UdpSweepParams {
+        direction,
+        payload_bytes: PAYLOAD,
+        offered_bytes_per_s: mbit_per_s * 125_000.0,
+        span_ns: SPAN_NS,
+        ..UdpSweepParams::default()
+    };
+    let datagrams = Datagrams {
+        sent,
+        received: sent - lost,
+        lost,
+        jitter_ns: 12_000,
+        lost_by_host: (direction == Direction::FromDevice).then_some(lost / 2),
+        ..Datagrams::default()
+    };
+    let octets = (sent - lost) * PAYLOAD;
+    let flow = Flow::datagrams(octets, SPAN_NS, End::Device, datagrams);
+    Measurement::UdpSweep(UdpSweep {
+        metrics: UdpSweepMetrics::of(&params, flow),
+        params,
+        ledger: Ledger::default(),
+        findings: Vec::new(),
+    })
+}
+
+fn told(results: Vec<Measurement>) -> Summary {
+    let run = Run {
+        results,
+        ..sample::run()
+    };
+    let mut all = summaries(&run);
+    assert_eq!(all.len(), 1, "of one size");
+    all.remove(0)
+}
+
+/// What an i.MX6 received by its kernel of 2012, as Boundary Devices published it: offered, sent, lost.
+const IMX6: [(f64, u64, u64); 9] = [
+    (100.0, 17_094, 4),
+    (200.0, 34_483, 0),
+    (300.0, 51_282, 33),
+    (350.0, 60_606, 868),
+    (400.0, 68_965, 4_601),
+    (550.0, 95_236, 20_359),
+    (600.0, 105_254, 40_526),
+    (750.0, 133_328, 74_847),
+    (850.0, 149_777, 99_717),
+];
+
+#[test]
+fn an_imx6_saturates_and_collapses() {
+    let to = |&(offered, sent, lost): &_| point(Direction::ToDevice, offered, sent, lost);
+    let summary = told(IMX6.iter().map(to).collect());
+    assert_eq!(
+        summary.verdict,
+        "To the device: delivers all up to 300 Mbit/s, saturates at 440 Mbit/s, collapses to 294 Mbit/s at \
+         850 Mbit/s offered (livelock: the more is offered, the less arrives)."
+    );
+    assert_eq!(summary.table.rows.len(), IMX6.len());
+    assert_eq!(
+        summary.table.rows[4],
+        [
+            "400 Mbit/s",
+            "to the device",
+            "406 Mbit/s",
+            "378 Mbit/s",
+            "95%",
+            "4,601 of 68,965 (6.7%)",
+            "not known",
+            "12 µs"
+        ]
+    );
+    let legend = ["received, to the device", "all that was offered"];
+    assert_eq!(summary.charts[0].legend, legend);
+    assert!(summary.charts[0].svg.contains("knee to the device"));
+}
+
+#[test]
+fn what_a_sender_does_not_send_is_not_lost() {
+    let from = |offered, sent| point(Direction::FromDevice, offered, sent, 0);
+    let summary = told(vec![
+        from(400.0, 68_028),
+        from(500.0, 78_000),
+        from(1_000.0, 77_000),
+    ]);
+    assert_eq!(
+        summary.verdict,
+        "From the device: delivers all up to 400 Mbit/s, saturates at 459 Mbit/s; the device sends no more \
+         than 459 Mbit/s."
+    );
+    assert!(
+        summary.charts[0]
+            .legend
+            .contains(&"sent, from the device".to_owned())
+    );
+}
+
+#[test]
+fn order_of_results_is_not_that_of_loads() {
+    let to = |offered, sent, lost| point(Direction::ToDevice, offered, sent, lost);
+    let summary = told(vec![to(3.0, 511, 0), to(1.0, 171, 0), to(2.0, 341, 0)]);
+    assert_eq!(
+        summary.verdict,
+        "To the device: delivers all that was offered, up to 3 Mbit/s; the knee is beyond."
+    );
+}
+
+#[test]
+fn a_receiver_that_tells_nothing_is_not_one_that_receives_nothing() {
+    let to = |offered, sent, lost| point(Direction::ToDevice, offered, sent, lost);
+    let mut silent = to(4.0, 1, 0);
+    if let Measurement::UdpSweep(it) = &mut silent {
+        it.metrics = UdpSweepMetrics {
+            failure: "no report at the end".to_owned(),
+            ..UdpSweepMetrics::default()
+        };
+    }
+    let summary = told(vec![to(1.0, 171, 0), to(2.0, 341, 171), silent]);
+    assert!(
+        summary
+            .verdict
+            .ends_with("At one load the receiver told nothing."),
+        "{}",
+        summary.verdict
+    );
+    assert!(
+        !summary.verdict.contains("collapses"),
+        "{}",
+        summary.verdict
+    );
+    assert_eq!(summary.table.rows[2][6], "no report at the end");
+}
+
+#[test]
+fn a_receiver_that_dies_has_not_been_fast_before() {
+    // The published one: 63 of 141,358 datagrams in 0.2 of 2 seconds, 3.18 Mbit/s as iperf has it.
+    let result = point(Direction::ToDevice, 1_000.0, 141_358, 141_295);
+    let Measurement::UdpSweep(it) = result else {
+        unreachable!("it is one")
+    };
+    assert!((it.metrics.received_bytes_per_s * 8.0 - 370_440.0).abs() < 1.0);
+}

@@ -1,0 +1,265 @@
+//! Sweeps over TCP's window, beside what a window and a round trip allow.
+
+use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::record::{Direction, Run, WindowSweep};
+use crate::report::format;
+
+/// A window is the limit as long as goodput grows with it by this share of its own growth at least.
+const GROWS: f64 = 0.5;
+/// From this share of the best on, a window is large enough.
+const GOOD: f64 = 0.95;
+
+/// One summary of all windows.
+pub(super) fn summaries(run: &Run) -> Vec<Summary> {
+    let sweeps: Vec<Sweep<'_>> = [Direction::ToDevice, Direction::FromDevice]
+        .into_iter()
+        .map(|direction| Sweep::of(run, direction))
+        .filter(|sweep| !sweep.points.is_empty())
+        .collect();
+    if sweeps.is_empty() {
+        return Vec::new();
+    }
+    let verdicts: Vec<String> = sweeps.iter().map(Sweep::verdict).collect();
+    vec![Summary {
+        title: "TCP windows".to_owned(),
+        verdict: verdicts.join(" "),
+        variant: "The window is what this end's socket buffers were asked for. Linux doubles that and spends \
+                  part of it on its own bookkeeping, so the window on the wire may differ; the device's own \
+                  window bounds what is sent to it as well."
+            .to_owned(),
+        charts: chart(&sweeps).into_iter().collect(),
+        table: Table {
+            head: vec!["window", "way", "goodput", "window / round trip", "of that"],
+            rows: sweeps.iter().flat_map(Sweep::rows).collect(),
+        },
+    }]
+}
+
+/// The points of one direction, by window.
+struct Sweep<'a> {
+    direction: Direction,
+    points: Vec<&'a WindowSweep>,
+}
+
+impl<'a> Sweep<'a> {
+    fn of(run: &'a Run, direction: Direction) -> Self {
+        let all = run.window_sweeps();
+        let mut points: Vec<&WindowSweep> =
+            all.filter(|it| it.params.direction == direction).collect();
+        points.sort_by_key(|it| it.params.window_bytes);
+        Self { direction, points }
+    }
+
+    /// Window and goodput.
+    fn counted(&self) -> Vec<(f64, f64)> {
+        let point = |it: &&WindowSweep| {
+            let goodput = it.metrics.flow.as_ref()?.goodput_bytes_per_s;
+            Some((it.params.window_bytes as f64, goodput))
+        };
+        self.points.iter().filter_map(point).collect()
+    }
+
+    fn rtt_ns(&self) -> Option<u64> {
+        let known = self.points.iter().filter_map(|it| it.metrics.rtt_ns);
+        known.filter(|rtt| *rtt > 0).min()
+    }
+
+    /// The largest window up to which each larger one brought more.
+    fn grows_to(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+        let grows = |pair: &&[(f64, f64)]| {
+            let (window, goodput) = (pair[1].0 / pair[0].0 - 1.0, pair[1].1 / pair[0].1 - 1.0);
+            goodput >= window * GROWS
+        };
+        let steps = points.windows(2).take_while(grows).count();
+        (steps > 0).then(|| points[steps])
+    }
+
+    fn verdict(&self) -> String {
+        let way = self.direction.words();
+        let points = self.counted();
+        let best = points.iter().map(|it| it.1).fold(0.0, f64::max);
+        let Some(enough) = points.iter().find(|it| best > 0.0 && it.1 >= best * GOOD) else {
+            return format!("TCP {way}: nothing was counted.");
+        };
+        let size = |window: f64| format::bytes(window as u64);
+        let limit = match Self::grows_to(&points) {
+            Some(to) => format!(
+                "the window is the limit up to {} ({})",
+                size(to.0),
+                format::rate(to.1)
+            ),
+            None => "no window tried here is the limit".to_owned(),
+        };
+        let trip = match self.rtt_ns() {
+            Some(rtt) => format!(
+                ", for which a round trip of {} takes {}",
+                format::time(rtt),
+                size(best * rtt as f64 / 1e9)
+            ),
+            None => ". The round trip is not known: name a --probe for it".to_owned(),
+        };
+        format!(
+            "TCP {way}: {limit}; from {} on it has {} of its best {}{trip}.",
+            size(enough.0),
+            format::percent(GOOD),
+            format::rate(best)
+        )
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let none = || "–".to_owned();
+        let row = |result: &&WindowSweep| {
+            let params = &result.params;
+            let goodput = result
+                .metrics
+                .flow
+                .as_ref()
+                .map(|it| it.goodput_bytes_per_s);
+            let allowed = result
+                .metrics
+                .rtt_ns
+                .filter(|rtt| *rtt > 0)
+                .map(|rtt| params.window_bytes as f64 * 1e9 / rtt as f64);
+            let failure = || result.metrics.failure.clone();
+            vec![
+                format::bytes(params.window_bytes),
+                self.direction.words().to_owned(),
+                goodput.map_or_else(failure, format::rate),
+                allowed.map_or_else(none, format::rate),
+                match (goodput, allowed) {
+                    (Some(goodput), Some(allowed)) => format::percent(goodput / allowed),
+                    _ => none(),
+                },
+            ]
+        };
+        self.points.iter().map(row).collect()
+    }
+}
+
+fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
+    let line = |sweep: &Sweep<'_>| Line {
+        name: format!("TCP {}", sweep.direction.words()),
+        points: sweep.counted(),
+        has_dots: true,
+        is_model: false,
+    };
+    let mut lines: Vec<Line> = sweeps.iter().map(line).collect();
+    if lines.iter().all(|line| line.points.len() < 2) {
+        return None;
+    }
+    let best = lines.iter().flat_map(|line| &line.points);
+    let best = best.map(|point| point.1).fold(0.0, f64::max);
+    let windows = sweeps.iter().flat_map(|sweep| &sweep.points);
+    let windows: Vec<f64> = windows.map(|it| it.params.window_bytes as f64).collect();
+    if let Some(rtt) = sweeps.iter().find_map(Sweep::rtt_ns) {
+        // The model goes on far above everything; what is drawn of it ends above the best.
+        let top = best * 1.25 * rtt as f64 / 1e9;
+        let low = windows
+            .iter()
+            .copied()
+            .fold(f64::INFINITY, f64::min)
+            .min(top);
+        let high = windows.iter().copied().fold(0.0, f64::max).min(top);
+        let between = crate::summary::spread(low, high);
+        lines.push(Line {
+            name: "window / round trip".to_owned(),
+            points: between
+                .map(|window| (window, window * 1e9 / rtt as f64))
+                .collect(),
+            has_dots: false,
+            is_model: true,
+        });
+    }
+    Some(Chart::of(
+        "Goodput over window",
+        &Curves {
+            label: "Goodput of TCP over its window".to_owned(),
+            x: Axis {
+                name: "window",
+                format: |octets| format::bytes(octets.round() as u64),
+                is_logarithmic: true,
+            },
+            y: Axis {
+                name: "payload a second",
+                format: format::rate,
+                is_logarithmic: false,
+            },
+            lines,
+            ..Curves::default()
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{End, Flow, Ledger, Measurement, WindowSweepMetrics, WindowSweepParams};
+    use crate::sample;
+
+    fn told(points: &[(u64, u64)], rtt_ns: Option<u64>) -> Summary {
+        let point = |&(window_bytes, goodput): &(u64, u64)| {
+            Measurement::WindowSweep(WindowSweep {
+                params: WindowSweepParams {
+                    window_bytes,
+                    ..WindowSweepParams::default()
+                },
+                metrics: WindowSweepMetrics {
+                    flow: Some(Flow::stream(goodput, 1_000_000_000, End::Host)),
+                    rtt_ns,
+                    failure: String::new(),
+                },
+                ledger: Ledger::default(),
+                findings: Vec::new(),
+            })
+        };
+        let run = Run {
+            results: points.iter().map(point).collect(),
+            ..sample::run()
+        };
+        summaries(&run).remove(0)
+    }
+
+    const POINTS: [(u64, u64); 4] = [
+        (4_000, 1_000_000),
+        (8_000, 1_980_000),
+        (16_000, 2_500_000),
+        (32_000, 2_510_000),
+    ];
+
+    #[test]
+    fn a_window_limits_until_something_else_does() {
+        let summary = told(&POINTS, Some(4_000_000));
+        assert_eq!(
+            summary.verdict,
+            "TCP to the device: the window is the limit up to 8 kB (1.98 MB/s); from 16 kB on it has 95% of \
+             its best 2.51 MB/s, for which a round trip of 4 ms takes 10,040 B."
+        );
+        assert_eq!(
+            summary.charts[0].legend,
+            ["TCP to the device", "window / round trip"]
+        );
+        let row = ["8 kB", "to the device", "1.98 MB/s", "2 MB/s", "99%"];
+        assert_eq!(summary.table.rows[1], row);
+    }
+
+    #[test]
+    fn without_a_round_trip_there_is_no_model() {
+        let summary = told(&POINTS, None);
+        assert_eq!(summary.charts[0].legend, ["TCP to the device"]);
+        assert!(
+            summary.verdict.contains("name a --probe"),
+            "{}",
+            summary.verdict
+        );
+    }
+
+    #[test]
+    fn what_does_not_grow_is_not_limited_by_its_window() {
+        let flat = [(4_000, 1_000_000), (8_000, 1_010_000)];
+        let verdict = told(&flat, None).verdict;
+        assert!(
+            verdict.contains("no window tried here is the limit"),
+            "{verdict}"
+        );
+    }
+}
