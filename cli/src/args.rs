@@ -2,7 +2,7 @@
 
 mod sweep;
 
-pub use sweep::{Rfc6349, Sweep, Swept};
+pub use sweep::{Latency, Rfc6349, Sweep, Swept};
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -42,6 +42,8 @@ pub enum Command {
     Test(Test),
     /// Benchmark an end station by RFC 2544: throughput, latency, loss, bursts
     Rfc2544(Rfc2544),
+    /// Measure round trips: idle, and under TCP each way where the target can
+    Latency(Latency),
     /// Measure a target at one value after another: UDP load, send size, window, gaps, latency
     Sweep(Sweep),
     /// Measure TCP as RFC 6349 has it: windows around the bandwidth-delay product

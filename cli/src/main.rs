@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Command::Sensitivity(args) => command::sensitivity::run(&args),
         Command::Test(args) => command::test::run(&args),
         Command::Rfc2544(args) => command::rfc2544::run(&args),
+        Command::Latency(args) => command::sweep::idle_and_loaded(&args),
         Command::Sweep(args) => command::sweep::run(&args),
         Command::Rfc6349(args) => command::sweep::rfc6349(&args),
         Command::Serve(args) => command::serve::run(&args),

@@ -1,4 +1,4 @@
-//! What can be written behind `linerate sweep` and `linerate rfc6349`.
+//! What can be written behind `linerate sweep`, `linerate latency` and `linerate rfc6349`.
 
 use clap::ValueEnum;
 
@@ -76,6 +76,29 @@ pub enum Swept {
     Gaps,
     /// Round trips under one load after another
     Latency,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate latency stamp://192.0.2.7                              without load\n  \
+    linerate latency iperf2://192.0.2.7 --probe stamp://192.0.2.7   idle, and under TCP each way\n  \
+    linerate latency sim://esp32c6-bitbang --count 200\n\n\
+    Prints this machine's own noise floor first: what is not well above is not the link's.")]
+pub struct Latency {
+    #[command(flatten)]
+    pub link: Link,
+    /// Requests without load, and as many under each
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub count: u32,
+    /// Milliseconds from one request to the next
+    #[arg(long, short = 'i', value_name = "MS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub interval: u64,
+    /// Octets of payload of each
+    #[arg(long, short = 'l', value_name = "OCTETS", default_value_t = 44, value_parser = clap::value_parser!(u16).range(44..=1_472))]
+    pub length: u16,
+    /// Without load only
+    #[arg(long)]
+    pub idle: bool,
 }
 
 #[derive(Debug, clap::Args)]

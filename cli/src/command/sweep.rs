@@ -1,4 +1,4 @@
-//! `linerate sweep` and `linerate rfc6349`.
+//! `linerate sweep`, `linerate latency` and `linerate rfc6349`.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use linerate_bench::procedure::size_sweep::SizeSweep;
 use linerate_bench::procedure::udp_sweep::{Offers, UdpSweep};
 use linerate_bench::procedure::window_sweep::WindowSweep;
 use linerate_bench::procedure::{Asked, Procedure, steps};
+use linerate_bench::target::RoundTrips;
 use linerate_explain::record::{Direction, Transport};
 
 use super::test;
@@ -41,6 +42,26 @@ pub fn run(args: &args::Sweep) -> Result<(), Failure> {
     };
     let mut target = test::open(&args.link)?;
     let run = test::session("sweep", &args.link, &asked, target.as_mut(), None)?;
+    test::tell(&args.link, &run)
+}
+
+pub fn idle_and_loaded(args: &args::Latency) -> Result<(), Failure> {
+    let mut target = test::open(&args.link)?;
+    let mut procedure = Latency::idle_and_loaded(RoundTrips {
+        count: args.count,
+        interval: Duration::from_millis(args.interval),
+        payload_octets: args.length,
+        under: None,
+    });
+    let is_loaded = !args.idle && procedure.can_load(target.as_ref());
+    if !is_loaded {
+        procedure.loads.clear();
+    }
+    let asked = [Asked {
+        procedure: Box::new(procedure),
+        is_required: true,
+    }];
+    let run = test::session("latency", &args.link, &asked, target.as_mut(), None)?;
     test::tell(&args.link, &run)
 }
 

@@ -62,6 +62,12 @@ impl Latency {
         Self { round_trips, loads }
     }
 
+    /// Whether `target` can do any of the loads: a reflector alone can't.
+    pub fn can_load(&self, target: &dyn Target) -> bool {
+        let mut loads = self.loads.iter();
+        loads.any(|load| target.can(&self.trial(Some(*load))).is_ok())
+    }
+
     fn span(&self) -> Duration {
         self.round_trips.interval * self.round_trips.count
     }
