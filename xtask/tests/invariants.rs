@@ -263,7 +263,9 @@ fn boards_know_only_the_device_side_and_say_what_they_are() {
             let folder = path.and_then(|p| Path::new(p).file_name());
             if let Some(folder) = folder {
                 assert!(
-                    ["ether", "nic"].iter().any(|ok| folder == *ok),
+                    ["ether", "nic", "agent", "smoltcp"]
+                        .iter()
+                        .any(|ok| folder == *ok),
                     "{} knows {name}",
                     board.display()
                 );

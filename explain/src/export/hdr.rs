@@ -1,6 +1,6 @@
 //! `HdrHistogram`'s log format, version 1.3: a line a distribution, tagged with its result.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;

@@ -1,8 +1,8 @@
 //! A generator of raw frames, and the counter of those that come back.
 
+use core::time::Duration;
 use linerate_agent::frame::{Blast, LONGEST, Mac, Plan, Receiver};
 use linerate_agent::{Ask, Instant, Service};
-use std::time::Duration;
 
 use super::Program;
 

@@ -9,10 +9,10 @@ mod blaster;
 mod datagrams;
 mod streams;
 
+use core::time::Duration;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::time::Duration;
 
 use linerate_agent::{
     Ask, Instant as AgentInstant, Progress, Service, echo, http, iperf2, iperf3, stamp,

@@ -1,6 +1,6 @@
 //! A program's TCP connections.
 
-use std::net::{IpAddr, SocketAddr};
+use core::net::{IpAddr, SocketAddr};
 
 use linerate_agent::{Close, Connection as Name, Instant as AgentInstant, Opened};
 
