@@ -15,6 +15,7 @@
 //! - [`burner`]: a load for the CPU, and what is left of it.
 //! - [`count`]: what a receiver of numbered datagrams counts: loss, order, duplicates, jitter.
 //! - [`pace`]: when a sender's next datagram is due.
+//! - [`exercise`]: entry points for fuzzers.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ mod answer;
 pub mod burner;
 pub mod count;
 pub mod echo;
+pub mod exercise;
 pub mod frame;
 pub mod http;
 pub mod iperf2;

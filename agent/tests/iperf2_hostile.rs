@@ -159,6 +159,61 @@ fn a_stream_is_reported_so_often_and_no_more() {
     assert_eq!(reports, 20);
 }
 
+/// Or a client that ends each of them is connected to again and again.
+#[test]
+fn a_connection_back_is_followed_by_no_other() {
+    let mut bench = Bench::<4>::new(Duration::from_secs(10));
+    assert!(bench.accept(0, at_ms(0)));
+    let mut request = [0; Test::LEN];
+    test(|it| it.back = Back::AtTheEnd).emit(&mut request, false);
+    bench.0.received(Connection(0), &request, at_ms(1));
+    bench.0.ended(Connection(0), at_ms(2));
+    let Some(Ask::Connect { token, .. }) = bench.0.ask() else {
+        panic!("no connection back");
+    };
+    let opened = bench
+        .0
+        .opened(Connection(1), Opened::Connected { token }, at_ms(3));
+    assert!(opened.is_ok());
+    bench.0.ended(Connection(1), at_ms(4));
+    assert_eq!(bench.0.ask(), None);
+}
+
+/// An end may be a datagram of 12 octets, a report has 56; who asks for it may be somebody else.
+#[test]
+fn reports_are_not_more_than_what_has_come() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(10));
+    let [mut first, mut end] = [[0; 12]; 2];
+    Numbered::emit(1, at_ms(0), &mut first);
+    Numbered::emit(-2, at_ms(0), &mut end);
+    bench.say(CLIENT, &first, at_ms(1));
+    let (mut came, mut went, mut reports) = (first.len(), 0, 0);
+    for ms in 2..30 {
+        bench.say(CLIENT, &end, at_ms(ms));
+        came += end.len();
+        let mut room = [0; 1470];
+        while let Some(datagram) = bench.0.next_datagram(&mut room, at_ms(ms)) {
+            went += datagram.len;
+            reports += 1;
+        }
+        assert!(went <= came, "{went} octets for {came}");
+    }
+    assert!(reports > 0, "who asks often enough is told");
+}
+
+#[test]
+fn a_datagram_without_room_for_its_number_is_not_sent() {
+    let mut bench = Bench::<2>::new(Duration::from_secs(10));
+    let wanted = test(|it| it.reverse = true);
+    bench.say(CLIENT, &numbered(1, at_ms(0), &wanted), at_ms(1));
+    for len in [0, 1, Numbered::LEN - 1] {
+        let room = &mut [0; Numbered::LEN][..len];
+        assert_eq!(bench.0.next_datagram(room, at_ms(1)), None, "{len}");
+    }
+    let sent = bench.0.next_datagram(&mut [0; Numbered::LEN], at_ms(1));
+    assert_eq!(sent.map(|it| it.len), Some(Numbered::LEN));
+}
+
 #[test]
 fn services_and_groups_are_sent_nothing() {
     let mut bench = Bench::<8>::new(Duration::from_secs(2));

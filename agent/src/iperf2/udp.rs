@@ -150,9 +150,9 @@ impl Source {
         whole || self.span() >= self.span_at_most()
     }
 
-    /// The datagram that is due, if one is: its length.
+    /// The datagram that is due, if one is and there is room for its number: its length.
     pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
-        if now < self.due() {
+        if now < self.due() || room.len() < Numbered::LEN {
             return None;
         }
         // The first one carries the whole request, however short the others are: a server takes the

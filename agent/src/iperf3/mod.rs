@@ -13,7 +13,7 @@
 //!   as long as it keeps coming.
 
 mod client;
-mod json;
+pub(crate) mod json;
 mod message;
 mod parameters;
 mod results;

@@ -40,6 +40,8 @@ enum Role {
         /// How many times the report is to be sent, and how many times it may still be asked for.
         to_report: u8,
         left: u8,
+        /// Octets that have come and were not answered: who forges an address gains nothing by that.
+        credit: u64,
     },
     Sends(Source),
 }
@@ -77,6 +79,7 @@ impl Datagrams {
                 end: None,
                 to_report: 0,
                 left: MOST_REPORTS,
+                credit: 0,
             },
         }
     }
@@ -173,7 +176,9 @@ impl Datagrams {
                 end,
                 to_report,
                 left,
+                credit,
             } => {
+                *credit = credit.saturating_add(octets.len() as u64);
                 if Report::is_in(octets) {
                     return None;
                 }
@@ -240,9 +245,16 @@ impl Datagrams {
     /// The datagram that is due, if one is: its length.
     pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
         match &mut self.role {
-            Role::Receives { end, to_report, .. } => {
+            Role::Receives {
+                end,
+                to_report,
+                credit,
+                ..
+            } => {
                 let (number, report) = (*end)?;
                 *to_report = to_report.checked_sub(1)?;
+                // Not paid for by a stream this short: the client asks again, which pays for more.
+                *credit = credit.checked_sub((Numbered::LEN + Report::LEN) as u64)?;
                 Some(report.answer(number, now, room))
             }
             Role::Sends(source) => {

@@ -92,7 +92,12 @@ impl<const FLOWS: usize> Server<FLOWS> {
     /// A stream to the client of a test that wants one.
     fn stream_back(&mut self, to: SocketAddr, test: &Test) {
         if let Some(slot) = self.streams.iter_mut().find(|slot| slot.is_none()) {
-            *slot = Some(Stream::back(to, self.limits.apply(test)));
+            // It is the way back: none follows when the client has ended it.
+            let test = Test {
+                back: Back::No,
+                ..self.limits.apply(test)
+            };
+            *slot = Some(Stream::back(to, test));
         }
     }
 

@@ -10,5 +10,5 @@ mod tests;
 
 #[cfg(test)]
 use number::Number;
-pub(super) use scan::{Broken, Event, Scanner};
-pub(super) use write::Window;
+pub(crate) use scan::{Broken, DEEPEST, Event, Scanner};
+pub(crate) use write::Window;

@@ -1,7 +1,7 @@
 use super::number::{Number, Reader};
 
 /// How deep values may lie in each other: as many as an integer has bits. iperf's lie three deep.
-const DEEPEST: u8 = 32;
+pub(crate) const DEEPEST: u8 = 32;
 
 /// It is no JSON, or deeper than this can follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,385 @@
+//! The hostile driver.
+
+use crate::event::{ADDRESSES, Content, Event, MOST_ROOM};
+use crate::ledger::{Ledger, Sends};
+use libfuzzer_sys::arbitrary::Unstructured;
+use linerate_agent::{Ask, Close, Connection, Datagram, Instant, Opened, Service, Udp};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// Events of one input.
+const EVENTS: usize = 200;
+/// Octets and datagrams that may come by repetition in one input: what is slow is no finding.
+const REPEATED_OCTETS: usize = 1 << 17;
+const REPEATED_DATAGRAMS: usize = 2000;
+/// What a service may want in one turn: each of its flows a socket or two.
+const ASKS: usize = 300;
+/// Datagrams of a turn, pieces of a connection in a turn.
+const DATAGRAMS: usize = 64;
+const PIECES: usize = 4;
+/// Connections at a time.
+const CONNECTIONS: usize = 12;
+/// Turns in a row after which a service that wants more is busy, not wrong.
+const TURNS: usize = 64;
+/// Turns that may come to nothing although the service wanted them: to see that there is no room takes
+/// three.
+const IDLE_TURNS: usize = 8;
+/// The last point in time: nothing that is added to it overflows.
+const LAST: u64 = u64::MAX / 2;
+
+/// What a service promises beyond its interface, and what its peers would say.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// By UDP.
+    pub sends: Sends,
+    /// A server: how long connections may stay on which peers neither say nor take anything.
+    pub forgets_within: Option<Duration>,
+    /// Messages that make sense: from here the fuzzer gets beyond the first check.
+    pub phrases: &'a [&'a [u8]],
+    /// Makes of a datagram of the service what its peer would answer.
+    pub answer: fn(&[u8]) -> Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    peer_ended: bool,
+    own_ended: bool,
+}
+
+struct Driver<'a, S, L> {
+    service: &'a mut S,
+    rules: &'a Rules<'a>,
+    look: L,
+    now: Instant,
+    lines: BTreeMap<u8, Line>,
+    listens: BTreeSet<u16>,
+    sockets: BTreeSet<u8>,
+    /// Connections asked for that have neither come about nor failed.
+    asked: Vec<u8>,
+    /// By peer: connections accepted from it, less those asked for to it.
+    accepted: BTreeMap<IpAddr, usize>,
+    ledger: Ledger,
+    sent: Vec<u8>,
+    left: (usize, usize),
+}
+
+/// Plays what `input` says to a service. `look` is called after each turn, for what whoever runs the
+/// service would ask of it; it says whether the service has ended.
+///
+/// # Panics
+/// The service, or one of its promises broken.
+pub fn play<S: Service>(
+    service: &mut S,
+    rules: &Rules,
+    input: &mut Unstructured,
+    look: impl FnMut(&mut S, Instant) -> bool,
+) {
+    let mut driver = Driver {
+        service,
+        rules,
+        look,
+        now: Instant::from_ns(1),
+        lines: BTreeMap::new(),
+        listens: BTreeSet::new(),
+        sockets: BTreeSet::new(),
+        asked: Vec::new(),
+        accepted: BTreeMap::new(),
+        ledger: Ledger::default(),
+        sent: Vec::new(),
+        left: (REPEATED_OCTETS, REPEATED_DATAGRAMS),
+    };
+    driver.ask();
+    for _ in 0..EVENTS {
+        match Event::next(input) {
+            Ok(event) if !input.is_empty() => driver.happens(event),
+            _ => break,
+        }
+    }
+    driver.settle();
+    if let Some(span) = rules.forgets_within {
+        driver.be_silent(span);
+    }
+}
+
+fn address(index: usize) -> SocketAddr {
+    ADDRESSES[index].parse().expect("an address")
+}
+
+impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
+    fn happens(&mut self, event: Event) {
+        match event {
+            Event::Accept { address: index } => self.accept(address(index)),
+            Event::Connect { which, well } => self.connect(which, well),
+            Event::Octets {
+                which,
+                content,
+                piece,
+                times,
+            } => self.octets(which, &content, piece, times),
+            Event::Ended { which } => {
+                let at = self.line(which);
+                if let Some(line) = at.and_then(|at| self.lines.get_mut(&at))
+                    && !core::mem::replace(&mut line.peer_ended, true)
+                {
+                    let connection = Connection(at.unwrap_or_default());
+                    self.service.ended(connection, self.now);
+                }
+            }
+            Event::Broken { which } => {
+                if let Some(at) = self.line(which) {
+                    self.lines.remove(&at);
+                    self.service.closed(Connection(at), self.now);
+                }
+            }
+            Event::Datagram {
+                socket,
+                address: index,
+                content,
+                times,
+            } => self.datagram(socket, address(index), &content, times),
+            Event::Passes(span) => self.pass(self.now.after(span)),
+            Event::Wakes => {
+                if let Some(at) = self.service.wake_at() {
+                    self.pass(at);
+                }
+            }
+            Event::Turn { stream, datagram } => {
+                self.turn(stream, datagram);
+            }
+            Event::Settles => self.settle(),
+        }
+    }
+
+    fn pass(&mut self, until: Instant) {
+        self.now = self.now.max(until.min(Instant::from_ns(LAST)));
+    }
+
+    /// One of the connections that there are.
+    fn line(&self, which: usize) -> Option<u8> {
+        let at = which.checked_rem(self.lines.len())?;
+        self.lines.keys().nth(at).copied()
+    }
+
+    /// A number that no connection has: the least, so that they are used again soon.
+    fn open(&mut self, opened: Opened) {
+        let number = (0..).find(|at| !self.lines.contains_key(at));
+        let number = number.expect("fewer connections than numbers");
+        let connection = Connection(number);
+        if self.service.opened(connection, opened, self.now).is_ok() {
+            self.lines.insert(number, Line::default());
+        }
+    }
+
+    fn accept(&mut self, from: SocketAddr) {
+        let Some(port) = self.listens.first().copied() else {
+            return;
+        };
+        if self.lines.len() < CONNECTIONS {
+            *self.accepted.entry(from.ip()).or_default() += 1;
+            self.open(Opened::Accepted { port, from });
+        }
+    }
+
+    fn connect(&mut self, which: usize, well: bool) {
+        let Some(at) = which.checked_rem(self.asked.len()) else {
+            return;
+        };
+        let token = self.asked.remove(at);
+        if well && self.lines.len() < CONNECTIONS {
+            self.open(Opened::Connected { token });
+        } else {
+            self.service.failed(token, self.now);
+        }
+    }
+
+    fn written(&self, content: &Content) -> Vec<u8> {
+        let alter = |mut octets: Vec<u8>, alterations: &[(u8, u8)]| {
+            for (at, value) in alterations {
+                match octets.len() {
+                    // Cut off, rarely.
+                    len if *at == u8::MAX => octets.truncate(usize::from(*value) % (len + 1)),
+                    0 => {}
+                    len => octets[usize::from(*at) % len] = *value,
+                }
+            }
+            octets
+        };
+        match content {
+            Content::Octets(octets) => octets.clone(),
+            Content::Phrase(which, alterations) => {
+                let at = which.checked_rem(self.rules.phrases.len());
+                let phrase = at.map_or(&[][..], |at| self.rules.phrases[at]);
+                alter(phrase.to_vec(), alterations)
+            }
+            Content::Answer(alterations) => alter((self.rules.answer)(&self.sent), alterations),
+        }
+    }
+
+    fn octets(&mut self, which: usize, content: &Content, piece: usize, times: usize) {
+        let Some(at) = self.line(which).filter(|at| !self.lines[at].peer_ended) else {
+            return;
+        };
+        let octets = self.written(content);
+        let times = times.min((self.left.0 / octets.len().max(1)).max(1));
+        self.left.0 -= self.left.0.min(octets.len() * times);
+        let all = octets.repeat(times);
+        for piece in all.chunks(piece) {
+            self.service.received(Connection(at), piece, self.now);
+        }
+    }
+
+    fn datagram(&mut self, socket: usize, from: SocketAddr, content: &Content, times: usize) {
+        let Some(at) = socket.checked_rem(self.sockets.len()) else {
+            return;
+        };
+        let Some(socket) = self.sockets.iter().nth(at).copied() else {
+            return;
+        };
+        let octets = self.written(content);
+        let times = times.min(self.left.1.max(1));
+        self.left.1 -= self.left.1.min(times);
+        for _ in 0..times {
+            self.ledger.came(from, octets.len());
+            self.service.datagram(Udp(socket), from, &octets, self.now);
+        }
+    }
+
+    /// Does what the service asks for; whether that was something.
+    fn ask(&mut self) -> bool {
+        for asks in 0..ASKS {
+            let Some(ask) = self.service.ask() else {
+                return asks > 0;
+            };
+            match ask {
+                Ask::Listen(port) => assert!(self.listens.insert(port), "it listens already"),
+                Ask::Bind(Udp(socket), _) => {
+                    assert!(self.sockets.insert(socket), "the socket is open already");
+                }
+                Ask::Unbind(Udp(socket)) => {
+                    assert!(self.sockets.remove(&socket), "the socket is not open");
+                }
+                Ask::Connect { to, token } => {
+                    assert!(!self.asked.contains(&token), "it waits for this already");
+                    self.may_connect(to);
+                    self.asked.push(token);
+                }
+            }
+        }
+        panic!("it does not stop asking");
+    }
+
+    /// A server connects to who has connected to it, and not more often; a client to its server.
+    fn may_connect(&mut self, to: SocketAddr) {
+        if let Sends::OnlyTo(ip) = self.rules.sends {
+            assert_eq!(to.ip(), ip, "a client connects to somebody else");
+            return;
+        }
+        let left = self.accepted.get_mut(&to.ip());
+        let left = left.filter(|left| **left > 0);
+        *left.expect("a connection to who has not asked") -= 1;
+    }
+
+    /// One turn, in the order that [`Service`] has; whether anything came of it.
+    fn turn(&mut self, stream_room: usize, datagram_room: usize) -> bool {
+        let mut moved = self.ask();
+        moved |= self.send(datagram_room);
+        let all: Vec<u8> = self.lines.keys().copied().collect();
+        for at in all {
+            moved |= self.write(at, stream_room);
+        }
+        moved |= self.ask();
+        moved
+    }
+
+    fn send(&mut self, octets: usize) -> bool {
+        let mut room = [0; MOST_ROOM];
+        for sent in 0..DATAGRAMS {
+            let room = &mut room[..octets];
+            let Some(Datagram { socket, to, len }) = self.service.next_datagram(room, self.now)
+            else {
+                return sent > 0;
+            };
+            assert!(len <= octets, "{len} octets in room for {octets}");
+            assert!(self.sockets.contains(&socket.0), "it has no {socket:?}");
+            self.ledger.sent(to, len, self.rules.sends);
+            self.sent = room[..len].to_vec();
+        }
+        true
+    }
+
+    fn write(&mut self, at: u8, octets: usize) -> bool {
+        let connection = Connection(at);
+        let mut moved = false;
+        let mut room = [0; MOST_ROOM];
+        for _ in 0..PIECES {
+            if self.lines[&at].own_ended {
+                break;
+            }
+            let room = &mut room[..octets];
+            let len = self.service.fill(connection, room, self.now);
+            assert!(len <= octets, "{len} octets in room for {octets}");
+            if len == 0 {
+                break;
+            }
+            moved = true;
+            self.sent = room[..len].to_vec();
+        }
+        let is_over = match self.service.close(connection) {
+            Close::Keep => false,
+            Close::Reset => true,
+            Close::Finish => {
+                let line = self.lines.get_mut(&at).expect("it is there");
+                moved |= !core::mem::replace(&mut line.own_ended, true);
+                line.peer_ended
+            }
+        };
+        if is_over || self.lines[&at].own_ended && self.lines[&at].peer_ended {
+            self.lines.remove(&at);
+            self.service.closed(connection, self.now);
+            moved = true;
+        }
+        moved
+    }
+
+    /// Takes turns with room for everything, until the service wants no more; it is not to want any that
+    /// come to nothing.
+    fn settle(&mut self) {
+        let mut idle = 0;
+        for _ in 0..TURNS {
+            if self.turn(MOST_ROOM, MOST_ROOM) {
+                idle = 0;
+            } else {
+                idle += 1;
+            }
+            let is_over = (self.look)(self.service, self.now);
+            if is_over || self.service.wake_at().is_none_or(|at| at > self.now) {
+                return;
+            }
+            assert!(idle < IDLE_TURNS, "woken for nothing, again and again");
+        }
+    }
+
+    /// Nobody says or takes anything any more: what they have left open goes, within `span`.
+    fn be_silent(&mut self, span: Duration) {
+        for token in core::mem::take(&mut self.asked) {
+            self.service.failed(token, self.now);
+        }
+        let until = self.now.after(span);
+        while !self.lines.is_empty() {
+            self.turn(0, 0);
+            // Connections that it asks for now fail.
+            for token in core::mem::take(&mut self.asked) {
+                self.service.failed(token, self.now);
+            }
+            if self.lines.is_empty() {
+                break;
+            }
+            let wake = self.service.wake_at();
+            let wake = wake.expect("a connection on which nobody is stays for ever");
+            // What is due waits for room: a driver looks again now and then.
+            self.now = wake.max(self.now.after(Duration::from_secs(1)));
+            assert!(self.now < until, "a connection on which nobody is stays");
+        }
+    }
+}

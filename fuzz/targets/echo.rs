@@ -1,0 +1,18 @@
+//! The echo and whoever sends it datagrams.
+#![no_main]
+
+use linerate_agent::echo::{Echo, PORT};
+use linerate_fuzz::{Rules, Sends, Unstructured, play};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let rules = Rules {
+        sends: Sends::NoMoreThanCame,
+        forgets_within: None,
+        phrases: &[b"", &[1; 64], &[2; 65]],
+        answer: <[u8]>::to_vec,
+    };
+    let mut echo = Echo::<4, 64>::new(PORT);
+    play(&mut echo, &rules, &mut Unstructured::new(data), |_, _| {
+        false
+    });
+});

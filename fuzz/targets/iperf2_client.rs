@@ -1,0 +1,61 @@
+//! The client of iperf 2 and a server that says what it likes.
+#![no_main]
+
+use linerate_agent::iperf2::{Amount, Back, Client, Numbered, Plan, Progress, Report, Test};
+use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
+use std::time::Duration;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    // An input that is too short is none.
+    let _ = run(&mut Unstructured::new(data));
+});
+
+fn run(input: &mut Unstructured) -> Result<()> {
+    let udp = input.arbitrary()?;
+    let test = Test {
+        port: input.arbitrary()?,
+        buffer_octets: input.arbitrary()?,
+        amount: if input.arbitrary()? {
+            Amount::Octets(input.arbitrary()?)
+        } else {
+            Amount::Span(Duration::from_millis(input.arbitrary::<u32>()?.into()))
+        },
+        rate_bits_per_s: input.arbitrary()?,
+        back: match input.arbitrary::<u8>()? % 4 {
+            0 | 1 => Back::No,
+            2 => Back::AtTheEnd,
+            _ => Back::AtOnce,
+        },
+        reverse: input.arbitrary()?,
+        full_duplex: input.arbitrary()?,
+    };
+    let plan = Plan {
+        to: server(),
+        udp,
+        test,
+        patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
+    };
+    let mut data = vec![0; 100];
+    Numbered::emit(1, Default::default(), &mut data);
+    let mut last = vec![0; 100];
+    Numbered::emit(-2, Default::default(), &mut last);
+    let rules = Rules {
+        sends: Sends::OnlyTo(server().ip()),
+        forgets_within: None,
+        phrases: &[&data, &last, &[0; 1000]],
+        answer: report,
+    };
+    let mut client = Client::new(plan);
+    play(&mut client, &rules, input, |client, now| {
+        let _ = client.outcome(now);
+        client.progress(now) != Progress::Running
+    });
+    Ok(())
+}
+
+/// What a server makes of the datagram that ends a stream.
+fn report(octets: &[u8]) -> Vec<u8> {
+    let mut answer = octets.to_vec();
+    Report::default().emit(&mut answer);
+    answer
+}

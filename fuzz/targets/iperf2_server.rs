@@ -1,0 +1,80 @@
+//! The server of iperf 2 and clients that mean no test.
+#![no_main]
+
+use linerate_agent::iperf2::{Amount, Back, Limits, Numbered, PORT, Server, Test};
+use linerate_fuzz::{Result, Rules, Sends, Unstructured, play};
+use std::time::Duration;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    // An input that is too short is none.
+    let _ = run(&mut Unstructured::new(data));
+});
+
+fn run(input: &mut Unstructured) -> Result<()> {
+    let sends_datagrams = input.arbitrary()?;
+    let limits = Limits {
+        sends_datagrams,
+        longest: Duration::from_mins(1),
+        ..Limits::default()
+    };
+    let (streams, datagrams) = requests();
+    let phrases: Vec<&[u8]> = streams
+        .iter()
+        .chain(&datagrams)
+        .map(Vec::as_slice)
+        .collect();
+    let rules = Rules {
+        sends: if sends_datagrams {
+            Sends::OnRequest
+        } else {
+            Sends::NoMoreThanCame
+        },
+        forgets_within: Some(Duration::from_mins(5)),
+        phrases: &phrases,
+        answer: <[u8]>::to_vec,
+    };
+    let mut server = Server::<4>::new(PORT, limits);
+    play(&mut server, &rules, input, |server, _| {
+        while server.take_finished().is_some() {}
+        false
+    });
+    Ok(())
+}
+
+/// What clients say to each kind of test, over TCP and over UDP; there also the end of a stream.
+fn requests() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let (mut streams, mut datagrams) = (Vec::new(), Vec::new());
+    let kinds = [
+        (Back::No, false, false),
+        (Back::AtTheEnd, false, false),
+        (Back::AtOnce, false, false),
+        (Back::No, true, false),
+        (Back::No, false, true),
+    ];
+    for (back, reverse, full_duplex) in kinds {
+        for amount in [Amount::Octets(5000), Amount::Span(Duration::from_secs(2))] {
+            let test = Test {
+                port: 40_001,
+                buffer_octets: 200,
+                amount,
+                rate_bits_per_s: 100_000,
+                back,
+                reverse,
+                full_duplex,
+            };
+            let mut stream = vec![0; Test::LEN];
+            test.emit(&mut stream, false);
+            streams.push(stream);
+            let mut datagram = vec![0; 200];
+            Numbered::emit(1, Default::default(), &mut datagram);
+            test.emit(&mut datagram[Numbered::LEN..], true);
+            datagrams.push(datagram);
+        }
+    }
+    for (number, len) in [(2, 100), (-3, 100), (-3, 12), (0, 12), (0, 56)] {
+        let mut datagram = vec![0; len];
+        Numbered::emit(number, Default::default(), &mut datagram);
+        datagrams.push(datagram);
+    }
+    (streams, datagrams)
+}

@@ -1,0 +1,31 @@
+//! The reflector of STAMP, with sessions of its own and without, and whoever sends it datagrams.
+#![no_main]
+
+use linerate_agent::Service;
+use linerate_agent::stamp::{Clock, PORT, Reflector};
+use linerate_fuzz::{Rules, Sends, Unstructured, play};
+use std::time::Duration;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let Some((stateful, data)) = data.split_first() else {
+        return;
+    };
+    let clock = Clock::free(Duration::from_micros(1));
+    if stateful & 1 == 1 {
+        run(&mut Reflector::<3, 4, 128>::new(PORT, clock), data);
+    } else {
+        run(&mut Reflector::<0, 4>::new(PORT, clock), data);
+    }
+});
+
+fn run(reflector: &mut impl Service, data: &[u8]) {
+    let rules = Rules {
+        sends: Sends::NoMoreThanCame,
+        forgets_within: None,
+        phrases: &[&[0; 44], &[0; 43], &[7; 100], &[0; 129]],
+        answer: <[u8]>::to_vec,
+    };
+    play(reflector, &rules, &mut Unstructured::new(data), |_, _| {
+        false
+    });
+}
