@@ -154,3 +154,91 @@ fn echo_sends_back_what_came() {
     });
     assert_eq!(back, ["one", "", "three"]);
 }
+
+/// 20,000 datagrams from more senders than there is room for: as many as there is room for are answered,
+/// with no more than they sent, and who was there before is served throughout.
+#[test]
+fn a_flood_of_stamp_gets_no_more_than_it_sends_and_holds_nobody_up() {
+    const SENDERS: usize = 100;
+    const EACH: usize = 200;
+    let new = || {
+        let socket = UdpSocket::bind((LOOPBACK, 0)).expect("a socket");
+        socket.set_nonblocking(true).expect("it can");
+        socket
+    };
+    let (told, _) = with(Protocol::Stamp, Limits::own_network(), 0, |port| {
+        let to = (LOOPBACK, port);
+        let probe = [0; stamp::LEN];
+        let ours = UdpSocket::bind((LOOPBACK, 0)).expect("a socket");
+        let patience = Some(Duration::from_secs(1));
+        ours.set_read_timeout(patience).expect("a timeout");
+        // One of ours may find the queue full of theirs.
+        let is_answered = || {
+            (0..20).any(|_| {
+                ours.send_to(&probe, to).expect("it is sent");
+                ours.recv(&mut [0; 100]).is_ok()
+            })
+        };
+        assert!(is_answered(), "before the flood");
+        let flood: Vec<UdpSocket> = (0..SENDERS).map(|_| new()).collect();
+        let mut told = [(0, 0); SENDERS];
+        for round in 0..EACH {
+            for (socket, (sent, _)) in flood.iter().zip(&mut told) {
+                // From what is too short to what is longer than usual; the system may have no room.
+                let octets = [0; 100];
+                let len = [stamp::LEN, 100, 43, 0][round % 4];
+                *sent += socket.send_to(&octets[..len], to).unwrap_or(0);
+            }
+            assert!(is_answered(), "round {round}");
+            for (socket, (_, came)) in flood.iter().zip(&mut told) {
+                while let Ok(len) = socket.recv(&mut [0; 2000]) {
+                    *came += len;
+                }
+            }
+        }
+        told
+    });
+    for (sent, came) in told {
+        assert!(came <= sent, "{came} octets for {sent}");
+    }
+    // One place is ours.
+    let served = told.iter().filter(|(_, came)| *came > 0).count();
+    assert_eq!(served, super::MOST - 1);
+}
+
+/// Who connects and says nothing takes places, but not for ever those of others: one that leaves makes
+/// room for the next.
+#[test]
+fn silent_connections_take_no_more_places_than_there_are() {
+    use std::io::{ErrorKind, Read as _, Write as _};
+    use std::net::TcpStream;
+
+    with(Protocol::Http, Limits::own_network(), 1, |port| {
+        let connect = || {
+            let stream = TcpStream::connect((LOOPBACK, port)).expect("a connection");
+            let patience = Some(Duration::from_secs(10));
+            stream.set_read_timeout(patience).expect("a timeout");
+            stream
+        };
+        // As many as the order allows.
+        let mut silent: Vec<TcpStream> = (0..16).map(|_| connect()).collect();
+        let refused = connect().read(&mut [0; 10]);
+        assert!(
+            matches!(&refused, Ok(0))
+                || refused.is_err_and(|it| it.kind() == ErrorKind::ConnectionReset),
+            "one more is reset"
+        );
+        drop(silent.pop());
+        let request = b"GET /5 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+        // The server may see the next before it sees that one has left.
+        let answer = (0..1000).find_map(|_| {
+            let mut next = connect();
+            let mut answer = Vec::new();
+            next.write_all(request).ok()?;
+            next.read_to_end(&mut answer).ok()?;
+            (!answer.is_empty()).then_some(answer)
+        });
+        let answer = answer.expect("room for the next");
+        assert!(answer.starts_with(b"HTTP/1.1 200"), "{answer:?}");
+    });
+}
