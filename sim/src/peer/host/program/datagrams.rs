@@ -1,7 +1,7 @@
 //! A program's UDP sockets.
 
-use std::collections::{BTreeMap, VecDeque};
 use core::net::{IpAddr, SocketAddr};
+use std::collections::{BTreeMap, VecDeque};
 
 use linerate_agent::{Instant, Udp};
 use smoltcp::wire::Ipv4Address;
