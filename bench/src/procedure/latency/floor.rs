@@ -13,6 +13,9 @@ use crate::target::{self, Options, RoundTrips, Trial, Unwatched};
 
 /// It takes no longer than this.
 const SPAN: Duration = Duration::from_millis(1_500);
+/// Where the reflector listens, below the ports that systems hand out themselves: it answers nobody whose
+/// port is below its own, so that two of them can't answer each other for ever.
+const PORTS: std::ops::Range<u16> = 20_000..30_000;
 /// How long the reflector may take to begin.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -20,8 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// it has none. What no measurement from here can be better than.
 pub fn noise_floor(asked: &RoundTrips) -> Option<Distribution> {
     let here = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    // A port that was free a moment ago: nobody else is likely to have taken it since.
-    let port = UdpSocket::bind((here, 0)).ok()?.local_addr().ok()?.port();
+    let port = free_port(here)?;
     let order = Order {
         address: here,
         protocols: vec![(Protocol::Stamp, port)],
@@ -47,6 +49,14 @@ pub fn noise_floor(asked: &RoundTrips) -> Option<Distribution> {
         is_over.store(true, Ordering::Relaxed);
         times
     })
+}
+
+/// A port that was free a moment ago, from another place on in each process: nobody else is likely to
+/// have taken it since.
+fn free_port(here: IpAddr) -> Option<u16> {
+    let first = std::process::id() as u16 % PORTS.len() as u16;
+    let mut ports = (PORTS.start + first..PORTS.end).chain(PORTS);
+    ports.find(|port| UdpSocket::bind((here, *port)).is_ok())
 }
 
 fn round_trips(port: u16, asked: &RoundTrips) -> Option<Distribution> {
