@@ -24,9 +24,9 @@ pub fn hdr(run: &Run) -> Option<String> {
             .begin_log_with(&mut bytes, &mut serializer)
             .ok()?;
         for (at, result) in run.results.iter().enumerate() {
-            for (name, samples) in distributions(result) {
+            for (name, steps) in distributions(result) {
                 let tag = format!("{}-{}-{name}", at + 1, result.kind());
-                let histogram = histogram(&samples)?;
+                let histogram = histogram(&steps)?;
                 log.write_histogram(&histogram, Duration::ZERO, Duration::ZERO, Tag::new(&tag))
                     .ok()?;
                 count += 1;
@@ -36,26 +36,56 @@ pub fn hdr(run: &Run) -> Option<String> {
     (count > 0).then(|| String::from_utf8(bytes).ok()).flatten()
 }
 
-fn histogram(samples: &[u64]) -> Option<Histogram<u64>> {
+/// A time, and how many there are of it.
+type Step = (u64, u64);
+
+fn histogram(steps: &[Step]) -> Option<Histogram<u64>> {
     let mut histogram = Histogram::new(DIGITS).ok()?;
-    for sample in samples {
-        histogram.record(*sample).ok()?;
+    for (value, count) in steps {
+        histogram.record_n(*value, *count).ok()?;
     }
     Some(histogram)
 }
 
-/// Every list of whole numbers among a result's samples that is in nanoseconds.
-fn distributions(result: &Measurement) -> Vec<(String, Vec<u64>)> {
+/// Every list of whole numbers in nanoseconds among a result's samples, and every histogram in its metrics.
+fn distributions(result: &Measurement) -> Vec<(String, Vec<Step>)> {
     let value = serde_json::to_value(result).unwrap_or_default();
-    let Some(Value::Object(samples)) = value.get("samples") else {
-        return Vec::new();
+    let mut all = Vec::new();
+    if let Some(Value::Object(samples)) = value.get("samples") {
+        for (name, value) in samples.iter().filter(|(name, _)| name.ends_with("_ns")) {
+            let values = value.as_array().into_iter().flatten();
+            let steps: Vec<Step> = values
+                .filter_map(Value::as_u64)
+                .map(|value| (value, 1))
+                .collect();
+            all.push((name.clone(), steps));
+        }
+    }
+    if let Some(metrics) = value.get("metrics") {
+        histograms(metrics, "", &mut all);
+    }
+    all.retain(|(_, steps)| !steps.is_empty());
+    all
+}
+
+/// The `histogram` of each [`Distribution`](crate::record::Distribution), by the name of what it is of.
+fn histograms(value: &Value, name: &str, all: &mut Vec<(String, Vec<Step>)>) {
+    let Value::Object(members) = value else {
+        return;
     };
-    let lists = samples.iter().filter(|(name, _)| name.ends_with("_ns"));
-    lists
-        .filter_map(|(name, value)| {
-            let values = value.as_array()?.iter();
-            let numbers: Vec<u64> = values.filter_map(Value::as_u64).collect();
-            (!numbers.is_empty()).then(|| (name.clone(), numbers))
-        })
-        .collect()
+    for (member, value) in members {
+        if member == "histogram" {
+            let buckets = value.as_array().into_iter().flatten();
+            let steps = buckets.filter_map(|bucket| {
+                Some((
+                    bucket.get("up_to_ns")?.as_u64()?,
+                    bucket.get("count")?.as_u64()?,
+                ))
+            });
+            all.push((name.to_owned(), steps.collect()));
+            continue;
+        }
+        let path = [name, member].into_iter().filter(|part| !part.is_empty());
+        histograms(value, &path.collect::<Vec<_>>().join("."), all);
+    }
 }

@@ -84,6 +84,23 @@ fn distributions_survive_the_log() {
     assert!(read.max().abs_diff(longest) <= longest / 500);
 }
 
+#[test]
+fn histograms_of_the_metrics_are_in_the_log() {
+    let mut run = fixture();
+    let latency = serde_json::json!({
+        "measurement": "latency",
+        "params": {"run": "", "duplex": "unknown", "conditions": {}, "count": 3, "interval_ns": 1, "payload_bytes": 44},
+        "metrics": {"sent": 3, "answered": 3, "lost_to_device": 0, "lost_from_device": 0, "lost_either": 0,
+            "out_of_order": 0, "duplicates": 0, "pdv_ns": 0,
+            "rtt": {"count": 3, "min_ns": 1000, "p50_ns": 1000, "p90_ns": 2000, "p99_ns": 2000, "p999_ns": 2000,
+                "max_ns": 2000, "histogram": [{"up_to_ns": 1000, "count": 2}, {"up_to_ns": 2000, "count": 1}]}},
+        "limits": {},
+    });
+    run.results = vec![serde_json::from_value(latency).expect("a latency")];
+    let text = hdr::hdr(&run).expect("a distribution");
+    assert!(text.contains("Tag=1-latency-rtt,"), "{text}");
+}
+
 /// RFC 4648 section 4, of a log's histograms.
 fn base64(text: &str) -> Vec<u8> {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -7,6 +7,8 @@ use crate::stats;
 
 /// A transfer with a window of the BDP or more is as fast as it should be from this share of the ideal on.
 const IDEAL: f64 = 0.9;
+/// From this share of the bottleneck on, the bottleneck was none.
+const BEYOND: f64 = 1.1;
 
 /// One summary for each way.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
@@ -154,7 +156,9 @@ impl<'a> Path<'a> {
             return format!("{path}; no transfer with a window of that size was counted.");
         };
         let share = stats::ratio(best.goodput, bottleneck);
-        let judged = if share >= IDEAL {
+        let judged = if share > BEYOND {
+            "more than the bottleneck that was found before: the path has changed, or it was not found"
+        } else if share >= IDEAL {
             "as fast as the path"
         } else {
             "slower than the path: the window on the wire is less than was asked for, or TCP loses time"

@@ -90,6 +90,15 @@ impl Sweep<'_> {
         rates.max_by(f64::total_cmp)
     }
 
+    /// Some size carried all that was offered: then that was the limit, and not what a send costs.
+    fn is_paced(&self) -> bool {
+        self.points.iter().any(|it| {
+            let offered = it.params.offered_bytes_per_s;
+            let flow = it.metrics.flow.as_ref();
+            offered > 0.0 && flow.is_some_and(|flow| flow.goodput_bytes_per_s >= offered * GOOD)
+        })
+    }
+
     /// The straight line through the time of each send, each point weighed by its share of it.
     fn cost(&self) -> Option<Cost> {
         let points: Vec<(f64, f64)> = self
@@ -97,7 +106,7 @@ impl Sweep<'_> {
             .into_iter()
             .map(|(octets, goodput)| (octets, octets * 1e9 / goodput))
             .collect();
-        if points.len() < FIT_POINTS {
+        if points.len() < FIT_POINTS || self.is_paced() {
             return None;
         }
         let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
