@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use crate::export::figures;
 use crate::export::{Figure, conditions};
-use crate::record::{Measurement, Run};
+use crate::record::{Measurement, Rfc2544Test, Run};
 use crate::report::format;
+use crate::summary;
 
 /// What is too much of a change.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +53,8 @@ pub enum Better {
 
 /// Which change of the metric of this name is good.
 pub fn better(metric: &str) -> Better {
-    const HIGHER: [&str; 6] = [
+    const HIGHER: [&str; 7] = [
+        "answered",
         "goodput",
         "frames_per_s",
         "received",
@@ -60,7 +62,9 @@ pub fn better(metric: &str) -> Better {
         "throughput",
         "share_of",
     ];
-    const LOWER: [&str; 12] = [
+    const LOWER: [&str; 14] = [
+        "pdv",
+        "round_trips",
         "loss",
         "lost",
         "rtt",
@@ -74,6 +78,10 @@ pub fn better(metric: &str) -> Better {
         "uncounted",
         "post_processing",
     ];
+    // How many there are of something says nothing of it.
+    if metric.ends_with(".count") {
+        return Better::Neither;
+    }
     // The most special part decides: `rtt_ns.p50`, `to_device.datagrams.lost`.
     let names = |parts: &[&str]| parts.iter().any(|part| metric.contains(part));
     if names(&LOWER) {
@@ -186,16 +194,59 @@ pub fn compare(before: &Run, after: &Run, thresholds: &Thresholds) -> Comparison
     for result in &before.results {
         let wanted = key(result);
         let Some(at) = rest.iter().position(|(key, _)| *key == wanted) else {
-            comparison.missing.push(name(result));
+            if !is_probe(result) {
+                comparison.missing.push(name(result));
+            }
             continue;
         };
         let (_, other) = rest.remove(at);
-        comparison
-            .changes
-            .extend(changes(result, other, thresholds));
+        comparison.take(&name(result), figures(result), &figures(other), thresholds);
     }
+    rest.retain(|(_, result)| !is_probe(result));
     comparison.new = rest.iter().map(|(_, result)| name(result)).collect();
+    let later = summary::figures(after);
+    for (of, earlier) in summary::figures(before) {
+        let found = later.iter().find(|(other, _)| *other == of);
+        let found = found.map_or(&[][..], |(_, figures)| figures);
+        comparison.take(&of, earlier, found, thresholds);
+    }
     comparison
+}
+
+/// A search tries what earlier trials lead it to: that another run has tried something else says
+/// nothing. What was found is compared as what the trials come to together.
+fn is_probe(result: &Measurement) -> bool {
+    match result {
+        Measurement::Rfc2544(it) => it.params.test != Rfc2544Test::FrameLoss,
+        Measurement::UdpSweep(_) => true,
+        _ => false,
+    }
+}
+
+impl Comparison {
+    /// Holds the figures of `result` against later ones. One that is judged and not there any more is
+    /// missing.
+    fn take(
+        &mut self,
+        result: &str,
+        earlier: Vec<Figure>,
+        later: &[Figure],
+        thresholds: &Thresholds,
+    ) {
+        for Figure { metric, value } in earlier {
+            let found = later.iter().find(|figure| figure.metric == metric);
+            match found {
+                Some(found) => {
+                    let change = change(result, metric, value, found.value, thresholds);
+                    self.changes.push(change);
+                }
+                None if better(&metric) != Better::Neither => {
+                    self.missing.push(format!("{result}: {metric}"));
+                }
+                None => {}
+            }
+        }
+    }
 }
 
 type Key = (&'static str, Vec<(String, String)>);
@@ -218,33 +269,29 @@ fn name(result: &Measurement) -> String {
         .join(" ")
 }
 
-fn changes(before: &Measurement, after: &Measurement, thresholds: &Thresholds) -> Vec<Change> {
-    let later = figures(after);
-    let both = figures(before)
-        .into_iter()
-        .filter_map(|Figure { metric, value }| {
-            let other = later.iter().find(|figure| figure.metric == metric)?;
-            Some((metric, value, other.value))
-        });
-    both.map(|(metric, earlier, later)| {
-        let better = better(&metric);
-        let worse_by = match better {
-            Better::Higher => earlier - later,
-            Better::Lower => later - earlier,
-            Better::Neither => 0.0,
-        };
-        // From nothing, anything is too much.
-        let is_worse = worse_by > 0.0 && worse_by > earlier.abs() * thresholds.of(&metric);
-        Change {
-            result: name(before),
-            metric,
-            before: earlier,
-            after: later,
-            better,
-            is_worse,
-        }
-    })
-    .collect()
+fn change(
+    result: &str,
+    metric: String,
+    before: f64,
+    after: f64,
+    thresholds: &Thresholds,
+) -> Change {
+    let better = better(&metric);
+    let worse_by = match better {
+        Better::Higher => before - after,
+        Better::Lower => after - before,
+        Better::Neither => 0.0,
+    };
+    // From nothing, anything is too much.
+    let is_worse = worse_by > 0.0 && worse_by > before.abs() * thresholds.of(&metric);
+    Change {
+        result: result.to_owned(),
+        metric,
+        before,
+        after,
+        better,
+        is_worse,
+    }
 }
 
 #[cfg(test)]
@@ -312,6 +359,18 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_that_is_not_there_any_more_is_missed() {
+        let mut comparison = Comparison::default();
+        let figure = |metric: &str| Figure {
+            metric: metric.to_owned(),
+            value: 1.0,
+        };
+        let earlier = vec![figure("rtt.p50_ns"), figure("rtt.count")];
+        comparison.take("latency", earlier, &[], &Thresholds::default());
+        assert_eq!(comparison.missing, ["latency: rtt.p50_ns"]);
+    }
+
+    #[test]
     fn which_change_is_good() {
         for (metric, expected) in [
             ("goodput_bytes_per_s_p50", Better::Higher),
@@ -320,6 +379,9 @@ mod tests {
             ("rtt_ns.p99", Better::Lower),
             ("frame_loss_rate", Better::Lower),
             ("to_device.span_ns", Better::Neither),
+            ("rtt.count", Better::Neither),
+            ("pdv_ns", Better::Lower),
+            ("answered", Better::Higher),
         ] {
             assert_eq!(better(metric), expected, "{metric}");
         }

@@ -126,6 +126,24 @@ impl Receive {
         let ms = at_most.as_millis().min(60_000) as libc::c_int;
         // SAFETY: one entry, which lives until the call returns.
         let ready = unsafe { libc::poll(&raw mut poll, 1, ms) };
+        if ready > 0 && poll.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0 {
+            let (mut error, mut len) = (0_i32, size_of::<i32>() as libc::socklen_t);
+            // SAFETY: the kernel writes an int, and its length, to values that live until it returns.
+            let failed = unsafe {
+                libc::getsockopt(
+                    self.socket.fd.as_raw_fd(),
+                    libc::SOL_SOCKET,
+                    libc::SO_ERROR,
+                    (&raw mut error).cast(),
+                    &raw mut len,
+                )
+            };
+            self.socket.check(failed, "asking for the error of")?;
+            if error != 0 {
+                let source = std::io::Error::from_raw_os_error(error);
+                return Err(self.socket.error("waiting", source));
+            }
+        }
         match self.socket.check(ready, "waiting") {
             Err(RingError::Io { source, .. }) if source.kind() == ErrorKind::Interrupted => {
                 Ok(true)

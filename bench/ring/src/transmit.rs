@@ -116,6 +116,13 @@ impl Transmit {
         self.next = (self.next + 1) % self.places;
     }
 
+    /// Whether the kernel has taken all that is ready.
+    fn is_flushed(&self) -> bool {
+        let last = (self.next + self.places - 1) % self.places;
+        let status = self.map.status(last * self.place_octets + STATUS_AT);
+        status.load(Ordering::Acquire) != libc::TP_STATUS_SEND_REQUEST
+    }
+
     /// Sends what is ready. `false`: there was no room for all of it, and it has to be called again.
     ///
     /// # Errors
@@ -131,7 +138,7 @@ impl Transmit {
             )
         };
         if sent >= 0 {
-            return Ok(true);
+            return Ok(self.is_flushed());
         }
         let source = io::Error::last_os_error();
         match source.raw_os_error() {

@@ -89,6 +89,24 @@ impl Deadlines {
         self.due_ns
     }
 
+    /// When the next packet is to go, where the last one went at `last_ns` and all of them are to have gone
+    /// by `end_ns`: when it is due; or, where the sender was kept from sending, after a gap that is shorter
+    /// than it should be only by as much as making up for the delay takes. A burst of all that is overdue
+    /// would make each of its gaps wrong by the whole interval.
+    pub fn send_at(&self, last_ns: Option<u64>, end_ns: u64) -> u64 {
+        let Some(last) = last_ns else {
+            return self.due_ns;
+        };
+        let interval = 1_000_000_000 / self.per_s;
+        // The last one was late by this.
+        let late = (last + interval).saturating_sub(self.due_ns);
+        let spread = SPREAD_NS.min(end_ns.saturating_sub(last) / 2);
+        let part = u128::from(interval) * u128::from(late) / u128::from((late + spread).max(1));
+        // A little is made up for at once, or the least delays would add up.
+        let shorter = (part as u64).max(interval / 16);
+        (last + interval).saturating_sub(shorter).max(self.due_ns)
+    }
+
     /// It was sent: the one after it.
     pub const fn advance(&mut self) {
         self.due_ns += 1_000_000_000 / self.per_s;
@@ -99,6 +117,9 @@ impl Deadlines {
         }
     }
 }
+
+/// What was late is made up for within about so long.
+const SPREAD_NS: u64 = 100_000_000;
 
 /// Nearer to a deadline than this, nothing is left to a timer of the system.
 const ALWAYS_SPIN: Duration = Duration::from_millis(2);

@@ -67,10 +67,16 @@ pub fn run(
     let mut run = header(session, target);
     let store = Store::create(&session.out, &run)?;
     let mut outcome = Ok(());
+    let mut gone = false;
     for it in asked {
         let words = it.procedure.words();
-        if watch.is_over() {
-            not_measured(&mut run, words, "the user ended it before");
+        if gone || watch.is_over() {
+            let why = if gone {
+                "results could not be written any more"
+            } else {
+                "the user ended it before"
+            };
+            not_measured(&mut run, words, why);
             continue;
         }
         if let Err(why) = it.procedure.can(target) {
@@ -89,9 +95,12 @@ pub fn run(
         let ran = it.procedure.run(target, &mut bench);
         run.not_measured.append(&mut bench.left_out);
         if let Err(error) = ran {
+            note(&format!("{words}: {error}"));
             not_measured(&mut run, words, &error.to_string());
-            outcome = Err(error);
-            break;
+            // What cannot be written down need not be measured; one trial that failed says nothing of
+            // the next.
+            gone |= matches!(error, SessionError::Store(_));
+            outcome = outcome.and(Err(error));
         }
     }
     let failure: Vec<String> = outcome

@@ -171,6 +171,9 @@ impl Target for Http {
 
     fn can(&self, trial: &Trial) -> Result<(), &'static str> {
         match trial {
+            Trial::Stream(Stream {
+                write_octets: 1.., ..
+            }) => Err("HTTP has no size of a write to ask for; use iperf2:// or iperf3://"),
             Trial::Stream(Stream { streams: 0 | 1, .. }) => Ok(()),
             Trial::Stream(_) => Err("HTTP is done with one connection at a time here"),
             Trial::Datagrams(_) => Err("HTTP is TCP; use iperf2:// or iperf3:// for UDP"),

@@ -12,8 +12,8 @@ use super::{
 
 /// Its port (RFC 8762 section 4.1).
 const PORT: u16 = 862;
-/// Samples that wait until they are taken.
-const SAMPLES: usize = 64;
+/// Samples that wait until they are taken: as many datagrams as the driver reads in a turn.
+const SAMPLES: usize = 256;
 /// How long the last answer is waited for.
 const LAST: Duration = Duration::from_secs(1);
 /// What our clock's steps are, for the packets to say.

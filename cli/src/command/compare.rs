@@ -1,6 +1,6 @@
 //! `linerate compare`, and `--baseline` of the commands that measure.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use linerate_explain::compare::{Comparison, Thresholds, compare};
 use linerate_explain::record::Run;
@@ -24,12 +24,30 @@ pub fn run(args: &args::Compare) -> Result<(), Failure> {
     judge(&comparison)
 }
 
-/// Holds `run` against the results in the file that the user has named, if any.
-pub fn baseline(file: Option<&Path>, limits: &args::Thresholds, run: &Run) -> Result<(), Failure> {
-    let Some(file) = file else { return Ok(()) };
-    let comparison = compare(&results(file)?, run, &thresholds(limits));
-    eprintln!("beside {}:\n{}", file.display(), comparison.markdown());
-    judge(&comparison)
+/// Earlier results, in a file that the user has named.
+pub struct Baseline {
+    file: PathBuf,
+    run: Run,
+}
+
+impl Baseline {
+    /// Reads it: before anything is measured, which may take the file's place.
+    pub fn read(file: Option<&Path>) -> anyhow::Result<Option<Self>> {
+        let read = |file: &Path| {
+            anyhow::Ok(Self {
+                file: file.to_owned(),
+                run: results(file)?,
+            })
+        };
+        file.map(read).transpose()
+    }
+
+    /// Holds `run` against it.
+    pub fn judge(&self, limits: &args::Thresholds, run: &Run) -> Result<(), Failure> {
+        let comparison = compare(&self.run, run, &thresholds(limits));
+        eprintln!("beside {}:\n{}", self.file.display(), comparison.markdown());
+        judge(&comparison)
+    }
 }
 
 fn judge(comparison: &Comparison) -> Result<(), Failure> {

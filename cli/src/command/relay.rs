@@ -179,6 +179,18 @@ mod linux {
         fn drop(&mut self) {
             if let Some(child) = &self.0 {
                 let mut child = child.borrow_mut();
+                // A shell ends what it has started, if it is asked to.
+                let id = child.id().to_string();
+                let _ = std::process::Command::new("kill")
+                    .args(["-TERM", &id])
+                    .stderr(std::process::Stdio::null())
+                    .status();
+                for _ in 0..20 {
+                    if !matches!(child.try_wait(), Ok(None)) {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(50));
+                }
                 let _ = child.kill();
                 let _ = child.wait();
             }

@@ -8,7 +8,7 @@ use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, line_of_interface
 use linerate_bench::target::Target;
 use linerate_explain::record::{Counting, Rfc2544Test};
 
-use super::test::{open, session, tell};
+use super::test::{measure, open};
 use crate::args::{self, CountedBy, LineRate};
 use crate::failure::Failure;
 
@@ -26,8 +26,7 @@ pub fn run(args: &args::Rfc2544) -> Result<(), Failure> {
         procedure: Box::new(Rfc2544 { plan }),
         is_required: true,
     }];
-    let run = session("rfc2544", link, &asked, target.as_mut(), None)?;
-    tell(link, &run)
+    measure("rfc2544", link, &asked, target.as_mut(), None)
 }
 
 fn line_rate(args: &args::Rfc2544, target: &dyn Target) -> Result<u64, Failure> {

@@ -12,7 +12,7 @@ use crate::args;
 use crate::failure::Failure;
 use crate::output;
 
-use super::compare::baseline;
+use super::compare::Baseline;
 use super::{processors, timing_table};
 
 pub fn run(args: &args::Run) -> Result<(), Failure> {
@@ -45,6 +45,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         threads: args.threads.map_or_else(processors, usize::from),
         timing: timing_table(args.timing.as_deref())?,
     };
+    let baseline = Baseline::read(args.baseline.as_deref())?;
     let outcome = run::run(
         &scenario,
         &options,
@@ -62,11 +63,12 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         output::print(&report::markdown(&outcome.run))?;
     }
     eprintln!("report: {}", options.out.join("report.html").display());
-    let compared = baseline(args.baseline.as_deref(), &args.limits, &outcome.run);
     let mut failures = outcome.failures;
-    match compared {
-        Err(Failure::Limit(worse)) => failures.extend(worse),
-        other => other?,
+    if let Some(baseline) = baseline {
+        match baseline.judge(&args.limits, &outcome.run) {
+            Err(Failure::Limit(worse)) => failures.extend(worse),
+            other => other?,
+        }
     }
     if failures.is_empty() {
         Ok(())

@@ -41,8 +41,7 @@ pub fn run(args: &args::Sweep) -> Result<(), Failure> {
         Swept::Latency => latency(args)?,
     };
     let mut target = test::open(&args.link)?;
-    let run = test::session("sweep", &args.link, &asked, target.as_mut(), None)?;
-    test::tell(&args.link, &run)
+    test::measure("sweep", &args.link, &asked, target.as_mut(), None)
 }
 
 pub fn idle_and_loaded(args: &args::Latency) -> Result<(), Failure> {
@@ -61,8 +60,7 @@ pub fn idle_and_loaded(args: &args::Latency) -> Result<(), Failure> {
         procedure: Box::new(procedure),
         is_required: true,
     }];
-    let run = test::session("latency", &args.link, &asked, target.as_mut(), None)?;
-    test::tell(&args.link, &run)
+    test::measure("latency", &args.link, &asked, target.as_mut(), None)
 }
 
 pub fn rfc6349(args: &args::Rfc6349) -> Result<(), Failure> {
@@ -83,8 +81,7 @@ pub fn rfc6349(args: &args::Rfc6349) -> Result<(), Failure> {
         procedure: Box::new(procedure(possible)),
         is_required: true,
     }];
-    let run = test::session("rfc6349", &args.link, &asked, target.as_mut(), None)?;
-    test::tell(&args.link, &run)
+    test::measure("rfc6349", &args.link, &asked, target.as_mut(), None)
 }
 
 /// The ways that were asked for, and whether by name. One that was not may be left out by a target that

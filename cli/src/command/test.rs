@@ -13,7 +13,7 @@ use linerate_bench::target::{
 use linerate_explain::record::{Direction, Run};
 use linerate_explain::report;
 
-use super::compare::baseline;
+use super::compare::Baseline;
 use super::on_terminal::Terminal;
 use crate::args;
 use crate::failure::Failure;
@@ -24,8 +24,7 @@ pub fn run(args: &args::Test) -> Result<(), Failure> {
     let mut target = open(link)?;
     let mut asked = transfers(args);
     asked.extend(latency(args, target.as_ref()));
-    let run = session("test", link, &asked, target.as_mut(), args.interval)?;
-    tell(link, &run)
+    measure("test", link, &asked, target.as_mut(), args.interval)
 }
 
 /// Opens what the user named; with two URLs the first one loads the link and the second is probed.
@@ -45,8 +44,22 @@ pub fn open(link: &args::Link) -> Result<Box<dyn Target>, Failure> {
     }))
 }
 
-/// Does what is asked, with progress on stderr, every `interval` in figures.
-pub fn session(
+/// Does what is asked, tells what came out, and holds it against the baseline, if there is one.
+pub fn measure(
+    name: &str,
+    link: &args::Link,
+    asked: &[Asked],
+    target: &mut dyn Target,
+    interval: Option<Duration>,
+) -> Result<(), Failure> {
+    let baseline = Baseline::read(link.baseline.as_deref())?;
+    let run = session(name, link, asked, target, interval)?;
+    tell(link, &run)?;
+    baseline.map_or(Ok(()), |baseline| baseline.judge(&link.limits, &run))
+}
+
+/// With progress on stderr, every `interval` in figures.
+fn session(
     name: &str,
     link: &args::Link,
     asked: &[Asked],
@@ -100,7 +113,7 @@ fn out(name: &str, link: &args::Link) -> PathBuf {
 }
 
 /// Results to stdout and where else the user wants them.
-pub fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
+fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
     let json = run.to_json();
     let to_stdout = link.json.as_deref() == Some(Path::new("-"));
     match &link.json {
@@ -118,7 +131,7 @@ pub fn tell(link: &args::Link, run: &Run) -> Result<(), Failure> {
         let why = why.map_or_else(String::new, |it| format!(": {}", it.why));
         return Err(anyhow!("nothing could be measured{why}").into());
     }
-    baseline(link.baseline.as_deref(), &link.limits, run)
+    Ok(())
 }
 
 /// From one request of a round trip to the next.

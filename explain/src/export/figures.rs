@@ -18,6 +18,11 @@ pub fn figures(result: &Measurement) -> Vec<Figure> {
     let value = serde_json::to_value(result).unwrap_or_default();
     let mut all = Vec::new();
     if let Some(Value::Object(metrics)) = value.get("metrics") {
+        // Where a trial has failed, the figures beside the reason are none.
+        let failure = metrics.get("failure").and_then(Value::as_str);
+        if failure.is_some_and(|why| !why.is_empty()) {
+            return all;
+        }
         walk(metrics, "", &mut all);
     }
     all

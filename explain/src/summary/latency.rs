@@ -86,9 +86,15 @@ fn verdict(all: &[&Latency]) -> String {
     )];
     let loads: Vec<Loaded> = all.iter().filter_map(|it| loaded(it, idle)).collect();
     let all_loads = loads.len();
+    let silent: Vec<String> = all
+        .iter()
+        .filter(|it| it.metrics.rtt.is_none())
+        .filter_map(|it| it.params.load.as_ref())
+        .map(|load| format!(" Under {} nothing was answered.", load.words()))
+        .collect();
     let bloated: Vec<&Loaded> = loads.iter().filter(|it| it.is_bloat).collect();
     if all_loads == 0 {
-        return format!("{} without load.", parts[0]);
+        return format!("{} without load.{}", parts[0], silent.concat());
     }
     let times = |it: &Loaded| {
         format!(
@@ -113,13 +119,18 @@ fn verdict(all: &[&Latency]) -> String {
     if bloated.is_empty() {
         let all: Vec<&Loaded> = loads.iter().collect();
         parts.push(format!(", {}", worst(&all).join(", ")));
-        parts.push(": no queue to speak of.".to_owned());
+        parts.push(if silent.is_empty() {
+            ": no queue to speak of.".to_owned()
+        } else {
+            ".".to_owned()
+        });
     } else {
         parts.push(format!(
             " without load. Bufferbloat: {}; a queue of that length is filled before anything is dropped.",
             worst(&bloated).join(", ")
         ));
     }
+    parts.extend(silent);
     parts.concat()
 }
 

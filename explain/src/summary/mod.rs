@@ -15,6 +15,7 @@ mod window_sweep;
 
 use serde::Serialize;
 
+use crate::export::Figure;
 use crate::record::Run;
 pub use crate::report::svg::curve::{Axis, Curves, Line};
 
@@ -79,6 +80,15 @@ const KINDS: &[fn(&Run) -> Vec<Summary>] = &[
 /// All summaries of `run`.
 pub fn all(run: &Run) -> Vec<Summary> {
     KINDS.iter().flat_map(|kind| kind(run)).collect()
+}
+
+/// Figures that only several results together have, by what they are of: where a search has tried other
+/// values than another one, these are what can be compared.
+pub(crate) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
+    [udp_sweep::figures, rfc2544::figures]
+        .into_iter()
+        .flat_map(|of| of(run))
+        .collect()
 }
 
 /// Places of a model's line from `low` to `high`, each the same multiple of the one before.

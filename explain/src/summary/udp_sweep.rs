@@ -1,6 +1,9 @@
 //! Load sweeps: where what arrives stops to be what was offered, and what comes after that.
 
+use std::collections::BTreeMap;
+
 use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::export::Figure;
 use crate::record::{Direction, Run, UdpSweep};
 use crate::report::format;
 
@@ -18,6 +21,27 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     sizes.sort_unstable();
     sizes.dedup();
     sizes.into_iter().map(|size| summary(run, size)).collect()
+}
+
+/// The most that arrived, whatever was offered.
+pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
+    let mut most: BTreeMap<(u64, &str), f64> = BTreeMap::new();
+    for point in run.udp_sweeps() {
+        let key = (point.params.payload_bytes, point.params.direction.words());
+        let received = most.entry(key).or_default();
+        *received = received.max(point.metrics.received_bytes_per_s);
+    }
+    let figure = |((payload, way), value): ((u64, &str), f64)| {
+        let figure = Figure {
+            metric: "most_received_bytes_per_s".to_owned(),
+            value,
+        };
+        (
+            format!("load sweep {way}, {payload} octets of payload"),
+            vec![figure],
+        )
+    };
+    most.into_iter().map(figure).collect()
 }
 
 fn summary(run: &Run, payload_bytes: u64) -> Summary {

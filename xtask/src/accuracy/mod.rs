@@ -13,9 +13,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The namespaces, and the address of the one with the device (`linerate relay --namespaces`).
-const LEFT: &str = "accuracy-left";
-const RIGHT: &str = "accuracy-right";
+/// The address of the namespace with the device (`linerate relay --namespaces`).
 const DEVICE: &str = "10.0.0.2";
 /// What a procedure may be off by.
 const TOLERANCE: f64 = 0.02;
@@ -104,18 +102,24 @@ fn measure(program: &Path, case: &'static Case) -> Result<Row> {
     fs::create_dir_all(&dir)?;
     let (result, truth) = (dir.join("result.json"), dir.join("truth.json"));
     let _ = fs::remove_file(&result);
+    let _ = fs::remove_file(&truth);
+    let [left, right] = ["left", "right"].map(|end| format!("acc{}-{end}", std::process::id()));
     let mut relay = sh::cmd(program);
     relay
         .arg("relay")
-        .args(["--namespaces", &format!("{LEFT},{RIGHT}"), "--busy"]);
+        .args(["--namespaces", &format!("{left},{right}"), "--busy"]);
     relay.args(["--seconds", "120"]).arg("--json").arg(&truth);
     relay.args(case.link.split_whitespace());
-    let script = script(program, case, &result);
+    let script = script(program, case, &right, &result);
     relay.args(["--", "sh", "-c", &script]);
     sh::logged(&mut relay, &dir.join("log.txt"))
         .with_context(|| format!("{} over {}", case.command, case.link))?;
-    let result: Value = serde_json::from_str(&fs::read_to_string(&result)?)?;
-    let truth: Value = serde_json::from_str(&fs::read_to_string(&truth)?)?;
+    let read = |file: &Path| {
+        let text = fs::read_to_string(file)
+            .with_context(|| format!("{} left no results within 120 s", case.command))?;
+        anyhow::Ok(serde_json::from_str::<Value>(&text)?)
+    };
+    let (result, truth) = (read(&result)?, read(&truth)?);
     let reported = (case.reported)(&result)
         .with_context(|| format!("no such figure in the results of {}", case.command))?;
     let known = match case.known {
@@ -130,26 +134,21 @@ fn measure(program: &Path, case: &'static Case) -> Result<Row> {
 }
 
 /// Starts the device, measures, ends the device.
-fn script(program: &Path, case: &Case, result: &Path) -> String {
-    let program = program.display();
-    let device = format!(
-        "ip netns exec {RIGHT} {program} serve --bind {DEVICE} --udp-on-request --seconds 110"
-    );
+fn script(program: &Path, case: &Case, right: &str, result: &Path) -> String {
+    let (program, dir) = (program.display(), sh::out("accuracy"));
+    let log = dir.join("serve.log");
+    let (log, measured) = (log.display(), dir.join("measured"));
     let command = case.command.replace("DEVICE", DEVICE);
-    // The first line on stderr with a port says that it listens.
+    // It has said so of each protocol when it listens.
     format!(
-        "{device} 2>serve.log & device=$!; trap 'kill $device' EXIT; \
-         until grep -q 'echo on' serve.log 2>/dev/null; do kill -0 $device || exit 1; done; \
-         {program} {command} --out measured --json {}",
+        ": >{log}; ip netns exec {right} {program} serve --bind {DEVICE} --udp-on-request \
+         --seconds 110 2>>{log} & device=$!; trap 'kill $device; wait $device' EXIT; \
+         trap 'exit 1' TERM INT; \
+         until [ \"$(grep -c ' on {DEVICE}:' {log})\" -ge 5 ]; do \
+         kill -0 $device || exit 1; sleep 0.05; done; \
+         {program} {command} --out {} --json {}",
+        measured.display(),
         result.display()
-    )
-    .replace(
-        "serve.log",
-        &format!("{}/serve.log", sh::out("accuracy").display()),
-    )
-    .replace(
-        "--out measured",
-        &format!("--out {}/measured", sh::out("accuracy").display()),
     )
 }
 

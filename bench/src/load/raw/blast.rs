@@ -86,8 +86,9 @@ impl Blaster<'_> {
         let start = self.clock.now_ns() + 1_000_000;
         let end = start + span;
         let mut deadlines = Deadlines::new(start, per_s);
+        let mut last = None;
         while deadlines.due_ns() < end {
-            let now = self.clock.wait_until(deadlines.due_ns());
+            let now = self.clock.wait_until(deadlines.send_at(last, end));
             if now >= end {
                 break;
             }
@@ -95,11 +96,13 @@ impl Blaster<'_> {
                 self.ring.flush()?;
                 continue;
             }
+            last = Some(now);
             self.sending.late += u64::from(now - deadlines.due_ns() > interval);
             self.sending.gaps.at(now);
             self.ring.flush()?;
             deadlines.advance();
         }
+        self.drain()?;
         let due = u128::from(per_s) * u128::from(span) / 1_000_000_000;
         Ok((due as u64, span))
     }
@@ -121,7 +124,21 @@ impl Blaster<'_> {
             now = self.clock.now_ns();
             self.sending.gaps.at(now);
         }
+        self.drain()?;
         Ok(self.clock.now_ns() - started)
+    }
+
+    /// Waits until the system has taken the last frames: they are counted, and would go with the ring.
+    fn drain(&mut self) -> Result<(), LoadError> {
+        let until = self.clock.now_ns() + 100_000_000;
+        while !self.ring.flush()? {
+            if self.clock.now_ns() >= until {
+                let note = "the interface did not take the last frames".to_owned();
+                self.sending.notes.push(note);
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the next frame; `false`: there is no room for it.

@@ -234,7 +234,7 @@ impl Rfc2544 {
         for tenths in (1..=10).rev() {
             let rate = offer.line_frames_per_s() * f64::from(tenths) / 10.0;
             let record = trials.stream(offer, part, rate, self.plan.trial)?;
-            lossless = if record.metrics.lost_frames == 0 {
+            lossless = if record.is_lossless() {
                 lossless + 1
             } else {
                 0

@@ -106,6 +106,11 @@ impl Offer {
         .ok_or_else(|| Unread::Failed(silent(target)))?;
         self.check_size(outcome, &metrics)?;
         if self.counting == Counting::Datagrams {
+            // A server that goes by the highest number it has seen knows nothing of what was lost at the
+            // end; how many there were is known here.
+            let unseen = frames.saturating_sub(metrics.sent_frames);
+            metrics.sent_frames += unseen;
+            metrics.lost_frames += unseen;
             metrics.round_trips = outcome
                 .round_trips
                 .as_ref()

@@ -12,7 +12,7 @@ use linerate_sim::peer::tcp;
 use linerate_sim::time::Span;
 use serde::de::DeserializeOwned;
 
-use super::super::{Stream, TargetError, Trial, Watch};
+use super::super::{RoundTrips, Stream, TargetError, Trial, Watch};
 use super::{PROGRAM, Simulated};
 use crate::firmware;
 use crate::machine::{self, MachineError, Order};
@@ -85,6 +85,12 @@ impl Simulated {
 /// The host's TCP, with the buffers that the trial asks for.
 fn tcp_of(trial: &Trial) -> tcp::Config {
     let default = tcp::Config::default();
+    let trial = match trial {
+        Trial::RoundTrips(RoundTrips {
+            under: Some(load), ..
+        }) => load,
+        trial => trial,
+    };
     let Trial::Stream(Stream {
         window_octets: Some(window),
         ..

@@ -94,6 +94,7 @@ fn verdict(rows: &[(u64, &[&Rfc2544])]) -> String {
                 .get(10_usize.saturating_sub(tenth(trial)))
                 .unwrap_or(&NONE)
         ),
-        _ => "No frame was lost at any offered rate.".to_owned(),
+        Some(_) => "No frame was lost at any offered rate.".to_owned(),
+        None => "No rate could be offered as fast as it was to be.".to_owned(),
     }
 }

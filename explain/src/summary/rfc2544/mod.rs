@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use self::figures::{Bursts, Latency, Throughput};
 use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::export::Figure;
 use crate::record::{Counting, Rfc2544, Rfc2544Test, Run};
 use crate::report::format;
 
@@ -21,13 +22,7 @@ const NONE: &str = "–";
 
 /// Up to three summaries for each way to count.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
-    let mut ways: BTreeMap<Counting, Sizes<'_>> = BTreeMap::new();
-    for trial in run.rfc2544s() {
-        let params = &trial.params;
-        let sizes = ways.entry(params.counting).or_default();
-        let tests = sizes.entry(params.frame_octets).or_default();
-        tests.entry(params.test).or_default().push(trial);
-    }
+    let ways = ways(run);
     let of = |(counting, sizes): (&Counting, &Sizes<'_>)| {
         [
             throughput(*counting, sizes),
@@ -36,6 +31,43 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
         ]
     };
     ways.iter().flat_map(of).flatten().collect()
+}
+
+/// What was found, by the way to count and the size of the frames.
+pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
+    let mut all = Vec::new();
+    for (counting, sizes) in &ways(run) {
+        for (octets, tests) in sizes {
+            let of = |test| tests.get(&test).map_or(&[][..], Vec::as_slice);
+            let found = [
+                Throughput::of(of(Rfc2544Test::Throughput))
+                    .and_then(|it| it.lossless)
+                    .map(|rate| ("lossless_frames_per_s", rate)),
+                Latency::of(of(Rfc2544Test::Latency)).map(|it| ("latency_ns", it.mean_ns as f64)),
+                Bursts::of(of(Rfc2544Test::BackToBack))
+                    .map(|it| ("burst_throughput_frames", it.mean)),
+            ];
+            let figures = found.into_iter().flatten().map(|(metric, value)| Figure {
+                metric: metric.to_owned(),
+                value,
+            });
+            let name = format!("RFC 2544, {octets} octets, {}", counting.words());
+            all.push((name, figures.collect()));
+        }
+    }
+    all
+}
+
+/// All trials in their order.
+fn ways(run: &Run) -> BTreeMap<Counting, Sizes<'_>> {
+    let mut ways: BTreeMap<Counting, Sizes<'_>> = BTreeMap::new();
+    for trial in run.rfc2544s() {
+        let params = &trial.params;
+        let sizes = ways.entry(params.counting).or_default();
+        let tests = sizes.entry(params.frame_octets).or_default();
+        tests.entry(params.test).or_default().push(trial);
+    }
+    ways
 }
 
 fn title(what: &str, counting: Counting) -> String {

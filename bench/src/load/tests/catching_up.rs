@@ -1,0 +1,76 @@
+//! A sender that was kept from sending.
+
+use crate::load::pace::Deadlines;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// When packets go at `per_s` for a second, where the sender is away for `pause_ns` before the 100th.
+fn sent(per_s: u64, pause_ns: u64) -> Vec<u64> {
+    let mut deadlines = Deadlines::new(0, per_s);
+    let mut times: Vec<u64> = Vec::new();
+    let mut now = 0;
+    while deadlines.due_ns() < SECOND {
+        if times.len() == 100 {
+            now += pause_ns;
+        }
+        now = now.max(deadlines.send_at(times.last().copied(), SECOND));
+        if now >= SECOND {
+            break;
+        }
+        times.push(now);
+        deadlines.advance();
+    }
+    times
+}
+
+#[test]
+fn without_a_pause_each_one_goes_when_it_is_due() {
+    let times = sent(10_000, 0);
+    assert_eq!(times.len(), 10_000);
+    assert!(
+        times
+            .iter()
+            .enumerate()
+            .all(|(at, time)| *time == at as u64 * 100_000)
+    );
+}
+
+#[test]
+fn after_a_pause_none_is_missing_and_no_gap_but_one_is_far_off() {
+    for (per_s, pause_ns) in [
+        (10_000, 4_000_000),
+        (50_000, 4_000_000),
+        (10_000, 30_000_000),
+    ] {
+        let times = sent(per_s, pause_ns);
+        assert_eq!(times.len() as u64, per_s, "at {per_s}/s");
+        let interval = SECOND / per_s;
+        let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+        // The share of a gap that is missing is that of the pause in the time that it is made up for in.
+        let least = interval - interval * (pause_ns + 1) / (pause_ns + 100_000_000) - interval / 8;
+        let far_off = gaps.filter(|gap| *gap < least || *gap > interval).count();
+        assert_eq!(far_off, 1, "at {per_s}/s after {pause_ns} ns");
+    }
+}
+
+#[test]
+fn a_pause_near_the_end_is_made_up_for_by_then() {
+    let mut deadlines = Deadlines::new(0, 1_000);
+    for _ in 0..990 {
+        deadlines.advance();
+    }
+    // The last one went 5 ms late, and 10 ms are left for 10.
+    let mut last = 989_000_000 + 5_000_000;
+    let mut count = 0;
+    while deadlines.due_ns() < SECOND {
+        let at = deadlines.send_at(Some(last), SECOND);
+        assert!(at >= last);
+        if at >= SECOND {
+            break;
+        }
+        last = at;
+        count += 1;
+        deadlines.advance();
+    }
+    assert!(count >= 9, "{count}");
+}
