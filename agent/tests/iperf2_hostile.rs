@@ -179,6 +179,32 @@ fn a_connection_back_is_followed_by_no_other() {
     assert_eq!(bench.0.ask(), None);
 }
 
+/// iperf's client begins to listen when its own data have gone: a server that comes at once is too early.
+#[test]
+fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
+    let mut bench = Bench::<4>::new(Duration::from_secs(10));
+    assert!(bench.accept(0, at_ms(0)));
+    let mut request = [0; Test::LEN];
+    test(|it| it.back = Back::AtTheEnd).emit(&mut request, false);
+    bench.0.received(Connection(0), &request, at_ms(1));
+    bench.0.ended(Connection(0), at_ms(2));
+    bench.0.closed(Connection(0), at_ms(2));
+    let (mut asked, mut last) = (0, 0);
+    for ms in 2..60_000 {
+        // What is sent is of no interest here, the time is.
+        let _ = bench.0.next_datagram(&mut [0; 100], at_ms(ms));
+        while let Some(ask) = bench.0.ask() {
+            if let Ask::Connect { token, .. } = ask {
+                assert!(asked == 0 || ms >= last + 50, "again at once");
+                (asked, last) = (asked + 1, ms);
+                bench.0.failed(token, at_ms(ms));
+            }
+        }
+    }
+    assert!((20..=100).contains(&asked), "{asked}");
+    assert!((1_000..10_000).contains(&last), "{last} ms");
+}
+
 /// An end may be a datagram of 12 octets, a report has 56; who asks for it may be somebody else.
 #[test]
 fn reports_are_not_more_than_what_has_come() {

@@ -199,9 +199,9 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         Ok(())
     }
 
-    fn failed(&mut self, token: u8, _now: Instant) {
+    fn failed(&mut self, token: u8, now: Instant) {
         if let Some(slot) = self.streams.get_mut(usize::from(token)) {
-            *slot = None;
+            slot.take_if(|stream| !stream.refused(now));
         }
     }
 

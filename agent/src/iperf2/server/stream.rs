@@ -12,6 +12,9 @@ use crate::{Close, Connection, Instant, Limits};
 
 /// A connection on which nothing goes on for so long is reset: its place is for others.
 const SILENCE: Duration = Duration::from_secs(30);
+/// A client that is not there yet is connected to again after so long, so many times.
+const RETRY_AFTER: Duration = Duration::from_millis(50);
+const MOST_REFUSALS: u8 = 60;
 
 /// The request, or what of it is there.
 #[derive(Debug)]
@@ -61,6 +64,9 @@ pub(super) struct Stream {
     pub(super) test: Option<Test>,
     head: Option<Head>,
     wanted: bool,
+    /// How often it was asked for in vain, and when it is asked for again.
+    refusals: u8,
+    retry: Option<Instant>,
     received: u64,
     began: Option<Instant>,
     last: Instant,
@@ -83,6 +89,8 @@ impl Stream {
                 len: 0,
             }),
             wanted: false,
+            refusals: 0,
+            retry: None,
             received: 0,
             began: None,
             last: Instant::from_ns(0),
@@ -102,6 +110,8 @@ impl Stream {
             test: Some(test),
             head: None,
             wanted: true,
+            refusals: 0,
+            retry: None,
             received: 0,
             began: None,
             last: Instant::from_ns(0),
@@ -116,6 +126,14 @@ impl Stream {
     /// Where to connect to, once.
     pub(super) fn take_connect(&mut self) -> Option<SocketAddr> {
         core::mem::take(&mut self.wanted).then_some(self.peer)
+    }
+
+    /// The client was not there; whether it is to be tried again. iperf's client listens only after its
+    /// own data have gone, and a server is sooner.
+    pub(super) fn refused(&mut self, now: Instant) -> bool {
+        self.refusals += 1;
+        self.retry = Some(now.after(RETRY_AFTER));
+        self.refusals < MOST_REFUSALS
     }
 
     pub(super) fn connected(&mut self, connection: Connection, limits: &Limits, now: Instant) {
@@ -173,6 +191,10 @@ impl Stream {
 
     /// What time alone brings about.
     pub(super) fn step(&mut self, now: Instant) {
+        if self.retry.is_some_and(|at| now >= at) {
+            self.retry = None;
+            self.wanted = true;
+        }
         if let Some(sending) = &mut self.sending {
             sending.step(now);
         }
@@ -213,7 +235,7 @@ impl Stream {
 
     pub(super) fn wake_at(&self) -> Option<Instant> {
         let sending = self.sending.as_ref().and_then(Sending::due);
-        let all = [sending, self.deadline(), self.again.at()];
+        let all = [sending, self.deadline(), self.again.at(), self.retry];
         all.into_iter().flatten().min()
     }
 
