@@ -301,9 +301,10 @@ fn interval(written: &str) -> Result<Duration, String> {
     linerate rfc2544 iperf2://192.0.2.7 --line-rate 100M --only throughput,loss\n  \
     linerate rfc2544 iperf2://192.0.2.7 --line-rate eth0 --probe stamp://192.0.2.7\n  \
     linerate rfc2544 raw://eth0/02:00:00:00:00:01 --full      the RFC's lengths: many hours\n\n\
-    Frames go to the device, whose agent counts them or sends them back; where it has neither,\n\
-    UDP datagrams are counted by its iperf. Without --full trials are short (docs/rfc2544.md says\n\
-    what they are worth). The report says in what the run departs from the RFC.")]
+    Frames go to the device, whose agent counts them (sim://) or sends them back (raw://, which\n\
+    takes Linux and CAP_NET_RAW); where it has neither, UDP datagrams are counted by its iperf.\n\
+    Without --full trials are short (docs/rfc2544.md says what they are worth). The report says in\n\
+    what the run departs from the RFC.")]
 pub struct Rfc2544 {
     #[command(flatten)]
     pub link: Link,

@@ -134,7 +134,8 @@ pub fn parse_mac(text: &str) -> Option<[u8; 6]> {
     let mut mac = [0; 6];
     let mut parts = text.split([':', '-']);
     for octet in &mut mac {
-        let part = parts.next().filter(|part| part.len() == 2)?;
+        let is_octet = |part: &&str| part.len() == 2 && !part.starts_with('+');
+        let part = parts.next().filter(is_octet)?;
         *octet = u8::from_str_radix(part, 16).ok()?;
     }
     parts.next().is_none().then_some(mac)

@@ -7,7 +7,7 @@
 //! | [`round_trip`] | round trips, spinning or sleeping, and a reflector |
 //! | [`noise`] | what this machine itself adds: preemption, its own round trip |
 //! | [`pace`], [`gaps`] | deadlines, and the gaps that were achieved |
-//! | [`counters`], [`cpu`] | an interface's packets; cores and pinning |
+//! | [`counters`], [`line`], [`cpu`] | an interface's packets, and its bit rate; cores and pinning |
 //!
 //! What a machine or a user can't do (segmentation, timestamps, large buffers, pinning, raw frames) is
 //! left out and told of in `notes`; only raw frames are an error without the right to send them.
@@ -16,6 +16,7 @@ pub mod counters;
 pub mod cpu;
 mod error;
 pub mod gaps;
+pub mod line;
 pub mod noise;
 pub mod pace;
 pub mod packet;
@@ -30,4 +31,4 @@ pub use pace::Rate;
 pub use sent::Sent;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,5 +3,5 @@
 mod catching_up;
 mod loopback;
 #[cfg(target_os = "linux")]
-mod namespace;
+pub(crate) mod namespace;
 mod pure;

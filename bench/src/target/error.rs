@@ -1,6 +1,7 @@
 //! Why a target can't be used, or a trial came to nothing.
 
 use crate::host::HostError;
+use crate::load::LoadError;
 
 /// Why a target can't be used, or a trial came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +35,9 @@ pub enum TargetError {
     /// This machine can't do its part.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// This machine can't send or receive raw frames.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// A simulated board can't be used, or stopped.
     #[error(transparent)]
     Machine(#[from] crate::machine::MachineError),
@@ -43,7 +47,7 @@ impl TargetError {
     /// Whether the input was wrong, rather than the target failing.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Url { .. } | Self::Unable { .. } | Self::Host(_) => true,
+            Self::Url { .. } | Self::Unable { .. } | Self::Host(_) | Self::Load(_) => true,
             Self::Failed { .. } => false,
             Self::Machine(error) => error.is_input(),
         }

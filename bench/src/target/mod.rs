@@ -12,6 +12,7 @@ mod iperf2;
 mod iperf3;
 mod pair;
 mod path;
+mod raw;
 mod run;
 mod sim;
 mod stamp;
@@ -140,6 +141,12 @@ pub const KINDS: &[Kind] = &[
         example: "stamp://192.0.2.7:862",
         about: "a STAMP or TWAMP-light reflector (RFC 8762)",
         open: stamp::open,
+    },
+    Kind {
+        scheme: "raw",
+        example: "raw://eth0/02:00:00:00:00:01",
+        about: "a station on the line at this interface whose agent sends raw Ethernet frames back",
+        open: raw::open,
     },
     Kind {
         scheme: "sim",

@@ -110,6 +110,7 @@ impl Target for Stamp {
         match trial {
             Trial::RoundTrips(RoundTrips { under: None, .. }) => Ok(()),
             Trial::RoundTrips(_) => Err("a reflector alone loads nothing; name what does, too"),
+            Trial::Frames(_) => Err("STAMP is no Ethernet frame; use raw:// or sim://"),
             _ => Err("a reflector answers single packets; use iperf2://, iperf3:// or http://"),
         }
     }

@@ -15,13 +15,13 @@ use crate::load::{LoadError, Rate, raw};
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Two interfaces that are joined, which go with this value.
-struct Pair {
-    names: [String; 2],
+pub(crate) struct Pair {
+    pub(crate) names: [String; 2],
 }
 
 impl Pair {
     /// `None`: this user may not, which is an error where tests must not be skipped.
-    fn new(tag: &str) -> Option<Self> {
+    pub(crate) fn new(tag: &str) -> Option<Self> {
         // Names of interfaces have 15 octets at most.
         let id = std::process::id() % 100_000;
         let names = ["a", "b"].map(|end| format!("lr{tag}{id}{end}"));

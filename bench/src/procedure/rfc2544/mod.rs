@@ -11,7 +11,6 @@
 //! | `burst` | back-to-back frames as a procedure of their own |
 
 mod burst;
-mod line;
 mod longest;
 mod offer;
 mod plan;
@@ -20,8 +19,8 @@ mod search;
 mod tests;
 mod trials;
 
+pub use crate::load::line::line_of_interface;
 pub use burst::BackToBack;
-pub use line::line_of_interface;
 pub use offer::AROUND_A_DATAGRAM;
 pub use plan::{Plan, SIZES, TESTS};
 

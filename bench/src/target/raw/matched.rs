@@ -1,0 +1,190 @@
+//! Answers, matched with what was sent by their numbers.
+
+use linerate_agent::frame::{Head, Kind, Mac};
+
+use super::super::Answer;
+
+/// What is to come back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Who sent it, and gets it back.
+    pub(super) own: Mac,
+    /// Who sends it back.
+    pub(super) station: Mac,
+    /// Which stream it is of: an earlier trial's answers are no answers.
+    pub(super) stream: u8,
+    /// Octets of each, without FCS.
+    pub(super) octets: usize,
+    /// How many are sent.
+    pub(super) count: u64,
+}
+
+/// What has come back.
+#[derive(Debug)]
+pub(super) struct Matched {
+    wanted: Wanted,
+    /// A bit for each number: whether its answer was there.
+    seen: Vec<u64>,
+    /// The highest number seen and one.
+    next: u64,
+    /// Of each frame that was answered.
+    pub(super) samples: Vec<Answer>,
+    /// Came behind the answer to a later one.
+    pub(super) out_of_order: u64,
+    /// Came again.
+    pub(super) duplicates: u64,
+    /// Came with another content or length than they were sent with: no answers.
+    pub(super) altered: u64,
+}
+
+impl Matched {
+    /// Nothing has come.
+    pub(super) fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            seen: vec![0; wanted.count.div_ceil(64) as usize],
+            next: 0,
+            samples: Vec::new(),
+            out_of_order: 0,
+            duplicates: 0,
+            altered: 0,
+        }
+    }
+
+    /// Takes a frame of `len` octets, whatever it is, that came at `at_ns` of the clock by which it was
+    /// sent.
+    pub(super) fn take(&mut self, frame: &[u8], len: usize, at_ns: u64) {
+        let Some(head) = Head::parse(frame) else {
+            return;
+        };
+        let wanted = &self.wanted;
+        let is_ours = head.kind == Kind::Reflected
+            && head.stream == wanted.stream
+            && frame[..6] == wanted.own
+            && frame[6..12] == wanted.station;
+        if !is_ours {
+            return;
+        }
+        let is_possible = head.number < wanted.count && head.sent_ns <= at_ns;
+        if !is_possible || len != wanted.octets || !head.is_intact(frame) {
+            self.altered += 1;
+            return;
+        }
+        let (word, bit) = ((head.number / 64) as usize, 1 << (head.number % 64));
+        if self.seen[word] & bit != 0 {
+            self.duplicates += 1;
+            return;
+        }
+        self.seen[word] |= bit;
+        self.out_of_order += u64::from(head.number < self.next);
+        self.next = self.next.max(head.number + 1);
+        self.samples.push(Answer {
+            sent_ns: head.sent_ns,
+            round_trip_ns: at_ns - head.sent_ns,
+        });
+    }
+
+    /// How many frames were answered.
+    pub(super) fn answered(&self) -> u64 {
+        self.samples.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_agent::Instant;
+    use linerate_agent::frame::{Blast, Fill, Plan, Which, reflect, renumber};
+
+    const OWN: Mac = [2, 0, 0, 0, 0, 1];
+    const STATION: Mac = [2, 0, 0, 0, 0, 2];
+    const WANTED: Wanted = Wanted {
+        own: OWN,
+        station: STATION,
+        stream: 5,
+        octets: 100,
+        count: 70,
+    };
+
+    fn outward(number: u64, stream: u8) -> [u8; 100] {
+        let plan = Plan {
+            to: STATION,
+            from: OWN,
+            stream,
+            sizes: &[100],
+            fill: Fill::Octet(0),
+            reflect: true,
+            count: 1,
+            rate_bits_per_s: 0,
+        };
+        let mut frame = [0; 100];
+        let mut blast = Blast::new(plan, Instant::from_ns(0));
+        assert_eq!(blast.next(&mut frame, Instant::from_ns(0)), Some(100));
+        renumber(&mut frame, number, 1_000 * number);
+        frame
+    }
+
+    fn answer(number: u64) -> [u8; 100] {
+        let mut frame = outward(number, 5);
+        assert!(reflect(&mut frame, STATION, Which::Marked));
+        frame
+    }
+
+    fn take(matched: &mut Matched, frame: &[u8]) {
+        matched.take(frame, frame.len(), 100_000);
+    }
+
+    #[test]
+    fn answers_are_told_from_late_and_from_repeated_ones() {
+        let mut matched = Matched::new(WANTED);
+        for number in [0, 2, 1, 69, 2, 3, 69] {
+            take(&mut matched, &answer(number));
+        }
+        let Matched {
+            out_of_order,
+            duplicates,
+            altered,
+            ..
+        } = matched;
+        assert_eq!((matched.answered(), out_of_order), (5, 2));
+        assert_eq!((duplicates, altered), (2, 0));
+        let first = Answer {
+            sent_ns: 2_000,
+            round_trip_ns: 98_000,
+        };
+        assert_eq!(matched.samples[1], first);
+    }
+
+    #[test]
+    fn what_is_no_answer_is_none() {
+        let mut matched = Matched::new(WANTED);
+        let mut of_another = outward(0, 6);
+        assert!(reflect(&mut of_another, STATION, Which::Marked));
+        let mut from_another = answer(0);
+        from_another[11] = 9;
+        let mut to_another = answer(0);
+        to_another[5] = 9;
+        for frame in [outward(0, 5), of_another, from_another, to_another] {
+            take(&mut matched, &frame);
+        }
+        for len in 0..60 {
+            take(&mut matched, &answer(0)[..len.min(37)]);
+        }
+        assert_eq!((matched.answered(), matched.altered), (0, 0));
+    }
+
+    #[test]
+    fn what_came_changed_is_no_answer() {
+        let mut matched = Matched::new(WANTED);
+        let mut changed = answer(0);
+        changed[99] ^= 1;
+        take(&mut matched, &changed);
+        take(&mut matched, &answer(0)[..99]);
+        // Numbers that were never sent, and a time to come.
+        take(&mut matched, &answer(70));
+        let mut early = answer(0);
+        renumber(&mut early, u64::MAX, u64::MAX);
+        take(&mut matched, &early);
+        assert_eq!((matched.answered(), matched.altered), (0, 4));
+    }
+}

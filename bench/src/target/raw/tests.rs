@@ -1,0 +1,34 @@
+//! URLs, what can't be done, and frames over a veth pair: as root.
+
+#[cfg(target_os = "linux")]
+mod unable;
+#[cfg(target_os = "linux")]
+mod wire;
+
+use super::super::{Options, TargetError, open};
+
+#[test]
+fn a_url_that_names_no_station_is_explained() {
+    for (url, part) in [
+        ("raw://eth0", "MAC address is missing, as in raw://eth0/02:"),
+        ("raw://eth0/", "MAC address is missing"),
+        ("raw://eth0/02:00:00:00:00", "is no MAC address"),
+        ("raw://eth0/02:00:00:00:00:01:02", "is no MAC address"),
+        ("raw://eth0/02:00:00:00:00:0g", "is no MAC address"),
+        ("raw://eth0/02:00:00:00:00:+1", "is no MAC address"),
+        ("raw://eth0/02:00:00:00:00:01/x", "is no MAC address"),
+        ("raw://eth0/ff:ff:ff:ff:ff:ff", "address of a group"),
+        ("raw://eth0/01:00:5e:00:00:01", "address of a group"),
+        ("raw://eth0/00:00:00:00:00:00", "nobody's"),
+        ("raw://eth0:7/02:00:00:00:00:01", "no port"),
+        ("raw:///02:00:00:00:00:01", "a host is missing"),
+        ("raw://eth0/02:00:00:00:00:01?x", "nothing may follow"),
+    ] {
+        let error = match open(url, &Options::default()) {
+            Ok(target) => panic!("{url}: {}", target.name()),
+            Err(error) => error,
+        };
+        assert!(matches!(error, TargetError::Url { .. }), "{url}: {error:?}");
+        assert!(error.to_string().contains(part), "{url}: {error}");
+    }
+}
