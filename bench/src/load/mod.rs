@@ -7,7 +7,7 @@
 //! | [`round_trip`] | round trips, spinning or sleeping, and a reflector |
 //! | [`noise`] | what this machine itself adds: preemption, its own round trip |
 //! | [`pace`], [`gaps`] | deadlines, and the gaps that were achieved |
-//! | [`counters`], [`line`], [`cpu`] | an interface's packets, and its bit rate; cores and pinning |
+//! | [`counters`], [`mod@line`], [`cpu`] | an interface's packets, and its bit rate; cores and pinning |
 //!
 //! What a machine or a user can't do (segmentation, timestamps, large buffers, pinning, raw frames) is
 //! left out and told of in `notes`; only raw frames are an error without the right to send them.

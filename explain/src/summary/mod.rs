@@ -2,7 +2,7 @@
 //!
 //! A procedure leaves one result a trial, so that a run that was cut off keeps what it had. What they
 //! mean together (a knee, the highest lossless rate) is found here, from the results alone. A kind of
-//! summary is one file here and one line of [`KINDS`].
+//! summary is one file here and one line of `KINDS`.
 
 mod latency;
 mod packet_gaps;
