@@ -40,7 +40,8 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
         steps.step("dependencies", |_, log| dependencies(log));
     }
     steps.step("fuzz", |_, log| {
-        fuzz::run(FUZZ_SECONDS[usize::from(long)], log)
+        let all = long || !wanted.is_empty();
+        fuzz::run(all, FUZZ_SECONDS[usize::from(long)], log)
     });
     steps.finish()
 }
