@@ -12,6 +12,9 @@ fn client(port: u16, flags: &str) -> (String, bool) {
     let port = port.to_string();
     let output = Command::new("timeout")
         .args([
+            // Its threads may wait for each other for ever, and then for no signal but this.
+            "-k",
+            "5",
             "60",
             "iperf",
             "-c",
