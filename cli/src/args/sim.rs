@@ -1,0 +1,192 @@
+//! What can be written behind `linerate sim` and `linerate timing`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use linerate_bench::scenario::{Ability, Partner, Pulses};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate sim esp32c6-bitbang --program http_get --variant zero-copy --pcap get.pcapng\n  \
+    linerate sim esp32c6-bitbang --elf my-firmware.elf --seconds 5 --vcd pins.vcd\n  \
+    linerate sim esp32c6-bitbang --program http_get --profile target/get.txt\n  \
+    linerate sim esp32c6-bitbang --program http_server --tap tap0\n  \
+    linerate sim esp32c6-bitbang --program ping --partner 100base-tx-half,100base-tx-full\n\n\
+    With --tap, programs on this machine talk to the firmware (ping, curl). Make the interface\n\
+    once: sudo ip tuntap add dev tap0 mode tap user $USER &&\n\
+    sudo ip address add 169.254.10.1/16 dev tap0 && sudo ip link set tap0 up")]
+pub struct Sim {
+    /// The board (linerate boards)
+    pub board: String,
+    /// The firmware, an ELF file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["program", "variant", "elf_dir"])]
+    pub elf: Option<PathBuf>,
+    /// The board's program to run
+    #[arg(long, value_name = "NAME", default_value = "hello")]
+    pub program: String,
+    /// Its variant [default: the board's]
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// Folder with the firmware, BOARD/PROGRAM-VARIANT.elf
+    #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
+    pub elf_dir: PathBuf,
+    /// Connect the board to this TAP interface, at the pace of the clock
+    #[arg(long, value_name = "IF")]
+    pub tap: Option<String>,
+    /// Write a capture of the wire (pcapng)
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Write a waveform of the pins (VCD)
+    #[arg(long, value_name = "FILE")]
+    pub vcd: Option<PathBuf>,
+    /// Length of the waveform from the first frame on, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 50, requires = "vcd")]
+    pub vcd_ms: u64,
+    /// Count cycles by function: write a table to FILE, and beside it folded stacks (.folded) and a
+    /// flame graph (.svg); the simulation is several times slower
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
+    /// Stop after so many seconds of the board's time [default: when the program ends]
+    #[arg(long, value_name = "N")]
+    pub seconds: Option<u64>,
+    /// How the link partner comes to a link, several words joined by commas [default: it does not
+    /// negotiate and takes the link to be up]
+    #[arg(long, value_enum, value_name = "WORDS", value_delimiter = ',')]
+    pub partner: Vec<PartnerWord>,
+    /// Duplex of the link partner [default: half; with --partner auto]
+    #[arg(long, value_enum)]
+    pub duplex: Option<Duplex>,
+    /// What things cost on the chip: a timing table in place of the built-in one, or the console's
+    /// log of `cycle_counting`
+    #[arg(long, value_name = "FILE")]
+    pub timing: Option<PathBuf>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  \
+    espflash flash --monitor target/firmware/esp32c6-bitbang/cycle_counting-line-rate.elf | tee chip.log\n  \
+    linerate timing chip.log\n  \
+    linerate run scenarios/beat-niccle.toml --timing chip.log")]
+pub struct Timing {
+    /// The log of its console, or a timing table
+    pub log: PathBuf,
+}
+
+/// What can be said of a link partner, in the words of `partner` in a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PartnerWord {
+    /// It offers 10BASE-T in half duplex
+    #[value(name = "10base-t-half")]
+    TenHalf,
+    /// It offers 10BASE-T in full duplex
+    #[value(name = "10base-t-full")]
+    TenFull,
+    /// It offers 100BASE-TX in half duplex, which comes to no link on this cable
+    #[value(name = "100base-tx-half")]
+    HundredHalf,
+    /// It offers 100BASE-TX in full duplex
+    #[value(name = "100base-tx-full")]
+    HundredFull,
+    /// With what it offers: it reports a fault at its end
+    RemoteFault,
+    /// Alone: it offers nothing and sends link pulses only
+    Nlp,
+    /// Alone: it sends no pulse at all, as without a cable
+    None,
+}
+
+/// The link partner that `words` describe; `None` where they contradict each other.
+pub fn partner(words: &[PartnerWord]) -> Option<Partner> {
+    let ability = |word: &PartnerWord| match word {
+        PartnerWord::TenHalf => Some(Ability::TenHalf),
+        PartnerWord::TenFull => Some(Ability::TenFull),
+        PartnerWord::HundredHalf => Some(Ability::HundredHalf),
+        PartnerWord::HundredFull => Some(Ability::HundredFull),
+        _ => None,
+    };
+    let offers: Vec<Ability> = words.iter().filter_map(ability).collect();
+    let pulses = match words {
+        [PartnerWord::Nlp] => Some(Pulses::Nlp),
+        [PartnerWord::None] => Some(Pulses::None),
+        _ if offers.is_empty() => return None,
+        _ if words.contains(&PartnerWord::Nlp) || words.contains(&PartnerWord::None) => {
+            return None;
+        }
+        _ => None,
+    };
+    Some(Partner {
+        advertise: offers.into(),
+        remote_fault: words.contains(&PartnerWord::RemoteFault),
+        pulses,
+        link_test: Some(true),
+        ..Partner::default()
+    })
+}
+
+/// Duplex of the link partner.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Duplex {
+    /// One station at a time
+    Half,
+    /// Both at once
+    Full,
+    /// What negotiation comes to
+    Auto,
+}
+
+impl From<Duplex> for linerate_bench::scenario::Duplex {
+    fn from(duplex: Duplex) -> Self {
+        match duplex {
+            Duplex::Half => Self::Half,
+            Duplex::Full => Self::Full,
+            Duplex::Auto => Self::Auto,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_bench::scenario::Scenario;
+
+    /// What a scenario makes of a `[partner]` with these fields.
+    fn in_a_scenario(fields: &str) -> Partner {
+        let text = format!(
+            "schema = 1\nname = \"x\"\nboard = \"esp32c6-bitbang\"\n[partner]\n{fields}\n\
+             [[run]]\nvariant = \"line-rate\"\nping = {{ count = 1 }}\n"
+        );
+        let scenario = Scenario::parse(&text, "x").unwrap_or_else(|error| panic!("{error}"));
+        scenario.common.partner
+    }
+
+    #[test]
+    fn a_partner_s_words_mean_what_they_mean_in_a_scenario() {
+        let half = PartnerWord::TenHalf;
+        let mut offers = Vec::new();
+        for &word in PartnerWord::value_variants() {
+            let value = word.to_possible_value().expect("a word");
+            let name = value.get_name();
+            let (words, fields) = match word {
+                PartnerWord::Nlp | PartnerWord::None => {
+                    (vec![word], format!("pulses = \"{name}\""))
+                }
+                PartnerWord::RemoteFault => (
+                    vec![half, word],
+                    "advertise = [\"10base-t-half\"]\nremote_fault = true".to_owned(),
+                ),
+                offered => {
+                    offers.push(offered);
+                    (vec![word], format!("advertise = [\"{name}\"]"))
+                }
+            };
+            let told = in_a_scenario(&format!("{fields}\nlink_test = true"));
+            assert_eq!(partner(&words), Some(told), "{name}");
+        }
+        // And nothing that a scenario's partner can offer has no word.
+        let all = partner(&offers).expect("they go together").advertise;
+        assert_eq!(Vec::from(all), Ability::ALL);
+    }
+}
