@@ -41,6 +41,22 @@ pub struct Rules<'a> {
     pub answer: fn(&[u8]) -> Vec<u8>,
 }
 
+impl<'a> Rules<'a> {
+    /// Of a server of iperf that sends UDP on request, or not, and limits what it does to a minute.
+    pub const fn of_iperf_server(sends_datagrams: bool, phrases: &'a [&'a [u8]]) -> Self {
+        Self {
+            sends: if sends_datagrams {
+                Sends::OnRequest
+            } else {
+                Sends::NoMoreThanCame
+            },
+            forgets_within: Some(Duration::from_mins(5)),
+            phrases,
+            answer: <[u8]>::to_vec,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Line {
     peer_ended: bool,

@@ -15,6 +15,18 @@ pub use ledger::Sends;
 pub use libfuzzer_sys::arbitrary::{Result, Unstructured};
 
 use core::net::SocketAddr;
+use core::time::Duration;
+use linerate_agent::Limits;
+
+/// What the servers of iperf under test do for whoever asks.
+#[must_use]
+pub fn limits(sends_datagrams: bool) -> Limits {
+    Limits {
+        sends_datagrams,
+        longest: Duration::from_mins(1),
+        ..Limits::default()
+    }
+}
 
 /// The server of every client under test: one of the addresses that hostile datagrams come from.
 #[must_use]

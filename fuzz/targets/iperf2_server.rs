@@ -1,8 +1,8 @@
 //! The server of iperf 2 and clients that mean no test.
 #![no_main]
 
-use linerate_agent::iperf2::{Amount, Back, Limits, Numbered, PORT, Server, Test};
-use linerate_fuzz::{Result, Rules, Sends, Unstructured, play};
+use linerate_agent::iperf2::{Amount, Back, Numbered, PORT, Server, Test};
+use linerate_fuzz::{Result, Rules, Unstructured, limits, play};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -12,28 +12,14 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 
 fn run(input: &mut Unstructured) -> Result<()> {
     let sends_datagrams = input.arbitrary()?;
-    let limits = Limits {
-        sends_datagrams,
-        longest: Duration::from_mins(1),
-        ..Limits::default()
-    };
     let (streams, datagrams) = requests();
     let phrases: Vec<&[u8]> = streams
         .iter()
         .chain(&datagrams)
         .map(Vec::as_slice)
         .collect();
-    let rules = Rules {
-        sends: if sends_datagrams {
-            Sends::OnRequest
-        } else {
-            Sends::NoMoreThanCame
-        },
-        forgets_within: Some(Duration::from_mins(5)),
-        phrases: &phrases,
-        answer: <[u8]>::to_vec,
-    };
-    let mut server = Server::<4>::new(PORT, limits);
+    let rules = Rules::of_iperf_server(sends_datagrams, &phrases);
+    let mut server = Server::<4>::new(PORT, limits(sends_datagrams));
     play(&mut server, &rules, input, |server, _| {
         while server.take_finished().is_some() {}
         false

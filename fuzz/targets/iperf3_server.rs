@@ -1,9 +1,8 @@
 //! The server of iperf 3 and clients that mean no test.
 #![no_main]
 
-use linerate_agent::iperf3::{Limits, PORT, Server};
-use linerate_fuzz::{Result, Rules, Sends, Unstructured, play};
-use std::time::Duration;
+use linerate_agent::iperf3::{PORT, Server};
+use linerate_fuzz::{Result, Rules, Unstructured, limits, play};
 
 /// The cookie; states of a client: the test's end, good bye.
 const WORDS: &[&[u8]] = &[
@@ -34,26 +33,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 
 fn run(input: &mut Unstructured) -> Result<()> {
     let sends_datagrams = input.arbitrary()?;
-    let limits = Limits {
-        sends_datagrams,
-        longest: Duration::from_mins(1),
-        ..Limits::default()
-    };
     let framed = |text: &&str| [&(text.len() as u32).to_be_bytes(), text.as_bytes()].concat();
     let documents: Vec<Vec<u8>> = DOCUMENTS.iter().map(framed).collect();
     let documents = documents.iter().map(Vec::as_slice);
     let phrases: Vec<&[u8]> = WORDS.iter().copied().chain(documents).collect();
-    let rules = Rules {
-        sends: if sends_datagrams {
-            Sends::OnRequest
-        } else {
-            Sends::NoMoreThanCame
-        },
-        forgets_within: Some(Duration::from_mins(5)),
-        phrases: &phrases,
-        answer: <[u8]>::to_vec,
-    };
-    let mut server = Server::<4>::new(PORT, limits);
+    let rules = Rules::of_iperf_server(sends_datagrams, &phrases);
+    let mut server = Server::<4>::new(PORT, limits(sends_datagrams));
     play(&mut server, &rules, input, |server, _| {
         let _ = server.take_finished();
         false
