@@ -255,11 +255,7 @@ impl<'a> Path<'a> {
             "Goodput over window",
             &Curves {
                 label: "Goodput of TCP over its window".to_owned(),
-                x: Axis {
-                    name: "window",
-                    format: |octets| format::bytes(octets.round() as u64),
-                    is_logarithmic: false,
-                },
+                x: Axis::octets("window", false),
                 y: Axis {
                     name: "payload",
                     format: format::bits,

@@ -224,16 +224,8 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
         "Goodput over octets of a send",
         &Curves {
             label: "Goodput over the size of sends".to_owned(),
-            x: Axis {
-                name: "octets of a send",
-                format: |octets| format::bytes(octets.round() as u64),
-                is_logarithmic: true,
-            },
-            y: Axis {
-                name: "payload a second",
-                format: format::rate,
-                is_logarithmic: false,
-            },
+            x: Axis::octets("octets of a send", true),
+            y: Axis::goodput(),
             lines,
             ..Curves::default()
         },

@@ -150,11 +150,7 @@ fn chart(all: &[&Throughput]) -> Option<Chart> {
             format: |seconds| format!("{seconds:.1}"),
             is_logarithmic: false,
         },
-        y: Axis {
-            name: "payload a second",
-            format: format::rate,
-            is_logarithmic: false,
-        },
+        y: Axis::goodput(),
         lines,
         ..Curves::default()
     };

@@ -174,16 +174,8 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
         "Goodput over window",
         &Curves {
             label: "Goodput of TCP over its window".to_owned(),
-            x: Axis {
-                name: "window",
-                format: |octets| format::bytes(octets.round() as u64),
-                is_logarithmic: true,
-            },
-            y: Axis {
-                name: "payload a second",
-                format: format::rate,
-                is_logarithmic: false,
-            },
+            x: Axis::octets("window", true),
+            y: Axis::goodput(),
             lines,
             ..Curves::default()
         },

@@ -1,6 +1,7 @@
 //! Curves over a common axis: sweeps, distributions, what goes on over time.
 
 use super::Svg;
+use crate::report::format;
 
 /// A chart of curves.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,26 @@ impl Default for Axis {
             name: "",
             format: |value| format!("{value}"),
             is_logarithmic: false,
+        }
+    }
+}
+
+impl Axis {
+    /// Payload a second, from nothing up.
+    pub fn goodput() -> Self {
+        Self {
+            name: "payload a second",
+            format: format::rate,
+            is_logarithmic: false,
+        }
+    }
+
+    /// Octets of something.
+    pub fn octets(name: &'static str, is_logarithmic: bool) -> Self {
+        Self {
+            name,
+            format: |octets| format::bytes(octets.round() as u64),
+            is_logarithmic,
         }
     }
 }
