@@ -67,6 +67,20 @@ impl Times {
     }
 }
 
+/// The figures of a histogram of nanoseconds; `None` of nothing.
+pub fn figures(times: &Histogram<u64>) -> Option<Distribution> {
+    (!times.is_empty()).then(|| Distribution {
+        count: times.len(),
+        min_ns: times.min(),
+        p50_ns: times.value_at_quantile(0.5),
+        p90_ns: times.value_at_quantile(0.9),
+        p99_ns: times.value_at_quantile(0.99),
+        p999_ns: times.value_at_quantile(0.999),
+        max_ns: times.max(),
+        histogram: Vec::new(),
+    })
+}
+
 /// How `times_ns` are distributed; `None` of nothing.
 pub fn of(times_ns: impl IntoIterator<Item = u64>) -> Option<Distribution> {
     let mut times = Times::default();

@@ -18,6 +18,7 @@
 //! | [`timing`] | timing tables that a person brings |
 //! | [`tap`] | a simulated board on a network interface of this machine |
 //! | [`relay`] | a cable with faults between two network interfaces of this machine |
+//! | [`quantity`] | numbers, times, rates and shares as people write them |
 //! | [`progress`], [`provenance`] | what is going on, and what it was made with |
 #![forbid(unsafe_code)]
 
@@ -31,6 +32,7 @@ pub mod measure;
 pub mod procedure;
 pub mod progress;
 pub mod provenance;
+pub mod quantity;
 pub mod relay;
 pub mod run;
 pub mod scenario;

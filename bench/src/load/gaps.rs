@@ -1,6 +1,8 @@
 //! Gaps between packets: what was achieved of a constant rate.
 
+use crate::distribution;
 use hdrhistogram::Histogram;
+use linerate_explain::record::Distribution;
 use serde::Serialize;
 
 /// The longest gap that is told from a longer one, nanoseconds.
@@ -15,40 +17,6 @@ pub struct Gaps {
     deviations: Histogram<u64>,
 }
 
-/// Times out of a histogram with three significant digits, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Spread {
-    /// How many there are.
-    pub count: u64,
-    /// The shortest.
-    pub min_ns: u64,
-    /// The median.
-    pub p50_ns: u64,
-    /// 90 of 100 are no longer.
-    pub p90_ns: u64,
-    /// 99 of 100.
-    pub p99_ns: u64,
-    /// 999 of 1000.
-    pub p999_ns: u64,
-    /// The longest.
-    pub max_ns: u64,
-}
-
-impl Spread {
-    /// Of what a histogram of nanoseconds holds; `None`: nothing.
-    pub fn of(times: &Histogram<u64>) -> Option<Self> {
-        (!times.is_empty()).then(|| Self {
-            count: times.len(),
-            min_ns: times.min(),
-            p50_ns: times.value_at_quantile(0.5),
-            p90_ns: times.value_at_quantile(0.9),
-            p99_ns: times.value_at_quantile(0.99),
-            p999_ns: times.value_at_quantile(0.999),
-            max_ns: times.max(),
-        })
-    }
-}
-
 /// A histogram of times up to a minute, nanoseconds, with three significant digits.
 pub fn histogram() -> Histogram<u64> {
     // The arguments are in range, which is all that can be wrong.
@@ -56,16 +24,16 @@ pub fn histogram() -> Histogram<u64> {
 }
 
 /// What [`Gaps`] come to.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// The gap that the rate asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ideal_ns: Option<f64>,
     /// The gaps.
-    pub gap: Spread,
+    pub gap: Distribution,
     /// How far they are from the ideal one, longer or shorter.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub deviation: Option<Spread>,
+    pub deviation: Option<Distribution>,
 }
 
 impl Gaps {
@@ -97,8 +65,8 @@ impl Gaps {
     pub fn summary(&self) -> Option<Summary> {
         Some(Summary {
             ideal_ns: self.ideal_ns,
-            gap: Spread::of(&self.all)?,
-            deviation: Spread::of(&self.deviations),
+            gap: distribution::figures(&self.all)?,
+            deviation: distribution::figures(&self.deviations),
         })
     }
 

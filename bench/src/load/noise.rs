@@ -6,13 +6,15 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use linerate_explain::record::Distribution;
 use serde::Serialize;
 
-use super::gaps::{Gaps, Spread};
+use super::gaps::Gaps;
 use super::pace::Clock;
 use super::round_trip::{self, RoundTrips, ping};
 use super::udp::Wait;
 use super::{LoadError, cpu};
+use crate::distribution;
 
 /// A spinning thread that sees no time for longer than this was not running.
 const AWAY_NS: u64 = 10_000;
@@ -27,7 +29,7 @@ pub struct Noise {
     /// How long a thread was watched that did nothing but look at the clock.
     pub watched_ns: u64,
     /// From one look at the clock to the next.
-    pub looks: Spread,
+    pub looks: Distribution,
     /// How often more than 10 us passed between them: the system, or the host below it, ran something else.
     pub times_away: u64,
     /// All of that together.
@@ -51,7 +53,7 @@ impl std::fmt::Display for Noise {
             self.watched_ns as f64 / 1e6,
             us(self.looks.max_ns)
         )?;
-        if let Some(times) = self.loopback.as_ref().and_then(|it| it.times) {
+        if let Some(times) = self.loopback.as_ref().and_then(|it| it.times.as_ref()) {
             let how = if self.loopback_spins {
                 "spinning"
             } else {
@@ -112,7 +114,7 @@ pub fn noise_floor(span: Duration, cores: [Option<usize>; 2]) -> Result<Noise, L
 }
 
 /// Looks at the clock for `span`: the times between looks, and those that are too long.
-pub(super) fn watch(span: Duration, mut now_ns: impl FnMut() -> u64) -> (Spread, u64, u64) {
+pub(super) fn watch(span: Duration, mut now_ns: impl FnMut() -> u64) -> (Distribution, u64, u64) {
     let mut gaps = Gaps::new(None);
     let (started, mut away, mut away_ns) = (now_ns(), 0, 0);
     let mut last = started;
@@ -129,16 +131,8 @@ pub(super) fn watch(span: Duration, mut now_ns: impl FnMut() -> u64) -> (Spread,
             break;
         }
     }
-    let none = Spread {
-        count: 0,
-        min_ns: 0,
-        p50_ns: 0,
-        p90_ns: 0,
-        p99_ns: 0,
-        p999_ns: 0,
-        max_ns: 0,
-    };
-    (Spread::of(gaps.histogram()).unwrap_or(none), away, away_ns)
+    let looks = distribution::figures(gaps.histogram());
+    (looks.unwrap_or_default(), away, away_ns)
 }
 
 fn over_loopback(

@@ -2,6 +2,7 @@
 
 use super::LoadError;
 use super::cpu;
+use crate::quantity;
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -49,14 +50,8 @@ impl FromStr for Rate {
         if text == "max" {
             return Ok(Self::Max);
         }
-        let (number, factor) = match text.as_bytes().last() {
-            Some(b'k') => (&text[..text.len() - 1], 1e3),
-            Some(b'M') => (&text[..text.len() - 1], 1e6),
-            _ => (text, 1.0),
-        };
-        let per_s = number.parse::<f64>().map(|number| number * factor);
-        match per_s {
-            Ok(per_s) if (1.0..=1e9).contains(&per_s) => Ok(Self::PerSecond(per_s.round() as u64)),
+        match quantity::number(text) {
+            Some(per_s @ 1..=1_000_000_000) => Ok(Self::PerSecond(per_s)),
             _ => Err(format!(
                 "`{text}` is no rate: packets a second from 1 to 1000M (50000, 50k), or max"
             )),
@@ -72,6 +67,8 @@ pub struct Deadlines {
     /// What of `due_ns` lies behind whole nanoseconds, in 1 / rate of one.
     rest: u64,
     per_s: u64,
+    /// When the last packet went.
+    last_ns: Option<u64>,
 }
 
 impl Deadlines {
@@ -81,6 +78,7 @@ impl Deadlines {
             due_ns: start_ns,
             rest: 0,
             per_s: per_s.max(1),
+            last_ns: None,
         }
     }
 
@@ -89,12 +87,11 @@ impl Deadlines {
         self.due_ns
     }
 
-    /// When the next packet is to go, where the last one went at `last_ns` and all of them are to have gone
-    /// by `end_ns`: when it is due; or, where the sender was kept from sending, after a gap that is shorter
+    /// When the next packet is to go, where all of them are to have gone by `end_ns`: when it is due; or, where the sender was kept from sending, after a gap that is shorter
     /// than it should be only by as much as making up for the delay takes. A burst of all that is overdue
     /// would make each of its gaps wrong by the whole interval.
-    pub fn send_at(&self, last_ns: Option<u64>, end_ns: u64) -> u64 {
-        let Some(last) = last_ns else {
+    pub fn send_at(&self, end_ns: u64) -> u64 {
+        let Some(last) = self.last_ns else {
             return self.due_ns;
         };
         let interval = 1_000_000_000 / self.per_s;
@@ -107,14 +104,17 @@ impl Deadlines {
         (last + interval).saturating_sub(shorter).max(self.due_ns)
     }
 
-    /// It was sent: the one after it.
-    pub const fn advance(&mut self) {
+    /// It went at `now_ns`: the one after it. Says whether it was later than that one is due.
+    pub const fn advance(&mut self, now_ns: u64) -> bool {
+        let is_late = now_ns.saturating_sub(self.due_ns) > 1_000_000_000 / self.per_s;
+        self.last_ns = Some(now_ns);
         self.due_ns += 1_000_000_000 / self.per_s;
         self.rest += 1_000_000_000 % self.per_s;
         if self.rest >= self.per_s {
             self.rest -= self.per_s;
             self.due_ns += 1;
         }
+        is_late
     }
 }
 

@@ -5,13 +5,15 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use linerate_explain::record::Distribution;
 use serde::Serialize;
 
-use super::gaps::{Spread, histogram};
+use super::gaps::histogram;
 use super::pace::Clock;
 use super::packet::{HEAD, Head, LONGEST};
 use super::udp::Wait;
 use super::{LoadError, cpu};
+use crate::distribution;
 
 /// A datagram that has not come back by then is lost.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -46,7 +48,7 @@ pub struct RoundTrips {
     pub lost: u64,
     /// The times of the others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub times: Option<Spread>,
+    pub times: Option<Distribution>,
     /// What could not be had.
     pub notes: Vec<String>,
     /// All of the times, nanoseconds.
@@ -115,7 +117,7 @@ pub fn ping(plan: &Plan) -> Result<RoundTrips, LoadError> {
     Ok(RoundTrips {
         sent,
         lost,
-        times: Spread::of(&all),
+        times: distribution::figures(&all),
         notes,
         all,
     })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{Direction, Flow};
+use linerate_explain::record::{Direction, Flow, Measurement, Setting};
 
 use super::{Bench, SessionError};
 use crate::target::{Outcome, Target, TargetError, Trial};
@@ -40,6 +40,30 @@ impl<'a, 'b> Trials<'a, 'b> {
             settle,
             has_told: false,
         }
+    }
+
+    /// Does a trial for each of `values`, one way, until the user has had enough, and keeps what `result`
+    /// makes of each: of the count, and of why there is none.
+    pub(super) fn each<V: Copy>(
+        &mut self,
+        values: &[V],
+        direction: Direction,
+        trial: impl Fn(V) -> Trial,
+        result: impl Fn(V, Setting, Option<Flow>, String) -> Measurement,
+    ) -> Result<(), SessionError> {
+        for &value in values {
+            if self.bench.is_over() {
+                break;
+            }
+            let (flow, failure) = match self.one_way(&trial(value), direction)? {
+                Counted::Flow(flow, _) => (Some(flow), String::new()),
+                Counted::Nothing(why) => (None, why),
+                Counted::Cut => break,
+            };
+            let setting = self.bench.setting();
+            self.bench.keep(result(value, setting, flow, failure))?;
+        }
+        Ok(())
     }
 
     /// Does `trial`, one way.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use linerate_explain::record::{
-    Direction, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
+    Direction, Flow, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
 };
 
-use super::one_way::{Counted, Trials};
+use super::one_way::Trials;
 use super::{Bench, Procedure, SessionError};
 use crate::target::{Amount, Datagrams, Target, Trial};
 
@@ -52,22 +52,14 @@ impl Procedure for PacketGaps {
 
     fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
         let is_simulated = target.is_simulated();
-        let mut trials = Trials::new(target, bench, self.settle);
-        for &size in &self.sizes {
-            if trials.bench.is_over() {
-                break;
-            }
-            let (flow, failure) = match trials.one_way(&self.trial(size), self.direction)? {
-                Counted::Flow(flow, _) if flow.gaps.is_none() => {
-                    let why = "nobody here sees when each datagram arrives";
-                    (Some(flow), why.to_owned())
-                }
-                Counted::Flow(flow, _) => (Some(flow), String::new()),
-                Counted::Nothing(why) => (None, why),
-                Counted::Cut => break,
+        let result = |size: u16, setting, flow: Option<Flow>, failure: String| {
+            let is_unseen = flow.as_ref().is_some_and(|flow| flow.gaps.is_none());
+            let failure = if is_unseen {
+                "nobody here sees when each datagram arrives".to_owned()
+            } else {
+                failure
             };
-            let setting = trials.bench.setting();
-            trials.bench.keep(Measurement::PacketGaps(Record {
+            Measurement::PacketGaps(Record {
                 params: PacketGapsParams {
                     variant: String::new(),
                     setting,
@@ -79,9 +71,11 @@ impl Procedure for PacketGaps {
                 metrics: PacketGapsMetrics { flow, failure },
                 ledger: Ledger::default(),
                 findings: Vec::new(),
-            }))?;
-        }
-        Ok(())
+            })
+        };
+        let mut trials = Trials::new(target, bench, self.settle);
+        let trial = |size| self.trial(size);
+        trials.each(&self.sizes, self.direction, trial, result)
     }
 }
 
@@ -91,7 +85,6 @@ mod tests {
     use super::*;
     use crate::distribution;
     use crate::target::Outcome;
-    use linerate_explain::record::Flow;
 
     #[test]
     fn gaps_come_from_the_target_and_their_absence_is_told() {

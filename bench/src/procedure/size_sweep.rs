@@ -7,7 +7,7 @@ use linerate_explain::record::{
     Transport,
 };
 
-use super::one_way::{Counted, Trials};
+use super::one_way::Trials;
 use super::{Bench, Procedure, SessionError};
 use crate::target::{Amount, Datagrams, Stream, Target, Trial};
 
@@ -65,36 +65,28 @@ impl Procedure for SizeSweep {
     }
 
     fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        let mut trials = Trials::new(target, bench, self.settle);
-        for &size in &self.sizes {
-            if trials.bench.is_over() {
-                break;
-            }
-            let (flow, failure) = match trials.one_way(&self.trial(size), self.direction)? {
-                Counted::Flow(flow, _) => (Some(flow), String::new()),
-                Counted::Nothing(why) => (None, why),
-                Counted::Cut => break,
-            };
-            let setting = trials.bench.setting();
-            let offered = match self.transport {
-                Transport::Tcp => 0.0,
-                Transport::Udp => self.payload_bits_per_s as f64 / 8.0,
-            };
-            trials.bench.keep(Measurement::SizeSweep(Record {
+        let offered_bytes_per_s = match self.transport {
+            Transport::Tcp => 0.0,
+            Transport::Udp => self.payload_bits_per_s as f64 / 8.0,
+        };
+        let result = |size: u32, setting, flow, failure| {
+            Measurement::SizeSweep(Record {
                 params: SizeSweepParams {
                     variant: String::new(),
                     setting,
                     transport: self.transport,
                     direction: self.direction,
                     payload_bytes: u64::from(size),
-                    offered_bytes_per_s: offered,
+                    offered_bytes_per_s,
                 },
                 metrics: SizeSweepMetrics { flow, failure },
                 ledger: Ledger::default(),
                 findings: Vec::new(),
-            }))?;
-        }
-        Ok(())
+            })
+        };
+        let mut trials = Trials::new(target, bench, self.settle);
+        let trial = |size| self.trial(size);
+        trials.each(&self.sizes, self.direction, trial, result)
     }
 }
 

@@ -7,7 +7,7 @@ use linerate_explain::record::{
 };
 
 use super::latency::idle;
-use super::one_way::{Counted, Trials};
+use super::one_way::Trials;
 use super::{Bench, Procedure, SessionError};
 use crate::target::{Amount, Stream, Target, Trial};
 
@@ -52,18 +52,8 @@ impl Procedure for WindowSweep {
 
     fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
         let rtt_ns = idle(target, bench)?.map(|rtt| rtt.min_ns);
-        let mut trials = Trials::new(target, bench, self.settle);
-        for &window in &self.windows {
-            if trials.bench.is_over() {
-                break;
-            }
-            let (flow, failure) = match trials.one_way(&self.trial(window), self.direction)? {
-                Counted::Flow(flow, _) => (Some(flow), String::new()),
-                Counted::Nothing(why) => (None, why),
-                Counted::Cut => break,
-            };
-            let setting = trials.bench.setting();
-            trials.bench.keep(Measurement::WindowSweep(Record {
+        let result = |window: u32, setting, flow, failure| {
+            Measurement::WindowSweep(Record {
                 params: WindowSweepParams {
                     variant: String::new(),
                     setting,
@@ -77,9 +67,11 @@ impl Procedure for WindowSweep {
                 },
                 ledger: Ledger::default(),
                 findings: Vec::new(),
-            }))?;
-        }
-        Ok(())
+            })
+        };
+        let mut trials = Trials::new(target, bench, self.settle);
+        let trial = |window| self.trial(window);
+        trials.each(&self.windows, self.direction, trial, result)
     }
 }
 

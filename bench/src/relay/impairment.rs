@@ -1,6 +1,6 @@
 //! What a relay does to the frames of one direction: settings, their limits and their text form.
 
-use super::quantity;
+use crate::quantity;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

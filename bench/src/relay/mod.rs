@@ -10,7 +10,6 @@ mod chance;
 mod counts;
 mod impairment;
 mod link;
-mod quantity;
 
 pub use counts::{Counts, Loss};
 pub use impairment::{

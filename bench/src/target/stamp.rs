@@ -87,17 +87,22 @@ impl Stamp {
             });
         }
         Ok(Outcome {
-            round_trips: Some(Answers {
-                sent: outcome.sent,
-                samples,
-                lost_forward: outcome.loss.forward,
-                lost_back: outcome.loss.back,
-                lost_either: outcome.loss.either,
-                out_of_order: outcome.out_of_order,
-                duplicates: outcome.forward_duplicates + outcome.back_duplicates,
-            }),
+            round_trips: Some(answers(&outcome, samples)),
             ..Outcome::default()
         })
+    }
+}
+
+/// What a session of STAMP came to, in our words.
+pub(super) fn answers(session: &linerate_agent::stamp::Outcome, samples: Vec<Answer>) -> Answers {
+    Answers {
+        sent: session.sent,
+        samples,
+        lost_forward: session.loss.forward,
+        lost_back: session.loss.back,
+        lost_either: session.loss.either,
+        out_of_order: session.out_of_order,
+        duplicates: session.forward_duplicates + session.back_duplicates,
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use linerate_bench::load::gaps::Spread;
 use linerate_bench::load::{LoadError, Sent, noise_floor, raw};
+use linerate_explain::record::Distribution;
 use linerate_explain::report::format;
 
 use crate::args;
@@ -80,7 +80,7 @@ fn text(sent: &Sent) -> String {
     lines.join("\n") + "\n"
 }
 
-fn row(name: &str, spread: &Spread) -> String {
+fn row(name: &str, spread: &Distribution) -> String {
     format!(
         "{name}: {} (p50), {} (p99), {} (p99.9), {} (longest)",
         format::time(spread.p50_ns),

@@ -82,13 +82,11 @@ impl Blaster<'_> {
     fn at_rate(&mut self, per_s: u64) -> Result<(u64, u64), LoadError> {
         "one frame at each deadline (TX_RING)".clone_into(&mut self.sending.method);
         let span = self.plan.duration.as_nanos() as u64;
-        let interval = 1_000_000_000 / per_s;
         let start = self.clock.now_ns() + 1_000_000;
         let end = start + span;
         let mut deadlines = Deadlines::new(start, per_s);
-        let mut last = None;
         while deadlines.due_ns() < end {
-            let now = self.clock.wait_until(deadlines.send_at(last, end));
+            let now = self.clock.wait_until(deadlines.send_at(end));
             if now >= end {
                 break;
             }
@@ -96,11 +94,9 @@ impl Blaster<'_> {
                 self.ring.flush()?;
                 continue;
             }
-            last = Some(now);
-            self.sending.late += u64::from(now - deadlines.due_ns() > interval);
             self.sending.gaps.at(now);
             self.ring.flush()?;
-            deadlines.advance();
+            self.sending.late += u64::from(deadlines.advance(now));
         }
         self.drain()?;
         let due = u128::from(per_s) * u128::from(span) / 1_000_000_000;

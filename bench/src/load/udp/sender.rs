@@ -112,32 +112,28 @@ impl Sender {
         let start = self.clock.now_ns() + 1_000_000;
         let span = self.plan.duration.as_nanos() as u64;
         let end = start + span;
-        let interval = 1_000_000_000 / per_s;
         let mut deadlines = Deadlines::new(start, per_s);
-        let mut last = None;
         while deadlines.due_ns() < end {
-            let now = self.clock.wait_until(deadlines.send_at(last, end));
+            let now = self.clock.wait_until(deadlines.send_at(end));
             if now >= end {
                 break;
             }
-            self.sending.late += u64::from(now - deadlines.due_ns() > interval);
-            last = Some(now);
             self.number(1, now);
-            let before = self.sending.packets;
-            for _ in 0..2 {
-                // Where the answer to an earlier one was told in its place, it goes once more.
-                if self.sending.packets == before {
-                    let sent = self.socket.send(&self.octets).map(|()| 1);
-                    self.after(sent)?;
-                }
-            }
-            if self.sending.packets > before {
+            if self.one()? || self.one()? {
                 self.sending.gaps.at(now);
             }
-            deadlines.advance();
+            self.sending.late += u64::from(deadlines.advance(now));
         }
         let due = u128::from(per_s) * u128::from(span) / 1_000_000_000;
         Ok((due as u64, span))
+    }
+
+    /// Sends the datagram; `false`: the answer to an earlier one was told in its place.
+    fn one(&mut self) -> Result<bool, LoadError> {
+        let before = self.sending.packets;
+        let sent = self.socket.send(&self.octets).map(|()| 1);
+        self.after(sent)?;
+        Ok(self.sending.packets > before)
     }
 
     /// As many as go: how long it took.

@@ -61,7 +61,7 @@ pub(super) fn run(
         let now = session.now();
         let (is_over, sent) = session.with(handle, |it: &mut Blaster| {
             let is_over = host::program::Program::is_over(it, now);
-            (is_over, it.counts().sent.1)
+            (is_over, it.sent().1)
         })?;
         session.moved(sent);
         Ok(is_over)

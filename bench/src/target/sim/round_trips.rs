@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use linerate_agent::stamp::{Clock, LEN, PORT, Plan, Sender};
 
-use super::super::{Answer, Answers, Outcome, RoundTrips, TargetError, Watch};
+use super::super::{Answer, Outcome, RoundTrips, TargetError, Watch, stamp};
 use super::Simulated;
 use super::session::Session;
 
@@ -69,15 +69,7 @@ impl Simulated {
             all = load.end(session)?;
         }
         Ok(Outcome {
-            round_trips: Some(Answers {
-                sent: outcome.sent,
-                samples,
-                lost_forward: outcome.loss.forward,
-                lost_back: outcome.loss.back,
-                lost_either: outcome.loss.either,
-                out_of_order: outcome.out_of_order,
-                duplicates: outcome.forward_duplicates + outcome.back_duplicates,
-            }),
+            round_trips: Some(stamp::answers(&outcome, samples)),
             ..all
         })
     }

@@ -71,11 +71,17 @@ impl Blaster {
         }
     }
 
+    /// Frames and octets of them sent so far, without FCS.
+    #[must_use]
+    pub fn sent(&self) -> (u64, u64) {
+        self.blast.as_ref().map_or((0, 0), Blast::sent)
+    }
+
     /// What there is so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts {
-            sent: self.blast.as_ref().map_or((0, 0), Blast::sent),
+            sent: self.sent(),
             reflections: self.reflections.clone(),
             altered: self.receiver.altered,
             duplicates: self.receiver.sink.sequence.duplicates(),

@@ -16,6 +16,25 @@ pub const TIME: Quantity = Quantity {
     ],
 };
 
+/// A number, decimal multiples.
+const NUMBER: Quantity = Quantity {
+    units: &[
+        ("G", 1_000_000_000),
+        ("g", 1_000_000_000),
+        ("M", 1_000_000),
+        ("m", 1_000_000),
+        ("k", 1_000),
+        ("K", 1_000),
+        ("", 1),
+    ],
+};
+
+/// A number in one word: `1500000`, `1.5M`, `50k`.
+pub fn number(text: &str) -> Option<u64> {
+    let is_word = !text.contains(char::is_whitespace);
+    is_word.then(|| NUMBER.parse(text)).flatten()
+}
+
 /// A rate in bits per second.
 pub const RATE: Quantity = Quantity {
     units: &[
@@ -96,6 +115,8 @@ mod tests {
             (TIME, "5ms", 5_000_000, "5ms"),
             (TIME, "1.5 us", 1_500, "1500ns"),
             (TIME, "0s", 0, "0ns"),
+            (NUMBER, "5M", 5_000_000, "5M"),
+            (NUMBER, "1.5k", 1_500, "1500"),
             (RATE, "10M", 10_000_000, "10M"),
             (RATE, "9600", 9_600, "9600"),
             (RATE, "2.5Gbit", 2_500_000_000, "2500M"),
