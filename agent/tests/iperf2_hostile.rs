@@ -269,8 +269,28 @@ fn the_way_back_may_be_to_the_same_port() {
         test.port = PORT;
     });
     assert!(bench.whole(CLIENT, at_ms(0), &back).is_some());
-    let sent = bench.sent(at_ms(1));
+    let sent = bench.sent(at_ms(1000));
     assert!(sent.iter().any(|it| it.1.port() == PORT && it.0 != Udp(0)));
+}
+
+/// iperf's client with `-d` listens a moment after it has asked: what is sent sooner finds nobody there
+/// and passes for a loss of the link.
+#[test]
+fn the_way_back_begins_when_the_client_has_had_time_to_listen() {
+    for back in [Back::AtOnce, Back::AtTheEnd] {
+        let mut bench = Bench::<2>::new(Duration::from_secs(2));
+        let wanted = test(|test| {
+            test.back = back;
+            test.port = 5002;
+        });
+        bench.whole(CLIENT, at_ms(0), &wanted).expect("a report");
+        let mut back_at = |ms| {
+            let sent = bench.sent(at_ms(ms));
+            sent.iter().any(|it| it.1.port() == 5002)
+        };
+        assert!(!(0..50).any(&mut back_at), "{back:?}: too soon");
+        assert!((50..200).any(&mut back_at), "{back:?}: nothing");
+    }
 }
 
 #[test]

@@ -18,6 +18,8 @@ const ASKS: usize = 300;
 /// Datagrams of a turn, pieces of a connection in a turn.
 const DATAGRAMS: usize = 64;
 const PIECES: usize = 4;
+/// How often a peer that has asked for a connection may be tried.
+const TRIES: usize = 60;
 /// Connections at a time.
 const CONNECTIONS: usize = 12;
 /// Turns in a row after which a service that wants more is busy, not wrong.
@@ -57,6 +59,15 @@ impl<'a> Rules<'a> {
     }
 }
 
+/// What a server may ask for of a peer that has connected to it.
+#[derive(Debug, Default)]
+struct Owed {
+    /// Connections accepted from it, less those that came about or are being asked for.
+    connections: usize,
+    /// How often it may still ask: who is not there yet is tried again, for a while.
+    tries: usize,
+}
+
 #[derive(Debug, Default)]
 struct Line {
     peer_ended: bool,
@@ -72,9 +83,9 @@ struct Driver<'a, S, L> {
     listens: BTreeSet<u16>,
     sockets: BTreeSet<u8>,
     /// Connections asked for that have neither come about nor failed.
-    asked: Vec<u8>,
-    /// By peer: connections accepted from it, less those asked for to it.
-    accepted: BTreeMap<IpAddr, usize>,
+    asked: Vec<(u8, IpAddr)>,
+    /// By peer.
+    owed: BTreeMap<IpAddr, Owed>,
     ledger: Ledger,
     sent: Vec<u8>,
     left: (usize, usize),
@@ -100,7 +111,7 @@ pub fn play<S: Service>(
         listens: BTreeSet::new(),
         sockets: BTreeSet::new(),
         asked: Vec::new(),
-        accepted: BTreeMap::new(),
+        owed: BTreeMap::new(),
         ledger: Ledger::default(),
         sent: Vec::new(),
         left: (REPEATED_OCTETS, REPEATED_DATAGRAMS),
@@ -192,7 +203,9 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
             return;
         };
         if self.lines.len() < CONNECTIONS {
-            *self.accepted.entry(from.ip()).or_default() += 1;
+            let owed = self.owed.entry(from.ip()).or_default();
+            owed.connections += 1;
+            owed.tries += TRIES;
             self.open(Opened::Accepted { port, from });
         }
     }
@@ -201,12 +214,20 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         let Some(at) = which.checked_rem(self.asked.len()) else {
             return;
         };
-        let token = self.asked.remove(at);
+        let (token, to) = self.asked.remove(at);
         if well && self.lines.len() < CONNECTIONS {
             self.open(Opened::Connected { token });
         } else {
-            self.service.failed(token, self.now);
+            self.refuse(token, to);
         }
+    }
+
+    /// Nobody is there: it is owed still.
+    fn refuse(&mut self, token: u8, by: IpAddr) {
+        if let Some(owed) = self.owed.get_mut(&by) {
+            owed.connections += 1;
+        }
+        self.service.failed(token, self.now);
     }
 
     fn written(&self, content: &Content) -> Vec<u8> {
@@ -276,24 +297,28 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
                     assert!(self.sockets.remove(&socket), "the socket is not open");
                 }
                 Ask::Connect { to, token } => {
-                    assert!(!self.asked.contains(&token), "it waits for this already");
+                    let waits = self.asked.iter().any(|(asked, _)| *asked == token);
+                    assert!(!waits, "it waits for this already");
                     self.may_connect(to);
-                    self.asked.push(token);
+                    self.asked.push((token, to.ip()));
                 }
             }
         }
         panic!("it does not stop asking");
     }
 
-    /// A server connects to who has connected to it, and not more often; a client to its server.
+    /// A server connects to who has connected to it, once for each, or until it is there; a client to its server.
     fn may_connect(&mut self, to: SocketAddr) {
         if let Sends::OnlyTo(ip) = self.rules.sends {
             assert_eq!(to.ip(), ip, "a client connects to somebody else");
             return;
         }
-        let left = self.accepted.get_mut(&to.ip());
-        let left = left.filter(|left| **left > 0);
-        *left.expect("a connection to who has not asked") -= 1;
+        let owed = self.owed.get_mut(&to.ip());
+        let owed = owed.filter(|owed| owed.connections > 0);
+        let owed = owed.expect("a connection to who has not asked");
+        owed.connections -= 1;
+        let left = owed.tries.checked_sub(1);
+        owed.tries = left.expect("a peer that is not there is let be");
     }
 
     /// One turn, in the order that [`Service`] has; whether anything came of it.
@@ -376,18 +401,19 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         }
     }
 
+    fn refuse_all(&mut self) {
+        for (token, to) in core::mem::take(&mut self.asked) {
+            self.refuse(token, to);
+        }
+    }
+
     /// Nobody says or takes anything any more: what they have left open goes, within `span`.
     fn be_silent(&mut self, span: Duration) {
-        for token in core::mem::take(&mut self.asked) {
-            self.service.failed(token, self.now);
-        }
+        self.refuse_all();
         let until = self.now.after(span);
         while !self.lines.is_empty() {
             self.turn(0, 0);
-            // Connections that it asks for now fail.
-            for token in core::mem::take(&mut self.asked) {
-                self.service.failed(token, self.now);
-            }
+            self.refuse_all();
             if self.lines.is_empty() {
                 break;
             }

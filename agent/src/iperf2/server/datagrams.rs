@@ -11,6 +11,9 @@ use crate::{Instant, Limits, Udp};
 
 /// A client of which nothing is heard for so long is gone: its place may be taken.
 const SILENCE: Duration = Duration::from_secs(10);
+/// A client that is sent to listens only some time after it has asked: what comes sooner finds nobody,
+/// and would pass for a loss of the link.
+const HEAD_START: Duration = Duration::from_millis(100);
 /// A client asks for its report ten times.
 const MOST_REPORTS: u8 = 20;
 
@@ -100,7 +103,9 @@ impl Datagrams {
             test: Some(*test),
             heard: now,
             told_ns: 0,
-            role: Role::Sends(Source::new(test, false, clock, now).within(longest)),
+            role: Role::Sends(
+                Source::new(test, false, clock, now.after(HEAD_START)).within(longest),
+            ),
         }
     }
 
