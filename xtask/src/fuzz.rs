@@ -15,10 +15,20 @@ const FLAGS: &str = "--cfg fuzzing -Zsanitizer=address -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
-    -Cllvm-args=-simplifycfg-branch-fold-threshold=0 -Ccodegen-units=1";
+    -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
 
-/// The targets that `fuzz/Cargo.toml` lists.
-fn targets() -> Result<Vec<String>> {
+/// How much of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// What is built without features, with a fixed stretch of inputs: the same ones each time, so that a
+    /// failure is one of the change under test.
+    Fixed { inputs: u32 },
+    /// All targets, each with new inputs for so long.
+    New { seconds: u32 },
+}
+
+/// The targets that `fuzz/Cargo.toml` lists; only those that need no feature, or all of them.
+fn targets(all: bool) -> Result<Vec<String>> {
     let manifest = sh::root().join("fuzz/Cargo.toml");
     let Ok(text) = std::fs::read_to_string(&manifest) else {
         return Ok(Vec::new());
@@ -29,29 +39,19 @@ fn targets() -> Result<Vec<String>> {
         .and_then(toml::Value::as_array)
         .into_iter()
         .flatten()
-        .filter_map(|b| Some(b.get("name")?.as_str()?.to_owned()))
+        .filter(|bin| all || bin.get("required-features").is_none())
+        .filter_map(|bin| Some(bin.get("name")?.as_str()?.to_owned()))
         .collect())
 }
 
-/// What the quick tier builds and runs: the parsers of what people bring, and the servers that strangers reach.
-const QUICK: [&str; 7] = [
-    "frame",
-    "manchester",
-    "elf",
-    "peer",
-    "scenario",
-    "iperf2_server",
-    "iperf3_server",
-];
-
-/// Runs the targets of the quick tier, or `all` of them, for `seconds`, as many at a time as there are cores; a crash, a leak or an
-/// input slower than 10 s fails. Each has a log of its own beside `log`.
+/// Runs the targets, as many at a time as there are cores; a crash, a leak or an input slower than 10 s
+/// fails. Each has a log of its own beside `log`.
 ///
 /// # Errors
 /// Where a target cannot be built or finds something.
-pub fn run(all: bool, seconds: u32, log: &Path) -> Result<Outcome> {
-    let mut targets = targets()?;
-    targets.retain(|target| all || QUICK.contains(&target.as_str()));
+pub fn run(extent: Extent, log: &Path) -> Result<Outcome> {
+    let all = matches!(extent, Extent::New { .. });
+    let targets = targets(all)?;
     if targets.is_empty() {
         return Ok(Outcome::Done("no fuzz target yet".into()));
     }
@@ -60,12 +60,12 @@ pub fn run(all: bool, seconds: u32, log: &Path) -> Result<Outcome> {
             "fuzzing needs nightly: rustup toolchain install nightly".into(),
         ));
     }
-    let programs = build(&targets, log)?;
+    let programs = build(all, log)?;
     let next = AtomicUsize::new(0);
     let worker = || {
         let mut results = Vec::new();
         while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
-            results.push(fuzz(target, &programs, seconds, log));
+            results.push(fuzz(target, &programs, extent, log));
         }
         results
     };
@@ -90,14 +90,18 @@ pub fn run(all: bool, seconds: u32, log: &Path) -> Result<Outcome> {
     if !failed.is_empty() {
         bail!("{}", failed.join("\n"));
     }
+    let each = match extent {
+        Extent::Fixed { inputs } => format!("{inputs} inputs"),
+        Extent::New { seconds } => format!("{seconds} s"),
+    };
     Ok(Outcome::Done(format!(
-        "{} targets, {seconds} s each",
+        "{} targets, {each} each",
         targets.len()
     )))
 }
 
 /// Builds the targets with the sanitizer; returns the folder of the programs.
-fn build(targets: &[String], log: &Path) -> Result<PathBuf> {
+fn build(all: bool, log: &Path) -> Result<PathBuf> {
     let host = sh::read(sh::nightly_cargo().arg("-vV"))?;
     let host = host
         .lines()
@@ -108,7 +112,7 @@ fn build(targets: &[String], log: &Path) -> Result<PathBuf> {
     let mut build = sh::nightly_cargo();
     build
         .args(["build", "--release", "--locked", "--target", &host])
-        .args(targets.iter().flat_map(|target| ["--bin", target.as_str()]))
+        .args(all.then_some("--all-features"))
         .current_dir(sh::root().join("fuzz"))
         .env("CARGO_TARGET_DIR", &made)
         .env("RUSTFLAGS", FLAGS)
@@ -118,20 +122,33 @@ fn build(targets: &[String], log: &Path) -> Result<PathBuf> {
 }
 
 /// Runs one target and says how many inputs it tried.
-fn fuzz(target: &str, programs: &Path, seconds: u32, log: &Path) -> Result<()> {
-    let corpus = sh::out("fuzz-corpus").join(target);
+fn fuzz(target: &str, programs: &Path, extent: Extent, log: &Path) -> Result<()> {
     let artifacts = sh::out("fuzz-found");
-    std::fs::create_dir_all(&corpus)?;
     std::fs::create_dir_all(&artifacts)?;
     let mut fuzzer = sh::cmd(programs.join(target));
     fuzzer
-        .arg(format!("-max_total_time={seconds}"))
         .args(["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"])
         .arg(format!(
             "-artifact_prefix={}/{target}-",
             artifacts.display()
-        ))
-        .arg(&corpus);
+        ));
+    // The first folder is written to. What is learnt is kept, except where all is to be as it was.
+    let corpus = match extent {
+        Extent::Fixed { inputs } => {
+            fuzzer.args(["-seed=1".into(), format!("-runs={inputs}")]);
+            let corpus = sh::out("fuzz-fixed").join(target);
+            if corpus.is_dir() {
+                std::fs::remove_dir_all(&corpus)?;
+            }
+            corpus
+        }
+        Extent::New { seconds } => {
+            fuzzer.arg(format!("-max_total_time={seconds}"));
+            sh::out("fuzz-corpus").join(target)
+        }
+    };
+    std::fs::create_dir_all(&corpus)?;
+    fuzzer.arg(corpus);
     let seeds = sh::root().join("fuzz/seeds").join(target);
     if seeds.is_dir() {
         fuzzer.arg(seeds);
@@ -139,11 +156,11 @@ fn fuzz(target: &str, programs: &Path, seconds: u32, log: &Path) -> Result<()> {
     let log = log.with_file_name(format!("fuzz-{target}.log"));
     std::fs::write(&log, "")?;
     let text = sh::logged(&mut fuzzer, &log)?;
-    let runs = text
-        .lines()
-        .find_map(|l| l.strip_prefix("stat::number_of_executed_units:"))
-        .unwrap_or(" ?")
-        .trim();
-    println!("    {target}: {runs} inputs in {seconds} s");
+    let stat = |name: &str| {
+        let mut lines = text.lines();
+        lines.find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
+    };
+    let runs = stat("stat::number_of_executed_units:").unwrap_or_else(|| "?".into());
+    println!("    {target}: {runs} inputs");
     Ok(())
 }

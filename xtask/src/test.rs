@@ -1,13 +1,13 @@
 //! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
 
+use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{board, firmware, foreign, fuzz, repro, scenarios, sh, tap, tools};
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// Seconds of fuzzing a target gets in the quick tier, less than a minute of two cores for all, and with
-/// `--long`.
-const FUZZ_SECONDS: [u32; 2] = [5, 600];
+/// What each fuzz target gets in the quick tier, half a minute of two cores for all, and with `--long`.
+const FUZZ: [Extent; 2] = [Extent::Fixed { inputs: 5000 }, Extent::New { seconds: 600 }];
 
 /// The command.
 pub fn run(long: bool, wanted: &[String]) -> Result<()> {
@@ -39,10 +39,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
         steps.step("repro", |_, log| repro::run(Some(log)));
         steps.step("dependencies", |_, log| dependencies(log));
     }
-    steps.step("fuzz", |_, log| {
-        let all = long || !wanted.is_empty();
-        fuzz::run(all, FUZZ_SECONDS[usize::from(long)], log)
-    });
+    steps.step("fuzz", |_, log| fuzz::run(FUZZ[usize::from(long)], log));
     steps.finish()
 }
 
