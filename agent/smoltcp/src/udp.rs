@@ -1,6 +1,7 @@
 //! UDP sockets.
 
 use core::net::SocketAddr;
+use core::time::Duration;
 
 use linerate_agent::{Instant, Service, Udp};
 use smoltcp::iface::{SocketHandle, SocketSet};
@@ -13,12 +14,17 @@ use crate::driver::next_port;
 pub const DATAGRAM: usize = 1472;
 /// Datagrams of a service in a row, then others have their turn.
 const TURN: usize = 8;
+/// A socket whose queue stands still for so long has a destination that nobody answers for: smoltcp keeps
+/// what waits for a neighbour. No frame of 10 Mbit/s waits as long for the medium, its 16 attempts included.
+const STUCK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
     handle: SocketHandle,
     /// The service, by its place among the services, and its name for the socket.
     lent: Option<(usize, Udp)>,
+    /// Until it has room again, what is sent from it is lost.
+    is_stuck: bool,
 }
 
 /// A datagram that a socket had no room for.
@@ -27,6 +33,7 @@ struct Unsent {
     place: usize,
     to: IpEndpoint,
     len: usize,
+    since: Instant,
 }
 
 /// All UDP sockets of a driver.
@@ -49,7 +56,11 @@ pub(crate) fn endpoint(address: SocketAddr) -> Option<IpEndpoint> {
 impl<const UDP: usize> Datagrams<UDP> {
     pub(crate) fn new(handles: [SocketHandle; UDP], seed: u32) -> Self {
         Self {
-            places: handles.map(|handle| Place { handle, lent: None }),
+            places: handles.map(|handle| Place {
+                handle,
+                lent: None,
+                is_stuck: false,
+            }),
             local_port: (seed >> 16) as u16,
             room: [0; DATAGRAM],
             unsent: None,
@@ -74,6 +85,7 @@ impl<const UDP: usize> Datagrams<UDP> {
         // A closed socket can be bound, and nobody asks for port 0.
         if sockets.get_mut::<Socket>(place.handle).bind(port).is_ok() {
             place.lent = Some((owner, name));
+            place.is_stuck = false;
         }
     }
 
@@ -121,6 +133,7 @@ impl<const UDP: usize> Datagrams<UDP> {
     ) -> bool {
         let mut moved = false;
         if let Some(unsent) = self.unsent.take() {
+            self.places[unsent.place].is_stuck = clock().since(unsent.since) >= STUCK;
             if !self.give(unsent, sockets) {
                 self.unsent = Some(unsent);
                 return moved;
@@ -139,7 +152,13 @@ impl<const UDP: usize> Datagrams<UDP> {
                     continue;
                 };
                 let len = next.len.min(DATAGRAM);
-                let unsent = Unsent { place, to, len };
+                let since = clock();
+                let unsent = Unsent {
+                    place,
+                    to,
+                    len,
+                    since,
+                };
                 if !self.give(unsent, sockets) {
                     self.unsent = Some(unsent);
                     return moved;
@@ -149,11 +168,16 @@ impl<const UDP: usize> Datagrams<UDP> {
         moved
     }
 
-    /// Gives the datagram to its socket. `false`: it has no room now.
-    fn give(&self, it: Unsent, sockets: &mut SocketSet<'_>) -> bool {
-        let socket = sockets.get_mut::<Socket>(self.places[it.place].handle);
-        // No address, or longer than the whole buffer: lost.
-        let never = it.len > socket.payload_send_capacity() || it.to.addr.is_unspecified();
-        never || socket.can_send() && socket.send_slice(&self.room[..it.len], it.to).is_ok()
+    /// Gives the datagram to its socket, or loses it. `false`: it is to wait for room.
+    fn give(&mut self, it: Unsent, sockets: &mut SocketSet<'_>) -> bool {
+        let place = &mut self.places[it.place];
+        let socket = sockets.get_mut::<Socket>(place.handle);
+        // No address, or longer than the whole buffer.
+        if it.len > socket.payload_send_capacity() || it.to.addr.is_unspecified() {
+            return true;
+        }
+        let given = socket.can_send() && socket.send_slice(&self.room[..it.len], it.to).is_ok();
+        place.is_stuck &= !given;
+        given || place.is_stuck
     }
 }

@@ -10,9 +10,9 @@ use linerate_agent_smoltcp::{DATAGRAM, Driver};
 use smoltcp::iface::{Config, Interface, SocketSet};
 use smoltcp::phy::{Loopback, Medium};
 use smoltcp::socket::{tcp, udp};
-use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr};
+use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr};
 
-const OWN: Ipv4Addr = Ipv4Addr::LOCALHOST;
+const OWN: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const TCP: usize = 8;
 const UDP: usize = 8;
 /// A round of the main loop.
@@ -35,11 +35,15 @@ struct Machine {
 
 impl Machine {
     fn new() -> Self {
-        let mut device = Loopback::new(Medium::Ip);
-        let config = Config::new(HardwareAddress::Ip);
+        Self::on(Medium::Ip, HardwareAddress::Ip)
+    }
+
+    fn on(medium: Medium, address: HardwareAddress) -> Self {
+        let mut device = Loopback::new(medium);
+        let config = Config::new(address);
         let mut iface = Interface::new(config, &mut device, smoltcp::time::Instant::ZERO);
         iface.update_ip_addrs(|all| {
-            let own = IpCidr::new(IpAddress::Ipv4(OWN), 8);
+            let own = IpCidr::new(IpAddress::Ipv4(OWN), 24);
             all.push(own).expect("room for an address");
         });
         let mut sockets = SocketSet::new(Vec::new());
@@ -274,4 +278,36 @@ fn more_connections_than_a_service_has_room_for_are_reset() {
     let failed = [&mut first, &mut second].map(|it| it.progress(machine.now));
     let failed = failed.iter().filter(|it| **it != Progress::Running);
     assert_eq!(failed.count(), 1);
+}
+
+/// Its datagrams wait for an address that nobody tells: the others' must not wait with them for ever.
+#[test]
+fn who_is_sent_to_and_is_not_there_keeps_up_nobody_else_for_long() {
+    let station = EthernetAddress([2, 0, 0, 0, 0, 1]);
+    let mut machine = Machine::on(Medium::Ethernet, HardwareAddress::Ethernet(station));
+    let nobody = SocketAddr::from(([192, 0, 2, 9], 5001));
+    let mut lost = iperf2::Client::new(iperf2::Plan {
+        to: nobody,
+        ..iperf2_plan(true, false)
+    });
+    let clock = stamp::Clock::free(Duration::from_micros(1));
+    let mut reflector = stamp::Reflector::<2, 4>::new(862, clock);
+    let mut sender = stamp::Sender::<64>::new(stamp::Plan {
+        to: SocketAddr::from(([192, 0, 2, 255], 862)),
+        count: 50,
+        interval: Duration::from_millis(200),
+        octets: 44,
+        patience: PATIENCE,
+        clock,
+        stateful: true,
+        session: 3,
+    });
+    let until = machine.now.after(Duration::from_secs(20));
+    while !sender.is_done(machine.now) && machine.now < until {
+        machine.round(&mut [&mut lost, &mut reflector, &mut sender]);
+        let _ = lost.progress(machine.now);
+    }
+    // Nobody tells the machine its own address either; that it has seen them is enough.
+    let answered = reflector.counts().answered;
+    assert!(answered > 40, "{answered} of 50");
 }
