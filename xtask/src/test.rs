@@ -188,6 +188,12 @@ fn no_std(log: &Path) -> Result<Outcome> {
         build.args(["--package", "linerate-agent-smoltcp"]);
         std.apply(&mut build);
         sh::logged(&mut build, log)?;
+        // With each service; linked by the bench that measures it.
+        let mut check = sh::cargo();
+        check.args(["check", "--locked", "--target", triple, "--all-features"]);
+        check.args(["--package", "linerate-agent-size"]);
+        std.apply(&mut check);
+        sh::logged(&mut check, log)?;
     }
     Ok(Outcome::done())
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: how fast the simulator is, beside QEMU, what RAM and flash the firmware's PHY and
-//! MAC take, and how the load generator does beside iperf3 and trafgen; writes `docs/performance.md`.
+//! MAC and the agent take, and how the load generator does beside iperf3 and trafgen; writes `docs/performance.md`.
 
+mod agent;
 mod load;
 mod simulator;
 
@@ -38,6 +39,8 @@ pub fn run(what: What) -> Result<()> {
         let footprint = footprint()?;
         print!("{footprint}");
         text = with_section(&text, FOOTPRINT_TITLE, &paragraph(&footprint));
+        println!("\nRAM and flash of the agent:");
+        text = with_section(&text, agent::TITLE, &agent::measure()?);
     }
     if what == What::Simulator {
         let sections = text.find("\n## ").map_or("", |at| &text[at..]);

@@ -1,0 +1,110 @@
+//! What the agent takes of a microcontroller: `agent/size`, built with each service alone and with all.
+
+use crate::sh;
+use anyhow::{Context, Result};
+use object::{Object, ObjectSection, SectionKind};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// How the section of the document begins.
+pub const TITLE: &str = "\n## RAM and flash of the agent\n";
+
+const TARGETS: [&str; 2] = ["riscv32imac-unknown-none-elf", "thumbv7em-none-eabi"];
+
+/// Octets that iperf 2, iperf 3, HTTP and STAMP should take at most.
+const CODE_TARGET: u64 = 24 * 1024;
+const RAM_TARGET: u64 = 2 * 1024;
+
+/// A row: what it is called, and the features of `agent/size`.
+const ROWS: [(&str, &str); 11] = [
+    ("the driver alone", ""),
+    ("iperf 2 server", "iperf2-server"),
+    ("iperf 2 client", "iperf2-client"),
+    ("iperf 3 server", "iperf3-server"),
+    ("iperf 3 client", "iperf3-client"),
+    ("HTTP server", "http-server"),
+    ("HTTP client", "http-client"),
+    ("STAMP reflector", "stamp-reflector"),
+    ("STAMP sender", "stamp-sender"),
+    (
+        "all servers",
+        "iperf2-server,iperf3-server,http-server,stamp-reflector",
+    ),
+    (
+        "all of these",
+        "iperf2-server,iperf2-client,iperf3-server,iperf3-client,http-server,http-client,\
+         stamp-reflector,stamp-sender",
+    ),
+];
+
+/// Octets.
+#[derive(Debug, Clone, Copy, Default)]
+struct Size {
+    /// Code and constants.
+    code: u64,
+    ram: u64,
+}
+
+/// Builds and measures; the section of the document.
+pub fn measure() -> Result<String> {
+    let mut table = String::from("| octets of |");
+    for target in TARGETS {
+        write!(table, " code, {target} | RAM |")?;
+    }
+    table += "\n|---|---:|---:|---:|---:|\n";
+    for (name, features) in ROWS {
+        write!(table, "| {name} |")?;
+        for target in TARGETS {
+            let size = build(target, features)?;
+            write!(table, " {} | {} |", size.code, size.ram)?;
+        }
+        table += "\n";
+    }
+    print!("{table}");
+    Ok(format!(
+        "{TITLE}\n\
+         `agent/size` linked with these services and one driver for all of them, without a network stack \
+         or socket buffers (`cargo xtask bench --footprint`; profile `small`: optimised for size, link-time \
+         optimisation, no unwinding). Code is all code and constants, RAM all variables; one test of each \
+         kind at a time, two streams of iperf 3.\n\n{table}\n\
+         The target for the four protocols is {CODE_TARGET} octets of code and {RAM_TARGET} of RAM.\n"
+    ))
+}
+
+fn build(target: &str, features: &str) -> Result<Size> {
+    let mut cargo = sh::cargo();
+    cargo
+        .args(["build", "--quiet", "--locked", "-p", "linerate-agent-size"])
+        .args(["--profile", "small", "--target", target])
+        .args(["--features", features])
+        .env("CARGO_TARGET_DIR", sh::out("agent-size"))
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env("RUSTFLAGS", "-Cforce-unwind-tables=no");
+    sh::run(&mut cargo)?;
+    let elf = sh::out("agent-size").join(target).join("small/agent-size");
+    size(&elf)
+}
+
+fn size(elf: &Path) -> Result<Size> {
+    let bytes = std::fs::read(elf).with_context(|| format!("no {}", elf.display()))?;
+    let file = object::File::parse(&*bytes)?;
+    let mut size = Size::default();
+    for section in file.sections() {
+        match section.kind() {
+            SectionKind::Text | SectionKind::ReadOnlyData | SectionKind::ReadOnlyString => {
+                // Nothing unwinds.
+                let name = section.name()?;
+                if name != ".eh_frame" && name != ".ARM.exidx" {
+                    size.code += section.size();
+                }
+            }
+            SectionKind::Data => {
+                size.code += section.size();
+                size.ram += section.size();
+            }
+            SectionKind::UninitializedData => size.ram += section.size(),
+            _ => {}
+        }
+    }
+    Ok(size)
+}
