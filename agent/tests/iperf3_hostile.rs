@@ -243,7 +243,7 @@ fn a_client_that_vanishes_does_not_keep_the_server_busy() {
 #[test]
 fn parallel_streams_take_turns_and_are_numbered_as_iperf_numbers_them() {
     let mut bench = Bench::opening("{\"udp\":true,\"reverse\":true,\"parallel\":2}");
-    for from in ["192.0.2.1:5", "192.0.2.1:6"] {
+    for from in ["192.0.2.1:5005", "192.0.2.1:5006"] {
         assert!(bench.datagram(from, b"9876", at(0)).is_some());
     }
     assert_eq!(bench.hear(0, at(0)), [1, 2]);
@@ -256,7 +256,7 @@ fn parallel_streams_take_turns_and_are_numbered_as_iperf_numbers_them() {
             .to
             .port()
     });
-    assert_eq!(ports, [5, 6, 5, 6, 5, 6]);
+    assert_eq!(ports, [5005, 5006, 5005, 5006, 5005, 5006]);
     bench.say(0, &[4], at(1));
     let heard = bench.say(0, &json("{}"), at(1));
     let text = String::from_utf8_lossy(&heard);
@@ -292,23 +292,28 @@ fn what_waits_for_room_wakes_nobody() {
 fn nothing_goes_by_udp_to_whom_no_test_belongs() {
     // No client at all; a TCP test; a client that is somewhere else; data without a hello.
     let mut bench = Bench::new();
-    assert_eq!(bench.datagram("192.0.2.1:5", b"9876", at(0)), None);
+    assert_eq!(bench.datagram("192.0.2.1:50000", b"9876", at(0)), None);
     let mut bench = Bench::opening("{\"reverse\":true}");
-    assert_eq!(bench.datagram("192.0.2.1:5", b"9876", at(0)), None);
+    assert_eq!(bench.datagram("192.0.2.1:50000", b"9876", at(0)), None);
     let mut bench = Bench::opening("{\"udp\":true,\"reverse\":true,\"len\":1000}");
-    assert_eq!(bench.datagram("192.0.2.9:5", b"9876", at(0)), None);
-    assert_eq!(bench.datagram("192.0.2.1:5", &[0; 1000], at(0)), None);
+    assert_eq!(bench.datagram("192.0.2.9:50000", b"9876", at(0)), None);
+    assert_eq!(bench.datagram("192.0.2.1:50000", &[0; 1000], at(0)), None);
     assert_eq!(bench.hear(0, at(1)), []);
+    // The client's machine, but a service of it, which would answer.
+    assert_eq!(bench.datagram("192.0.2.1:7", b"9876", at(0)), None);
     // The client itself: an answer, then data. Others still get nothing.
-    let answer = bench.datagram("192.0.2.1:5", b"9876", at(1));
+    let answer = bench.datagram("192.0.2.1:50000", b"9876", at(1));
     assert_eq!(answer.as_deref(), Some(&b"6789"[..]));
     assert_eq!(bench.hear(0, at(1)), [1, 2]);
     let mut room = [0; 2000];
     let data = bench.0.next_datagram(&mut room, at(2)).unwrap();
-    assert_eq!((data.to, data.len), ("192.0.2.1:5".parse().unwrap(), 1000));
+    assert_eq!(
+        (data.to, data.len),
+        ("192.0.2.1:50000".parse().unwrap(), 1000)
+    );
     // And when the client has ended the control connection, nothing at all.
     bench.0.ended(CONTROL, at(2));
-    assert_eq!(bench.datagram("192.0.2.1:5", b"9876", at(3)), None);
+    assert_eq!(bench.datagram("192.0.2.1:50000", b"9876", at(3)), None);
 }
 
 /// A client whose server says this to the cookie.
@@ -416,7 +421,7 @@ proptest! {
                         bench.say(n, piece, now);
                     }
                 }
-                Act::Datagram(octets) => drop(bench.datagram("192.0.2.1:5", &octets, now)),
+                Act::Datagram(octets) => drop(bench.datagram("192.0.2.1:50000", &octets, now)),
                 Act::End(n) if open[usize::from(n)] => bench.0.ended(Connection(n), now),
                 Act::Close(n) if open[usize::from(n)] => {
                     bench.0.closed(Connection(n), now);

@@ -11,6 +11,7 @@ use super::super::results::{self, Count};
 use super::super::stream::Channel;
 use super::super::streams::Streams;
 use super::{Finished, SOCKET};
+use crate::answer::may_be_sent_to;
 use crate::{Connection, Datagram, Instant, Limits};
 
 /// From the first octet to the last stream, and from the end of the test to the end of the session.
@@ -280,7 +281,8 @@ impl<const N: usize> Session<N> {
         limits: &Limits,
         now: Instant,
     ) {
-        if !self.streams.test.udp || from.ip() != self.peer.ip() {
+        let is_client = from.ip() == self.peer.ip() && may_be_sent_to(from);
+        if !self.streams.test.udp || !is_client {
             return;
         }
         let channel = Channel::Udp(SOCKET, from);
