@@ -1,7 +1,5 @@
 //! Two targets at the same device: one loads the link, the other is asked for round trips meanwhile.
 
-use std::time::Duration;
-
 use super::{Outcome, RoundTrips, Target, TargetError, Trial, Unwatched, Watch};
 
 /// A target that loads, and one that is probed; where one alone can do what is asked for, it does.
@@ -11,9 +9,6 @@ pub struct Pair {
     /// Round trips.
     pub probe: Box<dyn Target>,
 }
-
-/// A load begins and ends so much before and after the requests that are to find it going on.
-const MARGIN: Duration = Duration::from_millis(500);
 
 impl Pair {
     fn under(
@@ -29,7 +24,7 @@ impl Pair {
         let (loader, probe) = (&mut self.load, &mut self.probe);
         let (loaded, probed) = std::thread::scope(|scope| {
             let loading = scope.spawn(|| loader.run(load, &mut Unwatched));
-            std::thread::sleep(MARGIN);
+            std::thread::sleep(asked.head_start());
             let probed = probe.run(&alone, watch);
             (loading.join(), probed)
         });

@@ -68,6 +68,24 @@ pub struct RoundTrips {
     pub under: Option<Box<Trial>>,
 }
 
+/// A load goes on for so long before the first request, where the requests last longer than that.
+const HEAD_START: Duration = Duration::from_millis(500);
+
+impl RoundTrips {
+    /// How long the load goes on alone, so that the requests find it at its full rate: half a second; less
+    /// where all requests take less than a second.
+    pub fn head_start(&self) -> Duration {
+        HEAD_START.min(self.interval * self.count / 2)
+    }
+
+    /// From one of `count` requests to the next so that they and their head start fit into nine tenths of
+    /// a load of this span: none is asked when it has ended.
+    pub fn interval_within(load: Duration, count: u32) -> Duration {
+        let long = (load * 9 / 10).saturating_sub(HEAD_START);
+        long.max(load * 6 / 10) / count
+    }
+}
+
 /// Numbered Ethernet frames at even intervals, toward the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frames {
@@ -138,4 +156,29 @@ pub struct Answer {
     pub sent_ns: u64,
     /// From then until it came, without the time that the device says to have taken.
     pub round_trip_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, RoundTrips};
+
+    #[test]
+    fn requests_end_before_the_load_that_they_are_fitted_into() {
+        for load_ms in [200, 600, 1_500, 2_000, 60_000] {
+            let (load, count) = (Duration::from_millis(load_ms), 20);
+            let asked = RoundTrips {
+                count,
+                interval: RoundTrips::interval_within(load, count),
+                payload_octets: 64,
+                under: None,
+            };
+            let (head_start, span) = (asked.head_start(), asked.interval * count);
+            assert!(
+                head_start >= load.min(Duration::from_secs(1)) / 4,
+                "{load_ms}"
+            );
+            assert!(head_start + span <= load * 9 / 10, "{load_ms}");
+            assert!(span >= load / 2, "{load_ms}");
+        }
+    }
 }

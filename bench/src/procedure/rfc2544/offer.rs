@@ -69,8 +69,10 @@ impl Offer {
             Counting::Agent | Counting::Reflector => trial,
             Counting::Datagrams => Trial::RoundTrips(RoundTrips {
                 count: PROBES,
-                interval: Duration::from_secs_f64(frames as f64 / frames_per_s)
-                    / (PROBES + PROBES / 2),
+                interval: RoundTrips::interval_within(
+                    Duration::from_secs_f64(frames as f64 / frames_per_s),
+                    PROBES,
+                ),
                 payload_octets: self.octets.saturating_sub(AROUND_A_DATAGRAM),
                 under: Some(Box::new(trial)),
             }),

@@ -14,8 +14,6 @@ const SAMPLES: usize = 64;
 const LAST: Duration = Duration::from_secs(1);
 /// Of virtual time.
 const RESOLUTION: Duration = Duration::from_nanos(1);
-/// A load begins so much before the requests that are to find it going on.
-const MARGIN: Duration = Duration::from_millis(500);
 
 impl Simulated {
     /// Asks, and waits for the answers.
@@ -30,7 +28,7 @@ impl Simulated {
             Some(load) => Some(self.begin(load, session)?),
         };
         if load.is_some() {
-            session.pass(MARGIN)?;
+            session.pass(asked.head_start())?;
         }
         let began = session.now();
         let handle = session.start(Sender::<SAMPLES>::new(Plan {
