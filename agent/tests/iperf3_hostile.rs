@@ -316,6 +316,36 @@ fn nothing_goes_by_udp_to_whom_no_test_belongs() {
     assert_eq!(bench.datagram("192.0.2.1:50000", b"9876", at(3)), None);
 }
 
+/// The number of the error follows, or does not: it is waited for, and nothing sent meanwhile.
+#[test]
+fn a_client_that_is_told_of_an_error_half_way_is_not_woken_for_what_it_does_not_send() {
+    let to = SocketAddr::from(([192, 0, 2, 2], PORT));
+    let mut client = Client::<1>::new(Plan {
+        to,
+        test: Test {
+            udp: true,
+            ..Test::default()
+        },
+        seed: 1,
+        patience: Duration::from_secs(5),
+    });
+    let mut room = [0; 2000];
+    client.ask();
+    let opened = Opened::Connected { token: 0 };
+    client.opened(CONTROL, opened, at(0)).unwrap();
+    client.received(CONTROL, &[9], at(0));
+    while client.fill(CONTROL, &mut room, at(0)) > 0 {}
+    client.received(CONTROL, &[10], at(0));
+    assert!(matches!(client.ask(), Some(Ask::Bind(..))));
+    client.next_datagram(&mut room, at(0)).expect("a hello");
+    client.datagram(Udp(0), to, b"6789", at(0));
+    client.received(CONTROL, &[1, 2], at(0));
+    client.next_datagram(&mut room, at(1)).expect("data");
+    client.received(CONTROL, &[0xfe], at(1));
+    assert_eq!(client.next_datagram(&mut room, at(2)), None);
+    assert_eq!(client.wake_at(), Some(at(6)));
+}
+
 /// A client whose server says this to the cookie.
 fn client_hears(said: &[u8]) -> Progress {
     let to = SocketAddr::from(([192, 0, 2, 2], PORT));

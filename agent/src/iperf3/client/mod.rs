@@ -346,21 +346,14 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             } if self.streams.test.udp => Some(hello_due),
             _ => None,
         };
-        let end = self
-            .end_at()
-            .filter(|_| matches!(self.phase, Phase::Running));
+        let runs = matches!(self.phase, Phase::Running);
+        let end = self.end_at().filter(|_| runs);
+        let due = self.streams.due().filter(|_| runs);
         let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.quiet_at());
         // What one connection brings may be answered on another.
         let failed = matches!(self.phase, Phase::Failed(_));
         let at_once = (!self.outbox.is_empty() && !failed).then_some(Instant::from_ns(0));
-        let all = [
-            hello,
-            end,
-            quiet,
-            self.streams.due(),
-            self.patience_at(),
-            at_once,
-        ];
+        let all = [hello, end, quiet, due, self.patience_at(), at_once];
         all.into_iter().flatten().min()
     }
 }
