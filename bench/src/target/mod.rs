@@ -39,6 +39,15 @@ pub trait Target: Send {
     /// Why it can't, to be read behind "it can't do this:".
     fn can(&self, trial: &Trial) -> Result<(), &'static str>;
 
+    /// Whether all that it does for `trial` goes on from the begin to the end, so that something else can be
+    /// measured meanwhile.
+    ///
+    /// # Errors
+    /// As for [`can`](Self::can).
+    fn can_load(&self, trial: &Trial) -> Result<(), &'static str> {
+        self.can(trial)
+    }
+
     /// Does it. `watch` hears now and then how far it is.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ impl Target for Pair {
         match trial {
             Trial::RoundTrips(RoundTrips {
                 under: Some(load), ..
-            }) => self.load.can(load),
+            }) => self.load.can_load(load),
             Trial::RoundTrips(_) => self.probe.can(trial),
             _ => self.load.can(trial),
         }

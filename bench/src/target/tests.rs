@@ -4,6 +4,7 @@ mod ours;
 mod stock;
 
 use super::*;
+use linerate_explain::record::Direction;
 
 #[test]
 fn an_unknown_kind_names_the_known_ones() {
@@ -39,4 +40,32 @@ fn every_kind_s_example_is_one_and_says_what_it_cannot_do() {
             assert!(!why.is_empty());
         }
     }
+}
+
+/// `iperf -r` loads the other direction first: round trips meanwhile would be told of the wrong load.
+#[test]
+fn a_device_that_sends_only_afterwards_is_no_load_for_round_trips() {
+    let pair = |load: &str| Pair {
+        load: open(load, &Options::default()).expect(load),
+        probe: open("stamp://127.0.0.1", &Options::default()).expect("a reflector"),
+    };
+    let under = |direction| {
+        Trial::RoundTrips(RoundTrips {
+            count: 10,
+            interval: Duration::from_millis(100),
+            payload_octets: 64,
+            under: Some(Box::new(Trial::Stream(Stream {
+                direction,
+                amount: Amount::Span(Duration::from_secs(2)),
+                streams: 1,
+                write_octets: 0,
+                window_octets: None,
+            }))),
+        })
+    };
+    let (to, from) = (under(Direction::ToDevice), under(Direction::FromDevice));
+    let tradeoff = pair("iperf2://127.0.0.1?from=tradeoff");
+    assert_eq!(tradeoff.can(&to), Ok(()));
+    assert!(tradeoff.can(&from).is_err_and(|why| why.contains("after")));
+    assert_eq!(pair("iperf2://127.0.0.1").can(&from), Ok(()));
 }

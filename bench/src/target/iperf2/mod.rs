@@ -226,6 +226,18 @@ impl Target for Iperf2 {
         }
     }
 
+    fn can_load(&self, trial: &Trial) -> Result<(), &'static str> {
+        let direction = match trial {
+            Trial::Stream(stream) => Some(stream.direction),
+            Trial::Datagrams(datagrams) => Some(datagrams.direction),
+            _ => None,
+        };
+        if direction == Some(Direction::FromDevice) && self.from == From::Tradeoff {
+            return Err("with ?from=tradeoff the device sends only after it has received");
+        }
+        self.can(trial)
+    }
+
     fn path_mtu(&self) -> Option<u32> {
         super::path::mtu(self.to)
     }
