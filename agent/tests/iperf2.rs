@@ -4,7 +4,7 @@ mod net;
 
 use linerate_agent::iperf2::{
     Amount, Back, Client, Failure, Finished, Limits, Numbered, Outcome, PORT, Plan, Progress,
-    Server, Test,
+    Report, Server, Test,
 };
 use linerate_agent::{Instant, Service, Udp};
 use net::{ENDS, Faults, Net};
@@ -138,6 +138,42 @@ fn udp_keeps_its_rate_and_both_ends_agree() {
     assert!((rate / 10e6 - 1.0).abs() < 0.002, "{rate}");
     assert_eq!(finished[0].report.octets, reported.octets);
     assert_eq!(net.done[0].sent, 682);
+}
+
+/// What a server reports of `count` datagrams, one each `every_ms`, and of their end at `end_ms`.
+fn reported(count: i64, every_ms: u64, end_ms: u64) -> Report {
+    let test = plan(true, |_| {}).test;
+    let mut server = Server::<1>::new(PORT, Limits::own_network());
+    while server.ask().is_some() {}
+    let client = SocketAddr::new(ENDS[0], 40_000);
+    let mut say = |number: i64, ms: u64| {
+        let now = Instant::from_ns(ms * 1_000_000);
+        let mut octets = [0; 1470];
+        Numbered::emit(number, now, &mut octets);
+        test.emit(&mut octets[Numbered::LEN..], true);
+        server.datagram(Udp(0), client, &octets, now);
+    };
+    for number in 1..=count {
+        say(number, (number - 1) as u64 * every_ms);
+    }
+    say(-count - 1, end_ms);
+    server.take_finished().expect("it has ended").report
+}
+
+#[test]
+fn an_end_that_is_said_again_is_not_when_the_stream_ended() {
+    let span_ms = |report: Report| report.span.as_millis();
+    assert_eq!(span_ms(reported(100, 1, 100)), 100);
+    // The first end was lost, and the first two: of a full queue none is more likely to be.
+    for end_ms in [350, 600] {
+        let report = reported(100, 1, end_ms);
+        assert_eq!(span_ms(report), 99);
+        assert_eq!((report.datagrams, report.lost), (101, 0));
+        assert_eq!(report.octets, 101 * 1470);
+    }
+    // Slow, and in its own time.
+    assert_eq!(span_ms(reported(10, 300, 3_000)), 3_000);
+    assert_eq!(span_ms(reported(1, 0, 1_000)), 1_000);
 }
 
 /// As the server of iperf 2.1.8 sends it.

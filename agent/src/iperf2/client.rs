@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::header::{Back, Numbered, Report, Test};
 use super::tcp::Sending;
-use super::udp::{Clock, Source, report};
+use super::udp::{Clock, END_EVERY, Source, report};
 use crate::count::Sink;
 use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
 
@@ -83,10 +83,16 @@ impl Receiving {
             return;
         };
         let number = head.number.unsigned_abs();
-        if self.ended.is_none() {
-            self.sink.arrived(number, head.sent_ns, octets.len(), now);
+        let is_end = head.number < 0;
+        match self.ended {
+            Some(_) => {}
+            None if is_end => {
+                let len = octets.len();
+                self.sink.ended(number, head.sent_ns, len, now, END_EVERY);
+            }
+            None => self.sink.arrived(number, head.sent_ns, octets.len(), now),
         }
-        if head.number < 0 {
+        if is_end {
             self.ended.get_or_insert(report(&self.sink, head.number));
             self.to_answer = Some((head.number, from, REPORTS));
         }

@@ -12,7 +12,7 @@ pub(super) const DEFAULT_OCTETS: usize = 1470;
 /// The rate of a UDP test that says none.
 pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
 /// Between two of the datagrams that end a stream, and how many of them there are at most.
-const END_EVERY: Duration = Duration::from_millis(250);
+pub(super) const END_EVERY: Duration = Duration::from_millis(250);
 const ENDS: u8 = 10;
 /// A datagram with a request in it, all fields included.
 const REQUEST_OCTETS: usize = Numbered::LEN + Test::LEN;

@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use super::super::header::{Numbered, Report, Test};
-use super::super::udp::{Clock, Source, report};
+use super::super::udp::{Clock, END_EVERY, Source, report};
 use super::{Finished, LISTENING};
 use crate::count::Sink;
 use crate::{Instant, Limits, Udp};
@@ -194,7 +194,7 @@ impl Datagrams {
                         return None;
                     }
                     let number = head.number.unsigned_abs();
-                    sink.arrived(number, head.sent_ns, octets.len(), now);
+                    sink.ended(number, head.sent_ns, octets.len(), now, END_EVERY);
                     let report = report(sink, head.number);
                     *end = Some((head.number, report));
                     self.state = State::Over;
