@@ -42,7 +42,7 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
             let found = [
                 Throughput::of(of(Rfc2544Test::Throughput))
                     .and_then(|it| it.lossless)
-                    .map(|rate| ("lossless_frames_per_s", rate)),
+                    .map(|rate| ("throughput_frames_per_s", rate)),
                 Latency::of(of(Rfc2544Test::Latency)).map(|it| ("latency_ns", it.mean_ns as f64)),
                 Bursts::of(of(Rfc2544Test::BackToBack))
                     .map(|it| ("burst_throughput_frames", it.mean)),

@@ -211,3 +211,15 @@ fn a_full_run_says_so() {
     );
     assert!(all[0].verdict.contains("no burst is too long"));
 }
+
+#[test]
+fn a_lower_throughput_is_worse_beside_an_earlier_one() {
+    use crate::compare::{Thresholds, compare};
+    let fast = run(searched(1518, &[(100, 5), (90, 0), (90, 0)]));
+    let slow = run(searched(1518, &[(100, 5), (70, 0), (70, 0)]));
+    let failures = |before, after| compare(before, after, &Thresholds::default()).failures();
+    let told = failures(&fast, &slow);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("frames_per_s was 731"), "{told:?}");
+    assert_eq!(failures(&slow, &fast), [""; 0]);
+}
