@@ -1,0 +1,100 @@
+//! Frames that the relay has lost, repeated or moved, by its own count.
+
+use super::{Case, Chapter, Figure, Known, Stated, Unit};
+use crate::accuracy::figures::Measured;
+
+const FRAMES: Stated = Stated::around(
+    3.0,
+    "frames that are no datagrams of the test count in the truth: its end, ARP",
+);
+
+const FORWARD: &str = "test iperf2://DEVICE --forward -u -b 10M -t 4";
+const BACK: &str = "test iperf2://DEVICE -R -u -b 10M -t 4";
+
+/// A count that the relay has made, too.
+const fn counted(
+    name: &'static str,
+    reported: fn(&Measured) -> Option<f64>,
+    truth: fn(&Measured) -> Option<f64>,
+) -> Figure {
+    Figure {
+        name,
+        unit: Unit::Count,
+        reported,
+        known: Known::Truth(truth),
+        stated: Some(FRAMES),
+    }
+}
+
+const fn case(link: &'static str, command: &'static str, figures: &'static [Figure]) -> Case {
+    Case {
+        link,
+        command,
+        times: 1,
+        figures,
+    }
+}
+
+pub const CHAPTER: Chapter = Chapter {
+    title: "Loss, duplicates, order",
+    words: &["loss"],
+    cases: &[
+        case(
+            "--forward loss=1%,spare=20",
+            FORWARD,
+            &[counted(
+                "datagrams lost",
+                |it| it.transfer("/metrics/to_device/datagrams/lost"),
+                |it| it.counted("forward", "lost_random_frames"),
+            )],
+        ),
+        case(
+            "--forward burst_loss=0.5%/20%,spare=20",
+            FORWARD,
+            &[counted(
+                "datagrams lost",
+                |it| it.transfer("/metrics/to_device/datagrams/lost"),
+                |it| it.counted("forward", "lost_burst_frames"),
+            )],
+        ),
+        case(
+            "--backward loss=1%,spare=20",
+            BACK,
+            &[counted(
+                "datagrams lost",
+                |it| it.transfer("/metrics/from_device/datagrams/lost"),
+                |it| it.counted("backward", "lost_random_frames"),
+            )],
+        ),
+        case(
+            "--backward duplicate=1%,spare=20",
+            BACK,
+            &[counted(
+                "datagrams that came again",
+                |it| it.transfer("/metrics/from_device/datagrams/duplicates"),
+                |it| it.counted("backward", "duplicated_frames"),
+            )],
+        ),
+        case(
+            "--forward reorder=1%,spare=20",
+            FORWARD,
+            &[counted(
+                "datagrams out of order",
+                |it| it.transfer("/metrics/to_device/datagrams/out_of_order"),
+                |it| it.counted("forward", "reordered_frames"),
+            )],
+        ),
+        case(
+            "--forward loss=2%,spare=20",
+            "latency stamp://DEVICE:8620 --count 1000 --interval 5",
+            &[counted(
+                "packets lost on the way there",
+                |it| {
+                    let way = it.idle("/metrics/lost_to_device")?;
+                    Some(way + it.idle("/metrics/lost_either")?)
+                },
+                |it| it.counted("forward", "lost_random_frames"),
+            )],
+        ),
+    ],
+};

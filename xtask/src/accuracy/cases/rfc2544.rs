@@ -1,0 +1,116 @@
+//! The tests of RFC 2544, by UDP datagrams.
+
+use super::{Case, Chapter, Figure, HALF_MS, Known, Stated, Unit};
+use crate::accuracy::figures::{Measured, number};
+
+/// Frames of so many octets that a link carries in a second, with preamble and gap.
+const fn frames_per_s(bits_per_s: f64, octets: f64) -> f64 {
+    bits_per_s / ((octets + 20.0) * 8.0)
+}
+
+fn found(it: &Measured, metric: &str) -> Option<f64> {
+    it.together("RFC 2544", metric)
+}
+
+/// The link's own rate, which no step meets.
+const fn throughput(octets: f64, queue: f64) -> Figure {
+    Figure::of(
+        "throughput",
+        Unit::FramesPerS,
+        |it| found(it, "throughput_frames_per_s"),
+        frames_per_s(CARRIED, octets),
+    )
+    .stated(Stated {
+        below: RESOLUTION * frames_per_s(LINE, octets),
+        above: (queue + 1.0) / TRIAL_S,
+        why: "rates are tried in steps of 2% of the line's, and the queue hides what it holds in a trial \
+              of 3 s",
+    })
+}
+
+const LINE: f64 = 10e6;
+const CARRIED: f64 = 8.05e6;
+const RESOLUTION: f64 = 0.02;
+const TRIAL_S: f64 = 3.0;
+
+/// Two seconds of the loss test at the line's rate: what was sent, and what half of that rate, the
+/// queue and the frame on the link take of it.
+const OFFERED: f64 = 2.0 * frames_per_s(LINE, 1_518.0);
+const TAKEN: f64 = 2.0 * frames_per_s(LINE / 2.0, 1_518.0) + 21.0;
+
+fn lost(it: &Measured) -> impl Iterator<Item = (f64, f64)> {
+    it.of("rfc2544").filter_map(|trial| {
+        let of = |pointer| number(trial, pointer);
+        Some((of("/metrics/lost_frames")?, of("/metrics/sent_frames")?))
+    })
+}
+
+pub const CHAPTER: Chapter = Chapter {
+    title: "RFC 2544",
+    words: &["rfc2544"],
+    cases: &[
+        Case {
+            link: "--both rate=8050k,queue=20",
+            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only throughput \
+                      --resolution 2 --trial 3",
+            times: 1,
+            figures: &[throughput(1_518.0, 20.0)],
+        },
+        Case {
+            link: "--both rate=8050k,queue=100",
+            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 128 --only throughput \
+                      --resolution 2 --trial 3",
+            times: 1,
+            figures: &[throughput(128.0, 100.0)],
+        },
+        Case {
+            link: "--both delay=5ms",
+            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 512 --only latency --trial 1 \
+                      --probe stamp://DEVICE:8620",
+            times: 1,
+            figures: &[Figure::of(
+                "latency, of probes beside the frames",
+                Unit::Milliseconds,
+                |it| found(it, "latency_ns"),
+                10e6,
+            )
+            .stated(HALF_MS)],
+        },
+        Case {
+            link: "--both rate=5M,queue=20",
+            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only loss",
+            times: 1,
+            figures: &[
+                Figure::of(
+                    "lost at the line's rate",
+                    Unit::Share,
+                    |it| lost(it).next().map(|(lost, sent)| lost / sent),
+                    1.0 - TAKEN / OFFERED,
+                ),
+                Figure {
+                    name: "frames lost at all rates",
+                    unit: Unit::Count,
+                    reported: |it| Some(lost(it).map(|it| it.0).sum()),
+                    known: Known::Truth(|it| it.counted("forward", "lost_queue_frames")),
+                    stated: Some(Stated {
+                        below: 20.0,
+                        above: 0.0,
+                        why: "the datagrams that end a trial are lost by the full queue, too, and are \
+                              counted by the relay alone: one or two each time",
+                    }),
+                },
+            ],
+        },
+        Case {
+            link: "--both rate=10M,queue=100",
+            command: "rfc2544 iperf2://DEVICE --line-rate 20M --sizes 1518 --only burst --trial 0.5",
+            times: 1,
+            figures: &[Figure::of(
+                "longest burst: what the queue holds, and one on the link",
+                Unit::Count,
+                |it| found(it, "burst_throughput_frames"),
+                101.0,
+            )],
+        },
+    ],
+};

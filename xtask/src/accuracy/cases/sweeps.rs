@@ -1,0 +1,170 @@
+//! Sweeps: over loads, sizes of datagrams, TCP's windows, and the gaps between datagrams.
+
+use super::{Case, Chapter, Figure, HALF_MS, OFTEN, Stated, Unit, datagram_ns, tcp, udp};
+use crate::accuracy::figures::Measured;
+
+const GOODPUT: &str = "/metrics/flow/goodput_bytes_per_s";
+
+/// The highest rate that a load sweep saw arrive.
+fn most_received(it: &Measured) -> Option<f64> {
+    it.together("load sweep", "most_received_bytes_per_s")
+}
+
+pub const LOADS: Chapter = Chapter {
+    title: "Load sweep",
+    words: &["load sweep", "udp_sweep"],
+    cases: &[Case {
+        link: "--both rate=5M,queue=50",
+        command: "sweep iperf2://DEVICE load --forward --from 1M --to 9M --steps 5",
+        times: 1,
+        figures: &[Figure::of(
+            "saturates at",
+            Unit::BytesPerS,
+            most_received,
+            udp(5e6, 1_470.0),
+        )],
+    }],
+};
+
+const SIZED: &str =
+    "sweep iperf2://DEVICE size --forward -u -b 20M --from 64 --to 1470 --steps 3 -t 2";
+const SIZES: [Figure; 3] = [
+    Figure::of(
+        "goodput of 64 octets a datagram",
+        Unit::BytesPerS,
+        |it| it.where_is("size_sweep", ("payload_bytes", 64), GOODPUT),
+        udp(10e6, 64.0),
+    ),
+    Figure::of(
+        "goodput of 767 octets a datagram",
+        Unit::BytesPerS,
+        |it| it.where_is("size_sweep", ("payload_bytes", 767), GOODPUT),
+        udp(10e6, 767.0),
+    ),
+    Figure::of(
+        "goodput of 1470 octets a datagram",
+        Unit::BytesPerS,
+        |it| it.where_is("size_sweep", ("payload_bytes", 1_470), GOODPUT),
+        udp(10e6, 1_470.0),
+    ),
+];
+
+/// Twice the delay.
+const ROUND_TRIP_S: f64 = 0.020;
+
+fn window(it: &Measured, octets: u64) -> Option<f64> {
+    it.where_is("window_sweep", ("window_bytes", octets), GOODPUT)
+}
+
+/// What Linux makes of a buffer that it was asked for.
+const fn bookkept(octets: f64) -> Stated {
+    Stated {
+        below: 0.02 * octets / ROUND_TRIP_S,
+        above: 0.13 * octets / ROUND_TRIP_S,
+        why: "Linux doubles the buffer that it is asked for and keeps a part for itself, so that the \
+              window on the wire is up to an eighth larger",
+    }
+}
+
+const WINDOWS: [Figure; 4] = [
+    Figure::of(
+        "shortest round trip",
+        Unit::Milliseconds,
+        |it| it.where_is("window_sweep", ("window_bytes", 16_000), "/metrics/rtt_ns"),
+        ROUND_TRIP_S * 1e9,
+    )
+    .stated(HALF_MS),
+    Figure::of(
+        "goodput of a window of 16 kB",
+        Unit::BytesPerS,
+        |it| window(it, 16_000),
+        16_000.0 / ROUND_TRIP_S,
+    )
+    .stated(bookkept(16_000.0)),
+    Figure::of(
+        "goodput of a window of 64 kB",
+        Unit::BytesPerS,
+        |it| window(it, 64_000),
+        64_000.0 / ROUND_TRIP_S,
+    )
+    .stated(bookkept(64_000.0)),
+    Figure::of(
+        "goodput of four times the window, of that",
+        Unit::Ratio,
+        |it| Some(window(it, 64_000)? / window(it, 16_000)?),
+        4.0,
+    ),
+];
+
+const OPEN: [Figure; 1] = [Figure::of(
+    "goodput of a window of 256 kB",
+    Unit::BytesPerS,
+    |it| window(it, 256_000),
+    tcp(10e6),
+)];
+
+const GAP: &str = "/metrics/flow/gaps/p50_ns";
+
+const EVEN: [Figure; 2] = [
+    Figure::of(
+        "mean gap at 2 Mbit/s of 1470 octets",
+        Unit::Microseconds,
+        |it| {
+            let of = |pointer| it.where_is("packet_gaps", ("payload_bytes", 1_470), pointer);
+            Some(of("/metrics/flow/span_ns")? / (of("/metrics/flow/datagrams/received")? - 1.0))
+        },
+        1_470.0 * 8e9 / 2e6,
+    ),
+    Figure::of(
+        "median of the gaps at 2 Mbit/s of 1470 octets",
+        Unit::Microseconds,
+        |it| it.where_is("packet_gaps", ("payload_bytes", 1_470), GAP),
+        1_470.0 * 8e9 / 2e6,
+    ),
+];
+
+const FULL: [Figure; 1] = [Figure::of(
+    "median of the gaps, the link full of 1470 octets each",
+    Unit::Microseconds,
+    |it| it.where_is("packet_gaps", ("payload_bytes", 1_470), GAP),
+    datagram_ns(10e6, 1_470.0),
+)];
+
+pub const SENDS: Chapter = Chapter {
+    title: "Sizes, windows and gaps",
+    words: &["size_sweep", "window_sweep", "packet_gaps"],
+    cases: &[
+        Case {
+            link: "--both rate=10M,queue=50",
+            command: SIZED,
+            times: OFTEN,
+            figures: &SIZES,
+        },
+        Case {
+            link: "--both delay=10ms",
+            command: "sweep iperf2://DEVICE window -R --from 16000 --to 64000 --steps 2 -t 2 \
+                      --probe stamp://DEVICE:8620",
+            times: OFTEN,
+            figures: &WINDOWS,
+        },
+        Case {
+            link: "--both rate=10M,delay=5ms,queue=300",
+            command: "sweep iperf2://DEVICE window --forward --from 64000 --to 256000 --steps 2 -t 3 \
+                      --probe stamp://DEVICE:8620",
+            times: 1,
+            figures: &OPEN,
+        },
+        Case {
+            link: "--both rate=10M,queue=50",
+            command: "sweep iperf2://DEVICE gaps -b 2M --from 64 --to 1470 --steps 2 -t 2",
+            times: OFTEN,
+            figures: &EVEN,
+        },
+        Case {
+            link: "--both rate=10M,queue=50",
+            command: "sweep iperf2://DEVICE gaps -b 20M --from 64 --to 1470 --steps 2 -t 2",
+            times: OFTEN,
+            figures: &FULL,
+        },
+    ],
+};
