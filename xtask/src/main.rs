@@ -66,7 +66,7 @@ enum Command {
     Sensitivity,
     /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
     Tap,
-    /// Measure links whose rate, delay, jitter and loss are known, and write docs/accuracy.md (needs root)
+    /// Hold every procedure against links that are known, and write docs/accuracy.md (needs root)
     Accuracy {
         /// Only the procedures whose name contains one of these words; the page stays as it is
         procedures: Vec<String>,
