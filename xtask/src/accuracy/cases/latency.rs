@@ -40,8 +40,9 @@ const fn round_trip(known: f64) -> Figure {
     .stated(HALF_MS)
 }
 
-/// What waits in a full queue of 50 frames before a probe, and the rest of the frame that is on the link.
-const FULL_QUEUE_NS: f64 = 50.0 * datagram_ns(10e6, 1_470.0);
+/// What waits in a full queue before a probe. It is measured in octets, of which probes take few: of a
+/// queue of frames each takes a place that is soon served.
+const FULL_QUEUE_NS: f64 = 76_000.0 / (1_470.0 + 42.0) * datagram_ns(10e6, 1_470.0);
 
 pub const CHAPTER: Chapter = Chapter {
     title: "Latency",
@@ -62,7 +63,7 @@ pub const CHAPTER: Chapter = Chapter {
             .stated(HALF_MS)],
         ),
         Case {
-            link: "--both rate=10M,queue=50",
+            link: "--both rate=10M,queue=76kB",
             command: "sweep iperf2://DEVICE latency --forward --from 2M --to 20M --steps 2 \
                       --probe stamp://DEVICE:8620",
             times: OFTEN,
@@ -74,7 +75,7 @@ pub const CHAPTER: Chapter = Chapter {
             )
             .stated(Stated::around(
                 datagram_ns(10e6, 1_470.0),
-                "one frame: that which is on the link has gone by some part of it",
+                "one frame: the one on the link has gone by some part, and the queue has room for some part of one",
             ))],
         },
     ],
