@@ -38,4 +38,4 @@ pub use port::Port;
 #[cfg(target_os = "linux")]
 pub use rig::{Pair, Rig};
 #[cfg(target_os = "linux")]
-pub use run::{LATE_NS, Plan, Report, Way, WayReport, Witness, run};
+pub use run::{Exit, LATE_NS, Plan, Report, Way, WayReport, Witness, run};

@@ -59,14 +59,26 @@ pub struct Plan {
 pub trait Witness {
     /// A frame came, and this is to become of it.
     fn came(&mut self, way: Way, frame: &[u8], verdict: Verdict);
-    /// A frame went, and whether the interface took it.
-    fn went(&mut self, way: Way, delivered: &Delivered, is_taken: bool);
+    /// A frame went.
+    fn went(&mut self, way: Way, delivered: &Delivered, exit: Exit);
+}
+
+/// How a frame went. The system notes that it arrived between the two times, which are of the clock of
+/// [`Delivered::due_ns`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The relay was about to hand it over.
+    pub began_ns: u64,
+    /// The interface had it.
+    pub ended_ns: u64,
+    /// Whether the interface took it.
+    pub is_taken: bool,
 }
 
 /// Nobody looks.
 impl Witness for () {
     fn came(&mut self, _: Way, _: &[u8], _: Verdict) {}
-    fn went(&mut self, _: Way, _: &Delivered, _: bool) {}
+    fn went(&mut self, _: Way, _: &Delivered, _: Exit) {}
 }
 
 /// What became of the frames, and how exact the relay was.
@@ -294,14 +306,24 @@ impl Relay<'_> {
 
 impl Lane<'_> {
     fn send_due(&mut self, now_ns: impl Fn() -> u64, witness: &mut dyn Witness) {
-        while let Some(delivered) = self.link.pop(now_ns()) {
+        loop {
+            let began_ns = now_ns();
+            let Some(delivered) = self.link.pop(began_ns) else {
+                return;
+            };
             let is_taken = self.to.send(&delivered.frame);
+            let ended_ns = now_ns();
             // With what the system needed to take it: then it is there.
-            let lateness_ns = now_ns().saturating_sub(delivered.due_ns);
+            let lateness_ns = ended_ns.saturating_sub(delivered.due_ns);
             self.refused_frames += u64::from(!is_taken);
             self.late_frames += u64::from(lateness_ns > LATE_NS);
             self.max_lateness_ns = self.max_lateness_ns.max(lateness_ns);
-            witness.went(self.way, &delivered, is_taken);
+            let exit = Exit {
+                began_ns,
+                ended_ns,
+                is_taken,
+            };
+            witness.went(self.way, &delivered, exit);
         }
     }
 }

@@ -2,7 +2,10 @@
 //! servers see. Needs root; without, each test says that it was skipped.
 #![cfg(target_os = "linux")]
 
+mod background;
+mod count;
 mod record;
+mod said;
 mod serve;
 mod sockets;
 mod stock;
@@ -30,6 +33,18 @@ fn rig(settings: &str) -> Option<Rig<Record>> {
     }
     let rig = Rig::start(plan(both), Record::default());
     Some(rig.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Does `check` with each trial, some at a time: most of the time they wait.
+fn each<T: Sync>(trials: &[T], check: impl Fn(&T) + Sync) {
+    const AT_A_TIME: usize = 3;
+    for some in trials.chunks(AT_A_TIME) {
+        std::thread::scope(|scope| {
+            for trial in some {
+                scope.spawn(|| check(trial));
+            }
+        });
+    }
 }
 
 /// Whether the tool is there; where tests must not be skipped, it is an error if it isn't.

@@ -1,10 +1,14 @@
-//! What passed the relay, frame by frame, and what a receiver should make of it.
+//! What passed the relay, frame by frame.
 
-use linerate_bench::relay::{Delivered, Fate, Verdict, Way, Witness};
+use linerate_bench::relay::{Delivered, Exit, Fate, Verdict, Way, Witness};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Octets of a frame that are kept: down to the first of a UDP payload.
 const KEPT: usize = 14 + 20 + 8 + 16;
+const ETHERNET: usize = 14;
+const UDP: u8 = 17;
+const TCP: u8 = 6;
+const SYN: u8 = 2;
 
 /// A UDP datagram: its ports and the beginning of its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,43 +17,70 @@ pub struct Datagram {
     pub to: u16,
     pub octets: u64,
     pub head: [u8; 16],
+    /// When it went, if it did: between these times of the relay's clock.
+    pub went_ns: (u64, u64),
+}
+
+/// What an IPv4 packet without options carries of `protocol`, as far as the frame is there.
+fn payload(frame: &[u8], protocol: u8) -> Option<&[u8]> {
+    let (ethernet, packet) = frame.split_at_checked(ETHERNET)?;
+    let is_it = ethernet[12..] == [8, 0] && *packet.first()? == 0x45 && *packet.get(9)? == protocol;
+    packet.get(20..).filter(|_| is_it)
+}
+
+fn word16(octets: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*octets.get(at..)?.first_chunk()?))
+}
+
+fn word32(octets: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*octets.get(at..)?.first_chunk()?))
 }
 
 impl Datagram {
     fn of(frame: &[u8]) -> Option<Self> {
-        let (ethernet, packet) = frame.split_at_checked(14)?;
-        let is_udp = ethernet[12..] == [8, 0] && *packet.first()? == 0x45 && *packet.get(9)? == 17;
-        let udp = packet.get(20..).filter(|_| is_udp)?;
-        let port = |at: usize| Some(u16::from_be_bytes([*udp.get(at)?, *udp.get(at + 1)?]));
+        let udp = payload(&frame[..frame.len().min(KEPT)], UDP)?;
         let mut head = [0; 16];
         let payload = udp.get(8..)?;
-        let len = payload.len().min(16);
-        head[..len].copy_from_slice(&payload[..len]);
+        head[..payload.len()].copy_from_slice(payload);
         Some(Self {
-            from: port(0)?,
-            to: port(2)?,
-            octets: u64::from(port(4)?) - 8,
+            from: word16(udp, 0)?,
+            to: word16(udp, 2)?,
+            octets: u64::from(word16(udp, 4)?) - 8,
             head,
+            went_ns: (0, 0),
         })
     }
 
     /// The 32 bits at `at` of its payload.
     pub fn word(&self, at: usize) -> u32 {
-        let word: [u8; 4] = self.head[at..at + 4].try_into().expect("four octets");
-        u32::from_be_bytes(word)
+        word32(&self.head, at).expect("four octets")
     }
 }
 
-/// All datagrams in the order in which they went.
+/// How much of a TCP connection's octets one way has passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Octets {
+    pub from: u16,
+    pub to: u16,
+    first: u32,
+    /// Payload from the beginning to the last octet that passed.
+    pub octets: u64,
+}
+
+/// All datagrams in the order in which they came and went, and the connections as they were opened.
 #[derive(Debug, Default)]
 pub struct Record {
+    came: Vec<(Way, Datagram)>,
     went: Vec<(Way, Datagram)>,
+    connections: Vec<(Way, Octets)>,
     corrupted: BTreeSet<(bool, u64)>,
     pub corrupted_went: u64,
 }
 
 impl Witness for Record {
-    fn came(&mut self, way: Way, _: &[u8], verdict: Verdict) {
+    fn came(&mut self, way: Way, frame: &[u8], verdict: Verdict) {
+        self.came
+            .extend(Datagram::of(frame).map(|datagram| (way, datagram)));
         for fate in [Some(verdict.frame), verdict.copy].into_iter().flatten() {
             if let Fate::Passed {
                 number,
@@ -61,7 +92,7 @@ impl Witness for Record {
         }
     }
 
-    fn went(&mut self, way: Way, delivered: &Delivered, is_taken: bool) {
+    fn went(&mut self, way: Way, delivered: &Delivered, exit: Exit) {
         if self
             .corrupted
             .contains(&(way == Way::Forward, delivered.number))
@@ -69,102 +100,76 @@ impl Witness for Record {
             self.corrupted_went += 1;
             return;
         }
-        let kept = delivered.frame.len().min(KEPT);
-        if let Some(datagram) = Datagram::of(&delivered.frame[..kept]).filter(|_| is_taken) {
-            self.went.push((way, datagram));
+        if !exit.is_taken {
+            return;
+        }
+        let _ = self.segment(way, &delivered.frame);
+        if let Some(datagram) = Datagram::of(&delivered.frame) {
+            let went_ns = (exit.began_ns, exit.ended_ns);
+            self.went.push((
+                way,
+                Datagram {
+                    went_ns,
+                    ..datagram
+                },
+            ));
         }
     }
 }
+
+type Streams = BTreeMap<(u16, u16), Vec<Datagram>>;
 
 impl Record {
     /// Datagrams with payloads of at least `octets` that went unharmed, by their ports.
-    pub fn went(&self, way: Way, octets: u64) -> BTreeMap<(u16, u16), Vec<Datagram>> {
-        let mut streams: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        let those = self
-            .went
-            .iter()
-            .filter(|(it, datagram)| *it == way && datagram.octets >= octets);
-        for (_, datagram) in those {
-            let ports = (datagram.from, datagram.to);
-            streams.entry(ports).or_default().push(datagram.clone());
-        }
-        streams
+    pub fn went(&self, way: Way, octets: u64) -> Streams {
+        streams(&self.went, way, octets)
     }
-}
 
-/// What a receiver should count of a stream that begins with number 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Expected {
-    /// The highest number.
-    pub sent: u64,
-    /// Numbers that never came.
-    pub lost: u64,
-    /// Numbers that came behind a higher one, each for the first time.
-    pub out_of_order: u64,
-    /// Numbers that came again.
-    pub repeated: u64,
-}
+    /// The same of those that came, whatever became of them.
+    pub fn came(&self, way: Way, octets: u64) -> Streams {
+        streams(&self.came, way, octets)
+    }
 
-impl Expected {
-    /// Of numbers in the order in which they went.
-    pub fn of(numbers: impl IntoIterator<Item = u64>) -> Self {
-        let (mut seen, mut it) = (BTreeSet::new(), Self::default());
-        for number in numbers {
-            if !seen.insert(number) {
-                it.repeated += 1;
-            } else if number < it.sent {
-                it.out_of_order += 1;
+    /// TCP connections one way, in the order of their beginning.
+    pub fn tcp(&self, way: Way) -> Vec<Octets> {
+        let those = self.connections.iter().filter(|(it, _)| *it == way);
+        those.map(|(_, octets)| *octets).collect()
+    }
+
+    fn segment(&mut self, way: Way, frame: &[u8]) -> Option<()> {
+        let tcp = payload(frame, TCP)?;
+        let (from, to, number) = (word16(tcp, 0)?, word16(tcp, 2)?, word32(tcp, 4)?);
+        let (header, flags) = (usize::from(*tcp.get(12)? >> 4) * 4, *tcp.get(13)?);
+        // Short frames may be padded.
+        let length = usize::from(word16(frame, ETHERNET + 2)?) - 20 - header;
+        let is_it = |it: &&mut (Way, Octets)| it.0 == way && (it.1.from, it.1.to) == (from, to);
+        if let Some((_, known)) = self.connections.iter_mut().find(is_it) {
+            let end = number.wrapping_sub(known.first).wrapping_add(length as u32);
+            // What is behind the beginning by less than nothing is a SYN sent again.
+            if end < 1 << 31 {
+                known.octets = known.octets.max(end.into());
             }
-            it.sent = it.sent.max(number);
+        } else if flags & SYN != 0 {
+            let new = Octets {
+                from,
+                to,
+                first: number.wrapping_add(1),
+                octets: 0,
+            };
+            self.connections.push((way, new));
         }
-        it.lost = it.sent - seen.len() as u64;
-        it
+        Some(())
     }
 }
 
-/// What stock iperf 2 counts of the same: whatever is not newer than the newest is out of order, and all
-/// of those are taken off the loss in the end.
-pub fn as_iperf2_counts(numbers: impl IntoIterator<Item = u64>) -> Expected {
-    let mut it = Expected::default();
-    for number in numbers {
-        if number > it.sent {
-            it.lost += number - it.sent - 1;
-            it.sent = number;
-        } else {
-            it.out_of_order += 1;
-        }
+fn streams(all: &[(Way, Datagram)], way: Way, octets: u64) -> Streams {
+    let mut streams = Streams::new();
+    let those = all
+        .iter()
+        .filter(|(it, datagram)| *it == way && datagram.octets >= octets);
+    for (_, datagram) in those {
+        let ports = (datagram.from, datagram.to);
+        streams.entry(ports).or_default().push(datagram.clone());
     }
-    it.lost = it.lost.saturating_sub(it.out_of_order);
-    it
-}
-
-/// What stock iperf 3 counts: it takes each off the loss that there is by then.
-fn as_iperf3_counts(numbers: impl IntoIterator<Item = u64>) -> Expected {
-    let mut it = Expected::default();
-    for number in numbers {
-        if number > it.sent {
-            it.lost += number - it.sent - 1;
-            it.sent = number;
-        } else {
-            it.out_of_order += 1;
-            it.lost = it.lost.saturating_sub(1);
-        }
-    }
-    it
-}
-
-/// Whether stock iperf 3 may count so many as lost and, if it says so, out of order. It counts no octets
-/// that come behind the end of its test, but may go on to count datagrams until it has told the other
-/// end: `read` are those with octets.
-pub fn iperf3_may_count(numbers: &[u64], read: u64, lost: u64, out_of_order: Option<u64>) -> bool {
-    let read = read as usize;
-    assert!(
-        0 < read && read <= numbers.len(),
-        "{read} of {}",
-        numbers.len()
-    );
-    (read..=numbers.len()).any(|end| {
-        let it = as_iperf3_counts(numbers[..end].iter().copied());
-        it.lost == lost && out_of_order.is_none_or(|counted| it.out_of_order == counted)
-    })
+    streams
 }

@@ -1,13 +1,18 @@
 //! Stock clients on the left, our servers on the right.
 
-use super::record::{Datagram, Expected, Record, as_iperf2_counts, iperf3_may_count};
+use super::count::{
+    Counts, Expected, as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers,
+};
+use super::record::{Datagram, Record};
+use super::said::{
+    has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter, sorted, streams_of,
+};
 use super::stock::output;
-use super::{has, rig};
+use super::{each, has, rig};
 use linerate_agent::Limits;
 use linerate_bench::relay::Way;
 use linerate_bench::relay::rig::RIGHT;
 use linerate_bench::serve::{Direction, Event, Order, Protocol, Served, serve};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -87,34 +92,26 @@ fn run(settings: &str, protocol: Protocol, tests: usize, line: &str) -> Option<O
     })
 }
 
-/// Numbers of an iperf 2 stream until its end, whose number is negative.
-pub fn iperf2_numbers(datagrams: &[Datagram]) -> Vec<u64> {
-    let numbers = datagrams.iter().map(|it| it.word(0) as i32);
-    let end = numbers.clone().position(|number| number < 0);
-    let until_end = numbers.take(end.map_or(usize::MAX, |end| end + 1));
-    until_end
-        .map(|number| u64::from(number.unsigned_abs()))
-        .collect()
-}
-
-pub fn iperf3_numbers(datagrams: &[Datagram]) -> Vec<u64> {
-    datagrams.iter().map(|it| u64::from(it.word(8))).collect()
-}
-
-/// Lost, all, out of order.
-type Counts = (u64, u64, u64);
-
-/// What a receiver should count of each stream, in the order of the left end's ports.
+/// What a receiver should count of each stream with payloads of at least `octets`, in the order of the
+/// left end's ports.
 fn expected(
-    streams: BTreeMap<(u16, u16), Vec<Datagram>>,
+    record: &Record,
+    (way, octets): (Way, u64),
     numbers: fn(&[Datagram]) -> Vec<u64>,
     count: fn(Vec<u64>) -> Expected,
 ) -> Vec<Counts> {
-    let one = |datagrams: Vec<Datagram>| {
-        let it = count(numbers(&datagrams));
-        (it.lost, it.sent, it.out_of_order)
+    let (came, mut went) = (record.came(way, octets), record.went(way, octets));
+    let one = |(ports, came): (_, &Vec<Datagram>)| {
+        let went = went.remove(ports).unwrap_or_default();
+        let sent = numbers(came).into_iter().max().unwrap_or(0);
+        count(numbers(&went)).of_sent(sent).counts()
     };
-    streams.into_values().map(one).collect()
+    came.iter().map(one).collect()
+}
+
+fn jitter_ns(served: &[Served]) -> Vec<u64> {
+    let of = |it: &Served| it.datagrams?.received.map(|received| received.jitter_ns);
+    served.iter().filter_map(of).collect()
 }
 
 fn told(served: &[Served]) -> Vec<Counts> {
@@ -129,36 +126,6 @@ fn told(served: &[Served]) -> Vec<Counts> {
         )
     };
     served.iter().map(of).collect()
-}
-
-/// What stock iperf 2 prints of datagrams, by itself and in the server's report.
-pub fn printed(text: &str) -> Vec<Counts> {
-    let mut printed: Vec<(String, Counts)> = Vec::new();
-    for line in text.lines() {
-        let Some((id, rest)) = line.split_once(']') else {
-            continue;
-        };
-        let words: Vec<&str> = rest.split_whitespace().collect();
-        if let Some(ms) = words.iter().rposition(|word| *word == "ms")
-            && let Some((lost, all)) = words[ms + 1..].concat().split_once('/')
-            && let Some(all) = all.split('(').next()
-            && let (Ok(lost), Ok(all)) = (lost.parse(), all.parse())
-        {
-            printed.push((id.to_owned(), (lost, all, 0)));
-        } else if line.ends_with("datagrams received out-of-order")
-            && let Some((_, counts)) = printed.iter_mut().rfind(|(it, _)| it == id)
-        {
-            counts.2 = words[2].parse().expect("a number");
-        }
-    }
-    let mut printed: Vec<Counts> = printed.into_iter().map(|(_, counts)| counts).collect();
-    printed.sort_unstable();
-    printed
-}
-
-fn sorted(mut counts: Vec<Counts>) -> Vec<Counts> {
-    counts.sort_unstable();
-    counts
 }
 
 const FAULTS: [&str; 4] = [
@@ -185,8 +152,7 @@ fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
             return;
         };
         let counts = told(&it.served(Direction::Received));
-        let streams = it.record.went(Way::Forward, 1);
-        let expected = expected(streams, iperf2_numbers, Expected::of);
+        let expected = expected(&it.record, (Way::Forward, 1), iperf2_numbers, Expected::of);
         assert_eq!(counts, expected, "{faults} {flags}");
         assert_eq!(
             printed(&it.text),
@@ -194,6 +160,9 @@ fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
             "{faults} {flags}: {}",
             it.text
         );
+        let jitter_ns = jitter_ns(&it.served);
+        let is_same = is_same_jitter(&printed_jitter(&it.text), &jitter_ns);
+        assert!(is_same, "{faults} {flags}: {jitter_ns:?} {}", it.text);
     }
 }
 
@@ -204,10 +173,9 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
         let Some(it) = run(faults, Protocol::Iperf2, tests, &line) else {
             return;
         };
-        let backward = it.record.went(Way::Backward, 100);
         // Stock iperf is the receiver, and counts as it does.
         let count = |numbers: Vec<u64>| as_iperf2_counts(numbers);
-        let expected = expected(backward, iperf2_numbers, count);
+        let expected = expected(&it.record, (Way::Backward, 100), iperf2_numbers, count);
         let (sent, received) = (it.served(Direction::Sent), it.served(Direction::Received));
         if flags == "-R" {
             // It does not say what it received.
@@ -217,21 +185,10 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
         assert_eq!(told(&sent), expected, "{faults} {flags}: {}", it.text);
         let both = sorted([told(&sent), told(&received)].concat());
         assert_eq!(printed(&it.text), both, "{faults} {flags}: {}", it.text);
+        let jitter_ns = jitter_ns(&it.served);
+        let is_same = is_same_jitter(&printed_jitter(&it.text), &jitter_ns);
+        assert!(is_same, "{faults} {flags}: {jitter_ns:?} {}", it.text);
     }
-}
-
-/// What stock iperf 3 says at the end of each stream that it sent or received, as JSON.
-fn streams_of(text: &str) -> Vec<serde_json::Value> {
-    let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
-    assert_eq!(json.get("error"), None, "{text}");
-    let streams = json["end"]["streams"].as_array().expect("streams");
-    streams.iter().map(|stream| stream["udp"].clone()).collect()
-}
-
-/// Lost and all datagrams of a stream.
-fn lost_and_all(stream: &serde_json::Value) -> (u64, u64) {
-    let number = |name: &str| stream[name].as_u64().expect("a number");
-    (number("lost_packets"), number("packets"))
 }
 
 #[test]
@@ -242,8 +199,7 @@ fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
         let Some(it) = run(&faults, Protocol::Iperf3, 1, &line) else {
             return;
         };
-        let streams = it.record.went(Way::Forward, 16);
-        let counts = expected(streams, iperf3_numbers, Expected::of);
+        let counts = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
         assert_eq!(told(&it.served), [expected], "{faults} {flags}");
@@ -285,6 +241,71 @@ fn iperf_3_and_we_count_alike_what_we_send_it() {
             assert!(is_so, "{faults}: {lost} of {read} of {numbers:?}: {stream}");
         }
     }
+}
+
+/// The streams of a test both ways: those that the client sent, and those that it received.
+fn both_ways(text: &str) -> [Vec<serde_json::Value>; 2] {
+    let sent = |stream: &serde_json::Value| stream["sender"] == true;
+    let (forward, backward) = streams_of(text).into_iter().partition(sent);
+    [forward, backward]
+}
+
+/// The client's port of a stream, and the octets that it has read from it.
+fn port_and_read(text: &str, stream: &serde_json::Value) -> (u16, u64) {
+    let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
+    let is_its = |it: &&serde_json::Value| it["socket"] == stream["socket"];
+    let mut all = json["start"]["connected"].as_array().expect("all").iter();
+    let port = number(all.find(is_its).expect("its socket"), "local_port");
+    // At the end it tells of those that were sent.
+    let intervals = json["intervals"].as_array().expect("intervals").iter();
+    let streams = intervals
+        .filter_map(|it| it["streams"].as_array())
+        .flatten();
+    let read = streams.filter(is_its).map(|it| number(it, "bytes"));
+    (port as u16, read.sum())
+}
+
+#[test]
+fn iperf_3_and_we_count_alike_both_ways_at_once() {
+    let trials = trials(&[(1400, "-b 3M"), (64, "-b 500K"), (1400, "-P 2 -b 1M")]);
+    each(&trials, |(faults, (octets, flags))| {
+        let faults = faults.replace("spare=10", "spare=40");
+        let line = format!("iperf3 -c 10.0.0.2 -u -t 1 -J --bidir -l {octets} {flags}");
+        let Some(it) = run(&faults, Protocol::Iperf3, 2, &line) else {
+            return;
+        };
+        let [forward, backward] = both_ways(&it.text);
+        // What the client sent, as we have counted it, and as we have told it.
+        let counts = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
+        let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
+        let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
+        let received = it.served(Direction::Received);
+        assert_eq!(told(&received), [expected], "{faults} {flags}");
+        let mut printed: Vec<(u64, u64)> = forward.iter().map(lost_and_all).collect();
+        printed.sort_unstable();
+        let counts = sorted(counts).into_iter().map(|(lost, all, _)| (lost, all));
+        assert_eq!(printed, counts.collect::<Vec<_>>(), "{faults}: {}", it.text);
+        // What we sent, as the client has counted it.
+        let went = it.record.went(Way::Backward, 16);
+        assert_eq!(went.len(), backward.len(), "{faults} {flags}");
+        let sent = it.served(Direction::Sent);
+        for stream in &backward {
+            let (port, read) = port_and_read(&it.text, stream);
+            let (numbers, read) = (iperf3_numbers(&went[&(5201, port)]), read / octets);
+            let (lost, out_of_order) = (lost_and_all(stream).0, number(stream, "out_of_order"));
+            let is_so = iperf3_may_count(&numbers, read, lost, Some(out_of_order));
+            assert!(is_so, "{faults}: {read} of {numbers:?}: {stream}");
+            if let [alone] = &told(&sent)[..]
+                && backward.len() == 1
+            {
+                let is_so = iperf3_may_count(&numbers, sent[0].octets / octets, alone.0, None);
+                assert!(is_so, "{faults}: {alone:?} of {numbers:?}");
+            }
+        }
+        if let ([one], [heard]) = (&forward[..], &jitter_ns(&received)[..]) {
+            assert!(has_jitter(one, *heard), "{faults}: {heard} {one}");
+        }
+    });
 }
 
 #[test]

@@ -1,21 +1,12 @@
 //! Stock tools at both ends.
 
-use super::record::{Record, as_iperf2_counts, iperf3_may_count};
-use super::serve::{iperf2_numbers, iperf3_numbers, printed};
+use super::background::Server;
+use super::count::{as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers};
+use super::record::Record;
+use super::said::printed;
 use super::{has, rig};
 use linerate_bench::relay::{Rig, Way};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// A program in a namespace; it ends with the test.
-struct Background(Child);
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use std::process::Command;
 
 /// Runs `line` in a namespace, at most a minute; what it printed.
 pub fn output(mut command: Command, line: &str) -> String {
@@ -55,38 +46,12 @@ fn every_ping_takes_the_delay_of_both_directions() {
 /// Runs a stock server on the right and its client on the left through the same faults; what the client
 /// printed, and what passed.
 fn through(rig: Rig<Record>, server: &str, client: &str) -> (String, Record) {
-    let (program, words) = server.split_once(' ').expect("a program with words");
-    let mut command = rig.right().command(program);
-    command.args(words.split_whitespace());
-    let server = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let server = Background(server.expect("the server runs"));
-    let port = client.split_whitespace().last().expect("a port");
-    listens(&rig, port);
+    let server = Server::start(&rig, server);
     let text = output(rig.left().command("timeout"), client);
     drop(server);
     let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(report.forward.discarded_frames, Some(0), "{client}");
     (text, record)
-}
-
-/// Waits until somebody on the right has port `port`, of TCP or UDP.
-fn listens(rig: &Rig<Record>, port: &str) {
-    let until = Instant::now() + Duration::from_secs(30);
-    let wanted = format!(":{:04X} ", port.parse::<u16>().expect("a port"));
-    let has_it = || {
-        let of = |file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
-        let all = ["tcp", "tcp6", "udp", "udp6"].map(|file| of(file).unwrap_or_default());
-        let mut lines = all.iter().flat_map(|text| text.lines());
-        lines.any(|line| {
-            line.split_whitespace()
-                .nth(1)
-                .is_some_and(|it| format!("{it} ").ends_with(&wanted))
-        })
-    };
-    while !rig.right().enter(has_it).expect("entered") {
-        assert!(Instant::now() < until, "nobody listens on {port}");
-        std::thread::yield_now();
-    }
 }
 
 #[test]

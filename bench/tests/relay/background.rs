@@ -1,0 +1,72 @@
+//! Stock servers in the background, and waiting for them.
+
+use super::Record;
+use linerate_bench::relay::{Namespace, Rig};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A stock server on the right; it ends with the test.
+pub struct Server {
+    child: Child,
+    text: NamedTempFile,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// Runs `line`, the last word of which is its port, and waits until it has that.
+    pub fn start(rig: &Rig<Record>, line: &str) -> Self {
+        let (program, words) = line.split_once(' ').expect("a program with words");
+        let text = NamedTempFile::new().expect("a file");
+        let mut command = rig.right().command(program);
+        command.args(words.split_whitespace());
+        command.stdout(text.reopen().expect("the file"));
+        let child = command.stderr(Stdio::null()).spawn();
+        let child = child.expect("the server runs");
+        let port = line.split_whitespace().last().expect("a port");
+        let port = port.parse().expect("a port");
+        until(
+            || is_bound(rig.right(), port),
+            || format!("nobody listens on {port}"),
+        );
+        Self { child, text }
+    }
+
+    /// What it has printed, once that is `enough`.
+    pub fn said(&self, enough: impl Fn(&str) -> bool) -> String {
+        let said = || std::fs::read_to_string(self.text.path()).expect("its file");
+        until(|| enough(&said()), said);
+        said()
+    }
+}
+
+/// Waits until it `is_so`; `what` is told where that does not come about.
+fn until(is_so: impl Fn() -> bool, what: impl Fn() -> String) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "waited in vain: {}", what());
+        std::thread::yield_now();
+    }
+}
+
+/// Whether somebody there has port `port`, of TCP or UDP.
+fn is_bound(namespace: &Namespace, port: u16) -> bool {
+    let wanted = format!(":{port:04X}");
+    let is_there = || {
+        let of = |file| std::fs::read_to_string(format!("/proc/thread-self/net/{file}"));
+        let all = ["tcp", "tcp6", "udp", "udp6"].map(|file| of(file).unwrap_or_default());
+        let mut lines = all.iter().flat_map(|text| text.lines());
+        let own = |line: &str| line.split_whitespace().nth(1).map(str::to_owned);
+        lines.any(|line| own(line).is_some_and(|it| it.ends_with(&wanted)))
+    };
+    namespace.enter(is_there).expect("entered")
+}
