@@ -6,7 +6,7 @@ use linerate_agent::iperf2::{
     Amount, Back, Client, Failure, Finished, Limits, Numbered, Outcome, PORT, Plan, Progress,
     Report, Server, Test,
 };
-use linerate_agent::{Instant, Service, Udp};
+use linerate_agent::{Connection, Instant, Opened, Service, Udp};
 use net::{ENDS, Faults, Net};
 use proptest::prelude::*;
 use std::net::SocketAddr;
@@ -88,6 +88,29 @@ fn a_test_back_comes_over_a_connection_of_its_own() {
         assert_eq!(outcome.sent.unwrap().octets, 1_000_000, "{back:?}");
         assert_eq!(outcome.received.unwrap().octets, 1_000_000, "{back:?}");
         assert_eq!(finished.len(), 2, "{back:?}");
+    }
+}
+
+/// A server of iperf 2.1 greets on the connection that it is sent to on, long before it sends back.
+#[test]
+fn a_greeting_is_no_data() {
+    let (ours, theirs) = (Connection(0), Connection(1));
+    let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
+    for back in [Back::AtOnce, Back::AtTheEnd] {
+        let mut client = Client::new(plan(false, |test| test.back = back));
+        assert_eq!(client.progress(at(0)), Progress::Running);
+        let from = SocketAddr::new(ENDS[1], 40_000);
+        let accepted = Opened::Accepted { port: 5002, from };
+        let connected = Opened::Connected { token: 0 };
+        assert!(client.opened(ours, connected, at(1)).is_ok());
+        assert!(client.opened(theirs, accepted, at(1)).is_ok());
+        client.received(ours, &[0; 28], at(2));
+        client.received(theirs, &[0; 1000], at(500));
+        client.received(theirs, &[0; 1000], at(600));
+        client.ended(theirs, at(600));
+        let received = client.outcome(at(600)).received.unwrap();
+        let told = (received.octets, received.span);
+        assert_eq!(told, (2000, Duration::from_millis(100)), "{back:?}");
     }
 }
 

@@ -236,6 +236,12 @@ impl Client {
         test.reverse || test.full_duplex || test.back != Back::No
     }
 
+    /// Whether what comes on this connection is part of the test.
+    fn carries_data(&self, connection: Connection) -> bool {
+        let on_forward = self.plan.test.reverse || self.plan.test.full_duplex;
+        Some(connection) == self.back || on_forward
+    }
+
     /// Sending keeps itself going; silence of the peer means nothing then.
     fn is_sending(&self) -> bool {
         let stream = self.sending.as_ref().is_some_and(|it| !it.is_over());
@@ -359,9 +365,12 @@ impl Service for Client {
         self.failure = Some(Failure::NotReached);
     }
 
-    fn received(&mut self, _connection: Connection, octets: &[u8], now: Instant) {
+    fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
         self.heard = now;
-        if let Some(receiving) = &mut self.receiving {
+        // On the one that we send on, a server of iperf 2.1 greets with 28 octets: they are no data.
+        if self.carries_data(connection)
+            && let Some(receiving) = &mut self.receiving
+        {
             receiving.octets(octets.len(), now);
         }
     }
@@ -388,8 +397,7 @@ impl Service for Client {
 
     fn ended(&mut self, connection: Connection, now: Instant) {
         self.heard = now;
-        let on_forward = self.plan.test.reverse || self.plan.test.full_duplex;
-        if (Some(connection) == self.back || on_forward)
+        if self.carries_data(connection)
             && let Some(receiving) = &mut self.receiving
         {
             receiving.end();

@@ -9,6 +9,7 @@ mod said;
 mod serve;
 mod sockets;
 mod stock;
+mod targets;
 
 use linerate_bench::relay::{Plan, Rig, rig};
 use record::Record;

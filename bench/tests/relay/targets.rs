@@ -1,0 +1,334 @@
+//! Our targets on the left, stock servers on the right.
+
+use super::background::Server;
+use super::count::{
+    Expected, as_iperf2_counts, iperf2_numbers, iperf2_until_end, iperf3_may_count, iperf3_numbers,
+};
+use super::record::{Datagram, Octets, Record};
+use super::said::{
+    end_of, has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter,
+    printed_octets, sorted, streams_of,
+};
+use super::{each, has, rig};
+use linerate_bench::relay::Way;
+use linerate_bench::relay::rig::INTERFACE;
+use linerate_bench::target::{Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open};
+use linerate_explain::record::{Direction, End, Flow};
+use std::time::Duration;
+
+const IPERF2: &str = "iperf -s -f B -p 5001";
+const IPERF2_UDP: &str = "iperf -s -u -w 2M -f B -p 5001";
+const IPERF3: &str = "iperf3 -s -1 -J -p 5201";
+
+/// What one of our targets found, what the server printed, and what passed between them.
+struct Ran {
+    outcome: Outcome,
+    said: String,
+    record: Record,
+}
+
+/// Does `trial` with `server`; `enough`: whether this is all that it prints.
+fn run(
+    settings: &str,
+    server: &str,
+    trial: &Trial,
+    mtu: Option<u16>,
+    enough: impl Fn(&str) -> bool,
+) -> Option<Ran> {
+    let (tool, _) = server.split_once(' ').expect("a tool");
+    let rig = rig(settings).filter(|_| has(tool))?;
+    if let Some(mtu) = mtu {
+        let words = ["link", "set", INTERFACE, "mtu", &mtu.to_string()];
+        let set = [rig.left(), rig.right()].map(|it| it.ip(&words));
+        assert!(set.iter().all(Result::is_ok), "{set:?}");
+    }
+    let running = Server::start(&rig, server);
+    let options = Options {
+        patience: Duration::from_secs(30),
+        ..Options::default()
+    };
+    let scheme = if tool == "iperf3" { "iperf3" } else { "iperf2" };
+    let client = || {
+        let mut target = open(&format!("{scheme}://10.0.0.2"), &options).expect("a target");
+        target.run(trial, &mut Unwatched)
+    };
+    let outcome = rig.left().enter(client).expect("entered");
+    let outcome = outcome.unwrap_or_else(|error| panic!("{settings} {trial:?}: {error}"));
+    let said = running.said(enough);
+    drop(running);
+    let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
+    for way in [&report.forward, &report.backward] {
+        assert_eq!(way.discarded_frames, Some(0), "{settings} {trial:?}");
+    }
+    Some(Ran {
+        outcome,
+        said,
+        record,
+    })
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(text).is_ok()
+}
+
+const FAULTS: [&str; 4] = [
+    "spare=40,loss=1%",
+    "spare=40,reorder=3%/3",
+    "spare=40,duplicate=3%",
+    "spare=40,loss=2%,reorder=2%/2,duplicate=2%,delay=1ms,jitter=1ms",
+];
+use Direction::{Both, FromDevice, ToDevice};
+
+/// Faults, which way, octets of a datagram, bits a second of them.
+type Case = (&'static str, Direction, u16, u64);
+
+/// A second of full datagrams toward the device and back with each fault, the others with all faults.
+const CASES: [Case; 11] = [
+    (FAULTS[0], ToDevice, 1470, 3_000_000),
+    (FAULTS[1], ToDevice, 1470, 3_000_000),
+    (FAULTS[2], ToDevice, 1470, 3_000_000),
+    (FAULTS[3], ToDevice, 1470, 3_000_000),
+    (FAULTS[0], FromDevice, 1470, 3_000_000),
+    (FAULTS[1], FromDevice, 1470, 3_000_000),
+    (FAULTS[2], FromDevice, 1470, 3_000_000),
+    (FAULTS[3], FromDevice, 1470, 3_000_000),
+    (FAULTS[3], Both, 1470, 3_000_000),
+    (FAULTS[3], FromDevice, 64, 500_000),
+    (FAULTS[3], Both, 64, 500_000),
+];
+
+fn datagrams((_, direction, octets, rate): &Case) -> Trial {
+    Trial::Datagrams(Datagrams {
+        direction: *direction,
+        amount: Amount::Span(Duration::from_secs(1)),
+        payload_octets: *octets,
+        payload_bits_per_s: *rate,
+    })
+}
+
+/// The only stream whose ports (from, to) are those meant: what came of it, and what went.
+fn stream(
+    record: &Record,
+    way: Way,
+    is_it: impl Fn(u16, u16) -> bool,
+) -> (Vec<Datagram>, Vec<Datagram>) {
+    let mut all = record.came(way, 16);
+    all.retain(|(from, to), _| is_it(*from, *to));
+    let ports: Vec<_> = all.keys().copied().collect();
+    let [ports] = ports[..] else {
+        panic!("one stream: {ports:?}");
+    };
+    let went = record.went(way, 16).remove(&ports).unwrap_or_default();
+    (all.remove(&ports).expect("it"), went)
+}
+
+fn octets(datagrams: &[Datagram]) -> u64 {
+    datagrams.iter().map(|it| it.octets).sum()
+}
+
+/// Our own receiver tells all four apart.
+fn is_what_went(flow: &Flow, went: &[Datagram], expected: Expected, what: &str) {
+    let counts = flow.datagrams.expect("datagrams");
+    let told = Expected {
+        sent: counts.sent,
+        lost: counts.lost,
+        out_of_order: counts.out_of_order,
+        repeated: counts.duplicates.expect("ours tells"),
+    };
+    assert_eq!(told, expected, "{what}");
+    assert_eq!(counts.received, counts.sent - counts.lost, "{what}");
+    assert_eq!(flow.octets, octets(went), "{what}");
+    assert_eq!(flow.counted_by, End::Host, "{what}");
+}
+
+fn of_iperf2(case: &Case) {
+    let (faults, direction, ..) = case;
+    let what = format!("{case:?}");
+    let reports = usize::from(*direction != FromDevice) + usize::from(*direction == Both);
+    let enough = |text: &str| printed(text).len() == reports;
+    let Some(it) = run(faults, IPERF2_UDP, &datagrams(case), None, enough) else {
+        return;
+    };
+    let (mut told, mut jitter_ns) = (Vec::new(), Vec::new());
+    if *direction != FromDevice {
+        let flow = it.outcome.to_device.expect("a report");
+        let counts = flow.datagrams.expect("datagrams");
+        let (_, went) = stream(&it.record, Way::Forward, |_, to| to == 5001);
+        let expected = as_iperf2_counts(iperf2_numbers(&went));
+        let ours = (counts.lost, counts.sent, counts.out_of_order);
+        assert_eq!(ours, expected.counts(), "{what}");
+        assert_eq!(flow.octets, octets(iperf2_until_end(&went)), "{what}");
+        assert_eq!(flow.counted_by, End::Device, "{what}");
+        told.push(ours);
+        jitter_ns.push(counts.jitter_ns);
+    }
+    if *direction != ToDevice {
+        let flow = it.outcome.from_device.expect("a flow");
+        let on_ours = *direction == FromDevice;
+        let (_, went) = stream(&it.record, Way::Backward, |from, _| {
+            (from == 5001) == on_ours
+        });
+        let expected = Expected::of(iperf2_numbers(&went));
+        is_what_went(&flow, iperf2_until_end(&went), expected, &what);
+        if *direction == Both {
+            let counts = flow.datagrams.expect("datagrams");
+            told.push((counts.lost, counts.sent, counts.out_of_order));
+            jitter_ns.push(counts.jitter_ns);
+        }
+    }
+    assert_eq!(printed(&it.said), sorted(told), "{what}: {}", it.said);
+    let is_same = is_same_jitter(&printed_jitter(&it.said), &jitter_ns);
+    assert!(is_same, "{what}: {jitter_ns:?} {}", it.said);
+}
+
+fn of_iperf3(case: &Case) {
+    let (faults, direction, size, _) = case;
+    let what = format!("{case:?}");
+    let Some(it) = run(faults, IPERF3, &datagrams(case), None, is_json) else {
+        return;
+    };
+    let streams = streams_of(&it.said);
+    let of = |sender: bool| streams.iter().find(|it| it["sender"] == sender);
+    if *direction != FromDevice {
+        let flow = it.outcome.to_device.expect("a report");
+        let (counts, said) = (flow.datagrams.expect("datagrams"), of(false).expect("it"));
+        let (_, went) = stream(&it.record, Way::Forward, |_, to| to == 5201);
+        let read = flow.octets / u64::from(*size);
+        let late = Some(number(said, "out_of_order"));
+        let is_so = iperf3_may_count(&iperf3_numbers(&went), read, counts.lost, late);
+        assert!(is_so, "{what}: {counts:?} {read} {said}");
+        assert_eq!((counts.lost, counts.sent), lost_and_all(said), "{what}");
+        let bytes = number(&end_of(&it.said)["sum_received"], "bytes");
+        assert_eq!(flow.octets, bytes, "{what}");
+        assert!(has_jitter(said, counts.jitter_ns), "{what}: {said}");
+    }
+    if *direction != ToDevice {
+        let flow = it.outcome.from_device.expect("a flow");
+        let (came, went) = stream(&it.record, Way::Backward, |from, _| from == 5201);
+        let sent = iperf3_numbers(&came).into_iter().max().expect("some");
+        let expected = Expected::of(iperf3_numbers(&went)).of_sent(sent);
+        is_what_went(&flow, &went, expected, &what);
+        assert_eq!(number(of(true).expect("it"), "packets"), sent, "{what}");
+    }
+}
+
+#[test]
+fn our_datagrams_and_those_of_stock_iperf_2_are_counted_alike() {
+    each(&CASES, of_iperf2);
+}
+
+#[test]
+fn our_datagrams_and_those_of_stock_iperf_3_are_counted_alike() {
+    each(&CASES, of_iperf3);
+}
+
+/// Enough of them that a share of 1% is seen.
+#[test]
+fn a_loss_of_1_percent_reads_as_1_percent() {
+    let case: Case = ("spare=40,loss=1%", ToDevice, 64, 1_500_000);
+    for (server, is_whole) in [
+        (
+            IPERF2_UDP,
+            (|text| printed(text).len() == 1) as fn(&str) -> bool,
+        ),
+        (IPERF3, is_json),
+    ] {
+        let Some(it) = run(case.0, server, &datagrams(&case), None, is_whole) else {
+            return;
+        };
+        let counts = it.outcome.to_device.expect("a report").datagrams;
+        let counts = counts.expect("datagrams");
+        let (came, went) = stream(&it.record, Way::Forward, |_, _| true);
+        assert!(counts.sent > 2_000, "{counts:?}");
+        assert!(counts.sent.abs_diff(came.len() as u64) <= 10, "{counts:?}");
+        let lost = (came.len() - went.len()) as u64;
+        assert!(counts.lost.abs_diff(lost) <= 1, "{lost} {counts:?}");
+        // Five times the deviation of a binomial distribution.
+        let (all, share) = (counts.sent as f64, 0.01);
+        let deviation = (all * share * (1.0 - share)).sqrt();
+        let off = (counts.lost as f64 - all * share).abs();
+        assert!(off <= 5.0 * deviation, "{counts:?}");
+    }
+}
+
+/// TCP: which way, octets, connections, octets of a write, the largest packet if it is not 1500.
+type Transfer = (Direction, u64, u8, u32, Option<u16>);
+
+/// The last ones split everything into segments of 49 octets (a packet without its headers of IP and TCP
+/// and without timestamps): requests, parameters and results come in pieces.
+const TRANSFERS: [Transfer; 9] = [
+    (ToDevice, 300_000, 1, 0, None),
+    (FromDevice, 300_000, 1, 0, None),
+    (Both, 200_000, 1, 0, None),
+    (ToDevice, 100_000, 3, 0, None),
+    (ToDevice, 100_000, 1, 64, None),
+    (FromDevice, 100_000, 1, 64, None),
+    (FromDevice, 100_000, 1, 1470, None),
+    (ToDevice, 30_000, 1, 0, Some(101)),
+    (Both, 30_000, 1, 0, Some(101)),
+];
+const TCP_FAULTS: &str = "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
+
+fn transfer((direction, octets, streams, write_octets, _): &Transfer) -> Trial {
+    Trial::Stream(Stream {
+        direction: *direction,
+        amount: Amount::Octets(*octets),
+        streams: *streams,
+        write_octets: *write_octets,
+        window_octets: None,
+    })
+}
+
+fn total(connections: &[Octets]) -> u64 {
+    connections.iter().map(|it| it.octets).sum()
+}
+
+#[test]
+fn our_octets_and_those_of_stock_iperf_2_all_arrive() {
+    each(&TRANSFERS, |case| {
+        let (direction, octets, streams, _, mtu) = *case;
+        let all = octets * u64::from(streams);
+        let ways = if direction == Both { 2 } else { 1 };
+        let lines = usize::from(streams) * ways;
+        let enough = |text: &str| printed_octets(text).len() == lines;
+        let Some(it) = run(TCP_FAULTS, IPERF2, &transfer(case), mtu, enough) else {
+            return;
+        };
+        let told = |flow: Option<Flow>| flow.map(|flow| flow.octets);
+        let (to, from) = (told(it.outcome.to_device), told(it.outcome.from_device));
+        let is = |way| (direction == way || direction == Both).then_some(all);
+        assert_eq!((to, from), (is(ToDevice), is(FromDevice)), "{case:?}");
+        assert_eq!(printed_octets(&it.said), vec![octets; lines], "{case:?}");
+        // What passed on those that we opened, and on those that the server opened.
+        let (ours, back): (Vec<Octets>, Vec<Octets>) = it
+            .record
+            .tcp(Way::Forward)
+            .iter()
+            .partition(|it| it.to == 5001);
+        eprintln!(
+            "{case:?} {ours:?} {back:?} {:?}",
+            it.record.tcp(Way::Backward)
+        );
+    });
+}
+
+#[test]
+fn our_octets_and_those_of_stock_iperf_3_all_arrive() {
+    each(&TRANSFERS, |case| {
+        let Some(it) = run(TCP_FAULTS, IPERF3, &transfer(case), case.4, is_json) else {
+            return;
+        };
+        eprintln!(
+            "{case:?} {:?} {:?} {:?} {:?}",
+            it.outcome.to_device.map(|f| f.octets),
+            it.outcome.from_device.map(|f| f.octets),
+            it.record.tcp(Way::Forward),
+            it.record.tcp(Way::Backward)
+        );
+        for (k, v) in end_of(&it.said).as_object().unwrap() {
+            if k.starts_with("sum") {
+                eprintln!("   {k} {}", v["bytes"]);
+            }
+        }
+    });
+}
