@@ -23,6 +23,12 @@ pub fn iperf3_numbers(datagrams: &[Datagram]) -> Vec<u64> {
     datagrams.iter().map(|it| u64::from(it.word(8))).collect()
 }
 
+/// The same where the client has asked for numbers of 64 bits, as ours does.
+pub fn iperf3_wide_numbers(datagrams: &[Datagram]) -> Vec<u64> {
+    let wide = |it: &Datagram| u64::from(it.word(8)) << 32 | u64::from(it.word(12));
+    datagrams.iter().map(wide).collect()
+}
+
 /// What a receiver should count of a stream that begins with number 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {

@@ -145,8 +145,8 @@ impl Record {
         let is_it = |it: &&mut (Way, Octets)| it.0 == way && (it.1.from, it.1.to) == (from, to);
         if let Some((_, known)) = self.connections.iter_mut().find(is_it) {
             let end = number.wrapping_sub(known.first).wrapping_add(length as u32);
-            // What is behind the beginning by less than nothing is a SYN sent again.
-            if end < 1 << 31 {
+            // FIN and what follows it have the number behind the last octet's; before the first is SYN.
+            if length > 0 && end < 1 << 31 {
                 known.octets = known.octets.max(end.into());
             }
         } else if flags & SYN != 0 {
