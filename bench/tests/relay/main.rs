@@ -4,6 +4,7 @@
 
 mod background;
 mod count;
+mod jitter;
 mod record;
 mod said;
 mod serve;

@@ -19,6 +19,8 @@ pub struct Datagram {
     pub head: [u8; 16],
     /// When it went, if it did: between these times of the relay's clock.
     pub went_ns: (u64, u64),
+    /// From when it came until it was due.
+    pub delay_ns: u64,
 }
 
 /// What an IPv4 packet without options carries of `protocol`, as far as the frame is there.
@@ -48,6 +50,7 @@ impl Datagram {
             octets: u64::from(word16(udp, 4)?) - 8,
             head,
             went_ns: (0, 0),
+            delay_ns: 0,
         })
     }
 
@@ -105,14 +108,12 @@ impl Witness for Record {
         }
         let _ = self.segment(way, &delivered.frame);
         if let Some(datagram) = Datagram::of(&delivered.frame) {
-            let went_ns = (exit.began_ns, exit.ended_ns);
-            self.went.push((
-                way,
-                Datagram {
-                    went_ns,
-                    ..datagram
-                },
-            ));
+            let datagram = Datagram {
+                went_ns: (exit.began_ns, exit.ended_ns),
+                delay_ns: delivered.due_ns - delivered.came_ns,
+                ..datagram
+            };
+            self.went.push((way, datagram));
         }
     }
 }

@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Ends the server, also when the client fails.
-struct Stop<'a>(&'a AtomicBool);
+pub struct Stop<'a>(pub &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {

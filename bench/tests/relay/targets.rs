@@ -15,7 +15,7 @@ use Direction::{Both, FromDevice, ToDevice};
 use linerate_bench::relay::Way;
 use linerate_bench::relay::rig::INTERFACE;
 use linerate_bench::target::{Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open};
-use linerate_explain::record::{Direction, End, Flow};
+use linerate_explain::record::{self, Direction, End, Flow};
 use std::time::Duration;
 
 const IPERF2: &str = "iperf -s -f B -p 5001";
@@ -141,14 +141,18 @@ fn is_what_went(flow: &Flow, went: &[Datagram], expected: Expected, what: &str) 
     assert_eq!(flow.counted_by, End::Host, "{what}");
 }
 
-fn of_iperf2(case: &Case) {
+/// What the device says of what it received, if it did.
+fn of_iperf2(case: &Case) -> Option<record::Datagrams> {
     let (faults, direction, ..) = case;
     let what = format!("{case:?}");
     let reports = usize::from(*direction != FromDevice) + usize::from(*direction == Both);
     let enough = |text: &str| printed(text).len() == reports;
-    let Some(it) = run(faults, IPERF2_UDP, &datagrams(case), None, enough) else {
-        return;
-    };
+    let it = run(faults, IPERF2_UDP, &datagrams(case), None, enough)?;
+    let to = it
+        .outcome
+        .to_device
+        .as_ref()
+        .and_then(|flow| flow.datagrams);
     let (mut told, mut jitter_ns) = (Vec::new(), Vec::new());
     if *direction != FromDevice {
         let flow = it.outcome.to_device.expect("a report");
@@ -179,14 +183,19 @@ fn of_iperf2(case: &Case) {
     assert_eq!(printed(&it.said), sorted(told), "{what}: {}", it.said);
     let is_same = is_same_jitter(&printed_jitter(&it.said), &jitter_ns);
     assert!(is_same, "{what}: {jitter_ns:?} {}", it.said);
+    to
 }
 
-fn of_iperf3(case: &Case) {
+/// The same.
+fn of_iperf3(case: &Case) -> Option<record::Datagrams> {
     let (faults, direction, size, _) = case;
     let what = format!("{case:?}");
-    let Some(it) = run(faults, IPERF3, &datagrams(case), None, is_json) else {
-        return;
-    };
+    let it = run(faults, IPERF3, &datagrams(case), None, is_json)?;
+    let to = it
+        .outcome
+        .to_device
+        .as_ref()
+        .and_then(|flow| flow.datagrams);
     let streams = streams_of(&it.said);
     let of = |sender: bool| streams.iter().find(|it| it["sender"] == sender);
     if *direction != FromDevice {
@@ -210,39 +219,32 @@ fn of_iperf3(case: &Case) {
         is_what_went(&flow, &went, expected, &what);
         assert_eq!(number(of(true).expect("it"), "packets"), sent, "{what}");
     }
+    to
 }
 
 #[test]
 fn our_datagrams_and_those_of_stock_iperf_2_are_counted_alike() {
-    each(&CASES, of_iperf2);
+    each(&CASES, |case| {
+        let _ = of_iperf2(case);
+    });
 }
 
 #[test]
 fn our_datagrams_and_those_of_stock_iperf_3_are_counted_alike() {
-    each(&CASES, of_iperf3);
+    each(&CASES, |case| {
+        let _ = of_iperf3(case);
+    });
 }
 
 /// Enough of them that a share of 1% is seen.
 #[test]
 fn a_loss_of_1_percent_reads_as_1_percent() {
     let case: Case = ("spare=40,loss=1%", ToDevice, 64, 1_500_000);
-    for (server, is_whole) in [
-        (
-            IPERF2_UDP,
-            (|text| printed(text).len() == 1) as fn(&str) -> bool,
-        ),
-        (IPERF3, is_json),
-    ] {
-        let Some(it) = run(case.0, server, &datagrams(&case), None, is_whole) else {
+    for check in [of_iperf2, of_iperf3] {
+        let Some(counts) = check(&case) else {
             return;
         };
-        let counts = it.outcome.to_device.expect("a report").datagrams;
-        let counts = counts.expect("datagrams");
-        let (came, went) = stream(&it.record, Way::Forward, |_, _| true);
         assert!(counts.sent > 2_000, "{counts:?}");
-        assert!(counts.sent.abs_diff(came.len() as u64) <= 10, "{counts:?}");
-        let lost = (came.len() - went.len()) as u64;
-        assert!(counts.lost.abs_diff(lost) <= 1, "{lost} {counts:?}");
         // Five times the deviation of a binomial distribution.
         let (all, share) = (counts.sent as f64, 0.01);
         let deviation = (all * share * (1.0 - share)).sqrt();

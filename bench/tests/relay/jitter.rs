@@ -1,0 +1,361 @@
+//! Interarrival jitter (RFC 3550 section 6.4.1): what each end says of a stream, against when the relay
+//! let its datagrams go.
+
+use super::background::Server;
+use super::count::iperf2_until_end;
+use super::record::{Datagram, Record};
+use super::said::{has_jitter, is_same_jitter, printed, printed_jitter, streams_of};
+use super::serve::Stop;
+use super::stock::output;
+use super::{has, rig};
+use linerate_agent::iperf2::{self, Numbered};
+use linerate_agent::{
+    Ask, Close, Connection, Instant, Limits, Opened, Refused, Service, Udp, iperf3,
+};
+use linerate_bench::host::{Driver, Settings};
+use linerate_bench::relay::Way;
+use linerate_bench::relay::rig::RIGHT;
+use linerate_bench::target::{Amount, Datagrams, Options, Trial, Unwatched, open};
+use linerate_explain::record::Direction;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// Delays lie anywhere within 20 ms, and frames overtake each other: two transits differ by a third of
+/// that in the mean. Losses change which differences are taken, not how large they are.
+const FAULTS: &str = "spare=40,loss=1%,delay=15ms,jitter=10ms,overtake=yes";
+/// What the estimator may say of that: its gain of 1/16 averages about 31 differences, each of which
+/// deviates by a quarter of the width.
+const PLAUSIBLE_NS: std::ops::Range<f64> = 3e6..11e6;
+
+/// Datagrams of iperf carry whole microseconds, its system's notes and its reports have them: two of
+/// them differ by less than two from what they stand for, and a report by one more.
+const MICROSECONDS_NS: f64 = 3e3;
+
+/// The running mean of differences with a gain of 1/16.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean(f64);
+
+impl Mean {
+    fn add(&mut self, difference: f64) {
+        self.0 += (difference.abs() - self.0) / 16.0;
+    }
+
+    /// Of the differences from one to the next, nanoseconds.
+    fn of(values_ns: &[i64]) -> f64 {
+        let mut mean = Self::default();
+        for pair in values_ns.windows(2) {
+            mean.add((pair[1] - pair[0]) as f64);
+        }
+        mean.0
+    }
+}
+
+/// What the relay knows of a stream's jitter.
+#[derive(Clone, Copy, Debug)]
+struct Truth {
+    /// Of when its datagrams were sent and went.
+    jitter_ns: f64,
+    /// Of the relay's delays alone: without what this machine has added to them.
+    made_ns: f64,
+    /// As it does not know when exactly the system noted a frame, only that it was while it was handed
+    /// over: so much the jitter may be off at most.
+    doubt_ns: f64,
+}
+
+impl Truth {
+    /// `sent_ns`: what a datagram says of when it was sent.
+    fn of(went: &[Datagram], sent_ns: fn(&Datagram) -> i64) -> Self {
+        let transits: Vec<i64> = went.iter().map(|it| middle(it) - sent_ns(it)).collect();
+        let delays: Vec<i64> = went.iter().map(|it| it.delay_ns as i64).collect();
+        let mut doubt = Mean::default();
+        for pair in went.windows(2) {
+            let half = |it: &Datagram| (it.went_ns.1 - it.went_ns.0) as f64 / 2.0;
+            doubt.add(half(&pair[0]) + half(&pair[1]));
+        }
+        Self {
+            jitter_ns: Mean::of(&transits),
+            made_ns: Mean::of(&delays),
+            doubt_ns: doubt.0,
+        }
+    }
+}
+
+/// In the middle of when it went.
+fn middle(it: &Datagram) -> i64 {
+    it.went_ns.0.midpoint(it.went_ns.1) as i64
+}
+
+fn seconds_and_micros(seconds: u32, micros: u32) -> i64 {
+    i64::from(seconds) * 1_000_000_000 + i64::from(micros) * 1_000
+}
+
+fn iperf2_sent_ns(it: &Datagram) -> i64 {
+    seconds_and_micros(it.word(4), it.word(8))
+}
+
+fn iperf3_sent_ns(it: &Datagram) -> i64 {
+    seconds_and_micros(it.word(0), it.word(4))
+}
+
+/// The datagrams that went toward port `to`.
+fn went(record: &Record, to: u16) -> Vec<Datagram> {
+    let streams = record.went(Way::Forward, 100).into_iter();
+    let mut streams = streams.filter(|((_, port), _)| *port == to);
+    let (_, datagrams) = streams.next().expect("a stream");
+    assert!(streams.next().is_none());
+    datagrams
+}
+
+/// Sends a second of datagrams with our target to a stock server on the right: the jitter that it tells
+/// us, what it prints, and what passed.
+fn to_stock(
+    server: &str,
+    scheme: &str,
+    enough: impl Fn(&str) -> bool,
+) -> Option<(u64, String, Record)> {
+    let (tool, _) = server.split_once(' ').expect("a tool");
+    let rig = rig(FAULTS).filter(|_| has(tool))?;
+    let server = Server::start(&rig, server);
+    let trial = Trial::Datagrams(Datagrams {
+        direction: Direction::ToDevice,
+        amount: Amount::Span(Duration::from_secs(1)),
+        payload_octets: 1400,
+        payload_bits_per_s: 3_000_000,
+    });
+    let client = || {
+        let url = format!("{scheme}://10.0.0.2");
+        let mut target = open(&url, &Options::default()).expect("a target");
+        target.run(&trial, &mut Unwatched)
+    };
+    let outcome = rig.left().enter(client).expect("entered");
+    let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
+    let flow = outcome.to_device.expect("a flow");
+    let said = server.said(enough);
+    drop(server);
+    let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
+    let told_ns = flow.datagrams.expect("datagrams").jitter_ns;
+    Some((told_ns, said, record))
+}
+
+/// Stock iperf 2 goes by when its system noted a datagram: that was while the relay handed it over,
+/// however late iperf itself came to read it.
+#[test]
+fn stock_iperf_2_tells_the_jitter_that_the_relay_made() {
+    const SERVER: &str = "iperf -s -u -w 2M -f B -p 5001";
+    let enough = |text: &str| printed(text).len() == 1;
+    let Some((told_ns, said, record)) = to_stock(SERVER, "iperf2", enough) else {
+        return;
+    };
+    let is_same = is_same_jitter(&printed_jitter(&said), &[told_ns]);
+    assert!(is_same, "{told_ns} {said}");
+    let truth = Truth::of(iperf2_until_end(&went(&record, 5001)), iperf2_sent_ns);
+    assert!(PLAUSIBLE_NS.contains(&truth.made_ns), "{truth:?}");
+    let off_ns = (told_ns as f64 - truth.jitter_ns).abs();
+    let what = format!("{told_ns} ns, {truth:?}");
+    assert!(off_ns <= truth.doubt_ns + MICROSECONDS_NS, "{what}");
+}
+
+/// Stock iperf 3 goes by when it has read a datagram, which nobody else can tell.
+#[test]
+fn stock_iperf_3_tells_the_jitter_that_it_prints() {
+    const SERVER: &str = "iperf3 -s -1 -J -p 5201";
+    let enough = |text: &str| serde_json::from_str::<serde_json::Value>(text).is_ok();
+    let Some((told_ns, said, record)) = to_stock(SERVER, "iperf3", enough) else {
+        return;
+    };
+    let streams = streams_of(&said);
+    assert!(has_jitter(&streams[0], told_ns), "{told_ns} {said}");
+    let truth = Truth::of(&went(&record, 5201), iperf3_sent_ns);
+    assert!(PLAUSIBLE_NS.contains(&truth.made_ns), "{truth:?}");
+    assert!(
+        told_ns as f64 > PLAUSIBLE_NS.start / 3.0,
+        "{told_ns} {truth:?}"
+    );
+}
+
+/// A datagram that one of our servers has read: its first octets, and when.
+type Read = ([u8; 16], u64);
+
+/// A service, and what it reads.
+struct Noted<S> {
+    inner: S,
+    least: usize,
+    read: Vec<Read>,
+}
+
+impl<S: Service> Service for Noted<S> {
+    fn ask(&mut self) -> Option<Ask> {
+        self.inner.ask()
+    }
+
+    fn opened(&mut self, at: Connection, how: Opened, now: Instant) -> Result<(), Refused> {
+        self.inner.opened(at, how, now)
+    }
+
+    fn failed(&mut self, token: u8, now: Instant) {
+        self.inner.failed(token, now);
+    }
+
+    fn received(&mut self, at: Connection, octets: &[u8], now: Instant) {
+        self.inner.received(at, octets, now);
+    }
+
+    fn fill(&mut self, at: Connection, room: &mut [u8], now: Instant) -> usize {
+        self.inner.fill(at, room, now)
+    }
+
+    fn ended(&mut self, at: Connection, now: Instant) {
+        self.inner.ended(at, now);
+    }
+
+    fn closed(&mut self, at: Connection, now: Instant) {
+        self.inner.closed(at, now);
+    }
+
+    fn close(&self, at: Connection) -> Close {
+        self.inner.close(at)
+    }
+
+    fn datagram(&mut self, at: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
+        if let Some(head) = octets.first_chunk()
+            && octets.len() >= self.least
+        {
+            self.read.push((*head, now.ns()));
+        }
+        self.inner.datagram(at, from, octets, now);
+    }
+
+    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<linerate_agent::Datagram> {
+        self.inner.next_datagram(room, now)
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        self.inner.wake_at()
+    }
+}
+
+/// What one of our servers says of the jitter, and what it has read.
+struct Ours {
+    told_ns: u64,
+    read: Vec<Read>,
+    text: String,
+    record: Record,
+}
+
+/// Runs the stock client's `line` on the left against our `service` on the right, until that has a
+/// jitter to `tell` of.
+fn from_stock<S: Service + Send>(
+    line: &str,
+    service: S,
+    tell: impl Fn(&mut S) -> Option<Duration> + Send,
+) -> Option<Ours> {
+    let tool = line.split_whitespace().next().expect("a tool");
+    let rig = rig(FAULTS).filter(|_| has(tool))?;
+    let is_over = &AtomicBool::new(false);
+    let (listening, is_listening) = channel();
+    let server = move || {
+        let settings = Settings {
+            address: RIGHT.into(),
+            ..Settings::default()
+        };
+        let noted = Noted {
+            inner: service,
+            least: 100,
+            read: Vec::new(),
+        };
+        let mut driver = Driver::new(noted, settings).expect("it listens");
+        listening.send(()).expect("the test waits");
+        let mut told = None;
+        // The client may ask again for what it did not hear; its end may be seen before its goodbye.
+        let mut turns_left = 100;
+        while turns_left > 0 {
+            driver.turn(Duration::from_millis(50)).expect("a turn");
+            told = told.or(tell(&mut driver.service().inner));
+            let is_over = is_over.load(Ordering::Relaxed);
+            turns_left -= u32::from(is_over);
+            if is_over && told.is_some() {
+                break;
+            }
+        }
+        (told, driver.into_service().read)
+    };
+    let (text, (told, read)) = std::thread::scope(|scope| {
+        let right = rig.right();
+        let server = scope.spawn(move || right.enter(server).expect("entered"));
+        let stop = Stop(is_over);
+        is_listening.recv().expect("a server that listens");
+        let text = output(rig.left().command("timeout"), line);
+        drop(stop);
+        (text, server.join().expect("the server"))
+    });
+    let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
+    let told_ns = told.expect("it tells").as_nanos() as u64;
+    Some(Ours {
+        told_ns,
+        read,
+        text,
+        record,
+    })
+}
+
+/// We go by when we have read a datagram: the same estimator of those times says the same, and differs
+/// from the relay's truth by no more than what passed between each one's arrival and its reading.
+fn is_true(ours: &Ours, went: &[Datagram], sent_ns: fn(&Datagram) -> i64) {
+    // Whatever waits in the socket when the test is over is read by nobody.
+    let went = &went[..ours.read.len().min(went.len())];
+    let heads: Vec<[u8; 16]> = went.iter().map(|it| it.head).collect();
+    let read: Vec<[u8; 16]> = ours.read.iter().map(|(head, _)| *head).collect();
+    assert_eq!(
+        read[..heads.len()],
+        heads,
+        "in the order in which they went"
+    );
+    let times = || went.iter().zip(&ours.read);
+    let transits: Vec<i64> = times()
+        .map(|(it, (_, ns))| *ns as i64 - sent_ns(it))
+        .collect();
+    let told_ns = ours.told_ns as f64;
+    let read_ns = Mean::of(&transits);
+    assert!((told_ns - read_ns).abs() <= 2.0, "{told_ns} {read_ns}");
+    // Of two clocks: what they differ by is the same for all.
+    let waits: Vec<i64> = times()
+        .map(|(it, (_, ns))| *ns as i64 - middle(it))
+        .collect();
+    let (truth, waits_ns) = (Truth::of(went, sent_ns), Mean::of(&waits));
+    assert!(PLAUSIBLE_NS.contains(&truth.made_ns), "{truth:?}");
+    let off_ns = (told_ns - truth.jitter_ns).abs();
+    assert!(off_ns <= waits_ns + 2.0, "{told_ns} {truth:?} {waits_ns}");
+}
+
+#[test]
+fn our_server_of_iperf_2_tells_the_jitter_of_what_it_has_read() {
+    let server = iperf2::Server::<4>::new(iperf2::PORT, Limits::own_network());
+    let tell = |server: &mut iperf2::Server<4>| server.take_finished().map(|it| it.report.jitter);
+    let line = "iperf -c 10.0.0.2 -u -b 3m -t 1 -l 1400";
+    let Some(mut ours) = from_stock(line, server, tell) else {
+        return;
+    };
+    let is_same = is_same_jitter(&printed_jitter(&ours.text), &[ours.told_ns]);
+    assert!(is_same, "{} {}", ours.told_ns, ours.text);
+    let is_end = |(head, _): &Read| Numbered::parse(head).is_some_and(|it| it.number < 0);
+    let end = ours.read.iter().position(is_end).expect("an end");
+    ours.read.truncate(end + 1);
+    let went = went(&ours.record, iperf2::PORT);
+    is_true(&ours, iperf2_until_end(&went), iperf2_sent_ns);
+}
+
+#[test]
+fn our_server_of_iperf_3_tells_the_jitter_of_what_it_has_read() {
+    let server = iperf3::Server::<4>::new(iperf3::PORT, Limits::own_network());
+    let jitter = |it: iperf3::Finished| it.received.map(|count| count.jitter);
+    let tell = |server: &mut iperf3::Server<4>| server.take_finished().and_then(jitter);
+    let line = "iperf3 -c 10.0.0.2 -u -b 3M -t 1 -l 1400 -J";
+    let Some(ours) = from_stock(line, server, tell) else {
+        return;
+    };
+    let streams = streams_of(&ours.text);
+    assert!(has_jitter(&streams[0], ours.told_ns), "{}", ours.told_ns);
+    is_true(&ours, &went(&ours.record, iperf3::PORT), iperf3_sent_ns);
+}
