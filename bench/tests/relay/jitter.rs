@@ -7,7 +7,7 @@ use super::record::{Datagram, Record};
 use super::said::{has_jitter, is_same_jitter, printed, printed_jitter, streams_of};
 use super::serve::Stop;
 use super::stock::output;
-use super::{has, rig};
+use super::{has, overflows, rig, undisturbed};
 use linerate_agent::iperf2::{self, Numbered};
 use linerate_agent::{
     Ask, Close, Connection, Instant, Limits, Opened, Refused, Service, Udp, iperf3,
@@ -115,6 +115,14 @@ fn to_stock(
     scheme: &str,
     enough: impl Fn(&str) -> bool,
 ) -> Option<(u64, String, Record)> {
+    undisturbed(|| attempt(server, scheme, &enough))
+}
+
+fn attempt(
+    server: &str,
+    scheme: &str,
+    enough: impl Fn(&str) -> bool,
+) -> Option<((u64, String, Record), u64)> {
     let (tool, _) = server.split_once(' ').expect("a tool");
     let rig = rig(FAULTS).filter(|_| has(tool))?;
     let server = Server::start(&rig, server);
@@ -134,9 +142,10 @@ fn to_stock(
     let flow = outcome.to_device.expect("a flow");
     let said = server.said(enough);
     drop(server);
+    let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     let told_ns = flow.datagrams.expect("datagrams").jitter_ns;
-    Some((told_ns, said, record))
+    Some(((told_ns, said, record), lost))
 }
 
 /// Stock iperf 2 goes by when its system noted a datagram: that was while the relay handed it over,
@@ -248,9 +257,17 @@ struct Ours {
 /// jitter to `tell` of.
 fn from_stock<S: Service + Send>(
     line: &str,
-    service: S,
-    tell: impl Fn(&mut S) -> Option<Duration> + Send,
+    service: fn() -> S,
+    tell: fn(&mut S) -> Option<Duration>,
 ) -> Option<Ours> {
+    undisturbed(|| attempt_from_stock(line, service(), tell))
+}
+
+fn attempt_from_stock<S: Service + Send>(
+    line: &str,
+    service: S,
+    tell: fn(&mut S) -> Option<Duration>,
+) -> Option<(Ours, u64)> {
     let tool = line.split_whitespace().next().expect("a tool");
     let rig = rig(FAULTS).filter(|_| has(tool))?;
     let is_over = &AtomicBool::new(false);
@@ -290,14 +307,16 @@ fn from_stock<S: Service + Send>(
         drop(stop);
         (text, server.join().expect("the server"))
     });
+    let lost = overflows(&rig);
     let (_, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     let told_ns = told.expect("it tells").as_nanos() as u64;
-    Some(Ours {
+    let ours = Ours {
         told_ns,
         read,
         text,
         record,
-    })
+    };
+    Some((ours, lost))
 }
 
 /// We go by when we have read a datagram: the same estimator of those times says the same, and differs
@@ -331,8 +350,8 @@ fn is_true(ours: &Ours, went: &[Datagram], sent_ns: fn(&Datagram) -> i64) {
 
 #[test]
 fn our_server_of_iperf_2_tells_the_jitter_of_what_it_has_read() {
-    let server = iperf2::Server::<4>::new(iperf2::PORT, Limits::own_network());
-    let tell = |server: &mut iperf2::Server<4>| server.take_finished().map(|it| it.report.jitter);
+    let server = || iperf2::Server::<4>::new(iperf2::PORT, Limits::own_network());
+    let tell = |server: &mut iperf2::Server<4>| Some(server.take_finished()?.report.jitter);
     let line = "iperf -c 10.0.0.2 -u -b 3m -t 1 -l 1400";
     let Some(mut ours) = from_stock(line, server, tell) else {
         return;
@@ -348,9 +367,8 @@ fn our_server_of_iperf_2_tells_the_jitter_of_what_it_has_read() {
 
 #[test]
 fn our_server_of_iperf_3_tells_the_jitter_of_what_it_has_read() {
-    let server = iperf3::Server::<4>::new(iperf3::PORT, Limits::own_network());
-    let jitter = |it: iperf3::Finished| it.received.map(|count| count.jitter);
-    let tell = |server: &mut iperf3::Server<4>| server.take_finished().and_then(jitter);
+    let server = || iperf3::Server::<4>::new(iperf3::PORT, Limits::own_network());
+    let tell = |server: &mut iperf3::Server<4>| Some(server.take_finished()?.received?.jitter);
     let line = "iperf3 -c 10.0.0.2 -u -b 3M -t 1 -l 1400 -J";
     let Some(ours) = from_stock(line, server, tell) else {
         return;

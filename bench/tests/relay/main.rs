@@ -37,6 +37,43 @@ fn rig(settings: &str) -> Option<Rig<Record>> {
     Some(rig.unwrap_or_else(|error| panic!("{error}")))
 }
 
+/// Gives both interfaces another MTU, if one is said.
+fn narrow(rig: &Rig<Record>, mtu: Option<u16>) {
+    let Some(mtu) = mtu else { return };
+    let words = ["link", "set", rig::INTERFACE, "mtu", &mtu.to_string()];
+    let set = [rig.left(), rig.right()].map(|it| it.ip(&words));
+    assert!(set.iter().all(Result::is_ok), "{set:?}");
+}
+
+/// Attempts at a trial that the machine, too busy with others, may spoil.
+const ATTEMPTS: usize = 5;
+
+/// The first `attempt` in which no socket was full: what is lost behind the relay it cannot tell of.
+fn undisturbed<T>(attempt: impl Fn() -> Option<(T, u64)>) -> Option<T> {
+    for _ in 0..ATTEMPTS {
+        let (outcome, overflows) = attempt()?;
+        if overflows == 0 {
+            return Some(outcome);
+        }
+        eprintln!("again: {overflows} datagrams found a full socket");
+    }
+    panic!("{ATTEMPTS} attempts: this machine is too busy");
+}
+
+/// Datagrams for which a socket at either end had no room, as `/proc/net/snmp` counts them.
+fn overflows(rig: &Rig<Record>) -> u64 {
+    let of = || {
+        let text = std::fs::read_to_string("/proc/thread-self/net/snmp").expect("counters");
+        let mut udp = text.lines().filter(|line| line.starts_with("Udp: "));
+        let (names, values) = (udp.next().expect("names"), udp.next().expect("values"));
+        let mut pairs = names.split_whitespace().zip(values.split_whitespace());
+        let (_, value) = pairs.find(|(name, _)| *name == "RcvbufErrors").expect("it");
+        value.parse::<u64>().expect("a number")
+    };
+    let ends = [rig.left(), rig.right()].map(|end| end.enter(of).expect("entered"));
+    ends.iter().sum()
+}
+
 /// Does `check` with each trial, some at a time: most of the time they wait.
 fn each<T: Sync>(trials: &[T], check: impl Fn(&T) + Sync) {
     const AT_A_TIME: usize = 3;

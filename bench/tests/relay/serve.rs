@@ -3,12 +3,13 @@
 use super::count::{
     Counts, Expected, as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers,
 };
-use super::record::{Datagram, Record};
+use super::record::{Datagram, Octets, Record};
 use super::said::{
-    has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter, sorted, streams_of,
+    end_of, has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter, sorted,
+    streams_of,
 };
 use super::stock::output;
-use super::{each, has, rig};
+use super::{each, has, narrow, overflows, rig, undisturbed};
 use linerate_agent::Limits;
 use linerate_bench::relay::Way;
 use linerate_bench::relay::rig::RIGHT;
@@ -46,8 +47,30 @@ impl Outcome {
 
 /// Runs `line` on the left against our server on the right; `tests`: how many the server is to tell of.
 fn run(settings: &str, protocol: Protocol, tests: usize, line: &str) -> Option<Outcome> {
+    run_at(None, settings, protocol, tests, line)
+}
+
+/// The same with interfaces of this MTU.
+fn run_at(
+    mtu: Option<u16>,
+    settings: &str,
+    protocol: Protocol,
+    tests: usize,
+    line: &str,
+) -> Option<Outcome> {
+    undisturbed(|| attempt(mtu, settings, protocol, tests, line))
+}
+
+fn attempt(
+    mtu: Option<u16>,
+    settings: &str,
+    protocol: Protocol,
+    tests: usize,
+    line: &str,
+) -> Option<(Outcome, u64)> {
     let tool = line.split_whitespace().next().expect("a tool");
     let rig = rig(settings).filter(|_| has(tool))?;
+    narrow(&rig, mtu);
     let order = Order {
         address: RIGHT.into(),
         protocols: vec![(protocol, protocol.ports().0)],
@@ -81,15 +104,17 @@ fn run(settings: &str, protocol: Protocol, tests: usize, line: &str) -> Option<O
         (text, server.join().expect("the server"))
     });
     assert_eq!(served.len(), tests, "{line}: {text}\n{served:?}");
+    let overflows = overflows(&rig);
     let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     for way in [&report.forward, &report.backward] {
         assert_eq!(way.discarded_frames, Some(0), "{settings} {line}");
     }
-    Some(Outcome {
+    let outcome = Outcome {
         text,
         served,
         record,
-    })
+    };
+    Some((outcome, overflows))
 }
 
 /// What a receiver should count of each stream with payloads of at least `octets`, in the order of the
@@ -144,9 +169,8 @@ fn trials<T: Copy>(flags: &[T]) -> Vec<(&'static str, T)> {
 
 #[test]
 fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
-    for (faults, (flags, tests)) in
-        trials(&[("-l 1470", 1), ("-l 64 -b 500k", 1), ("-P 3 -b 1m", 3)])
-    {
+    let trials = trials(&[("-l 1470", 1), ("-l 64 -b 500k", 1), ("-P 3 -b 1m", 3)]);
+    each(&trials, |&(faults, (flags, tests))| {
         let line = format!("iperf -c 10.0.0.2 -u -b 3m -t 1 {flags}");
         let Some(it) = run(faults, Protocol::Iperf2, tests, &line) else {
             return;
@@ -163,12 +187,13 @@ fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
         let jitter_ns = jitter_ns(&it.served);
         let is_same = is_same_jitter(&printed_jitter(&it.text), &jitter_ns);
         assert!(is_same, "{faults} {flags}: {jitter_ns:?} {}", it.text);
-    }
+    });
 }
 
 #[test]
 fn iperf_2_and_we_count_alike_what_we_send_it() {
-    for (faults, (flags, tests)) in trials(&[("-d", 2), ("-r", 2), ("-R", 1)]) {
+    let trials = trials(&[("-d", 2), ("-r", 2), ("-R", 1)]);
+    each(&trials, |&(faults, (flags, tests))| {
         let line = format!("iperf -c 10.0.0.2 -u -b 3m -t 1 {flags}");
         let Some(it) = run(faults, Protocol::Iperf2, tests, &line) else {
             return;
@@ -180,7 +205,7 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
         if flags == "-R" {
             // It does not say what it received.
             assert_eq!(printed(&it.text), expected, "{faults} {flags}: {}", it.text);
-            continue;
+            return;
         }
         assert_eq!(told(&sent), expected, "{faults} {flags}: {}", it.text);
         let both = sorted([told(&sent), told(&received)].concat());
@@ -188,12 +213,13 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
         let jitter_ns = jitter_ns(&it.served);
         let is_same = is_same_jitter(&printed_jitter(&it.text), &jitter_ns);
         assert!(is_same, "{faults} {flags}: {jitter_ns:?} {}", it.text);
-    }
+    });
 }
 
 #[test]
 fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
-    for (faults, flags) in trials(&["-l 1400", "-l 64 -b 500K", "-P 3 -b 1M -l 1400"]) {
+    let trials = trials(&["-l 1400", "-l 64 -b 500K", "-P 3 -b 1M -l 1400"]);
+    each(&trials, |&(faults, flags)| {
         let faults = faults.replace("spare=10", "spare=40");
         let line = format!("iperf3 -c 10.0.0.2 -u -b 3M -t 1 -J {flags}");
         let Some(it) = run(&faults, Protocol::Iperf3, 1, &line) else {
@@ -213,12 +239,12 @@ fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
             "{faults} {flags}: {}",
             it.text
         );
-    }
+    });
 }
 
 #[test]
 fn iperf_3_and_we_count_alike_what_we_send_it() {
-    for faults in FAULTS {
+    each(&FAULTS, |faults| {
         let faults = faults.replace("spare=10", "spare=40");
         let line = "iperf3 -c 10.0.0.2 -u -b 3M -t 1 -J -l 1400 -R";
         let Some(it) = run(&faults, Protocol::Iperf3, 1, line) else {
@@ -240,7 +266,7 @@ fn iperf_3_and_we_count_alike_what_we_send_it() {
             let is_so = iperf3_may_count(&numbers, read, lost, out_of_order);
             assert!(is_so, "{faults}: {lost} of {read} of {numbers:?}: {stream}");
         }
-    }
+    });
 }
 
 /// The streams of a test both ways: those that the client sent, and those that it received.
@@ -308,48 +334,77 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
     });
 }
 
+const TCP_FAULTS: &str = "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
+
+/// The last ones with packets of at most 101 octets: what one end says to the other comes in odd pieces.
 #[test]
-fn tcp_arrives_whole_through_all_of_it() {
-    let faults = "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
-    let length = |served: &[Served]| served.iter().map(|it| it.octets).sum::<u64>();
-    for (flags, tests, received, sent) in [
-        ("-n 300000", 1, 300_000, 0),
-        ("-n 300000 -l 64", 1, 300_000, 0),
-        ("-n 100000 -P 3", 3, 300_000, 0),
-        ("-n 300000 -R", 1, 0, 300_000),
-        ("-n 200000 -r", 2, 200_000, 200_000),
-        ("-n 200000 -d", 2, 200_000, 200_000),
-    ] {
+fn tcp_of_iperf_2_arrives_whole_through_all_of_it() {
+    let trials = [
+        ("-n 300000", 1, 300_000, 0, None),
+        ("-n 300000 -l 64", 1, 300_000, 0, None),
+        ("-n 100000 -P 3", 3, 300_000, 0, None),
+        ("-n 300000 -R -l 1470", 1, 0, 300_000, None),
+        ("-n 200000 -r", 2, 200_000, 200_000, None),
+        ("-n 200000 -d", 2, 200_000, 200_000, None),
+        ("-n 30000 -l 63", 1, 30_000, 0, Some(101)),
+        ("-n 30000 -R", 1, 0, 30_000, Some(101)),
+        ("-n 30000 -d", 2, 30_000, 30_000, Some(101)),
+    ];
+    each(&trials, |&(flags, tests, received, sent, mtu)| {
         let line = format!("iperf -c 10.0.0.2 {flags}");
-        let Some(it) = run(faults, Protocol::Iperf2, tests, &line) else {
+        let Some(it) = run_at(mtu, TCP_FAULTS, Protocol::Iperf2, tests, &line) else {
             return;
         };
         let both = [Direction::Received, Direction::Sent].map(|way| length(&it.served(way)));
         assert_eq!(both, [received, sent], "{flags}: {}", it.text);
-    }
-    for (flags, tests) in [
-        ("-n 300000", 1),
-        ("-n 300000 -P 3", 1),
-        ("-n 300000 -R", 1),
-        ("-n 200000 --bidir", 2),
-    ] {
+        // On a connection back the client has the port that it names in -L, 5001.
+        let forward = it.record.tcp(Way::Forward).into_iter();
+        let forward = forward.filter(|it| it.to == 5001 && received > 0);
+        let backward = it.record.tcp(Way::Backward).into_iter();
+        let on_theirs = flags.contains("-R");
+        let backward = backward.filter(|it| (it.from == 5001) == on_theirs && sent > 0);
+        let sum = |of: &mut dyn Iterator<Item = Octets>| of.map(|it| it.octets).sum::<u64>();
+        let passed = [sum(&mut { forward }), sum(&mut { backward })];
+        assert_eq!(passed, [received, sent], "{flags}");
+    });
+}
+
+/// Octets of all of them.
+fn length(served: &[Served]) -> u64 {
+    served.iter().map(|it| it.octets).sum()
+}
+
+#[test]
+fn tcp_of_iperf_3_arrives_whole_through_all_of_it() {
+    let trials = [
+        ("-n 300000", 1, None),
+        ("-n 300000 -P 3", 1, None),
+        ("-n 100000 -l 64", 1, None),
+        ("-n 300000 -R -l 1470", 1, None),
+        ("-n 200000 --bidir", 2, None),
+        ("-n 30000 -l 63", 1, Some(101)),
+        ("-n 30000 -R", 1, Some(101)),
+    ];
+    each(&trials, |&(flags, tests, mtu)| {
         let line = format!("iperf3 -c 10.0.0.2 -J {flags}");
-        let Some(it) = run(faults, Protocol::Iperf3, tests, &line) else {
+        let Some(it) = run_at(mtu, TCP_FAULTS, Protocol::Iperf3, tests, &line) else {
             return;
         };
-        let json: serde_json::Value = serde_json::from_str(&it.text).expect("JSON");
-        let (end, back) = (&json["end"], flags.contains("-R"));
+        let (end, back) = (end_of(&it.text), flags.contains("-R"));
         let (first, second) = if back {
             (Direction::Sent, Direction::Received)
         } else {
             (Direction::Received, Direction::Sent)
         };
-        assert_eq!(
-            end["sum_received"]["bytes"],
-            length(&it.served(first)),
-            "{flags}"
-        );
+        let (first, second) = (length(&it.served(first)), length(&it.served(second)));
+        assert_eq!(number(&end["sum_received"], "bytes"), first, "{flags}");
         let reverse = end["sum_received_bidir_reverse"]["bytes"].as_u64();
-        assert_eq!(reverse.unwrap_or(0), length(&it.served(second)), "{flags}");
-    }
+        assert_eq!(reverse.unwrap_or(0), second, "{flags}");
+        if !back {
+            // The first connection is for control; each of the others begins with a cookie of 37 octets.
+            let data = it.record.tcp(Way::Forward).into_iter().skip(1);
+            let passed: u64 = data.map(|it| it.octets - 37).sum();
+            assert_eq!(passed, first, "{flags}");
+        }
+    });
 }

@@ -1,16 +1,17 @@
 //! Stock tools at both ends.
 
-use super::background::Server;
+use super::background::{HASTE, Server};
 use super::count::{as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers};
 use super::record::Record;
 use super::said::printed;
-use super::{has, rig};
-use linerate_bench::relay::{Rig, Way};
+use super::{each, has, overflows, rig, undisturbed};
+use linerate_bench::relay::Way;
 use std::process::Command;
 
 /// Runs `line` in a namespace, at most a minute; what it printed.
 pub fn output(mut command: Command, line: &str) -> String {
-    let output = command.args(["60"]).args(line.split_whitespace()).output();
+    command.args(["60", "nice"]).args(HASTE);
+    let output = command.args(line.split_whitespace()).output();
     let output = output.expect("the tool runs");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let error = String::from_utf8_lossy(&output.stderr);
@@ -45,47 +46,52 @@ fn every_ping_takes_the_delay_of_both_directions() {
 
 /// Runs a stock server on the right and its client on the left through the same faults; what the client
 /// printed, and what passed.
-fn through(rig: Rig<Record>, server: &str, client: &str) -> (String, Record) {
-    let server = Server::start(&rig, server);
-    let text = output(rig.left().command("timeout"), client);
-    drop(server);
-    let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(report.forward.discarded_frames, Some(0), "{client}");
-    (text, record)
+fn through(faults: &str, server: &str, client: &str) -> Option<(String, Record)> {
+    let tool = client.split_whitespace().next().expect("a tool");
+    undisturbed(|| {
+        let rig = rig(faults).filter(|_| has(tool))?;
+        let server = Server::start(&rig, server);
+        let text = output(rig.left().command("timeout"), client);
+        drop(server);
+        let overflows = overflows(&rig);
+        let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(report.forward.discarded_frames, Some(0), "{client}");
+        Some(((text, record), overflows))
+    })
 }
 
 #[test]
 fn stock_iperf_2_loses_what_the_relay_lost() {
-    for faults in [
+    let trials = [
         "spare=10,loss=1%",
         "spare=10,loss=1%,reorder=2%/3",
         "spare=10,duplicate=2%",
-    ] {
-        let Some(rig) = rig(faults).filter(|_| has("iperf")) else {
+    ];
+    each(&trials, |faults| {
+        let client = "iperf -c 10.0.0.2 -u -b 3m -t 1 -p 5001";
+        let Some((text, record)) = through(faults, "iperf -s -u -w 2M -p 5001", client) else {
             return;
         };
-        let client = "iperf -c 10.0.0.2 -u -b 3m -t 1 -p 5001";
-        let (text, record) = through(rig, "iperf -s -u -w 2M -p 5001", client);
         let streams = record.went(Way::Forward, 100);
         let numbers: Vec<u64> = streams.values().flat_map(|it| iperf2_numbers(it)).collect();
         let expected = as_iperf2_counts(numbers);
         let counts = (expected.lost, expected.sent, expected.out_of_order);
         assert_eq!(printed(&text), [counts], "{faults}: {text}");
-    }
+    });
 }
 
 #[test]
 fn stock_iperf_3_loses_what_the_relay_lost() {
-    for faults in [
+    let trials = [
         "spare=40,loss=1%",
         "spare=40,loss=1%,reorder=2%/3",
         "spare=40,duplicate=2%",
-    ] {
-        let Some(rig) = rig(faults).filter(|_| has("iperf3")) else {
+    ];
+    each(&trials, |faults| {
+        let client = "iperf3 -c 10.0.0.2 -u -b 3M -t 1 -l 1400 -J -p 5201";
+        let Some((text, record)) = through(faults, "iperf3 -s -1 -p 5201", client) else {
             return;
         };
-        let client = "iperf3 -c 10.0.0.2 -u -b 3M -t 1 -l 1400 -J -p 5201";
-        let (text, record) = through(rig, "iperf3 -s -1 -p 5201", client);
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let streams = record.went(Way::Forward, 16);
         let numbers: Vec<u64> = streams.values().flat_map(|it| iperf3_numbers(it)).collect();
@@ -95,5 +101,5 @@ fn stock_iperf_3_loses_what_the_relay_lost() {
         let read = number("sum_received", "bytes") / 1400;
         let is_so = iperf3_may_count(&numbers, read, lost, None);
         assert!(is_so, "{faults}: {read} read of {numbers:?}: {end}");
-    }
+    });
 }

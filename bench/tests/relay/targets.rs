@@ -10,10 +10,9 @@ use super::said::{
     end_of, has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter,
     printed_octets, sorted, streams_of,
 };
-use super::{each, has, rig};
+use super::{each, has, narrow, overflows, rig, undisturbed};
 use Direction::{Both, FromDevice, ToDevice};
 use linerate_bench::relay::Way;
-use linerate_bench::relay::rig::INTERFACE;
 use linerate_bench::target::{Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open};
 use linerate_explain::record::{self, Direction, End, Flow};
 use std::time::Duration;
@@ -37,13 +36,19 @@ fn run(
     mtu: Option<u16>,
     enough: impl Fn(&str) -> bool,
 ) -> Option<Ran> {
+    undisturbed(|| attempt(settings, server, trial, mtu, &enough))
+}
+
+fn attempt(
+    settings: &str,
+    server: &str,
+    trial: &Trial,
+    mtu: Option<u16>,
+    enough: impl Fn(&str) -> bool,
+) -> Option<(Ran, u64)> {
     let (tool, _) = server.split_once(' ').expect("a tool");
     let rig = rig(settings).filter(|_| has(tool))?;
-    if let Some(mtu) = mtu {
-        let words = ["link", "set", INTERFACE, "mtu", &mtu.to_string()];
-        let set = [rig.left(), rig.right()].map(|it| it.ip(&words));
-        assert!(set.iter().all(Result::is_ok), "{set:?}");
-    }
+    narrow(&rig, mtu);
     let running = Server::start(&rig, server);
     let options = Options {
         patience: Duration::from_secs(30),
@@ -58,15 +63,17 @@ fn run(
     let outcome = outcome.unwrap_or_else(|error| panic!("{settings} {trial:?}: {error}"));
     let said = running.said(enough);
     drop(running);
+    let overflows = overflows(&rig);
     let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
     for way in [&report.forward, &report.backward] {
         assert_eq!(way.discarded_frames, Some(0), "{settings} {trial:?}");
     }
-    Some(Ran {
+    let ran = Ran {
         outcome,
         said,
         record,
-    })
+    };
+    Some((ran, overflows))
 }
 
 fn is_json(text: &str) -> bool {
