@@ -52,16 +52,16 @@ impl Mean {
     }
 }
 
-/// What the relay knows of a stream's jitter.
+/// What the relay knows of a stream's jitter, nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Truth {
     /// Of when its datagrams were sent and went.
-    jitter_ns: f64,
+    jitter: f64,
     /// Of the relay's delays alone: without what this machine has added to them.
-    made_ns: f64,
+    made: f64,
     /// As it does not know when exactly the system noted a frame, only that it was while it was handed
     /// over: so much the jitter may be off at most.
-    doubt_ns: f64,
+    doubt: f64,
 }
 
 impl Truth {
@@ -75,9 +75,9 @@ impl Truth {
             doubt.add(half(&pair[0]) + half(&pair[1]));
         }
         Self {
-            jitter_ns: Mean::of(&transits),
-            made_ns: Mean::of(&delays),
-            doubt_ns: doubt.0,
+            jitter: Mean::of(&transits),
+            made: Mean::of(&delays),
+            doubt: doubt.0,
         }
     }
 }
@@ -160,10 +160,10 @@ fn stock_iperf_2_tells_the_jitter_that_the_relay_made() {
     let is_same = is_same_jitter(&printed_jitter(&said), &[told_ns]);
     assert!(is_same, "{told_ns} {said}");
     let truth = Truth::of(iperf2_until_end(&went(&record, 5001)), iperf2_sent_ns);
-    assert!(PLAUSIBLE_NS.contains(&truth.made_ns), "{truth:?}");
-    let off_ns = (told_ns as f64 - truth.jitter_ns).abs();
+    assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
+    let off_ns = (told_ns as f64 - truth.jitter).abs();
     let what = format!("{told_ns} ns, {truth:?}");
-    assert!(off_ns <= truth.doubt_ns + MICROSECONDS_NS, "{what}");
+    assert!(off_ns <= truth.doubt + MICROSECONDS_NS, "{what}");
 }
 
 /// Stock iperf 3 goes by when it has read a datagram, which nobody else can tell.
@@ -177,7 +177,7 @@ fn stock_iperf_3_tells_the_jitter_that_it_prints() {
     let streams = streams_of(&said);
     assert!(has_jitter(&streams[0], told_ns), "{told_ns} {said}");
     let truth = Truth::of(&went(&record, 5201), iperf3_sent_ns);
-    assert!(PLAUSIBLE_NS.contains(&truth.made_ns), "{truth:?}");
+    assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
     assert!(
         told_ns as f64 > PLAUSIBLE_NS.start / 3.0,
         "{told_ns} {truth:?}"
@@ -343,8 +343,8 @@ fn is_true(ours: &Ours, went: &[Datagram], sent_ns: fn(&Datagram) -> i64) {
         .map(|(it, (_, ns))| *ns as i64 - middle(it))
         .collect();
     let (truth, waits_ns) = (Truth::of(went, sent_ns), Mean::of(&waits));
-    assert!(PLAUSIBLE_NS.contains(&truth.made_ns), "{truth:?}");
-    let off_ns = (told_ns - truth.jitter_ns).abs();
+    assert!(PLAUSIBLE_NS.contains(&truth.made), "{truth:?}");
+    let off_ns = (told_ns - truth.jitter).abs();
     assert!(off_ns <= waits_ns + 2.0, "{told_ns} {truth:?} {waits_ns}");
 }
 

@@ -8,6 +8,7 @@ mod jitter;
 mod record;
 mod said;
 mod serve;
+mod serve_tcp;
 mod sockets;
 mod stock;
 mod targets;

@@ -60,9 +60,9 @@ impl Datagram {
     }
 }
 
-/// How much of a TCP connection's octets one way has passed.
+/// What of a TCP connection has passed one way.
 #[derive(Clone, Copy, Debug)]
-pub struct Octets {
+pub struct Lane {
     pub from: u16,
     pub to: u16,
     first: u32,
@@ -75,7 +75,7 @@ pub struct Octets {
 pub struct Record {
     came: Vec<(Way, Datagram)>,
     went: Vec<(Way, Datagram)>,
-    connections: Vec<(Way, Octets)>,
+    connections: Vec<(Way, Lane)>,
     corrupted: BTreeSet<(bool, u64)>,
     pub corrupted_went: u64,
 }
@@ -132,9 +132,9 @@ impl Record {
     }
 
     /// TCP connections one way, in the order of their beginning.
-    pub fn tcp(&self, way: Way) -> Vec<Octets> {
+    pub fn tcp(&self, way: Way) -> Vec<Lane> {
         let those = self.connections.iter().filter(|(it, _)| *it == way);
-        those.map(|(_, octets)| *octets).collect()
+        those.map(|(_, lane)| *lane).collect()
     }
 
     fn segment(&mut self, way: Way, frame: &[u8]) -> Option<()> {
@@ -143,7 +143,7 @@ impl Record {
         let (header, flags) = (usize::from(*tcp.get(12)? >> 4) * 4, *tcp.get(13)?);
         // Short frames may be padded.
         let length = usize::from(word16(frame, ETHERNET + 2)?) - 20 - header;
-        let is_it = |it: &&mut (Way, Octets)| it.0 == way && (it.1.from, it.1.to) == (from, to);
+        let is_it = |it: &&mut (Way, Lane)| it.0 == way && (it.1.from, it.1.to) == (from, to);
         if let Some((_, known)) = self.connections.iter_mut().find(is_it) {
             let end = number.wrapping_sub(known.first).wrapping_add(length as u32);
             // FIN and what follows it have the number behind the last octet's; before the first is SYN.
@@ -151,7 +151,7 @@ impl Record {
                 known.octets = known.octets.max(end.into());
             }
         } else if flags & SYN != 0 {
-            let new = Octets {
+            let new = Lane {
                 from,
                 to,
                 first: number.wrapping_add(1),
