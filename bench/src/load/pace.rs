@@ -87,9 +87,10 @@ impl Deadlines {
         self.due_ns
     }
 
-    /// When the next packet is to go, where all of them are to have gone by `end_ns`: when it is due; or, where the sender was kept from sending, after a gap that is shorter
-    /// than it should be only by as much as making up for the delay takes. A burst of all that is overdue
-    /// would make each of its gaps wrong by the whole interval.
+    /// When the next packet is to go, where all of them are to have gone by `end_ns`: when it is due; or,
+    /// where the sender was kept from sending, after a gap that is shorter than it should be only by as much
+    /// as making up for the delay takes. A burst of all that is overdue would make each of its gaps wrong by
+    /// the whole interval.
     pub fn send_at(&self, end_ns: u64) -> u64 {
         let Some(last) = self.last_ns else {
             return self.due_ns;

@@ -9,25 +9,40 @@ use linerate_sim::peer::host::program::Program;
 
 use crate::distribution::Times;
 
+/// The datagrams of a stream: a protocol's own messages are no part of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    /// Of each.
+    pub(super) octets: u32,
+    /// Tells them from messages of the same size.
+    pub(super) is_data: fn(&[u8]) -> bool,
+}
+
+impl Data {
+    fn is(&self, octets: &[u8]) -> bool {
+        self.octets as usize == octets.len() && (self.is_data)(octets)
+    }
+}
+
 /// A service, and the times between the datagrams that it gets.
 ///
-/// Only those of one size count: a protocol's own messages are no part of the stream. The time is when
+/// The time is when
 /// this program has read a datagram: what waited in the system's buffer meanwhile comes at once. In a
 /// simulation it is when the frame has ended on the wire.
 #[derive(Debug)]
 pub(super) struct Arrivals<S> {
     pub(super) inner: S,
-    /// The size that counts; `None`: none does.
-    octets: Option<u32>,
+    /// What counts; `None`: nothing does.
+    data: Option<Data>,
     last: Option<Instant>,
     times: Option<Times>,
 }
 
 impl<S> Arrivals<S> {
-    pub(super) const fn new(inner: S, octets: Option<u32>) -> Self {
+    pub(super) const fn new(inner: S, data: Option<Data>) -> Self {
         Self {
             inner,
-            octets,
+            data,
             last: None,
             times: None,
         }
@@ -73,7 +88,7 @@ impl<S: Service> Service for Arrivals<S> {
     }
 
     fn datagram(&mut self, at: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
-        if self.octets.is_some_and(|it| it as usize == octets.len())
+        if self.data.is_some_and(|data| data.is(octets))
             && let Some(last) = self.last.replace(now)
         {
             let gap = now.ns().saturating_sub(last.ns());
@@ -104,12 +119,18 @@ mod tests {
     use std::net::Ipv4Addr;
 
     #[test]
-    fn gaps_are_those_between_datagrams_of_the_size() {
+    fn gaps_are_those_between_data_of_the_size() {
         let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 7));
-        let mut arrivals = Arrivals::new(Echo::<4, 64>::new(7), Some(16));
-        for (ms, len) in [(0, 16), (2, 60), (3, 16), (4, 16)] {
+        let data = Data {
+            octets: 16,
+            is_data: |octets| octets[0] == 0,
+        };
+        let mut arrivals = Arrivals::new(Echo::<4, 64>::new(7), Some(data));
+        for (ms, len, first) in [(0, 16, 0), (2, 60, 0), (3, 16, 0), (4, 16, 0), (250, 16, 9)] {
             let now = Instant::from_ns(ms * 1_000_000);
-            arrivals.datagram(Udp(0), from, &[0; 64][..len], now);
+            let mut octets = [0; 64];
+            octets[0] = first;
+            arrivals.datagram(Udp(0), from, &octets[..len], now);
         }
         let gaps = arrivals.gaps().expect("two gaps");
         assert_eq!(

@@ -11,8 +11,12 @@ use super::run::{self, Step};
 use super::{Amount, Options, Outcome, Stream, Target, TargetError, Trial, Unwatched, Url, Watch};
 
 const PORT: u16 = 80;
-/// What is asked for at a time, for as long as the test is to be: takes about a second at 10 Mbit/s.
-const PIECE_OCTETS: u64 = 1_000_000;
+/// What is asked for at first, and at a time, where the test is to last so long: a slow device is not to
+/// overrun its time by much, a fast one not to be asked all the time.
+const FIRST_OCTETS: u64 = 16_000;
+const MOST_OCTETS: u64 = 1_000_000;
+/// A piece is at most so many times the one before: of a short one the rate is known badly.
+const GROWTH: u64 = 4;
 
 struct Http {
     to: SocketAddr,
@@ -45,8 +49,8 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
 }
 
 /// Transfers one after the other.
-#[derive(Default)]
 struct Sum {
+    began: Instant,
     octets: u64,
     span_ns: u64,
     intervals: Vec<Interval>,
@@ -55,11 +59,45 @@ struct Sum {
 }
 
 impl Sum {
+    fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            octets: 0,
+            span_ns: 0,
+            intervals: Vec::new(),
+            is_cut: false,
+            does_not_match: false,
+        }
+    }
+
+    /// What to ask for when so much time is left, after a piece of `before` octets.
+    fn next_piece(&self, before: u64, left: Duration) -> u64 {
+        let octets = self.octets as f64 * left.as_nanos() as f64 / self.span_ns.max(1) as f64;
+        (octets as u64).clamp(FIRST_OCTETS, MOST_OCTETS.min(before * GROWTH))
+    }
+
     fn flow(self) -> Flow {
         Flow {
             intervals: self.intervals,
             ..Flow::stream(self.octets, self.span_ns, End::Host)
         }
+    }
+}
+
+/// Hears of a piece what follows those before.
+struct Later<'a> {
+    watch: &'a mut dyn Watch,
+    began: Instant,
+    octets: u64,
+}
+
+impl Watch for Later<'_> {
+    fn at(&mut self, _: Duration, octets: u64) {
+        self.watch.at(self.began.elapsed(), self.octets + octets);
+    }
+
+    fn is_over(&self) -> bool {
+        self.watch.is_over()
     }
 }
 
@@ -78,13 +116,14 @@ impl Http {
         stream: &Stream,
         watch: &mut dyn Watch,
     ) -> Result<Sum, TargetError> {
-        let mut sum = Sum::default();
+        let mut sum = Sum::new();
         match stream.amount {
             Amount::Octets(octets) => self.transfer(upload, octets, stream, &mut sum, watch)?,
             Amount::Span(span) => {
-                let began = Instant::now();
-                while began.elapsed() < span && !sum.is_cut {
-                    self.transfer(upload, PIECE_OCTETS, stream, &mut sum, watch)?;
+                let mut piece = FIRST_OCTETS;
+                while sum.began.elapsed() < span && !sum.is_cut {
+                    self.transfer(upload, piece, stream, &mut sum, watch)?;
+                    piece = sum.next_piece(piece, span.saturating_sub(sum.began.elapsed()));
                 }
             }
         }
@@ -138,9 +177,14 @@ impl Http {
         };
         let sizes = run::Sizes {
             buffer_octets: stream.window_octets,
-            datagram_octets: None,
+            data: None,
         };
-        let ran = run::run(Client::new(plan), self.to, sizes, watch, step, failed)?;
+        let mut later = Later {
+            watch,
+            began: sum.began,
+            octets: sum.octets,
+        };
+        let ran = run::run(Client::new(plan), self.to, sizes, &mut later, step, failed)?;
         let outcome = ran.service.outcome();
         sum.is_cut |= ran.is_cut;
         if !ran.is_cut && !(200..300).contains(&outcome.status) {
@@ -223,5 +267,26 @@ impl Target for Http {
             notes,
             ..Outcome::default()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_grow_with_the_rate_and_fit_into_what_is_left() {
+        let sum = |octets, ms: u64| Sum {
+            octets,
+            span_ns: ms * 1_000_000,
+            ..Sum::new()
+        };
+        let left = Duration::from_secs;
+        // 10 kB/s: what takes two seconds, and no less than the first.
+        assert_eq!(sum(16_000, 1_600).next_piece(16_000, left(2)), 20_000);
+        assert_eq!(sum(16_000, 1_600).next_piece(16_000, left(1)), 16_000);
+        // 100 MB/s.
+        assert_eq!(sum(16_000, 0).next_piece(16_000, left(9)), 64_000);
+        assert_eq!(sum(900_000, 9).next_piece(500_000, left(9)), 1_000_000);
     }
 }

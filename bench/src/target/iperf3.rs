@@ -7,6 +7,7 @@ use linerate_agent::Progress;
 use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
 use linerate_explain::record::{self, Direction, End, Flow, Interval};
 
+use super::arrivals::Data;
 use super::run::{self, Ran, Step};
 use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
 
@@ -93,7 +94,11 @@ impl Iperf3 {
         };
         let sizes = run::Sizes {
             buffer_octets: window,
-            datagram_octets: test.udp.then_some(test.octets),
+            data: test.udp.then_some(Data {
+                octets: test.octets,
+                // A hello has four octets, and its answer.
+                is_data: |_| true,
+            }),
         };
         let ran = run::run(Client::new(plan), self.to, sizes, watch, step, failed);
         match (ran, failure) {
@@ -188,12 +193,14 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
 fn flow(count: Count, udp: bool, counted_by: End, intervals: Vec<Interval>) -> Flow {
     let span_ns = count.span.as_nanos() as u64;
     let flow = if udp {
+        // The results that the server sends have neither what came late nor what came again.
+        let is_ours = counted_by == End::Host;
         let datagrams = record::Datagrams {
             sent: count.datagrams,
             received: count.datagrams.saturating_sub(count.lost),
             lost: count.lost,
-            out_of_order: count.out_of_order,
-            duplicates: (counted_by == End::Host).then_some(count.duplicates),
+            out_of_order: is_ours.then_some(count.out_of_order),
+            duplicates: is_ours.then_some(count.duplicates),
             jitter_ns: count.jitter.as_nanos() as u64,
             lost_by_host: None,
         };

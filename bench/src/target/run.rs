@@ -6,7 +6,7 @@ use std::time::Duration;
 use linerate_agent::{Instant, Service};
 use linerate_explain::record::{Distribution, Interval};
 
-use super::arrivals::Arrivals;
+use super::arrivals::{Arrivals, Data};
 use super::{TargetError, Watch};
 use crate::host::{Driver, Settings};
 
@@ -33,8 +33,8 @@ pub(super) enum Step<F> {
 pub(super) struct Sizes {
     /// This end's buffers of a connection; `None`: the system's.
     pub(super) buffer_octets: Option<u32>,
-    /// Datagrams of this size are what is measured; `None`: none are.
-    pub(super) datagram_octets: Option<u32>,
+    /// Whose arrivals are measured; `None`: nobody's.
+    pub(super) data: Option<Data>,
 }
 
 /// What is left when a client is done.
@@ -73,7 +73,7 @@ pub(super) fn run<S: Service, F>(
         connections: CONNECTIONS,
         buffer_octets: sizes.buffer_octets,
     };
-    let mut driver = Driver::new(Arrivals::new(service, sizes.datagram_octets), settings)?;
+    let mut driver = Driver::new(Arrivals::new(service, sizes.data), settings)?;
     let mut to_device = Series::default();
     let mut from_device = Series::default();
     loop {

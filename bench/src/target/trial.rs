@@ -22,8 +22,20 @@ pub enum Trial {
 pub enum Amount {
     /// After so long.
     Span(Duration),
-    /// After so many octets of payload in each direction.
+    /// After so many octets of payload in each direction, all streams of it together.
     Octets(u64),
+}
+
+impl Amount {
+    /// What the stream `at` of so many is to carry, where each is asked for on its own.
+    #[must_use]
+    pub fn share(self, at: u8, streams: u8) -> Self {
+        let (at, streams) = (u64::from(at), u64::from(streams.max(1)));
+        match self {
+            Self::Span(span) => Self::Span(span),
+            Self::Octets(all) => Self::Octets(all / streams + u64::from(at < all % streams)),
+        }
+    }
 }
 
 /// A stream of octets over TCP.
@@ -160,7 +172,14 @@ pub struct Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, RoundTrips};
+    use super::{Amount, Duration, RoundTrips};
+
+    #[test]
+    fn streams_share_an_amount_without_a_rest() {
+        let share = |at| Amount::Octets(100_001).share(at, 3);
+        let octets = [33_334, 33_334, 33_333].map(Amount::Octets);
+        assert_eq!([share(0), share(1), share(2)], octets);
+    }
 
     #[test]
     fn requests_end_before_the_load_that_they_are_fitted_into() {

@@ -129,8 +129,10 @@ pub struct Datagrams {
     pub received: u64,
     /// Those missing.
     pub lost: u64,
-    /// Received behind one that was sent later.
-    pub out_of_order: u64,
+    /// Received behind one that was sent later; `None` where the receiver does not say (iperf 3's results
+    /// have no field for it).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub out_of_order: Option<u64>,
     /// Received again; `None` where the receiver does not tell them from late ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicates: Option<u64>,

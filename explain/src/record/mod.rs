@@ -111,6 +111,10 @@ macro_rules! measurements {
         /// One measurement. The kind is in `measurement`.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "measurement", rename_all = "snake_case")]
+        #[expect(
+            clippy::large_enum_variant,
+            reason = "a run has hundreds of them, not millions"
+        )]
         pub enum Measurement {
             $($(#[$about])* $kind($kind),)*
         }

@@ -73,16 +73,18 @@ fn flow_words(flow: &Flow) -> String {
         Some(0) | None => String::new(),
         Some(duplicates) => format!(", {} duplicates", format::count(duplicates)),
     };
+    let out_of_order = datagrams.out_of_order.map_or_else(String::new, |late| {
+        format!(", {} out of order", format::count(late))
+    });
     let host = match datagrams.lost_by_host {
         Some(0) | None => String::new(),
         Some(lost) => format!(" ({} of them by this machine)", format::count(lost)),
     };
     format!(
-        "{rate}, {} of {} datagrams lost ({}){host}, {} out of order{duplicates}, jitter {}",
+        "{rate}, {} of {} datagrams lost ({}){host}{out_of_order}{duplicates}, jitter {}",
         format::count(datagrams.lost),
         format::count(datagrams.sent),
         format::percent(datagrams.loss_ratio()),
-        format::count(datagrams.out_of_order),
         format::time(datagrams.jitter_ns),
     )
 }

@@ -99,7 +99,7 @@ fn rows(result: &Throughput) -> Vec<Vec<String>> {
                         format::count(it.sent),
                         format::percent(it.loss_ratio())
                     ),
-                    format::count(it.out_of_order),
+                    it.out_of_order.map_or_else(none, format::count),
                     it.duplicates.map_or_else(none, format::count),
                     format::time(it.jitter_ns),
                 ],

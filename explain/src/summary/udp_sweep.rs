@@ -96,23 +96,28 @@ struct Point {
     sent: f64,
     received: f64,
     loss: f64,
+    /// Of all datagrams that were sent, counted: the rates are of times that differ by one interval.
+    arrived: f64,
 }
 
 impl Point {
     fn of(result: &UdpSweep) -> Option<Self> {
         let metrics = &result.metrics;
         let datagrams = metrics.flow.as_ref()?.datagrams?;
+        let octets = datagrams.received as f64 * result.params.payload_bytes as f64;
+        let sent = metrics.sent_bytes_per_s * result.params.span_ns as f64 / 1e9;
         Some(Self {
             offered: result.params.offered_bytes_per_s,
             sent: metrics.sent_bytes_per_s,
             received: metrics.received_bytes_per_s,
             loss: datagrams.loss_ratio(),
+            arrived: octets / sent.max(1.0),
         })
     }
 
     /// Whether all that was offered has arrived, and all that was sent where that was more.
     fn is_whole(&self) -> bool {
-        self.received >= self.offered.max(self.sent) * (1.0 - TOLERANCE)
+        self.received >= self.offered * (1.0 - TOLERANCE) && self.arrived >= 1.0 - TOLERANCE
     }
 
     /// Whether the sender has sent all that it was to send.

@@ -71,17 +71,22 @@ impl Bench<'_> {
 
     /// What the firmware says of the next test.
     fn served(&mut self, protocol: &str, transport: &str, direction: &str) -> Result<Value> {
+        let served = self.served_any(protocol, transport)?;
+        if served["direction"] != direction {
+            bail!("the firmware says {served}, not {direction}");
+        }
+        Ok(served)
+    }
+
+    /// The same, whichever way.
+    fn served_any(&mut self, protocol: &str, transport: &str) -> Result<Value> {
         if self.device.events("served").len() <= self.told {
             let next = |line: &str| line.contains("\"event\":\"served\"");
             self.device.wait_for(SAID, next)?;
         }
         let served = self.device.events("served").swap_remove(self.told);
         self.told += 1;
-        let expected = [
-            ("protocol", protocol),
-            ("transport", transport),
-            ("direction", direction),
-        ];
+        let expected = [("protocol", protocol), ("transport", transport)];
         if expected.iter().any(|(name, value)| served[*name] != *value) {
             bail!("the firmware says {served}, not {expected:?}");
         }
@@ -99,10 +104,31 @@ impl Bench<'_> {
         let said = run(self, &["-R"])?;
         let received = csv(&said, 7)?;
         same(&self.served("iperf2", "tcp", "sent")?["octets"], received)?;
-        let said = run(self, &["-u", "-b", RATE, "-l", "1000"])?;
-        let served = self.served("iperf2", "udp", "received")?;
-        same(&served["octets"], csv(&said, 7)?)?;
-        same(&served["lost"], 0)
+        // Requests and data in odd pieces, and in small ones.
+        for further in [["-M", "101"], ["-l", "64"]] {
+            run(self, &further)?;
+            same(&self.served("iperf2", "tcp", "received")?["octets"], OCTETS)?;
+        }
+        // One way after the other, and both at once: two connections.
+        for both in ["-r", "-d"] {
+            let said = run(self, &[both])?;
+            let counted = said.lines().map(|line| csv(line, 7));
+            let counted = counted.collect::<Result<Vec<_>>>()?;
+            let mut served = [0; 2];
+            for octets in &mut served {
+                *octets = number(&self.served_any("iperf2", "tcp")?["octets"])?;
+            }
+            if served != [OCTETS; 2] || counted != served {
+                bail!("{both}: the firmware counted {served:?}, the other end {counted:?}");
+            }
+        }
+        for size in ["64", "1000", "1470"] {
+            let said = run(self, &["-u", "-b", RATE, "-l", size])?;
+            let served = self.served("iperf2", "udp", "received")?;
+            same(&served["octets"], csv(&said, 7)?)?;
+            same(&served["lost"], 0)?;
+        }
+        Ok(())
     }
 
     fn iperf3(&mut self) -> Result<()> {
@@ -134,13 +160,22 @@ impl Bench<'_> {
                 bail!("--bidir: nothing was {direction}");
             }
         }
-        let said = run(self, &["-u", "-b", RATE, "-l", "1000"])?;
-        let served = self.served("iperf3", "udp", "received")?;
-        same(
-            &served["lost"],
-            number(&said["end"]["sum"]["lost_packets"])?,
-        )?;
-        same(&served["octets"], number(&said["end"]["sum"]["bytes"])?)?;
+        for size in ["64", "1000", "1470"] {
+            let said = run(self, &["-u", "-b", RATE, "-l", size])?;
+            let served = self.served("iperf3", "udp", "received")?;
+            same(
+                &served["lost"],
+                number(&said["end"]["sum"]["lost_packets"])?,
+            )?;
+            same(&served["octets"], number(&said["end"]["sum"]["bytes"])?)?;
+        }
+        run(self, &["-u", "-b", RATE, "-l", "1000", "--bidir"])?;
+        for direction in ["received", "sent"] {
+            let octets = number(&self.served("iperf3", "udp", direction)?["octets"])?;
+            if octets == 0 {
+                bail!("-u --bidir: nothing was {direction}");
+            }
+        }
         let said = run(self, &["-u", "-b", RATE, "-l", "1000", "-R"])?;
         let sent = number(&self.served("iperf3", "udp", "sent")?["octets"])?;
         if sent == 0 || number(&said["end"]["sum"]["bytes"])? == 0 {

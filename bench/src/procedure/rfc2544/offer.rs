@@ -192,7 +192,7 @@ fn counted(outcome: &Outcome) -> Option<Rfc2544Metrics> {
         sent_frames: datagrams.sent,
         received_frames: datagrams.received,
         lost_frames: datagrams.lost,
-        out_of_order_frames: datagrams.out_of_order,
+        out_of_order_frames: datagrams.out_of_order.unwrap_or(0),
         duplicate_frames: datagrams.duplicates.unwrap_or(0),
         received_frames_per_s: per_second(datagrams.received, flow.span_ns),
         is_below_offered: false,

@@ -92,7 +92,7 @@ fn flow(report: Report, counted_by: End, duplicates: Option<u64>) -> Flow {
         sent,
         received: sent.saturating_sub(lost),
         lost,
-        out_of_order: u64::from(report.out_of_order),
+        out_of_order: Some(u64::from(report.out_of_order)),
         duplicates,
         jitter_ns: report.jitter.as_nanos() as u64,
         lost_by_host: None,

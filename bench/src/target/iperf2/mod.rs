@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use linerate_agent::Progress;
-use linerate_agent::iperf2::{self, Back, Client, Failure, Plan, Test};
+use linerate_agent::iperf2::{self, Back, Client, Failure, Numbered, Plan, Test};
 use linerate_explain::record::Direction;
 
+use super::arrivals::Data;
 use super::run::{self, Step};
 use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
 
@@ -48,6 +49,16 @@ const SETTLE: Duration = Duration::from_millis(400);
 fn time_of_day_ns() -> u64 {
     let since = SystemTime::UNIX_EPOCH.elapsed();
     since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The datagrams of a stream: those that end it have their numbers negative, and come again when nobody
+/// answers.
+pub(super) fn data(plan: &Plan) -> Option<Data> {
+    let is_data = |octets: &[u8]| Numbered::parse(octets).is_some_and(|head| head.number >= 0);
+    plan.udp.then_some(Data {
+        octets: plan.test.buffer_octets,
+        is_data,
+    })
 }
 
 /// Opens the server that `url` names.
@@ -131,7 +142,7 @@ impl Iperf2 {
         let client = Client::new(plan).with_time_of_day(time_of_day_ns());
         let sizes = run::Sizes {
             buffer_octets: window,
-            datagram_octets: plan.udp.then_some(plan.test.buffer_octets),
+            data: data(&plan),
         };
         run::run(client, self.to, sizes, watch, step, failed)
     }
@@ -165,10 +176,11 @@ impl Iperf2 {
     }
 
     fn stream(&mut self, stream: &Stream, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
-        let plans: Vec<Plan> = (0..stream.streams.max(1))
-            .map(|_| {
-                let octets = stream.write_octets;
-                let test = self.test(stream.direction, stream.amount, octets, 0);
+        let streams = stream.streams.max(1);
+        let plans: Vec<Plan> = (0..streams)
+            .map(|at| {
+                let (amount, octets) = (stream.amount.share(at, streams), stream.write_octets);
+                let test = self.test(stream.direction, amount, octets, 0);
                 self.plan(false, test)
             })
             .collect();
@@ -254,5 +266,37 @@ impl Target for Iperf2 {
         };
         self.ended = Some(Instant::now());
         outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_a_stream_is_none_of_its_data() {
+        let test = Test {
+            port: PORT,
+            buffer_octets: 100,
+            amount: iperf2::Amount::Octets(1_000),
+            rate_bits_per_s: 1_000_000,
+            back: Back::No,
+            reverse: true,
+            full_duplex: false,
+        };
+        let plan = |udp| Plan {
+            to: ([127, 0, 0, 1], PORT).into(),
+            udp,
+            test,
+            patience: Duration::from_secs(1),
+        };
+        let data = data(&plan(true)).expect("datagrams");
+        let is_data = [1, 9, -10].map(|number| {
+            let mut octets = [0; 100];
+            Numbered::emit(number, linerate_agent::Instant::default(), &mut octets);
+            (data.is_data)(&octets)
+        });
+        assert_eq!((data.octets, is_data), (100, [true, true, false]));
+        assert!(super::data(&plan(false)).is_none());
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn run(
             sent: sent.sent.0,
             received: different,
             lost,
-            out_of_order: said.out_of_order,
+            out_of_order: Some(said.out_of_order),
             duplicates: Some(said.duplicates),
             jitter_ns: said.jitter_ns,
             lost_by_host: None,

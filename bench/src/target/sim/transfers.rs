@@ -6,7 +6,7 @@ use linerate_explain::record::Direction;
 use linerate_sim::peer::host::program::Handle;
 
 use super::super::arrivals::Arrivals;
-use super::super::iperf2::count;
+use super::super::iperf2::{count, data};
 use super::super::run::{Ran, Series};
 use super::super::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
 use super::Simulated;
@@ -48,9 +48,9 @@ impl Simulated {
         };
         let mut clients = Vec::new();
         for plan in plans {
-            let size = plan.udp.then_some(plan.test.buffer_octets);
+            let measured = data(&plan);
             clients.push(Running {
-                handle: session.start(Arrivals::new(Client::new(plan), size))?,
+                handle: session.start(Arrivals::new(Client::new(plan), measured))?,
                 to_device: Series::default(),
                 from_device: Series::default(),
                 ended: None,
@@ -64,11 +64,13 @@ impl Simulated {
     }
 
     fn streams(&self, asked: &Stream) -> Vec<Plan> {
+        let streams = asked.streams.max(1);
         let plan = |number: u8| {
-            let test = test(asked.direction, asked.amount, asked.write_octets, number);
+            let amount = asked.amount.share(number, streams);
+            let test = test(asked.direction, amount, asked.write_octets, number);
             self.plan(false, test)
         };
-        (0..asked.streams.max(1)).map(plan).collect()
+        (0..streams).map(plan).collect()
     }
 
     fn datagrams(&self, asked: &Datagrams) -> Plan {

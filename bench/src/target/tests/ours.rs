@@ -124,3 +124,30 @@ fn nobody_there_is_an_error_and_no_zero() {
         assert!(error.contains("nobody listens there"), "{error}");
     }
 }
+
+/// Of a test that is made of several transfers, whoever watches hears as of one.
+#[test]
+fn time_and_octets_go_on_from_one_transfer_to_the_next() {
+    #[derive(Default)]
+    struct Heard(Vec<(Duration, u64)>);
+    impl Watch for Heard {
+        fn at(&mut self, since_begin: Duration, octets: u64) {
+            self.0.push((since_begin, octets));
+        }
+    }
+    with(Protocol::Http, "http", |target| {
+        let trial = Trial::Stream(Stream {
+            direction: Direction::FromDevice,
+            amount: Amount::Span(Duration::from_millis(400)),
+            streams: 1,
+            write_octets: 0,
+            window_octets: None,
+        });
+        let mut heard = Heard::default();
+        let outcome = target.run(&trial, &mut heard).expect("it runs");
+        assert!(outcome.from_device.expect("a flow").octets > 16_000);
+        assert!(heard.0.len() > 1);
+        assert!(heard.0.is_sorted(), "{:?}", heard.0);
+        assert!(heard.0.is_sorted_by_key(|it| it.1), "{:?}", heard.0);
+    });
+}

@@ -131,7 +131,7 @@ fn udp_every_way(tool: &str, scheme: &str) {
                 // A machine that is busy elsewhere may lose some in a stock receiver's small buffer.
                 assert_eq!(counts.received + counts.lost, counts.sent, "{way:?}");
                 assert!(counts.received > counts.sent / 2, "{counts:?}");
-                assert_eq!(counts.out_of_order, 0, "{way:?}");
+                assert_eq!(counts.out_of_order.unwrap_or(0), 0, "{way:?}");
                 // No decades: what the clocks of both ends differ by is no jitter.
                 assert!(counts.jitter_ns < 1_000_000_000, "{}", counts.jitter_ns);
             }

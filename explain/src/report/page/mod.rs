@@ -14,6 +14,7 @@ mod scope;
 mod stages;
 mod time;
 
+use crate::report::svg::curve::COLOURS;
 use serde::Serialize;
 
 use self::checks::{Check, checks};
@@ -85,16 +86,13 @@ struct Bar {
     chart: String,
 }
 
-/// Colours for variants in the style sheet.
-const STAGE_COLOURS: usize = 6;
-
 impl<'a> Page<'a> {
     /// The page of `run`.
     pub fn of(run: &'a Run) -> Self {
         let names = names(run);
         let class = |name: &str| {
             let at = names.iter().position(|known| *known == name).unwrap_or(0);
-            format!("stage{}", at % STAGE_COLOURS)
+            format!("stage{}", at % COLOURS)
         };
         let line_rate = run
             .http_gets()

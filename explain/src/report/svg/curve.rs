@@ -74,8 +74,8 @@ pub struct Line {
     pub is_model: bool,
 }
 
-/// Colours in the style sheet.
-pub(in crate::report) const COLOURS: usize = 6;
+/// Colours in the style sheet: one for each frame size of RFC 2544.
+pub(in crate::report) const COLOURS: usize = 7;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 252.0;
 const HEIGHT: u32 = 292;

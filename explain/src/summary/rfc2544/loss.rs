@@ -2,6 +2,7 @@
 
 use super::{NONE, Sizes, percent, title, trials};
 use crate::record::{Counting, Rfc2544, Rfc2544Test};
+use crate::report::format;
 use crate::summary::{Axis, Chart, Curves, Line, Summary, Table};
 
 /// The rates that are tried, as the table names them.
@@ -35,7 +36,7 @@ pub(super) fn summary(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> 
         let mut points: Vec<(f64, f64)> = trials
             .iter()
             .filter(|trial| !trial.metrics.is_below_offered)
-            .map(|trial| (tenth(trial) as f64 * 10.0, trial.loss_ratio() * 100.0))
+            .map(|trial| (tenth(trial) as f64 / 10.0, trial.loss_ratio()))
             .collect();
         points.reverse();
         Line {
@@ -48,13 +49,13 @@ pub(super) fn summary(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> 
     let curves = Curves {
         label: "Frames lost over offered rate".to_owned(),
         x: Axis {
-            name: "offered, per cent of the line",
-            format: |share| format!("{share:.0}"),
+            name: "offered, of what the line carries",
+            format: |share| format!("{:.0}%", share * 100.0),
             is_logarithmic: false,
         },
         y: Axis {
-            name: "lost, per cent",
-            format: |share| format!("{share:.0}"),
+            name: "lost",
+            format: format::percent,
             is_logarithmic: false,
         },
         lines: rows.iter().map(line).collect(),

@@ -103,6 +103,35 @@ fn what_a_sender_does_not_send_is_not_lost() {
     );
 }
 
+/// From the first to the last of 87 datagrams there are 86 intervals: more than 1% less.
+#[test]
+fn a_few_datagrams_that_all_arrive_are_no_loss() {
+    let span_ns = 2_023_000_000;
+    let datagrams = Datagrams {
+        sent: 87,
+        received: 87,
+        ..Datagrams::default()
+    };
+    let to = |mbit_per_s| {
+        let params = UdpSweepParams {
+            direction: Direction::ToDevice,
+            payload_bytes: PAYLOAD,
+            offered_bytes_per_s: mbit_per_s * 125_000.0,
+            span_ns: SPAN_NS,
+            ..UdpSweepParams::default()
+        };
+        let flow = Flow::datagrams(87 * PAYLOAD, span_ns, End::Device, datagrams);
+        Measurement::UdpSweep(UdpSweep {
+            metrics: UdpSweepMetrics::of(&params, flow),
+            params,
+            ledger: Ledger::default(),
+            findings: Vec::new(),
+        })
+    };
+    let verdict = told(vec![to(0.5)]).verdict;
+    assert!(verdict.contains("delivers all"), "{verdict}");
+}
+
 #[test]
 fn order_of_results_is_not_that_of_loads() {
     let to = |offered, sent, lost| point(Direction::ToDevice, offered, sent, lost);
