@@ -17,7 +17,7 @@ const OCTETS: u64 = 400_000;
 /// with.
 const RATE: &str = "1M";
 /// How long a program may take, and the console to say so.
-const LIMIT: &str = "60";
+const LIMIT: &str = "120";
 const SAID: Duration = Duration::from_secs(30);
 /// Datagrams sent to the echo, and octets of each.
 const ECHOES: usize = 20;
