@@ -35,11 +35,13 @@ pub mod iperf3;
 mod limits;
 mod notes;
 mod octets;
+mod overheard;
 pub mod pace;
 mod service;
 pub mod stamp;
 mod time;
 
 pub use limits::Limits;
+pub use overheard::{Ear, Overheard};
 pub use service::{Ask, Close, Connection, Datagram, Opened, Progress, Refused, Service, Udp};
 pub use time::Instant;

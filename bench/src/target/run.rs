@@ -6,7 +6,7 @@ use std::time::Duration;
 use linerate_agent::{Instant, Service};
 use linerate_explain::record::{Distribution, Interval};
 
-use super::arrivals::{Arrivals, Data};
+use super::arrivals::{Data, Gaps};
 use super::{TargetError, Watch};
 use crate::host::{Driver, Settings};
 
@@ -73,13 +73,13 @@ pub(super) fn run<S: Service, F>(
         connections: CONNECTIONS,
         buffer_octets: sizes.buffer_octets,
     };
-    let mut driver = Driver::new(Arrivals::new(service, sizes.data), settings)?;
+    let mut driver = Driver::new(Gaps::of(service, sizes.data), settings)?;
     let mut to_device = Series::default();
     let mut from_device = Series::default();
     loop {
         driver.turn(LOOK)?;
         let now = driver.now();
-        let is_done = match step(&mut driver.service().inner, now) {
+        let is_done = match step(&mut driver.service().service, now) {
             Step::Running {
                 to_device: to,
                 from_device: from,
@@ -97,8 +97,8 @@ pub(super) fn run<S: Service, F>(
             let arrivals = driver.into_service();
             return Ok(Ran {
                 ended: now,
-                gaps: arrivals.gaps(),
-                service: arrivals.inner,
+                gaps: arrivals.ear.distribution(),
+                service: arrivals.service,
                 to_device: to_device.intervals,
                 from_device: from_device.intervals,
                 is_cut,

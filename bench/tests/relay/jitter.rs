@@ -9,15 +9,12 @@ use super::serve::Stop;
 use super::stock::output;
 use super::{has, overflows, rig, undisturbed};
 use linerate_agent::iperf2::{self, Numbered};
-use linerate_agent::{
-    Ask, Close, Connection, Instant, Limits, Opened, Refused, Service, Udp, iperf3,
-};
+use linerate_agent::{Ear, Instant, Limits, Overheard, Service, iperf3};
 use linerate_bench::host::{Driver, Settings};
 use linerate_bench::relay::Way;
 use linerate_bench::relay::rig::RIGHT;
 use linerate_bench::target::{Amount, Datagrams, Options, Trial, Unwatched, open};
 use linerate_explain::record::Direction;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -187,61 +184,19 @@ fn stock_iperf_3_tells_the_jitter_that_it_prints() {
 /// A datagram that one of our servers has read: its first octets, and when.
 type Read = ([u8; 16], u64);
 
-/// A service, and what it reads.
-struct Noted<S> {
-    inner: S,
+/// What a service reads, if it is no shorter than `least`.
+struct Noted {
     least: usize,
     read: Vec<Read>,
 }
 
-impl<S: Service> Service for Noted<S> {
-    fn ask(&mut self) -> Option<Ask> {
-        self.inner.ask()
-    }
-
-    fn opened(&mut self, at: Connection, how: Opened, now: Instant) -> Result<(), Refused> {
-        self.inner.opened(at, how, now)
-    }
-
-    fn failed(&mut self, token: u8, now: Instant) {
-        self.inner.failed(token, now);
-    }
-
-    fn received(&mut self, at: Connection, octets: &[u8], now: Instant) {
-        self.inner.received(at, octets, now);
-    }
-
-    fn fill(&mut self, at: Connection, room: &mut [u8], now: Instant) -> usize {
-        self.inner.fill(at, room, now)
-    }
-
-    fn ended(&mut self, at: Connection, now: Instant) {
-        self.inner.ended(at, now);
-    }
-
-    fn closed(&mut self, at: Connection, now: Instant) {
-        self.inner.closed(at, now);
-    }
-
-    fn close(&self, at: Connection) -> Close {
-        self.inner.close(at)
-    }
-
-    fn datagram(&mut self, at: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
+impl Ear for Noted {
+    fn heard(&mut self, octets: &[u8], now: Instant) {
         if let Some(head) = octets.first_chunk()
             && octets.len() >= self.least
         {
             self.read.push((*head, now.ns()));
         }
-        self.inner.datagram(at, from, octets, now);
-    }
-
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<linerate_agent::Datagram> {
-        self.inner.next_datagram(room, now)
-    }
-
-    fn wake_at(&self) -> Option<Instant> {
-        self.inner.wake_at()
     }
 }
 
@@ -277,26 +232,25 @@ fn attempt_from_stock<S: Service + Send>(
             address: RIGHT.into(),
             ..Settings::default()
         };
-        let noted = Noted {
-            inner: service,
+        let ear = Noted {
             least: 100,
             read: Vec::new(),
         };
-        let mut driver = Driver::new(noted, settings).expect("it listens");
+        let mut driver = Driver::new(Overheard { service, ear }, settings).expect("it listens");
         listening.send(()).expect("the test waits");
         let mut told = None;
         // The client may ask again for what it did not hear; its end may be seen before its goodbye.
         let mut turns_left = 100;
         while turns_left > 0 {
             driver.turn(Duration::from_millis(50)).expect("a turn");
-            told = told.or(tell(&mut driver.service().inner));
+            told = told.or(tell(&mut driver.service().service));
             let is_over = is_over.load(Ordering::Relaxed);
             turns_left -= u32::from(is_over);
             if is_over && told.is_some() {
                 break;
             }
         }
-        (told, driver.into_service().read)
+        (told, driver.into_service().ear.read)
     };
     let (text, (told, read)) = std::thread::scope(|scope| {
         let right = rig.right();

@@ -5,7 +5,7 @@ use linerate_agent::{Instant, Progress};
 use linerate_explain::record::Direction;
 use linerate_sim::peer::host::program::Handle;
 
-use super::super::arrivals::Arrivals;
+use super::super::arrivals::{Arrivals, Gaps};
 use super::super::iperf2::{count, data};
 use super::super::run::{Ran, Series};
 use super::super::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
@@ -50,7 +50,7 @@ impl Simulated {
         for plan in plans {
             let measured = data(&plan);
             clients.push(Running {
-                handle: session.start(Arrivals::new(Client::new(plan), measured))?,
+                handle: session.start(Gaps::of(Client::new(plan), measured))?,
                 to_device: Series::default(),
                 from_device: Series::default(),
                 ended: None,
@@ -125,7 +125,7 @@ impl Transfer {
         for client in &mut self.clients {
             let (progress, counted) = session
                 .with(client.handle, |it: &mut Arrivals<Client>| {
-                    (it.inner.progress(now), it.inner.outcome(now))
+                    (it.service.progress(now), it.service.outcome(now))
                 })?;
             let Counted { sent, received, .. } = counted;
             let octets = |report: Option<iperf2::Report>| report.map_or(0, |it| it.octets);
@@ -151,8 +151,8 @@ impl Transfer {
         for client in self.clients {
             let arrivals = session.stop::<Arrivals<Client>>(client.handle)?;
             ran.push(Ran {
-                gaps: arrivals.gaps(),
-                service: arrivals.inner,
+                gaps: arrivals.ear.distribution(),
+                service: arrivals.service,
                 ended: client.ended.unwrap_or(session.now()),
                 to_device: client.to_device.intervals,
                 from_device: client.from_device.intervals,

@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use linerate_agent::{
-    Ask, Instant as AgentInstant, Progress, Service, echo, http, iperf2, iperf3, stamp,
+    Ask, Ear, Instant as AgentInstant, Overheard, Progress, Service, echo, http, iperf2, iperf3,
+    stamp,
 };
 use smoltcp::wire::Ipv4Address;
 
@@ -43,6 +44,20 @@ pub trait Program: Service + Any + Debug {
     /// Writes the raw frame that is due to the start of `room`: its length.
     fn next_frame(&mut self, _room: &mut [u8], _now: AgentInstant) -> Option<usize> {
         None
+    }
+}
+
+impl<S: Program, E: Ear + Any + Debug> Program for Overheard<S, E> {
+    fn is_over(&mut self, now: AgentInstant) -> bool {
+        self.service.is_over(now)
+    }
+
+    fn frame(&mut self, frame: &[u8], now: AgentInstant) {
+        self.service.frame(frame, now);
+    }
+
+    fn next_frame(&mut self, room: &mut [u8], now: AgentInstant) -> Option<usize> {
+        self.service.next_frame(room, now)
     }
 }
 

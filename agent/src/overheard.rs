@@ -1,0 +1,67 @@
+//! A service whose datagrams somebody else hears, too.
+
+use core::net::SocketAddr;
+
+use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+
+/// Hears the datagrams that a service gets.
+pub trait Ear {
+    /// This one came.
+    fn heard(&mut self, octets: &[u8], now: Instant);
+}
+
+/// A service, and who hears each of its datagrams before it does: to measure what it does not tell.
+#[derive(Debug)]
+pub struct Overheard<S, E> {
+    /// The service, which does what it does alone.
+    pub service: S,
+    /// Who hears.
+    pub ear: E,
+}
+
+impl<S: Service, E: Ear> Service for Overheard<S, E> {
+    fn ask(&mut self) -> Option<Ask> {
+        self.service.ask()
+    }
+
+    fn opened(&mut self, at: Connection, how: Opened, now: Instant) -> Result<(), Refused> {
+        self.service.opened(at, how, now)
+    }
+
+    fn failed(&mut self, token: u8, now: Instant) {
+        self.service.failed(token, now);
+    }
+
+    fn received(&mut self, at: Connection, octets: &[u8], now: Instant) {
+        self.service.received(at, octets, now);
+    }
+
+    fn fill(&mut self, at: Connection, room: &mut [u8], now: Instant) -> usize {
+        self.service.fill(at, room, now)
+    }
+
+    fn ended(&mut self, at: Connection, now: Instant) {
+        self.service.ended(at, now);
+    }
+
+    fn closed(&mut self, at: Connection, now: Instant) {
+        self.service.closed(at, now);
+    }
+
+    fn close(&self, at: Connection) -> Close {
+        self.service.close(at)
+    }
+
+    fn datagram(&mut self, at: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
+        self.ear.heard(octets, now);
+        self.service.datagram(at, from, octets, now);
+    }
+
+    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+        self.service.next_datagram(room, now)
+    }
+
+    fn wake_at(&self) -> Option<Instant> {
+        self.service.wake_at()
+    }
+}
