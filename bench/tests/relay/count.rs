@@ -75,21 +75,18 @@ impl Expected {
 /// What stock iperf 2 counts of the same: whatever is not newer than the newest is out of order, and all
 /// of those are taken off the loss in the end.
 pub fn as_iperf2_counts(numbers: impl IntoIterator<Item = u64>) -> Expected {
-    let mut it = Expected::default();
-    for number in numbers {
-        if number > it.sent {
-            it.lost += number - it.sent - 1;
-            it.sent = number;
-        } else {
-            it.out_of_order += 1;
-        }
-    }
+    let mut it = counted(numbers, |_| {});
     it.lost = it.lost.saturating_sub(it.out_of_order);
     it
 }
 
 /// What stock iperf 3 counts: it takes each off the loss that there is by then.
 fn as_iperf3_counts(numbers: impl IntoIterator<Item = u64>) -> Expected {
+    counted(numbers, |it| it.lost = it.lost.saturating_sub(1))
+}
+
+/// `comes_late` is done at each that is not newer than the newest.
+fn counted(numbers: impl IntoIterator<Item = u64>, comes_late: impl Fn(&mut Expected)) -> Expected {
     let mut it = Expected::default();
     for number in numbers {
         if number > it.sent {
@@ -97,7 +94,7 @@ fn as_iperf3_counts(numbers: impl IntoIterator<Item = u64>) -> Expected {
             it.sent = number;
         } else {
             it.out_of_order += 1;
-            it.lost = it.lost.saturating_sub(1);
+            comes_late(&mut it);
         }
     }
     it
