@@ -165,7 +165,7 @@ fn once(program: &Path, case: &Case) -> Result<Measured> {
     let mut relay = sh::cmd(program);
     relay
         .arg("relay")
-        .args(["--namespaces", &format!("{left},{right}"), "--busy"]);
+        .args(["--namespaces", &format!("{left},{right}")]);
     relay.args(["--seconds", "120"]).arg("--json").arg(&truth);
     relay.args(case.link.split_whitespace());
     let script = script(program, case, &right, &result);

@@ -48,11 +48,11 @@ pub const CHAPTER: Chapter = Chapter {
     title: "Latency",
     words: &["latency"],
     cases: &[
-        idle("--both delay=1ms", &[round_trip(2e6)]),
-        idle("--both delay=5ms", &[round_trip(10e6)]),
-        idle("--both delay=50ms", &[round_trip(100e6)]),
+        idle("--busy --both delay=1ms", &[round_trip(2e6)]),
+        idle("--busy --both delay=5ms", &[round_trip(10e6)]),
+        idle("--busy --both delay=50ms", &[round_trip(100e6)]),
         idle(
-            "--forward delay=5ms,jitter=1ms",
+            "--busy --forward delay=5ms,jitter=1ms",
             &[Figure::of(
                 "variation of the round trips (99% less the shortest)",
                 Unit::Milliseconds,
@@ -63,7 +63,7 @@ pub const CHAPTER: Chapter = Chapter {
             .stated(HALF_MS)],
         ),
         Case {
-            link: "--both rate=10M,queue=76kB",
+            link: "--busy --both rate=10M,queue=76kB",
             command: "sweep iperf2://DEVICE latency --forward --from 2M --to 20M --steps 2 \
                       --probe stamp://DEVICE:8620",
             times: OFTEN,

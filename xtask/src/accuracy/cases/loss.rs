@@ -40,7 +40,7 @@ pub const CHAPTER: Chapter = Chapter {
     words: &["loss"],
     cases: &[
         case(
-            "--forward loss=1%,spare=20",
+            "--busy --forward loss=1%,spare=20",
             FORWARD,
             &[counted(
                 "datagrams lost",
@@ -49,7 +49,7 @@ pub const CHAPTER: Chapter = Chapter {
             )],
         ),
         case(
-            "--forward burst_loss=0.5%/20%,spare=20",
+            "--busy --forward burst_loss=0.5%/20%,spare=20",
             FORWARD,
             &[counted(
                 "datagrams lost",
@@ -58,7 +58,7 @@ pub const CHAPTER: Chapter = Chapter {
             )],
         ),
         case(
-            "--backward loss=1%,spare=20",
+            "--busy --backward loss=1%,spare=20",
             BACK,
             &[counted(
                 "datagrams lost",
@@ -67,7 +67,7 @@ pub const CHAPTER: Chapter = Chapter {
             )],
         ),
         case(
-            "--backward duplicate=1%,spare=20",
+            "--busy --backward duplicate=1%,spare=20",
             BACK,
             &[counted(
                 "datagrams that came again",
@@ -76,7 +76,7 @@ pub const CHAPTER: Chapter = Chapter {
             )],
         ),
         case(
-            "--forward reorder=1%,spare=20",
+            "--busy --forward reorder=1%,spare=20",
             FORWARD,
             &[counted(
                 "datagrams out of order",
@@ -85,7 +85,7 @@ pub const CHAPTER: Chapter = Chapter {
             )],
         ),
         case(
-            "--forward loss=2%,spare=20",
+            "--busy --forward loss=2%,spare=20",
             "latency stamp://DEVICE:8620 --count 1000 --interval 5",
             &[counted(
                 "packets lost on the way there",

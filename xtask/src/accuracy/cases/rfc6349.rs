@@ -61,7 +61,7 @@ pub const CHAPTER: Chapter = Chapter {
     title: "RFC 6349",
     words: &["rfc6349"],
     cases: &[Case {
-        link: "--both rate=10M,delay=10ms,queue=100",
+        link: "--busy --both rate=10M,delay=10ms,queue=100",
         command: "rfc6349 iperf2://DEVICE -R --probe stamp://DEVICE:8620",
         times: 1,
         figures: &FIGURES,

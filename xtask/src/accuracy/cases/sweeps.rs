@@ -14,7 +14,7 @@ pub const LOADS: Chapter = Chapter {
     title: "Load sweep",
     words: &["load sweep", "udp_sweep"],
     cases: &[Case {
-        link: "--both rate=5M,queue=50",
+        link: "--busy --both rate=5M,queue=50",
         command: "sweep iperf2://DEVICE load --forward --from 1M --to 9M --steps 5",
         times: 1,
         figures: &[Figure::of(
@@ -135,33 +135,33 @@ pub const SENDS: Chapter = Chapter {
     words: &["size_sweep", "window_sweep", "packet_gaps"],
     cases: &[
         Case {
-            link: "--both rate=10M,queue=50",
+            link: "--busy --both rate=10M,queue=50",
             command: SIZED,
             times: OFTEN,
             figures: &SIZES,
         },
         Case {
-            link: "--both delay=10ms",
+            link: "--busy --both delay=10ms",
             command: "sweep iperf2://DEVICE window -R --from 16000 --to 64000 --steps 2 -t 2 \
                       --probe stamp://DEVICE:8620",
             times: OFTEN,
             figures: &WINDOWS,
         },
         Case {
-            link: "--both rate=10M,delay=5ms,queue=300",
+            link: "--busy --both rate=10M,delay=5ms,queue=300",
             command: "sweep iperf2://DEVICE window --forward --from 64000 --to 256000 --steps 2 -t 3 \
                       --probe stamp://DEVICE:8620",
             times: 1,
             figures: &OPEN,
         },
         Case {
-            link: "--both rate=10M,queue=50",
+            link: "--busy --both rate=10M,queue=50",
             command: "sweep iperf2://DEVICE gaps -b 2M --from 64 --to 1470 --steps 2 -t 2",
             times: OFTEN,
             figures: &EVEN,
         },
         Case {
-            link: "--both rate=10M,queue=50",
+            link: "--busy --both rate=10M,queue=50",
             command: "sweep iperf2://DEVICE gaps -b 20M --from 64 --to 1470 --steps 2 -t 2",
             times: OFTEN,
             figures: &FULL,

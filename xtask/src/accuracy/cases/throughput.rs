@@ -72,57 +72,57 @@ pub const CHAPTER: Chapter = Chapter {
     words: &["throughput"],
     cases: &[
         case(
-            "--both rate=1M,queue=20",
+            "--busy --both rate=1M,queue=20",
             "test iperf2://DEVICE --forward -t 8 -w 20000",
             &[sent(tcp(1e6))],
         ),
         case(
-            "--both rate=10M,queue=50",
+            "--busy --both rate=10M,queue=50",
             "test iperf2://DEVICE --forward -t 3 -w 60000",
             &[sent(tcp(10e6))],
         ),
         case(
-            "--both rate=10M,queue=50",
+            "--busy --both rate=10M,queue=50",
             "test iperf3://DEVICE --forward -t 3 -w 60000",
             &[sent(tcp(10e6))],
         ),
         case(
-            "--both rate=10M,queue=50",
+            "--busy --both rate=10M,queue=50",
             "test iperf3://DEVICE -R -t 3",
             &[received(tcp(10e6))],
         ),
         case(
-            "--both rate=10M,queue=50",
+            "--busy --both rate=10M,queue=50",
             "test http://DEVICE:8080 -R -n 4M",
             &[received(tcp(10e6))],
         ),
         case(
-            "--both rate=100M,queue=200",
+            "--busy --both rate=100M,queue=200",
             "test iperf3://DEVICE --forward -t 3",
             &[sent(tcp(100e6))],
         ),
         case(
-            "--both rate=10M,queue=50",
+            "--busy --both rate=10M,queue=50",
             "test iperf2://DEVICE --forward -u -b 20M -t 3",
             &[sent(udp(10e6, 1_470.0))],
         ),
         case(
-            "--both rate=10M,queue=50",
+            "--busy --both rate=10M,queue=50",
             "test iperf2://DEVICE -R -u -b 20M -l 64 -t 3",
             &[received(udp(10e6, 64.0))],
         ),
         case(
-            "--both rate=10M,queue=50",
+            "--busy --both rate=10M,queue=50",
             "test iperf3://DEVICE --forward -u -b 5M -t 3",
             &[sent(5e6 / 8.0)],
         ),
         case(
-            "--both rate=10M,queue=50",
+            "--busy --both rate=10M,queue=50",
             "test iperf3://DEVICE --bidir -u -b 20M -t 3",
             &DATAGRAMS,
         ),
         Case {
-            link: "--both rate=10M,queue=200",
+            link: "--busy --both rate=10M,queue=200",
             command: "test iperf3://DEVICE --bidir -t 4",
             times: 1,
             figures: &STREAMS,
