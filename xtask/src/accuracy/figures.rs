@@ -10,6 +10,9 @@ pub struct Measured {
     pub together: Value,
     /// What the relay has counted.
     pub truth: Value,
+    /// The median of the windows that this end announced on each TCP connection, octets, in the order in
+    /// which they were opened; empty where nothing was captured.
+    pub windows: Vec<f64>,
 }
 
 impl Measured {

@@ -3,6 +3,7 @@
 //! `linerate relay` makes the link between two network namespaces and counts every frame, `linerate
 //! serve` or a stock iperf is the device in one of them, and the procedure runs in the other.
 
+mod capture;
 mod cases;
 mod figures;
 mod page;
@@ -17,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// The address of the namespace with the device (`linerate relay --namespaces`).
 const DEVICE: &str = "10.0.0.2";
+/// That of the procedure's end.
+const BENCH: &str = "10.0.0.1";
 /// What a procedure may be off by.
 const TOLERANCE: f64 = 0.02;
 const PAGE: &str = "docs/accuracy.md";
@@ -143,6 +146,7 @@ fn measure(program: &Path, chapter: &'static Chapter, case: &'static Case) -> Re
             let known = match figure.known {
                 Known::Value(value) => value,
                 Known::Truth(of) => of(measured).context("no such count in the relay's truth")?,
+                Known::Announced(of) => of(measured).context("no such stream in the capture")?,
             };
             let reported = (figure.reported)(measured).with_context(|| {
                 format!("no {} in the results of {}", figure.name, case.command)
@@ -159,6 +163,7 @@ fn once(program: &Path, case: &Case) -> Result<Measured> {
     let dir = sh::out("accuracy");
     fs::create_dir_all(&dir)?;
     let (result, truth) = (dir.join("result.json"), dir.join("truth.json"));
+    let captured = case.is_captured().then(|| dir.join("frames.pcapng"));
     let _ = fs::remove_file(&result);
     let _ = fs::remove_file(&truth);
     let [left, right] = ["left", "right"].map(|end| format!("acc{}-{end}", std::process::id()));
@@ -168,7 +173,7 @@ fn once(program: &Path, case: &Case) -> Result<Measured> {
         .args(["--namespaces", &format!("{left},{right}")]);
     relay.args(["--seconds", "120"]).arg("--json").arg(&truth);
     relay.args(case.link.split_whitespace());
-    let script = script(program, case, &right, &result);
+    let script = script(program, case, &right, &result, captured.as_deref());
     relay.args(["--", "sh", "-c", &script]);
     sh::logged(&mut relay, &dir.join("log.txt"))
         .with_context(|| format!("{} over {}", case.command, case.link))?;
@@ -184,19 +189,28 @@ fn once(program: &Path, case: &Case) -> Result<Measured> {
         results: read(&result)?,
         together: serde_json::from_str(&sh::read(together)?)?,
         truth: read(&truth)?,
+        windows: captured.map_or(Ok(Vec::new()), |file| capture::windows(&file, BENCH))?,
     })
 }
 
 /// Starts the device, measures, ends the device.
-fn script(program: &Path, case: &Case, right: &str, result: &Path) -> String {
+fn script(
+    program: &Path,
+    case: &Case,
+    right: &str,
+    result: &Path,
+    captured: Option<&Path>,
+) -> String {
     let (program, dir) = (program.display(), sh::out("accuracy"));
     let log = dir.join("serve.log");
     let (log, measured) = (log.display(), dir.join("measured"));
     let command = case.command.replace("DEVICE", DEVICE);
+    let capture = captured.map_or_else(String::new, capture::script);
     // It has said so of each protocol when it listens.
     format!(
         ": >{log}; ip netns exec {right} {program} serve --bind {DEVICE} --udp-on-request \
-         --seconds 110 2>>{log} & device=$!; trap 'kill $device; wait $device' EXIT; \
+         --seconds 110 2>>{log} & device=$!; {capture} \
+         trap 'kill $device $capture; wait $device $capture' EXIT; \
          trap 'exit 1' TERM INT; \
          until [ \"$(grep -c ' on {DEVICE}:' {log})\" -ge 5 ]; do \
          kill -0 $device || exit 1; sleep 0.05; done; \

@@ -11,7 +11,7 @@ pub fn page(rows: &[Row]) -> String {
          Made by `cargo xtask accuracy` (Linux, root): each procedure over [the relay](relay.md), which \
          has a known rate, delay, queue, jitter and loss, toward `linerate serve` in a namespace of its \
          own. What is known comes from the settings, or where it is a matter of chance from the relay's \
-         own count of the frames. A figure is right within 2%, or within the error that is stated below \
+         own count of the frames, or where it is up to this end's Linux (TCP windows) from a capture. A figure is right within 2%, or within the error that is stated below \
          its table with the reason.\n\n\
          Most are measured three times: the median is reported, and beside it how far off each of the \
          three was. What is held against the relay's count is measured once, as chance is in both; so are \

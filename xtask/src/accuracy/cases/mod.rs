@@ -31,6 +31,14 @@ pub struct Case {
     pub figures: &'static [Figure],
 }
 
+impl Case {
+    /// Whether its frames have to be looked at.
+    pub fn is_captured(&self) -> bool {
+        let needs = |figure: &Figure| matches!(figure.known, Known::Announced(_));
+        self.figures.iter().any(needs)
+    }
+}
+
 /// A figure, and what it must be.
 pub struct Figure {
     /// What it is.
@@ -62,8 +70,6 @@ pub enum Unit {
     Count,
     /// A part of one.
     Share,
-    /// So many times.
-    Ratio,
 }
 
 impl Unit {
@@ -77,7 +83,6 @@ impl Unit {
             Self::Octets => format!("{value:.0} B"),
             Self::Count => format!("{value:.0}"),
             Self::Share => format!("{:.2}%", value * 100.0),
-            Self::Ratio => format!("{value:.2}"),
         }
     }
 }
@@ -89,6 +94,8 @@ pub enum Known {
     Value(f64),
     /// From the relay's count.
     Truth(fn(&Measured) -> Option<f64>),
+    /// From the TCP windows that a capture of this end's frames shows.
+    Announced(fn(&Measured) -> Option<f64>),
 }
 
 /// An error that is known beforehand.
