@@ -184,6 +184,7 @@ fn no_std(log: &Path) -> Result<Outcome> {
         }
         let mut build = sh::cargo();
         build.args(["build", "--locked", "--target", triple]);
+        build.args(["--package", "linerate-regs"]);
         build.args(["--package", "linerate-agent-c"]);
         build.args(["--package", "linerate-agent-smoltcp"]);
         std.apply(&mut build);

@@ -39,7 +39,7 @@ impl Storage {
         for block in ESP32C6.blocks() {
             for register in block.registers() {
                 for offset in register.offsets() {
-                    if let Some(i) = index(block.base + offset) {
+                    if let Some(i) = block.base.and_then(|base| index(base + offset)) {
                         storage.words[i] = register.reset;
                         storage.flags[i] = KNOWN;
                     }
@@ -84,7 +84,11 @@ impl Storage {
         } else {
             let block = ESP32C6
                 .blocks()
-                .filter(|block| (block.base..block.base + 0x1000).contains(&addr))
+                .filter(|block| {
+                    block
+                        .base
+                        .is_some_and(|base| (base..base + 0x1000).contains(&addr))
+                })
                 .last();
             Finding::UnknownRegister {
                 block: block.map(|block| block.name.to_owned()),
@@ -96,18 +100,10 @@ impl Storage {
 
 /// `BLOCK.REGISTER` at `addr`.
 pub(super) fn register_name(addr: u32) -> Option<String> {
-    for block in ESP32C6.blocks() {
-        for register in block.registers() {
-            let found = register
-                .offsets()
-                .position(|offset| block.base + offset == addr);
-            if let Some(i) = found {
-                let name = register.name.replacen("{}", &i.to_string(), 1);
-                return Some(format!("{}.{name}", block.name));
-            }
-        }
-    }
-    None
+    let found = ESP32C6.at(addr)?;
+    let index = found.index.to_string();
+    let name = found.register.name.replacen("{}", &index, 1);
+    Some(format!("{}.{name}", found.block.name))
 }
 
 #[cfg(test)]

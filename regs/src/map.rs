@@ -1,0 +1,273 @@
+//! A map's blocks, and what lies where.
+
+use crate::attributes::Attributes;
+use crate::register::{Field, Register, Value};
+use crate::text::{behind, hex, line, same, up_to, word};
+
+/// All register blocks of a chip: text in the format that the [crate] describes.
+#[derive(Clone, Copy, Debug)]
+pub struct Map<'a>(pub &'a str);
+
+/// The registers of one peripheral.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// Name of the peripheral as in the reference manual.
+    pub name: &'a str,
+    /// Address of offset 0; `None` where the board decides that, or where the registers are not in the
+    /// memory but behind others.
+    pub base: Option<u32>,
+    /// What it is, and how to get at it, or nothing.
+    pub title: &'a str,
+    said: Attributes<'a>,
+    lines: &'a str,
+}
+
+/// What lies at an address.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    /// The peripheral.
+    pub block: Block<'a>,
+    /// The register.
+    pub register: Register<'a>,
+    /// Which of the array.
+    pub index: u32,
+}
+
+/// A line of a map that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+impl<'a> Map<'a> {
+    /// What the chip is called on a command line.
+    pub fn name(self) -> &'a str {
+        word(self.head("map ")).0
+    }
+
+    /// What it is.
+    pub fn title(self) -> &'a str {
+        word(self.head("map ")).1
+    }
+
+    /// The document that the map was made from.
+    pub fn source(self) -> &'a str {
+        self.head("source ")
+    }
+
+    fn head(self, key: &str) -> &'a str {
+        let mut lines = self.0.lines().take_while(|l| !l.starts_with("block "));
+        lines.find_map(|line| line.strip_prefix(key)).unwrap_or("")
+    }
+
+    /// The blocks, by rising address.
+    pub fn blocks(self) -> impl Iterator<Item = Block<'a>> {
+        let mut rest = self.0;
+        core::iter::from_fn(move || {
+            let (block, below) = Block::next(rest)?;
+            rest = below;
+            Some(block)
+        })
+    }
+
+    /// The block called `name`.
+    pub const fn block(self, name: &str) -> Option<Block<'a>> {
+        let mut rest = self.0;
+        while let Some((block, below)) = Block::next(rest) {
+            if same(block.name, name) {
+                return Some(block);
+            }
+            rest = below;
+        }
+        None
+    }
+
+    /// The register at `address`.
+    pub fn at(self, address: u32) -> Option<Found<'a>> {
+        self.blocks()
+            .find_map(|block| block.at(address.checked_sub(block.base?)?))
+    }
+
+    /// The first line that cannot be read, for those who write a map.
+    pub fn fault(self) -> Option<Fault> {
+        let mut inside = Inside::Nothing;
+        (1..).zip(self.0.lines()).find_map(|(number, line)| {
+            let fault = |what| Some(Fault { line: number, what });
+            let register = inside.register();
+            if line.is_empty() || line.starts_with('#') {
+                None
+            } else if let Some(value) = line.strip_prefix("  ") {
+                match (inside, Value::parse(value)) {
+                    (Inside::Field(..), Some(_)) => None,
+                    (_, None) => fault("a value needs a hexadecimal number and a name"),
+                    _ => fault("a value needs a field above it"),
+                }
+            } else if let Some(text) = line.strip_prefix(' ') {
+                let Some(register) = register else {
+                    return fault("a field needs a register above it");
+                };
+                match Field::parse(text, "", register.access) {
+                    Some(field) if field.bits.low + field.bits.count > register.width => {
+                        fault("the field does not fit into its register")
+                    }
+                    Some(field) if field.bits.mask() & inside.taken() != 0 => {
+                        fault("the field shares a bit with one above it")
+                    }
+                    Some(field) => {
+                        inside = Inside::Field(register, inside.taken() | field.bits.mask());
+                        None
+                    }
+                    None => fault("a field needs its bits, as 5 or 29:16, and a name"),
+                }
+            } else if line.starts_with("block ") {
+                inside = Inside::Block;
+                let block = Block::next(line);
+                block.is_none().then_some(())?;
+                fault("a block needs a name and an address, or - in its place")
+            } else if matches!(inside, Inside::Nothing) {
+                let known = line.starts_with("map ") || line.starts_with("source ");
+                if known {
+                    None
+                } else {
+                    fault("before the first block only `map` and `source` can stand")
+                }
+            } else {
+                match Register::parse(line, "", Attributes::DEFAULT) {
+                    Some(register) => {
+                        inside = Inside::Register(register);
+                        None
+                    }
+                    None => fault("a register needs an offset, a name and its value after reset"),
+                }
+            }
+        })
+    }
+}
+
+/// What a line of a map can belong to.
+#[derive(Clone, Copy)]
+enum Inside<'a> {
+    Nothing,
+    Block,
+    Register(Register<'a>),
+    /// And the bits that fields have taken.
+    Field(Register<'a>, u32),
+}
+
+impl<'a> Inside<'a> {
+    fn register(self) -> Option<Register<'a>> {
+        match self {
+            Self::Register(register) | Self::Field(register, _) => Some(register),
+            Self::Nothing | Self::Block => None,
+        }
+    }
+
+    fn taken(self) -> u32 {
+        match self {
+            Self::Field(_, taken) => taken,
+            _ => 0,
+        }
+    }
+}
+
+impl<'a> Block<'a> {
+    /// The first block of `text`, and what follows it.
+    const fn next(text: &'a str) -> Option<(Self, &'a str)> {
+        let Some(text) = behind(up_to(text, "block ").1, "block ") else {
+            return None;
+        };
+        let (head, below) = line(text);
+        let (lines, rest) = up_to(below, "block ");
+        let (name, words) = word(head);
+        let (base, words) = word(words);
+        let base = match hex(base) {
+            Some(base) => Some(base),
+            None if same(base, "-") => None,
+            None => return None,
+        };
+        let said = Attributes::DEFAULT.with(words);
+        let title = said.title;
+        Some((
+            Self {
+                name,
+                base,
+                title,
+                said,
+                lines,
+            },
+            rest,
+        ))
+    }
+
+    /// The registers, by rising offset of the first of each array.
+    pub fn registers(self) -> impl Iterator<Item = Register<'a>> {
+        let mut rest = self.lines;
+        core::iter::from_fn(move || {
+            while !rest.is_empty() {
+                let (first, below) = line(rest);
+                rest = below;
+                if let Some(register) = self.parse(first, below) {
+                    return Some(register);
+                }
+            }
+            None
+        })
+    }
+
+    /// The register called `name` (`{}` for the index in arrays).
+    pub const fn register(self, name: &str) -> Option<Register<'a>> {
+        let mut rest = self.lines;
+        while !rest.is_empty() {
+            let (first, below) = line(rest);
+            rest = below;
+            let first_name = word(word(first).1).0;
+            if same(first_name, name)
+                && let Some(register) = self.parse(first, below)
+            {
+                return Some(register);
+            }
+        }
+        None
+    }
+
+    /// The register at `offset`.
+    pub fn at(self, offset: u32) -> Option<Found<'a>> {
+        self.registers().find_map(|register| {
+            let index = register.offsets().position(|at| at == offset)? as u32;
+            Some(Found {
+                block: self,
+                register,
+                index,
+            })
+        })
+    }
+
+    /// Bytes from the base to the end of the last register.
+    pub fn size(self) -> u32 {
+        self.registers()
+            .map(|r| r.offset + r.stride * (r.count - 1) + u32::from(r.width / 8))
+            .max()
+            .unwrap_or(0)
+    }
+
+    const fn parse(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
+        // Fields and comments are no registers.
+        if behind(first, " ").is_some() || behind(first, "#").is_some() {
+            return None;
+        }
+        let mut default = self.said;
+        default.title = "";
+        let Some(mut register) = Register::parse(first, below, default) else {
+            return None;
+        };
+        if !register.like.is_empty()
+            && let Some(model) = self.register(register.like)
+        {
+            register.fields = model.fields;
+        }
+        Some(register)
+    }
+}

@@ -1,0 +1,289 @@
+//! A register, its fields, and what their values are called.
+
+use crate::attributes::{Access, Attributes};
+use crate::place::{Bits, Place};
+use crate::text::{behind, bit, hex, line, word};
+
+/// One register, or an array of equal registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Register<'a> {
+    /// Name without the peripheral's; in an array `{}` stands for the index.
+    pub name: &'a str,
+    /// Bytes from the block's base to the register, or to the array's first; a number where the block
+    /// is not in the memory.
+    pub offset: u32,
+    /// Bytes from one register of the array to the next.
+    pub stride: u32,
+    /// Registers in the array; 1 for a single register.
+    pub count: u32,
+    /// Value after power-on reset.
+    pub reset: u32,
+    /// Bits.
+    pub width: u8,
+    /// What reading and writing does.
+    pub access: Access,
+    /// Section of the map's source; empty where the map does not say.
+    pub section: &'a str,
+    /// What it is called in words, or nothing.
+    pub title: &'a str,
+    /// The register that has its fields, or nothing.
+    pub(crate) like: &'a str,
+    /// The lines from its first field on.
+    pub(crate) fields: &'a str,
+}
+
+impl<'a> Register<'a> {
+    /// Reads `line`; `below` is what follows it.
+    pub(crate) const fn parse(
+        line: &'a str,
+        below: &'a str,
+        block: Attributes<'a>,
+    ) -> Option<Self> {
+        let (place, rest) = word(line);
+        let (name, rest) = word(rest);
+        let (reset, rest) = word(rest);
+        let (Some((offset, stride, count)), Some(reset)) = (span(place), hex(reset)) else {
+            return None;
+        };
+        if name.is_empty() {
+            return None;
+        }
+        let said = block.with(rest);
+        Some(Self {
+            name,
+            offset,
+            stride,
+            count,
+            reset,
+            width: said.width,
+            access: said.access,
+            section: said.section,
+            title: said.title,
+            like: said.like,
+            fields: below,
+        })
+    }
+
+    /// What a driver has to know of it; of an array, of its first.
+    pub const fn place(self) -> Place {
+        Place {
+            offset: self.offset,
+            width: self.width,
+            reset: self.reset,
+        }
+    }
+
+    /// The offset of each register of the array.
+    pub fn offsets(self) -> impl Iterator<Item = u32> {
+        (0..self.count).map(move |i| self.offset + i * self.stride)
+    }
+
+    /// Its fields, in the order of the map.
+    pub fn fields(self) -> impl Iterator<Item = Field<'a>> {
+        let mut rest = self.fields;
+        core::iter::from_fn(move || {
+            let (field, below) = self.next_field(rest)?;
+            rest = below;
+            Some(field)
+        })
+    }
+
+    /// The field called `name`.
+    pub const fn field(self, name: &str) -> Option<Field<'a>> {
+        let mut rest = self.fields;
+        while let Some((field, below)) = self.next_field(rest) {
+            if crate::text::same(field.name, name) {
+                return Some(field);
+            }
+            rest = below;
+        }
+        None
+    }
+
+    /// What `word` says, field by field.
+    pub fn decode(self, word: u32) -> impl Iterator<Item = Decoded<'a>> {
+        self.fields().map(move |field| {
+            let value = field.bits.get(word);
+            Decoded {
+                field,
+                value,
+                meaning: field.values().find(|known| known.number == value),
+            }
+        })
+    }
+
+    /// The bits that no field names; none where the register has no fields.
+    pub fn unnamed(self) -> u32 {
+        let named = self.fields().fold(0, |mask, f| mask | f.bits.mask());
+        if named == 0 {
+            0
+        } else {
+            !named & Bits::all(self.width).mask()
+        }
+    }
+
+    const fn next_field(self, text: &'a str) -> Option<(Field<'a>, &'a str)> {
+        let mut rest = text;
+        while let Some(inner) = behind(rest, " ") {
+            let (first, below) = line(inner);
+            rest = below;
+            if let Some(field) = Field::parse(first, below, self.access) {
+                return Some((field, below));
+            }
+        }
+        None
+    }
+}
+
+/// `OFFSET`, or `OFFSET+STRIDE*COUNT`.
+const fn span(written: &str) -> Option<(u32, u32, u32)> {
+    let bytes = written.as_bytes();
+    let (mut plus, mut times) = (0, 0);
+    let mut i = 0;
+    while i < bytes.len() {
+        if bytes[i] == b'+' {
+            plus = i;
+        } else if bytes[i] == b'*' {
+            times = i;
+        }
+        i += 1;
+    }
+    if plus == 0 || times < plus {
+        return match hex(written) {
+            Some(offset) => Some((offset, 4, 1)),
+            None => None,
+        };
+    }
+    let (head, count) = written.split_at(times);
+    let (offset, stride) = head.split_at(plus);
+    match (
+        hex(offset),
+        hex(stride.split_at(1).1),
+        hex(count.split_at(1).1),
+    ) {
+        (Some(offset), Some(stride), Some(count)) if count > 0 => Some((offset, stride, count)),
+        _ => None,
+    }
+}
+
+/// Bits of a register that mean something together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// Name as in the manual.
+    pub name: &'a str,
+    /// Where it lies.
+    pub bits: Bits,
+    /// What reading and writing does: the register's, where the map says nothing else.
+    pub access: Access,
+    /// What it is for, or nothing.
+    pub title: &'a str,
+    values: &'a str,
+}
+
+impl<'a> Field<'a> {
+    pub(crate) const fn parse(line: &'a str, below: &'a str, register: Access) -> Option<Self> {
+        let (place, rest) = word(line);
+        let (name, rest) = word(rest);
+        let Some(bits) = range(place) else {
+            return None;
+        };
+        if name.is_empty() {
+            return None;
+        }
+        let mut default = Attributes::DEFAULT;
+        default.access = register;
+        let said = default.with(rest);
+        Some(Self {
+            name,
+            bits,
+            access: said.access,
+            title: said.title,
+            values: below,
+        })
+    }
+
+    /// The values that have a name.
+    pub fn values(self) -> impl Iterator<Item = Value<'a>> {
+        let mut rest = self.values;
+        core::iter::from_fn(move || {
+            let (first, below) = line(rest.strip_prefix("  ")?);
+            rest = below;
+            Some(Value::parse(first))
+        })
+        .flatten()
+    }
+
+    /// The value called `name`.
+    pub const fn value(self, name: &str) -> Option<Value<'a>> {
+        let mut rest = self.values;
+        while let Some(inner) = behind(rest, "  ") {
+            let (first, below) = line(inner);
+            rest = below;
+            if let Some(value) = Value::parse(first)
+                && crate::text::same(value.name, name)
+            {
+                return Some(value);
+            }
+        }
+        None
+    }
+}
+
+/// `HIGH:LOW` or `BIT`.
+const fn range(written: &str) -> Option<Bits> {
+    let bytes = written.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() && bytes[i] != b':' {
+        i += 1;
+    }
+    let (high, low) = written.split_at(i);
+    let low = if low.is_empty() {
+        high
+    } else {
+        low.split_at(1).1
+    };
+    match (bit(high), bit(low)) {
+        (Some(high), Some(low)) if low <= high && high < 32 => Some(Bits {
+            low,
+            count: high - low + 1,
+        }),
+        _ => None,
+    }
+}
+
+/// A value of a field that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Value<'a> {
+    /// The value.
+    pub number: u32,
+    /// Name as in the manual.
+    pub name: &'a str,
+    /// What it does, or nothing.
+    pub title: &'a str,
+}
+
+impl<'a> Value<'a> {
+    pub(crate) const fn parse(line: &'a str) -> Option<Self> {
+        let (number, rest) = word(line);
+        let (name, title) = word(rest);
+        match hex(number) {
+            Some(number) if !name.is_empty() => Some(Self {
+                number,
+                name,
+                title,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// What a register's value says in one field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoded<'a> {
+    /// The field.
+    pub field: Field<'a>,
+    /// Its bits, moved down to bit 0.
+    pub value: u32,
+    /// The name of this value, if it has one.
+    pub meaning: Option<Value<'a>>,
+}

@@ -1,0 +1,70 @@
+//! Lines and words, cut at compile time as well as at run time.
+
+/// What stands before the first `at`, and what stands behind it.
+const fn cut(text: &str, at: u8) -> (&str, &str) {
+    let bytes = text.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() && bytes[i] != at {
+        i += 1;
+    }
+    let (head, rest) = text.split_at(i);
+    if rest.is_empty() {
+        (head, rest)
+    } else {
+        (head, rest.split_at(1).1)
+    }
+}
+
+/// The first line, and the lines behind it.
+pub const fn line(text: &str) -> (&str, &str) {
+    cut(text, b'\n')
+}
+
+/// The first word, and what stands behind the space after it.
+pub const fn word(text: &str) -> (&str, &str) {
+    cut(text, b' ')
+}
+
+pub const fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && behind(a, b).is_some()
+}
+
+/// What stands behind `prefix`.
+pub const fn behind<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (bytes, wanted) = (text.as_bytes(), prefix.as_bytes());
+    if bytes.len() < wanted.len() {
+        return None;
+    }
+    let mut i = 0;
+    while i < wanted.len() {
+        if bytes[i] != wanted[i] {
+            return None;
+        }
+        i += 1;
+    }
+    Some(text.split_at(i).1)
+}
+
+/// `text` up to the line that starts with `prefix`, and from there on.
+pub const fn up_to<'a>(text: &'a str, prefix: &str) -> (&'a str, &'a str) {
+    let mut rest = text;
+    while !rest.is_empty() && behind(rest, prefix).is_none() {
+        rest = line(rest).1;
+    }
+    text.split_at(text.len() - rest.len())
+}
+
+pub const fn hex(digits: &str) -> Option<u32> {
+    match u32::from_str_radix(digits, 16) {
+        Ok(number) => Some(number),
+        Err(_) => None,
+    }
+}
+
+/// A number of at most 32: of a bit, or of bits.
+pub const fn bit(digits: &str) -> Option<u8> {
+    match u8::from_str_radix(digits, 10) {
+        Ok(number) if number <= 32 => Some(number),
+        _ => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! What is told to those who write a map.
+
+use linerate_regs::{Fault, Map};
+
+#[test]
+fn the_first_line_that_cannot_be_read_is_told() {
+    let head = "map x X\nsource a manual\n\n# a comment\nblock A 1000\n";
+    let fault = |lines: &str| Map(&format!("{head}{lines}")).fault();
+    assert_eq!(
+        fault("0 R 0 ro /16 @1.2 Title\n 15:0 F\n  a V What\n"),
+        None
+    );
+    for (lines, line, what) in [
+        (
+            "0 R\n",
+            6,
+            "a register needs an offset, a name and its value after reset",
+        ),
+        (
+            "0+4*0 R 0\n",
+            6,
+            "a register needs an offset, a name and its value after reset",
+        ),
+        (
+            "0 R 0\n 32 F\n",
+            7,
+            "a field needs its bits, as 5 or 29:16, and a name",
+        ),
+        (
+            "0 R 0\n 0:5 F\n",
+            7,
+            "a field needs its bits, as 5 or 29:16, and a name",
+        ),
+        (
+            "0 R 0\n 5\n",
+            7,
+            "a field needs its bits, as 5 or 29:16, and a name",
+        ),
+        (" 5 F\n", 6, "a field needs a register above it"),
+        (
+            "0 R 0 /8\n 8 F\n",
+            7,
+            "the field does not fit into its register",
+        ),
+        (
+            "0 R 0\n 8:4 F\n 4:0 G\n",
+            8,
+            "the field shares a bit with one above it",
+        ),
+        ("0 R 0\n  1 V\n", 7, "a value needs a field above it"),
+        (
+            "0 R 0\n 5 F\n  x V\n",
+            8,
+            "a value needs a hexadecimal number and a name",
+        ),
+        (
+            "block B\n",
+            6,
+            "a block needs a name and an address, or - in its place",
+        ),
+    ] {
+        assert_eq!(fault(lines), Some(Fault { line, what }), "{lines}");
+    }
+    let what = "before the first block only `map` and `source` can stand";
+    assert_eq!(Map("0 R 0\n").fault(), Some(Fault { line: 1, what }));
+}
