@@ -151,8 +151,23 @@ pub trait Device {
 ///
 /// Dropped unconsumed, the frame is gone, and counted as `RxStackRejected`.
 pub trait RxToken {
+    /// The frame, without its FCS, for somebody who looks before the stack does. It is not consumed.
+    fn peek(&mut self) -> &mut [u8];
+
     /// Hands the frame to `f`, without its FCS. `f` may change it.
     fn consume<R>(self, f: impl FnOnce(&mut [u8]) -> R) -> R;
+}
+
+/// A device that wakes the processor when a frame has come.
+///
+/// Frames are taken in turns with the interrupt masked, so that a flood costs none: when no frame is left,
+/// [`unmask`](Self::unmask), sleep, [`mask`](Self::mask), and take again.
+pub trait Interrupting: Device {
+    /// From now on a frame that comes interrupts. `false`: there is one already, so do not sleep.
+    fn unmask(&mut self) -> bool;
+
+    /// No more interrupts; takes back one that is pending.
+    fn mask(&mut self);
 }
 
 /// Room for a frame to send. Dropped unconsumed, nothing is sent.

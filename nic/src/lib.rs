@@ -7,10 +7,12 @@
 //! - [`filter`]: which destination addresses are accepted.
 //! - [`queue`]: the receive queue from interrupt to main thread.
 //! - [`ledger`]: where each frame went.
+//! - [`mmio`], [`dma`]: registers, and memory that a device uses by itself.
+//! - [`virtio`]: the driver of virtio-net.
 //! - [`window`]: the TCP window that a queue can keep.
 //! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
 //!
-//! `unsafe` appears in [`queue`] only.
+//! `unsafe` appears in [`queue`], [`mmio`] and [`dma`] only.
 #![cfg_attr(not(loom), no_std)]
 #![deny(unsafe_code)]
 #![allow(
@@ -22,14 +24,19 @@ pub mod adapter;
 pub mod bitbang;
 pub mod device;
 pub mod digest;
+#[allow(unsafe_code, reason = "lends memory to devices and takes it back")]
+pub mod dma;
 pub mod filter;
 pub mod ledger;
 pub mod link;
 pub mod mac;
+#[allow(unsafe_code, reason = "registers are addresses")]
+pub mod mmio;
 #[allow(
     unsafe_code,
     reason = "hands disjoint ranges of one memory to two contexts"
 )]
 pub mod queue;
 mod sync;
+pub mod virtio;
 pub mod window;

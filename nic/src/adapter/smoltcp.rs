@@ -88,3 +88,49 @@ impl<T: device::TxToken> phy::TxToken for TxToken<T> {
         }
     }
 }
+
+/// One received frame as a device for smoltcp, for a program that looks at each frame first.
+pub struct One<'d, D: Device + 'd> {
+    tokens: Option<(D::RxToken<'d>, D::TxToken<'d>)>,
+    capabilities: Capabilities,
+}
+
+impl<'d, D: Device + 'd> One<'d, D> {
+    /// What a device of these capabilities received, and the means to answer it.
+    pub const fn new(
+        frame: D::RxToken<'d>,
+        room: D::TxToken<'d>,
+        capabilities: Capabilities,
+    ) -> Self {
+        Self {
+            tokens: Some((frame, room)),
+            capabilities,
+        }
+    }
+}
+
+impl<'d, D: Device> phy::Device for One<'d, D> {
+    type RxToken<'a>
+        = RxToken<D::RxToken<'d>>
+    where
+        Self: 'a;
+    type TxToken<'a>
+        = TxToken<D::TxToken<'d>>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn receive(&mut self, _: Instant) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        let (frame, room) = self.tokens.take()?;
+        Some((RxToken(frame), TxToken(room)))
+    }
+
+    /// What is not an answer waits for the device itself.
+    fn transmit(&mut self, _: Instant) -> Option<Self::TxToken<'_>> {
+        None
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        capabilities(self.capabilities)
+    }
+}

@@ -100,6 +100,10 @@ pub struct MacRxToken<'m, 'q, R: ReceiveSwitch + Copy, const WORDS: usize>(
 );
 
 impl<R: ReceiveSwitch + Copy, const WORDS: usize> RxToken for MacRxToken<'_, '_, R, WORDS> {
+    fn peek(&mut self) -> &mut [u8] {
+        self.0.bytes_mut()
+    }
+
     #[inline]
     fn consume<T>(self, f: impl FnOnce(&mut [u8]) -> T) -> T {
         self.0.consume(f)

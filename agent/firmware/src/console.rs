@@ -1,0 +1,126 @@
+//! The console: lines for a person, beside them one JSON object a line for a program, prefixed with `@ `,
+//! and commands that either types.
+
+use core::fmt::{self, Write};
+use linerate_agent::burner::Load;
+use linerate_ether::ledger::Counter;
+use linerate_nic::ledger::Ledger;
+
+/// Prints a line for a person.
+pub fn info(to: &mut impl Write, text: fmt::Arguments<'_>) {
+    // A console that takes nothing is no reason to stop.
+    let _ = to.write_fmt(format_args!("INFO - {text}\n"));
+}
+
+/// Prints one event for a program: its name, and the other members of the JSON object, if any.
+pub fn event(to: &mut impl Write, name: &str, members: fmt::Arguments<'_>) {
+    let comma = if members.as_str() == Some("") {
+        ""
+    } else {
+        ","
+    };
+    let _ = to.write_fmt(format_args!("@ {{\"event\":\"{name}\"{comma}{members}}}\n"));
+}
+
+/// Prints all counters that are not zero.
+pub fn counters(to: &mut impl Write, ledger: &Ledger) {
+    event(to, "counters", format_args!("{}", Counters(ledger)));
+}
+
+struct Counters<'a>(&'a Ledger);
+
+impl fmt::Display for Counters<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |counter: Counter| counter.name();
+        for (index, (counter, count)) in self.0.non_zero().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}\"{}\":{count}", name(counter))?;
+        }
+        Ok(())
+    }
+}
+
+/// A line of the console.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// `counters`: print them.
+    Counters,
+    /// `frames`: print what has come of raw frames.
+    ReportFrames,
+    /// `frames STREAM`: count that stream from zero.
+    CountFrames(u8),
+    /// `burn THOUSANDTHS`, `burn spare`, `burn none`.
+    Burn(Load),
+    /// `burned`: print what was burned.
+    Burned,
+}
+
+impl Command {
+    /// Reads a line; `None`: it is no command.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_ascii_whitespace();
+        let command = match (words.next()?, words.next()) {
+            ("counters", None) => Self::Counters,
+            ("frames", None) => Self::ReportFrames,
+            ("frames", Some(stream)) => Self::CountFrames(stream.parse().ok()?),
+            ("burn", Some("none")) => Self::Burn(Load::None),
+            ("burn", Some("spare")) => Self::Burn(Load::Spare),
+            ("burn", Some(share)) => {
+                let share = share.parse().ok().filter(|share| *share <= 1000)?;
+                Self::Burn(Load::Share(share))
+            }
+            ("burned", None) => Self::Burned,
+            _ => return None,
+        };
+        words.next().is_none().then_some(command)
+    }
+}
+
+/// The longest command.
+const LINE: usize = 80;
+
+/// The line that is being typed.
+#[derive(Debug)]
+pub struct Line {
+    octets: [u8; LINE],
+    len: usize,
+    /// It was returned: what comes is the next one's.
+    is_over: bool,
+}
+
+impl Line {
+    /// Nothing typed so far.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            octets: [0; LINE],
+            len: 0,
+            is_over: false,
+        }
+    }
+
+    /// Takes what was typed: the line, if it is complete, without its end. What exceeds 80 octets, or is
+    /// no UTF-8, is lost.
+    pub fn push(&mut self, octet: u8) -> Option<&str> {
+        if core::mem::take(&mut self.is_over) {
+            self.len = 0;
+        }
+        if octet == b'\n' || octet == b'\r' {
+            self.is_over = true;
+            let line = str::from_utf8(&self.octets[..self.len]).ok();
+            return line.filter(|line| !line.is_empty());
+        }
+        if let Some(place) = self.octets.get_mut(self.len) {
+            *place = octet;
+            self.len += 1;
+        }
+        None
+    }
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self::new()
+    }
+}

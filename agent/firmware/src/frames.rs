@@ -1,0 +1,82 @@
+//! Raw frames, seen before the stack: those of a generator are counted, or sent back.
+
+use crate::console::event;
+use core::fmt::Write;
+use linerate_agent::Instant;
+use linerate_agent::frame::{ETHERTYPE, Receiver, Which, reflect};
+use linerate_ether::frame::{ADDRESSES_LEN, HEADER_LEN, MacAddress};
+use linerate_nic::device::{RxToken, TxToken};
+
+/// Counts the frames of one stream and reflects those that are to be.
+#[derive(Debug)]
+pub struct Frames {
+    own: MacAddress,
+    stream: u8,
+    receiver: Receiver,
+    reflected: u64,
+}
+
+impl Frames {
+    /// Counts this stream of frames to `own` from now on.
+    #[must_use]
+    pub const fn of(own: MacAddress, stream: u8) -> Self {
+        Self {
+            own,
+            stream,
+            receiver: Receiver::new(own.0, stream),
+            reflected: 0,
+        }
+    }
+
+    /// Whether it is a frame of a generator.
+    pub fn are_meant(frame: &[u8]) -> bool {
+        frame.get(ADDRESSES_LEN..HEADER_LEN) == Some(&ETHERTYPE.to_be_bytes()[..])
+    }
+
+    /// Takes a frame of a generator, and sends it back if that is asked for.
+    pub fn take(&mut self, frame: impl RxToken, room: impl TxToken, now: Instant) {
+        let own = self.own.0;
+        frame.consume(|octets| {
+            let arrived = self.receiver.received(octets, now);
+            if arrived.is_some() && reflect(octets, own, Which::Marked) {
+                self.reflected += 1;
+                // A frame that was received is not too long to be sent.
+                let _ = room.consume(octets.len(), |to| to.copy_from_slice(octets));
+            }
+        });
+    }
+
+    /// Counts another stream, from zero.
+    pub fn count(&mut self, stream: u8) {
+        *self = Self::of(self.own, stream);
+    }
+
+    /// Says what has come so far.
+    pub fn report(&self, to: &mut impl Write) {
+        let Receiver {
+            sink,
+            altered,
+            for_others,
+            ..
+        } = &self.receiver;
+        let sequence = &sink.sequence;
+        event(
+            to,
+            "frames",
+            format_args!(
+                "\"stream\":{},\"frames\":{},\"octets\":{},\"lost\":{},\"out_of_order\":{},\
+                 \"duplicates\":{},\"altered\":{altered},\"for_others\":{for_others},\
+                 \"reflected\":{},\"span_us\":{},\"jitter_ns\":{}",
+                self.stream,
+                sequence.received(),
+                sink.octets,
+                sequence.lost(None),
+                sequence.out_of_order(),
+                sequence.duplicates(),
+                self.reflected,
+                sink.span().as_micros() as u64,
+                sink.jitter.ns(),
+            ),
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! A device that can be measured, on any board: give [`run`] a network device and a [`Machine`], and it
+//! serves iperf 2, iperf 3, HTTP, STAMP and echo, counts and reflects raw frames, loads the CPU if told so,
+//! and says on its console what was done.
+//!
+//! - [`machine`]: what a board has beside its network device.
+//! - [`console`]: lines for a person and for a program; commands.
+//! - [`memory`]: sockets and services.
+//! - [`frames`]: raw frames, seen before the stack.
+//! - [`tell`]: tests that are over, in words.
+//!
+//! It allocates nothing and waits by sleeping.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod console;
+pub mod frames;
+pub mod machine;
+pub mod memory;
+mod run;
+pub mod tell;
+
+pub use machine::Machine;
+pub use memory::Memory;
+pub use run::{Setup, run};

@@ -1,0 +1,98 @@
+//! The memory of a measured device: its services, and the sockets that they share.
+
+use core::time::Duration;
+use linerate_agent::{Limits, echo, http, iperf2, iperf3};
+use linerate_agent_smoltcp::{DATAGRAM, Driver};
+use smoltcp::iface::{SocketHandle, SocketSet, SocketStorage};
+use smoltcp::socket::{tcp, udp};
+
+/// Tests of iperf 2 each way, streams of a test of iperf 3 both ways together, requests of HTTP, at the same
+/// time.
+const TESTS: usize = 2;
+const STREAMS: usize = 4;
+const REQUESTS: usize = 3;
+/// How long nothing may go on in the middle of a request.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The port of HTTP.
+pub const HTTP_PORT: u16 = 80;
+
+/// TCP connections at the same time, of all services together. iperf 3 has one beside its streams.
+const CONNECTIONS: usize = 5;
+/// A TCP socket's buffers, in segments.
+const TCP_RX: usize = 44 * 1460;
+const TCP_TX: usize = 22 * 1460;
+
+/// UDP sockets: iperf 2, iperf 3, STAMP, echo, which ask first; one of tests of iperf 2 back.
+const UDP: usize = 5;
+/// Datagrams that wait in each.
+pub const WAITING: usize = 16;
+
+type Datagrams = [u8; WAITING * DATAGRAM];
+/// Who drives the sockets.
+pub(crate) type Sockets = Driver<CONNECTIONS, UDP>;
+
+/// Everything but the network device: one of it, in static memory.
+pub struct Memory {
+    storage: [SocketStorage<'static>; CONNECTIONS + UDP],
+    tcp: [([u8; TCP_RX], [u8; TCP_TX]); CONNECTIONS],
+    udp: [(Datagrams, Datagrams); UDP],
+    heads: [[[udp::PacketMetadata; WAITING]; 2]; UDP],
+    services: Services,
+}
+
+/// What can be asked of the device.
+pub struct Services {
+    pub(crate) iperf2: iperf2::Server<TESTS>,
+    pub(crate) iperf3: iperf3::Server<STREAMS>,
+    pub(crate) http: http::Server<REQUESTS>,
+    pub(crate) echo: echo::Echo<WAITING, DATAGRAM>,
+}
+
+impl Memory {
+    /// Nothing in use. A test that the device sends by UDP goes no faster than that.
+    #[must_use]
+    #[expect(
+        clippy::large_stack_arrays,
+        reason = "a static's first value is no matter of the stack"
+    )]
+    pub const fn new(fastest_bits_per_s: u64) -> Self {
+        let limits = Limits {
+            fastest_bits_per_s,
+            ..Limits::own_network()
+        };
+        Self {
+            storage: [const { SocketStorage::EMPTY }; CONNECTIONS + UDP],
+            tcp: [([0; TCP_RX], [0; TCP_TX]); CONNECTIONS],
+            udp: [([0; WAITING * DATAGRAM], [0; WAITING * DATAGRAM]); UDP],
+            heads: [[[udp::PacketMetadata::EMPTY; WAITING]; 2]; UDP],
+            services: Services {
+                iperf2: iperf2::Server::new(5001, limits),
+                iperf3: iperf3::Server::new(iperf3::PORT, limits),
+                http: http::Server::new(HTTP_PORT, PATIENCE),
+                echo: echo::Echo::new(echo::PORT),
+            },
+        }
+    }
+
+    /// The sockets, who drives them, and what they are for.
+    pub(crate) fn open(
+        &'static mut self,
+        seed: u32,
+    ) -> (SocketSet<'static>, Sockets, &'static mut Services) {
+        let mut sockets = SocketSet::new(&mut self.storage[..]);
+        let tcp = self.tcp.each_mut().map(|(rx, tx)| {
+            let (rx, tx) = (&mut rx[..], &mut tx[..]);
+            let (rx, tx) = (tcp::SocketBuffer::new(rx), tcp::SocketBuffer::new(tx));
+            sockets.add(tcp::Socket::new(rx, tx))
+        });
+        let mut memory = self.udp.iter_mut().zip(&mut self.heads);
+        let udp: [SocketHandle; UDP] = core::array::from_fn(|_| {
+            let ((rx, tx), [rx_heads, tx_heads]) = memory.next().expect("there are as many");
+            sockets.add(udp::Socket::new(
+                udp::PacketBuffer::new(&mut rx_heads[..], &mut rx[..]),
+                udp::PacketBuffer::new(&mut tx_heads[..], &mut tx[..]),
+            ))
+        });
+        (sockets, Driver::new(tcp, udp, seed), &mut self.services)
+    }
+}

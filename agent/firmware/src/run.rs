@@ -1,0 +1,255 @@
+//! The main loop.
+
+use crate::console::{self, Command, Line, event, info};
+use crate::frames::Frames;
+use crate::machine::Machine;
+use crate::memory::{HTTP_PORT, Memory, Services, Sockets, WAITING};
+use crate::tell;
+use core::time::Duration;
+use linerate_agent::burner::Burner;
+use linerate_agent::{Instant, Service, iperf3, stamp};
+use linerate_nic::adapter::smoltcp::{Adapter, One};
+use linerate_nic::device::{Interrupting, RxToken as _};
+use linerate_nic::ledger::Ledger;
+use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
+use smoltcp::wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Address, Ipv4Cidr};
+
+/// Who the device is.
+#[derive(Clone, Copy)]
+pub struct Setup {
+    /// The board's name.
+    pub board: &'static str,
+    /// The driver's.
+    pub driver: &'static str,
+    /// Its address and network.
+    pub address: Ipv4Cidr,
+    /// Who knows the way to other networks.
+    pub gateway: Ipv4Address,
+    /// What its clock may be off by over a round trip.
+    pub grain: Duration,
+    /// The counters of its driver.
+    pub ledger: &'static Ledger,
+}
+
+/// Frames taken in before the services have their turn: what each socket holds, so that a burst waits in
+/// the ring and not in vain; and sent before more are taken in.
+const BUDGET: usize = WAITING;
+/// Nothing is due for so long at most, as a console may have no interrupt.
+const LONGEST_SLEEP: Duration = Duration::from_millis(10);
+
+/// Senders of STAMP at the same time, and octets of a packet.
+const SENDERS: usize = 4;
+const STAMP: usize = 256;
+
+/// Serves for ever.
+pub fn run<D: Interrupting, M: Machine>(
+    device: D,
+    mut machine: M,
+    memory: &'static mut Memory,
+    setup: &Setup,
+) -> ! {
+    let mut station = Station::new(device, &mut machine, memory, setup);
+    loop {
+        if !station.round(&mut machine) {
+            station.rest(&mut machine);
+        }
+    }
+}
+
+/// A device and all that runs on it.
+struct Station<D: Interrupting> {
+    device: Adapter<D>,
+    iface: Interface,
+    sockets: SocketSet<'static>,
+    driver: Sockets,
+    services: &'static mut Services,
+    stamp: stamp::Reflector<SENDERS, WAITING, STAMP>,
+    frames: Frames,
+    burner: Burner,
+    line: Line,
+    ledger: &'static Ledger,
+    /// When there is something to do without a frame.
+    due: Instant,
+}
+
+impl<D: Interrupting> Station<D> {
+    fn new(
+        device: D,
+        machine: &mut impl Machine,
+        memory: &'static mut Memory,
+        setup: &Setup,
+    ) -> Self {
+        let own = device.mac_address();
+        let mut device = Adapter(device);
+        let seed = machine.seed();
+        let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(own.0)));
+        config.random_seed = seed;
+        let mut iface = Interface::new(config, &mut device, stack_time(machine.now()));
+        iface.update_ip_addrs(|addresses| {
+            // There is room for one.
+            let _ = addresses.push(IpCidr::Ipv4(setup.address));
+        });
+        let _ = iface.routes_mut().add_default_ipv4_route(setup.gateway);
+        let (sockets, driver, services) = memory.open(seed as u32);
+        event(
+            machine,
+            "boot",
+            format_args!(
+                "\"program\":\"bench_agent\",\"board\":\"{}\",\"driver\":\"{}\",\"mac\":\"{own}\",\
+                 \"ipv4\":\"{}\"",
+                setup.board,
+                setup.driver,
+                setup.address.address()
+            ),
+        );
+        event(
+            machine,
+            "listening",
+            format_args!(
+                "\"iperf2\":5001,\"iperf3\":{},\"http\":{HTTP_PORT},\"stamp\":{},\"echo\":{}",
+                iperf3::PORT,
+                stamp::PORT,
+                linerate_agent::echo::PORT,
+            ),
+        );
+        info(machine, format_args!("Ready to be measured"));
+        Self {
+            device,
+            iface,
+            sockets,
+            driver,
+            services,
+            stamp: stamp::Reflector::new(stamp::PORT, stamp::Clock::free(setup.grain)),
+            frames: Frames::of(own, 0),
+            burner: calibrated(machine),
+            line: Line::new(),
+            ledger: setup.ledger,
+            due: machine.now(),
+        }
+    }
+
+    /// One turn of everything. `false`: nothing is left to do.
+    fn round(&mut self, machine: &mut impl Machine) -> bool {
+        let took = self.take(machine);
+        if took || machine.now() >= self.due {
+            self.serve(machine);
+        }
+        while let Some(octet) = machine.typed() {
+            if let Some(line) = self.line.push(octet) {
+                match Command::parse(line) {
+                    Some(command) => self.obey(command, machine),
+                    None => tell::unknown(machine, line),
+                }
+            }
+        }
+        took || machine.now() >= self.due || self.burner.burn(machine.now())
+    }
+
+    /// Takes in what came, within the budget. `true`: there was something.
+    fn take(&mut self, machine: &impl Machine) -> bool {
+        let capabilities = self.device.0.capabilities();
+        let now = machine.now();
+        self.iface.poll_maintenance(stack_time(now));
+        for taken in 0..BUDGET {
+            let Some((mut frame, room)) = self.device.0.receive() else {
+                return taken > 0;
+            };
+            if Frames::are_meant(frame.peek()) {
+                self.frames.take(frame, room, machine.now());
+                continue;
+            }
+            let mut one = One::<D>::new(frame, room, capabilities);
+            self.iface
+                .poll_ingress_single(stack_time(now), &mut one, &mut self.sockets);
+        }
+        true
+    }
+
+    /// Lets the services do what can be done, and sends it.
+    fn serve(&mut self, machine: &mut impl Machine) {
+        let Services {
+            iperf2,
+            iperf3,
+            http,
+            echo,
+        } = &mut *self.services;
+        let services: &mut [&mut dyn Service] = &mut [iperf2, iperf3, &mut self.stamp, echo, http];
+        self.driver
+            .turn(services, &mut self.iface, &mut self.sockets, || {
+                machine.now()
+            });
+        let idle_for = self.driver.idle_for(services, machine.now());
+        for _ in 0..BUDGET {
+            let sent = self.iface.poll_egress(
+                stack_time(machine.now()),
+                &mut self.device,
+                &mut self.sockets,
+            );
+            if sent == PollResult::None {
+                break;
+            }
+        }
+        while let Some(finished) = iperf2.take_finished() {
+            tell::iperf2(machine, &finished);
+        }
+        if let Some(finished) = iperf3.take_finished() {
+            tell::iperf3(machine, &finished);
+        }
+        while let Some(finished) = http.take_finished() {
+            tell::http(machine, &finished);
+        }
+        let now = machine.now();
+        let quiet_for = self.iface.poll_delay(stack_time(now), &self.sockets);
+        let pause = idle_for
+            .into_iter()
+            .chain(quiet_for.map(Duration::from))
+            .min();
+        self.due = now.after(pause.unwrap_or(Duration::MAX));
+    }
+
+    /// Sleeps until something is due or a frame comes.
+    fn rest(&mut self, machine: &mut impl Machine) {
+        let latest = machine.now().after(LONGEST_SLEEP);
+        let burn = self.burner.wake_at().unwrap_or(latest);
+        if !self.device.0.holds_frame() && self.device.0.unmask() {
+            machine.sleep(self.due.min(burn).min(latest));
+        }
+        self.device.0.mask();
+    }
+
+    fn obey(&mut self, command: Command, machine: &mut impl Machine) {
+        match command {
+            Command::Counters => console::counters(machine, self.ledger),
+            Command::ReportFrames => self.frames.report(machine),
+            Command::CountFrames(stream) => self.frames.count(stream),
+            Command::Burn(load) => self.burner.set(load, machine.now()),
+            Command::Burned => tell::burned(machine, &self.burner, machine.now()),
+        }
+    }
+}
+
+/// smoltcp's form of a time.
+fn stack_time(now: Instant) -> smoltcp::time::Instant {
+    smoltcp::time::Instant::from_micros((now.ns() / 1_000) as i64)
+}
+
+/// Rounds of a unit of the burner: some 20 us, which is what a frame may have to wait.
+const ROUNDS: u32 = 320;
+/// Units that are timed in one go, and how often: the shortest is the one that no interrupt was in.
+const UNITS: u32 = 16;
+const TIMES: u32 = 8;
+
+/// A burner that knows what its units take.
+fn calibrated(machine: &impl Machine) -> Burner {
+    let mut burner = Burner::new(ROUNDS);
+    let mut shortest = Duration::MAX;
+    for _ in 0..TIMES {
+        let began = machine.now();
+        for _ in 0..UNITS {
+            burner.unit();
+        }
+        shortest = shortest.min(machine.now().since(began));
+    }
+    burner.calibrated(UNITS, shortest);
+    burner
+}

@@ -1,0 +1,123 @@
+//! What the console says of tests that are over.
+
+use crate::console::{event, info};
+use core::fmt::Write;
+use core::net::SocketAddr;
+use core::time::Duration;
+use linerate_agent::burner::{Burner, Load};
+use linerate_agent::iperf3::Count;
+use linerate_agent::{Instant, http, iperf2, iperf3};
+
+/// A test as both ends should have counted it.
+struct Served {
+    protocol: &'static str,
+    udp: bool,
+    sent: bool,
+    peer: SocketAddr,
+    octets: u64,
+    span: Duration,
+    datagrams: u64,
+    lost: u64,
+}
+
+impl Served {
+    fn tell(&self, to: &mut impl Write) {
+        let Self {
+            protocol,
+            peer,
+            octets,
+            datagrams,
+            lost,
+            ..
+        } = self;
+        event(
+            to,
+            "served",
+            format_args!(
+                "\"protocol\":\"{protocol}\",\"transport\":\"{}\",\"direction\":\"{}\",\
+                 \"peer\":\"{peer}\",\"octets\":{octets},\"span_us\":{},\"datagrams\":{datagrams},\
+                 \"lost\":{lost}",
+                if self.udp { "udp" } else { "tcp" },
+                if self.sent { "sent" } else { "received" },
+                self.span.as_micros() as u64,
+            ),
+        );
+    }
+}
+
+/// Says what a client of iperf 2 did.
+pub fn iperf2(to: &mut impl Write, it: &iperf2::Finished) {
+    Served {
+        protocol: "iperf2",
+        udp: it.udp,
+        sent: it.sent,
+        peer: it.peer,
+        octets: it.report.octets,
+        span: it.report.span,
+        datagrams: it.report.datagrams.into(),
+        lost: it.report.lost.into(),
+    }
+    .tell(to);
+}
+
+/// Says what a client of iperf 3 did, each direction by itself.
+pub fn iperf3(to: &mut impl Write, it: &iperf3::Finished) {
+    let directions: [(bool, Option<Count>); 2] = [(false, it.received), (true, it.sent)];
+    for (sent, count) in directions {
+        let Some(count) = count else { continue };
+        Served {
+            protocol: "iperf3",
+            udp: it.udp,
+            sent,
+            peer: it.peer,
+            octets: count.octets,
+            span: count.span,
+            datagrams: count.datagrams,
+            lost: count.lost,
+        }
+        .tell(to);
+    }
+}
+
+/// Says what was fetched or put.
+pub fn http(to: &mut impl Write, it: &http::Finished) {
+    Served {
+        protocol: "http",
+        udp: false,
+        sent: it.sent,
+        peer: it.peer,
+        octets: it.octets,
+        span: it.span,
+        datagrams: 0,
+        lost: 0,
+    }
+    .tell(to);
+}
+
+/// Says what was burned since the load was set.
+pub fn burned(to: &mut impl Write, burner: &Burner, now: Instant) {
+    let burned = burner.burned(now);
+    let (what, share) = match burned.load {
+        Load::None => ("none", 0),
+        Load::Share(share) => ("share", share),
+        Load::Spare => ("spare", 0),
+    };
+    event(
+        to,
+        "burned",
+        format_args!(
+            "\"load\":\"{what}\",\"share_thousandths\":{share},\"burned_thousandths\":{},\
+             \"span_us\":{},\"cpu_us\":{},\"missed_us\":{}",
+            burned.thousandths(),
+            burned.span.as_micros() as u64,
+            burned.cpu.as_micros() as u64,
+            burned.missed.as_micros() as u64,
+        ),
+    );
+}
+
+/// Says that a line is no command.
+pub fn unknown(to: &mut impl Write, line: &str) {
+    info(to, format_args!("Not understood: {line}"));
+    event(to, "error", format_args!("\"what\":\"unknown command\""));
+}

@@ -1,0 +1,159 @@
+//! QEMU's RV32 machine virt: where its devices lie is told by `qemu-system-riscv32 -M virt,dumpdtb=FILE`.
+
+use core::arch::asm;
+use core::fmt;
+use linerate_agent::Instant;
+use linerate_agent_firmware::Machine;
+use linerate_nic::dma::Coherence;
+use linerate_nic::mmio::{Mmio, Registers};
+
+/// Ticks of the CLINT's counter.
+pub const TICKS_PER_S: u64 = 10_000_000;
+
+/// NS16550A: receive and transmit register, line status.
+const UART: usize = 0x1000_0000;
+const LINE_STATUS: usize = 5;
+const DATA_READY: u8 = 1;
+const TRANSMITTER_EMPTY: u8 = 1 << 5;
+
+/// The CLINT's compare register of hart 0 and its counter.
+const TIMER_COMPARE: usize = 0x0200_4000;
+const TIMER: usize = 0x0200_bff8;
+
+/// The PLIC: priority of each interrupt; those that hart 0 in machine mode wants; claim and complete.
+const PLIC: usize = 0x0c00_0000;
+const ENABLE: usize = 0x2000;
+const CLAIM: usize = 0x20_0004;
+
+/// Places for virtio devices, and the interrupt of the first.
+const SLOTS: usize = 0x1000_1000;
+const SLOT: usize = 0x1000;
+const SLOT_COUNT: usize = 8;
+const FIRST_INTERRUPT: usize = 1;
+/// The register `DeviceID`, and what a network device reads there.
+const DEVICE_ID: usize = 8;
+const NETWORK: u32 = 1;
+
+/// mie: the timer's and the PLIC's interrupt.
+const WAKE_BY: usize = 1 << 7 | 1 << 11;
+
+/// The serial port.
+pub struct Console;
+
+impl Console {
+    fn registers() -> Mmio {
+        // SAFETY: the UART, which is told to do nothing to memory.
+        unsafe { Mmio::new(UART) }
+    }
+}
+
+impl fmt::Write for Console {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let uart = Self::registers();
+        for octet in text.bytes() {
+            while Registers::<u8>::read_at(&uart, LINE_STATUS) & TRANSMITTER_EMPTY == 0 {}
+            uart.write_at(0, octet);
+        }
+        Ok(())
+    }
+}
+
+/// Orders accesses to memory and to devices.
+#[derive(Debug, Clone, Copy)]
+pub struct Io;
+
+impl Coherence for Io {
+    #[inline]
+    fn barrier(&self) {
+        // SAFETY: an order, and nothing else.
+        unsafe { asm!("fence iorw, iorw", options(nostack, preserves_flags)) };
+    }
+}
+
+/// The machine.
+pub struct Virt {
+    plic: Mmio,
+    /// Places that nobody has looked at yet.
+    slots: core::ops::Range<usize>,
+}
+
+impl Virt {
+    /// Lets the timer and the devices wake the hart. To be called once.
+    pub fn start() -> Self {
+        // SAFETY: the PLIC, which is told to do nothing to memory.
+        let plic = unsafe { Mmio::new(PLIC) };
+        let mut wanted = 0_u32;
+        for interrupt in (FIRST_INTERRUPT..).take(SLOT_COUNT) {
+            plic.write_at(4 * interrupt, 1_u32);
+            wanted |= 1 << interrupt;
+        }
+        plic.write_at(ENABLE, wanted);
+        // Interrupts wake the hart and are not taken: mstatus.MIE stays 0.
+        // SAFETY: enables no trap.
+        unsafe { asm!("csrw mie, {}", in(reg) WAKE_BY) };
+        Self {
+            plic,
+            slots: 0..SLOT_COUNT,
+        }
+    }
+
+    /// The registers of the network device, if there is one; once.
+    pub fn network_slot(&mut self) -> Option<Mmio> {
+        core::mem::take(&mut self.slots)
+            // SAFETY: a place for a device, and each is looked at once.
+            .map(|slot| unsafe { Mmio::new(SLOTS + slot * SLOT) })
+            .find(|slot| Registers::<u32>::read_at(slot, DEVICE_ID) == NETWORK)
+    }
+
+    fn ticks() -> u64 {
+        // SAFETY: the CLINT's counter.
+        let clint = unsafe { Mmio::new(TIMER) };
+        loop {
+            let high: u32 = clint.read_at(4);
+            let low: u32 = clint.read_at(0);
+            let again: u32 = clint.read_at(4);
+            if high == again {
+                return u64::from(high) << 32 | u64::from(low);
+            }
+        }
+    }
+}
+
+impl fmt::Write for Virt {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        Console.write_str(text)
+    }
+}
+
+impl Machine for Virt {
+    fn now(&self) -> Instant {
+        Instant::from_ns(Self::ticks() * (1_000_000_000 / TICKS_PER_S))
+    }
+
+    fn typed(&mut self) -> Option<u8> {
+        let uart = Console::registers();
+        let status: u8 = uart.read_at(LINE_STATUS);
+        (status & DATA_READY != 0).then(|| uart.read_at(0))
+    }
+
+    fn sleep(&mut self, until: Instant) {
+        let ticks = until.ns() / (1_000_000_000 / TICKS_PER_S);
+        // SAFETY: the CLINT's compare register of this hart.
+        let compare = unsafe { Mmio::new(TIMER_COMPARE) };
+        // No moment in between may look like an earlier time.
+        compare.write_at(4, u32::MAX);
+        compare.write_at(0, ticks as u32);
+        compare.write_at(4, (ticks >> 32) as u32);
+        // SAFETY: goes on at the latest when the timer's interrupt is pending.
+        unsafe { asm!("wfi") };
+        let interrupt: u32 = self.plic.read_at(CLAIM);
+        if interrupt != 0 {
+            self.plic.write_at(CLAIM, interrupt);
+        }
+    }
+
+    fn seed(&mut self) -> u64 {
+        // No start is like another, as QEMU's clock runs on.
+        Self::ticks()
+    }
+}

@@ -1,0 +1,75 @@
+//! The program `bench_agent` on QEMU's RV32 machine virt: virtio-net, served by `linerate-agent-firmware`.
+
+#![no_std]
+#![no_main]
+
+mod machine;
+mod start;
+
+use core::time::Duration;
+use linerate_agent_firmware::console::{event, info};
+use linerate_agent_firmware::{Memory, Setup, run};
+use linerate_ether::frame::MacAddress;
+use linerate_nic::dma::Buffer;
+use linerate_nic::ledger::Ledger;
+use linerate_nic::virtio::{self, InitError, Queues, VirtioNet};
+use machine::{Io, Virt};
+use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
+use static_cell::ConstStaticCell;
+
+/// Frames that wait each way.
+const FRAMES: usize = 256;
+/// Where the machine has no address for the device.
+const MAC_ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
+/// There is no line whose rate would be a limit.
+const FASTEST_BITS_PER_S: u64 = 10_000_000_000;
+
+/// The counters of the driver.
+static LINERATE_LEDGER: Ledger = Ledger::new();
+
+fn main() -> ! {
+    static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));
+    static QUEUES: ConstStaticCell<Queues<FRAMES>> = ConstStaticCell::new(Queues::new());
+    static BUFFERS: ConstStaticCell<[[[u8; virtio::net::BUFFER]; FRAMES]; 2]> =
+        ConstStaticCell::new([[[0; virtio::net::BUFFER]; FRAMES]; 2]);
+
+    let mut machine = Virt::start();
+    let buffers = BUFFERS
+        .take()
+        .each_mut()
+        .map(|way| way.each_mut().map(|it| Buffer::new(it)));
+    let Some(slot) = machine.network_slot() else {
+        event(
+            &mut machine,
+            "error",
+            format_args!("\"what\":\"no network device\""),
+        );
+        info(&mut machine, format_args!("{}", InitError::OtherKind(0)));
+        start::stop()
+    };
+    let started = VirtioNet::start(
+        slot,
+        Io,
+        QUEUES.take(),
+        buffers,
+        MAC_ADDRESS,
+        &LINERATE_LEDGER,
+    );
+    let device = match started {
+        Ok(device) => device,
+        Err(error) => {
+            event(&mut machine, "error", format_args!("\"what\":\"{error}\""));
+            info(&mut machine, format_args!("{error}"));
+            start::stop()
+        }
+    };
+    let setup = Setup {
+        board: "qemu-riscv32-virt",
+        driver: "virtio-net",
+        address: Ipv4Cidr::new(Ipv4Address::new(10, 0, 0, 2), 24),
+        gateway: Ipv4Address::new(10, 0, 0, 1),
+        grain: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
+        ledger: &LINERATE_LEDGER,
+    };
+    run(device, machine, MEMORY.take(), &setup)
+}

@@ -1,0 +1,57 @@
+//! From reset to `main`, and what traps and panics come to.
+
+use core::arch::{asm, global_asm};
+use linerate_agent_firmware::console::{event, info};
+
+use crate::machine::Console;
+
+global_asm!(
+    ".section .text.start, \"ax\"",
+    ".global _start",
+    "_start:",
+    "la sp, _stack_top",
+    "la t0, 1f",
+    "csrw mtvec, t0",
+    "j {main}",
+    ".balign 4",
+    "1: j {trap}",
+    trap = sym trap,
+    main = sym crate::main,
+);
+
+/// Nothing here is meant to trap.
+extern "C" fn trap() -> ! {
+    let (cause, at): (usize, usize);
+    // SAFETY: reads two registers.
+    unsafe { asm!("csrr {}, mcause", "csrr {}, mepc", out(reg) cause, out(reg) at) };
+    let mut console = Console;
+    event(
+        &mut console,
+        "error",
+        format_args!("\"what\":\"trap\",\"cause\":{cause},\"at\":{at}"),
+    );
+    info(&mut console, format_args!("Trap {cause} at {at:#x}"));
+    stop()
+}
+
+#[panic_handler]
+fn panicked(what: &core::panic::PanicInfo<'_>) -> ! {
+    let mut console = Console;
+    event(&mut console, "error", format_args!("\"what\":\"panic\""));
+    info(&mut console, format_args!("{what}"));
+    stop()
+}
+
+/// Ends the machine with an error (`SiFive`'s test device, at `0x10_0000`: `0x3333` is failure).
+pub fn stop() -> ! {
+    // SAFETY: a register of a device that nothing else here uses.
+    unsafe {
+        core::ptr::write_volatile(
+            core::ptr::with_exposed_provenance_mut::<u32>(0x10_0000),
+            0x1_3333,
+        );
+    }
+    loop {
+        core::hint::spin_loop();
+    }
+}

@@ -1,0 +1,252 @@
+//! The split virtqueue (virtio 1.2 section 2.7): a table of descriptors, a ring of those that the device
+//! may use, a ring of those that it has used.
+
+use super::{Buffer, Coherence, Lent, Shared};
+use core::fmt;
+
+/// Flag of a descriptor: the device writes into the buffer (`VIRTQ_DESC_F_WRITE`).
+const WRITE: u16 = 2;
+/// Flag of the available ring: no interrupt is wanted (`VIRTQ_AVAIL_F_NO_INTERRUPT`).
+const NO_INTERRUPT: u16 = 1;
+/// Flag of the used ring: no notification is wanted (`VIRTQ_USED_F_NO_NOTIFY`).
+const NO_NOTIFY: u16 = 1;
+
+/// A descriptor (section 2.7.5). The address is 64 bits in two halves.
+#[repr(C, align(16))]
+struct Descriptor {
+    address: [Shared<u32>; 2],
+    octets: Shared<u32>,
+    flags: Shared<u16>,
+    next: Shared<u16>,
+}
+
+/// Sections 2.7.6. and 2.7.8, without the events that nobody negotiated.
+#[repr(C)]
+struct Ring<E, const N: usize> {
+    flags: Shared<u16>,
+    /// Entries ever written, modulo 2^16.
+    written: Shared<u16>,
+    entries: [E; N],
+    event: Shared<u16>,
+}
+
+#[repr(C)]
+struct Used {
+    descriptor: Shared<u32>,
+    octets: Shared<u32>,
+}
+
+/// The memory of a queue of `N` descriptors, a power of two: aligned as the device wants it.
+#[repr(C, align(16))]
+pub struct Memory<const N: usize> {
+    table: [Descriptor; N],
+    available: Ring<Shared<u16>, N>,
+    used: Ring<Used, N>,
+}
+
+impl<const N: usize> Memory<N> {
+    /// Empty rings.
+    #[must_use]
+    pub const fn new() -> Self {
+        const { assert!(N.is_power_of_two() && N <= 0x8000) };
+        Self {
+            table: [const {
+                Descriptor {
+                    address: [const { Shared::new(0) }; 2],
+                    octets: Shared::new(0),
+                    flags: Shared::new(0),
+                    next: Shared::new(0),
+                }
+            }; N],
+            available: Ring {
+                flags: Shared::new(0),
+                written: Shared::new(0),
+                entries: [const { Shared::new(0) }; N],
+                event: Shared::new(0),
+            },
+            used: Ring {
+                flags: Shared::new(0),
+                written: Shared::new(0),
+                entries: [const {
+                    Used {
+                        descriptor: Shared::new(0),
+                        octets: Shared::new(0),
+                    }
+                }; N],
+                event: Shared::new(0),
+            },
+        }
+    }
+}
+
+impl<const N: usize> Default for Memory<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> fmt::Debug for Memory<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory")
+            .field("available", &self.available.written)
+            .field("used", &self.used.written)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The device says that it used what it was not given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Foreign {
+    /// The descriptor that it named.
+    pub descriptor: u32,
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the device used descriptor {}, which it was not given",
+            self.descriptor
+        )
+    }
+}
+
+impl core::error::Error for Foreign {}
+
+/// Which way the octets of a buffer go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The device reads the first so many.
+    ToDevice(usize),
+    /// The device writes.
+    FromDevice,
+}
+
+/// The program's side of a queue: one descriptor a buffer.
+#[derive(Debug)]
+pub struct Virtqueue<C, const N: usize> {
+    memory: &'static Memory<N>,
+    coherence: C,
+    /// By descriptor.
+    lent: [Option<Lent>; N],
+    /// Descriptors that nobody uses: the first `unused`.
+    free: [u16; N],
+    unused: usize,
+    available: u16,
+    seen: u16,
+}
+
+impl<C: Coherence, const N: usize> Virtqueue<C, N> {
+    /// An empty queue in this memory, which the device must not know yet.
+    pub fn new(memory: &'static mut Memory<N>, coherence: C) -> Self {
+        *memory = Memory::new();
+        Self {
+            memory,
+            coherence,
+            lent: [const { None }; N],
+            free: core::array::from_fn(|index| index as u16),
+            unused: N,
+            available: 0,
+            seen: 0,
+        }
+    }
+
+    /// Where the table and the two rings lie: for the registers `QueueDesc`, `QueueDriver` and `QueueDevice`.
+    #[must_use]
+    pub fn addresses(&self) -> [usize; 3] {
+        let memory = core::ptr::from_ref(self.memory).expose_provenance();
+        let from_start = [
+            core::mem::offset_of!(Memory<N>, table),
+            core::mem::offset_of!(Memory<N>, available),
+            core::mem::offset_of!(Memory<N>, used),
+        ];
+        from_start.map(|offset| memory + offset)
+    }
+
+    /// How many buffers can be lent now.
+    #[must_use]
+    pub const fn room(&self) -> usize {
+        self.unused
+    }
+
+    /// Lends a buffer to the device, which is to be notified if this says `true`.
+    ///
+    /// # Errors
+    /// The buffer, when all descriptors are in use.
+    #[inline]
+    pub fn give(&mut self, buffer: Buffer, way: Way) -> Result<bool, Buffer> {
+        let Some(last) = self.unused.checked_sub(1) else {
+            return Err(buffer);
+        };
+        self.unused = last;
+        let index = self.free[last];
+        let (octets, flags) = match way {
+            Way::ToDevice(octets) => (octets.min(buffer.len()), 0),
+            Way::FromDevice => (buffer.len(), WRITE),
+        };
+        let address = buffer.address();
+        match way {
+            Way::ToDevice(_) => self.coherence.clean(address, octets),
+            Way::FromDevice => self.coherence.invalidate(address, octets),
+        }
+        let descriptor = &self.memory.table[usize::from(index)];
+        descriptor.address[0].write(address as u32);
+        descriptor.address[1].write((address as u64 >> 32) as u32);
+        descriptor.octets.write(octets as u32);
+        descriptor.flags.write(flags);
+        self.lent[usize::from(index)] = Some(buffer.lend());
+        let entries = &self.memory.available.entries;
+        entries[usize::from(self.available) % N].write(index);
+        self.available = self.available.wrapping_add(1);
+        // The entry is there before it is counted (2.7.13.3), and counted before the device is asked
+        // whether it wants to know (2.7.13.4).
+        self.coherence.barrier();
+        self.memory.available.written.write(self.available);
+        self.coherence.barrier();
+        Ok(self.memory.used.flags.read() & NO_NOTIFY == 0)
+    }
+
+    /// Whether the device has used a buffer that was not taken back yet.
+    #[inline]
+    #[must_use]
+    pub fn has_used(&self) -> bool {
+        self.memory.used.written.read() != self.seen
+    }
+
+    /// Takes back the next buffer that the device has used, with the octets that it says it wrote, which
+    /// are no more than the buffer has.
+    ///
+    /// # Errors
+    /// [`Foreign`] when the device names a descriptor that it does not have.
+    #[inline]
+    pub fn take(&mut self) -> Result<Option<(Buffer, usize)>, Foreign> {
+        if !self.has_used() {
+            return Ok(None);
+        }
+        // What was counted is read after the count.
+        self.coherence.barrier();
+        let used = &self.memory.used.entries[usize::from(self.seen) % N];
+        let (index, octets) = (used.descriptor.read(), used.octets.read() as usize);
+        self.seen = self.seen.wrapping_add(1);
+        let lent = self.lent.get_mut(index as usize).and_then(Option::take);
+        let lent = lent.ok_or(Foreign { descriptor: index })?;
+        // SAFETY: the device has put it into the used ring, which the barrier above lets be seen.
+        let buffer = unsafe { lent.back() };
+        self.free[self.unused] = index as u16;
+        self.unused += 1;
+        let octets = octets.min(buffer.len());
+        self.coherence.invalidate(buffer.address(), octets);
+        Ok(Some((buffer, octets)))
+    }
+
+    /// Says whether the device is to interrupt when it has used a buffer. It may still do so once.
+    #[inline]
+    pub fn want_interrupts(&mut self, wanted: bool) {
+        let flags = if wanted { 0 } else { NO_INTERRUPT };
+        self.memory.available.flags.write(flags);
+        self.coherence.barrier();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! virtio-net behind virtio-mmio (virtio 1.2 sections 4.2 and 5.1): the network device of virtual machines.
+//!
+//! - [`transport`]: finding and starting a device.
+//! - [`net`]: the network device.
+
+pub mod net;
+pub mod transport;
+
+pub use net::{Queues, VirtioNet};
+pub use transport::InitError;

@@ -1,0 +1,356 @@
+//! The network device (virtio 1.2 section 5.1).
+
+use super::transport::{self, InitError, mmio};
+use crate::device::{
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, RxToken,
+    TxToken,
+};
+use crate::dma::virtqueue::{Foreign, Memory, Virtqueue, Way};
+use crate::dma::{Buffer, Coherence};
+use crate::ledger::Ledger;
+use crate::mmio::Registers;
+use linerate_ether::fcs;
+use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MIN_LEN, MacAddress};
+use linerate_ether::ledger::Counter;
+
+/// Feature bits (section 5.1.3): the device knows its address; it tells the link's state.
+const MAC: u64 = 1 << 5;
+const STATUS: u64 = 1 << 16;
+
+const RECEIVE: u32 = 0;
+const TRANSMIT: u32 = 1;
+
+/// Octets of what precedes each frame (section 5.1.6, `virtio_net_hdr`). All zero is a frame that wants
+/// nothing.
+const PRELUDE: usize = 12;
+/// The longest frame, without FCS.
+const LONGEST: usize = MAX_LEN - fcs::LEN;
+/// The shortest, without FCS: what a device pads, a virtual one need not.
+const SHORTEST: usize = MIN_LEN - fcs::LEN;
+/// Octets that a buffer must have.
+pub const BUFFER: usize = PRELUDE + LONGEST;
+
+/// The configuration space.
+mod config {
+    linerate_regs::constants!(linerate_regs::VIRTIO, "NET": mac0 status { LINK_UP });
+}
+
+/// The memory of the two queues, `N` frames each way.
+#[derive(Debug, Default)]
+pub struct Queues<const N: usize> {
+    receive: Memory<N>,
+    transmit: Memory<N>,
+}
+
+impl<const N: usize> Queues<N> {
+    /// Nothing in it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            receive: Memory::new(),
+            transmit: Memory::new(),
+        }
+    }
+}
+
+/// A virtio-net device and its buffers.
+pub struct VirtioNet<R, C, const N: usize> {
+    registers: R,
+    rx: Queue<C, N>,
+    tx: Queue<C, N>,
+    /// Buffers of frames to send that nobody uses: the first `idle`.
+    spare: [Option<Buffer>; N],
+    idle: usize,
+    ledger: &'static Ledger,
+    address: MacAddress,
+    tells_link: bool,
+    /// What the device did that no device may; from then on it is left alone.
+    fault: Option<Foreign>,
+}
+
+struct Queue<C, const N: usize> {
+    number: u32,
+    ring: Virtqueue<C, N>,
+}
+
+impl<C: Coherence, const N: usize> Queue<C, N> {
+    #[inline]
+    fn give(&mut self, registers: &impl Registers, buffer: Buffer, way: Way) {
+        // There is a descriptor for each buffer.
+        if let Ok(true) = self.ring.give(buffer, way) {
+            registers.write(mmio::QueueNotify, self.number);
+        }
+    }
+}
+
+impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNet<R, C, N> {
+    /// Starts the device. `buffers` of [`BUFFER`] octets or more each: the first half is for frames that
+    /// come, the other for those that go; at most `N` each. `address` is the station's where the device
+    /// has none of its own.
+    ///
+    /// # Errors
+    /// [`InitError`]: what is there is not such a device, or one that cannot be used.
+    ///
+    /// # Panics
+    /// When a buffer is too short: that is no matter of the device.
+    pub fn start(
+        registers: R,
+        coherence: C,
+        queues: &'static mut Queues<N>,
+        buffers: [[Buffer; N]; 2],
+        address: MacAddress,
+        ledger: &'static Ledger,
+    ) -> Result<Self, InitError> {
+        assert!(buffers.as_flattened().iter().all(|it| it.len() >= BUFFER));
+        let features =
+            transport::negotiate(&registers, mmio::DeviceID::ID::NETWORK, 0, MAC | STATUS)?;
+        let Queues { receive, transmit } = queues;
+        let [mut rx, mut tx] =
+            [(RECEIVE, receive), (TRANSMIT, transmit)].map(|(number, memory)| Queue {
+                number,
+                ring: Virtqueue::new(memory, coherence),
+            });
+        transport::set_up(&registers, RECEIVE, &rx.ring)?;
+        transport::set_up(&registers, TRANSMIT, &tx.ring)?;
+        let address_at = transport::CONFIG + config::mac0.offset as usize;
+        let own = core::array::from_fn(|index| registers.read_at(address_at + index));
+        let [coming, going] = buffers;
+        // Those that have gone are asked for when room is needed.
+        tx.ring.want_interrupts(false);
+        rx.ring.want_interrupts(false);
+        transport::go(&registers);
+        for buffer in coming {
+            rx.give(&registers, buffer, Way::FromDevice);
+        }
+        Ok(Self {
+            registers,
+            rx,
+            tx,
+            spare: going.map(Some),
+            idle: N,
+            ledger,
+            address: if features & MAC == 0 {
+                address
+            } else {
+                MacAddress(own)
+            },
+            tells_link: features & STATUS != 0,
+            fault: None,
+        })
+    }
+
+    /// What the device did that no device may. Nothing is received or sent any more.
+    #[must_use]
+    pub const fn fault(&self) -> Option<Foreign> {
+        self.fault
+    }
+
+    /// Takes back the buffers of frames that have gone. Whether there is room for one more.
+    #[inline]
+    fn reclaim(&mut self) -> bool {
+        while self.fault.is_none() {
+            match self.tx.ring.take() {
+                Ok(Some((buffer, _))) => {
+                    self.spare[self.idle] = Some(buffer);
+                    self.idle += 1;
+                }
+                Ok(None) => break,
+                Err(foreign) => self.fault = Some(foreign),
+            }
+        }
+        self.idle > 0 && self.fault.is_none()
+    }
+
+    /// The next frame that is one; its octets without what precedes it.
+    #[inline]
+    fn next(&mut self) -> Option<(Buffer, usize)> {
+        loop {
+            match self.rx.ring.take() {
+                Ok(Some((buffer, octets))) => {
+                    self.ledger.count(Counter::RxFrames);
+                    if octets >= PRELUDE + HEADER_LEN {
+                        return Some((buffer, octets - PRELUDE));
+                    }
+                    self.ledger.count(Counter::RxRunts);
+                    self.rx.give(&self.registers, buffer, Way::FromDevice);
+                }
+                Ok(None) => return None,
+                Err(foreign) => {
+                    self.fault = Some(foreign);
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
+    for VirtioNet<R, C, N>
+{
+    type RxToken<'a>
+        = Received<'a, R, C, N>
+    where
+        Self: 'a;
+    type TxToken<'a>
+        = Room<'a, R, C, N>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        // A frame stays with the device until it can be answered.
+        if !self.reclaim() {
+            return None;
+        }
+        let (buffer, octets) = self.next()?;
+        self.ledger.count(Counter::RxValid);
+        self.ledger
+            .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
+        let frame = &buffer[PRELUDE..][..octets];
+        self.ledger
+            .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
+        let received = Received {
+            buffer: Some(buffer),
+            octets,
+            is_taken: false,
+            queue: &mut self.rx,
+            registers: &self.registers,
+            ledger: self.ledger,
+        };
+        let room = Room {
+            queue: &mut self.tx,
+            spare: &mut self.spare,
+            idle: &mut self.idle,
+            registers: &self.registers,
+            ledger: self.ledger,
+        };
+        Some((received, room))
+    }
+
+    #[inline]
+    fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
+        self.reclaim().then_some(Room {
+            queue: &mut self.tx,
+            spare: &mut self.spare,
+            idle: &mut self.idle,
+            registers: &self.registers,
+            ledger: self.ledger,
+        })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            medium: Medium::Ethernet,
+            mtu: LONGEST - HEADER_LEN,
+            max_burst_frames: Some(N),
+            checksums: Checksums::NONE,
+        }
+    }
+
+    fn link_state(&self) -> LinkState {
+        // The lower octet of the register.
+        let at = transport::CONFIG + config::status.offset as usize;
+        let state: u8 = self.registers.read_at(at);
+        if self.tells_link && !config::status::LINK_UP.is_set(state.into()) {
+            LinkState::Down
+        } else {
+            LinkState::Up
+        }
+    }
+
+    fn mac_address(&self) -> MacAddress {
+        self.address
+    }
+}
+
+impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Interrupting
+    for VirtioNet<R, C, N>
+{
+    fn unmask(&mut self) -> bool {
+        self.rx.ring.want_interrupts(true);
+        !self.rx.ring.has_used()
+    }
+
+    fn mask(&mut self) {
+        self.rx.ring.want_interrupts(false);
+        let pending: u32 = self.registers.read(mmio::InterruptStatus);
+        self.registers.write(mmio::InterruptACK, pending);
+    }
+}
+
+/// A frame that has come, where the device wrote it.
+pub struct Received<'a, R: Registers, C: Coherence, const N: usize> {
+    /// There until this is dropped.
+    buffer: Option<Buffer>,
+    octets: usize,
+    is_taken: bool,
+    queue: &'a mut Queue<C, N>,
+    registers: &'a R,
+    ledger: &'static Ledger,
+}
+
+impl<R: Registers, C: Coherence, const N: usize> RxToken for Received<'_, R, C, N> {
+    #[inline]
+    fn peek(&mut self) -> &mut [u8] {
+        let frame = self.buffer.as_deref_mut().unwrap_or_default();
+        &mut frame[PRELUDE..][..self.octets]
+    }
+
+    #[inline]
+    fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
+        self.is_taken = true;
+        f(self.peek())
+    }
+}
+
+impl<R: Registers, C: Coherence, const N: usize> Drop for Received<'_, R, C, N> {
+    #[inline]
+    fn drop(&mut self) {
+        let counter = if self.is_taken {
+            Counter::RxDelivered
+        } else {
+            Counter::RxStackRejected
+        };
+        self.ledger.count(counter);
+        if let Some(buffer) = self.buffer.take() {
+            self.queue.give(self.registers, buffer, Way::FromDevice);
+        }
+    }
+}
+
+/// Room for a frame, where the device will read it.
+pub struct Room<'a, R: Registers, C: Coherence, const N: usize> {
+    queue: &'a mut Queue<C, N>,
+    spare: &'a mut [Option<Buffer>; N],
+    idle: &'a mut usize,
+    registers: &'a R,
+    ledger: &'static Ledger,
+}
+
+impl<R: Registers, C: Coherence, const N: usize> TxToken for Room<'_, R, C, N> {
+    #[inline]
+    fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
+        let too_long = FrameTooLong { len, max: LONGEST };
+        if len > LONGEST {
+            self.ledger.count(Counter::TxOversize);
+            return Err(too_long);
+        }
+        let index = *self.idle - 1;
+        // A token is handed out only while one is there.
+        let mut buffer = self.spare[index].take().ok_or(too_long)?;
+        *self.idle = index;
+        buffer[..PRELUDE].fill(0);
+        let result = f(&mut buffer[PRELUDE..][..len]);
+        let padded = len.max(SHORTEST);
+        buffer[PRELUDE + len..PRELUDE + padded].fill(0);
+        self.ledger.count(Counter::TxFrames);
+        self.ledger
+            .add(Counter::TxOctets, (padded + fcs::LEN) as u32);
+        let frame = &buffer[PRELUDE..][..padded];
+        self.ledger
+            .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
+        let way = Way::ToDevice(PRELUDE + padded);
+        self.queue.give(self.registers, buffer, way);
+        Ok(result)
+    }
+}
