@@ -6,6 +6,7 @@
 //! anything is measured: it never comes out as zero.
 
 mod arrivals;
+mod board;
 mod error;
 mod http;
 mod iperf2;
@@ -14,7 +15,6 @@ mod pair;
 mod path;
 mod raw;
 mod run;
-mod sim;
 mod stamp;
 #[cfg(test)]
 mod tests;
@@ -161,7 +161,7 @@ pub const KINDS: &[Kind] = &[
         scheme: "sim",
         example: "sim://esp32c6-bitbang",
         about: "a simulated board with its own firmware, in virtual time",
-        open: sim::open,
+        open: board::sim::open,
     },
 ];
 

@@ -1,10 +1,14 @@
-//! `sim://BOARD`: a simulated board with the program `bench_agent`, and the clients of its services on
-//! the host at the other end of the simulated cable, all in virtual time. Each trial switches the board
-//! on anew.
+//! A board with the program `bench_agent` that runs on this machine, and the clients of its services on
+//! the host at the other end of its cable. Each trial switches the board on anew.
+//!
+//! - [`sim`]: `sim://BOARD`, simulated, in virtual time.
+//! - [`session`]: a board that is switched on, whatever runs it.
+//! - [`transfers`], [`round_trips`], [`frames`]: the trials.
 
 mod frames;
 mod round_trips;
 mod session;
+pub(super) mod sim;
 #[cfg(test)]
 mod tests;
 mod transfers;
@@ -13,11 +17,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use linerate_explain::record::Direction;
+use linerate_sim::peer::tcp;
 
+use self::session::{Running, Session};
 use super::{
-    Amount, Datagrams, Options, Outcome, RoundTrips, Stream, Target, TargetError, Trial, Url, Watch,
+    Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, Url, Watch,
 };
 use crate::board::{self, Board};
+use crate::firmware::{self, Image};
+use crate::machine::MachineError;
 
 /// The program that carries everything that is asked for.
 const PROGRAM: &str = "bench_agent";
@@ -30,15 +38,36 @@ const DATAGRAM_OCTETS: std::ops::RangeInclusive<u16> = 60..=1_472;
 /// Octets of a frame with FCS (IEEE 802.3 clause 4.4.2).
 const FRAME_OCTETS: std::ops::RangeInclusive<u16> = 64..=1_518;
 
-struct Simulated {
+/// A board, and what runs it.
+struct Target {
     board: Board,
     elf_dir: PathBuf,
     seed: u64,
     patience: Duration,
+    runner: Runner,
 }
 
+/// What runs boards.
+#[derive(Clone, Copy)]
+struct Runner {
+    /// For a sentence.
+    how: &'static str,
+    /// See [`super::Target::is_simulated`].
+    is_simulated: bool,
+    /// See [`super::Target::line_bits_per_s`].
+    line_bits_per_s: Option<u64>,
+    /// Switches a board on that is asked for such a trial.
+    switch_on: SwitchOn,
+}
+
+type SwitchOn = fn(&Target, &Trial) -> Result<Box<dyn Running>, TargetError>;
+
 /// Opens the board that `url` names; its firmware is looked for when it is first switched on.
-pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
+fn open(
+    url: &Url,
+    options: &Options,
+    runner: Runner,
+) -> Result<Box<dyn super::Target>, TargetError> {
     url.knows_only(&[])?;
     let wrong = |what: String| TargetError::Url {
         url: url.whole.clone(),
@@ -47,11 +76,12 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
     if url.port.is_some() || !matches!(url.path.as_str(), "" | "/") {
         return Err(wrong("nothing follows the board's name".to_owned()));
     }
-    Ok(Box::new(Simulated {
+    Ok(Box::new(Target {
         board: board::find(&url.host).map_err(|error| wrong(error.to_string()))?,
         elf_dir: options.elf_dir.clone(),
         seed: options.seed,
         patience: options.patience,
+        runner,
     }))
 }
 
@@ -83,9 +113,24 @@ fn datagrams(asked: &Datagrams) -> Result<(), &'static str> {
     amount(asked.amount)
 }
 
-impl Target for Simulated {
+impl Target {
+    /// The firmware.
+    fn image(&self) -> Result<Image, MachineError> {
+        let variant = &self.board.firmware.default_variant;
+        firmware::find(&self.elf_dir, &self.board.name, PROGRAM, variant)
+            .map_err(|error| MachineError::Firmware(error.to_string()))
+    }
+
+    /// Switches the board on and waits until it listens.
+    fn switch_on(&self, trial: &Trial) -> Result<Session, TargetError> {
+        let running = (self.runner.switch_on)(self, trial)?;
+        Session::begin(running, super::Target::name(self))
+    }
+}
+
+impl super::Target for Target {
     fn name(&self) -> String {
-        format!("{} (simulated, {PROGRAM})", self.board.name)
+        format!("{} ({}, {PROGRAM})", self.board.name, self.runner.how)
     }
 
     fn can(&self, trial: &Trial) -> Result<(), &'static str> {
@@ -122,17 +167,40 @@ impl Target for Simulated {
                 transfer.end(&mut session)?
             }
             Trial::RoundTrips(asked) => self.round_trips(asked, &mut session, watch)?,
-            Trial::Frames(asked) => frames::run(asked, &mut session, watch)?,
+            Trial::Frames(asked) => self.frames(asked, &mut session, watch)?,
         };
         outcome.notes.extend(session.notes());
         Ok(outcome)
     }
 
     fn line_bits_per_s(&self) -> Option<u64> {
-        Some(frames::LINE_BITS_PER_S)
+        self.runner.line_bits_per_s
     }
 
     fn is_simulated(&self) -> bool {
-        true
+        self.runner.is_simulated
+    }
+}
+
+/// The host's TCP, with the buffers that the trial asks for.
+fn tcp_of(trial: &Trial) -> tcp::Config {
+    let default = tcp::Config::default();
+    let trial = match trial {
+        Trial::RoundTrips(RoundTrips {
+            under: Some(load), ..
+        }) => load,
+        trial => trial,
+    };
+    let Trial::Stream(Stream {
+        window_octets: Some(window),
+        ..
+    }) = trial
+    else {
+        return default;
+    };
+    tcp::Config {
+        send_buffer: *window as usize,
+        receive_buffer: *window as usize,
+        ..default
     }
 }

@@ -3,30 +3,56 @@
 use std::time::Duration;
 
 use linerate_agent::Instant;
-use linerate_ether::ledger::Drop;
-use linerate_sim::board::{Board, Event, Stop};
-use linerate_sim::chip::esp32c6::Port;
 use linerate_sim::peer::host::program::{Handle, Program, Programs};
-use linerate_sim::peer::host::{self, Host};
-use linerate_sim::peer::tcp;
-use linerate_sim::time::Span;
 use serde::de::DeserializeOwned;
 
-use super::super::{RoundTrips, Stream, TargetError, Trial, Watch};
-use super::{PROGRAM, Simulated};
-use crate::firmware;
-use crate::machine::{self, MachineError, Order};
-use crate::scenario::{Record, Surroundings};
+use super::super::{TargetError, Watch};
+use crate::machine::MachineError;
 
 /// How often it is looked how far a trial is.
-const STEP: Span = Span::from_ms(1);
+pub(super) const STEP: Duration = Duration::from_millis(1);
 /// The board says that it listens within this time; a command's answer comes within the other.
 const BOOT: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(2);
 
+/// A board that is switched on, with a host at the other end of its cable.
+pub(super) trait Running {
+    /// The board's time.
+    fn now(&self) -> Instant;
+
+    /// Lets [`STEP`] of its time pass; what its console says meanwhile is appended to `console`.
+    ///
+    /// # Errors
+    /// What happened to it, for a sentence, or why it cannot go on.
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped>;
+
+    /// Types on its console.
+    fn type_in(&mut self, text: &str);
+
+    /// Does something with the programs of the host.
+    fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs));
+
+    /// What became of frames that did not get through, where that is known.
+    fn notes(&self) -> Vec<String>;
+}
+
+/// Why a board does not go on.
+pub(super) enum Stopped {
+    /// In words, behind the board's name.
+    Words(String),
+    /// Its machine says it.
+    Machine(MachineError),
+}
+
+impl From<MachineError> for Stopped {
+    fn from(error: MachineError) -> Self {
+        Self::Machine(error)
+    }
+}
+
 /// A board that listens.
 pub(super) struct Session {
-    board: Board,
+    board: Box<dyn Running>,
     name: String,
     console: Vec<String>,
     /// When the trial began, and its payload so far.
@@ -36,37 +62,12 @@ pub(super) struct Session {
     pub(super) is_cut: bool,
 }
 
-impl Simulated {
-    /// Switches the board on and waits until it listens.
-    pub(super) fn switch_on(&self, trial: &Trial) -> Result<Session, TargetError> {
-        let variant = &self.board.firmware.default_variant;
-        let image = firmware::find(&self.elf_dir, &self.board.name, PROGRAM, variant)
-            .map_err(|error| MachineError::Firmware(error.to_string()))?;
-        let order = Order {
-            board: self.board.clone(),
-            name: image.name,
-            elf: image.elf,
-            seed: self.seed,
-            surroundings: Surroundings::default(),
-            pings: None,
-            fetches: Vec::new(),
-            timing: None,
-            record: Record {
-                pcapng: false,
-                vcd_ms: 0,
-                profile: false,
-            },
-        };
-        let host = Host::new(host::Config {
-            seed: order.seed ^ machine::sim::PEER_SEED,
-            http_server: None,
-            tcp: tcp_of(trial),
-            ..host::Config::default()
-        });
-        let board = machine::sim::board(&order, Box::new(host))?;
-        let mut session = Session {
+impl Session {
+    /// Waits until the board called `name` listens.
+    pub(super) fn begin(board: Box<dyn Running>, name: String) -> Result<Self, TargetError> {
+        let mut session = Self {
             board,
-            name: self.name(),
+            name,
             console: Vec::new(),
             began: Instant::from_ns(0),
             octets: 0,
@@ -77,38 +78,9 @@ impl Simulated {
         Ok(session)
     }
 
-    fn name(&self) -> String {
-        super::Target::name(self)
-    }
-}
-
-/// The host's TCP, with the buffers that the trial asks for.
-fn tcp_of(trial: &Trial) -> tcp::Config {
-    let default = tcp::Config::default();
-    let trial = match trial {
-        Trial::RoundTrips(RoundTrips {
-            under: Some(load), ..
-        }) => load,
-        trial => trial,
-    };
-    let Trial::Stream(Stream {
-        window_octets: Some(window),
-        ..
-    }) = trial
-    else {
-        return default;
-    };
-    tcp::Config {
-        send_buffer: *window as usize,
-        receive_buffer: *window as usize,
-        ..default
-    }
-}
-
-impl Session {
     /// The board's time.
     pub(super) fn now(&self) -> Instant {
-        Instant::from_ns(self.board.now().as_ns())
+        self.board.now()
     }
 
     /// Since the trial began.
@@ -117,22 +89,11 @@ impl Session {
     }
 
     fn step(&mut self) -> Result<(), TargetError> {
-        let until = self.board.now() + STEP;
-        match self.board.run(until) {
-            Stop::Reached => {}
-            Stop::Fault(report) => return Err(machine::sim::fault(&report).into()),
-            Stop::Asleep => {
-                return Err(self.failed("the program sleeps and nothing will ever wake it"));
-            }
+        match self.board.step(&mut self.console) {
+            Ok(()) => Ok(()),
+            Err(Stopped::Machine(error)) => Err(error.into()),
+            Err(Stopped::Words(what)) => Err(self.failed(&what)),
         }
-        while let Some(event) = self.board.poll_event() {
-            if let Event::Line { text, .. } = event {
-                self.console.push(text);
-            }
-        }
-        // Nobody looks at these.
-        self.board.take_edges();
-        Ok(())
     }
 
     /// Lets time pass until `is_over`, or until the user has had enough.
@@ -185,8 +146,7 @@ impl Session {
 
     /// Types `command` on the console.
     pub(super) fn tell(&mut self, command: &str) {
-        let line = format!("{command}\n");
-        self.board.console_input(Port::UsbSerial, line.as_bytes());
+        self.board.type_in(&format!("{command}\n"));
     }
 
     /// Types `command` and reads what `event` answers.
@@ -207,7 +167,12 @@ impl Session {
     }
 
     fn programs<R>(&mut self, with: impl FnOnce(&mut Programs) -> R) -> Option<R> {
-        self.board.with_peer(|peer| peer.programs().map(with))
+        let mut with = Some(with);
+        let mut result = None;
+        self.board.with_programs(&mut |programs| {
+            result = with.take().map(|with| with(programs));
+        });
+        result
     }
 
     /// Starts `program` on the peer.
@@ -253,23 +218,9 @@ impl Session {
         }
     }
 
-    /// What became of frames that did not get through, as the simulation saw it.
+    /// What became of frames that did not get through, and of the trial.
     pub(super) fn notes(&self) -> Vec<String> {
-        let tally = self.board.tally();
-        // The first is sent again, the others are not over.
-        let open = [Drop::Collision, Drop::InFlight, Drop::LeftInQueue];
-        let lost = tally.lost.iter().filter(|(cause, _)| !open.contains(cause));
-        let causes: Vec<String> = lost
-            .map(|(cause, count)| format!("{} {count}", cause.name()))
-            .collect();
-        let mut notes = Vec::new();
-        if !causes.is_empty() {
-            notes.push(format!(
-                "of {} frames to the device some were lost: {}",
-                tally.sent,
-                causes.join(", ")
-            ));
-        }
+        let mut notes = self.board.notes();
         if self.is_cut {
             notes.push("ended by the user before its time".to_owned());
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use linerate_agent::stamp::{Clock, LEN, PORT, Plan, Sender};
 
 use super::super::{Answer, Outcome, RoundTrips, TargetError, Watch, stamp};
-use super::Simulated;
+use super::Target;
 use super::session::Session;
 
 /// Samples that wait until they are taken.
@@ -15,7 +15,7 @@ const LAST: Duration = Duration::from_secs(1);
 /// Of virtual time.
 const RESOLUTION: Duration = Duration::from_nanos(1);
 
-impl Simulated {
+impl Target {
     /// Asks, and waits for the answers.
     pub(super) fn round_trips(
         &self,

@@ -9,7 +9,7 @@ use super::super::arrivals::{Arrivals, Gaps};
 use super::super::iperf2::{count, data};
 use super::super::run::{Ran, Series};
 use super::super::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
-use super::Simulated;
+use super::Target;
 use super::session::Session;
 
 /// Where `bench_agent` serves iperf 2.
@@ -34,7 +34,7 @@ struct Running {
     ended: Option<Instant>,
 }
 
-impl Simulated {
+impl Target {
     /// Starts what `trial` asks for: a stream or datagrams.
     pub(super) fn begin(
         &self,
