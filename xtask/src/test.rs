@@ -23,7 +23,10 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
             Ok(Outcome::Done(format!("{built} ELFs")))
         });
     }
-    steps.step("tests", tests);
+    steps.step("tests", |steps, log| {
+        // The simulated board gets a step of its own, for it has to keep up with the clock.
+        cargo_test(steps, &["--workspace"], &["--skip", BEHIND_RELAY], log)
+    });
     if long {
         steps.step("long runs", long_runs);
     }
@@ -34,6 +37,10 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     }
     steps.step("scenarios", |_, log| scenarios::run(long, log));
     steps.step("tap", |_, log| tap::run(Some(log)));
+    steps.step("tap and relay", |steps, log| {
+        let package = ["--package", "linerate-bench", "--test", "relay"];
+        cargo_test(steps, &package, &["--test-threads", "1", BEHIND_RELAY], log)
+    });
     steps.step("rustdoc", |_, log| rustdoc(log));
     if long {
         steps.step("repro", |_, log| repro::run(Some(log)));
@@ -69,17 +76,14 @@ fn clippy(log: &Path) -> Result<Outcome> {
     Ok(Outcome::done())
 }
 
-/// `cargo test`, its result lines summed, and what its tests said they skipped.
-fn tests(steps: &mut Steps, log: &Path) -> Result<Outcome> {
+/// Tests of stock tools against the simulated board, with a relay between.
+const BEHIND_RELAY: &str = "simulated_board::";
+
+/// `cargo test` of `what`, its result lines summed, and what its tests said they skipped.
+fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> Result<Outcome> {
     let mut command = sh::cargo();
-    command.args([
-        "test",
-        "--locked",
-        "--workspace",
-        "--all-features",
-        "--no-fail-fast",
-    ]);
-    command.args(["--", "--show-output"]);
+    command.args(["test", "--locked", "--all-features", "--no-fail-fast"]);
+    command.args(what).args(["--", "--show-output"]).args(flags);
     // What some tests need of the machine; each says so where it is missing.
     for (name, path) in [
         (

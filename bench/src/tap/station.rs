@@ -26,8 +26,8 @@ impl Tap {
     /// # Errors
     /// [`TapError`] says what is missing and how to get it.
     pub fn open(name: &str) -> Result<Self, TapError> {
-        // Of this process's network namespace; /sys may show another.
-        let interfaces = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+        // Of the network namespace that this thread is in; /sys may show another.
+        let interfaces = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
         let of = |line: &str| line.split_once(':').map(|(name, _)| name.trim().to_owned());
         if !interfaces.lines().filter_map(of).any(|known| known == name) {
             return Err(TapError::Missing {

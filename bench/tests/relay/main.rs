@@ -1,5 +1,5 @@
-//! The relay between two network namespaces: its truth against what sockets, stock tools and our
-//! servers see. Needs root; without, each test says that it was skipped.
+//! The relay between two network namespaces: its truth against what sockets, stock tools, our servers and
+//! the simulated board see. Needs root; without, each test says that it was skipped.
 #![cfg(target_os = "linux")]
 
 mod background;
@@ -9,6 +9,7 @@ mod record;
 mod said;
 mod serve;
 mod serve_tcp;
+mod simulated_board;
 mod sockets;
 mod stock;
 mod targets;
@@ -49,14 +50,15 @@ fn narrow(rig: &Rig<Record>, mtu: Option<u16>) {
 /// Attempts at a trial that the machine, too busy with others, may spoil.
 const ATTEMPTS: usize = 5;
 
-/// The first `attempt` in which no socket was full: what is lost behind the relay it cannot tell of.
+/// The first `attempt` that nothing has spoiled, as a full socket does: what is lost behind the relay it
+/// cannot tell of.
 fn undisturbed<T>(attempt: impl Fn() -> Option<(T, u64)>) -> Option<T> {
     for _ in 0..ATTEMPTS {
-        let (outcome, overflows) = attempt()?;
-        if overflows == 0 {
+        let (outcome, spoiled) = attempt()?;
+        if spoiled == 0 {
             return Some(outcome);
         }
-        eprintln!("again: {overflows} datagrams found a full socket");
+        eprintln!("again: {spoiled} datagrams found a full socket, or came too late");
     }
     panic!("{ATTEMPTS} attempts: this machine is too busy");
 }

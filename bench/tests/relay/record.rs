@@ -118,7 +118,7 @@ impl Witness for Record {
     }
 }
 
-type Streams = BTreeMap<(u16, u16), Vec<Datagram>>;
+pub type Streams = BTreeMap<(u16, u16), Vec<Datagram>>;
 
 impl Record {
     /// Datagrams with payloads of at least `octets` that went unharmed, by their ports.

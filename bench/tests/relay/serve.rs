@@ -118,7 +118,7 @@ fn attempt(
 
 /// What a receiver should count of each stream with payloads of at least `octets`, in the order of the
 /// left end's ports.
-fn expected(
+pub fn expected(
     record: &Record,
     (way, octets): (Way, u64),
     numbers: fn(&[Datagram]) -> Vec<u64>,
@@ -269,14 +269,14 @@ fn iperf_3_and_we_count_alike_what_we_send_it() {
 }
 
 /// The streams of a test both ways: those that the client sent, and those that it received.
-fn both_ways(text: &str) -> [Vec<serde_json::Value>; 2] {
+pub fn both_ways(text: &str) -> [Vec<serde_json::Value>; 2] {
     let sent = |stream: &serde_json::Value| stream["sender"] == true;
     let (forward, backward) = streams_of(text).into_iter().partition(sent);
     [forward, backward]
 }
 
 /// The client's port of a stream, and the octets that it has read from it.
-fn port_and_read(text: &str, stream: &serde_json::Value) -> (u16, u64) {
+pub fn port_and_read(text: &str, stream: &serde_json::Value) -> (u16, u64) {
     let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
     let is_its = |it: &&serde_json::Value| it["socket"] == stream["socket"];
     let mut all = json["start"]["connected"].as_array().expect("all").iter();

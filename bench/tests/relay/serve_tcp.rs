@@ -7,7 +7,8 @@ use super::serve::run_at;
 use linerate_bench::relay::Way;
 use linerate_bench::serve::{Direction, Protocol, Served};
 
-const TCP_FAULTS: &str = "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
+pub const TCP_FAULTS: &str =
+    "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
 
 /// The last ones with packets of at most 101 octets: what one end says to the other comes in odd pieces.
 #[test]

@@ -10,6 +10,7 @@ use super::said::{
     end_of, has_jitter, is_same_jitter, lost_and_all, number, printed, printed_jitter,
     printed_octets, sorted, streams_of,
 };
+use super::serve_tcp::TCP_FAULTS;
 use super::{each, has, narrow, overflows, rig, undisturbed};
 use Direction::{Both, FromDevice, ToDevice};
 use linerate_bench::relay::Way;
@@ -278,7 +279,6 @@ const TRANSFERS: [Transfer; 9] = [
     (ToDevice, 30_000, 1, 0, Some(101)),
     (Both, 30_000, 1, 0, Some(101)),
 ];
-const TCP_FAULTS: &str = "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
 
 fn transfer((direction, octets, streams, write_octets, _): &Transfer) -> Trial {
     Trial::Stream(Stream {

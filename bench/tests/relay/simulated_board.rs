@@ -1,0 +1,259 @@
+//! Stock clients on the left, the firmware's `bench_agent` on a simulated board on the right.
+//!
+//! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs. It keeps up with the
+//! clock only where nothing else runs: `cargo xtask test tap` does these tests alone.
+
+use super::count::{
+    Counts, Expected, as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_numbers,
+};
+use super::record::{Record, Streams};
+use super::said::{end_of, lost_and_all, number, printed, printed_octets, sorted};
+use super::serve::{Stop, both_ways, expected, port_and_read};
+use super::serve_tcp::TCP_FAULTS;
+use super::stock::output;
+use super::{has, overflows, rig, undisturbed};
+use linerate_bench::machine::{Order, open_on_tap};
+use linerate_bench::relay::{Rig, Way};
+use linerate_bench::scenario::{self, Surroundings};
+use linerate_bench::{board, firmware, tap};
+use rustix::process::setpriority_process;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+/// Longer than a trial takes on any machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// Stock iperf 2 waits for the end of a stream 3 s longer than that should last.
+const MOST_SLIP: Duration = Duration::from_secs(2);
+/// The board's end of its cable, in the right namespace.
+const CABLE: &str = "linerate0";
+
+fn order() -> Option<Order> {
+    let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
+        eprintln!("skipped: `cargo xtask test` builds the firmware and names its folder");
+        return None;
+    };
+    let folder = Path::new(&folder).parent().expect("a folder of boards");
+    let board = board::find("esp32c6-bitbang").expect("the board");
+    let image = firmware::find(folder, &board.name, "bench_agent", "line-rate");
+    let image = image.unwrap_or_else(|error| panic!("{error}"));
+    Some(Order {
+        board,
+        name: image.name,
+        elf: image.elf,
+        seed: 1,
+        surroundings: Surroundings::default(),
+        pings: None,
+        fetches: Vec::new(),
+        timing: None,
+        record: scenario::Record::default(),
+    })
+}
+
+/// What a stock client printed, what the board's console told of its tests, and what passed.
+struct Outcome {
+    text: String,
+    served: Vec<Value>,
+    record: Record,
+}
+
+/// Runs `line` on the left against the board on the right; `tests`: how many that is to tell of.
+fn run(settings: &str, tests: usize, line: &str) -> Option<Outcome> {
+    undisturbed(|| attempt(settings, tests, line))
+}
+
+fn attempt(settings: &str, tests: usize, line: &str) -> Option<(Outcome, u64)> {
+    let tool = line.split_whitespace().next().expect("a tool");
+    let order = order()?;
+    let rig = rig(settings).filter(|_| has(tool))?;
+    plug(&rig);
+    let is_over = &AtomicBool::new(false);
+    let (console, said) = channel();
+    let board = || {
+        // Of this thread alone, as the relay's.
+        let _ = setpriority_process(None, -20);
+        let machine = open_on_tap(&order, CABLE).unwrap_or_else(|error| panic!("{error}"));
+        let stop = || is_over.load(Ordering::Relaxed);
+        // Nobody reads any more: it is about to be over.
+        let mut tell = |line: &str| drop(console.send(line.to_owned()));
+        let ran = tap::serve(machine, Some(PATIENCE), &stop, &mut tell);
+        ran.unwrap_or_else(|error| panic!("{error}")).slipped
+    };
+    let (text, served, slipped) = thread::scope(|scope| {
+        let right = rig.right();
+        let board = scope.spawn(move || right.enter(board).expect("entered"));
+        let stop = Stop(is_over);
+        let next = |event: &str| event_of(&said, event);
+        next("listening");
+        let text = output(rig.left().command("timeout"), line);
+        let served = (0..tests).map(|_| next("served")).collect();
+        drop(stop);
+        (text, served, board.join().expect("the board"))
+    });
+    let is_late = tool == "iperf" && slipped > MOST_SLIP;
+    let spoiled = overflows(&rig) + u64::from(is_late);
+    let (report, record) = rig.finish().unwrap_or_else(|error| panic!("{error}"));
+    for way in [&report.forward, &report.backward] {
+        assert_eq!(way.discarded_frames, Some(0), "{settings} {line}");
+    }
+    let outcome = Outcome {
+        text,
+        served,
+        record,
+    };
+    Some((outcome, spoiled))
+}
+
+/// Reads the console until it tells of such an event.
+fn event_of(console: &Receiver<String>, wanted: &str) -> Value {
+    loop {
+        let line = console.recv().expect("the console says it");
+        let event = line
+            .split_once("@ ")
+            .map(|(_, json)| serde_json::from_str(json));
+        if let Some(Ok(event)) = event
+            && Value::get(&event, "event").is_some_and(|it| it == wanted)
+        {
+            return event;
+        }
+    }
+}
+
+/// What the console told of one direction: lost, all.
+fn told(it: &Outcome, direction: &str) -> (u64, u64) {
+    let mut those = it.served.iter().filter(|one| one["direction"] == direction);
+    let [Some(one), None] = [those.next(), those.next()] else {
+        panic!("one that was {direction}: {:?}", it.served);
+    };
+    assert_eq!(one["transport"], "udp", "{one}");
+    (number(one, "lost"), number(one, "datagrams"))
+}
+
+/// Octets of all tests of one direction.
+fn octets(it: &Outcome, direction: &str) -> u64 {
+    let those = it.served.iter().filter(|one| one["direction"] == direction);
+    those.map(|one| number(one, "octets")).sum()
+}
+
+/// Faults, and seconds of a stream through them.
+const TRIALS: [(&str, u32); 4] = [
+    (ONE_PER_CENT, 4),
+    ("spare=40,reorder=3%/3", 1),
+    ("spare=40,duplicate=3%", 1),
+    (
+        "spare=40,loss=2%,reorder=2%/2,duplicate=2%,delay=1ms,jitter=1ms",
+        2,
+    ),
+];
+const ONE_PER_CENT: &str = "spare=40,loss=1%";
+
+/// Where each is lost with a probability of 1%: whether so many are, within four standard deviations of
+/// the binomial distribution.
+fn is_one_per_cent((lost, all): (u64, u64)) -> bool {
+    const P: f64 = 0.01;
+    let all = all as f64;
+    (lost as f64 - all * P).abs() <= 4.0 * (all * P * (1.0 - P)).sqrt()
+}
+
+/// What the receiver of the stream of iperf 2 that went this way should count.
+fn counted(record: &Record, way: Way, count: fn(Vec<u64>) -> Expected) -> Counts {
+    let numbers = |streams: Streams| {
+        // What goes the other way is the receiver's report.
+        let mut those = streams.into_iter().filter(|((_, to), _)| *to == 5001);
+        iperf2_numbers(&those.next().expect("a stream").1)
+    };
+    let sent = numbers(record.came(way, 100)).into_iter().max();
+    let went = count(numbers(record.went(way, 100)));
+    went.of_sent(sent.expect("a datagram")).counts()
+}
+
+#[test]
+fn iperf_2_the_board_and_the_relay_count_alike() {
+    for (faults, seconds) in TRIALS {
+        let line = format!("iperf -c 169.254.10.2 -u -b 2m -l 1470 -r -t {seconds}");
+        let Some(it) = run(faults, 2, &line) else {
+            return;
+        };
+        let forward = counted(&it.record, Way::Forward, Expected::of);
+        let backward = counted(&it.record, Way::Backward, |numbers| {
+            as_iperf2_counts(numbers)
+        });
+        let both = sorted(vec![forward, backward]);
+        assert_eq!(printed(&it.text), both, "{faults}: {}", it.text);
+        for ((lost, all, _), direction) in [(forward, "received"), (backward, "sent")] {
+            let told = told(&it, direction);
+            assert_eq!(told, (lost, all), "{faults} {direction}");
+            let is_so = faults != ONE_PER_CENT || is_one_per_cent(told);
+            assert!(is_so, "{faults} {direction}: {told:?}");
+        }
+    }
+}
+
+#[test]
+fn iperf_3_the_board_and_the_relay_count_alike() {
+    for (faults, seconds) in TRIALS {
+        let line = format!("iperf3 -c 169.254.10.2 -u -b 2M -l 1470 --bidir -J -t {seconds}");
+        let Some(it) = run(faults, 2, &line) else {
+            return;
+        };
+        let [forward, backward] = both_ways(&it.text);
+        let ([forward], [backward]) = (&forward[..], &backward[..]) else {
+            panic!("a stream each way: {}", it.text);
+        };
+        let expected = expected(&it.record, (Way::Forward, 16), iperf3_numbers, Expected::of);
+        let sent = lost_and_all(forward);
+        assert_eq!([sent], [(expected[0].0, expected[0].1)], "{faults}");
+        assert_eq!(sent, told(&it, "received"), "{faults}: {:?}", it.served);
+        // What the board sent, as the client has counted it.
+        let (port, read) = port_and_read(&it.text, backward);
+        let numbers = iperf3_numbers(&it.record.went(Way::Backward, 16)[&(5201, port)]);
+        let (received, out_of_order) = (lost_and_all(backward), number(backward, "out_of_order"));
+        let is_so = iperf3_may_count(&numbers, read / 1470, received.0, Some(out_of_order));
+        assert!(is_so, "{faults}: {read} of {numbers:?}: {backward}");
+        let is_so = [sent, received].into_iter().all(is_one_per_cent);
+        assert!(faults != ONE_PER_CENT || is_so, "{sent:?} {received:?}");
+    }
+}
+
+#[test]
+fn tcp_of_the_board_arrives_whole_through_all_of_it() {
+    const OCTETS: u64 = 200_000;
+    let line = format!("iperf -c 169.254.10.2 -f B -n {OCTETS} -d");
+    let Some(it) = run(TCP_FAULTS, 2, &line) else {
+        return;
+    };
+    let both = [octets(&it, "received"), octets(&it, "sent")];
+    assert_eq!(both, [OCTETS; 2], "{}", it.text);
+    assert_eq!(printed_octets(&it.text), both, "{}", it.text);
+
+    let line = format!("iperf3 -c 169.254.10.2 -J -n {OCTETS} --bidir");
+    let Some(it) = run(TCP_FAULTS, 2, &line) else {
+        return;
+    };
+    let end = end_of(&it.text);
+    let received = number(&end["sum_received"], "bytes");
+    assert_eq!(octets(&it, "received"), received, "{}", it.text);
+    // What is under way when the client ends the test is read by nobody.
+    let read = number(&end["sum_received_bidir_reverse"], "bytes");
+    let sent = octets(&it, "sent");
+    assert!(0 < read && read <= sent, "{read} of {sent}: {}", it.text);
+}
+
+/// Puts the board's end of its cable behind the relay.
+fn plug(rig: &Rig<Record>) {
+    let (left, right) = (rig.left(), rig.right());
+    for (end, line) in [
+        (right, "link add br0 type bridge"),
+        (right, "tuntap add dev linerate0 mode tap"),
+        (right, "link set linerate0 up txqueuelen 10000 master br0"),
+        (right, "link set eth0 master br0"),
+        (right, "link set br0 up"),
+        (left, "address add 169.254.10.1/16 dev eth0"),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        end.ip(&words).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
