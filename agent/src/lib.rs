@@ -40,8 +40,10 @@ pub mod pace;
 mod service;
 pub mod stamp;
 mod time;
+mod window;
 
 pub use limits::Limits;
 pub use overheard::{Ear, Overheard};
 pub use service::{Ask, Close, Connection, Datagram, Opened, Progress, Refused, Service, Udp};
 pub use time::Instant;
+use time::{MS, SECOND, ns, span};

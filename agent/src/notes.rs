@@ -1,4 +1,14 @@
-//! What waits to be taken by whoever drives a service.
+//! What waits for its turn.
+
+/// Forgets the first of a queue: the others move up.
+pub(crate) fn shift<T>(queue: &mut [Option<T>]) {
+    if let Some(first) = queue.first_mut() {
+        *first = None;
+    }
+    for at in 1..queue.len() {
+        queue.swap(at - 1, at);
+    }
+}
 
 /// The last few things worth telling, first the one that came first; more of them push that one out.
 #[derive(Debug)]
@@ -13,7 +23,7 @@ impl<T, const PLACES: usize> Notes<T, PLACES> {
     pub(crate) fn note(&mut self, one: T) {
         let free = self.0.iter().position(Option::is_none);
         if free.is_none() {
-            self.0.rotate_left(1);
+            shift(&mut self.0);
         }
         self.0[free.unwrap_or(PLACES - 1)] = Some(one);
     }
@@ -21,7 +31,7 @@ impl<T, const PLACES: usize> Notes<T, PLACES> {
     /// The first of them, once.
     pub(crate) fn take(&mut self) -> Option<T> {
         let first = self.0[0].take();
-        self.0.rotate_left(1);
+        shift(&mut self.0);
         first
     }
 }

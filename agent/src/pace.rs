@@ -1,7 +1,5 @@
 //! When the next datagram is due.
 
-use core::time::Duration;
-
 use crate::Instant;
 
 /// A constant rate, kept by absolute deadlines: what is sent late does not move what follows, and no
@@ -32,6 +30,14 @@ impl Pace {
         self.due
     }
 
+    /// The same, of what waits for nothing but its rate: never without one.
+    pub(crate) const fn timer(&self) -> Instant {
+        if self.rate_bits_per_s == 0 {
+            return Instant::NEVER;
+        }
+        self.due
+    }
+
     /// A datagram of so many octets, as the rate counts them, was sent.
     pub fn sent(&mut self, octets: usize) {
         if self.rate_bits_per_s == 0 {
@@ -41,8 +47,7 @@ impl Pace {
         let octets = octets.min(1 << 30) as u64;
         let span = (octets * 8 * 1_000_000_000).saturating_add(self.rest);
         self.rest = span % self.rate_bits_per_s;
-        let ns = span / self.rate_bits_per_s;
-        self.due = self.due.after(Duration::from_nanos(ns));
+        self.due = self.due.after_ns(span / self.rate_bits_per_s);
     }
 }
 
@@ -82,13 +87,20 @@ impl Room {
 
 /// Says that a look has changed what becomes of a connection: the driver may have asked about that before,
 /// and is to take another turn.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Again {
-    at: Option<Instant>,
+    at: Instant,
     has_turned: bool,
 }
 
 impl Again {
+    pub(crate) const fn new() -> Self {
+        Self {
+            at: Instant::NEVER,
+            has_turned: false,
+        }
+    }
+
     /// The driver begins another turn.
     pub(crate) const fn turn(&mut self) {
         self.has_turned = true;
@@ -98,16 +110,16 @@ impl Again {
     pub(crate) fn look(&mut self, has_changed: bool, now: Instant) {
         if has_changed {
             *self = Self {
-                at: Some(now),
+                at: now,
                 has_turned: false,
             };
         } else if self.has_turned {
-            self.at = None;
+            self.at = Instant::NEVER;
         }
     }
 
     /// When to take it.
-    pub(crate) const fn at(&self) -> Option<Instant> {
+    pub(crate) const fn at(&self) -> Instant {
         self.at
     }
 }

@@ -1,5 +1,5 @@
 use super::{Jitter, Sequence};
-use crate::Instant;
+use crate::{Instant, ns, span};
 use core::time::Duration;
 
 /// The receiving end of a stream of numbered datagrams.
@@ -68,7 +68,7 @@ impl Sink {
         let behind = number
             .saturating_sub(self.sequence.next())
             .saturating_add(1);
-        let slack = every.as_nanos() as u64 / 2;
+        let slack = ns(every) / 2;
         let is_late = |[first, last]: [u64; 2], at: u64| {
             let paced = last.saturating_sub(first).saturating_mul(behind);
             let paced = paced.checked_div(before);
@@ -87,8 +87,7 @@ impl Sink {
     /// From the first datagram to the last.
     #[must_use]
     pub fn span(&self) -> Duration {
-        self.first
-            .map_or(Duration::ZERO, |first| self.last.since(first))
+        span(self.last.ns_since(self.first.unwrap_or(self.last)))
     }
 
     /// When the last one came; `None` before the first.

@@ -6,7 +6,8 @@ use core::time::Duration;
 use super::body::{Body, Taken};
 use super::fields::Fields;
 use super::line::Line;
-use super::{Text, copy_part, number};
+use super::number;
+use crate::window::Window;
 use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
 use linerate_ether::pattern;
 
@@ -100,26 +101,34 @@ impl Reading {
     }
 }
 
-fn head(plan: &Plan) -> Text<{ PATH + 200 }> {
+fn head(plan: &Plan, window: &mut Window) {
     let method = if plan.upload.is_some() {
         "PUT "
     } else {
         "GET "
     };
-    let line = Text::new().and(method).and(plan.path);
-    let mut head = line.and(" HTTP/1.1\r\nHost: ");
-    // Cuts off what does not fit, and never fails.
-    let _ = core::fmt::Write::write_fmt(&mut head, format_args!("{}", plan.to));
-    let head = head.and("\r\nConnection: close\r\n");
-    let head = match plan.upload {
-        None => head,
-        Some(Upload { chunked: true, .. }) => head.and("Transfer-Encoding: chunked\r\n"),
+    window.raw(method.as_bytes());
+    window.raw(plan.path.as_bytes());
+    window.raw(b" HTTP/1.1\r\nHost: ");
+    // It never fails.
+    let _ = core::fmt::Write::write_fmt(window, format_args!("{}", plan.to));
+    window.raw(b"\r\nConnection: close");
+    match plan.upload {
+        None => {}
+        Some(Upload { chunked: true, .. }) => window.raw(b"\r\nTransfer-Encoding: chunked"),
         Some(Upload { octets, .. }) => {
-            let head = head.and("Content-Length: ").and_number(octets, 10);
-            head.and("\r\n")
+            window.raw(b"\r\nContent-Length: ");
+            window.digits(octets, 10, 1);
         }
-    };
-    head.and("\r\n")
+    }
+    window.raw(b"\r\n\r\n");
+}
+
+/// Writes what of a text is behind its first `at` octets: how much.
+fn part(at: u64, room: &mut [u8], write: impl Fn(&mut Window)) -> usize {
+    let mut window = Window::new(room, usize::try_from(at).unwrap_or(usize::MAX));
+    write(&mut window);
+    window.written()
 }
 
 /// A client with one request.
@@ -151,7 +160,7 @@ impl<'a> Client<'a> {
             plan.path.starts_with('/') && plan.path.bytes().all(|it| it.is_ascii_graphic());
         let bad = (!is_path || plan.path.len() > PATH).then_some(Failure::BadPath);
         Self {
-            head_len: head(&plan).octets().len() as u64,
+            head_len: Window::measure(|window| head(&plan, window)) as u64,
             plan,
             asked: false,
             connection: None,
@@ -203,24 +212,25 @@ impl<'a> Client<'a> {
             return (len, len as u64);
         }
         // Before, data and behind: of each full chunk the same number of octets.
-        let framed = |data: u64| {
-            let before = Text::<20>::new().and_number(data, 16).and("\r\n");
-            let all = before.octets().len() as u64 + data + 2;
-            (before, all)
+        let before = |data: u64| {
+            move |window: &mut Window| {
+                window.digits(data, 16, 1);
+                window.raw(b"\r\n");
+            }
         };
-        let (_, each) = framed(CHUNK);
+        let before_len = |data| Window::measure(before(data)) as u64;
+        let each = before_len(CHUNK) + CHUNK + 2;
         let full = octets / CHUNK;
         let index = (at / each).min(full);
         let begun = index * CHUNK;
         let at = at - index * each;
         let data = CHUNK.min(octets - begun);
-        let (before, all) = framed(data);
         if data == 0 {
-            return (copy_part(b"0\r\n\r\n", at as usize, room), 0);
+            return (part(at, room, |window| window.raw(b"0\r\n\r\n")), 0);
         }
-        let before_len = before.octets().len() as u64;
+        let before_len = before_len(data);
         if at < before_len {
-            return (copy_part(before.octets(), at as usize, room), 0);
+            return (part(at, room, before(data)), 0);
         }
         if at < before_len + data {
             let part = at - before_len;
@@ -233,7 +243,8 @@ impl<'a> Client<'a> {
         } else {
             b"\r\n"
         };
-        (copy_part(behind, (at - (all - 2)) as usize, room), 0)
+        let at = at - before_len - data;
+        (part(at, room, |window| window.raw(behind)), 0)
     }
 
     /// Takes a line of the head.
@@ -294,7 +305,9 @@ impl<'a> Client<'a> {
             .ok()
             .and_then(|at| self.said.get_mut(at..))
         {
-            copy_part(data, 0, said);
+            for (place, octet) in said.iter_mut().zip(data) {
+                *place = *octet;
+            }
         }
         self.outcome.received += data.len() as u64;
     }
@@ -370,7 +383,8 @@ impl Service for Client<'_> {
         let head_len = self.head_len;
         let mut len = 0;
         if self.written < head_len {
-            len = copy_part(head(&self.plan).octets(), self.written as usize, room);
+            let plan = &self.plan;
+            len = part(self.written, room, |window| head(plan, window));
             self.written += len as u64;
         }
         if let Some(upload) = self.plan.upload.filter(|_| self.written >= head_len) {

@@ -19,6 +19,26 @@ pub(super) struct Fields {
     pub(super) closes: bool,
 }
 
+/// The names that mean something, and where in the list they are.
+const NAMES: [&str; 5] = [
+    "content-length",
+    "transfer-encoding",
+    "expect",
+    "connection",
+    "host",
+];
+const LENGTH: usize = 0;
+const CODING: usize = 1;
+const EXPECT: usize = 2;
+const CONNECTION: usize = 3;
+const HOST: usize = 4;
+
+/// Names and values are the same in upper and lower case.
+#[inline(never)]
+fn is(text: &[u8], other: &str) -> bool {
+    text.eq_ignore_ascii_case(other.as_bytes())
+}
+
 fn trim(value: &[u8]) -> &[u8] {
     value.trim_ascii()
 }
@@ -42,36 +62,44 @@ impl Fields {
         if name.is_empty() || !name.iter().copied().all(is_name) || value.iter().any(control) {
             return Err(BAD);
         }
-        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-        let means = is("content-length") || is("transfer-encoding") || is("expect");
-        if line.is_cut() && (means || is("connection")) {
+        let Some(field) = NAMES.iter().position(|it| is(name, it)) else {
+            return Ok(());
+        };
+        if line.is_cut() && field != HOST {
             return Err(TOO_LARGE);
         }
-        if is("content-length") {
-            let length = number(value).ok_or(BAD)?;
-            if self.length.is_some_and(|before| before != length) {
-                return Err(BAD);
+        match field {
+            LENGTH => {
+                let length = number(value).ok_or(BAD)?;
+                if self.length.is_some_and(|before| before != length) {
+                    return Err(BAD);
+                }
+                self.length = Some(length);
             }
-            self.length = Some(length);
-        } else if is("transfer-encoding") {
-            if self.is_chunked || !value.eq_ignore_ascii_case(b"chunked") {
-                return Err(Fault(501));
+            CODING => {
+                if self.is_chunked || !is(value, "chunked") {
+                    return Err(Fault(501));
+                }
+                self.is_chunked = true;
             }
-            self.is_chunked = true;
-        } else if is("expect") {
-            if !value.eq_ignore_ascii_case(b"100-continue") {
-                return Err(Fault(417));
+            EXPECT => {
+                if !is(value, "100-continue") {
+                    return Err(Fault(417));
+                }
+                self.expects_continue = true;
             }
-            self.expects_continue = true;
-        } else if is("connection") {
-            let mut options = value.split(|octet| *octet == b',').map(trim);
-            self.closes |= options.any(|option| option.eq_ignore_ascii_case(b"close"));
-        } else if is("host") {
-            // Which one it is, is all the same to us; that there is one only is not (RFC 9112 section 3.2).
-            if self.has_host {
-                return Err(BAD);
+            CONNECTION => {
+                let mut options = value.split(|octet| *octet == b',').map(trim);
+                self.closes |= options.any(|option| is(option, "close"));
             }
-            self.has_host = true;
+            _ => {
+                // Which one it is, is all the same to us; that there is one only is not (RFC 9112
+                // section 3.2).
+                if self.has_host {
+                    return Err(BAD);
+                }
+                self.has_host = true;
+            }
         }
         Ok(())
     }

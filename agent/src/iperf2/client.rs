@@ -7,10 +7,10 @@ use super::header::{Back, Numbered, Report, Test};
 use super::tcp::Sending;
 use super::udp::{Clock, END_EVERY, Source, report};
 use crate::count::Sink;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Ask, Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, Udp, ns};
 
 /// The request of a reverse UDP test is repeated this often, until data come.
-const REQUEST_EVERY: Duration = Duration::from_millis(100);
+const REQUEST_EVERY_NS: u64 = 100 * MS;
 /// Reports of what was received are sent so often, as their receiver may miss some.
 const REPORTS: u8 = 3;
 /// Our own UDP socket, and the one for a test back.
@@ -196,7 +196,7 @@ impl Client {
         }
         self.begin(now);
         self.step(now);
-        if !self.is_sending() && now.since(self.heard) >= self.plan.patience {
+        if !self.is_sending() && now.ns_since(self.heard) >= ns(self.plan.patience) {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
@@ -279,8 +279,14 @@ impl Client {
         if self.receives() {
             self.receiving = Some(Receiving::new());
         }
+        let test = &self.plan.test;
         if self.plan.udp && self.sends() {
-            self.source = Some(Source::new(&self.plan.test, true, self.clock, now));
+            self.source = Some(Source::new(
+                test.buffer_octets,
+                test.extent(),
+                self.clock,
+                now,
+            ));
         }
     }
 
@@ -291,7 +297,7 @@ impl Client {
         if self.sends() || !self.plan.udp || !unheard || now < self.request_due {
             return None;
         }
-        self.request_due = now.after(REQUEST_EVERY);
+        self.request_due = now.after_ns(REQUEST_EVERY_NS);
         let test = &self.plan.test;
         let len = (test.buffer_octets as usize).max(Numbered::LEN + Test::LEN);
         let len = len.min(room.len());
@@ -346,7 +352,7 @@ impl Service for Client {
             Opened::Connected { .. } => {
                 self.forward = Some(connection);
                 if self.sends() {
-                    self.sending = Some(Sending::new(&self.plan.test, now));
+                    self.sending = Some(Sending::new(self.plan.test.extent(), now));
                 }
                 Ok(())
             }
@@ -460,7 +466,8 @@ impl Service for Client {
         if self.reported.is_some() {
             return None;
         }
-        let len = self.source.as_mut()?.next(room, now)?;
+        let request = Some(&self.plan.test);
+        let len = self.source.as_mut()?.next(request, room, now)?;
         Some(Datagram {
             socket: SOCKET,
             to: self.plan.to,
@@ -473,7 +480,7 @@ impl Service for Client {
             return None;
         }
         let patience = (!self.is_sending()).then(|| self.heard.after(self.plan.patience));
-        let stream = self.sending.as_ref().and_then(Sending::due);
+        let stream = self.sending.as_ref().and_then(|it| it.due().ever());
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
         let source = source.filter(|it| !it.is_exhausted()).map(Source::due);
         let request = (self.plan.udp && !self.sends()).then_some(self.request_due);

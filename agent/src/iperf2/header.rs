@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use crate::Instant;
 use crate::octets::{put_u32, u32_at};
+use crate::{Instant, MS, ns, span};
 
 /// The request has the fields up to [`Test::amount`].
 const VERSION_1: u32 = 0x8000_0000;
@@ -34,6 +34,15 @@ pub enum Amount {
     Octets(u32),
     /// For so long, in steps of 10 ms on the wire.
     Span(Duration),
+}
+
+/// How much is sent at most, for how long and how fast.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) octets: u64,
+    pub(super) ns: u64,
+    /// 0: as fast as it goes.
+    pub(super) rate_bits_per_s: u64,
 }
 
 /// Whether the server sends to the client's port after having received.
@@ -67,6 +76,18 @@ pub struct Test {
 }
 
 impl Test {
+    pub(super) const fn extent(&self) -> Extent {
+        let (octets, ns) = match self.amount {
+            Amount::Octets(octets) => (octets as u64, u64::MAX),
+            Amount::Span(span) => (u64::MAX, ns(span)),
+        };
+        Extent {
+            octets,
+            ns,
+            rate_bits_per_s: self.rate_bits_per_s,
+        }
+    }
+
     /// Octets of a request in TCP: none of the fields behind are of use here.
     pub const LEN: usize = 60;
 
@@ -111,7 +132,7 @@ impl Test {
             port: u32_at(octets, 8)? as u16,
             buffer_octets: u32_at(octets, 12)?,
             amount: if amount < 0 {
-                Amount::Span(Duration::from_millis(u64::from(amount.unsigned_abs()) * 10))
+                Amount::Span(span(u64::from(amount.unsigned_abs()) * 10 * MS))
             } else {
                 Amount::Octets(amount as u32)
             },
@@ -153,7 +174,12 @@ impl Test {
         let amount = match self.amount {
             Amount::Octets(octets) => octets.min(i32::MAX as u32) as i32,
             Amount::Span(span) => {
-                -(i32::try_from(span.as_millis().div_ceil(10)).unwrap_or(i32::MAX))
+                let part = span.subsec_nanos().div_ceil(10_000_000);
+                let hundredths = span
+                    .as_secs()
+                    .saturating_mul(100)
+                    .saturating_add(part.into());
+                -(i32::try_from(hundredths).unwrap_or(i32::MAX))
             }
         };
         let fields = [
@@ -202,7 +228,7 @@ impl Numbered {
         };
         Some(Self {
             number,
-            sent_ns: u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1_000,
+            sent_ns: Instant::from_seconds_and_micros(seconds, micros).ns(),
         })
     }
 
@@ -252,7 +278,7 @@ impl Report {
         }
         let time = |at| {
             let (seconds, micros) = (u32_at(octets, at)?, u32_at(octets, at + 4)?);
-            Some(Duration::from_secs(seconds.into()) + Duration::from_micros(micros.into()))
+            Some(span(Instant::from_seconds_and_micros(seconds, micros).ns()))
         };
         Some(Self {
             octets: u64::from(u32_at(octets, 4)?) << 32 | u64::from(u32_at(octets, 8)?),

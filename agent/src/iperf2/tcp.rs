@@ -2,50 +2,36 @@
 
 use core::time::Duration;
 
-use super::header::{Amount, Test};
-use crate::Instant;
+use super::header::Extent;
 use crate::pace::{Again, Pace, Room};
+use crate::{Instant, span};
 
 /// What is sent, and how much of it has been given to the connection.
 #[derive(Debug)]
 pub(super) struct Sending {
-    amount: Amount,
+    /// How much is to be sent at most, and how long.
+    most: u64,
+    most_ns: u64,
     began: Instant,
     ended: Option<Instant>,
-    /// However much is to be sent: not longer.
-    longest: Duration,
-    /// For a test with a rate.
-    pace: Option<Pace>,
+    pace: Pace,
     room: Room,
     again: Again,
     octets: u64,
 }
 
 impl Sending {
-    /// Sends what `test` says from `now` on.
-    pub(super) fn new(test: &Test, now: Instant) -> Self {
+    /// Sends so much from `now` on.
+    pub(super) const fn new(extent: Extent, now: Instant) -> Self {
         Self {
-            amount: test.amount,
+            most: extent.octets,
+            most_ns: extent.ns,
             began: now,
             ended: None,
-            longest: Duration::MAX,
-            pace: (test.rate_bits_per_s > 0).then(|| Pace::new(test.rate_bits_per_s, now)),
+            pace: Pace::new(extent.rate_bits_per_s, now),
             room: Room::Some,
-            again: Again::default(),
+            again: Again::new(),
             octets: 0,
-        }
-    }
-
-    /// Ends it after so long at the latest.
-    pub(super) const fn within(self, longest: Duration) -> Self {
-        Self { longest, ..self }
-    }
-
-    fn span_at_most(&self) -> Option<Duration> {
-        let longest = (self.longest < Duration::MAX).then_some(self.longest);
-        match self.amount {
-            Amount::Octets(_) => longest,
-            Amount::Span(span) => Some(span.min(self.longest)),
         }
     }
 
@@ -61,7 +47,8 @@ impl Sending {
 
     /// Octets so far, and the time that they took.
     pub(super) fn sent(&self, now: Instant) -> (u64, Duration) {
-        (self.octets, self.ended.unwrap_or(now).since(self.began))
+        let ended = self.ended.unwrap_or(now);
+        (self.octets, span(ended.ns_since(self.began)))
     }
 
     /// So many octets of the data are there already: the request.
@@ -70,8 +57,7 @@ impl Sending {
     }
 
     fn is_late(&self, now: Instant) -> bool {
-        let span = self.span_at_most();
-        span.is_some_and(|span| now.since(self.began) >= span)
+        now.ns_since(self.began) >= self.most_ns
     }
 
     /// The driver begins another turn.
@@ -87,30 +73,27 @@ impl Sending {
             self.ended = Some(now);
         }
         self.again.look(ends, now);
-        self.room
-            .look(self.pace_due().is_some_and(|due| now >= due));
+        self.room.look(now >= self.pace.timer());
     }
 
-    /// When more is due of what has a rate.
-    pub(super) fn pace_due(&self) -> Option<Instant> {
-        self.pace.map(|pace| pace.due())
+    /// When more is due; of what has no rate, when it began.
+    pub(super) const fn pace_due(&self) -> Instant {
+        self.pace.due()
     }
 
     /// Fills `room` with what is to be sent now: zeros, in which nobody finds a request.
     pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
-        if self.is_over() || self.pace.is_some_and(|pace| now < pace.due()) {
+        if self.is_over() || now < self.pace.due() {
             return 0;
         }
-        let left = match self.amount {
-            _ if self.is_late(now) => 0,
-            Amount::Octets(octets) => u64::from(octets).saturating_sub(self.octets),
-            Amount::Span(_) => u64::MAX,
+        let left = if self.is_late(now) {
+            0
+        } else {
+            self.most.saturating_sub(self.octets)
         };
         let len = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         room[..len].fill(0);
-        if let Some(pace) = &mut self.pace {
-            pace.sent(len);
-        }
+        self.pace.sent(len);
         if len > 0 {
             self.room = Room::Some;
         }
@@ -122,12 +105,14 @@ impl Sending {
     }
 
     /// When there is more to send or the end comes, if it has not: not what only waits for room.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Instant {
         if self.is_over() {
             return self.again.at();
         }
-        let due = self.pace_due().filter(|_| self.room != Room::Awaited);
-        let end = self.span_at_most().map(|span| self.began.after(span));
-        due.into_iter().chain(end).min()
+        let end = self.began.after_ns(self.most_ns);
+        if self.room == Room::Awaited {
+            return end;
+        }
+        end.or(self.pace.timer())
     }
 }

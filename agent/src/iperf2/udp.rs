@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use super::header::{Amount, Numbered, Report, Test};
-use crate::Instant;
+use super::header::{Extent, Numbered, Report, Test};
 use crate::count::Sink;
 use crate::pace::Pace;
+use crate::{Instant, ns, span};
 
 /// What iperf sends where nobody says how much: fills an Ethernet frame.
 pub(super) const DEFAULT_OCTETS: usize = 1470;
@@ -22,13 +22,11 @@ const MOST_OCTETS: usize = 65_507;
 /// The sending end.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
-    /// What each datagram carries behind its number, if anything.
-    test: Option<Test>,
-    amount: Amount,
+    /// How much is to be sent at most, and how long, however slowly.
+    most: u64,
+    most_ns: u64,
     octets: usize,
     began: Instant,
-    /// However much is to be sent, and however slowly: not longer.
-    longest: Duration,
     pace: Pace,
     next: i64,
     sent_octets: u64,
@@ -58,27 +56,26 @@ impl Clock {
     }
 
     const fn of(self, now: Instant) -> Instant {
-        Instant::from_ns(self.told_ns).after(now.since(self.at))
+        Instant::from_ns(self.told_ns).after_ns(now.ns_since(self.at))
     }
 }
 
 impl Source {
-    /// Sends what `test` says from `now` on, with the request in each datagram if it is ours.
-    pub(super) fn new(test: &Test, request: bool, clock: Clock, now: Instant) -> Self {
-        let octets = match test.buffer_octets as usize {
+    /// Sends so much from `now` on, in datagrams of this size; 0: iperf's own.
+    pub(super) fn new(buffer_octets: u32, extent: Extent, clock: Clock, now: Instant) -> Self {
+        let octets = match buffer_octets as usize {
             0 => DEFAULT_OCTETS,
             octets => octets.clamp(Numbered::LEN + 4, MOST_OCTETS),
         };
-        let rate = match test.rate_bits_per_s {
+        let rate = match extent.rate_bits_per_s {
             0 => DEFAULT_RATE_BITS_PER_S,
             rate => rate,
         };
         Self {
-            test: request.then_some(*test),
-            amount: test.amount,
+            most: extent.octets,
+            most_ns: extent.ns,
             octets,
             began: now,
-            longest: Duration::MAX,
             pace: Pace::new(rate, now),
             next: 1,
             sent_octets: 0,
@@ -88,11 +85,6 @@ impl Source {
         }
     }
 
-    /// Ends it after so long at the latest.
-    pub(super) const fn within(self, longest: Duration) -> Self {
-        Self { longest, ..self }
-    }
-
     /// Datagrams and octets of them sent, the first one that ends it included.
     pub(super) const fn sent(&self) -> (u64, u64) {
         let end = (self.ends > 0) as u64;
@@ -100,8 +92,8 @@ impl Source {
     }
 
     /// From the first datagram to what would be the next one.
-    pub(super) const fn span(&self) -> Duration {
-        self.pace.due().since(self.began)
+    const fn span_ns(&self) -> u64 {
+        self.pace.due().ns_since(self.began)
     }
 
     /// What was sent.
@@ -109,7 +101,7 @@ impl Source {
         let (datagrams, octets) = self.sent();
         Report {
             octets,
-            span: self.span(),
+            span: span(self.span_ns()),
             datagrams: u32::try_from(datagrams).unwrap_or(u32::MAX),
             ..Report::default()
         }
@@ -138,30 +130,28 @@ impl Source {
         }
     }
 
-    fn span_at_most(&self) -> Duration {
-        match self.amount {
-            Amount::Octets(_) => self.longest,
-            Amount::Span(span) => span.min(self.longest),
-        }
-    }
-
     fn is_over(&self) -> bool {
-        let whole = matches!(self.amount, Amount::Octets(all) if self.sent_octets >= all.into());
-        whole || self.span() >= self.span_at_most()
+        self.sent_octets >= self.most || self.span_ns() >= self.most_ns
     }
 
-    /// The datagram that is due, if one is and there is room for its number: its length.
-    pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
+    /// The datagram that is due, if one is and there is room for its number: its length. Behind that it
+    /// carries the request, if it is ours.
+    pub(super) fn next(
+        &mut self,
+        request: Option<&Test>,
+        room: &mut [u8],
+        now: Instant,
+    ) -> Option<usize> {
         if now < self.due() || room.len() < Numbered::LEN {
             return None;
         }
         // The first one carries the whole request, however short the others are: a server takes the
         // rate from its last octets.
-        let is_request = self.test.is_some() && self.next == 1;
+        let is_request = request.is_some() && self.next == 1;
         let least = if is_request { REQUEST_OCTETS } else { 0 };
         let len = self.octets.max(least).min(room.len());
         // Who can't keep the rate ends in time all the same.
-        let over = self.is_over() || now.since(self.began) >= self.span_at_most();
+        let over = self.is_over() || now.ns_since(self.began) >= self.most_ns;
         if over && self.ends >= ENDS {
             return None;
         }
@@ -172,7 +162,7 @@ impl Source {
                 self.sent_octets += len as u64;
             }
             self.ends += 1;
-            self.end_due = now.after(END_EVERY);
+            self.end_due = now.after_ns(ns(END_EVERY));
             // The same each time: whichever of them arrives, the receiver counts what was sent.
             -self.next
         } else {
@@ -186,7 +176,7 @@ impl Source {
         }
         Numbered::emit(number, self.clock.of(now), datagram);
         if let Some(behind) = datagram.get_mut(Numbered::LEN..) {
-            match &self.test {
+            match request {
                 Some(test) => test.emit(behind, true),
                 // Says that numbers have 64 bits, and that there is no request.
                 None => crate::octets::put_u32(behind, 0, super::header::PLAIN),
@@ -207,6 +197,6 @@ pub(super) fn report(sink: &Sink, end: i64) -> Report {
         lost: small(sink.sequence.lost(Some(sent))),
         out_of_order: small(sink.sequence.out_of_order()),
         datagrams: small(sent.max(sink.sequence.sent())),
-        jitter: Duration::from_nanos(sink.jitter.ns()),
+        jitter: span(sink.jitter.ns()),
     }
 }

@@ -1,6 +1,7 @@
 //! What goes over the control connection: a cookie, states of one octet, and JSON behind its length.
 
 use super::json::{Broken, Event, Scanner, Window};
+use crate::notes::shift;
 
 /// States, as the octet that announces each.
 pub(super) mod state {
@@ -78,6 +79,7 @@ impl Outbox {
     }
 
     /// The protocol goes on only when the peer has answered: more never wait.
+    #[inline(never)]
     pub(super) fn push(&mut self, message: Message) {
         if let Some(free) = self.queue.iter_mut().find(|it| it.is_none()) {
             *free = Some(message);
@@ -119,8 +121,7 @@ impl Outbox {
                 break;
             }
             self.sent = 0;
-            self.queue[0] = None;
-            self.queue.rotate_left(1);
+            shift(&mut self.queue);
         }
         len
     }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::json::{Event, Window};
+use crate::{ns, span};
 
 /// What one end has counted of a stream, or of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,7 +33,7 @@ impl Count {
         self.lost = self.lost.saturating_add(other.lost);
         self.out_of_order += other.out_of_order;
         self.duplicates += other.duplicates;
-        self.jitter = self.jitter.saturating_add(other.jitter);
+        self.jitter = span(ns(self.jitter).saturating_add(ns(other.jitter)));
     }
 }
 
@@ -102,17 +103,17 @@ pub(super) struct Reader {
 
 impl Reader {
     /// `take` is told each stream's id and figures.
-    pub(super) fn tell(&mut self, depth: u8, event: Event, take: &mut dyn FnMut(u64, Count)) {
+    pub(super) fn tell(&mut self, depth: u8, event: Event, take: &mut dyn FnMut(u64, &Count)) {
         match (depth, event) {
             (1, Event::Key(key)) => self.field = (key == b"streams").then_some(Field::Streams),
             (2, Event::Begin { object }) => {
                 self.in_streams = !object && self.field.take() == Some(Field::Streams);
             }
             (2, Event::End { .. }) => self.in_streams = false,
-            (3, Event::Begin { object: true }) => *self = Self::in_streams(self.in_streams),
+            (3, Event::Begin { object: true }) => self.begin(),
             (3, Event::End { object: true }) if self.in_streams => {
-                let mut count = self.count;
-                count.span = count.span.saturating_sub(self.start);
+                let count = &mut self.count;
+                count.span = span(ns(count.span).saturating_sub(ns(self.start)));
                 if let Some(id) = self.id {
                     take(id, count);
                 }
@@ -124,7 +125,7 @@ impl Reader {
             (3, Event::Number(number)) => {
                 // Negative or too large: not known.
                 let integer = number.scaled(0);
-                let time = || Duration::from_nanos(number.scaled(9).unwrap_or(0));
+                let time = || span(number.scaled(9).unwrap_or(0));
                 match self.field.take() {
                     Some(Field::Id) => self.id = integer,
                     Some(Field::Octets) => self.count.octets = integer.unwrap_or(0),
@@ -140,10 +141,11 @@ impl Reader {
         }
     }
 
-    fn in_streams(in_streams: bool) -> Self {
-        Self {
-            in_streams,
-            ..Self::default()
-        }
+    /// Of another stream.
+    fn begin(&mut self) {
+        self.field = None;
+        self.id = None;
+        self.count = Count::default();
+        self.start = Duration::ZERO;
     }
 }

@@ -7,7 +7,7 @@ use super::results::Count;
 use crate::count::Sink;
 use crate::octets::{put_u32, u32_at};
 use crate::pace::{Pace, Room};
-use crate::{Connection, Instant, Udp};
+use crate::{Connection, Instant, Udp, span};
 
 /// What carries a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,10 +125,10 @@ impl Stream {
     }
 
     /// When the next is due, of what is to be sent: not if it only waits for room.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Instant {
         match &self.role {
-            Some(Role::Sends { pace, .. }) if self.room != Room::Awaited => Some(pace.due()),
-            _ => None,
+            Some(Role::Sends { pace, .. }) if self.room != Room::Awaited => pace.due(),
+            _ => Instant::NEVER,
         }
     }
 
@@ -160,8 +160,8 @@ impl Stream {
             (true, Some(low)) => u64::from(number) << 32 | u64::from(low),
             (true, None) => return,
         };
-        let sent_ns = u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1_000;
-        sink.arrived(number, sent_ns, octets.len(), now);
+        let sent = Instant::from_seconds_and_micros(seconds, micros);
+        sink.arrived(number, sent.ns(), octets.len(), now);
     }
 
     /// Writes what is to be sent over TCP now, `most` at most.
@@ -231,7 +231,7 @@ impl Stream {
             }) => Count {
                 octets: octets - omitted.0,
                 datagrams: datagrams - omitted.1,
-                span: ended.since(began),
+                span: span(ended.ns_since(began)),
                 ..Count::default()
             },
             Some(Role::Receives(sink)) => {
@@ -239,7 +239,7 @@ impl Stream {
                 let sequence = &sink.sequence;
                 Count {
                     octets: sink.octets,
-                    span: last.since(began),
+                    span: span(last.ns_since(began)),
                     datagrams: sequence.sent().max(sent.unwrap_or(0)),
                     lost: match self.channel {
                         Channel::Tcp(_) | Channel::Gone => 0,
@@ -247,7 +247,7 @@ impl Stream {
                     },
                     out_of_order: sequence.out_of_order(),
                     duplicates: sequence.duplicates(),
-                    jitter: core::time::Duration::from_nanos(sink.jitter.ns()),
+                    jitter: span(sink.jitter.ns()),
                 }
             }
         }

@@ -1,17 +1,15 @@
 //! The streams of a test, at either end, and what it counts.
 
-use core::time::Duration;
-
 use super::json::Window;
 use super::parameters::{Direction, Test};
 use super::results::{self, Count};
 use super::stream::{Channel, Role, Stream};
-use crate::{Connection, Datagram, Instant};
+use crate::{Connection, Datagram, Instant, MS, SECOND, ns, span};
 
 /// When nothing has come for so long after the end, what is missing is lost; with TCP it may have to be
 /// sent again first.
-const QUIET_UDP: Duration = Duration::from_millis(250);
-const QUIET_TCP: Duration = Duration::from_secs(2);
+const QUIET_UDP_NS: u64 = 250 * MS;
+const QUIET_TCP_NS: u64 = 2 * SECOND;
 
 #[derive(Debug)]
 pub(super) struct Streams<const N: usize> {
@@ -210,18 +208,21 @@ impl<const N: usize> Streams<N> {
     }
 
     /// When something is due to be sent; datagrams, or over TCP with a rate.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(super) fn due(&self) -> Instant {
         let waits = self.test.udp || self.test.rate_bits_per_s > 0;
-        if !self.is_running() || !waits {
-            return None;
+        let mut first = Instant::NEVER;
+        if self.is_running() && waits {
+            for stream in self.iter() {
+                first = first.or(stream.due());
+            }
         }
-        self.iter().filter_map(Stream::due).min()
+        first
     }
 
     /// The other end has counted this.
-    pub(super) fn report(&mut self, id: u64, count: Count) {
+    pub(super) fn report(&mut self, id: u64, count: &Count) {
         if let Some(stream) = self.iter_mut().find(|it| u64::from(it.id) == id) {
-            stream.reported = Some(count);
+            stream.reported = Some(*count);
         }
     }
 
@@ -255,12 +256,17 @@ impl<const N: usize> Streams<N> {
 
     /// After the end: when to wait no more for what is missing.
     pub(super) fn quiet_at(&self) -> Instant {
-        let last = self.iter().filter_map(|stream| match &stream.role {
-            Some(Role::Receives(sink)) => sink.last(),
-            _ => None,
-        });
-        let last = last.chain(self.ended).max().unwrap_or_default();
-        last.after(if self.test.udp { QUIET_UDP } else { QUIET_TCP })
+        let mut last = self.ended.unwrap_or_default();
+        for stream in self.iter() {
+            if let Some(Role::Receives(sink)) = &stream.role {
+                last = last.max(sink.last().unwrap_or_default());
+            }
+        }
+        last.after_ns(if self.test.udp {
+            QUIET_UDP_NS
+        } else {
+            QUIET_TCP_NS
+        })
     }
 
     fn count(&self, stream: &Stream, now: Instant) -> Count {
@@ -303,7 +309,7 @@ impl<const N: usize> Streams<N> {
             streams += 1;
             sum.add(&one);
         }
-        sum.jitter /= streams.max(1);
+        sum.jitter = span(ns(sum.jitter) / streams.max(1));
         (streams > 0).then_some(sum)
     }
 }

@@ -128,6 +128,11 @@ impl Reflection {
     }
 }
 
+/// Writes when a packet was sent, into either kind.
+pub(super) fn put_sent(octets: &mut [u8], sent: u64) {
+    put(octets, SENT, &sent.to_be_bytes());
+}
+
 /// The two packets have no field that tells them apart. A sender's is zero from 16 on, or padding of
 /// TWAMP Light, which may be random; a reflector's has its time there, a meaningful error estimate of
 /// the sender's, and zeros in between.

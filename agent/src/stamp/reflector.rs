@@ -1,15 +1,15 @@
 //! The session reflector.
 
 use core::net::SocketAddr;
-use core::time::Duration;
 
-use super::packet::{LEN, Probe, Reflection};
+use super::packet::{LEN, Probe, Reflection, put_sent};
 use super::time::Clock;
 use crate::answer::may_be_answered;
-use crate::{Ask, Datagram, Instant, Service, Udp};
+use crate::notes::shift;
+use crate::{Ask, Datagram, Instant, SECOND, Service, Udp};
 
 /// A session of which nothing is heard for so long is over: its place may be taken.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE_NS: u64 = 30 * SECOND;
 /// What is written where the TTL is not known (RFC 5357 section 4.2).
 const TTL_UNKNOWN: u8 = 255;
 const SOCKET: Udp = Udp(0);
@@ -28,8 +28,7 @@ struct Session {
 #[derive(Debug, Clone, Copy)]
 struct Waiting<const OCTETS: usize> {
     to: SocketAddr,
-    reflection: Reflection,
-    /// The packet that came, for what is behind the fields.
+    /// All but when it is sent.
     octets: [u8; OCTETS],
     len: usize,
 }
@@ -122,43 +121,46 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
             return;
         };
         let len = octets.len().min(OCTETS);
-        let mut copy = [0; OCTETS];
-        copy[..len].copy_from_slice(&octets[..len]);
-        self.waiting[free] = Some(Waiting {
+        let waiting = self.waiting[free].insert(Waiting {
             to: from,
-            reflection: Reflection {
-                number,
-                sent: 0,
-                error: self.clock.error().to_bits(),
-                received: self.clock.stamp(now),
-                probe,
-                ttl,
-            },
-            octets: copy,
+            octets: [0; OCTETS],
             len,
         });
+        waiting.octets[..len].copy_from_slice(&octets[..len]);
+        let reflection = Reflection {
+            number,
+            sent: 0,
+            error: self.clock.error().to_bits(),
+            received: self.clock.stamp(now),
+            probe,
+            ttl,
+        };
+        reflection.emit(&mut waiting.octets);
     }
 
     /// The next number of this session, a new one if it has to be.
     fn number(&mut self, from: SocketAddr, identifier: u16, now: Instant) -> Option<u32> {
         let is_it = |it: &Session| it.from == from && it.identifier == identifier;
-        let is_over = |it: &Session| now.since(it.heard) >= SILENCE;
+        let is_over = |it: &Session| now.ns_since(it.heard) >= SILENCE_NS;
         let known =
             |slot: &Option<Session>| slot.as_ref().is_some_and(|it| is_it(it) && !is_over(it));
         let free = |slot: &Option<Session>| slot.as_ref().is_none_or(is_over);
-        let at = self.sessions.iter().position(known);
-        let new = || self.sessions.iter().position(free);
-        let at = at.map_or_else(new, Some)?;
-        let slot = &mut self.sessions[at];
-        let next = slot
-            .filter(|it| is_it(it) && !is_over(it))
-            .map_or(0, |it| it.next);
-        *slot = Some(Session {
-            from,
-            identifier,
-            next: next.wrapping_add(1),
-            heard: now,
-        });
+        let at = if let Some(at) = self.sessions.iter().position(known) {
+            at
+        } else {
+            let at = self.sessions.iter().position(free)?;
+            self.sessions[at] = Some(Session {
+                from,
+                identifier,
+                next: 0,
+                heard: now,
+            });
+            at
+        };
+        let session = self.sessions[at].as_mut()?;
+        let next = session.next;
+        session.next = next.wrapping_add(1);
+        session.heard = now;
         Some(next)
     }
 }
@@ -179,19 +181,15 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
         if room.len() < LEN {
             return None;
         }
-        let waiting = self.waiting[0].take()?;
-        self.waiting.rotate_left(1);
-        let len = waiting.len.min(room.len());
+        let waiting = self.waiting[0].as_ref()?;
+        let (to, len) = (waiting.to, waiting.len.min(room.len()));
         room[..len].copy_from_slice(&waiting.octets[..len]);
-        let reflection = Reflection {
-            sent: self.clock.stamp(now),
-            ..waiting.reflection
-        };
-        reflection.emit(&mut room[..len]);
+        put_sent(room, self.clock.stamp(now));
+        shift(&mut self.waiting);
         self.counts.answered += 1;
         Some(Datagram {
             socket: SOCKET,
-            to: waiting.to,
+            to,
             len,
         })
     }

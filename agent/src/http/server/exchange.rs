@@ -9,7 +9,8 @@ use super::super::line::Line;
 use super::Finished;
 use super::request::{Method, Request};
 use super::response::{Content, Response};
-use crate::{Close, Connection, Instant};
+use crate::notes::shift;
+use crate::{Close, Connection, Instant, ns, span};
 
 /// Responses that wait for those before them; a client that sends further requests ahead has to send
 /// them again (RFC 9112 section 9.3.2).
@@ -49,15 +50,15 @@ impl Reading {
 pub(super) struct Exchange {
     pub(super) connection: Connection,
     peer: SocketAddr,
-    patience: Duration,
+    patience_ns: u64,
     /// When time is up, unless something goes on.
     deadline: Instant,
     line: Line,
     reading: Reading,
     /// With when their requests were there.
     responses: [Option<(Response, Instant)>; AHEAD],
-    /// Of the first one: octets of its head, once it has begun, and octets sent.
-    head_len: u64,
+    /// Of the first one: octets of its text, once it has begun, and octets sent.
+    text_len: usize,
     sent: u64,
     is_reset: bool,
 }
@@ -72,12 +73,12 @@ impl Exchange {
         Self {
             connection,
             peer,
-            patience,
+            patience_ns: ns(patience),
             deadline: now.after(patience),
             line: Line::new(),
             reading: Reading::new(),
             responses: [None; AHEAD],
-            head_len: 0,
+            text_len: 0,
             sent: 0,
             is_reset: false,
         }
@@ -95,7 +96,7 @@ impl Exchange {
     ) {
         // A head has to be there in time, however many pieces it comes in.
         if self.is_between() || matches!(self.reading, Reading::Body { .. }) {
-            self.deadline = now.after(self.patience);
+            self.deadline = now.after_ns(self.patience_ns);
         }
         loop {
             let before = octets.len();
@@ -220,7 +221,7 @@ impl Exchange {
                 sent: false,
                 peer: self.peer,
                 octets,
-                span: now.since(began),
+                span: span(now.ns_since(began)),
             });
         }
         let response = Response {
@@ -257,17 +258,16 @@ impl Exchange {
         let mut len = 0;
         while let Some((response, asked)) = self.responses[0].filter(|_| len < room.len()) {
             if self.sent == 0 {
-                self.head_len = response.head_len();
+                self.text_len = response.text_len();
             }
-            let (more, is_over) = response.fill(self.head_len, self.sent, &mut room[len..]);
+            let (more, is_over) = response.fill(self.text_len, self.sent, &mut room[len..]);
             len += more;
             self.sent += more as u64;
             if !is_over {
                 break;
             }
             self.sent = 0;
-            self.responses[0] = None;
-            self.responses.rotate_left(1);
+            shift(&mut self.responses);
             if let Content::Pattern(_) = response.content
                 && !response.is_head
             {
@@ -275,13 +275,13 @@ impl Exchange {
                     sent: true,
                     peer: self.peer,
                     octets: response.octets(),
-                    span: now.since(asked),
+                    span: span(now.ns_since(asked)),
                 });
             }
         }
         let reads_head = matches!(self.reading, Reading::Head { octets: 1.., .. });
         if len > 0 && !reads_head {
-            self.deadline = now.after(self.patience);
+            self.deadline = now.after_ns(self.patience_ns);
         }
         len
     }
@@ -295,7 +295,7 @@ impl Exchange {
         if self.is_reset || now < self.deadline {
             return;
         }
-        self.deadline = now.after(self.patience);
+        self.deadline = now.after_ns(self.patience_ns);
         let is_over = matches!(self.reading, Reading::Over);
         if self.responses[0].is_some() || is_over {
             // It takes nothing, or does not close.

@@ -1,10 +1,7 @@
 //! What the server answers.
 
-use super::super::{Text, copy_part};
+use crate::window::Window;
 use linerate_ether::pattern;
-
-/// Enough for the longest head.
-const HEAD: usize = 160;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Content {
@@ -43,9 +40,10 @@ impl Response {
         }
     }
 
-    fn head(&self) -> Text<HEAD> {
+    /// Writes its head, and its content if that is a number.
+    fn text(&self, window: &mut Window) {
         let reason = match self.status {
-            100 => return Text::new().and("HTTP/1.1 100 Continue\r\n\r\n"),
+            100 => "Continue",
             200 => "OK",
             400 => "Bad Request",
             404 => "Not Found",
@@ -57,60 +55,59 @@ impl Response {
             501 => "Not Implemented",
             _ => "HTTP Version Not Supported",
         };
-        let (len, kind) = match self.content {
-            Content::None => (0, "text/plain"),
-            Content::Pattern(len) => (len, "application/octet-stream"),
-            Content::Number(value) => (number(value).octets().len() as u64, "text/plain"),
-        };
-        let end = if self.closes {
-            "\r\nConnection: close\r\n\r\n"
-        } else {
-            "\r\n\r\n"
-        };
-        let status = Text::new()
-            .and("HTTP/1.1 ")
-            .and_number(self.status.into(), 10);
-        let status = status.and(" ").and(reason).and("\r\nContent-Type: ");
-        let length = status.and(kind).and("\r\nContent-Length: ");
-        length.and_number(len, 10).and(end)
-    }
-
-    /// Octets of its head.
-    pub(super) fn head_len(&self) -> u64 {
-        self.head().octets().len() as u64
-    }
-
-    /// Writes what comes behind the first `sent` octets of it, of which `head_len` are the head. The
-    /// second: that was all.
-    pub(super) fn fill(&self, head_len: u64, sent: u64, room: &mut [u8]) -> (usize, bool) {
-        let mut len = 0;
-        if sent < head_len {
-            len = copy_part(self.head().octets(), sent as usize, room);
+        window.raw(b"HTTP/1.1 ");
+        window.digits(self.status.into(), 10, 1);
+        window.raw(b" ");
+        window.raw(reason.as_bytes());
+        if self.status != 100 {
+            let (len, kind) = match self.content {
+                Content::None => (0, "text/plain"),
+                Content::Pattern(len) => (len, "application/octet-stream"),
+                Content::Number(value) => {
+                    let line = |window: &mut Window| number(value, window);
+                    (Window::measure(line) as u64, "text/plain")
+                }
+            };
+            window.raw(b"\r\nContent-Type: ");
+            window.raw(kind.as_bytes());
+            window.raw(b"\r\nContent-Length: ");
+            window.digits(len, 10, 1);
         }
-        let begun = (sent + len as u64).saturating_sub(head_len);
+        if self.closes {
+            window.raw(b"\r\nConnection: close");
+        }
+        window.raw(b"\r\n\r\n");
+        if let Content::Number(value) = self.content {
+            number(value, window);
+        }
+    }
+
+    /// Octets of its text.
+    pub(super) fn text_len(&self) -> usize {
+        Window::measure(|window| self.text(window))
+    }
+
+    /// Writes what comes behind the first `sent` octets of it, of which `text_len` are its text. The
+    /// second: that was all.
+    pub(super) fn fill(&self, text_len: usize, sent: u64, room: &mut [u8]) -> (usize, bool) {
+        let mut len = 0;
+        if sent < text_len as u64 {
+            let mut window = Window::new(room, sent as usize);
+            self.text(&mut window);
+            len = window.written();
+        }
         let room = &mut room[len..];
-        let total = match self.content {
-            Content::None => 0,
-            Content::Pattern(_) => {
-                let total = self.octets();
-                let left = usize::try_from(total - begun).unwrap_or(usize::MAX);
-                let now = room.len().min(left);
-                pattern::fill(begun, &mut room[..now]);
-                len += now;
-                total
-            }
-            Content::Number(value) => {
-                let text = number(value);
-                len += copy_part(text.octets(), begun as usize, room);
-                text.octets().len() as u64
-            }
+        let Some(begun) = (sent + len as u64).checked_sub(text_len as u64) else {
+            return (len, false);
         };
-        // The sum of both may be more than there are numbers.
-        let sent = sent + len as u64;
-        (len, sent.checked_sub(head_len) == Some(total))
+        let left = self.octets() - begun;
+        let now = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        pattern::fill(begun, &mut room[..now]);
+        (len + now, now as u64 == left)
     }
 }
 
-fn number(value: u64) -> Text<21> {
-    Text::new().and_number(value, 10).and("\n")
+fn number(value: u64, window: &mut Window) {
+    window.digits(value, 10, 1);
+    window.raw(b"\n");
 }

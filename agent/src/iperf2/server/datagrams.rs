@@ -1,19 +1,18 @@
 //! A stream of datagrams from or to a client.
 
 use core::net::SocketAddr;
-use core::time::Duration;
 
-use super::super::header::{Numbered, Report, Test};
+use super::super::header::{Back, Numbered, Report, Test};
 use super::super::udp::{Clock, END_EVERY, Source, report};
 use super::{Finished, LISTENING};
 use crate::count::Sink;
-use crate::{Instant, Limits, Udp};
+use crate::{Instant, Limits, MS, SECOND, Udp};
 
 /// A client of which nothing is heard for so long is gone: its place may be taken.
-const SILENCE: Duration = Duration::from_secs(10);
+const SILENCE_NS: u64 = 10 * SECOND;
 /// A client that is sent to listens only some time after it has asked: what comes sooner finds nobody,
 /// and would pass for a loss of the link.
-const HEAD_START: Duration = Duration::from_millis(100);
+const HEAD_START_NS: u64 = 100 * MS;
 /// A client asks for its report ten times.
 const MOST_REPORTS: u8 = 20;
 
@@ -27,19 +26,13 @@ pub(super) enum State {
     Over,
 }
 
-/// What a datagram has brought about.
-pub(super) enum Event {
-    Began(Test, Clock),
-    Ended(Finished, Option<Test>, Clock),
-}
-
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)]
 enum Role {
     Receives {
         sink: Sink,
-        /// The number that ended it, and the report of then.
-        end: Option<(i64, Report)>,
+        /// The number that ended it, which is negative; or 0.
+        end: i64,
         /// How many times the report is to be sent, and how many times it may still be asked for.
         to_report: u8,
         left: u8,
@@ -63,8 +56,8 @@ pub(super) struct Datagrams {
 
 /// Whether a datagram may be a stream's first one: not one that ends a stream long forgotten, and no
 /// report.
-pub(super) fn may_begin(octets: &[u8]) -> bool {
-    Numbered::parse(octets).is_some_and(|head| head.number >= 0) && !Report::is_in(octets)
+pub(super) fn may_begin(head: Numbered, octets: &[u8]) -> bool {
+    head.number >= 0 && !Report::is_in(octets)
 }
 
 impl Datagrams {
@@ -79,7 +72,7 @@ impl Datagrams {
             told_ns: 0,
             role: Role::Receives {
                 sink: Sink::new(1),
-                end: None,
+                end: 0,
                 to_report: 0,
                 left: MOST_REPORTS,
                 credit: 0,
@@ -92,20 +85,20 @@ impl Datagrams {
         socket: Udp,
         peer: SocketAddr,
         test: &Test,
-        longest: Duration,
+        limits: &Limits,
         clock: Clock,
         now: Instant,
     ) -> Self {
+        let begins = now.after_ns(HEAD_START_NS);
+        let source = Source::new(test.buffer_octets, limits.apply(test), clock, begins);
         Self {
             socket,
             peer,
             state: State::Unbound,
-            test: Some(*test),
+            test: None,
             heard: now,
             told_ns: 0,
-            role: Role::Sends(
-                Source::new(test, false, clock, now.after(HEAD_START)).within(longest),
-            ),
+            role: Role::Sends(source),
         }
     }
 
@@ -119,31 +112,31 @@ impl Datagrams {
     }
 
     fn is_silent(&self, now: Instant) -> bool {
-        now.since(self.heard) >= SILENCE
+        now.ns_since(self.heard) >= SILENCE_NS
     }
 
-    /// Whether another may have its place, and how soon: the least first. One with a socket of its own
-    /// gives that back first.
-    pub(super) fn may_be_replaced(&self, now: Instant) -> Option<(bool, Instant)> {
+    /// Whether another may have its place, and how soon: the least first, behind those that are free. One
+    /// with a socket of its own gives that back first.
+    pub(super) fn may_be_replaced(&self, now: Instant) -> Option<(u8, Instant)> {
         let over = self.state == State::Over;
         let may = match &self.role {
             Role::Receives { to_report, .. } => self.is_silent(now) || over && *to_report == 0,
             Role::Sends(_) => over && self.socket == LISTENING,
         };
-        may.then_some((!over, self.heard))
+        may.then_some((if over { 1 } else { 2 }, self.heard))
     }
 
     /// Whether this is of a new test, from the port of an old one. The first datagram of it may be lost,
     /// and one of the old test late: what was sent after all that has come is new.
-    fn is_renewed(&self, head: Numbered, now: Instant) -> bool {
+    pub(super) fn is_renewed(&self, head: Numbered, now: Instant) -> bool {
         if head.number < 0 {
             return false;
         }
         match &self.role {
             // One that goes on is slow, or its network was.
-            Role::Receives {
-                sink, end: None, ..
-            } => self.is_silent(now) && head.number.unsigned_abs() < sink.sequence.next(),
+            Role::Receives { sink, end: 0, .. } => {
+                self.is_silent(now) && head.number.unsigned_abs() < sink.sequence.next()
+            }
             Role::Receives { .. } => head.number == 1 || head.sent_ns > self.told_ns,
             Role::Sends(_) => {
                 let new = head.sent_ns > self.told_ns || self.is_silent(now);
@@ -152,17 +145,15 @@ impl Datagrams {
         }
     }
 
-    /// Takes a datagram from the peer.
+    /// Takes a datagram from the peer: whether the test begins or ends with it, as the point at which another
+    /// one back may follow.
     pub(super) fn datagram(
         &mut self,
+        head: Numbered,
         octets: &[u8],
         limits: &Limits,
         now: Instant,
-    ) -> Option<Event> {
-        let head = Numbered::parse(octets)?;
-        if self.is_renewed(head, now) {
-            *self = Self::received(self.socket, self.peer, now);
-        }
+    ) -> Back {
         self.heard = now;
         self.told_ns = self.told_ns.max(head.sent_ns);
         match &mut self.role {
@@ -170,11 +161,8 @@ impl Datagrams {
                 // iperf 2.1 puts 0 where its report has its number.
                 if head.number <= 0 && self.state == State::Running && source.is_ending() {
                     self.state = State::Over;
-                    let report = Report::parse(octets).unwrap_or_default();
-                    let clock = Clock::told(head.sent_ns, now);
-                    return Some(Event::Ended(self.finished(report), None, clock));
+                    return Back::AtTheEnd;
                 }
-                None
             }
             Role::Receives {
                 sink,
@@ -185,63 +173,64 @@ impl Datagrams {
             } => {
                 *credit = credit.saturating_add(octets.len() as u64);
                 if Report::is_in(octets) {
-                    return None;
+                    return Back::No;
                 }
                 if head.number < 0 {
                     *to_report += u8::from(*left > 0);
                     *left = left.saturating_sub(1);
-                    if end.is_some() {
-                        return None;
+                    if *end != 0 {
+                        return Back::No;
                     }
                     let number = head.number.unsigned_abs();
                     sink.ended(number, head.sent_ns, octets.len(), now, END_EVERY);
-                    let report = report(sink, head.number);
-                    *end = Some((head.number, report));
+                    *end = head.number;
                     self.state = State::Over;
-                    let clock = Clock::told(head.sent_ns, now);
-                    return Some(Event::Ended(self.finished(report), self.test, clock));
+                    return Back::AtTheEnd;
                 }
-                if end.is_some() {
+                if *end != 0 {
                     // Late.
-                    return None;
+                    return Back::No;
                 }
                 let test = octets.get(Numbered::LEN..).and_then(Test::parse);
                 if let Some(test) = test.filter(|test| test.reverse) {
-                    let clock = Clock::told(head.sent_ns, now);
-                    return self.reverse(&test, limits, clock, now);
+                    // The client wants to be sent to, and says so until it is.
+                    if limits.sends_datagrams {
+                        let clock = Clock::told(head.sent_ns, now);
+                        let extent = limits.apply(&test);
+                        self.role =
+                            Role::Sends(Source::new(test.buffer_octets, extent, clock, now));
+                    }
+                    return Back::No;
                 }
                 sink.arrived(head.number.unsigned_abs(), head.sent_ns, octets.len(), now);
                 if self.test.is_none() && test.is_some() {
                     self.test = test;
-                    let clock = Clock::told(head.sent_ns, now);
-                    return test.map(|test| Event::Began(test, clock));
+                    return Back::AtOnce;
                 }
-                None
             }
         }
+        Back::No
     }
 
-    /// The client wants to be sent to, and says so until it is.
-    fn reverse(
-        &mut self,
-        test: &Test,
-        limits: &Limits,
-        clock: Clock,
-        now: Instant,
-    ) -> Option<Event> {
-        if limits.sends_datagrams {
-            self.test = Some(*test);
-            let source = Source::new(&limits.apply(test), false, clock, now);
-            self.role = Role::Sends(source.within(limits.longest));
-        }
-        None
+    /// The test that the client wants back at this point of its own.
+    pub(super) fn test_back(&self, at: Back) -> Option<&Test> {
+        let receives = matches!(self.role, Role::Receives { .. });
+        self.test
+            .as_ref()
+            .filter(|test| receives && test.back == at)
     }
 
-    fn finished(&self, report: Report) -> Finished {
+    /// What has become of it, with the datagram that has ended it, if one has.
+    pub(super) fn finished(&self, end: Option<&[u8]>) -> Finished {
+        let (sent, report) = match (&self.role, end) {
+            (Role::Receives { sink, end, .. }, _) => (false, report(sink, *end)),
+            (Role::Sends(_), Some(end)) => (true, Report::parse(end).unwrap_or_default()),
+            (Role::Sends(source), None) => (true, source.report()),
+        };
         Finished {
             udp: true,
-            is_confirmed: true,
-            sent: matches!(self.role, Role::Sends(_)),
+            is_confirmed: end.is_some(),
+            sent,
             peer: self.peer,
             report,
         }
@@ -251,46 +240,43 @@ impl Datagrams {
     pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
         match &mut self.role {
             Role::Receives {
+                sink,
                 end,
                 to_report,
                 credit,
                 ..
             } => {
-                let (number, report) = (*end)?;
                 *to_report = to_report.checked_sub(1)?;
                 // Not paid for by a stream this short: the client asks again, which pays for more.
                 *credit = credit.checked_sub((Numbered::LEN + Report::LEN) as u64)?;
-                Some(report.answer(number, now, room))
+                Some(report(sink, *end).answer(*end, now, room))
             }
             Role::Sends(source) => {
                 if self.state != State::Running {
                     return None;
                 }
-                source.next(room, now)
+                source.next(None, room, now)
             }
         }
     }
 
-    /// What was sent, if its end has been said as often as it is and nobody has answered: a client of
-    /// iperf 2.1 with `-R` does not.
-    pub(super) fn give_up(&mut self, now: Instant) -> Option<Finished> {
+    /// Whether it is over by its end having been said as often as it is, and nobody having answered: a
+    /// client of iperf 2.1 with `-R` does not. Once.
+    pub(super) fn give_up(&mut self, now: Instant) -> bool {
         let Role::Sends(source) = &self.role else {
-            return None;
+            return false;
         };
-        if self.state != State::Running || !source.is_given_up(now) {
-            return None;
+        let gives_up = self.state == State::Running && source.is_given_up(now);
+        if gives_up {
+            self.state = State::Over;
         }
-        self.state = State::Over;
-        Some(Finished {
-            is_confirmed: false,
-            ..self.finished(source.report())
-        })
+        gives_up
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn wake_at(&self) -> Instant {
         match &self.role {
-            Role::Sends(source) if self.state == State::Running => Some(source.due()),
-            _ => None,
+            Role::Sends(source) if self.state == State::Running => source.due(),
+            _ => Instant::NEVER,
         }
     }
 }

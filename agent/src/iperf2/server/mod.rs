@@ -4,33 +4,30 @@ mod datagrams;
 mod stream;
 
 use core::net::SocketAddr;
-use core::time::Duration;
 
 use self::datagrams::{Datagrams, State};
 use self::stream::Stream;
-use super::header::{Amount, Back, Report, Test};
+use super::header::{Back, Extent, Numbered, Report, Test};
 use super::udp::Clock;
 use crate::answer::may_be_sent_to;
 use crate::notes::Notes;
 use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
+use crate::{SECOND, ns};
 
 /// The UDP socket that clients send to; those of tests back follow.
 const LISTENING: Udp = Udp(0);
 
 impl Limits {
     /// The test as far as it is allowed.
-    fn apply(&self, test: &Test) -> Test {
-        let amount = match test.amount {
+    fn apply(&self, test: &Test) -> Extent {
+        let mut extent = test.extent();
+        if extent.octets == 0 {
             // Nothing said, or nonsense: iperf's own ten seconds.
-            Amount::Octets(0) => Amount::Span(Duration::from_secs(10).min(self.longest)),
-            Amount::Octets(octets) => Amount::Octets(octets),
-            Amount::Span(span) => Amount::Span(span.min(self.longest)),
-        };
-        Test {
-            amount,
-            rate_bits_per_s: test.rate_bits_per_s.min(self.fastest_bits_per_s),
-            ..*test
+            (extent.octets, extent.ns) = (u64::MAX, 10 * SECOND);
         }
+        extent.ns = extent.ns.min(ns(self.longest));
+        extent.rate_bits_per_s = extent.rate_bits_per_s.min(self.fastest_bits_per_s);
+        extent
     }
 }
 
@@ -89,15 +86,29 @@ impl<const FLOWS: usize> Server<FLOWS> {
         streams.find(|stream| stream.connection == Some(connection))
     }
 
-    /// A stream to the client of a test that wants one.
-    fn stream_back(&mut self, to: SocketAddr, test: &Test) {
-        if let Some(slot) = self.streams.iter_mut().find(|slot| slot.is_none()) {
+    /// One more stream, if there is room: to the client of a test, or from one.
+    fn open(
+        &mut self,
+        connection: Option<Connection>,
+        peer: SocketAddr,
+        test: Option<Test>,
+        now: Instant,
+    ) -> Option<()> {
+        let slot = self.streams.iter_mut().find(|slot| slot.is_none())?;
+        *slot = Some(Stream::new(connection, peer, test, now));
+        Some(())
+    }
+
+    /// A stream to the client whose test wants one at this point.
+    fn stream_back(&mut self, connection: Connection, at: Back, now: Instant) {
+        let Some(stream) = self.stream(connection) else {
+            return;
+        };
+        if let Some(mut test) = stream.test.filter(|test| test.back == at) {
+            let to = SocketAddr::new(stream.peer.ip(), test.port);
             // It is the way back: none follows when the client has ended it.
-            let test = Test {
-                back: Back::No,
-                ..self.limits.apply(test)
-            };
-            *slot = Some(Stream::back(to, test));
+            test.back = Back::No;
+            self.open(None, to, Some(test), now);
         }
     }
 
@@ -107,10 +118,9 @@ impl<const FLOWS: usize> Server<FLOWS> {
         if !self.limits.sends_datagrams || !may_be_sent_to(to) {
             return;
         }
-        let (test, longest) = (self.limits.apply(test), self.limits.longest);
         if let Some(at) = self.place(now) {
             let socket = Udp(at as u8 + 1);
-            let flow = Datagrams::back(socket, to, &test, longest, clock, now);
+            let flow = Datagrams::back(socket, to, test, &self.limits, clock, now);
             self.datagrams[at] = Some(flow);
         }
     }
@@ -119,34 +129,35 @@ impl<const FLOWS: usize> Server<FLOWS> {
     /// nothing is heard any more. Of several the one least recently heard of.
     fn place(&self, now: Instant) -> Option<usize> {
         let rank = |flow: &Option<Datagrams>| match flow {
-            None => Some(None),
-            Some(flow) => flow.may_be_replaced(now).map(Some),
+            None => Some((0, Instant::from_ns(0))),
+            Some(flow) => flow.may_be_replaced(now),
         };
         let places = self.datagrams.iter().enumerate();
         let ranked = places.filter_map(|(at, flow)| Some((rank(flow)?, at)));
         ranked.min().map(|(_, at)| at)
     }
 
-    /// The stream of datagrams from there; a new one if `may_begin`.
+    /// The stream of a datagram from there; a new one if it may begin one.
     fn from(
         &mut self,
         socket: Udp,
         from: SocketAddr,
-        may_begin: bool,
+        head: Numbered,
+        octets: &[u8],
         now: Instant,
-    ) -> Option<&mut Datagrams> {
+    ) -> Option<usize> {
         let is_it = |flow: &Datagrams| flow.socket == socket && flow.peer == from;
         let known = |flow: &Option<Datagrams>| flow.as_ref().is_some_and(is_it);
         let at = match self.datagrams.iter().position(known) {
             Some(at) => at,
-            None if may_begin && socket == LISTENING => {
-                let at = self.place(now)?;
-                self.datagrams[at] = Some(Datagrams::received(socket, from, now));
-                at
-            }
+            None if socket == LISTENING && datagrams::may_begin(head, octets) => self.place(now)?,
             None => return None,
         };
-        self.datagrams[at].as_mut()
+        let goes_on = |flow: &Datagrams| is_it(flow) && !flow.is_renewed(head, now);
+        if !self.datagrams[at].as_ref().is_some_and(goes_on) {
+            self.datagrams[at] = Some(Datagrams::received(socket, from, now));
+        }
+        Some(at)
     }
 }
 
@@ -186,14 +197,13 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     ) -> Result<(), Refused> {
         match opened {
             Opened::Accepted { from, .. } => {
-                let free = self.streams.iter_mut().find(|slot| slot.is_none());
-                *free.ok_or(Refused)? = Some(Stream::accepted(connection, from, now));
+                self.open(Some(connection), from, None, now)
+                    .ok_or(Refused)?;
             }
             Opened::Connected { token } => {
-                let limits = self.limits;
                 let slot = self.streams.get_mut(usize::from(token));
                 let stream = slot.and_then(Option::as_mut).ok_or(Refused)?;
-                stream.connected(connection, &limits, now);
+                stream.connected(connection, &self.limits, now);
             }
         }
         Ok(())
@@ -210,12 +220,8 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         let Some(stream) = self.stream(connection) else {
             return;
         };
-        let Some(test) = stream.received(octets, &limits, now) else {
-            return;
-        };
-        let back = SocketAddr::new(stream.peer.ip(), test.port);
-        if test.back == Back::AtOnce {
-            self.stream_back(back, &test);
+        if stream.received(octets, &limits, now) {
+            self.stream_back(connection, Back::AtOnce, now);
         }
     }
 
@@ -225,24 +231,23 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
-        let Some(stream) = self.stream(connection) else {
-            return;
-        };
-        stream.ended(now);
-        let back = stream.test.filter(|test| test.back == Back::AtTheEnd);
-        let peer = stream.peer.ip();
-        if let Some(test) = back {
-            self.stream_back(SocketAddr::new(peer, test.port), &test);
+        if let Some(stream) = self.stream(connection) {
+            stream.ended(now);
         }
+        self.stream_back(connection, Back::AtTheEnd, now);
     }
 
     fn closed(&mut self, connection: Connection, now: Instant) {
-        let is_it = |stream: &mut Stream| stream.connection == Some(connection);
-        let gone = self.streams.iter_mut().find_map(|slot| slot.take_if(is_it));
-        if let Some(stream) = gone {
-            self.finished.note(stream.finished(now));
-            if let Some(received) = stream.received_meanwhile() {
-                self.finished.note(received);
+        for slot in &mut self.streams {
+            let Some(stream) = slot.as_ref() else {
+                continue;
+            };
+            if stream.connection == Some(connection) {
+                self.finished.note(stream.finished(stream.sends(), now));
+                if stream.is_both_ways() {
+                    self.finished.note(stream.finished(false, now));
+                }
+                *slot = None;
             }
         }
     }
@@ -259,36 +264,35 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         if !may_be_sent_to(from) {
             return;
         }
-        let limits = self.limits;
-        let begins = datagrams::may_begin(octets);
-        let Some(flow) = self.from(socket, from, begins, now) else {
+        let Some(head) = Numbered::parse(octets) else {
             return;
         };
-        let Some(ended) = flow.datagram(octets, &limits, now) else {
+        let Some(at) = self.from(socket, from, head, octets, now) else {
             return;
         };
-        match ended {
-            datagrams::Event::Began(test, clock) if test.back == Back::AtOnce => {
-                let to = SocketAddr::new(from.ip(), test.port);
-                self.datagrams_back(to, &test, clock, now);
-            }
-            datagrams::Event::Began(..) => {}
-            datagrams::Event::Ended(finished, test, clock) => {
-                self.finished.note(finished);
-                if let Some(test) = test.filter(|test| test.back == Back::AtTheEnd) {
-                    let to = SocketAddr::new(from.ip(), test.port);
-                    self.datagrams_back(to, &test, clock, now);
-                }
-            }
+        let Some(flow) = &mut self.datagrams[at] else {
+            return;
+        };
+        let point = flow.datagram(head, octets, &self.limits, now);
+        if point == Back::No {
+            return;
+        }
+        if point == Back::AtTheEnd {
+            self.finished.note(flow.finished(Some(octets)));
+        }
+        if let Some(test) = flow.test_back(point).copied() {
+            let to = SocketAddr::new(from.ip(), test.port);
+            self.datagrams_back(to, &test, Clock::told(head.sent_ns, now), now);
         }
     }
 
     fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         let streams = self.streams.iter_mut().flatten();
         streams.for_each(|stream| stream.step(now));
-        let mut flows = self.datagrams.iter_mut().flatten();
-        if let Some(finished) = flows.find_map(|flow| flow.give_up(now)) {
-            self.finished.note(finished);
+        for flow in self.datagrams.iter_mut().flatten() {
+            if flow.give_up(now) {
+                self.finished.note(flow.finished(None));
+            }
         }
         let mut flows = self.datagrams.iter_mut().flatten();
         flows.find_map(|flow| {
@@ -302,12 +306,13 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let streams = self.streams.iter().flatten().filter_map(Stream::wake_at);
-        let flows = self
-            .datagrams
-            .iter()
-            .flatten()
-            .filter_map(Datagrams::wake_at);
-        streams.chain(flows).min()
+        let mut first = Instant::NEVER;
+        for stream in self.streams.iter().flatten() {
+            first = first.or(stream.wake_at());
+        }
+        for flow in self.datagrams.iter().flatten() {
+            first = first.or(flow.wake_at());
+        }
+        first.ever()
     }
 }

@@ -1,19 +1,18 @@
 //! A TCP connection of the server.
 
 use core::net::SocketAddr;
-use core::time::Duration;
 
 use super::super::header::{Report, Test};
 use super::super::tcp::Sending;
 use super::Finished;
 use crate::octets::u32_at;
 use crate::pace::Again;
-use crate::{Close, Connection, Instant, Limits};
+use crate::{Close, Connection, Instant, Limits, MS, SECOND, span};
 
 /// A connection on which nothing goes on for so long is reset: its place is for others.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE_NS: u64 = 30 * SECOND;
 /// A client that is not there yet is connected to again after so long, so many times.
-const RETRY_AFTER: Duration = Duration::from_millis(50);
+const RETRY_AFTER_NS: u64 = 50 * MS;
 const MOST_REFUSALS: u8 = 60;
 
 /// The request, or what of it is there.
@@ -66,7 +65,7 @@ pub(super) struct Stream {
     wanted: bool,
     /// How often it was asked for in vain, and when it is asked for again.
     refusals: u8,
-    retry: Option<Instant>,
+    retry: Instant,
     received: u64,
     began: Option<Instant>,
     last: Instant,
@@ -79,45 +78,31 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn accepted(connection: Connection, peer: SocketAddr, now: Instant) -> Self {
+    /// One that the client has opened or, with a test, one to the client, to be asked for.
+    pub(super) fn new(
+        connection: Option<Connection>,
+        peer: SocketAddr,
+        test: Option<Test>,
+        now: Instant,
+    ) -> Self {
+        let head = Head {
+            octets: [0; Test::LEN],
+            len: 0,
+        };
         Self {
-            connection: Some(connection),
+            connection,
             peer,
-            test: None,
-            head: Some(Head {
-                octets: [0; Test::LEN],
-                len: 0,
-            }),
-            wanted: false,
+            test,
+            head: test.is_none().then_some(head),
+            wanted: connection.is_none(),
             refusals: 0,
-            retry: None,
+            retry: Instant::NEVER,
             received: 0,
             began: None,
             last: Instant::from_ns(0),
             alive: now,
             is_reset: false,
-            again: Again::default(),
-            peer_ended: false,
-            sending: None,
-        }
-    }
-
-    /// One to the client, to be asked for.
-    pub(super) fn back(peer: SocketAddr, test: Test) -> Self {
-        Self {
-            connection: None,
-            peer,
-            test: Some(test),
-            head: None,
-            wanted: true,
-            refusals: 0,
-            retry: None,
-            received: 0,
-            began: None,
-            last: Instant::from_ns(0),
-            alive: Instant::from_ns(0),
-            is_reset: false,
-            again: Again::default(),
+            again: Again::new(),
             peer_ended: false,
             sending: None,
         }
@@ -132,24 +117,23 @@ impl Stream {
     /// own data have gone, and a server is sooner.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
         self.refusals += 1;
-        self.retry = Some(now.after(RETRY_AFTER));
+        self.retry = now.after_ns(RETRY_AFTER_NS);
         self.refusals < MOST_REFUSALS
     }
 
     pub(super) fn connected(&mut self, connection: Connection, limits: &Limits, now: Instant) {
         self.connection = Some(connection);
         self.alive = now;
-        let sending = |test| Sending::new(test, now).within(limits.longest);
+        self.send(limits, now);
+    }
+
+    fn send(&mut self, limits: &Limits, now: Instant) {
+        let sending = |test| Sending::new(limits.apply(test), now);
         self.sending = self.test.as_ref().map(sending);
     }
 
-    /// The request, when it is complete.
-    pub(super) fn received(
-        &mut self,
-        octets: &[u8],
-        limits: &Limits,
-        now: Instant,
-    ) -> Option<Test> {
+    /// Whether the request is complete now.
+    pub(super) fn received(&mut self, octets: &[u8], limits: &Limits, now: Instant) -> bool {
         self.began.get_or_insert(now);
         self.last = now;
         // What comes against the direction of the test keeps nothing up.
@@ -157,17 +141,20 @@ impl Stream {
             self.alive = now;
         }
         self.received += octets.len() as u64;
-        let test = match self.head.as_mut()?.push(octets) {
-            Begin::Unknown => return None,
+        let Some(head) = &mut self.head else {
+            return false;
+        };
+        self.test = match head.push(octets) {
+            Begin::Unknown => return false,
             Begin::Data => None,
             Begin::Request(test) => Some(test),
         };
         self.head = None;
-        self.test = test;
-        if let Some(test) = test.filter(|test| test.reverse || test.full_duplex) {
-            self.sending = Some(Sending::new(&limits.apply(&test), now).within(limits.longest));
+        let sends = |test: &Test| test.reverse || test.full_duplex;
+        if self.test.as_ref().is_some_and(sends) {
+            self.send(limits, now);
         }
-        test
+        true
     }
 
     pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
@@ -191,36 +178,40 @@ impl Stream {
 
     /// What time alone brings about.
     pub(super) fn step(&mut self, now: Instant) {
-        if self.retry.is_some_and(|at| now >= at) {
-            self.retry = None;
+        if now >= self.retry {
+            self.retry = Instant::NEVER;
             self.wanted = true;
         }
         if let Some(sending) = &mut self.sending {
             sending.step(now);
         }
-        let is_silent = self.deadline().is_some_and(|at| now >= at);
+        let is_silent = now >= self.deadline();
         self.is_reset |= is_silent;
         self.again.look(is_silent, now);
     }
 
     /// When it is reset, unless something goes on.
-    fn deadline(&self) -> Option<Instant> {
+    fn deadline(&self) -> Instant {
         if self.is_reset || self.connection.is_none() {
-            return None;
+            return Instant::NEVER;
         }
-        let sending = self.sending.as_ref().filter(|it| !it.is_over());
         // With a low rate long nothing is due.
-        let due = sending.and_then(Sending::pace_due);
-        Some(
-            due.map_or(self.alive, |due| due.max(self.alive))
-                .after(SILENCE),
-        )
+        let due = match &self.sending {
+            Some(sending) if !sending.is_over() => sending.pace_due().max(self.alive),
+            _ => self.alive,
+        };
+        due.after_ns(SILENCE_NS)
     }
 
     pub(super) fn ended(&mut self, now: Instant) {
         self.peer_ended = true;
         self.last = now;
         self.alive = now;
+    }
+
+    /// Whether it sends, or has.
+    pub(super) const fn sends(&self) -> bool {
+        self.sending.is_some()
     }
 
     pub(super) fn close(&self) -> Close {
@@ -233,40 +224,30 @@ impl Stream {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
-        let sending = self.sending.as_ref().and_then(Sending::due);
-        let all = [sending, self.deadline(), self.again.at(), self.retry];
-        all.into_iter().flatten().min()
+    pub(super) fn wake_at(&self) -> Instant {
+        let sending = self.sending.as_ref().map_or(Instant::NEVER, Sending::due);
+        let times = sending.or(self.deadline());
+        times.or(self.again.at()).or(self.retry)
     }
 
-    /// What came meanwhile, if both directions had a part in it.
-    pub(super) fn received_meanwhile(&self) -> Option<Finished> {
-        let both = self.test.is_some_and(|test| test.full_duplex);
-        let received = Report {
-            octets: self.received,
-            span: self.last.since(self.began.unwrap_or(self.last)),
-            ..Report::default()
-        };
-        (both && self.sending.is_some()).then_some(Finished {
-            udp: false,
-            is_confirmed: true,
-            sent: false,
-            peer: self.peer,
-            report: received,
-        })
+    /// Whether both directions had a part in it.
+    pub(super) fn is_both_ways(&self) -> bool {
+        self.sending.is_some() && self.test.as_ref().is_some_and(|test| test.full_duplex)
     }
 
-    pub(super) fn finished(&self, now: Instant) -> Finished {
-        let (octets, span) = if let Some(sending) = &self.sending {
-            sending.sent(now)
-        } else {
-            let began = self.began.unwrap_or(self.last);
-            (self.received, self.last.since(began))
+    /// What was sent, or what came.
+    pub(super) fn finished(&self, sent: bool, now: Instant) -> Finished {
+        let (octets, span) = match &self.sending {
+            Some(sending) if sent => sending.sent(now),
+            _ => {
+                let began = self.began.unwrap_or(self.last);
+                (self.received, span(self.last.ns_since(began)))
+            }
         };
         Finished {
             udp: false,
-            is_confirmed: self.sending.is_none(),
-            sent: self.sending.is_some(),
+            is_confirmed: !sent,
+            sent,
             peer: self.peer,
             report: Report {
                 octets,

@@ -58,7 +58,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
             }
             Phase::Results(frame, reader) => {
                 let streams = &mut self.streams;
-                let mut take = |id, count: Count| streams.report(id, count);
+                let mut take = |id, count: &Count| streams.report(id, count);
                 let whole = frame.push(octet, &mut |depth, event| {
                     reader.tell(depth, event, &mut take);
                 });

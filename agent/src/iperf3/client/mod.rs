@@ -12,10 +12,10 @@ use super::parameters::{Amount, Direction, Test};
 use super::results;
 use super::stream::Channel;
 use super::streams::Streams;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Ask, Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, Udp};
 
 /// A hello over UDP that is not answered is repeated this often.
-const HELLO_EVERY: Duration = Duration::from_millis(500);
+const HELLO_EVERY_NS: u64 = 500 * MS;
 /// The token of the control connection; a stream's is its index behind it.
 const CONTROL: u8 = 0;
 
@@ -166,7 +166,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         if !udp || now < *hello_due || room.len() < HELLO.len() {
             return None;
         }
-        *hello_due = now.after(HELLO_EVERY);
+        *hello_due = now.after_ns(HELLO_EVERY_NS);
         let len = HELLO.len();
         room[..len].copy_from_slice(HELLO);
         Some(Datagram {
@@ -348,7 +348,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         };
         let runs = matches!(self.phase, Phase::Running);
         let end = self.end_at().filter(|_| runs);
-        let due = self.streams.due().filter(|_| runs);
+        let due = self.streams.due().ever().filter(|_| runs);
         let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.quiet_at());
         // What one connection brings may be answered on another.
         let failed = matches!(self.phase, Phase::Failed(_));

@@ -3,12 +3,11 @@
 
 mod number;
 mod scan;
-mod write;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use crate::window::Window;
 #[cfg(test)]
 use number::Number;
 pub(crate) use scan::{Broken, DEEPEST, Event, Scanner};
-pub(crate) use write::Window;

@@ -1,5 +1,5 @@
+use super::Window;
 use super::scan::{Broken, Event, Scanner};
-use super::write::Window;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use std::string::{String, ToString as _};

@@ -1,11 +1,9 @@
 //! Connections that are done with, or that nobody has time for.
 
-use core::time::Duration;
-
-use crate::{Close, Connection, Instant};
+use crate::{Close, Connection, Instant, SECOND};
 
 /// A peer that does not close its end is not waited for longer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE_NS: u64 = 2 * SECOND;
 
 #[derive(Debug, Clone, Copy)]
 struct Leaving {
@@ -27,7 +25,7 @@ impl<const N: usize> Leavings<N> {
     /// The connection is to be closed when this is said; whether there is room.
     pub(super) fn add(&mut self, connection: Connection, to_say: Option<u8>, now: Instant) -> bool {
         let free = self.0.iter_mut().find(|slot| slot.is_none());
-        let until = now.after(PATIENCE);
+        let until = now.after_ns(PATIENCE_NS);
         let leaving = Leaving {
             connection,
             to_say,
@@ -75,12 +73,14 @@ impl<const N: usize> Leavings<N> {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
-        let waiting = self.0.iter().flatten().filter(|it| !it.is_late);
-        let due = waiting.map(|it| match it.to_say {
-            Some(_) => Instant::from_ns(0),
-            None => it.until,
-        });
-        due.min()
+    pub(super) fn wake_at(&self) -> Instant {
+        let mut first = Instant::NEVER;
+        for it in self.0.iter().flatten().filter(|it| !it.is_late) {
+            first = first.or(match it.to_say {
+                Some(_) => Instant::from_ns(0),
+                None => it.until,
+            });
+        }
+        first
     }
 }

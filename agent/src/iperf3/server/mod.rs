@@ -205,8 +205,8 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
+        let leaving = self.leavings.wake_at();
         let session = self.session.as_ref().map(Session::wake_at);
-        let session = session.flatten();
-        session.into_iter().chain(self.leavings.wake_at()).min()
+        session.map_or(leaving, |at| at.or(leaving)).ever()
     }
 }

@@ -1,7 +1,6 @@
 //! The client whose test it is: its control connection.
 
 use core::net::SocketAddr;
-use core::time::Duration;
 
 use super::super::message::{
     COOKIE, Cookie, Frame, HELLO, HELLO_ANSWER, Message, Outbox, error, state,
@@ -12,18 +11,18 @@ use super::super::stream::Channel;
 use super::super::streams::Streams;
 use super::{Finished, SOCKET};
 use crate::answer::may_be_sent_to;
-use crate::{Connection, Datagram, Instant, Limits};
+use crate::{Connection, Datagram, Instant, Limits, SECOND, ns};
 
 /// From the first octet to the last stream, and from the end of the test to the end of the session.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+const HANDSHAKE_NS: u64 = 10 * SECOND;
 /// A test in which nothing happens for so long is over.
-const SILENCE: Duration = Duration::from_secs(30);
+const SILENCE_NS: u64 = 30 * SECOND;
 /// A test may last so much longer than it was asked to.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE_NS: u64 = 10 * SECOND;
 /// So much later than the longest test may the client's own timer go off.
-const TIMERS: Duration = Duration::from_secs(1);
+const TIMERS_NS: u64 = SECOND;
 /// What is still on its way at the end is waited for so long at most.
-const DRAIN: Duration = Duration::from_secs(30);
+const DRAIN_NS: u64 = 30 * SECOND;
 
 #[derive(Debug)]
 enum Phase {
@@ -65,7 +64,7 @@ impl<const N: usize> Session<N> {
             phase: Phase::Cookie(0),
             outbox: Outbox::new(),
             streams: Streams::new(Test::default()),
-            deadline: now.after(HANDSHAKE),
+            deadline: now.after_ns(HANDSHAKE_NS),
             heard: now,
             is_complete: false,
         }
@@ -139,20 +138,20 @@ impl<const N: usize> Session<N> {
             Phase::Running if octet == state::TEST_END => {
                 self.streams.omit(now);
                 self.streams.end(now);
-                self.deadline = now.after(HANDSHAKE);
+                self.deadline = now.after_ns(HANDSHAKE_NS);
                 self.phase = Phase::Results(Frame::new(), results::Reader::default());
                 self.say(state::EXCHANGE_RESULTS);
             }
             Phase::Results(frame, reader) => {
                 let streams = &mut self.streams;
-                let mut take = |id, count: Count| streams.report(id, count);
+                let mut take = |id, count: &Count| streams.report(id, count);
                 let whole = frame.push(octet, &mut |depth, event| {
                     reader.tell(depth, event, &mut take);
                 });
                 match whole {
                     Ok(false) => {}
                     Ok(true) => {
-                        self.deadline = now.after(DRAIN);
+                        self.deadline = now.after_ns(DRAIN_NS);
                         self.phase = Phase::Draining;
                         self.step(now);
                     }
@@ -245,12 +244,16 @@ impl<const N: usize> Session<N> {
             return;
         }
         let asked = match test.amount {
-            Amount::Span(span) => test.omit + span + GRACE,
-            Amount::Octets(_) | Amount::Blocks(_) => Duration::MAX,
+            Amount::Span(span) => ns(test.omit)
+                .saturating_add(ns(span))
+                .saturating_add(GRACE_NS),
+            Amount::Octets(_) | Amount::Blocks(_) => u64::MAX,
         };
-        self.deadline = now.after(match test.direction {
+        self.deadline = now.after_ns(match test.direction {
             Direction::Forward => asked,
-            Direction::Reverse | Direction::Both => asked.min(limits.longest + TIMERS),
+            Direction::Reverse | Direction::Both => {
+                asked.min(ns(limits.longest).saturating_add(TIMERS_NS))
+            }
         });
         self.heard = now;
         self.streams.arm(false);
@@ -363,14 +366,14 @@ impl<const N: usize> Session<N> {
 
     /// Until when the next thing must have happened.
     fn due(&self) -> Instant {
-        let silence = self.heard.after(SILENCE);
+        let silence = self.heard.after_ns(SILENCE_NS);
         match self.phase {
             // Datagrams sent go on by themselves.
             Phase::Running if self.streams.test.direction != Direction::Reverse => {
-                self.deadline.min(silence)
+                self.deadline.or(silence)
             }
-            Phase::Running if !self.streams.test.udp => self.deadline.min(silence),
-            Phase::Draining => self.deadline.min(self.streams.quiet_at()),
+            Phase::Running if !self.streams.test.udp => self.deadline.or(silence),
+            Phase::Draining => self.deadline.or(self.streams.quiet_at()),
             _ => self.deadline,
         }
     }
@@ -382,7 +385,7 @@ impl<const N: usize> Session<N> {
                 self.streams.frozen = true;
                 self.outbox.push(Message::Results);
                 self.say(state::DISPLAY_RESULTS);
-                self.deadline = now.after(HANDSHAKE);
+                self.deadline = now.after_ns(HANDSHAKE_NS);
                 self.phase = Phase::Saying;
             }
             // Who does not take the last word has heard enough.
@@ -391,7 +394,7 @@ impl<const N: usize> Session<N> {
                 self.outbox = Outbox::new();
                 if matches!(self.phase, Phase::Running) {
                     self.say(state::SERVER_TERMINATE);
-                    self.deadline = now.after(HANDSHAKE);
+                    self.deadline = now.after_ns(HANDSHAKE_NS);
                 }
                 self.phase = Phase::Over;
             }
@@ -399,10 +402,11 @@ impl<const N: usize> Session<N> {
         }
     }
 
-    pub(super) fn wake_at(&self) -> Option<Instant> {
+    pub(super) fn wake_at(&self) -> Instant {
         // What one connection brings may be answered on another.
-        let at_once = (!self.outbox.is_empty()).then_some(Instant::from_ns(0));
-        let sends = self.streams.due();
-        sends.into_iter().chain(at_once).chain([self.due()]).min()
+        if !self.outbox.is_empty() {
+            return Instant::from_ns(0);
+        }
+        self.streams.due().or(self.due())
     }
 }

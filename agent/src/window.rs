@@ -1,3 +1,7 @@
+//! Text, written a part at a time. Not by `core::fmt`, which a firmware need not have for this.
+
+use core::time::Duration;
+
 /// Room for a part of a text, of which the octets before were written earlier: the text is written from
 /// its start each time, and what has no place is only counted.
 #[derive(Debug)]
@@ -38,6 +42,7 @@ impl<'a> Window<'a> {
     }
 
     /// Writes octets as they are.
+    #[inline(never)]
     pub(crate) fn raw(&mut self, octets: &[u8]) {
         for octet in octets {
             let place = self.at.checked_sub(self.from);
@@ -84,25 +89,33 @@ impl<'a> Window<'a> {
     /// A member that is a number.
     pub(crate) fn number(&mut self, name: &str, value: u64) {
         self.key(name);
-        self.decimal(value, 1);
+        self.digits(value, 10, 1);
     }
 
     /// A member that is a time in seconds.
-    pub(crate) fn seconds(&mut self, name: &str, value: core::time::Duration) {
+    pub(crate) fn seconds(&mut self, name: &str, value: Duration) {
         self.key(name);
-        self.decimal(value.as_secs(), 1);
+        self.digits(value.as_secs(), 10, 1);
         self.raw(b".");
-        self.decimal(value.subsec_nanos().into(), 9);
+        self.digits(value.subsec_nanos().into(), 10, 9);
     }
 
-    fn decimal(&mut self, mut value: u64, least_digits: usize) {
-        let mut digits = [b'0'; 20];
+    /// A number in this base, 16 at most, of so many digits at least.
+    pub(crate) fn digits(&mut self, mut value: u64, base: u64, least: usize) {
+        let mut digits = [0; 20];
         let mut at = digits.len();
-        while value > 0 || digits.len() - at < least_digits {
+        while value > 0 || digits.len() - at < least {
             at -= 1;
-            digits[at] = b'0' + (value % 10) as u8;
-            value /= 10;
+            digits[at] = b"0123456789ABCDEF"[(value % base) as usize];
+            value /= base;
         }
         self.raw(&digits[at..]);
+    }
+}
+
+impl core::fmt::Write for Window<'_> {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        self.raw(text.as_bytes());
+        Ok(())
     }
 }
