@@ -29,6 +29,24 @@ pub(crate) fn may_be_sent_to(to: SocketAddr) -> bool {
     is_one_station && to.port() >= FIRST_OF_CLIENTS
 }
 
+/// Whether both are the same: a comparison that takes many instructions, so that it is there once.
+#[inline(never)]
+pub(crate) fn are_same(one: &SocketAddr, other: &SocketAddr) -> bool {
+    one == other
+}
+
+/// Whether both are on the same host.
+#[inline(never)]
+pub(crate) fn are_of_one_host(one: &SocketAddr, other: &SocketAddr) -> bool {
+    one.ip() == other.ip()
+}
+
+/// Another port of a peer's.
+#[inline(never)]
+pub(crate) fn at_port(peer: &SocketAddr, port: u16) -> SocketAddr {
+    SocketAddr::new(peer.ip(), port)
+}
+
 #[cfg(test)]
 mod tests {
     use super::may_be_answered;

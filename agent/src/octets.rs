@@ -15,3 +15,14 @@ pub(crate) fn put_u32(octets: &mut [u8], at: usize, value: u32) {
         *field = value.to_be_bytes();
     }
 }
+
+/// A product that has 64 bits. It takes many instructions, so that it is there once.
+#[inline(never)]
+pub(crate) fn product(one: u64, other: u64) -> Option<u64> {
+    one.checked_mul(other)
+}
+
+/// A number with another decimal digit behind it.
+pub(crate) fn with_digit(number: u64, digit: u8) -> Option<u64> {
+    product(number, 10)?.checked_add(digit.into())
+}

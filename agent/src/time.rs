@@ -1,7 +1,8 @@
+//! Points in time. Spans are nanoseconds inside of this crate: 64 bits take half of what a `Duration` takes,
+//! in memory and in code.
+
 use core::time::Duration;
 
-/// Spans inside of this crate are nanoseconds: 64 bits take half of what a [`Duration`] takes, in memory and
-/// in code.
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000_000_000;
 

@@ -92,9 +92,8 @@ impl<'a> Window<'a> {
         self.digits(value, 10, 1);
     }
 
-    /// A member that is a time in seconds.
-    pub(crate) fn seconds(&mut self, name: &str, value: Duration) {
-        self.key(name);
+    /// A time in seconds.
+    pub(crate) fn seconds(&mut self, value: Duration) {
         self.digits(value.as_secs(), 10, 1);
         self.raw(b".");
         self.digits(value.subsec_nanos().into(), 10, 9);

@@ -1,7 +1,7 @@
-/// What is remembered of numbers that have been seen: a bit each, in so many words of 64.
-const WORDS: usize = 16;
+/// What is remembered of numbers that have been seen: a bit each, in so many words of 32.
+const WORDS: usize = 32;
 /// How far behind the highest number a datagram may come and still be told from a repeated one.
-const WINDOW: u64 = WORDS as u64 * 64;
+const WINDOW: u64 = WORDS as u64 * 32;
 
 /// What a number says of its datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,12 +22,12 @@ pub enum Arrival {
 ///
 /// It remembers the last 1024 numbers, 128 octets; iperf's own counting, which remembers none, takes a
 /// duplicate for one that was late and takes it off the loss.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Sequence {
     first: u64,
     /// The highest number seen and one.
     next: u64,
-    seen: [u64; WORDS],
+    seen: [u32; WORDS],
     received: u64,
     late: u64,
     duplicates: u64,
@@ -125,8 +125,8 @@ impl Sequence {
             self.seen = [0; WORDS];
             return;
         }
-        for number in self.next..=self.next.saturating_add(missing) {
-            let (word, bit) = Self::place(number);
+        for behind in 0..=missing {
+            let (word, bit) = Self::place(self.next + behind);
             self.seen[word] &= !bit;
         }
     }
@@ -141,8 +141,9 @@ impl Sequence {
         self.seen[word] & bit != 0
     }
 
-    const fn place(number: u64) -> (usize, u64) {
-        ((number / 64) as usize % WORDS, 1 << (number % 64))
+    const fn place(number: u64) -> (usize, u32) {
+        let number = number as u32;
+        ((number / 32) as usize % WORDS, 1 << (number % 32))
     }
 }
 

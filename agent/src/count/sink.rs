@@ -1,9 +1,10 @@
 use super::{Jitter, Sequence};
+use crate::octets::product;
 use crate::{Instant, ns, span};
 use core::time::Duration;
 
 /// The receiving end of a stream of numbered datagrams.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Sink {
     /// Their numbers.
     pub sequence: Sequence,
@@ -11,10 +12,11 @@ pub struct Sink {
     pub jitter: Jitter,
     /// Payload of all of them, duplicates included.
     pub octets: u64,
-    first: Option<Instant>,
+    /// Never, before the first.
+    first: Instant,
     last: Instant,
-    /// When the first and the newest were sent, by their sender's clock.
-    sent_ns: Option<[u64; 2]>,
+    /// When the first and the newest with a number were sent, by their sender's clock.
+    sent_ns: [u64; 2],
 }
 
 impl Sink {
@@ -25,17 +27,19 @@ impl Sink {
             sequence: Sequence::new(first_number),
             jitter: Jitter::new(),
             octets: 0,
-            first: None,
+            first: Instant::NEVER,
             last: Instant::from_ns(0),
-            sent_ns: None,
+            sent_ns: [0; 2],
         }
     }
 
     /// A datagram came with this number, sent at this time on the sender's clock.
     pub fn arrived(&mut self, number: u64, sent_ns: u64, octets: usize, now: Instant) {
+        if self.sequence.received() == 0 {
+            self.sent_ns = [sent_ns; 2];
+        }
         self.sequence.arrived(number);
-        let sent = self.sent_ns.get_or_insert([sent_ns; 2]);
-        sent[1] = sent[1].max(sent_ns);
+        self.sent_ns[1] = self.sent_ns[1].max(sent_ns);
         self.jitter.arrived(sent_ns, now.ns());
         self.octets(octets, now);
     }
@@ -61,39 +65,42 @@ impl Sink {
     /// Whether an end comes much later than at the stream's pace, by the clock here or by the sender's: not
     /// all senders put a new time into it, and a queue that became empty meanwhile hides some of it.
     fn is_again(&self, number: u64, sent_ns: u64, now: Instant, every: Duration) -> bool {
-        let (Some(first), Some(sent)) = (self.first, self.sent_ns) else {
+        if self.sequence.received() == 0 {
             return false;
-        };
+        }
         let before = self.sequence.sent().saturating_sub(1);
         let behind = number
             .saturating_sub(self.sequence.next())
             .saturating_add(1);
         let slack = ns(every) / 2;
-        let is_late = |[first, last]: [u64; 2], at: u64| {
-            let paced = last.saturating_sub(first).saturating_mul(behind);
+        let times = [
+            ([self.first.ns(), self.last.ns()], now.ns()),
+            (self.sent_ns, sent_ns),
+        ];
+        times.iter().any(|([first, last], at)| {
+            let paced = product(last.saturating_sub(*first), behind).unwrap_or(u64::MAX);
             let paced = paced.checked_div(before);
-            paced.is_some_and(|paced| at.saturating_sub(last) >= paced.saturating_add(slack))
-        };
-        is_late([first.ns(), self.last.ns()], now.ns()) || is_late(sent, sent_ns)
+            paced.is_some_and(|paced| at.saturating_sub(*last) >= paced.saturating_add(slack))
+        })
     }
 
     /// Octets came that have no number.
     pub fn octets(&mut self, octets: usize, now: Instant) {
         self.octets += octets as u64;
-        self.first.get_or_insert(now);
+        self.first = self.first.or(now);
         self.last = now;
     }
 
     /// From the first datagram to the last.
     #[must_use]
     pub fn span(&self) -> Duration {
-        span(self.last.ns_since(self.first.unwrap_or(self.last)))
+        span(self.last.ns_since(self.first))
     }
 
     /// When the last one came; `None` before the first.
     #[must_use]
     pub fn last(&self) -> Option<Instant> {
-        self.first.map(|_| self.last)
+        self.first.ever().map(|_| self.last)
     }
 }
 

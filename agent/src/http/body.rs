@@ -1,13 +1,14 @@
 //! Where a message's content ends (RFC 9112 sections 6 and 7.1).
 
 use super::line::Line;
+use super::split;
 
 /// Trailers and the lines between chunks, all together.
 const MOST_BESIDES: usize = 4096;
 /// A size and its extension; more is nothing that anybody sends.
 const MOST_SIZE: usize = 16;
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum State {
     /// So much is to come.
     Data(u64),
@@ -20,7 +21,7 @@ enum State {
     UntilEnd,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Body {
     state: State,
     /// Octets of lines since the last data.
@@ -112,7 +113,8 @@ impl Body {
 
 /// The size of a chunk, hexadecimal, before any extension.
 fn size(text: &[u8]) -> Option<u64> {
-    let digits = text.split(|octet| *octet == b';').next()?.trim_ascii_end();
+    let digits = split(text, b';').map_or(text, |(digits, _)| digits);
+    let digits = digits.trim_ascii_end();
     if digits.is_empty() || digits.len() > MOST_SIZE {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The fields of a head that say how long what follows is, and whether more follows that.
 
 use super::line::Line;
-use super::number;
+use super::{number, split};
 
 /// What is wrong with a head: the status that says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct Fault(pub(super) u16);
 const BAD: Fault = Fault(400);
 const TOO_LARGE: Fault = Fault(431);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Fields {
     pub(super) length: Option<u64>,
     pub(super) is_chunked: bool,
@@ -45,17 +45,17 @@ fn trim(value: &[u8]) -> &[u8] {
 
 /// The octets that a name may have (RFC 9110 section 5.6.2).
 fn is_name(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&octet)
+    octet.is_ascii_graphic() && !b"\"(),/:;<=>?@[\\]{}".contains(&octet)
 }
 
 impl Fields {
     /// Takes a line that is not empty.
     pub(super) fn line(&mut self, line: &Line) -> Result<(), Fault> {
         let text = line.text();
-        let Some(colon) = text.iter().position(|octet| *octet == b':') else {
+        let Some((name, value)) = split(text, b':') else {
             return Err(if line.is_cut() { TOO_LARGE } else { BAD });
         };
-        let (name, value) = (&text[..colon], trim(&text[colon + 1..]));
+        let value = trim(value);
         // That there is no space before the colon, nor at the start of a line, is what keeps two readers
         // of a head from understanding it differently (RFC 9112 sections 5.1 and 5.2).
         let control = |octet: &u8| *octet != b'\t' && octet.is_ascii_control();

@@ -3,7 +3,7 @@
 /// What is kept of a line: enough for every field that means something here.
 const KEPT: usize = 128;
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     octets: [u8; KEPT],
     len: usize,

@@ -13,6 +13,8 @@ mod server;
 pub use client::{Client, Failure, Outcome, Plan, Progress, Upload};
 pub use server::{Finished, Server};
 
+use crate::octets::with_digit;
+
 /// The port of HTTP.
 pub const PORT: u16 = 80;
 
@@ -22,7 +24,14 @@ fn number(digits: &[u8]) -> Option<u64> {
         return None;
     }
     digits.iter().try_fold(0_u64, |sum, digit| {
-        let digit = char::from(*digit).to_digit(10)?;
-        sum.checked_mul(10)?.checked_add(digit.into())
+        let is_one = digit.is_ascii_digit();
+        is_one.then(|| with_digit(sum, digit - b'0'))?
     })
+}
+
+/// What is before and behind the first of these octets, if there is one.
+#[inline(never)]
+fn split(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
+    let place = text.iter().position(|octet| *octet == at)?;
+    Some((&text[..place], &text[place + 1..]))
 }

@@ -7,7 +7,7 @@ use crate::pace::{Again, Pace, Room};
 use crate::{Instant, span};
 
 /// What is sent, and how much of it has been given to the connection.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Sending {
     /// How much is to be sent at most, and how long.
     most: u64,

@@ -20,7 +20,7 @@ const REQUEST_OCTETS: usize = Numbered::LEN + Test::LEN;
 const MOST_OCTETS: usize = 65_507;
 
 /// The sending end.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Source {
     /// How much is to be sent at most, and how long, however slowly.
     most: u64,

@@ -149,6 +149,12 @@ impl Frame {
         }
     }
 
+    /// Reads another, the one before having been read to its end.
+    pub(super) const fn again(&mut self) {
+        self.head_octets = 0;
+        self.scanner.again();
+    }
+
     /// Reads an octet; `true` with the last.
     pub(super) fn push(
         &mut self,

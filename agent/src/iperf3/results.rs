@@ -25,7 +25,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// This and another stream's together; jitter is added up for a mean.
+    /// This and another stream's together; but for their jitter, of which there is a mean.
     pub(super) fn add(&mut self, other: &Self) {
         self.octets = self.octets.saturating_add(other.octets);
         self.span = self.span.max(other.span);
@@ -33,39 +33,41 @@ impl Count {
         self.lost = self.lost.saturating_add(other.lost);
         self.out_of_order += other.out_of_order;
         self.duplicates += other.duplicates;
-        self.jitter = span(ns(self.jitter).saturating_add(ns(other.jitter)));
     }
 }
 
-/// Writes results: of each stream, its id, whether we have sent it, and what was counted.
-pub(super) fn emit(window: &mut Window, streams: impl Iterator<Item = (u8, bool, Count)> + Clone) {
-    window.begin(b'{');
+/// Writes results, of which `streams` writes what is of each stream. Retransmissions are unknown here.
+pub(super) fn emit(window: &mut Window, sends: bool, streams: impl Fn(&mut Window)) {
     // A server of iperf's takes no results without.
-    for name in ["cpu_util_total", "cpu_util_user", "cpu_util_system"] {
-        window.number(name, 0);
-    }
-    // Retransmissions are unknown here.
-    window.key("sender_has_retransmits");
-    let sends = streams.clone().any(|(_, sends, _)| sends);
-    window.raw(if sends { b"0" } else { b"-1" });
-    window.key("streams");
-    window.begin(b'[');
-    for (id, sends, count) in streams {
-        window.element();
-        window.begin(b'{');
-        window.number("id", id.into());
-        window.number("bytes", count.octets);
-        window.key("retransmits");
-        window.raw(if sends { b"0" } else { b"-1" });
-        window.seconds("jitter", count.jitter);
-        window.number("errors", count.lost);
-        window.number("packets", count.datagrams);
-        window.number("start_time", 0);
-        window.seconds("end_time", count.span);
-        window.end(b'}');
-    }
-    window.end(b']');
-    window.end(b'}');
+    window.raw(b"{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0");
+    window.raw(b",\"sender_has_retransmits\":");
+    window.raw(retransmits(sends));
+    window.raw(b",\"streams\":[");
+    streams(window);
+    window.raw(b"]}");
+}
+
+/// Writes the results of the stream with this id, whether we have sent it, and what was counted.
+pub(super) fn emit_stream(window: &mut Window, id: u8, sends: bool, count: &Count) {
+    window.raw(b"{\"id\":");
+    window.digits(id.into(), 10, 1);
+    window.raw(b",\"bytes\":");
+    window.digits(count.octets, 10, 1);
+    window.raw(b",\"retransmits\":");
+    window.raw(retransmits(sends));
+    window.raw(b",\"jitter\":");
+    window.seconds(count.jitter);
+    window.raw(b",\"errors\":");
+    window.digits(count.lost, 10, 1);
+    window.raw(b",\"packets\":");
+    window.digits(count.datagrams, 10, 1);
+    window.raw(b",\"start_time\":0,\"end_time\":");
+    window.seconds(count.span);
+    window.raw(b"}");
+}
+
+const fn retransmits(sends: bool) -> &'static [u8] {
+    if sends { b"0" } else { b"-1" }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,13 +4,14 @@ use core::net::SocketAddr;
 
 use super::parameters::{LEAST_UDP_OCTETS, Test};
 use super::results::Count;
+use crate::answer::are_same;
 use crate::count::Sink;
 use crate::octets::{put_u32, u32_at};
 use crate::pace::{Pace, Room};
 use crate::{Connection, Instant, Udp, span};
 
 /// What carries a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Channel {
     Tcp(Connection),
     Udp(Udp, SocketAddr),
@@ -18,7 +19,17 @@ pub(super) enum Channel {
     Gone,
 }
 
-#[derive(Debug)]
+impl Channel {
+    pub(super) fn is_connection(&self, connection: Connection) -> bool {
+        matches!(self, Self::Tcp(it) if *it == connection)
+    }
+
+    pub(super) fn is_with(&self, socket: Udp, peer: &SocketAddr) -> bool {
+        matches!(self, Self::Udp(it, to) if *it == socket && are_same(to, peer))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Role {
     Sends {
@@ -31,7 +42,7 @@ pub(super) enum Role {
     Receives(Sink),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     pub(super) channel: Channel,
     /// When it was opened among the others.

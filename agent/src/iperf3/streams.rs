@@ -1,10 +1,12 @@
 //! The streams of a test, at either end, and what it counts.
 
+use core::net::SocketAddr;
+
 use super::json::Window;
 use super::parameters::{Direction, Test};
 use super::results::{self, Count};
 use super::stream::{Channel, Role, Stream};
-use crate::{Connection, Datagram, Instant, MS, SECOND, ns, span};
+use crate::{Connection, Datagram, Instant, MS, SECOND, Udp, ns, span};
 
 /// When nothing has come for so long after the end, what is missing is lost; with TCP it may have to be
 /// sent again first.
@@ -29,7 +31,7 @@ pub(super) struct Streams<const N: usize> {
 impl<const N: usize> Streams<N> {
     pub(super) const fn new(test: Test) -> Self {
         Self {
-            slots: [const { None }; N],
+            slots: [None; N],
             test,
             serial: 0,
             turn: 0,
@@ -40,7 +42,7 @@ impl<const N: usize> Streams<N> {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> + Clone {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Stream> {
         self.slots.iter().flatten()
     }
 
@@ -59,20 +61,30 @@ impl<const N: usize> Streams<N> {
         Some(free.insert(Stream::new(channel, serial)))
     }
 
-    pub(super) fn by_channel(&mut self, channel: Channel) -> Option<&mut Stream> {
-        self.iter_mut().find(|stream| stream.channel == channel)
+    #[inline(never)]
+    pub(super) fn by_connection(&mut self, connection: Connection) -> Option<&mut Stream> {
+        self.iter_mut()
+            .find(|stream| stream.channel.is_connection(connection))
+    }
+
+    #[inline(never)]
+    pub(super) fn by_peer(&mut self, socket: Udp, peer: &SocketAddr) -> Option<&mut Stream> {
+        self.iter_mut()
+            .find(|stream| stream.channel.is_with(socket, peer))
     }
 
     /// All streams are there: what comes is taken from now on, as the first of it may overtake the word
     /// that the test begins. Streams count in the order in which they were opened: first those on which
     /// the client sends.
     pub(super) fn arm(&mut self, is_client: bool) {
-        let serials: [Option<u32>; N] =
-            core::array::from_fn(|at| self.slots[at].as_ref().map(|stream| stream.serial));
         let (direction, parallel) = (self.test.direction, usize::from(self.test.parallel));
-        for stream in self.slots.iter_mut().flatten() {
-            let mine = stream.serial;
-            let index = serials.iter().flatten().filter(|it| **it < mine).count();
+        let mut before = 0;
+        for index in 0..self.iter().count() {
+            let later = self.iter_mut().filter(|it| it.serial > before);
+            let Some(stream) = later.min_by_key(|it| it.serial) else {
+                return;
+            };
+            before = stream.serial;
             let client_sends = match direction {
                 Direction::Forward => true,
                 Direction::Reverse => false,
@@ -131,7 +143,7 @@ impl<const N: usize> Streams<N> {
     pub(super) fn received(&mut self, connection: Connection, len: usize, now: Instant) -> bool {
         self.omit(now);
         let frozen = self.frozen;
-        let Some(stream) = self.by_channel(Channel::Tcp(connection)) else {
+        let Some(stream) = self.by_connection(connection) else {
             return false;
         };
         if !frozen {
@@ -141,10 +153,10 @@ impl<const N: usize> Streams<N> {
     }
 
     /// A datagram came on a stream.
-    pub(super) fn datagram(&mut self, channel: Channel, octets: &[u8], now: Instant) {
+    pub(super) fn datagram(&mut self, socket: Udp, from: &SocketAddr, octets: &[u8], now: Instant) {
         self.omit(now);
         let (frozen, wide) = (self.frozen, self.test.wide_numbers);
-        if let Some(stream) = self.by_channel(channel).filter(|_| !frozen) {
+        if let Some(stream) = self.by_peer(socket, from).filter(|_| !frozen) {
             stream.datagram(octets, wide, now);
         }
     }
@@ -162,7 +174,7 @@ impl<const N: usize> Streams<N> {
             return 0;
         }
         let test = self.test;
-        self.by_channel(Channel::Tcp(connection))
+        self.by_connection(connection)
             .map_or(0, |stream| stream.fill(room, &test, most, now))
     }
 
@@ -196,13 +208,13 @@ impl<const N: usize> Streams<N> {
 
     /// The connection of a stream was ended; whether it is one.
     pub(super) fn ended(&mut self, connection: Connection) -> bool {
-        let stream = self.by_channel(Channel::Tcp(connection));
+        let stream = self.by_connection(connection);
         stream.map(|stream| stream.is_ended = true).is_some()
     }
 
     /// The connection is gone.
     pub(super) fn closed(&mut self, connection: Connection) {
-        if let Some(stream) = self.by_channel(Channel::Tcp(connection)) {
+        if let Some(stream) = self.by_connection(connection) {
             stream.channel = Channel::Gone;
         }
     }
@@ -279,37 +291,56 @@ impl<const N: usize> Streams<N> {
 
     /// Writes what was counted.
     pub(super) fn emit(&self, window: &mut Window) {
-        let counted = self.iter().map(|stream| {
-            let count = self.count(stream, Instant::from_ns(0));
-            (stream.id, stream.sends(), count)
+        let sends = self.iter().any(Stream::sends);
+        results::emit(window, sends, |window| {
+            for (index, stream) in self.iter().enumerate() {
+                if index > 0 {
+                    window.raw(b",");
+                }
+                let count = self.count(stream, Instant::from_ns(0));
+                results::emit_stream(window, stream.id, stream.sends(), &count);
+            }
         });
-        results::emit(window, counted);
     }
 
     /// What was sent.
     pub(super) fn sent(&self, now: Instant) -> Option<Count> {
-        self.sum(&|stream| stream.sends().then(|| self.count(stream, now)))
+        self.sum(true, Some(now))
     }
 
     /// What of it the other end says to have received.
     pub(super) fn reported(&self) -> Option<Count> {
-        self.sum(&|stream| stream.reported.filter(|_| stream.sends()))
+        self.sum(true, None)
     }
 
     /// What was received.
     pub(super) fn received_count(&self, now: Instant) -> Option<Count> {
-        self.sum(&|stream| stream.receives().then(|| self.count(stream, now)))
+        self.sum(false, Some(now))
     }
 
-    /// Of all streams that have it.
-    fn sum(&self, count: &dyn Fn(&Stream) -> Option<Count>) -> Option<Count> {
+    /// Of all streams in this direction, as counted here until now, or as the other end says.
+    fn sum(&self, sent: bool, until: Option<Instant>) -> Option<Count> {
         let mut streams = 0;
+        let mut jitter_ns = 0_u64;
         let mut sum = Count::default();
-        for one in self.iter().filter_map(count) {
+        for stream in self.iter() {
+            let is_of_it = if sent {
+                stream.sends()
+            } else {
+                stream.receives()
+            };
+            let one = match until {
+                Some(now) => Some(self.count(stream, now)),
+                None => stream.reported,
+            };
+            let Some(one) = one.filter(|_| is_of_it) else {
+                continue;
+            };
             streams += 1;
+            jitter_ns = jitter_ns.saturating_add(ns(one.jitter));
             sum.add(&one);
         }
-        sum.jitter = span(ns(sum.jitter) / streams.max(1));
-        (streams > 0).then_some(sum)
+        sum.jitter = span(jitter_ns.checked_div(streams)?);
+        Some(sum)
     }
 }

@@ -1,7 +1,6 @@
 //! The packets of the unauthenticated mode, 44 octets and whatever follows (RFC 8762 sections 4.2.1
 //! and 4.3.1).
 
-use super::time::ErrorEstimate;
 use crate::octets::{put_u32, u32_at};
 
 /// The least a packet has.
@@ -66,7 +65,7 @@ impl Probe {
     /// Reads a packet. `None`: it is too short, or an answer.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
-        if octets.len() < LEN || is_reflection(octets) {
+        if is_reflection(octets.first_chunk()?) {
             return None;
         }
         Some(Self {
@@ -136,15 +135,11 @@ pub(super) fn put_sent(octets: &mut [u8], sent: u64) {
 /// The two packets have no field that tells them apart. A sender's is zero from 16 on, or padding of
 /// TWAMP Light, which may be random; a reflector's has its time there, a meaningful error estimate of
 /// the sender's, and zeros in between.
-fn is_reflection(octets: &[u8]) -> bool {
-    let must_be_zero = [38, 39, 41, 42, 43].map(|at| octets.get(at).copied());
-    let meant = |at| {
-        u16_at(octets, at)
-            .and_then(ErrorEstimate::from_bits)
-            .is_some()
-    };
-    let is_timed = u64_at(octets, RECEIVED).is_some_and(|received| received != 0);
-    is_timed && meant(ERROR) && meant(SENDER_ERROR) && must_be_zero == [Some(0); 5]
+fn is_reflection(octets: &[u8; LEN]) -> bool {
+    let must_be_zero = octets[38] | octets[39] | octets[41] | octets[42] | octets[43];
+    // An error estimate's second octet is its multiplier.
+    let is_meant = octets[ERROR + 1] != 0 && octets[SENDER_ERROR + 1] != 0;
+    must_be_zero == 0 && is_meant && octets[RECEIVED..SENDER_NUMBER] != [0; 8]
 }
 
 #[cfg(test)]

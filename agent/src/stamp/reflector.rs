@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use super::packet::{LEN, Probe, Reflection, put_sent};
 use super::time::Clock;
-use crate::answer::may_be_answered;
+use crate::answer::{are_same, may_be_answered};
 use crate::notes::shift;
 use crate::{Ask, Datagram, Instant, SECOND, Service, Udp};
 
@@ -140,7 +140,7 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
 
     /// The next number of this session, a new one if it has to be.
     fn number(&mut self, from: SocketAddr, identifier: u16, now: Instant) -> Option<u32> {
-        let is_it = |it: &Session| it.from == from && it.identifier == identifier;
+        let is_it = |it: &Session| it.identifier == identifier && are_same(&it.from, &from);
         let is_over = |it: &Session| now.ns_since(it.heard) >= SILENCE_NS;
         let known =
             |slot: &Option<Session>| slot.as_ref().is_some_and(|it| is_it(it) && !is_over(it));

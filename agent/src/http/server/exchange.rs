@@ -18,7 +18,7 @@ const AHEAD: usize = 4;
 /// A head with more is refused.
 const MOST_HEAD: usize = 8192;
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Reading {
     Head {
         request: Option<Request>,
@@ -46,7 +46,7 @@ impl Reading {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Exchange {
     pub(super) connection: Connection,
     peer: SocketAddr,

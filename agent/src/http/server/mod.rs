@@ -45,7 +45,7 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
             port,
             patience,
             listens: false,
-            exchanges: [const { None }; CONNECTIONS],
+            exchanges: [None; CONNECTIONS],
             finished: Notes::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::fields::Fault;
 use super::super::line::Line;
-use super::super::number;
+use super::super::{number, split};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
@@ -26,18 +26,12 @@ impl Request {
         if line.is_cut() {
             return Err(Fault(414));
         }
-        let mut parts = line.text().split(|octet| *octet == b' ');
-        let (Some(method), Some(target), Some(version), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(Fault(400));
-        };
-        let is_old = match version {
-            b"HTTP/1.1" => false,
-            b"HTTP/1.0" => true,
-            [b'H', b'T', b'T', b'P', b'/', b'0'..=b'9', b'.', b'0'..=b'9'] => {
-                return Err(Fault(505));
-            }
+        let (method, rest) = split(line.text(), b' ').ok_or(Fault(400))?;
+        let (target, version) = split(rest, b' ').ok_or(Fault(400))?;
+        let is_old = match version.strip_prefix(b"HTTP/") {
+            Some(b"1.1") => false,
+            Some(b"1.0") => true,
+            Some([b'0'..=b'9', b'.', b'0'..=b'9']) => return Err(Fault(505)),
             _ => return Err(Fault(400)),
         };
         let method = match method {
@@ -65,9 +59,8 @@ fn path(target: &[u8]) -> Option<&[u8]> {
             if !url[..7].eq_ignore_ascii_case(b"http://") {
                 return None;
             }
-            let slash = authority.iter().position(|octet| *octet == b'/')?;
-            &authority[slash + 1..]
+            split(authority, b'/')?.1
         }
     };
-    path.split(|octet| *octet == b'?').next()
+    Some(split(path, b'?').map_or(path, |(path, _)| path))
 }

@@ -26,7 +26,7 @@ pub(super) enum State {
     Over,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 #[allow(clippy::large_enum_variant)]
 enum Role {
     Receives {
@@ -42,7 +42,7 @@ enum Role {
     Sends(Source),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Datagrams {
     pub(super) socket: Udp,
     pub(super) peer: SocketAddr,

@@ -9,7 +9,7 @@ use self::datagrams::{Datagrams, State};
 use self::stream::Stream;
 use super::header::{Back, Extent, Numbered, Report, Test};
 use super::udp::Clock;
-use crate::answer::may_be_sent_to;
+use crate::answer::{are_same, at_port, may_be_sent_to};
 use crate::notes::Notes;
 use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
 use crate::{SECOND, ns};
@@ -68,8 +68,9 @@ impl<const FLOWS: usize> Server<FLOWS> {
         Self {
             port,
             limits,
-            streams: [const { None }; FLOWS],
-            datagrams: [const { None }; FLOWS],
+            // Copied, an empty place is only its tag; as a constant it would be in flash with all of it.
+            streams: [None; FLOWS],
+            datagrams: [None; FLOWS],
             finished: Notes::new(),
             listens: false,
             is_bound: false,
@@ -87,6 +88,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
     }
 
     /// One more stream, if there is room: to the client of a test, or from one.
+    #[inline(never)]
     fn open(
         &mut self,
         connection: Option<Connection>,
@@ -105,7 +107,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
             return;
         };
         if let Some(mut test) = stream.test.filter(|test| test.back == at) {
-            let to = SocketAddr::new(stream.peer.ip(), test.port);
+            let to = at_port(&stream.peer, test.port);
             // It is the way back: none follows when the client has ended it.
             test.back = Back::No;
             self.open(None, to, Some(test), now);
@@ -146,7 +148,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
         octets: &[u8],
         now: Instant,
     ) -> Option<usize> {
-        let is_it = |flow: &Datagrams| flow.socket == socket && flow.peer == from;
+        let is_it = |flow: &Datagrams| flow.socket == socket && are_same(&flow.peer, &from);
         let known = |flow: &Option<Datagrams>| flow.as_ref().is_some_and(is_it);
         let at = match self.datagrams.iter().position(known) {
             Some(at) => at,
@@ -281,7 +283,7 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
             self.finished.note(flow.finished(Some(octets)));
         }
         if let Some(test) = flow.test_back(point).copied() {
-            let to = SocketAddr::new(from.ip(), test.port);
+            let to = at_port(&from, test.port);
             self.datagrams_back(to, &test, Clock::told(head.sent_ns, now), now);
         }
     }

@@ -16,7 +16,7 @@ const RETRY_AFTER_NS: u64 = 50 * MS;
 const MOST_REFUSALS: u8 = 60;
 
 /// The request, or what of it is there.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Head {
     octets: [u8; Test::LEN],
     len: usize,
@@ -54,7 +54,7 @@ impl Head {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     /// `None` while it is asked for.
     pub(super) connection: Option<Connection>,

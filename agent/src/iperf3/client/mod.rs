@@ -254,7 +254,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             });
         }
         let opening = matches!(self.phase, Phase::Opening { .. });
-        let stream = self.streams.by_channel(Channel::Tcp(connection));
+        let stream = self.streams.by_connection(connection);
         if let Some(stream) = stream.filter(|it| usize::from(it.cookie) < COOKIE) {
             let rest = &cookie(seed)[usize::from(stream.cookie)..];
             let len = rest.len().min(room.len());
@@ -319,8 +319,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             self.stream_is_open(now);
         }
         if octets != HELLO_ANSWER {
-            self.streams
-                .datagram(Channel::Udp(socket, from), octets, now);
+            self.streams.datagram(socket, &from, octets, now);
         }
         self.step(now);
     }

@@ -1,3 +1,5 @@
+use crate::octets::{product, with_digit};
+
 /// A number as it was written: `mantissa` * 10^`exponent`. What does not fit the mantissa's 64 bits
 /// is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,12 +20,16 @@ impl Number {
             return None;
         }
         let shift = self.exponent.saturating_add(i32::from(power));
-        let factor = 10_u64.checked_pow(shift.unsigned_abs());
-        match (shift < 0, factor) {
-            (true, None) => Some(0),
-            (true, Some(factor)) => Some(self.mantissa / factor),
-            (false, factor) => self.mantissa.checked_mul(factor?),
+        let mut scaled = self.mantissa;
+        // Of 64 bits, 20 digits leave nothing.
+        for _ in 0..shift.unsigned_abs().min(20) {
+            scaled = if shift < 0 {
+                scaled / 10
+            } else {
+                product(scaled, 10)?
+            };
         }
+        Some(scaled)
     }
 }
 
@@ -107,10 +113,7 @@ impl Reader {
     /// A digit; it makes the exponent smaller behind the point, and greater where it is left out.
     fn digit(&mut self, octet: u8, exponent: i32) {
         let number = &mut self.number;
-        let longer = number
-            .mantissa
-            .checked_mul(10)
-            .and_then(|it| it.checked_add(u64::from(octet - b'0')));
+        let longer = with_digit(number.mantissa, octet - b'0');
         self.full |= longer.is_none();
         match longer.filter(|_| !self.full) {
             Some(longer) => {

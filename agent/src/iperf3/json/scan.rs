@@ -101,6 +101,11 @@ impl<const TEXT: usize> Scanner<TEXT> {
         }
     }
 
+    /// Reads another value, behind a whole one.
+    pub(crate) const fn again(&mut self) {
+        self.state = State::Value;
+    }
+
     /// Reads a character.
     pub(crate) fn push(&mut self, octet: u8, tell: Tell) -> Result<(), Broken> {
         match self.state {

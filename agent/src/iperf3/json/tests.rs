@@ -158,7 +158,8 @@ fn what_is_written_is_json_wherever_it_is_split() {
         window.begin(b'{');
         window.truth("tcp");
         window.number("n", 18_446_744_073_709_551_615);
-        window.seconds("s", Duration::new(7, 1_020));
+        window.key("s");
+        window.seconds(Duration::new(7, 1_020));
         window.key("a");
         window.begin(b'[');
         for n in 0..2 {

@@ -10,7 +10,7 @@ use super::super::results::{self, Count};
 use super::super::stream::Channel;
 use super::super::streams::Streams;
 use super::{Finished, SOCKET};
-use crate::answer::may_be_sent_to;
+use crate::answer::{are_of_one_host, may_be_sent_to};
 use crate::{Connection, Datagram, Instant, Limits, SECOND, ns};
 
 /// From the first octet to the last stream, and from the end of the test to the end of the session.
@@ -28,11 +28,11 @@ const DRAIN_NS: u64 = 30 * SECOND;
 enum Phase {
     /// So many octets of the cookie are there.
     Cookie(usize),
-    Parameters(Frame, parameters::Reader),
+    Parameters(parameters::Reader),
     /// Streams are being opened.
     Opening,
     Running,
-    Results(Frame, results::Reader),
+    Results(results::Reader),
     /// The client's results are there; some of the data are not.
     Draining,
     /// All is said but the client's good bye.
@@ -47,6 +47,8 @@ pub(super) struct Session<const N: usize> {
     pub(super) peer: SocketAddr,
     cookie: Cookie,
     phase: Phase,
+    /// What is read in the phases that read something.
+    frame: Frame,
     outbox: Outbox,
     pub(super) streams: Streams<N>,
     /// It is over then, whatever has happened.
@@ -62,6 +64,7 @@ impl<const N: usize> Session<N> {
             peer,
             cookie: [0; COOKIE],
             phase: Phase::Cookie(0),
+            frame: Frame::new(),
             outbox: Outbox::new(),
             streams: Streams::new(Test::default()),
             deadline: now.after_ns(HANDSHAKE_NS),
@@ -73,7 +76,7 @@ impl<const N: usize> Session<N> {
     /// It waits for TCP connections from there.
     pub(super) fn wants_stream_from(&self, from: SocketAddr) -> bool {
         let opening = matches!(self.phase, Phase::Opening) && !self.streams.test.udp;
-        opening && from.ip() == self.peer.ip()
+        opening && are_of_one_host(&from, &self.peer)
     }
 
     /// Nothing is to be said any more: whoever is next may come.
@@ -121,12 +124,15 @@ impl<const N: usize> Session<N> {
                 self.cookie[*have] = octet;
                 *have += 1;
                 if *have == COOKIE {
-                    self.phase = Phase::Parameters(Frame::new(), parameters::Reader::new());
+                    self.phase = Phase::Parameters(parameters::Reader::new());
                     self.say(state::PARAM_EXCHANGE);
                 }
             }
-            Phase::Parameters(frame, reader) => {
-                match frame.push(octet, &mut |depth, event| reader.tell(depth, event)) {
+            Phase::Parameters(reader) => {
+                match self
+                    .frame
+                    .push(octet, &mut |depth, event| reader.tell(depth, event))
+                {
                     Ok(false) => {}
                     Ok(true) => match reader.test() {
                         Some(test) => self.accept(test, limits),
@@ -139,13 +145,14 @@ impl<const N: usize> Session<N> {
                 self.streams.omit(now);
                 self.streams.end(now);
                 self.deadline = now.after_ns(HANDSHAKE_NS);
-                self.phase = Phase::Results(Frame::new(), results::Reader::default());
+                self.frame.again();
+                self.phase = Phase::Results(results::Reader::default());
                 self.say(state::EXCHANGE_RESULTS);
             }
-            Phase::Results(frame, reader) => {
+            Phase::Results(reader) => {
                 let streams = &mut self.streams;
                 let mut take = |id, count: &Count| streams.report(id, count);
-                let whole = frame.push(octet, &mut |depth, event| {
+                let whole = self.frame.push(octet, &mut |depth, event| {
                     reader.tell(depth, event, &mut take);
                 });
                 match whole {
@@ -188,7 +195,7 @@ impl<const N: usize> Session<N> {
                 rate => rate.min(most),
             };
         }
-        self.streams = Streams::new(test);
+        self.streams.test = test;
         self.phase = Phase::Opening;
         self.say(state::CREATE_STREAMS);
     }
@@ -206,8 +213,7 @@ impl<const N: usize> Session<N> {
         limits: &Limits,
         now: Instant,
     ) -> bool {
-        let channel = Channel::Tcp(connection);
-        let Some(stream) = self.streams.by_channel(channel) else {
+        let Some(stream) = self.streams.by_connection(connection) else {
             return true;
         };
         let have = usize::from(stream.cookie);
@@ -231,7 +237,7 @@ impl<const N: usize> Session<N> {
     /// A connection is no stream, or not any more.
     fn forget(&mut self, connection: Connection) {
         for slot in &mut self.streams.slots {
-            slot.take_if(|stream| stream.channel == Channel::Tcp(connection));
+            slot.take_if(|stream| stream.channel.is_connection(connection));
         }
     }
 
@@ -284,18 +290,17 @@ impl<const N: usize> Session<N> {
         limits: &Limits,
         now: Instant,
     ) {
-        let is_client = from.ip() == self.peer.ip() && may_be_sent_to(from);
+        let is_client = are_of_one_host(&from, &self.peer) && may_be_sent_to(from);
         if !self.streams.test.udp || !is_client {
             return;
         }
-        let channel = Channel::Udp(SOCKET, from);
         if octets == HELLO {
             let opening = matches!(self.phase, Phase::Opening);
-            let known = self.streams.by_channel(channel).is_some();
+            let known = self.streams.by_peer(SOCKET, &from).is_some();
             if !known && opening {
-                self.streams.open(channel);
+                self.streams.open(Channel::Udp(SOCKET, from));
             }
-            if let Some(stream) = self.streams.by_channel(channel) {
+            if let Some(stream) = self.streams.by_peer(SOCKET, &from) {
                 stream.to_answer = true;
                 stream.cookie = COOKIE as u8;
                 self.heard = now;
@@ -303,9 +308,9 @@ impl<const N: usize> Session<N> {
             self.begin(limits, now);
             return;
         }
-        if self.streams.by_channel(channel).is_some() {
+        if self.streams.by_peer(SOCKET, &from).is_some() {
             self.heard = now;
-            self.streams.datagram(channel, octets, now);
+            self.streams.datagram(SOCKET, &from, octets, now);
             self.step(now);
         }
     }
@@ -354,14 +359,14 @@ impl<const N: usize> Session<N> {
     /// Whether a stream of ours is at its end.
     pub(super) fn is_sent(&self, connection: Connection) -> bool {
         let mut streams = self.streams.iter();
-        let stream = streams.find(|it| it.channel == Channel::Tcp(connection));
+        let stream = streams.find(|it| it.channel.is_connection(connection));
         let over = !matches!(self.phase, Phase::Opening | Phase::Running);
         over && stream.is_some_and(|it| it.sends() || it.is_ended)
     }
 
     pub(super) fn is_stream(&self, connection: Connection) -> bool {
-        let channel = Channel::Tcp(connection);
-        !self.is_over() && self.streams.iter().any(|it| it.channel == channel)
+        let mut streams = self.streams.iter();
+        !self.is_over() && streams.any(|it| it.channel.is_connection(connection))
     }
 
     /// Until when the next thing must have happened.
