@@ -8,7 +8,7 @@
 //! - [`queue`]: the receive queue from interrupt to main thread.
 //! - [`ledger`]: where each frame went.
 //! - [`mmio`], [`dma`]: registers, and memory that a device uses by itself.
-//! - [`virtio`]: the driver of virtio-net.
+//! - [`virtio`], [`lan9118`]: drivers.
 //! - [`window`]: the TCP window that a queue can keep.
 //! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
 //!
@@ -27,6 +27,7 @@ pub mod digest;
 #[allow(unsafe_code, reason = "lends memory to devices and takes it back")]
 pub mod dma;
 pub mod filter;
+pub mod lan9118;
 pub mod ledger;
 pub mod link;
 pub mod mac;

@@ -1,0 +1,247 @@
+//! Finding, starting and stopping the chip.
+
+use crate::mmio::Registers;
+use core::fmt;
+use linerate_regs::{Bits, Place};
+
+/// The registers that the processor reaches.
+pub(super) mod csr {
+    linerate_regs::constants!(linerate_regs::LAN9118, "CSR":
+        RX_DATA_FIFO TX_DATA_FIFO
+        RX_STATUS_FIFO { LENGTH ES RUNT TOO_LONG COLLISION WATCHDOG DRIBBLE CRC_ERROR }
+        TX_STATUS_FIFO {
+            TAG ES LOST_CARRIER NO_CARRIER LATE_COLLISION EXCESS_COLLISIONS COLLISIONS EXCESS_DEFERRAL
+            DEFERRED
+        }
+        ID_REV { CHIP_ID }
+        IRQ_CFG { IRQ_EN IRQ_POL IRQ_TYPE }
+        INT_STS { RXSTOP_INT PHY_INT RXDF_INT RSFL }
+        INT_EN
+        BYTE_TEST
+        FIFO_INT { TX_AVAIL TX_STS }
+        RX_CFG { RX_DUMP RXDOFF }
+        TX_CFG { TXS_DUMP TXD_DUMP TX_ON STOP_TX }
+        HW_CFG { MBO TX_FIF_SZ SRST_TO SRST }
+        RX_DP_CTRL { RX_FFWD }
+        RX_FIFO_INF { RXSUSED }
+        TX_FIFO_INF { TXSUSED TDFREE }
+        PMT_CTRL { READY }
+        RX_DROP
+        MAC_CSR_CMD { CSR_BUSY R_NOT_W CSR_ADDR }
+        MAC_CSR_DATA
+        AFC_CFG { AFC_HI AFC_LO BACK_DUR FCANY }
+        E2P_CMD { EPC_BUSY }
+    );
+}
+
+/// Those of the MAC, by number.
+pub(super) mod mac {
+    linerate_regs::constants!(linerate_regs::LAN9118, "MAC":
+        MAC_CR { RCVOWN FDPX PRMS HPFILT TXEN RXEN }
+        ADDRH ADDRL HASHH HASHL
+        MII_ACC { PHY_ADDR MIIRINDA MII_WRITE MII_BUSY }
+        MII_DATA
+        FLOW { FCPT FCEN }
+    );
+}
+
+/// What `ID_REV.CHIP_ID` reads on the chips of the data sheet and its siblings with the same registers
+/// (section 5.3.1): LAN9115 to LAN9118.
+const CHIPS: core::ops::RangeInclusive<u32> = 0x115..=0x118;
+
+/// Where `BYTE_TEST` reads something else, words do not arrive as they were sent (section 5.3.5).
+const BYTES_IN_ORDER: u32 = csr::BYTE_TEST.reset;
+
+/// Kilobytes of the 16 that are for sending (section 5.3.9, Table 5.3): 4608 octets of data, 512 of states,
+/// and to receive 10560 and 704.
+const TX_KILOBYTES: u32 = 5;
+/// Octets of data that have come.
+pub(super) const RX_DATA: u32 = 10_560;
+
+/// Octets before each received frame, so that an IP header begins at a whole word (section 5.3.7).
+pub(super) const OFFSET: usize = 2;
+
+/// How often a bit is looked at that has to change. A look takes 45 ns or more (section 6.1), the slowest
+/// change, the address out of the EEPROM, some milliseconds.
+const LOOKS: u32 = 1_000_000;
+
+/// Reads of `BYTE_TEST` that a register has to be left alone for (tables 6.1 and 6.2): those that tell how
+/// full a FIFO is, after it was used; most others, after a write.
+pub(super) const AFTER_FIFO: u32 = 3;
+pub(super) const AFTER_STATUS: u32 = 2;
+pub(super) const AFTER_WRITE: u32 = 1;
+
+/// How the board wants its interrupt (section 5.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pin {
+    /// Pulled low, and else left to a resistor.
+    OpenDrain,
+    /// Driven, low while there is an interrupt.
+    ActiveLow,
+    /// Driven, high while there is an interrupt.
+    ActiveHigh,
+}
+
+/// Why the chip could not be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InitError {
+    /// It does not say that it can be used: no power, no clock, or not there.
+    NotReady,
+    /// The bus swaps octets or halves of words: `BYTE_TEST` reads this.
+    ByteOrder(u32),
+    /// It is another chip: `ID_REV` reads this.
+    OtherChip(u32),
+    /// Its reset does not end; a PHY without power has that effect.
+    Reset,
+    /// The address is not loaded from the EEPROM in time.
+    Eeprom,
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotReady => write!(f, "the chip does not get ready"),
+            Self::ByteOrder(read) => {
+                write!(
+                    f,
+                    "the bus changes the order of octets (BYTE_TEST {read:#010x})"
+                )
+            }
+            Self::OtherChip(id) => write!(f, "no chip of the LAN9118's family (ID_REV {id:#010x})"),
+            Self::Reset => write!(f, "the chip does not come out of its reset"),
+            Self::Eeprom => write!(f, "the EEPROM is never read to its end"),
+        }
+    }
+}
+
+impl core::error::Error for InitError {}
+
+/// The chip's registers, and those behind them.
+#[derive(Debug)]
+pub(super) struct Chip<R>(pub(super) R);
+
+impl<R: Registers> Chip<R> {
+    #[inline(always)]
+    pub(super) fn read(&self, register: Place) -> u32 {
+        self.0.read(register)
+    }
+
+    #[inline(always)]
+    pub(super) fn write(&self, register: Place, value: u32) {
+        self.0.write(register, value);
+    }
+
+    /// Lets what was written or read have its effect: reads that have none (sections 6.1.1 and 6.1.2).
+    #[inline(always)]
+    pub(super) fn settle(&self, reads: u32) {
+        for _ in 0..reads {
+            self.read(csr::BYTE_TEST);
+        }
+    }
+
+    /// Waits until the bits are as wanted. Whether they ever were.
+    pub(super) fn until(&self, register: Place, bits: Bits, set: bool) -> bool {
+        (0..LOOKS).any(|_| {
+            self.settle(AFTER_STATUS);
+            bits.is_set(self.read(register)) == set
+        })
+    }
+
+    /// Resets the chip and sets up all but address, link and filter. Nothing is received or sent yet.
+    pub(super) fn start(&self, pin: Pin) -> Result<(), InitError> {
+        // Until READY only this register and BYTE_TEST can be read (section 5.3.13).
+        if !self.until(csr::PMT_CTRL, csr::PMT_CTRL::READY, true) {
+            return Err(InitError::NotReady);
+        }
+        let read = self.read(csr::BYTE_TEST);
+        if read != BYTES_IN_ORDER {
+            return Err(InitError::ByteOrder(read));
+        }
+        let id = self.read(csr::ID_REV);
+        if !CHIPS.contains(&csr::ID_REV::CHIP_ID.get(id)) {
+            return Err(InitError::OtherChip(id));
+        }
+        self.reset()?;
+        // MBO: a frame is sent once it is in the FIFO as a whole (section 5.3.9), so that a processor may
+        // be as slow as it is.
+        self.write(
+            csr::HW_CFG,
+            csr::HW_CFG::MBO.mask() | csr::HW_CFG::TX_FIF_SZ.of(TX_KILOBYTES),
+        );
+        self.write(csr::INT_EN, 0);
+        self.write(csr::INT_STS, u32::MAX);
+        let pin = match pin {
+            Pin::OpenDrain => 0,
+            Pin::ActiveLow => csr::IRQ_CFG::IRQ_TYPE.mask(),
+            Pin::ActiveHigh => csr::IRQ_CFG::IRQ_TYPE.mask() | csr::IRQ_CFG::IRQ_POL.mask(),
+        };
+        // No time between interrupts: they are masked while there is something to do (section 5.3.2).
+        self.write(csr::IRQ_CFG, csr::IRQ_CFG::IRQ_EN.mask() | pin);
+        // One frame is enough to interrupt; levels of the transmitter are not asked for (section 5.3.6).
+        self.write(
+            csr::FIFO_INT,
+            csr::FIFO_INT::TX_AVAIL.mask() | csr::FIFO_INT::TX_STS.mask(),
+        );
+        self.write(csr::RX_CFG, csr::RX_CFG::RXDOFF.of(OFFSET as u32));
+        self.write(csr::TX_CFG, csr::TX_CFG::TX_ON.mask());
+        Ok(())
+    }
+
+    /// Section 5.3.9, SRST. The chip then loads its address from an EEPROM, if it has one (section 3.9).
+    fn reset(&self) -> Result<(), InitError> {
+        self.write(csr::HW_CFG, csr::HW_CFG::SRST.mask());
+        let over = self.until(csr::HW_CFG, csr::HW_CFG::SRST, false);
+        if !over || csr::HW_CFG::SRST_TO.is_set(self.read(csr::HW_CFG)) {
+            return Err(InitError::Reset);
+        }
+        if !self.until(csr::E2P_CMD, csr::E2P_CMD::EPC_BUSY, false) {
+            return Err(InitError::Eeprom);
+        }
+        Ok(())
+    }
+
+    /// Ends sending and receiving at the end of a frame, and empties the FIFOs (sections 3.12.9 and 3.13.4).
+    pub(super) fn stop(&self) {
+        self.write(csr::INT_EN, 0);
+        self.stop_receiving();
+        self.write(csr::RX_CFG, csr::RX_CFG::RX_DUMP.mask());
+        self.until(csr::RX_CFG, csr::RX_CFG::RX_DUMP, false);
+        self.write(csr::TX_CFG, csr::TX_CFG::STOP_TX.mask());
+        self.until(csr::TX_CFG, csr::TX_CFG::STOP_TX, false);
+        self.write_mac(mac::MAC_CR, 0);
+        let dumps = csr::TX_CFG::TXS_DUMP.mask() | csr::TX_CFG::TXD_DUMP.mask();
+        self.write(csr::TX_CFG, dumps);
+        self.until(csr::TX_CFG, csr::TX_CFG::TXD_DUMP, false);
+    }
+
+    /// Ends receiving at the end of a frame, if it was on (section 3.13.4).
+    pub(super) fn stop_receiving(&self) {
+        let control = self.read_mac(mac::MAC_CR);
+        if mac::MAC_CR::RXEN.is_set(control) {
+            self.write(csr::INT_STS, csr::INT_STS::RXSTOP_INT.mask());
+            self.write_mac(mac::MAC_CR, control & !mac::MAC_CR::RXEN.mask());
+            self.until(csr::INT_STS, csr::INT_STS::RXSTOP_INT, true);
+        }
+    }
+
+    /// Reads a register of the MAC (section 5.4).
+    pub(super) fn read_mac(&self, register: Place) -> u32 {
+        self.mac_command(register, csr::MAC_CSR_CMD::R_NOT_W.mask());
+        self.read(csr::MAC_CSR_DATA)
+    }
+
+    /// Writes one.
+    pub(super) fn write_mac(&self, register: Place, value: u32) {
+        self.write(csr::MAC_CSR_DATA, value);
+        self.mac_command(register, 0);
+    }
+
+    fn mac_command(&self, register: Place, direction: u32) {
+        let number = csr::MAC_CSR_CMD::CSR_ADDR.of(register.offset);
+        let busy = csr::MAC_CSR_CMD::CSR_BUSY;
+        self.write(csr::MAC_CSR_CMD, busy.mask() | direction | number);
+        self.settle(AFTER_WRITE);
+        // It takes the chip a few cycles, always.
+        (0..LOOKS).any(|_| !busy.is_set(self.read(csr::MAC_CSR_CMD)));
+    }
+}

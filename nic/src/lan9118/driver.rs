@@ -1,0 +1,341 @@
+//! The network device.
+
+use super::chip::{
+    AFTER_FIFO, AFTER_STATUS, AFTER_WRITE, Chip, InitError, OFFSET, Pin, RX_DATA, csr,
+};
+use super::transmit::{Transmitter, words_of};
+use crate::device::{
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, RxToken,
+    TxToken,
+};
+use crate::ledger::Ledger;
+use crate::mmio::Registers;
+use crate::queue::Buffer;
+use linerate_ether::fcs;
+use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MIN_LEN, MacAddress};
+use linerate_ether::ledger::Counter;
+
+/// The longest and the shortest frame, without FCS.
+pub(super) const LONGEST: usize = MAX_LEN - fcs::LEN;
+pub(super) const SHORTEST: usize = MIN_LEN - fcs::LEN;
+
+/// Words of the longest frame with its FCS.
+const WORDS: usize = words_of(MAX_LEN);
+/// A frame of fewer words must not be skipped, but read (section 3.13.1.1).
+const FEWEST_TO_SKIP: usize = 4;
+
+/// The memory of the frame that has come last and of the one that goes next.
+#[derive(Default)]
+pub struct Frames {
+    rx: Buffer<WORDS>,
+    tx: Buffer<WORDS>,
+}
+
+impl Frames {
+    /// Nothing in it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            rx: Buffer::new(),
+            tx: Buffer::new(),
+        }
+    }
+}
+
+/// A chip of the LAN9118's family.
+pub struct Lan9118<R> {
+    chip: Chip<R>,
+    frames: &'static mut Frames,
+    /// States in the receive FIFO that are known to be there.
+    waiting: u32,
+    transmitter: Transmitter,
+    ledger: &'static Ledger,
+    address: MacAddress,
+    link: LinkState,
+}
+
+impl<R: Registers> Lan9118<R> {
+    /// Starts the chip and lets its PHY negotiate. `address` is the station's where no EEPROM has one.
+    ///
+    /// # Errors
+    /// [`InitError`]: what is there is not such a chip, or does not work.
+    pub fn start(
+        registers: R,
+        pin: Pin,
+        frames: &'static mut Frames,
+        address: MacAddress,
+        ledger: &'static Ledger,
+    ) -> Result<Self, InitError> {
+        let chip = Chip(registers);
+        chip.start(pin)?;
+        let address = chip.loaded_address().unwrap_or_else(|| {
+            chip.set_address(address);
+            address
+        });
+        chip.accept_groups(&[]);
+        chip.start_phy();
+        let mut it = Self {
+            chip,
+            frames,
+            waiting: 0,
+            transmitter: Transmitter::new(),
+            ledger,
+            address,
+            link: LinkState::Down,
+        };
+        it.follow_link();
+        Ok(it)
+    }
+
+    /// Ends sending and receiving, each at the end of a frame; what waits is gone. With the registers the
+    /// chip can be started again.
+    pub fn stop(self) -> R {
+        self.chip.stop();
+        self.chip.0
+    }
+
+    /// Takes frames to these groups as well, and rarely to others, instead of those named before.
+    pub fn accept_groups(&mut self, groups: &[MacAddress]) {
+        self.chip.accept_groups(groups);
+    }
+
+    fn follow_link(&mut self) {
+        let before = core::mem::replace(&mut self.link, self.chip.follow_link());
+        match (before, self.link) {
+            (LinkState::Down, LinkState::Up) => self.ledger.count(Counter::LinkUps),
+            (LinkState::Up, LinkState::Down) => self.ledger.count(Counter::LinkDowns),
+            _ => {}
+        }
+    }
+
+    /// Whether a frame waits. Asks the chip only when none is known of.
+    #[inline]
+    fn has_frame(&mut self) -> bool {
+        if self.waiting == 0 {
+            self.chip.settle(AFTER_FIFO);
+            let inside = self.chip.read(csr::RX_FIFO_INF);
+            self.waiting = csr::RX_FIFO_INF::RXSUSED.get(inside);
+        }
+        self.waiting > 0
+    }
+
+    /// Copies the next frame that is one. Its octets without FCS.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.has_frame() {
+            self.waiting -= 1;
+            let status = self.chip.read(csr::RX_STATUS_FIFO);
+            let octets = csr::RX_STATUS_FIFO::LENGTH.get(status) as usize;
+            self.ledger.count(Counter::RxFrames);
+            if let Some(fault) = fault(status, octets) {
+                self.ledger.count(fault);
+                self.skip(words_of(octets));
+                continue;
+            }
+            read(
+                &self.chip,
+                &mut self.frames.rx.words_mut()[..words_of(octets)],
+            );
+            return Some(octets - fcs::LEN);
+        }
+        None
+    }
+
+    /// Skips the data of a frame (section 3.13.1.1).
+    fn skip(&self, words: usize) {
+        if words < FEWEST_TO_SKIP {
+            for _ in 0..words {
+                self.chip.read(csr::RX_DATA_FIFO);
+            }
+            return;
+        }
+        let skip = csr::RX_DP_CTRL::RX_FFWD;
+        self.chip.write(csr::RX_DP_CTRL, skip.mask());
+        self.chip.settle(AFTER_WRITE);
+        self.chip.until(csr::RX_DP_CTRL, skip, false);
+    }
+}
+
+/// Why a frame cannot be handed on (section 3.13.3).
+#[inline]
+fn fault(status: u32, octets: usize) -> Option<Counter> {
+    use csr::RX_STATUS_FIFO as it;
+    if it::ES.is_set(status) {
+        let set = |bits: linerate_regs::Bits| bits.is_set(status);
+        return Some(if set(it::RUNT) || set(it::COLLISION) {
+            Counter::RxFragments
+        } else if set(it::TOO_LONG) || set(it::WATCHDOG) {
+            Counter::RxOversize
+        } else if set(it::CRC_ERROR) && set(it::DRIBBLE) {
+            Counter::RxAlignmentErrors
+        } else {
+            Counter::RxBadFcs
+        });
+    }
+    if octets > MAX_LEN {
+        Some(Counter::RxOversize)
+    } else {
+        (octets < HEADER_LEN + fcs::LEN).then_some(Counter::RxRunts)
+    }
+}
+
+/// Copies words out of the FIFO.
+#[inline]
+fn read(chip: &Chip<impl Registers>, words: &mut [u32]) {
+    let (eights, rest) = words.as_chunks_mut::<8>();
+    for eight in eights {
+        for word in eight {
+            *word = u32::from_le(chip.read(csr::RX_DATA_FIFO));
+        }
+    }
+    for word in rest {
+        *word = u32::from_le(chip.read(csr::RX_DATA_FIFO));
+    }
+}
+
+impl<R: Registers> Device for Lan9118<R> {
+    type RxToken<'a>
+        = Received<'a>
+    where
+        Self: 'a;
+    type TxToken<'a>
+        = Room<'a, R>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        // A frame stays in the FIFO until it can be answered.
+        if !self.has_frame() || !self.transmitter.has_room(&self.chip, self.ledger) {
+            return None;
+        }
+        let octets = self.next()?;
+        let frame = &mut self.frames.rx.bytes_mut()[OFFSET..][..octets];
+        self.ledger.count(Counter::RxValid);
+        self.ledger
+            .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
+        self.ledger
+            .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
+        let received = Received {
+            frame,
+            is_taken: false,
+            ledger: self.ledger,
+        };
+        let room = Room {
+            chip: &self.chip,
+            frame: &mut self.frames.tx,
+            transmitter: &mut self.transmitter,
+            ledger: self.ledger,
+        };
+        Some((received, room))
+    }
+
+    #[inline]
+    fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
+        self.transmitter
+            .has_room(&self.chip, self.ledger)
+            .then_some(Room {
+                chip: &self.chip,
+                frame: &mut self.frames.tx,
+                transmitter: &mut self.transmitter,
+                ledger: self.ledger,
+            })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            medium: Medium::Ethernet,
+            mtu: LONGEST - HEADER_LEN,
+            max_burst_frames: Some(RX_DATA as usize / (4 * WORDS)),
+            checksums: Checksums::NONE,
+        }
+    }
+
+    fn link_state(&self) -> LinkState {
+        self.link
+    }
+
+    fn mac_address(&self) -> MacAddress {
+        self.address
+    }
+}
+
+impl<R: Registers> Interrupting for Lan9118<R> {
+    fn unmask(&mut self) -> bool {
+        self.transmitter.look(&self.chip, self.ledger);
+        // Frames that come from here on set it again (section 5.3.3).
+        self.chip.write(csr::INT_STS, csr::INT_STS::RSFL.mask());
+        let wanted = csr::INT_STS::RSFL.mask() | csr::INT_STS::PHY_INT.mask();
+        self.chip.write(csr::INT_EN, wanted);
+        !self.has_frame()
+    }
+
+    fn mask(&mut self) {
+        self.chip.write(csr::INT_EN, 0);
+        self.chip.settle(AFTER_STATUS);
+        let status = self.chip.read(csr::INT_STS);
+        if csr::INT_STS::RXDF_INT.is_set(status) {
+            self.chip.write(csr::INT_STS, csr::INT_STS::RXDF_INT.mask());
+            // Frames that found no room; reading clears it (section 5.3.19).
+            let lost = self.chip.read(csr::RX_DROP);
+            self.ledger.add(Counter::RxFifoOverruns, lost);
+        }
+        if csr::INT_STS::PHY_INT.is_set(status) {
+            self.follow_link();
+        }
+    }
+}
+
+/// A frame that has come.
+pub struct Received<'a> {
+    frame: &'a mut [u8],
+    is_taken: bool,
+    ledger: &'static Ledger,
+}
+
+impl RxToken for Received<'_> {
+    #[inline]
+    fn peek(&mut self) -> &mut [u8] {
+        self.frame
+    }
+
+    #[inline]
+    fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
+        self.is_taken = true;
+        f(self.frame)
+    }
+}
+
+impl Drop for Received<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let counter = if self.is_taken {
+            Counter::RxDelivered
+        } else {
+            Counter::RxStackRejected
+        };
+        self.ledger.count(counter);
+    }
+}
+
+/// Room for a frame.
+pub struct Room<'a, R> {
+    chip: &'a Chip<R>,
+    frame: &'a mut Buffer<WORDS>,
+    transmitter: &'a mut Transmitter,
+    ledger: &'static Ledger,
+}
+
+impl<R: Registers> TxToken for Room<'_, R> {
+    #[inline]
+    fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
+        if len > LONGEST {
+            self.ledger.count(Counter::TxOversize);
+            return Err(FrameTooLong { len, max: LONGEST });
+        }
+        let result = f(&mut self.frame.bytes_mut()[OFFSET..][..len]);
+        let words = &self.frame.words_mut()[..words_of(len)];
+        self.transmitter.send(self.chip, words, len);
+        Ok(result)
+    }
+}
