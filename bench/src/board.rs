@@ -12,14 +12,36 @@ pub struct Board {
     pub name: String,
     /// One line for people.
     pub description: String,
-    /// Name of the timing table of its chip.
-    pub timing_table: String,
-    /// Its pads.
-    pub pins: Pins,
+    /// How it is simulated, if it can be: `sim://`, scenarios.
+    pub simulated: Option<Simulated>,
+    /// How QEMU emulates it, if it does: `qemu://`.
+    pub qemu: Option<Qemu>,
     /// Where it is on the network.
     pub link: Link,
     /// Its firmware.
     pub firmware: Firmware,
+}
+
+/// A board that the simulator has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Simulated {
+    /// Name of the timing table of its chip.
+    pub timing_table: String,
+    /// Its pads.
+    pub pins: Pins,
+}
+
+/// A board that QEMU has. The bench adds the network, the serial port and the firmware to the arguments.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Qemu {
+    /// Which QEMU.
+    pub program: String,
+    /// The machine.
+    pub arguments: Vec<String>,
+    /// Its network device, on the network called n0; `{mac}` stands for its address.
+    pub device: Vec<String>,
 }
 
 /// What is soldered to which pad (GPIO number).
@@ -68,7 +90,11 @@ pub struct Program {
 }
 
 /// Every board's description, one line each.
-const BOARDS: [&str; 1] = [include_str!("../../boards/esp32c6-bitbang/board.toml")];
+const BOARDS: [&str; 3] = [
+    include_str!("../../boards/esp32c6-bitbang/board.toml"),
+    include_str!("../../boards/qemu-mps2-an385/board.toml"),
+    include_str!("../../boards/qemu-riscv32-virt/board.toml"),
+];
 
 /// No board has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -131,6 +157,11 @@ mod tests {
                 board.name
             );
             assert!(!board.firmware.programs.is_empty(), "{}", board.name);
+            assert!(
+                board.simulated.is_some() || board.qemu.is_some(),
+                "nothing runs {}",
+                board.name
+            );
         }
     }
 
@@ -139,14 +170,11 @@ mod tests {
         let error = find("esp32c6-bitbag")
             .expect_err("no such board")
             .to_string();
-        assert_eq!(
-            error,
-            "there is no board `esp32c6-bitbag` (did you mean `esp32c6-bitbang`?); the boards are esp32c6-bitbang"
-        );
+        let start = "there is no board `esp32c6-bitbag` (did you mean `esp32c6-bitbang`?); \
+                     the boards are esp32c6-bitbang, qemu-";
+        assert!(error.starts_with(start), "{error}");
         let error = find("z80").expect_err("no such board").to_string();
-        assert_eq!(
-            error,
-            "there is no board `z80`; the boards are esp32c6-bitbang"
-        );
+        let start = "there is no board `z80`; the boards are esp32c6-bitbang, qemu-";
+        assert!(error.starts_with(start), "{error}");
     }
 }

@@ -269,13 +269,14 @@ fn one(
 /// The provenance as far as it is known before anything runs.
 fn before(scenario: &Scenario, jobs: &[Job]) -> Provenance {
     let peer = &scenario.common.peer;
+    let simulated = scenario.board.simulated.as_ref();
     let background = match peer.background_arp_ms {
         0 => String::new(),
         ms => format!("a broadcast every {ms} ms"),
     };
     Provenance {
         board: scenario.board.name.clone(),
-        timing_table: scenario.board.timing_table.clone(),
+        timing_table: simulated.map_or_else(String::new, |it| it.timing_table.clone()),
         seed: scenario.seed,
         duplex: setting::duplex(scenario.common.duplex),
         peer: PeerModel {

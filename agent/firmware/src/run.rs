@@ -8,6 +8,7 @@ use crate::tell;
 use core::time::Duration;
 use linerate_agent::burner::Burner;
 use linerate_agent::{Instant, Service, iperf3, stamp};
+use linerate_ether::frame::MacAddress;
 use linerate_nic::adapter::smoltcp::{Adapter, One};
 use linerate_nic::device::{Interrupting, RxToken as _};
 use linerate_nic::ledger::Ledger;
@@ -36,6 +37,8 @@ pub struct Setup {
 const BUDGET: usize = WAITING;
 /// Nothing is due for so long at most, as a console may have no interrupt.
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
+/// From one octet of a command to the next, at most, as a serial port may hold a single one.
+const TYPING: Duration = Duration::from_millis(5);
 
 /// Senders of STAMP at the same time, and octets of a packet.
 const SENDERS: usize = 4;
@@ -49,6 +52,9 @@ pub fn run<D: Interrupting, M: Machine>(
     setup: &Setup,
 ) -> ! {
     let mut station = Station::new(device, &mut machine, memory, setup);
+    // Who is told that it listens may ask at once.
+    station.serve(&mut machine);
+    announce(&mut machine, station.device.0.mac_address(), setup);
     loop {
         if !station.round(&mut machine) {
             station.rest(&mut machine);
@@ -70,6 +76,8 @@ struct Station<D: Interrupting> {
     ledger: &'static Ledger,
     /// When there is something to do without a frame.
     due: Instant,
+    /// Until then the rest of a command is waited for.
+    awake_until: Instant,
 }
 
 impl<D: Interrupting> Station<D> {
@@ -91,28 +99,6 @@ impl<D: Interrupting> Station<D> {
         });
         let _ = iface.routes_mut().add_default_ipv4_route(setup.gateway);
         let (sockets, driver, services) = memory.open(seed as u32);
-        event(
-            machine,
-            "boot",
-            format_args!(
-                "\"program\":\"bench_agent\",\"board\":\"{}\",\"driver\":\"{}\",\"mac\":\"{own}\",\
-                 \"ipv4\":\"{}\"",
-                setup.board,
-                setup.driver,
-                setup.address.address()
-            ),
-        );
-        event(
-            machine,
-            "listening",
-            format_args!(
-                "\"iperf2\":5001,\"iperf3\":{},\"http\":{HTTP_PORT},\"stamp\":{},\"echo\":{}",
-                iperf3::PORT,
-                stamp::PORT,
-                linerate_agent::echo::PORT,
-            ),
-        );
-        info(machine, format_args!("Ready to be measured"));
         Self {
             device,
             iface,
@@ -125,6 +111,7 @@ impl<D: Interrupting> Station<D> {
             line: Line::new(),
             ledger: setup.ledger,
             due: machine.now(),
+            awake_until: machine.now(),
         }
     }
 
@@ -135,6 +122,7 @@ impl<D: Interrupting> Station<D> {
             self.serve(machine);
         }
         while let Some(octet) = machine.typed() {
+            self.awake_until = machine.now().after(TYPING);
             if let Some(line) = self.line.push(octet) {
                 match Command::parse(line) {
                     Some(command) => self.obey(command, machine),
@@ -142,7 +130,8 @@ impl<D: Interrupting> Station<D> {
                 }
             }
         }
-        took || machine.now() >= self.due || self.burner.burn(machine.now())
+        let now = machine.now();
+        took || now >= self.due || now < self.awake_until || self.burner.burn(now)
     }
 
     /// Takes in what came, within the budget. `true`: there was something.
@@ -226,6 +215,32 @@ impl<D: Interrupting> Station<D> {
             Command::Burned => tell::burned(machine, &self.burner, machine.now()),
         }
     }
+}
+
+/// Says who it is, and what it serves where.
+fn announce(machine: &mut impl Machine, own: MacAddress, setup: &Setup) {
+    event(
+        machine,
+        "boot",
+        format_args!(
+            "\"program\":\"bench_agent\",\"board\":\"{}\",\"driver\":\"{}\",\"mac\":\"{own}\",\
+             \"ipv4\":\"{}\"",
+            setup.board,
+            setup.driver,
+            setup.address.address()
+        ),
+    );
+    event(
+        machine,
+        "listening",
+        format_args!(
+            "\"iperf2\":5001,\"iperf3\":{},\"http\":{HTTP_PORT},\"stamp\":{},\"echo\":{}",
+            iperf3::PORT,
+            stamp::PORT,
+            linerate_agent::echo::PORT,
+        ),
+    );
+    info(machine, format_args!("Ready to be measured"));
 }
 
 /// smoltcp's form of a time.

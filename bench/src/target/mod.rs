@@ -163,6 +163,13 @@ pub const KINDS: &[Kind] = &[
         about: "a simulated board with its own firmware, in virtual time",
         open: board::sim::open,
     },
+    #[cfg(target_os = "linux")]
+    Kind {
+        scheme: "qemu",
+        example: "qemu://qemu-riscv32-virt",
+        about: "a board that QEMU emulates with its own firmware, as any user",
+        open: board::qemu::open,
+    },
 ];
 
 /// Makes what is needed for the target that `url` names. Nothing is sent before the first trial.

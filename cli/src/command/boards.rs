@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use linerate_bench::board;
+use linerate_bench::board::{self, Simulated};
 
 use crate::failure::Failure;
 use crate::output;
@@ -14,16 +14,29 @@ pub fn run() -> Result<(), Failure> {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{}\n  {}\n  programs      {}\n  variants      {}\n  timing table  {}\n  pins          TX {}, RX {}, debug {}",
+            "{}\n  {}\n  programs      {}\n  variants      {}",
             board.name,
             board.description,
             programs.join(", "),
             board.firmware.variants.join(", "),
-            board.timing_table,
-            board.pins.tx,
-            board.pins.rx,
-            board.pins.debug,
         );
+        if let Some(Simulated { timing_table, pins }) = &board.simulated {
+            let _ = writeln!(
+                text,
+                "  simulated     sim://{}, timing table {timing_table}\n  \
+                 pins          TX {}, RX {}, debug {}",
+                board.name, pins.tx, pins.rx, pins.debug,
+            );
+        }
+        if let Some(qemu) = &board.qemu {
+            let _ = writeln!(
+                text,
+                "  emulated      qemu://{}, by {} {}",
+                board.name,
+                qemu.program,
+                qemu.arguments.join(" ")
+            );
+        }
     }
     output::print(&text)
 }

@@ -48,17 +48,22 @@ pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Machine>, M
 /// # Errors
 /// [`MachineError`] when the firmware or the board cannot be used.
 pub(crate) fn board(order: &Order, peer: Box<dyn Peer>) -> Result<Board, MachineError> {
-    if order.board.timing_table != "esp32c6" {
+    let about = &order.board;
+    let Some(simulated) = &about.simulated else {
+        let what = format!("board {} is not simulated; qemu://{0} runs it", about.name);
+        return Err(MachineError::Board(what));
+    };
+    if simulated.timing_table != "esp32c6" {
         let what = format!(
             "board {}: there is no timing table `{}`; there is esp32c6",
-            order.board.name, order.board.timing_table
+            about.name, simulated.timing_table
         );
         return Err(MachineError::Board(what));
     }
     let unusable =
         |what: String| MachineError::Firmware(format!("the firmware cannot be run: {what}"));
     let elf = Elf::parse(&order.elf).map_err(|error| unusable(error.to_string()))?;
-    let pins = order.board.pins;
+    let pins = simulated.pins;
     let around = &order.surroundings;
     let config = simulated::Config {
         name: order.board.name.clone(),

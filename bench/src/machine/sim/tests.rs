@@ -67,7 +67,8 @@ fn what_is_no_firmware_for_the_chip_is_refused_in_a_sentence() {
     assert!(error(other).contains("needs a 32-bit little-endian RISC-V executable"));
     assert!(error(elf(0x2000_0000, &[0x6F])).contains("outside of the chip's memory"));
     let mut unknown = order(elf(0x4080_0000, &[0x6F]));
-    unknown.board.timing_table = "z80".into();
+    let simulated = unknown.board.simulated.as_mut().expect("simulated");
+    simulated.timing_table = "z80".into();
     assert!(
         open(&unknown)
             .err()

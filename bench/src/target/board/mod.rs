@@ -2,10 +2,13 @@
 //! the host at the other end of its cable. Each trial switches the board on anew.
 //!
 //! - [`sim`]: `sim://BOARD`, simulated, in virtual time.
+//! - `qemu`: `qemu://BOARD`, emulated by QEMU, on Linux.
 //! - [`session`]: a board that is switched on, whatever runs it.
 //! - [`transfers`], [`round_trips`], [`frames`]: the trials.
 
 mod frames;
+#[cfg(target_os = "linux")]
+pub(super) mod qemu;
 mod round_trips;
 mod session;
 pub(super) mod sim;
@@ -56,6 +59,8 @@ struct Runner {
     is_simulated: bool,
     /// See [`super::Target::line_bits_per_s`].
     line_bits_per_s: Option<u64>,
+    /// Whether it has this board.
+    runs: fn(&Board) -> bool,
     /// Switches a board on that is asked for such a trial.
     switch_on: SwitchOn,
 }
@@ -76,8 +81,23 @@ fn open(
     if url.port.is_some() || !matches!(url.path.as_str(), "" | "/") {
         return Err(wrong("nothing follows the board's name".to_owned()));
     }
+    let board = board::find(&url.host).map_err(|error| wrong(error.to_string()))?;
+    if !(runner.runs)(&board) {
+        let boards = board::all();
+        let known: Vec<&str> = boards
+            .iter()
+            .filter(|board| (runner.runs)(board))
+            .map(|board| board.name.as_str())
+            .collect();
+        return Err(wrong(format!(
+            "{} is not {}; these are: {}",
+            board.name,
+            runner.how,
+            known.join(", ")
+        )));
+    }
     Ok(Box::new(Target {
-        board: board::find(&url.host).map_err(|error| wrong(error.to_string()))?,
+        board,
         elf_dir: options.elf_dir.clone(),
         seed: options.seed,
         patience: options.patience,

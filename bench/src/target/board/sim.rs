@@ -21,6 +21,7 @@ const SIMULATOR: Runner = Runner {
     how: "simulated",
     is_simulated: true,
     line_bits_per_s: Some(LINE_BITS_PER_S),
+    runs: |board| board.simulated.is_some(),
     switch_on,
 };
 

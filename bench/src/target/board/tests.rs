@@ -1,4 +1,4 @@
-//! Every kind of trial on the simulated board, where somebody has built its firmware.
+//! Every kind of trial on boards that run here, where somebody has built their firmware.
 
 use std::path::Path;
 use std::time::Duration;
@@ -60,6 +60,10 @@ fn what_it_is_and_what_follows_no_name() {
         ("sim://esp32c6-bitban", "did you mean `esp32c6-bitbang`"),
         ("sim://esp32c6-bitbang:80", "nothing follows"),
         ("sim://esp32c6-bitbang?x", "nothing may follow"),
+        (
+            "sim://qemu-riscv32-virt",
+            "is not simulated; these are: esp32c6",
+        ),
     ] {
         let error = open(url).map(|it| it.name()).expect_err(url).to_string();
         assert!(error.contains(part), "{error}");

@@ -73,6 +73,17 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// With this address, in the network of the addresses that begin with the same `prefix` bits.
+    #[must_use]
+    pub fn at(self, address: Ipv4Address, prefix: u8) -> Self {
+        Self {
+            network: Ipv4Cidr::new(address, prefix),
+            ..self
+        }
+    }
+}
+
 /// The host.
 #[derive(Debug)]
 pub struct Host {

@@ -1,0 +1,186 @@
+//! The process: QEMU with a network whose far end is a socket of ours, and its serial port on a pipe.
+
+use std::fs;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use linerate_ether::frame::MacAddress;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tempfile::TempDir;
+
+use crate::board::Qemu;
+
+/// Longer than any frame of the network.
+const LONGEST: usize = 2048;
+
+/// A QEMU that runs; it ends with this.
+pub(super) struct Emulator {
+    process: Child,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    cable: UnixDatagram,
+    /// QEMU has a socket of its own.
+    is_plugged: bool,
+    /// The firmware, the sockets, what QEMU complains of.
+    folder: TempDir,
+}
+
+impl Emulator {
+    /// Switches a machine on, with `elf` in its memory and `mac` as the address of its network device.
+    pub(super) fn start(qemu: &Qemu, elf: &[u8], mac: MacAddress) -> Result<Self, String> {
+        let folder =
+            tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+        let at = |name: &str| folder.path().join(name);
+        let (image, ours, theirs) = (at("firmware.elf"), at("host"), at("board"));
+        let failed = |what: &str, error: std::io::Error| format!("{what}: {error}");
+        fs::write(&image, elf)
+            .map_err(|error| failed("the firmware cannot be handed on", error))?;
+        let cable = UnixDatagram::bind(&ours)
+            .and_then(|socket| socket.set_nonblocking(true).map(|()| socket))
+            .map_err(|error| failed("the cable cannot be laid", error))?;
+        let complaints = fs::File::create(at("stderr"))
+            .map_err(|error| failed("QEMU's complaints cannot be kept", error))?;
+        if !has(&qemu.program) {
+            return Err(format!(
+                "{} is not installed; on Debian: apt-get install qemu-system-misc qemu-system-arm",
+                qemu.program
+            ));
+        }
+        let mut command = command(qemu, &image, [&ours, &theirs], mac);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command
+            .stderr(complaints)
+            .spawn()
+            .map_err(|error| failed(&qemu.program, error))?;
+        let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err(format!("{} has no console", qemu.program));
+        };
+        rustix::io::ioctl_fionbio(&stdout, true)
+            .map_err(|error| failed("the console cannot be read", error.into()))?;
+        Ok(Self {
+            process,
+            stdin,
+            stdout,
+            cable,
+            is_plugged: false,
+            folder,
+        })
+    }
+
+    /// Sends a frame. `false`: QEMU has no room for it now.
+    pub(super) fn send(&mut self, frame: &[u8]) -> Result<bool, String> {
+        if !self.is_plugged {
+            self.is_plugged = self.cable.connect(self.folder.path().join("board")).is_ok();
+        }
+        if !self.is_plugged {
+            return self.still_runs().map(|()| false);
+        }
+        match self.cable.send(frame) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            // Whoever was at the other end has gone.
+            Err(_) => self.still_runs().map(|()| false),
+        }
+    }
+
+    /// Hands the next frame that has come to `take`. `false`: none has.
+    pub(super) fn receive(&mut self, take: impl FnOnce(&[u8])) -> Result<bool, String> {
+        let mut frame = [0; LONGEST];
+        match self.cable.recv(&mut frame) {
+            Ok(octets) => {
+                take(&frame[..octets]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(format!("its cable is broken: {error}")),
+        }
+    }
+
+    /// Appends what the console has said.
+    pub(super) fn read(&mut self, to: &mut Vec<u8>) -> Result<(), String> {
+        let mut piece = [0; 4096];
+        loop {
+            match self.stdout.read(&mut piece) {
+                Ok(0) => return self.still_runs(),
+                Ok(octets) => to.extend_from_slice(&piece[..octets]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(format!("its console cannot be read: {error}")),
+            }
+        }
+    }
+
+    /// Types on the console.
+    pub(super) fn type_in(&mut self, text: &str) {
+        // If nobody takes it any more, the next look at the process says why.
+        let _ = self.stdin.write_all(text.as_bytes());
+        let _ = self.stdin.flush();
+    }
+
+    /// Sleeps for so long, or until a frame comes, or one can be sent if it `wants_room`.
+    pub(super) fn wait(&self, span: Duration, wants_room: bool) {
+        let mut flags = PollFlags::IN;
+        if wants_room && self.is_plugged {
+            flags |= PollFlags::OUT;
+        }
+        let span = Timespec {
+            tv_sec: span.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: span.subsec_nanos().into(),
+        };
+        // Woken early is no harm.
+        let _ = poll(&mut [PollFd::new(&self.cable, flags)], Some(&span));
+    }
+
+    /// Why it does not, if it has ended.
+    fn still_runs(&mut self) -> Result<(), String> {
+        let Ok(Some(status)) = self.process.try_wait() else {
+            return Ok(());
+        };
+        let complaints = fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default();
+        let last = complaints.lines().last().unwrap_or("it said nothing");
+        Err(format!("QEMU has ended ({status}): {last}"))
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn command(qemu: &Qemu, image: &Path, [ours, theirs]: [&Path; 2], mac: MacAddress) -> Command {
+    // Where this process is killed, QEMU goes, too.
+    let mut command = if has("setpriv") {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", &qemu.program]);
+        command
+    } else {
+        Command::new(&qemu.program)
+    };
+    let cable = format!(
+        "dgram,id=n0,local.type=unix,local.path={},remote.type=unix,remote.path={}",
+        theirs.display(),
+        ours.display()
+    );
+    let device = qemu
+        .device
+        .iter()
+        .map(|it| it.replace("{mac}", &mac.to_string()));
+    command
+        .args(&qemu.arguments)
+        .args(["-display", "none", "-monitor", "none", "-serial", "stdio"])
+        .args(["-netdev", &cable])
+        .args(device)
+        .arg("-kernel")
+        .arg(image);
+    command
+}
+
+/// Whether the program is installed.
+pub(super) fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}

@@ -1,0 +1,150 @@
+//! Every kind of trial on every board that QEMU emulates, where it is installed and the firmware built.
+
+use std::path::Path;
+use std::time::Duration;
+
+use linerate_explain::record::Direction;
+
+use super::super::super::*;
+use super::emulator;
+use crate::board::{self, Board};
+
+/// Few, as an emulator beside other tests has little of the processor.
+const OCTETS: u64 = 1_000_000;
+
+/// The boards that can be started here.
+fn boards() -> Vec<(Board, Box<dyn Target>)> {
+    let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
+        println!("skipped: `cargo xtask test` builds the firmware and names its folder");
+        return Vec::new();
+    };
+    let options = Options {
+        elf_dir: Path::new(&folder)
+            .parent()
+            .expect("a folder of boards")
+            .into(),
+        patience: Duration::from_secs(30),
+        ..Options::default()
+    };
+    let mut found = Vec::new();
+    for board in board::all() {
+        let Some(qemu) = &board.qemu else { continue };
+        if emulator::has(&qemu.program) {
+            let target = open(&format!("qemu://{}", board.name), &options).expect("a board");
+            found.push((board, target));
+            continue;
+        }
+        println!("skipped: {} needs {}", board.name, qemu.program);
+        let must = std::env::var_os("LINERATE_REQUIRE_TOOLS").is_some();
+        assert!(!must, "{} is not installed", qemu.program);
+    }
+    found
+}
+
+fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
+    let done = target.run(trial, &mut Unwatched);
+    done.unwrap_or_else(|error| panic!("{}: {}: {error}", target.name(), trial.words()))
+}
+
+fn stream(direction: Direction) -> Trial {
+    Trial::Stream(Stream {
+        direction,
+        amount: Amount::Octets(OCTETS),
+        streams: 1,
+        write_octets: 0,
+        window_octets: None,
+    })
+}
+
+#[test]
+fn all_of_a_stream_arrives() {
+    for (board, mut target) in boards() {
+        for direction in [Direction::ToDevice, Direction::FromDevice] {
+            let outcome = run(target.as_mut(), &stream(direction));
+            let flow = outcome.to_device.or(outcome.from_device).expect("a way");
+            assert_eq!(flow.octets, OCTETS, "{}", board.name);
+        }
+    }
+}
+
+#[test]
+fn all_datagrams_arrive_at_a_rate_that_any_machine_can_do() {
+    for (board, mut target) in boards() {
+        for direction in [Direction::ToDevice, Direction::FromDevice] {
+            let asked = Trial::Datagrams(Datagrams {
+                direction,
+                amount: Amount::Octets(200_000),
+                payload_octets: 1_000,
+                payload_bits_per_s: 2_000_000,
+            });
+            let outcome = run(target.as_mut(), &asked);
+            let flow = outcome.to_device.or(outcome.from_device).expect("a way");
+            let counts = flow.datagrams.expect("datagrams");
+            // The one that says that it is over may carry data, too.
+            let is_all = (200..=201).contains(&counts.received) && counts.lost == 0;
+            assert!(is_all, "{}: {counts:?}", board.name);
+        }
+    }
+}
+
+#[test]
+fn round_trips_and_frames_come_back() {
+    for (board, mut target) in boards() {
+        let asked = Trial::RoundTrips(RoundTrips {
+            count: 50,
+            interval: Duration::from_millis(2),
+            payload_octets: 44,
+            under: None,
+        });
+        let answers = run(target.as_mut(), &asked).round_trips.expect("answers");
+        assert_eq!(
+            (answers.sent, answers.samples.len()),
+            (50, 50),
+            "{}",
+            board.name
+        );
+        for octets in [64, 1_518] {
+            let asked = Trial::Frames(Frames {
+                octets,
+                count: 50,
+                interval_ns: 2_000_000.0,
+                reflected: true,
+            });
+            let answers = run(target.as_mut(), &asked)
+                .round_trips
+                .expect("reflections");
+            let came = (
+                answers.samples.len(),
+                answers.lost_forward,
+                answers.lost_back,
+            );
+            assert_eq!(came, (50, 0, 0), "{}", board.name);
+        }
+    }
+}
+
+#[test]
+fn what_no_emulator_has_is_said_with_what_there_is() {
+    let open = |url| open(url, &Options::default()).map(|it| it.name());
+    let error = open("qemu://esp32c6-bitbang")
+        .expect_err("simulated")
+        .to_string();
+    assert!(
+        error.contains("is not emulated by QEMU; these are: qemu-"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_emulator_that_is_missing_is_named_with_how_to_get_it() {
+    let boards = board::all();
+    let mut qemu = boards.iter().find_map(|it| it.qemu.clone()).expect("one");
+    qemu.program = "qemu-system-z80".into();
+    let mac = linerate_ether::frame::MacAddress([2, 0, 0, 0, 0, 2]);
+    let error = emulator::Emulator::start(&qemu, &[], mac).map(|_| ());
+    let error = error.expect_err("no such emulator");
+    assert!(
+        error.starts_with("qemu-system-z80 is not installed; on Debian:"),
+        "{error}"
+    );
+}
