@@ -14,6 +14,7 @@ mod firmware;
 mod footprint;
 mod foreign;
 mod fuzz;
+mod procedures;
 mod repro;
 mod scenarios;
 mod setup;

@@ -2,7 +2,7 @@
 
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
-use crate::{board, firmware, foreign, fuzz, repro, scenarios, sh, tap, tools};
+use crate::{board, firmware, foreign, fuzz, procedures, repro, scenarios, sh, tap, tools};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -36,6 +36,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
         steps.step("other systems", |_, log| other_systems(log));
     }
     steps.step("scenarios", |_, log| scenarios::run(long, log));
+    steps.step("procedures", |_, log| procedures::run(long, log));
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("tap and relay", |steps, log| {
         let package = ["--package", "linerate-bench", "--test", "relay"];

@@ -1,0 +1,196 @@
+//! Every procedure on the simulated board by the command line, as a person runs it: what must be in its
+//! results, and a page of all of them that is looked at in a browser.
+
+mod browser;
+mod look;
+
+use crate::steps::Outcome;
+use crate::{board, demo, firmware, sh};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+const TARGET: &str = "sim://esp32c6-bitbang";
+/// Short: each second of the board takes one of this machine, about.
+const SHORT: [&str; 8] = [
+    "rfc2544 --trial 0.1 --only throughput,latency,loss",
+    "sweep load --from 2M --to 12M --steps 6 -t 1 --settle 100",
+    "sweep size --from 64 --to 4096 --steps 4 --geometric -R -t 1 --settle 100",
+    "sweep window --from 4096 --to 65536 --steps 4 --geometric -R -t 1 --settle 100",
+    "sweep latency --from 2M --to 8M --steps 3 -R -t 1",
+    "sweep gaps --from 64 --to 1470 --steps 4 -b 2M -t 1 --settle 100",
+    "rfc6349 -R -t 2",
+    "test -t 1",
+];
+/// As somebody types them who wants it all.
+const WHOLE: [&str; 2] = ["rfc2544", "sweep"];
+/// The sizes of RFC 2544 section 9.1 for Ethernet, with FCS.
+const FRAMES: [u64; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
+/// Preamble and gap of a frame, octets.
+const AROUND: f64 = 20.0;
+const LINE_BITS_PER_S: f64 = 10e6;
+
+/// Runs them, the short ones or also the `long` ones, two at a time.
+///
+/// # Errors
+/// Names the command and what its results lack, or what is wrong with the page.
+pub fn run(long: bool, log: &Path) -> Result<Outcome> {
+    let programs = ["bench_agent".to_owned()];
+    let board = board::read(board::DEFAULT)?;
+    firmware::build(&board, &programs, &["line-rate".to_owned()], Some(log))?;
+    let linerate = demo::linerate(Some(log))?;
+    let mut lines = SHORT.to_vec();
+    if long {
+        lines.extend(WHOLE);
+    }
+    let waiting = Mutex::new((0..).zip(lines.clone()));
+    let work = || {
+        let next = || waiting.lock().ok()?.next();
+        let mut done = Vec::new();
+        while let Some((number, line)) = next() {
+            done.push((number, measure(&linerate, number, line, log)?));
+        }
+        Ok::<_, anyhow::Error>(done)
+    };
+    let done = std::thread::scope(|scope| {
+        let both = [scope.spawn(work), scope.spawn(work)];
+        both.map(|one| {
+            one.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    });
+    let mut runs: Vec<(usize, Value)> = Vec::new();
+    for half in done {
+        runs.extend(half?);
+    }
+    runs.sort_by_key(|(number, _)| *number);
+    let page = page(&linerate, runs.into_iter().map(|(_, run)| run).collect())?;
+    let told = format!("{} commands", lines.len());
+    Ok(match look::at(&page)? {
+        Outcome::Done(seen) => Outcome::Done(format!("{told}; {seen}")),
+        skipped @ Outcome::Skipped(_) => skipped,
+    })
+}
+
+/// Runs a command and looks at its results.
+fn measure(linerate: &Path, number: usize, line: &str, log: &Path) -> Result<Value> {
+    let (name, flags) = line.split_once(' ').unwrap_or((line, ""));
+    let out = folder(&format!("{number}-{name}"));
+    let mut command = sh::cmd(linerate);
+    command.arg(name).arg(TARGET).args(flags.split_whitespace());
+    command.arg("--out").arg(&out);
+    let text = sh::read(&mut command)?;
+    let run: Value = serde_json::from_str(&fs::read_to_string(out.join("run.json"))?)?;
+    let whole = match name {
+        "rfc2544" => rfc2544(&run, &text),
+        "sweep" if flags.is_empty() || flags.starts_with("load") => load(&run, &text),
+        _ => has_results(&run),
+    };
+    whole.with_context(|| {
+        format!(
+            "linerate {line}, in {} and {}",
+            out.display(),
+            log.display()
+        )
+    })?;
+    Ok(run)
+}
+
+fn folder(name: &str) -> PathBuf {
+    sh::out("procedures").join(name)
+}
+
+fn has_results(run: &Value) -> Result<()> {
+    let some = run["results"].as_array().is_some_and(|it| !it.is_empty());
+    ensure!(
+        some && run["not_measured"].is_null(),
+        "not all was measured"
+    );
+    Ok(())
+}
+
+/// Results of a measurement.
+fn of<'a>(run: &'a Value, measurement: &'a str) -> impl Iterator<Item = &'a Value> {
+    let all = run["results"].as_array().into_iter().flatten();
+    all.filter(move |it| it["measurement"] == measurement)
+}
+
+/// A sweep of loads: each way a curve, each of its points with counts that add up, and a table.
+fn load(run: &Value, text: &str) -> Result<()> {
+    has_results(run)?;
+    for way in ["to_device", "from_device"] {
+        let points: Vec<_> = of(run, "udp_sweep")
+            .filter(|it| it["params"]["direction"] == way)
+            .collect();
+        ensure!(points.len() >= 6, "{} points {way}", points.len());
+        for point in points {
+            let counts = &point["metrics"]["flow"]["datagrams"];
+            let [sent, received, lost] = ["sent", "received", "lost"].map(|it| counts[it].as_u64());
+            let arrived = received.zip(lost).map(|(received, lost)| received + lost);
+            ensure!(received > Some(0) && arrived == sent, "{way}: {counts}");
+        }
+    }
+    ensure!(text.contains("| offered | way |"), "no table:\n{text}");
+    Ok(())
+}
+
+/// RFC 2544: of each frame size a throughput that the line can carry, and that is repeated without loss.
+fn rfc2544(run: &Value, text: &str) -> Result<()> {
+    has_results(run)?;
+    for counting in ["agent", "reflector"] {
+        for octets in FRAMES {
+            let trials: Vec<_> = of(run, "rfc2544")
+                .filter(|it| it["params"]["test"] == "throughput")
+                .filter(|it| it["params"]["counting"] == counting)
+                .filter(|it| it["params"]["frame_octets"] == octets)
+                .collect();
+            let what = format!("{octets} octets by {counting}");
+            // Behind the search, the throughput that it has found is tried again.
+            let Some((again, search)) = trials.split_last() else {
+                bail!("{what}: no trial");
+            };
+            let is_lossless = |it: &Value| it["metrics"]["lost_frames"] == 0;
+            let frames = &again["params"]["frames"];
+            let mut found = search.iter().filter(|it| it["params"]["frames"] == *frames);
+            ensure!(
+                found.any(|it| is_lossless(it)),
+                "{what}: nothing was repeated"
+            );
+            ensure!(
+                is_lossless(again),
+                "{what}: {frames} frames, then with loss"
+            );
+            let rate = again["metrics"]["received_frames_per_s"].as_f64();
+            let rate = rate.context("no rate")?;
+            let most = LINE_BITS_PER_S / 8.0 / (octets as f64 + AROUND);
+            ensure!(
+                rate > 0.0 && rate <= most,
+                "{what}: {rate} of {most} frames/s"
+            );
+        }
+    }
+    ensure!(
+        text.contains("| frame | line, frames/s |"),
+        "no table:\n{text}"
+    );
+    Ok(())
+}
+
+/// One report of everything.
+fn page(linerate: &Path, runs: Vec<Value>) -> Result<PathBuf> {
+    let mut runs = runs.into_iter();
+    let mut all = runs.next().context("nothing was run")?;
+    let results = all["results"].as_array_mut().context("no results")?;
+    for mut run in runs {
+        results.append(run["results"].as_array_mut().context("no results")?);
+    }
+    all["title"] = "Every procedure on the simulated board".into();
+    let file = folder("all.json");
+    fs::write(&file, all.to_string())?;
+    let page = folder("report.html");
+    let mut report = sh::cmd(linerate);
+    sh::read(report.arg("report").arg(&file).arg("--out").arg(&page))?;
+    Ok(page)
+}

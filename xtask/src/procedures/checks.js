@@ -1,0 +1,38 @@
+// What a person would find wrong with the page: {charts, wrong}.
+(() => {
+  const wrong = [], charts = [...document.querySelectorAll("svg")];
+  for (const closed of document.querySelectorAll("details")) closed.open = true;
+  const root = document.documentElement, width = window.innerWidth;
+  if (root.scrollWidth > width) {
+    const out = [...document.querySelectorAll("body *")].find((it) =>
+      !it.closest(".scroll") && it.getBoundingClientRect().right > width + 1);
+    wrong.push(`the page is ${root.scrollWidth} wide for ${out ? out.outerHTML.slice(0, 120) : "?"}`);
+  }
+  const head = document.querySelector("h1"), verdict = head.getBoundingClientRect();
+  const shown = verdict.top >= 0 && verdict.top < window.innerHeight / 2 && verdict.height > 0;
+  if (!shown || !head.textContent.trim()) wrong.push("the verdict cannot be seen at once");
+  const ink = (of) => getComputedStyle(of).color;
+  if (ink(head) === getComputedStyle(document.body).backgroundColor) wrong.push("the verdict has no contrast");
+  for (const chart of charts) {
+    const name = chart.getAttribute("aria-label"), frame = chart.getBoundingClientRect();
+    const marks = chart.querySelectorAll("line,rect,circle,path");
+    if (frame.width < 50 || frame.height < 10 || marks.length === 0) {
+      wrong.push(`${name}: nothing is drawn on ${frame.width} x ${frame.height}`);
+    }
+    // A box has room above and below its letters.
+    const texts = [...chart.querySelectorAll("text")].map((it) => {
+      const box = it.getBoundingClientRect();
+      return { words: it.textContent, left: box.left, right: box.right, top: box.top + 2, bottom: box.bottom - 2 };
+    });
+    for (const [at, one] of texts.entries()) {
+      const hides = chart.closest(".scroll") || getComputedStyle(chart).overflow === "hidden";
+      if (!hides && (one.left < 0 || one.right > width)) wrong.push(`${name}: "${one.words}" is cut off`);
+      for (const other of texts.slice(at + 1)) {
+        const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+        const down = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+        if (across > 1 && down > 1) wrong.push(`${name}: "${one.words}" and "${other.words}" overlap`);
+      }
+    }
+  }
+  return { charts: charts.length, wrong };
+})()
