@@ -25,7 +25,7 @@ const PROGRAMS: [&str; 4] = ["ping", "http_get", "http_put", "http_both"];
 /// # Errors
 /// Names the scenarios whose expectations were not met, or what kept them from being measured.
 pub fn run(long: bool, log: &Path) -> Result<Outcome> {
-    let linerate = demo::linerate(Some(log))?;
+    let linerate = demo::checked(Some(log))?;
     let mut failed = Vec::new();
     let checked = CHECKED.map(|(name, factor)| (name, (!long).then_some(factor)));
     let whole = LONG.map(|name| (name, None));

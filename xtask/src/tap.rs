@@ -54,7 +54,7 @@ pub fn run(log: Option<&Path>) -> Result<Outcome> {
     let board = crate::board::read(crate::board::DEFAULT)?;
     let programs = ["http_server", "http_get", "bench_agent"].map(str::to_owned);
     let elfs = firmware::build(&board, &programs, &[VARIANT.to_owned()], log)?;
-    let linerate = demo::linerate(log)?;
+    let linerate = demo::checked(log)?;
     let namespace = match Namespace::create("") {
         Ok(namespace) => namespace,
         Err(error) => {

@@ -63,7 +63,7 @@ fn build() -> Result<Programs> {
     build.args(["build", "--release", "--locked", "--package", "linerate"]);
     build.args(["--package", "linerate-bench", "--bin", "linerate"]);
     sh::run(build.args(["--example", "load"]))?;
-    let release = demo::release()?;
+    let release = demo::target()?.join("release");
     Ok(Programs {
         linerate: release.join("linerate"),
         load: release.join("examples/load"),
