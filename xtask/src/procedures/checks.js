@@ -8,7 +8,8 @@
       !it.closest(".scroll") && it.getBoundingClientRect().right > width + 1);
     wrong.push(`the page is ${root.scrollWidth} wide for ${out ? out.outerHTML.slice(0, 120) : "?"}`);
   }
-  const head = document.querySelector("h1"), verdict = head.getBoundingClientRect();
+  const head = document.querySelector(".verdicts li") || document.querySelector("h1");
+  const verdict = head.getBoundingClientRect();
   const shown = verdict.top >= 0 && verdict.top < window.innerHeight / 2 && verdict.height > 0;
   if (!shown || !head.textContent.trim()) wrong.push("the verdict cannot be seen at once");
   const ink = (of) => getComputedStyle(of).color;
