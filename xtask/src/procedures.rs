@@ -40,7 +40,7 @@ pub fn run(long: bool, log: &Path) -> Result<Outcome> {
     let programs = ["bench_agent".to_owned()];
     let board = board::read(board::DEFAULT)?;
     firmware::build(&board, &programs, &["line-rate".to_owned()], Some(log))?;
-    let linerate = demo::linerate(Some(log))?;
+    let linerate = demo::checked(Some(log))?;
     let mut lines = SHORT.to_vec();
     if long {
         lines.extend(WHOLE);
