@@ -145,6 +145,23 @@ fn what_is_put_is_counted_and_confirmed() {
 }
 
 #[test]
+fn the_checksum_of_what_is_put_is_told_where_it_is_asked_for() {
+    // CRC-32/ISO-HDLC: its check value, of the digits 1 to 9, is 0xCBF43926.
+    let head = "PUT /crc32 HTTP/1.1\r\nHost: x\r\n";
+    let (heard, _) = answer(&format!("{head}Content-Length: 9\r\n\r\n123456789"));
+    assert!(
+        heard.ends_with(&format!("\r\n\r\n{}\n", 0xCBF4_3926_u32)),
+        "{heard}"
+    );
+    let pieces = "4\r\n1234\r\n5\r\n56789\r\n0\r\n\r\n";
+    let (heard, _) = answer(&format!("{head}Transfer-Encoding: chunked\r\n\r\n{pieces}"));
+    assert!(
+        heard.ends_with(&format!("\r\n\r\n{}\n", 0xCBF4_3926_u32)),
+        "{heard}"
+    );
+}
+
+#[test]
 fn what_is_not_there_is_said() {
     let (result, _) = run(plan("/index.html", None), 1);
     assert_eq!(result.unwrap().status, 404);

@@ -1,7 +1,7 @@
 //! HTTP/1.1 (RFC 9110, RFC 9112) as far as a measurement needs it.
 //!
 //! The [server](Server) gives `GET /N` N octets of the [pattern](linerate_ether::pattern), takes whatever is put
-//! or posted and answers with how many octets that were. The [client](Client) gets and puts, from and to
+//! or posted and answers with how many octets that were, or on `/crc32` with their CRC-32. The [client](Client) gets and puts, from and to
 //! this server or any other.
 
 mod body;

@@ -11,6 +11,7 @@ use super::request::{Method, Request};
 use super::response::{Content, Response};
 use crate::notes::shift;
 use crate::{Close, Connection, Instant, ns, span};
+use linerate_ether::fcs::{Bitwise, Method as _};
 
 /// Responses that wait for those before them; a client that sends further requests ahead has to send
 /// them again (RFC 9112 section 9.3.2).
@@ -30,6 +31,8 @@ enum Reading {
         closes: bool,
         body: Body,
         octets: u64,
+        /// Register of its CRC-32, if that is asked for.
+        crc: u32,
         began: Instant,
     },
     /// What comes is of no interest.
@@ -176,6 +179,7 @@ impl Exchange {
             closes: fields.closes || request.is_old,
             body,
             octets: 0,
+            crc: !0,
             began: now,
         };
         Ok(())
@@ -193,6 +197,7 @@ impl Exchange {
             closes,
             body,
             octets,
+            crc,
             began,
         } = &mut self.reading
         else {
@@ -202,16 +207,20 @@ impl Exchange {
             Taken::Fault => return Err(Fault(400)),
             Taken::Data(data) => {
                 *octets += data.len() as u64;
+                if request.is_crc32 {
+                    *crc = Bitwise.update(*crc, data);
+                }
                 // Once more: it may have ended with that.
                 let has_some = !data.is_empty();
                 return Ok(has_some);
             }
             Taken::End => {}
         }
-        let (request, closes, octets, began) = (*request, *closes, *octets, *began);
+        let (request, closes, octets, crc, began) = (*request, *closes, *octets, *crc, *began);
         self.reading = Reading::new();
         self.line = Line::new();
         let (status, content) = match (request.method, request.octets) {
+            (Method::Put, _) if request.is_crc32 => (200, Content::Number(u64::from(!crc))),
             (Method::Put, _) => (200, Content::Number(octets)),
             (_, Some(octets)) => (200, Content::Pattern(octets)),
             (_, None) => (404, Content::None),

@@ -17,6 +17,8 @@ pub(super) struct Request {
     pub(super) method: Method,
     /// The number that is the path, if it is one.
     pub(super) octets: Option<u64>,
+    /// The path is `/crc32`.
+    pub(super) is_crc32: bool,
     /// HTTP/1.0: no chunks, no second request.
     pub(super) is_old: bool,
 }
@@ -41,9 +43,11 @@ impl Request {
             b"" => return Err(Fault(400)),
             _ => return Err(Fault(405)),
         };
+        let path = path(target);
         Ok(Self {
             method,
-            octets: path(target).and_then(number),
+            octets: path.and_then(number),
+            is_crc32: path == Some(b"crc32"),
             is_old,
         })
     }
