@@ -22,8 +22,22 @@ pub struct Board {
     pub programs: Vec<String>,
     /// Its variants, in the order in which they are told.
     pub variants: Vec<String>,
+    /// How QEMU emulates it, if it does.
+    pub qemu: Option<Qemu>,
     /// Programs that are not built like the others.
     special: BTreeMap<String, Special>,
+}
+
+/// A board that QEMU has.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Qemu {
+    /// Which QEMU.
+    pub program: String,
+    /// The machine.
+    pub arguments: Vec<String>,
+    /// Its network device, on the network called n0; `{mac}` stands for its address.
+    pub device: Vec<String>,
 }
 
 /// A program with a cargo feature of its own, so that the others have nothing of what it needs.
@@ -79,8 +93,16 @@ pub fn read(name: &str) -> Result<Board> {
         table => serde_json::from_value(table.clone())
             .with_context(|| format!("boards/{name}/board.toml: firmware.special"))?,
     };
+    let qemu = match &about["qemu"] {
+        Value::Null => None,
+        table => Some(
+            serde_json::from_value(table.clone())
+                .with_context(|| format!("boards/{name}/board.toml: qemu"))?,
+        ),
+    };
     Ok(Board {
         special,
+        qemu,
         name: name.to_owned(),
         dir,
         target: firmware["target"]

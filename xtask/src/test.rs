@@ -38,6 +38,7 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     steps.step("scenarios", |_, log| scenarios::run(long, log));
     steps.step("procedures", |_, log| procedures::run(long, log));
     steps.step("tap", |_, log| tap::run(Some(log)));
+    steps.step("emulated", |_, log| tap::emulated::run(log));
     steps.step("tap and relay", |steps, log| {
         let package = ["--package", "linerate-bench", "--test", "relay"];
         cargo_test(steps, &package, &["--test-threads", "1", BEHIND_RELAY], log)

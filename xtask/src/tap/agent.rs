@@ -1,13 +1,11 @@
 //! The firmware's `bench_agent` and stock iperf, iperf3 and curl: what both ends say must be the same.
 
-use super::BOOT;
-use super::board::{DEVICE, Device, Namespace};
+use super::board::{Device, Namespace};
 use crate::sh;
 use anyhow::{Context, Result, bail};
 use linerate_ether::pattern;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -31,28 +29,47 @@ for n in range(int(sys.argv[2])):
     good += s.recv(2000) == sent
 print(good)";
 
-/// Runs them all against `elf`.
+/// Runs them all against `device`, which listens at `address`.
 ///
 /// # Errors
 /// Names the program whose count is another than the firmware's.
-pub(super) fn all(namespace: &Namespace, linerate: &Path, elf: &Path) -> Result<String> {
-    let mut device = Device::start(namespace, linerate, elf, &[])?;
-    device.wait_for(BOOT, |line| line.contains("\"event\":\"listening\""))?;
+pub(super) fn all(namespace: &Namespace, device: &mut Device, address: &'static str) -> Result<()> {
     let mut bench = Bench {
         namespace,
-        device: &mut device,
-        told: 0,
+        told: device.events("served").len(),
+        device,
+        address,
     };
     bench.iperf2().context("iperf")?;
     bench.iperf3().context("iperf3")?;
-    bench.curl().context("curl")?;
-    bench.echo().context("echo")?;
-    Ok("iperf, iperf3 and curl count as bench_agent does".into())
+    bench.curl(OCTETS).context("curl")?;
+    bench.echo().context("echo")
+}
+
+/// A file of so many octets from the firmware, and the same file back, with its checksum.
+///
+/// # Errors
+/// Says what was different.
+pub(super) fn curl(
+    namespace: &Namespace,
+    device: &mut Device,
+    address: &'static str,
+    octets: u64,
+) -> Result<()> {
+    let mut bench = Bench {
+        namespace,
+        told: device.events("served").len(),
+        device,
+        address,
+    };
+    bench.curl(octets)
 }
 
 struct Bench<'a> {
     namespace: &'a Namespace,
     device: &'a mut Device,
+    /// Where it listens.
+    address: &'static str,
     /// Tests that the console told of and that were looked at.
     told: usize,
 }
@@ -96,7 +113,7 @@ impl Bench<'_> {
     fn iperf2(&mut self) -> Result<()> {
         let octets = OCTETS.to_string();
         let run = |bench: &Self, further: &[&str]| {
-            let args = ["-c", DEVICE, "-n", &octets, "-y", "C"];
+            let args = ["-c", bench.address, "-n", &octets, "-y", "C"];
             bench.read("iperf", &[&args, further].concat())
         };
         run(self, &[])?;
@@ -134,7 +151,7 @@ impl Bench<'_> {
     fn iperf3(&mut self) -> Result<()> {
         let octets = OCTETS.to_string();
         let run = |bench: &Self, further: &[&str]| -> Result<Value> {
-            let args = ["-c", DEVICE, "-n", &octets, "-J"];
+            let args = ["-c", bench.address, "-n", &octets, "-J"];
             let said = bench.read("iperf3", &[&args, further].concat())?;
             Ok(serde_json::from_str(&said)?)
         };
@@ -184,32 +201,34 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// A file from the firmware, and the same file back.
-    fn curl(&mut self) -> Result<()> {
+    fn curl(&mut self, octets: u64) -> Result<()> {
         let file = sh::out("tap").join("from-agent");
         let path = file.display().to_string();
-        let url = format!("http://{DEVICE}/{OCTETS}");
+        let at = |name: &str| format!("http://{}/{name}", self.address);
+        let (from, to) = (at(&octets.to_string()), at("crc32"));
         let quiet = ["--silent", "--show-error", "--fail"];
-        self.read("curl", &[&quiet[..], &["--output", &path, &url]].concat())?;
+        self.read("curl", &[&quiet[..], &["--output", &path, &from]].concat())?;
         let got = fs::read(&file)?;
-        if got.len() as u64 != OCTETS || pattern::first_difference(0, &got).is_some() {
-            bail!("curl got {} bytes, not the {OCTETS} expected", got.len());
+        if got.len() as u64 != octets || pattern::first_difference(0, &got).is_some() {
+            bail!("curl got {} bytes, not the {octets} expected", got.len());
         }
-        same(&self.served("http", "tcp", "sent")?["octets"], OCTETS)?;
-        let said = self.read(
-            "curl",
-            &[&quiet[..], &["--upload-file", &path, &url]].concat(),
-        )?;
-        same(&self.served("http", "tcp", "received")?["octets"], OCTETS)?;
-        if said.trim() != OCTETS.to_string() {
-            bail!("the firmware answers {said:?} to an upload");
+        same(&self.served("http", "tcp", "sent")?["octets"], octets)?;
+        let upload = ["--upload-file", &path, &to];
+        let said = self.read("curl", &[&quiet[..], &upload].concat())?;
+        same(&self.served("http", "tcp", "received")?["octets"], octets)?;
+        let expected = pattern::crc32(octets);
+        if said.trim() != expected.to_string() {
+            bail!(
+                "the firmware has the checksum {}, not {expected}",
+                said.trim()
+            );
         }
         Ok(())
     }
 
     fn echo(&self) -> Result<()> {
         let times = ECHOES.to_string();
-        let good = self.read("python3", &["-c", ECHO, DEVICE, &times])?;
+        let good = self.read("python3", &["-c", ECHO, self.address, &times])?;
         if good.trim() != times {
             bail!("{} of {times} came back", good.trim());
         }

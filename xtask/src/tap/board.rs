@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// The board's address, built into its programs, and this machine's.
+/// The simulated board's address, built into its programs, and this machine's.
 pub(super) const DEVICE: &str = "169.254.10.2";
 pub(super) const HOST: &str = "169.254.10.1";
-const TAP: &str = "linerate0";
+pub(super) const TAP: &str = "linerate0";
 /// How long the simulator may take to write down what it has.
 const STOP: Duration = Duration::from_secs(10);
 
@@ -20,15 +20,20 @@ const STOP: Duration = Duration::from_secs(10);
 pub(super) struct Namespace(String);
 
 impl Namespace {
-    /// A new one, told from others by `suffix`.
+    /// A new one, told from others by `suffix`, for the simulated board.
     pub fn create(suffix: &str) -> Result<Self> {
+        Self::with_address(suffix, &format!("{HOST}/16"))
+    }
+
+    /// The same with another address of this machine, and the length of its network's prefix.
+    pub fn with_address(suffix: &str, address: &str) -> Result<Self> {
         let name = format!("linerate-{}{suffix}", std::process::id());
         sh::read(sh::cmd("ip").args(["netns", "add", &name]))?;
         // From here on, dropping it removes it.
         let namespace = Self(name);
         namespace.ip(&["link", "set", "lo", "up"])?;
         namespace.ip(&["tuntap", "add", "dev", TAP, "mode", "tap"])?;
-        namespace.ip(&["address", "add", &format!("{HOST}/16"), "dev", TAP])?;
+        namespace.ip(&["address", "add", address, "dev", TAP])?;
         namespace.ip(&["link", "set", TAP, "up"])?;
         Ok(namespace)
     }
@@ -78,18 +83,24 @@ impl Device {
         elf: &Path,
         further: &[&str],
     ) -> Result<Self> {
-        let folder = sh::out("tap");
-        fs::create_dir_all(&folder)?;
-        let errors = folder.join(format!("{}.log", namespace.0));
         let mut command = namespace.exec(linerate);
         command
             .args(["sim", board::DEFAULT, "--tap", TAP, "--elf"])
             .arg(elf)
-            .args(further)
+            .args(further);
+        Self::spawn(namespace, &mut command)
+    }
+
+    /// Starts a program that is a board.
+    pub fn spawn(namespace: &Namespace, command: &mut Command) -> Result<Self> {
+        let folder = sh::out("tap");
+        fs::create_dir_all(&folder)?;
+        let errors = folder.join(format!("{}.log", namespace.0));
+        command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(&errors)?);
-        let mut process = Owned(command.spawn().context("cannot start linerate")?);
+        let mut process = Owned(command.spawn().context("the board cannot be started")?);
         let stdout = process.0.stdout.take().context("no console")?;
         let (send, console) = channel();
         std::thread::spawn(move || {
