@@ -8,6 +8,7 @@
 //! - [`queue`]: the receive queue from interrupt to main thread.
 //! - [`ledger`]: where each frame went.
 //! - [`mmio`], [`dma`]: registers, and memory that a device uses by itself.
+//! - [`mdio`]: PHYs beside a MAC, and what they negotiate.
 //! - [`virtio`], [`lan9118`]: drivers.
 //! - [`window`]: the TCP window that a queue can keep.
 //! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
@@ -31,6 +32,7 @@ pub mod lan9118;
 pub mod ledger;
 pub mod link;
 pub mod mac;
+pub mod mdio;
 #[allow(unsafe_code, reason = "registers are addresses")]
 pub mod mmio;
 #[allow(
