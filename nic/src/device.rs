@@ -32,7 +32,7 @@ pub enum LinkState {
 pub struct Offload {
     /// The device verified it: the stack need not.
     pub receive: bool,
-    /// The device will fill it in: the stack need not.
+    /// The device will fill it in: the stack leaves it zero, as some devices sum it, too.
     pub transmit: bool,
 }
 

@@ -9,7 +9,7 @@
 //! - [`ledger`]: where each frame went.
 //! - [`mmio`], [`dma`]: registers, and memory that a device uses by itself.
 //! - [`mdio`]: PHYs beside a MAC, and what they negotiate.
-//! - [`virtio`], [`lan9118`]: drivers.
+//! - [`virtio`], [`lan9118`], [`enet`]: drivers.
 //! - [`window`]: the TCP window that a queue can keep.
 //! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
 //!
@@ -27,6 +27,7 @@ pub mod device;
 pub mod digest;
 #[allow(unsafe_code, reason = "lends memory to devices and takes it back")]
 pub mod dma;
+pub mod enet;
 pub mod filter;
 pub mod lan9118;
 pub mod ledger;

@@ -14,6 +14,25 @@ pub struct Buffer {
 /// Octets that belong to a device for now: the program sees nothing of them.
 pub struct Lent(Buffer);
 
+/// Which way the octets of a buffer go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The device reads the first so many.
+    ToDevice(usize),
+    /// The device writes.
+    FromDevice,
+}
+
+impl Way {
+    /// The same, but of no more than the buffer has.
+    pub(super) fn within(self, buffer: &Buffer) -> Self {
+        match self {
+            Self::ToDevice(octets) => Self::ToDevice(octets.min(buffer.len())),
+            Self::FromDevice => Self::FromDevice,
+        }
+    }
+}
+
 // SAFETY: a buffer is the only way to its octets, and no thread is special to them.
 unsafe impl Send for Buffer {}
 

@@ -1,5 +1,6 @@
 //! When a device sees what the program wrote, and the program what the device wrote.
 
+use super::{Buffer, Way};
 use core::sync::atomic::{Ordering, fence};
 
 /// What a board does so that device and processor see the same memory.
@@ -20,6 +21,15 @@ pub trait Coherence {
     #[inline]
     fn invalidate(&self, address: usize, octets: usize) {
         let _ = (address, octets);
+    }
+
+    /// The buffer goes to the device.
+    #[inline]
+    fn before(&self, buffer: &Buffer, way: Way) {
+        match way {
+            Way::ToDevice(octets) => self.clean(buffer.address(), octets),
+            Way::FromDevice => self.invalidate(buffer.address(), buffer.len()),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What two partners of an auto-negotiation can, and what they agree on (IEEE 802.3 Annexes 28B and 40C).
 
 use super::mii;
+use core::fmt;
 use linerate_regs::Bits;
 
 /// Mbit/s.
@@ -44,6 +45,20 @@ pub struct Link {
     pub full_duplex: bool,
     /// Pause frames; only in full duplex.
     pub pauses: Pauses,
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let speed = self.speed.mbit_per_s();
+        let duplex = if self.full_duplex { "full" } else { "half" };
+        let pauses = match (self.pauses.send, self.pauses.receive) {
+            (true, true) => "both ways",
+            (true, false) => "sent",
+            (false, true) => "obeyed",
+            (false, false) => "none",
+        };
+        write!(f, "{speed} Mbit/s, {duplex} duplex, pause frames: {pauses}")
+    }
 }
 
 /// What a partner can, or says that it can.

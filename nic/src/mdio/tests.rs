@@ -142,6 +142,8 @@ fn a_link_is_known_when_it_is_up_and_negotiated() {
         },
     };
     assert_eq!(phy.link(&bus), Ok(Some(link)));
+    let words = std::format!("{link}");
+    assert_eq!(words, "1000 Mbit/s, full duplex, pause frames: both ways");
     // A partner that does not negotiate is found to be of 100BASE-TX.
     bus.set(5, 0x0080);
     bus.set(10, 0);

@@ -5,8 +5,8 @@ use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, RxToken,
     TxToken,
 };
-use crate::dma::virtqueue::{Foreign, Memory, Virtqueue, Way};
-use crate::dma::{Buffer, Coherence};
+use crate::dma::virtqueue::{Foreign, Memory, Virtqueue};
+use crate::dma::{Buffer, Coherence, Way};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::fcs;

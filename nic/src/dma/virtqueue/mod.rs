@@ -1,7 +1,7 @@
 //! The split virtqueue (virtio 1.2 section 2.7): a table of descriptors, a ring of those that the device
 //! may use, a ring of those that it has used.
 
-use super::{Buffer, Coherence, Lent, Shared};
+use super::{Buffer, Coherence, Lent, Shared, Way};
 use core::fmt;
 
 /// Flag of a descriptor: the device writes into the buffer (`VIRTQ_DESC_F_WRITE`).
@@ -113,15 +113,6 @@ impl fmt::Display for Foreign {
 
 impl core::error::Error for Foreign {}
 
-/// Which way the octets of a buffer go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// The device reads the first so many.
-    ToDevice(usize),
-    /// The device writes.
-    FromDevice,
-}
-
 /// The program's side of a queue: one descriptor a buffer.
 #[derive(Debug)]
 pub struct Virtqueue<C, const N: usize> {
@@ -180,15 +171,13 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         };
         self.unused = last;
         let index = self.free[last];
+        let way = way.within(&buffer);
         let (octets, flags) = match way {
-            Way::ToDevice(octets) => (octets.min(buffer.len()), 0),
+            Way::ToDevice(octets) => (octets, 0),
             Way::FromDevice => (buffer.len(), WRITE),
         };
         let address = buffer.address();
-        match way {
-            Way::ToDevice(_) => self.coherence.clean(address, octets),
-            Way::FromDevice => self.coherence.invalidate(address, octets),
-        }
+        self.coherence.before(&buffer, way);
         let descriptor = &self.memory.table[usize::from(index)];
         descriptor.address[0].write(address as u32);
         descriptor.address[1].write((address as u64 >> 32) as u32);

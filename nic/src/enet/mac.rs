@@ -1,0 +1,304 @@
+//! Reset, registers, MDIO, the link's settings, stop.
+
+use crate::mdio::{Link, Management, MdioError, Pauses, Speed};
+use crate::mmio::Registers;
+use core::fmt;
+use linerate_ether::fcs::{Crc32, SLICING_4};
+use linerate_ether::frame::{MAX_TAGGED_LEN, MacAddress};
+use linerate_regs::Place;
+
+/// The registers.
+pub(super) mod enet {
+    linerate_regs::constants!(linerate_regs::IMX6, "ENET":
+        EIR { GRA TXF RXF MII EBERR LC RL UN }
+        EIMR RDAR { RDAR } TDAR { TDAR }
+        ECR { DBSWP SPEED EN1588 ETHEREN RESET }
+        MMFR { ST OP { READ WRITE } PA RA TA DATA }
+        MSCR { HOLDTIME MII_SPEED }
+        MIBC { MIB_DIS MIB_CLEAR }
+        RCR { MAX_FL CFEN RMII_10T RMII_MODE RGMII_EN FCE PROM MII_MODE DRT }
+        TCR { FDEN GTS }
+        PALR PAUR { PADDR2 } OPD { PAUSE_DUR } IAUR IALR GAUR GALR
+        TFWR { STRFWD } RSFL RSEM RAEM RAFL FTRL TACC RACC { SHIFT16 }
+        RDSR TDSR MRBR
+        IEEE_T_FRAME_OK IEEE_T_OCTETS_OK IEEE_T_FDXFC IEEE_T_DEF IEEE_T_1COL IEEE_T_MCOL IEEE_T_LCOL
+        IEEE_T_EXCOL IEEE_T_MACERR IEEE_T_CSERR
+        IEEE_R_FRAME_OK IEEE_R_OCTETS_OK IEEE_R_FDXFC IEEE_R_MACERR IEEE_R_CRC IEEE_R_ALIGN
+        RMON_R_UNDERSIZE RMON_R_OVERSIZE RMON_R_FRAG RMON_R_JAB
+    );
+}
+
+/// How often a register is read until the MAC has done something: a transfer on MDIO takes 26 us, the longest
+/// frame at 10 Mbit/s 1.2 ms.
+const READS: u32 = 100_000;
+/// MMFR: the start of a frame of clause 22, and its turnaround.
+const CLAUSE_22: u32 = 1;
+const TURNAROUND: u32 = 2;
+/// The fastest clock of MDIO, and how long data have to hold after it (IEEE 802.3 clause 22.2.2.13, 22.3.4).
+const MDC_HZ: u32 = 2_500_000;
+const HOLDS_PER_S: u32 = 100_000_000;
+/// Octets before each received frame, with enhanced descriptors: an IP header is aligned.
+pub(super) const SHIFT: usize = 2;
+
+/// What connects MAC and PHY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interface {
+    /// RMII: 10 and 100 Mbit/s.
+    Rmii,
+    /// RGMII: up to 1000 Mbit/s.
+    Rgmii,
+}
+
+/// Thresholds of the receive FIFO, in words of 64 bits, and pause frames ("FIFO thresholds", "Full-duplex flow
+/// control operation").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReceiveFifo {
+    /// A frame is handed on when so much of it is there; 0 waits for all of it (RSFL).
+    pub hand_on: u16,
+    /// Pause frames go out from here, if the link has them; 0 never (RSEM).
+    pub pause: u16,
+    /// Nothing is read below this, but a frame's end (RAEM).
+    pub almost_empty: u16,
+    /// A frame is cut off when so much is left (RAFL).
+    pub almost_full: u16,
+    /// For how long a pause frame stops the partner, in times of 512 bits (OPD).
+    pub pause_quanta: u16,
+}
+
+impl ReceiveFifo {
+    /// What was measured to lose nothing on an i.MX 6Quad at 1000 Mbit/s, where the FIFO is drained at some
+    /// 600 Mbit/s. A pause frame stops the partner until another says that there is room.
+    pub const GIGABIT: Self = Self {
+        hand_on: 16,
+        pause: 0x84,
+        almost_empty: 8,
+        almost_full: 8,
+        pause_quanta: 0xfff0,
+    };
+}
+
+/// What a board says of its MAC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// What the PHY is connected by.
+    pub interface: Interface,
+    /// The MAC's bus clock (`ipg_clk`), in Hz: MDIO's is made from it.
+    pub bus_hz: u32,
+    /// The receive FIFO.
+    pub fifo: ReceiveFifo,
+    /// Everything is received, whoever it is for.
+    pub promiscuous: bool,
+    /// The receiver checks IPv4, TCP and UDP (enhanced descriptors). An emulated one may not.
+    pub verifies_checksums: bool,
+}
+
+/// Why the MAC could not be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InitError {
+    /// It stays in reset: is there a clock?
+    InReset,
+    /// No PHY, or it does not answer.
+    Phy(MdioError),
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InReset => write!(f, "the MAC stays in reset"),
+            Self::Phy(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl core::error::Error for InitError {}
+
+impl From<MdioError> for InitError {
+    fn from(error: MdioError) -> Self {
+        Self::Phy(error)
+    }
+}
+
+/// The MAC without its rings: PHYs can be spoken to.
+#[derive(Debug)]
+pub struct Mac<R> {
+    pub(super) registers: R,
+    pub(super) config: Config,
+    /// What PALR and PAUR held.
+    found: MacAddress,
+}
+
+impl<R: Registers> Mac<R> {
+    /// Resets the MAC and starts the clock of MDIO (section 23.5, ECR and MSCR; "Resets and stop controls").
+    ///
+    /// # Errors
+    /// [`InitError::InReset`].
+    pub fn reset(registers: R, config: Config) -> Result<Self, InitError> {
+        // A boot loader leaves the station's address there.
+        let high = u64::from(registers.read(enet::PALR));
+        let address = high << 16 | u64::from(enet::PAUR::PADDR2.get(registers.read(enet::PAUR)));
+        let [_, _, found @ ..] = address.to_be_bytes();
+        let mac = Self {
+            registers,
+            config,
+            found: MacAddress(found),
+        };
+        let reset = enet::ECR::RESET.mask();
+        mac.registers.write(enet::ECR, reset);
+        if !mac.waited(enet::ECR, |control| control & reset == 0) {
+            return Err(InitError::InReset);
+        }
+        let speed = config.bus_hz.div_ceil(2 * MDC_HZ).saturating_sub(1);
+        let hold = config.bus_hz.div_ceil(HOLDS_PER_S).saturating_sub(1);
+        let speed = enet::MSCR::MII_SPEED.of(speed) | enet::MSCR::HOLDTIME.of(hold);
+        mac.registers.write(enet::MSCR, speed);
+        Ok(mac)
+    }
+
+    /// The address that the MAC had before its reset, if it is a station's.
+    #[must_use]
+    pub fn found(&self) -> Option<MacAddress> {
+        let is_station = self.found.is_unicast() && self.found != MacAddress::default();
+        is_station.then_some(self.found)
+    }
+
+    /// Waits until a register reads so; `false`: it never does.
+    fn waited(&self, register: Place, is_so: impl Fn(u32) -> bool) -> bool {
+        (0..READS).any(|_| is_so(self.registers.read(register)))
+    }
+
+    /// Sets everything but the rings' content, in the order of "Initialization", and lets the MAC run.
+    pub(super) fn go(&self, setting: &Setting) {
+        let (registers, fifo) = (&self.registers, &self.config.fifo);
+        registers.write(enet::EIMR, 0);
+        registers.write(enet::EIR, u32::MAX);
+        let address = setting.address.0.iter();
+        let address = address.fold(0, |bits, &octet| bits << 8 | u64::from(octet));
+        registers.write(enet::PALR, (address >> 16) as u32);
+        registers.write(enet::PAUR, enet::PAUR::PADDR2.of(address as u32));
+        // One's own address is compared whole.
+        registers.write(enet::IAUR, 0);
+        registers.write(enet::IALR, 0);
+        self.set_groups(setting.groups);
+        let Link {
+            speed,
+            full_duplex,
+            pauses,
+        } = setting.link;
+        registers.write(enet::RCR, self.receive_control(setting.link));
+        registers.write(enet::TCR, enet::TCR::FDEN.of(full_duplex.into()));
+        registers.write(enet::OPD, enet::OPD::PAUSE_DUR.of(fifo.pause_quanta.into()));
+        // A checksum stands before what it sums: sending begins with the whole frame in the FIFO.
+        registers.write(enet::TFWR, enet::TFWR::STRFWD.mask());
+        let pause = if pauses.send { fifo.pause } else { 0 };
+        registers.write(enet::RSFL, fifo.hand_on.into());
+        registers.write(enet::RSEM, pause.into());
+        registers.write(enet::RAEM, fifo.almost_empty.into());
+        registers.write(enet::RAFL, fifo.almost_full.into());
+        // What an overrun leaves is cut off here, so that no frame seems to be longer.
+        registers.write(enet::FTRL, (MAX_TAGGED_LEN + SHIFT) as u32);
+        registers.write(enet::TACC, 0);
+        let shift = enet::RACC::SHIFT16.of(setting.enhanced.into());
+        registers.write(enet::RACC, shift);
+        registers.write(enet::MRBR, setting.buffer as u32);
+        registers.write(enet::RDSR, setting.rings[0] as u32);
+        registers.write(enet::TDSR, setting.rings[1] as u32);
+        let (stand, clear) = (enet::MIBC::MIB_DIS.mask(), enet::MIBC::MIB_CLEAR.mask());
+        for control in [stand, stand | clear, stand, 0] {
+            registers.write(enet::MIBC, control);
+        }
+        // The receiver is not to find the rings empty before they are filled: it looks when RDAR is written.
+        registers.write(
+            enet::ECR,
+            enet::ECR::DBSWP.mask()
+                | enet::ECR::EN1588.of(setting.enhanced.into())
+                | enet::ECR::SPEED.of((speed == Speed::Mbit1000).into())
+                | enet::ECR::ETHEREN.mask(),
+        );
+    }
+
+    /// RCR. FCS and padding stay at the frames: where the MAC strips padding, its DMA can be stuck.
+    fn receive_control(&self, link: Link) -> u32 {
+        let interface = match self.config.interface {
+            Interface::Rmii => enet::RCR::RMII_MODE,
+            Interface::Rgmii => enet::RCR::RGMII_EN,
+        };
+        interface.mask()
+            | enet::RCR::MII_MODE.mask()
+            | enet::RCR::MAX_FL.of(MAX_TAGGED_LEN as u32)
+            | enet::RCR::CFEN.mask()
+            | enet::RCR::RMII_10T.of((link.speed == Speed::Mbit10).into())
+            | enet::RCR::FCE.of((link.pauses != Pauses::default()).into())
+            | enet::RCR::DRT.of((!link.full_duplex).into())
+            | enet::RCR::PROM.of(self.config.promiscuous.into())
+    }
+
+    /// Which groups are received: a bit for each [`bin`].
+    pub(super) fn set_groups(&self, groups: u64) {
+        self.registers.write(enet::GAUR, (groups >> 32) as u32);
+        self.registers.write(enet::GALR, groups as u32);
+    }
+
+    /// Stops after the frame that is being sent, if that ends; the MAC uses no memory any more.
+    pub(super) fn stop(&self) {
+        let registers = &self.registers;
+        registers.write(enet::EIMR, 0);
+        registers.write(enet::EIR, enet::EIR::GRA.mask());
+        let control = registers.read(enet::TCR);
+        registers.write(enet::TCR, control | enet::TCR::GTS.mask());
+        self.waited(enet::EIR, |events| enet::EIR::GRA.is_set(events));
+        let control = registers.read(enet::ECR);
+        registers.write(enet::ECR, control & !enet::ECR::ETHEREN.mask());
+    }
+
+    fn transfer(
+        &self,
+        operation: u32,
+        phy: u8,
+        register: Place,
+        data: u16,
+    ) -> Result<u16, MdioError> {
+        let done = enet::EIR::MII.mask();
+        self.registers.write(enet::EIR, done);
+        self.registers.write(
+            enet::MMFR,
+            enet::MMFR::ST.of(CLAUSE_22)
+                | enet::MMFR::OP.of(operation)
+                | enet::MMFR::PA.of(phy.into())
+                | enet::MMFR::RA.of(register.offset)
+                | enet::MMFR::TA.of(TURNAROUND)
+                | enet::MMFR::DATA.of(data.into()),
+        );
+        if !self.waited(enet::EIR, |events| events & done != 0) {
+            return Err(MdioError::Timeout);
+        }
+        Ok(enet::MMFR::DATA.get(self.registers.read(enet::MMFR)) as u16)
+    }
+}
+
+impl<R: Registers> Management for Mac<R> {
+    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError> {
+        self.transfer(enet::MMFR::OP::READ, phy, register, 0)
+    }
+
+    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError> {
+        self.transfer(enet::MMFR::OP::WRITE, phy, register, value)?;
+        Ok(())
+    }
+}
+
+/// What the MAC runs with, beside its board's configuration.
+pub(super) struct Setting {
+    pub address: MacAddress,
+    pub groups: u64,
+    pub link: Link,
+    pub enhanced: bool,
+    /// Octets that each receive buffer has for a frame.
+    pub buffer: usize,
+    /// Where the descriptors lie: receive, transmit.
+    pub rings: [usize; 2],
+}
+
+/// A group's bit in GAUR and GALR (section 23.5): the upper six bits of the CRC of its address.
+pub(super) fn bin(group: MacAddress) -> u32 {
+    !Crc32::with(&SLICING_4).update(&group.0).finish() >> 26
+}

@@ -1,0 +1,26 @@
+//! ENET, the 10/100/1000 Mbit/s MAC of the i.MX 6 (IMX6DQRM chapter 23; sections of its functional description
+//! are called here by their titles).
+//!
+//! - [`descriptor`]: descriptors of 8 octets (legacy) and of 32 (enhanced: checksums).
+//! - [`mac`]: reset, registers, MDIO, the link's settings, stop.
+//! - `offload`: what its accelerators see of a frame.
+//! - [`net`]: the network device.
+//! - [`statistics`]: what it counts by itself.
+//!
+//! ```text
+//! Mac::reset -> Phy::at, negotiate, link -> Enet::start -> receive, transmit <-> set_link
+//! ```
+
+pub mod descriptor;
+pub mod mac;
+pub mod net;
+mod offload;
+pub mod statistics;
+
+pub use descriptor::{Enhanced, Layout, Legacy};
+pub use mac::{Config, InitError, Interface, Mac, ReceiveFifo};
+pub use net::{BUFFER, Enet, Rings};
+pub use statistics::Statistics;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! What the accelerators for checksums see of a frame ("IP accelerator functions").
+
+use super::descriptor::{BAD_IPV4, BAD_TRANSPORT, INSERT_IPV4, INSERT_TRANSPORT};
+use linerate_ether::checksum::{TCP, UDP};
+use linerate_ether::frame::{EtherType, Frame};
+
+/// IPv4: bits that a fragment has, that more follow or how many octets went before.
+const FRAGMENT: u16 = 0x3fff;
+const IPV6_HEADER: usize = 40;
+/// Where UDP has its checksum, and where it ends.
+const UDP_SUM: core::ops::Range<usize> = 6..8;
+
+/// What of a frame has a checksum that an accelerator knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Summed {
+    /// The header of IPv4.
+    header: bool,
+    /// TCP or UDP, in one piece.
+    transport: bool,
+    /// It is UDP, and sent without a sum.
+    is_without: bool,
+}
+
+#[inline]
+fn summed(frame: &[u8]) -> Option<Summed> {
+    let frame = Frame::new_checked(frame).ok()?;
+    let packet = frame.payload();
+    let (header, protocol, at) = match frame.ethertype()? {
+        EtherType::IPV4 => {
+            let fragment = u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]);
+            let protocol = (fragment & FRAGMENT == 0).then_some(*packet.get(9)?);
+            (true, protocol, 4 * usize::from(packet[0] & 0xf))
+        }
+        // Where options follow, the accelerator does nothing.
+        EtherType::IPV6 => (false, packet.get(6).copied(), IPV6_HEADER),
+        _ => return None,
+    };
+    let sum = packet.get(at..).and_then(|it| it.get(UDP_SUM));
+    Some(Summed {
+        header,
+        transport: matches!(protocol, Some(TCP | UDP)),
+        is_without: protocol == Some(UDP) && sum == Some(&[0, 0]),
+    })
+}
+
+/// The control word's bits for a frame to send. The fields of what is inserted have to be zero.
+#[inline]
+pub(super) fn insertions(frame: &[u8]) -> u32 {
+    summed(frame).map_or(0, |it| {
+        let header = if it.header { INSERT_IPV4 } else { 0 };
+        let transport = if it.transport { INSERT_TRANSPORT } else { 0 };
+        header | transport
+    })
+}
+
+/// Whether the control word of a received frame says that a checksum is wrong. Its bits are set for what the
+/// accelerator does not know, too.
+#[inline]
+pub(super) fn is_bad(frame: &[u8], control: u32) -> bool {
+    control & (BAD_IPV4 | BAD_TRANSPORT) != 0
+        && summed(frame).is_some_and(|it| {
+            it.header && control & BAD_IPV4 != 0
+                || it.transport && !it.is_without && control & BAD_TRANSPORT != 0
+        })
+}
