@@ -90,10 +90,11 @@ pub struct Program {
 }
 
 /// Every board's description, one line each.
-const BOARDS: [&str; 3] = [
+const BOARDS: [&str; 4] = [
     include_str!("../../boards/esp32c6-bitbang/board.toml"),
     include_str!("../../boards/qemu-mps2-an385/board.toml"),
     include_str!("../../boards/qemu-riscv32-virt/board.toml"),
+    include_str!("../../boards/qemu-sabrelite/board.toml"),
 ];
 
 /// No board has this name.

@@ -5,11 +5,16 @@ use anyhow::Result;
 use std::path::Path;
 
 /// What Debian has, by the program whose absence says that the package is needed.
-const PACKAGES: [(&str, &str, &str); 13] = [
+const PACKAGES: [(&str, &str, &str); 14] = [
     (
         "qemu-system-riscv32",
         "qemu-system-misc",
         "the oracle of the instruction set",
+    ),
+    (
+        "qemu-system-arm",
+        "qemu-system-arm",
+        "MAC models that nobody here wrote",
     ),
     (
         "riscv64-unknown-elf-as",
