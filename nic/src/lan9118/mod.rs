@@ -2,8 +2,8 @@
 //! fills and empties word by word. Sections named here are of SMSC's data sheet of the LAN9118, revision 1.5.
 //!
 //! - [`chip`]: finding, starting and stopping it; its registers behind registers.
-//! - [`link`]: what its PHY negotiated, and what the MAC does then.
-//! - [`transmit`]: room in the transmit FIFO, commands, and what became of each frame.
+//! - `link`: what its PHY negotiated, and what the MAC does then.
+//! - `transmit`: room in the transmit FIFO, commands, and what became of each frame.
 //! - [`driver`]: the network device.
 
 pub mod chip;
