@@ -346,6 +346,26 @@ fn a_client_that_is_told_of_an_error_half_way_is_not_woken_for_what_it_does_not_
     assert_eq!(client.wake_at(), Some(at(6)));
 }
 
+/// A stream at a rate whose connection has gone sends nothing, and nobody waits for it.
+#[test]
+fn a_server_is_not_woken_for_a_stream_that_has_gone() {
+    let asked =
+        r#"{"tcp":true,"num":5000,"parallel":2,"reverse":true,"bandwidth":100000,"len":1000}"#;
+    let mut bench = Bench::opening(asked);
+    for stream in [1, 2] {
+        assert!(bench.connect(stream, "192.0.2.1:1001", at(0)));
+        bench.say(stream, COOKIE, at(0));
+    }
+    assert_eq!(bench.hear(0, at(0)), [1, 2]);
+    bench.0.closed(Connection(2), at(0));
+    let mut room = [0; 1000];
+    assert_eq!(bench.0.fill(Connection(1), &mut room, at(0)), 1000);
+    assert_eq!(bench.0.fill(Connection(1), &mut room, at(0)), 0);
+    // 8,000 bits at 100 kbit/s.
+    let next = Instant::from_ns(80_000_000);
+    assert_eq!(bench.0.wake_at(), Some(next));
+}
+
 /// A client whose server says this to the cookie.
 fn client_hears(said: &[u8]) -> Progress {
     let to = SocketAddr::from(([192, 0, 2, 2], PORT));

@@ -135,10 +135,12 @@ impl Stream {
         }
     }
 
-    /// When the next is due, of what is to be sent: not if it only waits for room.
+    /// When the next is due, of what is to be sent: not if it only waits for room, or its connection has
+    /// gone.
     pub(super) fn due(&self) -> Instant {
-        match &self.role {
-            Some(Role::Sends { pace, .. }) if self.room != Room::Awaited => pace.due(),
+        match (&self.role, self.channel) {
+            (_, Channel::Gone) => Instant::NEVER,
+            (Some(Role::Sends { pace, .. }), _) if self.room != Room::Awaited => pace.due(),
             _ => Instant::NEVER,
         }
     }
