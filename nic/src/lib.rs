@@ -9,6 +9,7 @@
 //! - [`ledger`]: where each frame went.
 //! - [`mmio`], [`dma`]: registers, and memory that a device uses by itself.
 //! - [`mdio`]: PHYs beside a MAC, and what they negotiate.
+//! - [`pio`]: what drivers share that copy frames themselves.
 //! - [`virtio`], [`lan9118`], [`enet`]: drivers.
 //! - [`window`]: the TCP window that a queue can keep.
 //! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
@@ -36,6 +37,7 @@ pub mod mac;
 pub mod mdio;
 #[allow(unsafe_code, reason = "registers are addresses")]
 pub mod mmio;
+pub mod pio;
 #[allow(
     unsafe_code,
     reason = "hands disjoint ranges of one memory to two contexts"

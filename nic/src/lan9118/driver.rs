@@ -5,11 +5,11 @@ use super::chip::{
 };
 use super::transmit::{Transmitter, words_of};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, RxToken,
-    TxToken,
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, TxToken,
 };
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
+use crate::pio::{self, Received};
 use crate::queue::Buffer;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MIN_LEN, MacAddress};
@@ -132,10 +132,8 @@ impl<R: Registers> Lan9118<R> {
                 self.skip(words_of(octets));
                 continue;
             }
-            read(
-                &self.chip,
-                &mut self.frames.rx.words_mut()[..words_of(octets)],
-            );
+            let words = &mut self.frames.rx.words_mut()[..words_of(octets)];
+            pio::take(&self.chip.0, csr::RX_DATA_FIFO, words);
             return Some(octets - fcs::LEN);
         }
         None
@@ -179,20 +177,6 @@ fn fault(status: u32, octets: usize) -> Option<Counter> {
     }
 }
 
-/// Copies words out of the FIFO.
-#[inline]
-fn read(chip: &Chip<impl Registers>, words: &mut [u32]) {
-    let (eights, rest) = words.as_chunks_mut::<8>();
-    for eight in eights {
-        for word in eight {
-            *word = u32::from_le(chip.read(csr::RX_DATA_FIFO));
-        }
-    }
-    for word in rest {
-        *word = u32::from_le(chip.read(csr::RX_DATA_FIFO));
-    }
-}
-
 impl<R: Registers> Device for Lan9118<R> {
     type RxToken<'a>
         = Received<'a>
@@ -216,11 +200,7 @@ impl<R: Registers> Device for Lan9118<R> {
             .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
         self.ledger
             .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
-        let received = Received {
-            frame,
-            is_taken: false,
-            ledger: self.ledger,
-        };
+        let received = Received::new(frame, self.ledger);
         let room = Room {
             chip: &self.chip,
             frame: &mut self.frames.tx,
@@ -283,38 +263,6 @@ impl<R: Registers> Interrupting for Lan9118<R> {
         if csr::INT_STS::PHY_INT.is_set(status) {
             self.follow_link();
         }
-    }
-}
-
-/// A frame that has come.
-pub struct Received<'a> {
-    frame: &'a mut [u8],
-    is_taken: bool,
-    ledger: &'static Ledger,
-}
-
-impl RxToken for Received<'_> {
-    #[inline]
-    fn peek(&mut self) -> &mut [u8] {
-        self.frame
-    }
-
-    #[inline]
-    fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_taken = true;
-        f(self.frame)
-    }
-}
-
-impl Drop for Received<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        let counter = if self.is_taken {
-            Counter::RxDelivered
-        } else {
-            Counter::RxStackRejected
-        };
-        self.ledger.count(counter);
     }
 }
 

@@ -4,6 +4,7 @@ use super::chip::{AFTER_FIFO, Chip, OFFSET, csr};
 use super::driver::{LONGEST, SHORTEST};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
+use crate::pio;
 use linerate_ether::fcs;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
@@ -89,15 +90,7 @@ impl Transmitter {
         );
         let tag = command_b::TAG.of(tag_of(words, octets));
         chip.write(csr::TX_DATA_FIFO, tag | command_b::LENGTH.of(length));
-        let (eights, rest) = words.as_chunks::<8>();
-        for eight in eights {
-            for &word in eight {
-                chip.write(csr::TX_DATA_FIFO, word.to_le());
-            }
-        }
-        for &word in rest {
-            chip.write(csr::TX_DATA_FIFO, word.to_le());
-        }
+        pio::put(&chip.0, csr::TX_DATA_FIFO, words);
         self.octets = self.octets.saturating_sub(room_of(words.len()));
     }
 }

@@ -1,0 +1,80 @@
+//! What drivers have in common whose processor copies frames word by word through a register.
+
+use crate::device::RxToken;
+use crate::ledger::Ledger;
+use crate::mmio::Registers;
+use linerate_ether::ledger::Counter;
+use linerate_regs::Place;
+
+/// Copies out of a register whose octets are in the order of the line. The loop is unrolled: a load and a
+/// store for each word.
+#[inline]
+pub(crate) fn take(registers: &impl Registers, from: Place, words: &mut [u32]) {
+    let (eights, rest) = words.as_chunks_mut::<8>();
+    for eight in eights {
+        for word in eight {
+            *word = u32::from_le(registers.read(from));
+        }
+    }
+    for word in rest {
+        *word = u32::from_le(registers.read(from));
+    }
+}
+
+/// Copies into such a register.
+#[inline]
+pub(crate) fn put(registers: &impl Registers, to: Place, words: &[u32]) {
+    let (eights, rest) = words.as_chunks::<8>();
+    for eight in eights {
+        for &word in eight {
+            registers.write(to, word.to_le());
+        }
+    }
+    for &word in rest {
+        registers.write(to, word.to_le());
+    }
+}
+
+/// A frame that has come, in the driver's buffer.
+pub struct Received<'a> {
+    frame: &'a mut [u8],
+    is_taken: bool,
+    ledger: &'static Ledger,
+}
+
+impl<'a> Received<'a> {
+    /// This one.
+    #[inline]
+    pub(crate) fn new(frame: &'a mut [u8], ledger: &'static Ledger) -> Self {
+        Self {
+            frame,
+            is_taken: false,
+            ledger,
+        }
+    }
+}
+
+impl RxToken for Received<'_> {
+    #[inline]
+    fn peek(&mut self) -> &mut [u8] {
+        self.frame
+    }
+
+    #[inline]
+    fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
+        self.is_taken = true;
+        f(self.frame)
+    }
+}
+
+impl Drop for Received<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let counter = if self.is_taken {
+            Counter::RxDelivered
+        } else {
+            Counter::RxStackRejected
+        };
+        self.ledger.count(counter);
+    }
+}
