@@ -90,11 +90,12 @@ pub struct Program {
 }
 
 /// Every board's description, one line each.
-const BOARDS: [&str; 4] = [
+const BOARDS: [&str; 5] = [
     include_str!("../../boards/esp32c6-bitbang/board.toml"),
     include_str!("../../boards/qemu-mps2-an385/board.toml"),
     include_str!("../../boards/qemu-riscv32-virt/board.toml"),
     include_str!("../../boards/qemu-sabrelite/board.toml"),
+    include_str!("../../boards/qemu-versatilepb/board.toml"),
 ];
 
 /// No board has this name.

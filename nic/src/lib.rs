@@ -10,7 +10,7 @@
 //! - [`mmio`], [`dma`]: registers, and memory that a device uses by itself.
 //! - [`mdio`]: PHYs beside a MAC, and what they negotiate.
 //! - [`pio`]: what drivers share that copy frames themselves.
-//! - [`virtio`], [`lan9118`], [`enet`]: drivers.
+//! - [`virtio`], [`lan9118`], [`lan91c111`], [`enet`]: drivers.
 //! - [`window`]: the TCP window that a queue can keep.
 //! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
 //!
@@ -31,6 +31,7 @@ pub mod dma;
 pub mod enet;
 pub mod filter;
 pub mod lan9118;
+pub mod lan91c111;
 pub mod ledger;
 pub mod link;
 pub mod mac;

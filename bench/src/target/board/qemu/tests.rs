@@ -103,7 +103,8 @@ fn round_trips_and_frames_come_back() {
             "{}",
             board.name
         );
-        for octets in [64, 1_518] {
+        // QEMU's LAN91C111 makes shorter ones 68 octets long.
+        for octets in [68, 1_518] {
             let asked = Trial::Frames(Frames {
                 octets,
                 count: 50,

@@ -1,0 +1,50 @@
+//! The program `bench_agent` on QEMU's machine versatilepb: a LAN91C111, served by `linerate-agent-firmware`.
+
+#![no_std]
+#![no_main]
+
+mod machine;
+mod start;
+
+use core::time::Duration;
+use linerate_agent_firmware::console::{event, info};
+use linerate_agent_firmware::{Memory, Setup, run};
+use linerate_ether::frame::MacAddress;
+use linerate_nic::lan91c111::{Frames, Lan91c111};
+use linerate_nic::ledger::Ledger;
+use machine::Versatile;
+use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
+use static_cell::ConstStaticCell;
+
+/// Where the device has no address of its own.
+const MAC_ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
+/// What the device's PHY can.
+const FASTEST_BITS_PER_S: u64 = 100_000_000;
+
+/// The counters of the driver.
+static LINERATE_LEDGER: Ledger = Ledger::new();
+
+fn main() -> ! {
+    static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));
+    static FRAMES: ConstStaticCell<Frames> = ConstStaticCell::new(Frames::new());
+
+    let (mut machine, registers) = Versatile::start();
+    let started = Lan91c111::start(registers, FRAMES.take(), MAC_ADDRESS, &LINERATE_LEDGER);
+    let device = match started {
+        Ok(device) => device,
+        Err(error) => {
+            event(&mut machine, "error", format_args!("\"what\":\"{error}\""));
+            info(&mut machine, format_args!("{error}"));
+            start::stop()
+        }
+    };
+    let setup = Setup {
+        board: "qemu-versatilepb",
+        driver: "lan91c111",
+        address: Ipv4Cidr::new(Ipv4Address::new(10, 0, 0, 2), 24),
+        gateway: Ipv4Address::new(10, 0, 0, 1),
+        grain: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
+        ledger: &LINERATE_LEDGER,
+    };
+    run(device, machine, MEMORY.take(), &setup)
+}

@@ -1,0 +1,390 @@
+//! The network device.
+
+use super::chip::{Bus, Chip, InitError, bank0, bank2};
+use crate::device::{
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, TxToken,
+};
+use crate::ledger::Ledger;
+use crate::pio::{self, Received};
+use crate::queue::Buffer;
+use linerate_ether::fcs;
+use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MIN_LEN, MacAddress};
+use linerate_ether::ledger::Counter;
+use linerate_regs::Bits;
+
+/// The longest and the shortest frame, without FCS.
+const LONGEST: usize = MAX_LEN - fcs::LEN;
+const SHORTEST: usize = MIN_LEN - fcs::LEN;
+
+/// Pages of the transmitter, and of the four those that are left to the receiver.
+const SENDERS: usize = 2;
+const RECEIVERS: usize = 4 - SENDERS;
+
+/// In a page before the frame lie its state and the count of octets, behind it, as counts are even, an octet
+/// without meaning where the frame is even, too, and a control octet (section 8.1).
+const STATE: usize = 2;
+const COUNT: usize = 2;
+const AROUND: usize = STATE + COUNT + 2;
+/// In the control octet: the frame is odd.
+const ODD: u8 = 1 << 5;
+/// Words of the longest frame and all around it but the state. As copying begins at the count, an IP header
+/// begins at a whole word.
+const WORDS: usize = (LONGEST + AROUND - STATE).div_ceil(4);
+
+/// What the state of a received frame says (section 8.2).
+mod state {
+    use super::Bits;
+    pub const ALIGNMENT: Bits = Bits { low: 15, count: 1 };
+    pub const CRC: Bits = Bits { low: 13, count: 1 };
+    pub const LONG: Bits = Bits { low: 11, count: 1 };
+    pub const SHORT: Bits = Bits { low: 10, count: 1 };
+}
+
+/// The memory of the frame that has come last and of the one that goes next.
+#[derive(Default)]
+pub struct Frames {
+    rx: Buffer<WORDS>,
+    tx: Buffer<WORDS>,
+}
+
+impl Frames {
+    /// Nothing in it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            rx: Buffer::new(),
+            tx: Buffer::new(),
+        }
+    }
+}
+
+/// A page of the transmitter.
+#[derive(Debug)]
+struct Page {
+    number: u8,
+    is_sent: bool,
+    /// Octets of its frame, with padding and FCS, and whether it goes to more than one station.
+    octets: u32,
+    group: Option<Counter>,
+}
+
+/// A LAN91C111.
+pub struct Lan91c111<R> {
+    chip: Chip<R>,
+    frames: &'static mut Frames,
+    pages: [Page; SENDERS],
+    ledger: &'static Ledger,
+    address: MacAddress,
+    link: LinkState,
+}
+
+impl<R: Bus> Lan91c111<R> {
+    /// Starts the chip and lets its PHY negotiate. `address` is the station's where no EEPROM has one.
+    ///
+    /// # Errors
+    /// [`InitError`]: what is there is not such a chip, or does not work.
+    pub fn start(
+        registers: R,
+        frames: &'static mut Frames,
+        address: MacAddress,
+        ledger: &'static Ledger,
+    ) -> Result<Self, InitError> {
+        let mut chip = Chip::new(registers);
+        chip.start()?;
+        let address = chip.address_or(address);
+        // Before the receiver has them all.
+        let numbers = [chip.allocate()?, chip.allocate()?];
+        chip.start_phy();
+        chip.send_in(false);
+        let receive = bank0::RCR::RXEN.mask() | bank0::RCR::STRIP_CRC.mask();
+        chip.bank(0).write(bank0::RCR, receive as u16);
+        let mut it = Self {
+            chip,
+            frames,
+            pages: numbers.map(|number| Page {
+                number,
+                is_sent: true,
+                octets: 0,
+                group: None,
+            }),
+            ledger,
+            address,
+            link: LinkState::Down,
+        };
+        it.follow_link();
+        Ok(it)
+    }
+
+    /// Ends sending and receiving, each at the end of a frame; what waits is gone. With the registers the
+    /// chip can be started again.
+    pub fn stop(mut self) -> R {
+        self.chip.stop();
+        self.chip.registers
+    }
+
+    fn follow_link(&mut self) {
+        let before = core::mem::replace(&mut self.link, self.chip.follow_link());
+        match (before, self.link) {
+            (LinkState::Down, LinkState::Up) => self.ledger.count(Counter::LinkUps),
+            (LinkState::Up, LinkState::Down) => self.ledger.count(Counter::LinkDowns),
+            _ => {}
+        }
+    }
+
+    /// A page that can be filled. Asks the chip only when all are with it.
+    #[inline]
+    fn idle(&mut self) -> Option<usize> {
+        let idle = |pages: &[Page]| pages.iter().position(|page| page.is_sent);
+        idle(&self.pages).or_else(|| {
+            self.reclaim();
+            idle(&self.pages)
+        })
+    }
+
+    /// Takes back the pages of frames that were sent, and counts what became of them.
+    fn reclaim(&mut self) {
+        loop {
+            let first: u8 = self.chip.bank(2).read(bank2::TXFIFO);
+            if bank2::TXFIFO::TEMPTY.is_set(first.into()) {
+                return;
+            }
+            self.chip.bank(2).write(bank2::PNR, first);
+            self.chip.point(bank2::PTR::READ.mask());
+            let state = self.chip.half();
+            // Acknowledging takes it from the FIFO (section 8.21).
+            let sent = bank2::IST::TX.mask() as u8;
+            self.chip.bank(2).write(bank2::IST, sent);
+            let Some(page) = self.pages.iter_mut().find(|page| page.number == first) else {
+                continue;
+            };
+            page.is_sent = true;
+            count(state, page, self.ledger);
+            if !bank0::EPHSR::TX_SUC.is_set(state) {
+                // The transmitter has stopped (section 8.5); the duplex is in its register.
+                let control: u16 = self.chip.bank(0).read(bank0::TCR);
+                let on = bank0::TCR::TXENA.mask() as u16;
+                self.chip.bank(0).write(bank0::TCR, control | on);
+            }
+        }
+    }
+
+    #[inline]
+    fn has_frame(&mut self) -> bool {
+        let first: u8 = self.chip.bank(2).read(bank2::RXFIFO);
+        !bank2::RXFIFO::REMPTY.is_set(first.into())
+    }
+
+    /// Copies the next frame that is one, and frees its page. Its octets.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.has_frame() {
+            self.ledger.count(Counter::RxFrames);
+            let taken = self.copy();
+            self.chip.command(bank2::MMUCR::COMMAND::REMOVE_RELEASE);
+            match taken {
+                Ok(octets) => return Some(octets),
+                Err(fault) => self.ledger.count(fault),
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn copy(&mut self) -> Result<usize, Counter> {
+        self.chip
+            .point(bank2::PTR::RCV.mask() | bank2::PTR::READ.mask());
+        let state = self.chip.half();
+        if state::ALIGNMENT.is_set(state) {
+            return Err(Counter::RxAlignmentErrors);
+        }
+        if state::CRC.is_set(state) {
+            return Err(Counter::RxBadFcs);
+        }
+        if state::SHORT.is_set(state) {
+            return Err(Counter::RxRunts);
+        }
+        let [first, rest @ ..] = self.frames.rx.words_mut();
+        let registers = self.chip.bank(2);
+        pio::take(registers, bank2::DATA, core::slice::from_mut(first));
+        // Always even (section 8.1).
+        let count = (u32::from_le(*first) & 0xFFFE) as usize;
+        if state::LONG.is_set(state) || count > LONGEST + AROUND {
+            return Err(Counter::RxOversize);
+        }
+        if count < HEADER_LEN + AROUND {
+            return Err(Counter::RxRunts);
+        }
+        let words = (count - STATE).div_ceil(4);
+        pio::take(registers, bank2::DATA, &mut rest[..words - 1]);
+        // ODDFRM of the state is never set by the chip (smc91x in Linux says so): the control octet tells.
+        let control = self.frames.rx.bytes()[count - STATE - 1];
+        Ok(count - AROUND + usize::from(control & ODD != 0))
+    }
+}
+
+/// Counts what became of a frame (section 8.6: its state is as that of the last frame sent).
+fn count(state: u32, page: &Page, ledger: &Ledger) {
+    use bank0::EPHSR as it;
+    let set = |bits: Bits| bits.is_set(state);
+    if set(it::TX_DEFR) {
+        ledger.count(Counter::TxDeferred);
+    }
+    if !set(it::TX_SUC) {
+        ledger.count(if set(it::LATCOL) {
+            Counter::TxLateCollisions
+        } else if set(it::COL16) {
+            Counter::TxExcessiveCollisions
+        } else if set(it::TX_UNRN) {
+            Counter::TxUnderruns
+        } else if set(it::EXC_DEF) {
+            Counter::TxExcessiveDeferrals
+        } else {
+            Counter::TxCarrierSenseErrors
+        });
+        return;
+    }
+    if set(it::MULCOL) {
+        ledger.count(Counter::TxMultipleCollisions);
+    } else if set(it::SNGLCOL) {
+        ledger.count(Counter::TxSingleCollisions);
+    }
+    ledger.count(Counter::TxFrames);
+    ledger.add(Counter::TxOctets, page.octets);
+    if let Some(group) = page.group {
+        ledger.count(group);
+    }
+}
+
+impl<R: Bus> Device for Lan91c111<R> {
+    type RxToken<'a>
+        = Received<'a>
+    where
+        Self: 'a;
+    type TxToken<'a>
+        = Room<'a, R>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        // A frame stays in its page until it can be answered.
+        let idle = self.idle()?;
+        let octets = self.next()?;
+        let frame = &mut self.frames.rx.bytes_mut()[COUNT..][..octets];
+        self.ledger.count(Counter::RxValid);
+        self.ledger
+            .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
+        self.ledger
+            .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
+        let room = Room {
+            chip: &mut self.chip,
+            frame: &mut self.frames.tx,
+            page: &mut self.pages[idle],
+            ledger: self.ledger,
+        };
+        Some((Received::new(frame, self.ledger), room))
+    }
+
+    #[inline]
+    fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
+        let idle = self.idle()?;
+        Some(Room {
+            chip: &mut self.chip,
+            frame: &mut self.frames.tx,
+            page: &mut self.pages[idle],
+            ledger: self.ledger,
+        })
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            medium: Medium::Ethernet,
+            mtu: LONGEST - HEADER_LEN,
+            max_burst_frames: Some(RECEIVERS),
+            checksums: Checksums::NONE,
+        }
+    }
+
+    fn link_state(&self) -> LinkState {
+        self.link
+    }
+
+    fn mac_address(&self) -> MacAddress {
+        self.address
+    }
+}
+
+impl<R: Bus> Interrupting for Lan91c111<R> {
+    fn unmask(&mut self) -> bool {
+        self.reclaim();
+        let wanted = bank2::IST::RCV.mask() | bank2::IST::EPH.mask();
+        self.chip.bank(2).write(bank2::MSK, wanted as u8);
+        !self.has_frame()
+    }
+
+    fn mask(&mut self) {
+        let registers = self.chip.bank(2);
+        registers.write(bank2::MSK, 0_u8);
+        let state: u8 = registers.read(bank2::IST);
+        let lost = bank2::IST::RX_OVRN.mask();
+        if u32::from(state) & lost != 0 {
+            // At least one frame: the chip does not count them.
+            registers.write(bank2::IST, lost as u8);
+            self.ledger.count(Counter::RxFifoOverruns);
+        }
+        if bank2::IST::EPH.is_set(state.into()) {
+            self.chip.watch_link();
+            self.follow_link();
+        }
+    }
+}
+
+/// Room for a frame.
+pub struct Room<'a, R> {
+    chip: &'a mut Chip<R>,
+    frame: &'a mut Buffer<WORDS>,
+    page: &'a mut Page,
+    ledger: &'static Ledger,
+}
+
+impl<R: Bus> TxToken for Room<'_, R> {
+    #[inline]
+    fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
+        if len > LONGEST {
+            self.ledger.count(Counter::TxOversize);
+            return Err(FrameTooLong { len, max: LONGEST });
+        }
+        let bytes = self.frame.bytes_mut();
+        let frame = &mut bytes[COUNT..][..len];
+        let result = f(frame);
+        let address = frame.first_chunk().map(|it| MacAddress(*it));
+        let group = address.filter(|it| it.is_multicast()).map(|it| {
+            if it.is_broadcast() {
+                Counter::TxBroadcast
+            } else {
+                Counter::TxMulticast
+            }
+        });
+        let count = len / 2 * 2 + AROUND;
+        bytes[..COUNT].copy_from_slice(&(count as u16).to_le_bytes());
+        let tail = if len.is_multiple_of(2) {
+            [0, 0]
+        } else {
+            [ODD, 0]
+        };
+        bytes[COUNT + len..][..2].copy_from_slice(&tail);
+        *self.page = Page {
+            number: self.page.number,
+            is_sent: false,
+            octets: (len.max(SHORTEST) + fcs::LEN) as u32,
+            group,
+        };
+        // The chip writes the state itself, pads and appends the FCS (section 8.5, PAD_EN).
+        self.chip.bank(2).write(bank2::PNR, self.page.number);
+        self.chip.point(STATE as u32);
+        let words = &self.frame.words_mut()[..(count - STATE).div_ceil(4)];
+        pio::put(self.chip.bank(2), bank2::DATA, words);
+        self.chip.command(bank2::MMUCR::COMMAND::ENQUEUE);
+        Ok(result)
+    }
+}
