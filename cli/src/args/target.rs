@@ -9,7 +9,7 @@ use super::{Thresholds, quantity};
 #[derive(Debug, clap::Args)]
 pub struct Link {
     #[arg(
-        help = "iperf2://HOST[:PORT], iperf3://HOST, http://HOST/PATH, stamp://HOST or sim://BOARD"
+        help = "iperf2://HOST[:PORT], iperf3://HOST, http://HOST/PATH, stamp://HOST, sim://BOARD or qemu://BOARD"
     )]
     pub target: String,
     #[arg(
@@ -35,7 +35,7 @@ pub struct Link {
     /// How long the target may say nothing, seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub patience: u64,
-    /// Folder with the firmware for sim://, BOARD/PROGRAM-VARIANT.elf
+    /// Folder with the firmware for sim:// and qemu://, BOARD/PROGRAM-VARIANT.elf
     #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
     pub elf_dir: PathBuf,
     /// Seed of everything random in sim://

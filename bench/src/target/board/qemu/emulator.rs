@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
@@ -169,6 +170,8 @@ fn command(qemu: &Qemu, image: &Path, [ours, theirs]: [&Path; 2], mac: MacAddres
         .device
         .iter()
         .map(|it| it.replace("{mac}", &mac.to_string()));
+    // Ctrl-C is for this process, which ends the trial and then QEMU.
+    command.process_group(0);
     command
         .args(&qemu.arguments)
         .args(["-display", "none", "-monitor", "none", "-serial", "stdio"])
