@@ -162,7 +162,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     /// The link is another, or there is none any more: the MAC is stopped and starts with its settings. What
     /// was not taken yet, or not sent, is lost and counted.
     pub fn set_link(&mut self, link: Option<Link>) {
-        if link == self.link {
+        if link == self.link && !self.has_failed {
             return;
         }
         match (self.link, link) {
@@ -203,7 +203,8 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         Statistics::read(&self.mac.registers)
     }
 
-    /// Whether the bus refused the MAC a transfer, which stops it. [`set_link`](Self::set_link) starts it again.
+    /// Whether the bus refused the MAC a transfer, which stops it. [`set_link`](Self::set_link) or
+    /// [`follow`](Self::follow) starts it again.
     #[must_use]
     pub const fn has_failed(&self) -> bool {
         self.has_failed

@@ -486,10 +486,20 @@ fn events_are_counted_where_descriptors_do_not_tell() {
         Counter::TxUnderruns,
     ];
     assert_eq!(counters.map(|it| bench.ledger.get(it)), [1; 3]);
-    assert!(!bench.enet.has_failed());
+}
+
+#[test]
+fn a_failed_mac_starts_again() {
+    let mut bench = enhanced(&[]);
     bench.chip.happens(enet::EIR::EBERR);
     bench.enet.mask();
     assert!(bench.enet.has_failed());
+    let before = bench.chip.order_of([enet::ECR]).len();
+    bench.enet.set_link(Some(GIGABIT));
+    assert!(!bench.enet.has_failed());
+    // Off and on, and then not again.
+    bench.enet.set_link(Some(GIGABIT));
+    assert_eq!(bench.chip.order_of([enet::ECR]).len(), before + 2);
 }
 
 #[test]
