@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Report(args) => command::report::run(&args),
         Command::Compare(args) => command::compare::run(&args),
         Command::Fidelity(args) => command::fidelity::run(&args),
+        Command::Regs(args) => command::regs::run(&args),
         Command::Boards => command::boards::run(),
         Command::Schema => output::print(&linerate_explain::record::schema_json()),
         Command::Completions { shell } => command::completions::run(shell),

@@ -12,6 +12,7 @@
 //! | [`fidelity`] | published beside predicted |
 //! | [`compare`] | results beside earlier ones |
 //! | [`export`] | record to CSV, `JUnit`, `OpenMetrics`, `HdrHistogram` logs |
+//! | [`registers`] | values of registers by the names of their bits |
 //! | [`report`] | record to HTML and Markdown |
 #![forbid(unsafe_code)]
 
@@ -22,6 +23,7 @@ pub mod fidelity;
 pub mod line;
 pub mod published;
 pub mod record;
+pub mod registers;
 pub mod report;
 #[cfg(test)]
 mod sample;

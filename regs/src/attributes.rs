@@ -85,7 +85,7 @@ impl<'a> Attributes<'a> {
             } else if let Some(like) = behind(word, "like=") {
                 self.like = like;
             } else {
-                self.title = rest;
+                self.title = if same(word, "-") { behind_it } else { rest };
                 return self;
             }
             rest = behind_it;

@@ -245,14 +245,6 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Bytes from the base to the end of the last register.
-    pub fn size(self) -> u32 {
-        self.registers()
-            .map(|r| r.offset + r.stride * (r.count - 1) + u32::from(r.width / 8))
-            .max()
-            .unwrap_or(0)
-    }
-
     const fn parse(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
         // Fields and comments are no registers.
         if behind(first, " ").is_some() || behind(first, "#").is_some() {

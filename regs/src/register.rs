@@ -135,6 +135,9 @@ impl<'a> Register<'a> {
     }
 }
 
+/// Registers of an array.
+const MOST: u32 = 0x1_0000;
+
 /// `OFFSET`, or `OFFSET+STRIDE*COUNT`.
 const fn span(written: &str) -> Option<(u32, u32, u32)> {
     let bytes = written.as_bytes();
@@ -156,14 +159,19 @@ const fn span(written: &str) -> Option<(u32, u32, u32)> {
     }
     let (head, count) = written.split_at(times);
     let (offset, stride) = head.split_at(plus);
-    match (
+    let (Some(offset), Some(stride), Some(count)) = (
         hex(offset),
         hex(stride.split_at(1).1),
         hex(count.split_at(1).1),
-    ) {
-        (Some(offset), Some(stride), Some(count)) if count > 0 => Some((offset, stride, count)),
-        _ => None,
+    ) else {
+        return None;
+    };
+    // Within the address space, and no more than one can go through.
+    let end = offset as u64 + stride as u64 * count as u64;
+    if count == 0 || count > MOST || end > u32::MAX as u64 {
+        return None;
     }
+    Some((offset, stride, count))
 }
 
 /// Bits of a register that mean something together.

@@ -22,6 +22,11 @@ fn the_first_line_that_cannot_be_read_is_told() {
             "a register needs an offset, a name and its value after reset",
         ),
         (
+            "fffffff0+8*3 R 0\n",
+            6,
+            "a register needs an offset, a name and its value after reset",
+        ),
+        (
             "0 R 0\n 32 F\n",
             7,
             "a field needs its bits, as 5 or 29:16, and a name",

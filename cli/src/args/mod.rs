@@ -1,6 +1,7 @@
 //! What can be written behind `linerate`: a file here has the commands of one kind.
 
 mod host;
+mod regs;
 mod results;
 mod rfc2544;
 mod scenario;
@@ -9,6 +10,9 @@ mod sweep;
 mod target;
 
 pub use host::{Blast, Relay, Serve};
+pub use regs::{
+    Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
+};
 pub use results::{Compare, Fidelity, Report, Thresholds};
 pub use rfc2544::{CountedBy, LineRate, Rfc2544, Rfc2544Test};
 pub use scenario::{Run, Sensitivity};
@@ -70,6 +74,8 @@ pub enum Command {
     Compare(Compare),
     /// Compare results with the published figures (docs/fidelity.md)
     Fidelity(Fidelity),
+    /// Name the bits of registers' values; what changed between two dumps; the maps of registers
+    Regs(Regs),
     /// List the boards with their programs and variants
     Boards,
     /// Print the JSON schema of results

@@ -6,6 +6,7 @@ pub mod compare;
 pub mod completions;
 pub mod fidelity;
 mod on_terminal;
+pub mod regs;
 pub mod relay;
 pub mod report;
 pub mod rfc2544;

@@ -1,0 +1,180 @@
+//! `linerate regs`.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use linerate_explain::registers::{self, Chooser, Error, MAPS, Map, Note};
+use linerate_explain::registers::{decode, diff, list, svd};
+use serde_json::to_string_pretty;
+
+use crate::args::{self, RegsCommand};
+use crate::failure::Failure;
+use crate::output;
+
+pub fn run(args: &args::Regs) -> Result<(), Failure> {
+    match &args.command {
+        RegsCommand::Decode(args) => decoded(args),
+        RegsCommand::Diff(args) => changed(args),
+        RegsCommand::List(args) => listed(args),
+    }
+}
+
+fn decoded(args: &args::RegsDecode) -> Result<(), Failure> {
+    let own = Own::read(&args.place.maps)?;
+    let dump = Dump::read(&args.dump)?;
+    let (values, notes) = decode::decode(&dump.text, &own.maps(), own.choice(&args.place))
+        .map_err(|error| dump.error(&error))?;
+    dump.note(&notes);
+    if args.json {
+        return json(&values);
+    }
+    output::print(&decode::text(&values))
+}
+
+fn changed(args: &args::RegsDiff) -> Result<(), Failure> {
+    if args.before == args.after && args.before == Path::new("-") {
+        return Err(anyhow!("only one of the dumps can come from stdin").into());
+    }
+    let own = Own::read(&args.place.maps)?;
+    let (before, after) = (Dump::read(&args.before)?, Dump::read(&args.after)?);
+    let of = |which| match which {
+        diff::Which::Before => &before,
+        diff::Which::After => &after,
+    };
+    let choice = own.choice(&args.place);
+    let (diff, notes) = diff::diff(&before.text, &after.text, &own.maps(), choice)
+        .map_err(|(which, error)| of(which).error(&error))?;
+    for (which, note) in notes {
+        of(which).note(&[note]);
+    }
+    if args.json {
+        return json(&diff);
+    }
+    output::print(&diff.text())
+}
+
+fn listed(args: &args::RegsList) -> Result<(), Failure> {
+    let own = Own::read(&args.maps)?;
+    let maps = own.maps();
+    let (chip, wanted) = match (own.name(), &args.first, &args.second) {
+        (Some(own), wanted, None) => (Some(own), wanted.as_deref()),
+        (Some(_), ..) => {
+            return Err(anyhow!("behind --svd or --map only one name can stand").into());
+        }
+        (None, chip, wanted) => (chip.as_deref(), wanted.as_deref()),
+    };
+    let listed = |map| list::chip(map, wanted).map_err(|error| anyhow!(error));
+    let Some(chip) = chip else {
+        if args.json {
+            let all: Result<Vec<_>, _> = maps.into_iter().map(listed).collect();
+            return json(&all?);
+        }
+        return output::print(&list::chips(&maps));
+    };
+    let map = registers::chip(&maps, chip).map_err(|error| match &error {
+        Error::NoChip { name, known } => {
+            let near = linerate_bench::nearest(name, known.iter().map(String::as_str));
+            let hint = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+            anyhow!("{error}{hint}")
+        }
+        _ => anyhow!(error),
+    })?;
+    let listed = listed(map)?;
+    if args.json {
+        return json(&listed);
+    }
+    output::print(&listed.text(wanted.is_some()))
+}
+
+fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let mut text = to_string_pretty(value).map_err(anyhow::Error::new)?;
+    text.push('\n');
+    output::print(&text)
+}
+
+/// A dump and where it comes from.
+struct Dump {
+    name: String,
+    text: String,
+}
+
+impl Dump {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let (name, bytes) = if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().read_to_end(&mut bytes);
+            read.context("cannot read stdin")?;
+            ("stdin".to_owned(), bytes)
+        } else {
+            let name = path.display().to_string();
+            let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
+            (name, bytes)
+        };
+        // What a console sent before its rate was set is no text, and no dump either.
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Self { name, text })
+    }
+
+    fn error(&self, error: &Error) -> Failure {
+        anyhow!(error.of(&self.name)).into()
+    }
+
+    fn note(&self, notes: &[Note]) {
+        for note in notes {
+            eprintln!("{}:{}: {}", self.name, note.line, note.what);
+        }
+    }
+}
+
+/// A map that the user brings, as text.
+struct Own(Option<String>);
+
+impl Own {
+    fn read(args: &args::Maps) -> anyhow::Result<Self> {
+        if let Some(path) = &args.svd {
+            let (text, left_out) = svd::map(&output::read(path)?)
+                .with_context(|| format!("{} is no SVD file", path.display()))?;
+            if left_out > 0 {
+                eprintln!(
+                    "{}: {left_out} registers wider than 32 bits are left out",
+                    path.display()
+                );
+            }
+            return Ok(Self(Some(text)));
+        }
+        let Some(path) = &args.map else {
+            return Ok(Self(None));
+        };
+        let text = output::read(path)?;
+        let file = path.display();
+        if let Some(fault) = Map(&text).fault() {
+            bail!("{file}:{}: {}", fault.line, fault.what);
+        }
+        if Map(&text).name().is_empty() {
+            bail!("{file}: a map needs a line `map NAME TITLE` before its first block");
+        }
+        Ok(Self(Some(text)))
+    }
+
+    /// It, and those that are built in, unless they have its name.
+    fn maps(&self) -> Vec<Map<'_>> {
+        let own = self.0.as_deref().map(Map);
+        let others = MAPS
+            .into_iter()
+            .filter(|map| Some(map.name()) != self.name());
+        own.into_iter().chain(others).collect()
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.0.as_deref().map(|text| Map(text).name())
+    }
+
+    fn choice<'a>(&'a self, place: &'a args::Place) -> Chooser<'a> {
+        Chooser {
+            chip: place.chip.as_deref().or(self.name()),
+            block: place.block.as_deref(),
+            base: place.base,
+        }
+    }
+}

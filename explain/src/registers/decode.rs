@@ -1,0 +1,181 @@
+//! Values by field.
+
+use std::fmt::Write as _;
+
+use linerate_regs::Map;
+use serde::Serialize;
+
+use super::index::name;
+use super::resolve::{Resolved, resolve};
+use super::{Chooser, Error, Note};
+
+/// A register's value, field by field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Value {
+    /// The map's name.
+    pub chip: String,
+    /// `BLOCK.REGISTER`.
+    pub register: String,
+    /// What it is called in words.
+    pub title: String,
+    /// Its address, where the map knows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<u32>,
+    /// Bytes from the block's base, or its number.
+    pub offset: u32,
+    /// Bits.
+    pub width: u8,
+    /// Section of the map's source.
+    pub section: String,
+    /// Line of the dump, from 1.
+    pub line: usize,
+    /// The value; what is not known of it is 0.
+    pub value: u32,
+    /// The bits of it that are known.
+    pub known: u32,
+    /// What it says, in the order of the manual: the fields of which all bits are known.
+    pub fields: Vec<FieldValue>,
+    /// Bits that are set and that no field names.
+    pub unnamed: u32,
+}
+
+/// What a register's value says in one field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldValue {
+    /// The field.
+    pub name: String,
+    /// What it is for.
+    pub title: String,
+    /// Its highest bit.
+    pub high: u8,
+    /// Its lowest bit.
+    pub low: u8,
+    /// Its value.
+    pub value: u32,
+    /// The name of this value, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<String>,
+}
+
+/// All values in `text`, in its order, and what has no place in the map.
+///
+/// # Errors
+/// See [`Error`].
+pub fn decode(text: &str, maps: &[Map], choice: Chooser) -> Result<(Vec<Value>, Vec<Note>), Error> {
+    let (resolved, notes) = resolve(text, maps, choice)?;
+    Ok((resolved.iter().map(value).collect(), notes))
+}
+
+fn value(resolved: &Resolved) -> Value {
+    let Resolved {
+        map,
+        found,
+        reading,
+    } = resolved;
+    let register = found.register;
+    let offset = register.offset + found.index * register.stride;
+    let all = linerate_regs::Bits::all(register.width).mask();
+    let decoded = register.decode(reading.value);
+    let known = decoded.filter(|d| d.field.bits.mask() & !reading.known == 0);
+    Value {
+        chip: map.name().to_owned(),
+        register: name(found),
+        title: register.title.to_owned(),
+        address: found.block.base.and_then(|base| base.checked_add(offset)),
+        offset,
+        width: register.width,
+        section: register.section.to_owned(),
+        line: reading.line,
+        value: reading.value,
+        known: reading.known & all,
+        fields: known
+            .map(|decoded| FieldValue {
+                name: decoded.field.name.to_owned(),
+                title: decoded.field.title.to_owned(),
+                high: decoded.field.bits.low + decoded.field.bits.count - 1,
+                low: decoded.field.bits.low,
+                value: decoded.value,
+                meaning: decoded.meaning.map(|value| value.name.to_owned()),
+            })
+            .collect(),
+        unnamed: reading.value & register.unnamed(),
+    }
+}
+
+impl Value {
+    /// `0x05ee0264`, as wide as the register; of a part, that it is one.
+    pub fn number(&self) -> String {
+        let digits = usize::from(self.width / 4);
+        let whole = self.known == linerate_regs::Bits::all(self.width).mask();
+        let number = format!("0x{:0digits$x}", self.value);
+        if whole {
+            number
+        } else {
+            format!("{number} in part")
+        }
+    }
+}
+
+impl FieldValue {
+    /// `5` or `29:16`.
+    pub fn bits(&self) -> String {
+        bits(self.high, self.low)
+    }
+
+    /// `1518`, or `2 READ`.
+    pub fn number(&self) -> String {
+        number(self.value, self.meaning.as_deref())
+    }
+}
+
+pub(super) fn bits(high: u8, low: u8) -> String {
+    if high == low {
+        high.to_string()
+    } else {
+        format!("{high}:{low}")
+    }
+}
+
+pub(super) fn number(value: u32, meaning: Option<&str>) -> String {
+    meaning.map_or_else(|| value.to_string(), |meaning| format!("{value} {meaning}"))
+}
+
+/// `values` as a person reads them.
+pub fn text(values: &[Value]) -> String {
+    let mut text = String::new();
+    for value in values {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", heading(value));
+        for field in &value.fields {
+            let _ = writeln!(
+                text,
+                "{}",
+                row(&field.bits(), &field.name, &field.number(), &field.title)
+            );
+        }
+        if value.unnamed != 0 {
+            let _ = writeln!(text, "  also set, without a name: 0x{:x}", value.unnamed);
+        }
+    }
+    text
+}
+
+fn heading(value: &Value) -> String {
+    let mut heading = format!("{} = {}", value.register, value.number());
+    if !value.title.is_empty() {
+        let _ = write!(heading, "  {}", value.title);
+    }
+    let section = if value.section.is_empty() {
+        String::new()
+    } else {
+        format!(", {}", value.section)
+    };
+    let _ = write!(heading, "  [{}{section}]", value.chip);
+    heading
+}
+
+/// A field's line.
+pub(super) fn row(bits: &str, name: &str, value: &str, title: &str) -> String {
+    let row = format!("  {bits:>5}  {name:<16} {value:>6}  {title}");
+    row.trim_end().to_owned()
+}

@@ -1,0 +1,323 @@
+//! Reads values of registers from what other tools print.
+//!
+//! | line | of |
+//! |---|---|
+//! | `ENET_RCR:0x02188084 =0x05ee0264` | `devregs` of Boundary Devices |
+//! | `0x0080:  00 00 00 00 64 02 ee 05 ...` | `ethtool -d` without words for the driver |
+//! | `offset 0x74, HW_CFG = 0x00050000`, `index 8, FLOW = 0x0` | `ethtool -d` of a LAN9118 |
+//! | `02188084: 05ee0264 00000000 ...` | a dump of memory: U-Boot's `md`, `memtool`, gdb's `x` |
+//! | `1140 796d 0022 ...` below `registers for MII PHY` | `mii-tool -vv` |
+//! | `0x84 0x05ee0264`, `RCR = 05ee0264` | pairs, written by hand or by a program |
+//!
+//! What `ethtool` says of a link without `-d` is read in `words.rs`. Everything else in a terminal's
+//! log is passed over.
+
+use super::words;
+
+/// A value of a register, as a tool has printed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Line of the dump, from 1.
+    pub line: usize,
+    /// Which register.
+    pub of: Of,
+    /// Its value.
+    pub value: u32,
+    /// The bits of the value that are known.
+    pub known: u32,
+}
+
+/// How a dump says which register it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// By name, with an address or offset if the tool printed one, too.
+    Name(String, Option<u32>),
+    /// By an address or offset.
+    At(u32),
+    /// It is part of a dump of memory: there need not be a register. With the octets of a value, 2 or 4.
+    Memory(u32, u8),
+    /// It is one of a list of this block's registers, by offset or number: not every one need be known.
+    Block(&'static str, u32),
+}
+
+impl Of {
+    /// The bits that a value of it tells.
+    fn known(&self) -> u32 {
+        match self {
+            Self::Memory(_, 2) => 0xffff,
+            _ => u32::MAX,
+        }
+    }
+}
+
+/// A line that begins as a value of a register does, and does not go on as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Its number, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// All values in `text`, in its order.
+///
+/// # Errors
+/// The first line whose value is no number of 32 bits.
+pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
+    let mut readings = Vec::new();
+    let mut section = Section::None;
+    let mut settings = words::Settings::default();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = without_colours(line);
+        if settings.take(number, &line) {
+            continue;
+        }
+        if let Some(entered) = Section::entered(&line) {
+            section = entered;
+            continue;
+        }
+        let found = section.read(line.trim(), line.starts_with([' ', '\t']));
+        let found = found.map_err(|what| Fault { line: number, what })?;
+        readings.extend(found.into_iter().map(|(of, value)| Reading {
+            line: number,
+            known: of.known(),
+            of,
+            value,
+        }));
+    }
+    readings.extend(settings.readings());
+    readings.sort_by_key(|reading| reading.line);
+    Ok(readings)
+}
+
+/// `devregs` colours its fields on a terminal.
+fn without_colours(line: &str) -> String {
+    let mut parts = line.split('\u{1b}');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(part.split_once('m').map_or(part, |(_, shown)| shown));
+    }
+    text
+}
+
+/// What a heading says of the lines below it.
+#[derive(Clone, Copy)]
+enum Section {
+    None,
+    /// `index` of a LAN9118's MAC, hexadecimal.
+    Mac,
+    /// `index` of a LAN9118's PHY, decimal.
+    Phy,
+    /// Rows of 16-bit values without a number; so many have come.
+    MiiRows(u32),
+}
+
+type Found = Vec<(Of, u32)>;
+
+impl Section {
+    fn entered(line: &str) -> Option<Self> {
+        match line.trim() {
+            "MAC Registers" => Some(Self::Mac),
+            "PHY Registers" => Some(Self::Phy),
+            other if other.starts_with("registers for MII PHY") => Some(Self::MiiRows(0)),
+            _ => None,
+        }
+    }
+
+    fn read(&mut self, line: &str, indented: bool) -> Result<Found, String> {
+        if let Self::MiiRows(number) = self {
+            let row = values(line.split_whitespace(), 4);
+            if indented && !row.is_empty() && row.len() == line.split_whitespace().count() {
+                let first = *number;
+                *number += row.len() as u32;
+                let numbered = (first..).zip(row);
+                return Ok(numbered
+                    .map(|(n, value)| (Of::Block("MII", n), value))
+                    .collect());
+            }
+            *self = Self::None;
+        }
+        if line.starts_with("index ") || line.starts_with("offset ") {
+            return self.listed(line);
+        }
+        if indented && is_field_of_devregs(line) {
+            return Ok(Vec::new());
+        }
+        if let Some(found) = devregs(line)? {
+            return Ok(vec![found]);
+        }
+        if let Some(found) = memory(line) {
+            return Ok(found);
+        }
+        Ok(pair(line)?.into_iter().collect())
+    }
+
+    /// `offset 0x74, HW_CFG = 0x00050000` or `index 8, FLOW = 0x0`.
+    fn listed(self, line: &str) -> Result<Found, String> {
+        let Some((place, rest)) = line.split_once(", ") else {
+            return Ok(Vec::new());
+        };
+        let (Some((kind, number)), Some((name, value))) =
+            (place.split_once(' '), rest.split_once('='))
+        else {
+            return Ok(Vec::new());
+        };
+        let name = name.trim();
+        if name.eq_ignore_ascii_case("reserved") {
+            return Ok(Vec::new());
+        }
+        let value = number_of_32_bits(value.trim())?;
+        let of = match (kind, self) {
+            ("index", Self::Phy) => number.parse().ok().map(|n| Of::Block("MII", n)),
+            ("index", _) => hex(number).map(|n| Of::Block("MAC", n)),
+            _ => hex(number).map(|n| Of::Name(name.to_owned(), Some(n))),
+        };
+        Ok(of.map(|of| (of, value)).into_iter().collect())
+    }
+}
+
+/// ` FCE               5- 5 =0x1`: `devregs` has printed the register above it.
+fn is_field_of_devregs(line: &str) -> bool {
+    let Some((before, value)) = line.split_once('=') else {
+        return false;
+    };
+    let mut words = before.split_whitespace();
+    let name = words.next().is_some_and(is_name);
+    let bits: String = words.collect();
+    let range = bits.split_once('-');
+    name && value.trim().starts_with("0x")
+        && range.is_some_and(|(low, high)| low.parse::<u8>().is_ok() && high.parse::<u8>().is_ok())
+}
+
+/// `ENET_RCR:0x02188084 =0x05ee0264`; without a name where the tool knows none.
+fn devregs(line: &str) -> Result<Option<(Of, u32)>, String> {
+    let Some((name, rest)) = line.split_once(':') else {
+        return Ok(None);
+    };
+    let Some((address, value)) = rest.split_once('=') else {
+        return Ok(None);
+    };
+    if !(name.is_empty() || is_name(name)) {
+        return Ok(None);
+    }
+    // devregs appends the width of registers that are not 32 bits wide.
+    let address = address.trim();
+    let address = address
+        .split_once('.')
+        .map_or(address, |(address, _)| address);
+    let Some(address) = prefixed(address) else {
+        return Ok(None);
+    };
+    // What it writes, it shows with a second sign: `== 0x05ee0244...0x05ee0264`.
+    let written = value.trim_start_matches('=').trim();
+    let value = written
+        .rsplit_once("...")
+        .map_or(written, |(_, value)| value);
+    let value = number_of_32_bits(value)?;
+    let of = if name.is_empty() {
+        Of::At(address)
+    } else {
+        Of::Name(name.to_owned(), Some(address))
+    };
+    Ok(Some((of, value)))
+}
+
+/// An address, a colon, and values of 1, 2 or 4 octets; behind them perhaps the same as text.
+fn memory(line: &str) -> Option<Found> {
+    let (address, rest) = line.split_once(':')?;
+    let address = hex(address
+        .split_once(' ')
+        .map_or(address, |(address, _)| address))?;
+    let digits = |word: &str| word.strip_prefix("0x").unwrap_or(word).len();
+    let first = rest.split_whitespace().next()?;
+    // One prefixed value behind an address is of any length.
+    let alone = rest.split_whitespace().nth(1).is_none() && first.starts_with("0x");
+    let size = match digits(first) {
+        _ if alone => 4,
+        2 => 1,
+        4 => 2,
+        8 => 4,
+        _ => return None,
+    };
+    let values = if alone {
+        vec![prefixed(first)?]
+    } else {
+        values(rest.split_whitespace(), 2 * size as usize)
+    };
+    let found: Vec<u32> = if size == 1 {
+        let words = values.chunks_exact(4);
+        words
+            .map(|b| b[0] | b[1] << 8 | b[2] << 16 | b[3] << 24)
+            .collect()
+    } else {
+        values
+    };
+    let step: u8 = if size == 2 { 2 } else { 4 };
+    let addresses = (0..).map(|i: u32| address.wrapping_add(i.wrapping_mul(step.into())));
+    let of = |address| {
+        if alone {
+            Of::At(address)
+        } else {
+            Of::Memory(address, step)
+        }
+    };
+    let found: Found = addresses.map(of).zip(found).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// `RCR 0x05ee0264`, `0x84 = 05ee0264`, and the like.
+fn pair(line: &str) -> Result<Option<(Of, u32)>, String> {
+    let apart = |c: char| c.is_whitespace() || matches!(c, '=' | ':' | ',');
+    let words = line.split(apart);
+    let mut words = words.filter(|word| !["", "-", "->"].contains(word));
+    let (Some(place), Some(value), None) = (words.next(), words.next(), words.next()) else {
+        return Ok(None);
+    };
+    let of = match hex(place) {
+        Some(offset) if place.starts_with(|c: char| c.is_ascii_digit()) => Of::At(offset),
+        _ if is_name(place) => Of::Name(place.to_owned(), None),
+        _ => return Ok(None),
+    };
+    // Two words are not yet a value: the second has to look like a number.
+    let digits = value.strip_prefix("0x").unwrap_or(value);
+    if value == digits && !digits.chars().all(|c| c.is_ascii_hexdigit()) {
+        return Ok(None);
+    }
+    Ok(Some((of, number_of_32_bits(value)?)))
+}
+
+/// The words up to the first that is not a value of so many hexadecimal digits.
+fn values<'a>(words: impl Iterator<Item = &'a str>, digits: usize) -> Vec<u32> {
+    let one = |word: &str| {
+        let word = word.strip_prefix("0x").unwrap_or(word);
+        if word.len() == digits {
+            hex(word)
+        } else {
+            None
+        }
+    };
+    words.map_while(one).collect()
+}
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_.[]".contains(c))
+}
+
+/// A hexadecimal number, with or without `0x`.
+fn hex(word: &str) -> Option<u32> {
+    let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
+    // Some tools print 64 bits of address.
+    let number = u64::from_str_radix(digits.unwrap_or(word), 16).ok()?;
+    u32::try_from(number).ok()
+}
+
+fn prefixed(word: &str) -> Option<u32> {
+    hex(word.strip_prefix("0x")?)
+}
+
+fn number_of_32_bits(word: &str) -> Result<u32, String> {
+    hex(word).ok_or_else(|| format!("`{word}` is no hexadecimal number of 32 bits"))
+}

@@ -1,0 +1,57 @@
+//! Any text as a dump of registers, and as a map of a chip beside one.
+#![no_main]
+
+use linerate_explain::registers::{Chooser, MAPS, Map, decode::decode, diff::diff};
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    let (dump, map) = text.split_once("\nmap ").unwrap_or((text, ""));
+    let lines = dump.lines().count();
+    match decode(dump, &MAPS, Chooser::default()) {
+        Ok((values, notes)) => {
+            for value in &values {
+                let whole = u64::from(value.value) >> value.width;
+                assert_eq!(whole, 0, "{value:?}");
+                let mut left = value.value & value.known;
+                for field in &value.fields {
+                    left ^= field.value << field.low;
+                }
+                // What no field names is told, but of a field in part.
+                assert!(
+                    value.known != u32::MAX >> (32 - value.width)
+                        || left & !value.unnamed == 0
+                        || value.fields.is_empty(),
+                    "{value:?}"
+                );
+                assert!((1..=lines).contains(&value.line));
+            }
+            assert!(notes.iter().all(|note| (1..=lines).contains(&note.line)));
+            let (same, _) = diff(dump, dump, &MAPS, Chooser::default()).expect("decoded before");
+            assert!(
+                same.changed.is_empty()
+                    && same.only_before.is_empty()
+                    && same.only_after.is_empty()
+            );
+        }
+        Err(error) => assert!(error.of("dump").starts_with("dump:"), "{error}"),
+    }
+
+    let map = format!("map {map}");
+    let map = Map(&map);
+    let own = Chooser {
+        chip: Some(map.name()),
+        ..Chooser::default()
+    };
+    for block in map.blocks() {
+        for register in block.registers().filter(|_| map.fault().is_none()) {
+            assert!(block.register(register.name).is_some());
+            assert!(
+                register
+                    .fields()
+                    .all(|field| register.field(field.name).is_some())
+            );
+        }
+    }
+    if map.fault().is_none() {
+        let _ = decode(dump, &[map], own);
+    }
+});
