@@ -1,5 +1,6 @@
 //! Finding, starting and stopping the chip.
 
+use crate::mdio::MdioError;
 use crate::mmio::Registers;
 use core::fmt;
 use linerate_regs::{Bits, Place};
@@ -95,6 +96,8 @@ pub enum InitError {
     Reset,
     /// The address is not loaded from the EEPROM in time.
     Eeprom,
+    /// The PHY within the chip does not answer.
+    Phy(MdioError),
 }
 
 impl fmt::Display for InitError {
@@ -110,11 +113,18 @@ impl fmt::Display for InitError {
             Self::OtherChip(id) => write!(f, "no chip of the LAN9118's family (ID_REV {id:#010x})"),
             Self::Reset => write!(f, "the chip does not come out of its reset"),
             Self::Eeprom => write!(f, "the EEPROM is never read to its end"),
+            Self::Phy(error) => error.fmt(f),
         }
     }
 }
 
 impl core::error::Error for InitError {}
+
+impl From<MdioError> for InitError {
+    fn from(error: MdioError) -> Self {
+        Self::Phy(error)
+    }
+}
 
 /// The chip's registers, and those behind them.
 #[derive(Debug)]

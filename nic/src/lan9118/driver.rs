@@ -8,6 +8,7 @@ use crate::device::{
     Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, TxToken,
 };
 use crate::ledger::Ledger;
+use crate::mdio::Phy;
 use crate::mmio::Registers;
 use crate::pio::{self, Received};
 use crate::queue::Buffer;
@@ -45,6 +46,7 @@ impl Frames {
 /// A chip of the LAN9118's family.
 pub struct Lan9118<R> {
     chip: Chip<R>,
+    phy: Phy,
     frames: &'static mut Frames,
     /// States in the receive FIFO that are known to be there.
     waiting: u32,
@@ -73,9 +75,10 @@ impl<R: Registers> Lan9118<R> {
             address
         });
         chip.accept_groups(&[]);
-        chip.start_phy();
+        let phy = chip.start_phy()?;
         let mut it = Self {
             chip,
+            phy,
             frames,
             waiting: 0,
             transmitter: Transmitter::new(),
@@ -100,7 +103,7 @@ impl<R: Registers> Lan9118<R> {
     }
 
     fn follow_link(&mut self) {
-        let before = core::mem::replace(&mut self.link, self.chip.follow_link());
+        let before = core::mem::replace(&mut self.link, self.chip.follow_link(self.phy));
         match (before, self.link) {
             (LinkState::Down, LinkState::Up) => self.ledger.count(Counter::LinkUps),
             (LinkState::Up, LinkState::Down) => self.ledger.count(Counter::LinkDowns),

@@ -2,33 +2,18 @@
 
 use super::chip::{AFTER_WRITE, Chip, RX_DATA, csr, mac};
 use crate::device::LinkState;
+use crate::mdio::{Abilities, Link, Management, MdioError, Phy, Speed};
 use crate::mmio::Registers;
 use linerate_ether::frame::{MAX_LEN, MacAddress};
-use linerate_ether::phy10::link::LinkCodeWord;
 use linerate_regs::Place;
 
-/// Registers of the PHY: those of IEEE 802.3 clause 22, and its own.
+/// Registers that the PHY has beside those of every PHY.
 mod phy {
-    linerate_regs::constants!(linerate_regs::MII, "MII":
-        BMCR { AN_ENABLE AN_RESTART }
-        BMSR { AN_COMPLETE LINK_UP }
-        ANAR
-        ANLPAR
-    );
-
-    pub mod own {
-        linerate_regs::constants!(linerate_regs::LAN9118, "PHY": ISR { AN_COMPLETE LINK_DOWN } IMR);
-    }
+    linerate_regs::constants!(linerate_regs::LAN9118, "PHY": ISR { AN_COMPLETE LINK_DOWN } IMR);
 }
 
 /// The address of the PHY within the chip (section 5.4.6).
-const PHY: u32 = 1;
-
-const ABILITIES: u16 = LinkCodeWord::HUNDRED_FULL
-    | LinkCodeWord::HUNDRED_HALF
-    | LinkCodeWord::TEN_FULL
-    | LinkCodeWord::TEN_HALF
-    | LinkCodeWord::PAUSE;
+const PHY: u8 = 1;
 
 /// A pause frame is due while there is still room for what comes before it takes effect: the frame that we
 /// are sending first, the one that the partner has begun, and the pause frame's own time (Annex 31B).
@@ -41,63 +26,43 @@ const LONGEST_PAUSE: u32 = 0xFFFF;
 /// How long the medium is kept busy in place of a pause in half duplex; never, as FCANY is off then.
 const NO_BACK_PRESSURE: u32 = 0;
 
-/// What auto-negotiation came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Agreed {
-    full_duplex: bool,
-    pause: bool,
-}
-
-impl Agreed {
-    /// Annex 28B.3: the best in common; pause where both can it in both directions.
-    fn of(own: LinkCodeWord, partner: LinkCodeWord) -> Self {
-        let best = own.best_in_common(partner);
-        let full_duplex =
-            best.is_some_and(|it| it & (LinkCodeWord::HUNDRED_FULL | LinkCodeWord::TEN_FULL) != 0);
-        Self {
-            full_duplex,
-            pause: full_duplex && own.has(LinkCodeWord::PAUSE) && partner.has(LinkCodeWord::PAUSE),
-        }
-    }
-}
-
 impl<R: Registers> Chip<R> {
     /// Lets the PHY negotiate, and interrupt when the link comes and goes (section 5.5).
-    pub(super) fn start_phy(&self) {
-        let wanted = phy::own::ISR::AN_COMPLETE.mask() | phy::own::ISR::LINK_DOWN.mask();
-        self.write_phy(phy::own::IMR, wanted);
-        self.write_phy(phy::ANAR, LinkCodeWord::base_page(ABILITIES).0.into());
-        let negotiate = phy::BMCR::AN_ENABLE.mask() | phy::BMCR::AN_RESTART.mask();
-        self.write_phy(phy::BMCR, negotiate);
+    pub(super) fn start_phy(&self) -> Result<Phy, MdioError> {
+        let phy = Phy::at(self, PHY)?;
+        let wanted = phy::ISR::AN_COMPLETE.mask() | phy::ISR::LINK_DOWN.mask();
+        Management::write(self, PHY, phy::IMR, wanted as u16)?;
+        phy.negotiate(
+            self,
+            Abilities::ALL_SPEEDS.up_to(Speed::Mbit100).with_pauses(),
+        )?;
+        Ok(phy)
     }
 
     /// The link's state now. If it is up, the MAC is set to what was negotiated.
-    pub(super) fn follow_link(&self) -> LinkState {
-        // Reading takes the interrupt back.
-        self.read_phy(phy::own::ISR);
-        // A loss in the past is told once (clause 22.2.4.2.13).
-        self.read_phy(phy::BMSR);
-        let up = phy::BMSR::LINK_UP.mask() | phy::BMSR::AN_COMPLETE.mask();
-        if self.read_phy(phy::BMSR) & up != up {
+    pub(super) fn follow_link(&self, phy: Phy) -> LinkState {
+        // Reading takes the interrupt back; a loss in the past is told once.
+        let _ = Management::read(self, PHY, phy::ISR);
+        let _ = phy.link(self);
+        let Ok(Some(link)) = phy.link(self) else {
             return LinkState::Down;
-        }
-        let [own, partner] =
-            [phy::ANAR, phy::ANLPAR].map(|it| LinkCodeWord(self.read_phy(it) as u16));
-        self.set_mac(Agreed::of(own, partner));
+        };
+        self.set_mac(link);
         LinkState::Up
     }
 
     /// Lets the MAC send and receive as was agreed (sections 5.4.1, 5.4.8 and 5.3.22).
-    fn set_mac(&self, agreed: Agreed) {
-        let flow = if agreed.pause {
-            mac::FLOW::FCPT.of(LONGEST_PAUSE) | mac::FLOW::FCEN.mask()
+    fn set_mac(&self, agreed: Link) {
+        let flow = if agreed.pauses.receive {
+            mac::FLOW::FCEN.mask()
         } else {
             0
         };
+        let flow = flow | mac::FLOW::FCPT.of(LONGEST_PAUSE);
         let thresholds = csr::AFC_CFG::AFC_HI.of(PAUSE_AT)
             | csr::AFC_CFG::AFC_LO.of(GO_ON_AT)
             | csr::AFC_CFG::BACK_DUR.of(NO_BACK_PRESSURE);
-        let on = u32::from(agreed.pause) * csr::AFC_CFG::FCANY.mask();
+        let on = u32::from(agreed.pauses.send) * csr::AFC_CFG::FCANY.mask();
         // In half duplex the chip would hear itself.
         let duplex = if agreed.full_duplex {
             mac::MAC_CR::FDPX
@@ -151,25 +116,33 @@ impl<R: Registers> Chip<R> {
         self.write_mac(mac::ADDRH, u32::from_le_bytes([fifth, last, 0, 0]));
         self.write_mac(mac::ADDRL, u32::from_le_bytes(low));
     }
+}
 
-    /// Section 5.4.6.
-    fn read_phy(&self, register: Place) -> u32 {
-        self.phy_command(register, 0);
-        self.read_mac(mac::MII_DATA)
+/// Section 5.4.6.
+impl<R: Registers> Management for Chip<R> {
+    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError> {
+        self.phy_command(phy, register, 0)?;
+        Ok(self.read_mac(mac::MII_DATA) as u16)
     }
 
-    fn write_phy(&self, register: Place, value: u32) {
-        self.write_mac(mac::MII_DATA, value);
-        self.phy_command(register, mac::MII_ACC::MII_WRITE.mask());
+    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError> {
+        self.write_mac(mac::MII_DATA, value.into());
+        self.phy_command(phy, register, mac::MII_ACC::MII_WRITE.mask())
     }
+}
 
-    fn phy_command(&self, register: Place, direction: u32) {
-        let which = mac::MII_ACC::PHY_ADDR.of(PHY) | mac::MII_ACC::MIIRINDA.of(register.offset);
+impl<R: Registers> Chip<R> {
+    fn phy_command(&self, phy: u8, register: Place, direction: u32) -> Result<(), MdioError> {
+        let which =
+            mac::MII_ACC::PHY_ADDR.of(phy.into()) | mac::MII_ACC::MIIRINDA.of(register.offset);
         let busy = mac::MII_ACC::MII_BUSY;
         self.write_mac(mac::MII_ACC, busy.mask() | direction | which);
         self.settle(AFTER_WRITE);
         // 64 bits at 2.5 MHz; each look takes a tenth of a microsecond or more.
-        (0..1000).any(|_| !busy.is_set(self.read_mac(mac::MII_ACC)));
+        (0..1000)
+            .any(|_| !busy.is_set(self.read_mac(mac::MII_ACC)))
+            .then_some(())
+            .ok_or(MdioError::Timeout)
     }
 }
 

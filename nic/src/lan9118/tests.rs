@@ -167,7 +167,7 @@ fn chip() -> Model {
     it.mac.insert(mac::ADDRL.offset, mac::ADDRL.reset);
     // Link up, negotiated; the partner can all and pauses.
     it.phy.insert(1, 0x7829 | 1 << 2);
-    it.phy.insert(5, 0x05E1);
+    it.phy.extend([(2, 0x0007), (3, 0xC0D1), (5, 0x05E1)]);
     Model(Rc::new(RefCell::new(it)))
 }
 
@@ -243,7 +243,7 @@ fn the_mac_does_what_was_negotiated() {
     device.mask();
     assert_eq!(device.link_state(), LinkState::Up);
     assert_eq!(set(mac::MAC_CR), both | mac::MAC_CR::RCVOWN.mask());
-    assert_eq!(set(mac::FLOW), 0);
+    assert_eq!(set(mac::FLOW), 0xFFFF_0000);
     assert_eq!(
         model.0.borrow().get(csr::AFC_CFG) & csr::AFC_CFG::FCANY.mask(),
         0
