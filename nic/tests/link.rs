@@ -309,20 +309,39 @@ fn a_frame_keeps_a_link_up_without_pulses() {
 }
 
 #[test]
-fn time_in_which_nothing_can_be_heard_does_not_count() {
-    let mut link = Link::new(Mode::Forced(Duplex::Half));
-    link.frame(BitTimes(0));
-    for n in 1..100 {
-        // All the time but 1 ms in 16.
-        link.was_deaf(BitTimes(15 * MS), BitTimes(n * 16 * MS));
-        link.timer(BitTimes(n * 16 * MS), None);
-        assert_eq!(link.state(), LinkState::Up, "{n}");
+fn pulses_that_all_come_while_the_station_sends_keep_a_link_up() {
+    // A frame each 4 ms, in step with the partner's pulses each 16.
+    for mode in [Mode::Forced(Duplex::Half), Mode::Negotiate(Word::TEN_HALF)] {
+        let mut here = End::new(mode, 100);
+        let mut there = End::new(mode, 57_321);
+        run(&mut here, &mut there, 2_000, |_| true);
+        assert_eq!(here.status().state, LinkState::Up);
+        let mut heard = here.due;
+        let pulled = here.due + 10_000 * u64::from(MS);
+        while here.status().state == LinkState::Up {
+            let now = here.due;
+            assert!(now < pulled + 150 * u64::from(MS));
+            if heard <= now && heard < pulled {
+                heard += 16 * u64::from(MS);
+                here.link.heard_while_sending(BitTimes(now as u32));
+            }
+            here.timer();
+        }
+        // No sooner than link_loss_timer lets it, 50 to 150 ms.
+        assert!(here.due > pulled + 50 * u64::from(MS));
     }
-    for n in 100..200 {
-        link.was_deaf(BitTimes(8 * MS), BitTimes(n * 16 * MS));
-        link.timer(BitTimes(n * 16 * MS), None);
+}
+
+#[test]
+fn what_is_heard_while_the_station_sends_brings_no_link_up() {
+    for mode in [Mode::Forced(Duplex::Half), Mode::Negotiate(Word::TEN_HALF)] {
+        let mut link = Link::new(mode);
+        for n in 1..1_000 {
+            link.heard_while_sending(BitTimes(n * 16 * MS));
+            link.timer(BitTimes(n * 16 * MS), None);
+            assert_eq!(link.state(), LinkState::Down, "{n}");
+        }
     }
-    assert_eq!(link.state(), LinkState::Down);
 }
 
 #[test]

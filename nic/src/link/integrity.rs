@@ -87,10 +87,10 @@ impl Integrity {
         self.state = State::Pass { last: at };
     }
 
-    /// For so long up to `now` nothing could be heard: that time does not count.
-    pub fn was_deaf(&mut self, span: BitTimes, now: BitTimes) {
+    /// Something was heard up to `at`, a pulse or a frame: it keeps a link up, and brings none up.
+    pub fn stirred(&mut self, at: BitTimes) {
         if let State::Pass { last } = &mut self.state {
-            *last = last.after(BitTimes(span.0.min(passed(*last, now).0)));
+            *last = at;
         }
     }
 

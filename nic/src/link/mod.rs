@@ -147,9 +147,14 @@ impl Link {
         self.settle(now);
     }
 
-    /// For so long up to `now` nothing could be heard, as because the station was sending.
-    pub fn was_deaf(&mut self, span: BitTimes, now: BitTimes) {
-        self.integrity.was_deaf(span, now);
+    /// Shortly before `now` something came in while the station was sending; whether a pulse or a frame
+    /// cannot be told.
+    ///
+    /// The link integrity test (clause 14.2.1.7) asks for either, and knows nothing of what the station
+    /// sends: a receiver has a pair of its own. So this keeps a link up. It brings none up, which takes
+    /// pulses that can be counted, and no burst is read from it.
+    pub fn heard_while_sending(&mut self, now: BitTimes) {
+        self.integrity.stirred(now);
     }
 
     /// The link pulse timer fires at `now`: says which pulse to send at once, when to call again, and

@@ -5,6 +5,7 @@ mod agent;
 #[allow(dead_code)]
 mod asm;
 mod image;
+mod integrity;
 mod jabber;
 mod polarity;
 

@@ -101,3 +101,14 @@ pub(super) fn clear_edges() {
         .status_w1tc()
         .write(|w| unsafe { w.bits(RX_MASK) });
 }
+
+/// The same, and says whether there were any. The latch is set while interrupts are off, too.
+#[cfg(feature = "line-rate")]
+#[inline(always)]
+pub(super) fn take_edges() -> bool {
+    let any = GPIO::regs().status().read().bits() & RX_MASK != 0;
+    if any {
+        clear_edges();
+    }
+    any
+}

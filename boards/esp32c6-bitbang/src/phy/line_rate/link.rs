@@ -55,8 +55,8 @@ static LEARNT: AtomicU32 = AtomicU32::new(0);
 static SENT_AT: AtomicU32 = AtomicU32::new(0);
 /// The timer's interrupt has looked at what was heard, and what is due is still to be sent.
 static LOOKED: AtomicBool = AtomicBool::new(false);
-/// For how long nothing could be heard since the timer's last interrupt, in bit times.
-static DEAF_BITS: AtomicU32 = AtomicU32::new(0);
+/// Something came in during a packet of our own since the timer's last interrupt.
+static HEARD_WHILE_SENDING: AtomicBool = AtomicBool::new(false);
 static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
 
 /// Starts the link and its timer. Before the interrupts are enabled.
@@ -172,15 +172,18 @@ unsafe fn look() {
     count(event);
 }
 
-/// Tells the link of the frames up to `now`, for which the receive interrupt has no time, and for how
-/// long nothing could be heard.
+/// Tells the link of the frames up to `now`, for which the receive interrupt has no time, and of what
+/// came in during packets of our own.
 #[inline(always)]
 fn learn(link: &mut Link, now: BitTimes) {
     let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
     if LEARNT.swap(ended, Ordering::Relaxed) != ended {
         link.frame(interrupt::reception_ended());
     }
-    link.was_deaf(BitTimes(DEAF_BITS.swap(0, Ordering::Relaxed)), now);
+    if HEARD_WHILE_SENDING.load(Ordering::Relaxed) {
+        HEARD_WHILE_SENDING.store(false, Ordering::Relaxed);
+        link.heard_while_sending(now);
+    }
 }
 
 /// Sends what is due. Since the look a frame may have been received: 1.2 ms.
@@ -222,13 +225,16 @@ unsafe fn send_due() {
     timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
 }
 
-/// So many octets went out up to `at`. It stands for a link pulse, and pulses of the
-/// partner were not heard meanwhile. To be called with interrupts off.
+/// A packet went out up to `at`. It stands for a link pulse.
 #[inline(always)]
-pub(super) fn packet_sent(octets: usize, at: BitTimes) {
+pub(super) fn packet_sent(at: BitTimes) {
     SENT_AT.store(at.0, Ordering::Relaxed);
-    let deaf = DEAF_BITS.load(Ordering::Relaxed) + octets as u32 * 8;
-    DEAF_BITS.store(deaf, Ordering::Relaxed);
+}
+
+/// Something came in during a packet of our own. To be called with interrupts off.
+#[inline(always)]
+pub(super) fn heard_while_sending() {
+    HEARD_WHILE_SENDING.store(true, Ordering::Relaxed);
 }
 
 /// Whether the partner is there.

@@ -32,7 +32,7 @@ pub use link::report as report_link;
 
 use super::{
     Parts, clock,
-    pins::{Pins, clear_edges},
+    pins::{Pins, take_edges},
     without_interrupts,
 };
 
@@ -98,11 +98,12 @@ impl mac::Phy for Phy {
             let (octets, result) = unsafe { transmit::packet(packet, start, &mut self.jabber) };
             // A packet that was refused is no sign of life to the partner.
             if octets > 0 {
-                link::packet_sent(octets, clock::now());
-                // Edges of what was received meanwhile would look like a link pulse. If it goes on,
-                // the interrupt finds out by itself.
-                if !transmit::carrier() {
-                    clear_edges();
+                link::packet_sent(clock::now());
+                // Edges of what came in meanwhile would look like a link pulse, which they may well be;
+                // but when it came is not known any more. If it goes on, the interrupt finds out by
+                // itself.
+                if !transmit::carrier() && take_edges() {
+                    link::heard_while_sending();
                 }
             }
             result
