@@ -40,7 +40,7 @@ pub fn time(ns: u64) -> String {
 pub fn bytes(bytes: u64) -> String {
     match bytes {
         b if b >= 1_000_000 && b % 100_000 == 0 => format!("{} MB", b as f64 / 1e6),
-        b if b >= 1_000 && b % 100 == 0 => format!("{} kB", b as f64 / 1e3),
+        b if (1_000..1_000_000).contains(&b) && b % 100 == 0 => format!("{} kB", b as f64 / 1e3),
         b => format!("{} B", count(b)),
     }
 }
@@ -121,6 +121,7 @@ mod tests {
         assert_eq!(time(750), "750 ns");
         assert_eq!(time(13_564_000_000), "13.56 s");
         assert_eq!(bytes(10_000), "10 kB");
+        assert_eq!(bytes(6_774_400), "6,774,400 B");
         assert_eq!(bytes(3_000_000), "3 MB");
         assert_eq!(bytes(1_234), "1,234 B");
         assert_eq!(percent(0.533), "53%");
