@@ -6,7 +6,15 @@ use linerate_explain::registers::{Chooser, MAPS, Map, decode::decode, diff::diff
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let (dump, map) = text.split_once("\nmap ").unwrap_or((text, ""));
     let lines = dump.lines().count();
-    match decode(dump, &MAPS, Chooser::default()) {
+    // The largest map has nothing that the others do not have, and takes most of the time.
+    let maps = MAPS.map(|map| {
+        if map.name() == "esp32c6" {
+            Map("")
+        } else {
+            map
+        }
+    });
+    match decode(dump, &maps, Chooser::default()) {
         Ok((values, notes)) => {
             for value in &values {
                 let whole = u64::from(value.value) >> value.width;
@@ -25,7 +33,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
                 assert!((1..=lines).contains(&value.line));
             }
             assert!(notes.iter().all(|note| (1..=lines).contains(&note.line)));
-            let (same, _) = diff(dump, dump, &MAPS, Chooser::default()).expect("decoded before");
+            let (same, _) = diff(dump, dump, &maps, Chooser::default()).expect("decoded before");
             assert!(
                 same.changed.is_empty()
                     && same.only_before.is_empty()
