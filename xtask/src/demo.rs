@@ -47,7 +47,15 @@ pub fn linerate(log: Option<&Path>) -> Result<PathBuf> {
 /// more time.
 pub fn checked(log: Option<&Path>) -> Result<PathBuf> {
     let mut build = sh::cargo();
-    build.args(["build", "--locked", "--package", "linerate"]);
+    // Features are those of the workspace and its tests, or all of it would be built once more.
+    build.args([
+        "test",
+        "--no-run",
+        "--locked",
+        "--workspace",
+        "--all-features",
+    ]);
+    build.args(["--test", "cli"]);
     sh::run_or_log(&mut build, log)?;
     Ok(target()?.join("debug/linerate"))
 }

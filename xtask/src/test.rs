@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the checks in two tiers, each step named, timed and summed up.
 
+use crate::board::Board;
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{board, firmware, foreign, fuzz, procedures, repro, scenarios, sh, tap, tools};
@@ -40,8 +41,9 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("emulated", |_, log| tap::emulated::run(log));
     steps.step("tap and relay", |steps, log| {
-        let package = ["--package", "linerate-bench", "--test", "relay"];
-        cargo_test(steps, &package, &["--test-threads", "1", BEHIND_RELAY], log)
+        // The whole workspace has the features that the step `tests` has built it with.
+        let relay = ["--workspace", "--test", "relay"];
+        cargo_test(steps, &relay, &["--test-threads", "1", BEHIND_RELAY], log)
     });
     steps.step("rustdoc", |_, log| rustdoc(log));
     if long {
@@ -227,15 +229,39 @@ fn other_systems(log: &Path) -> Result<Outcome> {
 
 /// Every program and variant of every board builds; clippy on one variant of each.
 fn firmware(log: &Path) -> Result<Outcome> {
-    let mut built = 0;
+    let mut boards = Vec::new();
     for name in board::all() {
         let board = board::read(&name)?;
-        built += firmware::build(&board, &board.programs, &board.variants, Some(log))?.len();
+        // One after the other: rustup does not like company.
+        tools::ensure_target(&board.target)?;
+        boards.push(board);
+    }
+    // Linking each program as a whole leaves a core idle: two lines of boards, the longest alone.
+    let is_first = |board: &Board| board.name == board::DEFAULT;
+    let (first, others): (Vec<_>, Vec<_>) = boards.into_iter().partition(is_first);
+    let log_beside = log.with_extension("boards.log");
+    let _ = std::fs::remove_file(&log_beside);
+    let built = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| firmware_of(&others, &log_beside));
+        let first = firmware_of(&first, log);
+        let beside = match beside.join() {
+            Ok(built) => built,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        anyhow::Ok(first? + beside?)
+    })?;
+    Ok(Outcome::Done(format!("{built} ELFs")))
+}
+
+fn firmware_of(boards: &[Board], log: &Path) -> Result<usize> {
+    let mut built = 0;
+    for board in boards {
+        built += firmware::build(board, &board.programs, &board.variants, Some(log))?.len();
         for variant in &board.variants {
             let further = board.features(variant).into_iter().map(Some);
             for further in std::iter::once(None).chain(further) {
                 let features = firmware::features_of(variant, further);
-                let mut clippy = firmware::cargo_for(&board)?;
+                let mut clippy = firmware::cargo_for(board)?;
                 clippy.args(["clippy", "--release", "--locked", "--no-default-features"]);
                 clippy.args(["--features", &features, "--target", &board.target]);
                 clippy.args(["--bins", "--", "-D", "warnings"]);
@@ -243,7 +269,7 @@ fn firmware(log: &Path) -> Result<Outcome> {
             }
         }
     }
-    Ok(Outcome::Done(format!("{built} ELFs")))
+    Ok(built)
 }
 
 fn rustdoc(log: &Path) -> Result<Outcome> {
