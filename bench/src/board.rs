@@ -129,7 +129,20 @@ pub fn all() -> Vec<Board> {
 /// # Errors
 /// [`UnknownBoard`] when there is none.
 pub fn find(name: &str) -> Result<Board, UnknownBoard> {
-    let boards = all();
+    among(all(), name)
+}
+
+/// The board called `name`, if it is one that the simulator has.
+///
+/// # Errors
+/// [`UnknownBoard`] when there is none among those.
+pub fn find_simulated(name: &str) -> Result<Board, UnknownBoard> {
+    let mut boards = all();
+    boards.retain(|board| board.simulated.is_some());
+    among(boards, name)
+}
+
+fn among(boards: Vec<Board>, name: &str) -> Result<Board, UnknownBoard> {
     let known: Vec<String> = boards.iter().map(|board| board.name.clone()).collect();
     boards
         .into_iter()
@@ -175,6 +188,8 @@ mod tests {
         let start = "there is no board `esp32c6-bitbag` (did you mean `esp32c6-bitbang`?); \
                      the boards are esp32c6-bitbang, qemu-";
         assert!(error.starts_with(start), "{error}");
+        let error = find_simulated("qemu-sabrelite").expect_err("emulated");
+        assert_eq!(error.known, ["esp32c6-bitbang"]);
         let error = find("z80").expect_err("no such board").to_string();
         let start = "there is no board `z80`; the boards are esp32c6-bitbang, qemu-";
         assert!(error.starts_with(start), "{error}");

@@ -120,7 +120,7 @@ impl Checker<'_> {
             return Err(self.error(parsed.schema.span(), message));
         }
         self.plain(&parsed.name)?;
-        let board = board::find(parsed.board.get_ref())
+        let board = board::find_simulated(parsed.board.get_ref())
             .map_err(|error| self.error(parsed.board.span(), error.to_string()))?;
         if parsed.run.get_ref().is_empty() {
             return Err(self.error(

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output;
 
 pub fn run(args: &args::Sim) -> Result<(), Failure> {
-    let board = board::find(&args.board).map_err(anyhow::Error::new)?;
+    let board = board::find_simulated(&args.board).map_err(anyhow::Error::new)?;
     let order = order(args, board)?;
     let stopped = stop_on_ctrl_c()?;
     let stop = || stopped.load(Ordering::Relaxed);
