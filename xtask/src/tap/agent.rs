@@ -9,8 +9,6 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-/// How much each test moves: short, as the simulation is slower than the time on a busy machine.
-const OCTETS: u64 = 400_000;
 /// The rate of UDP, in bit/s of this machine's time: what a simulation several times too slow keeps up
 /// with.
 const RATE: &str = "1M";
@@ -29,20 +27,26 @@ for n in range(int(sys.argv[2])):
     good += s.recv(2000) == sent
 print(good)";
 
-/// Runs them all against `device`, which listens at `address`.
+/// Runs them all against `device`, which listens at `address`; each moves so many octets.
 ///
 /// # Errors
 /// Names the program whose count is another than the firmware's.
-pub(super) fn all(namespace: &Namespace, device: &mut Device, address: &'static str) -> Result<()> {
+pub(super) fn all(
+    namespace: &Namespace,
+    device: &mut Device,
+    address: &'static str,
+    octets: u64,
+) -> Result<()> {
     let mut bench = Bench {
         namespace,
         told: device.events("served").len(),
         device,
         address,
+        octets,
     };
     bench.iperf2().context("iperf")?;
     bench.iperf3().context("iperf3")?;
-    bench.curl(OCTETS).context("curl")?;
+    bench.curl().context("curl")?;
     bench.echo().context("echo")
 }
 
@@ -61,8 +65,9 @@ pub(super) fn curl(
         told: device.events("served").len(),
         device,
         address,
+        octets,
     };
-    bench.curl(octets)
+    bench.curl()
 }
 
 struct Bench<'a> {
@@ -70,6 +75,8 @@ struct Bench<'a> {
     device: &'a mut Device,
     /// Where it listens.
     address: &'static str,
+    /// How much each test moves.
+    octets: u64,
     /// Tests that the console told of and that were looked at.
     told: usize,
 }
@@ -111,20 +118,21 @@ impl Bench<'_> {
     }
 
     fn iperf2(&mut self) -> Result<()> {
-        let octets = OCTETS.to_string();
+        let all = self.octets;
+        let octets = all.to_string();
         let run = |bench: &Self, further: &[&str]| {
             let args = ["-c", bench.address, "-n", &octets, "-y", "C"];
             bench.read("iperf", &[&args, further].concat())
         };
         run(self, &[])?;
-        same(&self.served("iperf2", "tcp", "received")?["octets"], OCTETS)?;
+        same(&self.served("iperf2", "tcp", "received")?["octets"], all)?;
         let said = run(self, &["-R"])?;
         let received = csv(&said, 7)?;
         same(&self.served("iperf2", "tcp", "sent")?["octets"], received)?;
         // Requests and data in odd pieces, and in small ones.
         for further in [["-M", "101"], ["-l", "64"]] {
             run(self, &further)?;
-            same(&self.served("iperf2", "tcp", "received")?["octets"], OCTETS)?;
+            same(&self.served("iperf2", "tcp", "received")?["octets"], all)?;
         }
         // One way after the other, and both at once: two connections.
         for both in ["-r", "-d"] {
@@ -135,7 +143,7 @@ impl Bench<'_> {
             for octets in &mut served {
                 *octets = number(&self.served_any("iperf2", "tcp")?["octets"])?;
             }
-            if served != [OCTETS; 2] || counted != served {
+            if served != [all; 2] || counted != served {
                 bail!("{both}: the firmware counted {served:?}, the other end {counted:?}");
             }
         }
@@ -149,7 +157,8 @@ impl Bench<'_> {
     }
 
     fn iperf3(&mut self) -> Result<()> {
-        let octets = OCTETS.to_string();
+        let all = self.octets;
+        let octets = all.to_string();
         let run = |bench: &Self, further: &[&str]| -> Result<Value> {
             let args = ["-c", bench.address, "-n", &octets, "-J"];
             let said = bench.read("iperf3", &[&args, further].concat())?;
@@ -167,7 +176,7 @@ impl Bench<'_> {
             number(&self.served("iperf3", "tcp", "sent")?["octets"])?,
             number(&said["end"]["sum_received"]["bytes"])?,
         );
-        if received < OCTETS || sent < received {
+        if received < all || sent < received {
             bail!("{received} of {sent} octets received");
         }
         run(self, &["--bidir"])?;
@@ -201,7 +210,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn curl(&mut self, octets: u64) -> Result<()> {
+    fn curl(&mut self) -> Result<()> {
+        let octets = self.octets;
         let file = sh::out("tap").join("from-agent");
         let path = file.display().to_string();
         let at = |name: &str| format!("http://{}/{name}", self.address);
