@@ -6,6 +6,7 @@
 //! - [`console`]: lines for a person and for a program; commands.
 //! - [`memory`]: sockets and services.
 //! - [`frames`]: raw frames, seen before the stack.
+//! - [`load`]: the load for the CPU.
 //! - [`tell`]: tests that are over, in words.
 //!
 //! It allocates nothing and waits by sleeping.
@@ -15,6 +16,7 @@
 
 pub mod console;
 pub mod frames;
+pub mod load;
 pub mod machine;
 pub mod memory;
 mod run;

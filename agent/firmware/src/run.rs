@@ -2,6 +2,7 @@
 
 use crate::console::{self, Command, Line, event, info};
 use crate::frames::Frames;
+use crate::load::calibrated;
 use crate::machine::Machine;
 use crate::memory::{HTTP_PORT, Memory, Services, Sockets, WAITING};
 use crate::tell;
@@ -107,7 +108,7 @@ impl<D: Interrupting> Station<D> {
             services,
             stamp: stamp::Reflector::new(stamp::PORT, stamp::Clock::free(setup.grain)),
             frames: Frames::of(own, 0),
-            burner: calibrated(machine),
+            burner: calibrated(|| machine.now()),
             line: Line::new(),
             ledger: setup.ledger,
             due: machine.now(),
@@ -246,25 +247,4 @@ fn announce(machine: &mut impl Machine, own: MacAddress, setup: &Setup) {
 /// smoltcp's form of a time.
 fn stack_time(now: Instant) -> smoltcp::time::Instant {
     smoltcp::time::Instant::from_micros((now.ns() / 1_000) as i64)
-}
-
-/// Rounds of a unit of the burner: some 20 us, which is what a frame may have to wait.
-const ROUNDS: u32 = 320;
-/// Units that are timed in one go, and how often: the shortest is the one that no interrupt was in.
-const UNITS: u32 = 16;
-const TIMES: u32 = 8;
-
-/// A burner that knows what its units take.
-fn calibrated(machine: &impl Machine) -> Burner {
-    let mut burner = Burner::new(ROUNDS);
-    let mut shortest = Duration::MAX;
-    for _ in 0..TIMES {
-        let began = machine.now();
-        for _ in 0..UNITS {
-            burner.unit();
-        }
-        shortest = shortest.min(machine.now().since(began));
-    }
-    burner.calibrated(UNITS, shortest);
-    burner
 }

@@ -2,7 +2,7 @@
 //! object a line for a program, prefixed with `@ `.
 
 use esp_hal::peripherals::USB_DEVICE;
-use esp_println::println;
+use esp_println::{print, println};
 
 /// Prints a line for a person.
 #[macro_export]
@@ -21,6 +21,16 @@ macro_rules! event {
     ($event:literal, $($arg:tt)*) => {
         $crate::console::event($event, Some(::core::format_args!($($arg)*)))
     };
+}
+
+/// The port, for what writes to any.
+pub struct Console;
+
+impl core::fmt::Write for Console {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        print!("{text}");
+        Ok(())
+    }
 }
 
 /// Prints a line for a person.

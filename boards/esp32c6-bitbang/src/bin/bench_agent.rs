@@ -7,13 +7,14 @@
 use core::time::Duration;
 
 use esp32c6_bitbang::{
-    agent::{self, Command, Frames},
+    agent::{self, Frames},
     config::HTTP_PORT,
-    console::Commands,
+    console::{Commands, Console},
     event, info,
     net::{self, Network},
 };
 use linerate_agent::{Limits, Service, burner::Burner, echo, http, iperf2, iperf3, stamp};
+use linerate_agent_firmware::{console::Command, load, tell};
 use linerate_agent_smoltcp::DATAGRAM;
 use static_cell::ConstStaticCell;
 
@@ -60,7 +61,7 @@ fn main() -> ! {
     let mut network = Network::start("bench_agent");
     let mut sockets = agent::open(&mut network);
     let mut frames = Frames::of(0);
-    let mut burner = agent::calibrated();
+    let mut burner = load::calibrated(agent::now);
     let mut commands = Commands::new();
     event!(
         "listening",
@@ -92,22 +93,22 @@ fn main() -> ! {
             let idle_for = sockets.idle_for(services, agent::now());
             network.give();
             while let Some(finished) = iperf2.take_finished() {
-                agent::iperf2(&finished);
+                tell::iperf2(&mut Console, &finished);
             }
             if let Some(finished) = iperf3.take_finished() {
-                agent::iperf3(&finished);
+                tell::iperf3(&mut Console, &finished);
             }
             while let Some(finished) = http.take_finished() {
-                agent::http(&finished);
+                tell::http(&mut Console, &finished);
             }
             let quiet_for = network.quiet_for().map(Duration::from);
             let pause = idle_for.into_iter().chain(quiet_for).min();
             due = agent::now().after(pause.unwrap_or(Duration::MAX));
         }
         if let Some(line) = commands.next() {
-            match agent::parse(line) {
+            match Command::parse(line) {
                 Some(command) => obey(command, &mut frames, &mut burner),
-                None => agent::unknown(line),
+                None => tell::unknown(&mut Console, line),
             }
         }
         if queue.used_bytes() > 0 || agent::now() >= due || burner.burn(agent::now()) {
@@ -126,6 +127,6 @@ fn obey(command: Command, frames: &mut Frames, burner: &mut Burner) {
         Command::ReportFrames => frames.report(),
         Command::CountFrames(stream) => *frames = Frames::of(stream),
         Command::Burn(load) => burner.set(load, agent::now()),
-        Command::Burned => agent::report_load(burner),
+        Command::Burned => tell::burned(&mut Console, burner, agent::now()),
     }
 }

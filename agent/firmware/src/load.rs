@@ -1,0 +1,27 @@
+//! The load for the CPU.
+
+use core::time::Duration;
+use linerate_agent::Instant;
+use linerate_agent::burner::Burner;
+
+/// Rounds of a unit: some 20 us, which is what a frame may have to wait.
+const ROUNDS: u32 = 320;
+/// Units that are timed in one go, and how often: the shortest is the one that no interrupt was in.
+const UNITS: u32 = 16;
+const TIMES: u32 = 8;
+
+/// A burner that knows what its units take.
+#[must_use]
+pub fn calibrated(now: impl Fn() -> Instant) -> Burner {
+    let mut burner = Burner::new(ROUNDS);
+    let mut shortest = Duration::MAX;
+    for _ in 0..TIMES {
+        let began = now();
+        for _ in 0..UNITS {
+            burner.unit();
+        }
+        shortest = shortest.min(now().since(began));
+    }
+    burner.calibrated(UNITS, shortest);
+    burner
+}
