@@ -279,7 +279,7 @@ proptest! {
         repeated in 0..50_u64,
         late in 0..50_u64,
     ) {
-        let faults = Faults { lost, repeated, late };
+        let faults = Faults { lost, repeated, late, ..Faults::default() };
         let (net, outcome, finished) = run(plan(true, |_| {}), Limits::own_network(), seed, faults);
         let report = finished[0].report;
         // Whichever of the ends arrives.

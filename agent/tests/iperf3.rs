@@ -2,6 +2,7 @@
 
 mod net;
 
+use linerate_agent::Instant;
 use linerate_agent::iperf3::{
     Amount, Client, Count, Direction, Failure, Finished, Limits, Outcome, PORT, Plan, Progress,
     Server, Test,
@@ -115,6 +116,24 @@ fn a_test_by_time_ends_in_time() {
         for span in [outcome.sent.unwrap().span, finished.received.unwrap().span] {
             assert!(about.contains(&span), "{udp}: {span:?}");
         }
+    }
+}
+
+#[test]
+fn a_late_word_of_the_end_is_no_time_of_the_stream() {
+    let at = |ms| Instant::from_ns(1).after(Duration::from_millis(ms));
+    let faults = Faults {
+        stalled: Some([at(1_900), at(2_300)]),
+        ..Faults::default()
+    };
+    let plan = plan(true, |test| {
+        test.amount = Amount::Span(Duration::from_secs(2));
+    });
+    let (_, outcome, finished) = run(plan, Limits::own_network(), 1, faults);
+    let about = Duration::from_millis(1990)..=Duration::from_millis(2010);
+    for received in [finished[0].received, outcome.reported] {
+        let span = received.unwrap().span;
+        assert!(about.contains(&span), "{span:?}");
     }
 }
 
@@ -278,7 +297,7 @@ proptest! {
         late in 0..50_u64,
         reverse: bool,
     ) {
-        let faults = Faults { lost, repeated, late };
+        let faults = Faults { lost, repeated, late, ..Faults::default() };
         let direction = if reverse { Direction::Reverse } else { Direction::Forward };
         let plan = plan(true, |test| {
             test.amount = Amount::Span(Duration::from_secs(1));

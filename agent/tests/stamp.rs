@@ -400,7 +400,7 @@ proptest! {
         repeated in 0..50_u64,
         late in 0..50_u64,
     ) {
-        let faults = Faults { lost, repeated, late };
+        let faults = Faults { lost, repeated, late, ..Faults::default() };
         let (net, outcome, samples) = run::<1>(plan(500), Clock::free(US), seed, faults);
         let loss = outcome.loss;
         prop_assert_eq!(outcome.answered + loss.forward + loss.back + loss.either, 500);

@@ -231,9 +231,15 @@ impl Stream {
         Some(len)
     }
 
-    /// What was counted, in a test that counts from `began` and ended at `ended`. `sent`: how many
-    /// datagrams the sender says it has sent.
-    pub(super) fn count(&self, began: Instant, ended: Instant, sent: Option<u64>) -> Count {
+    /// What was counted, in a test that counts from `began`, was to end at `planned` at the latest and of
+    /// which it was said at `ended` that it is over. `sent`: how many datagrams the sender says it has sent.
+    pub(super) fn count(
+        &self,
+        began: Instant,
+        planned: Instant,
+        ended: Instant,
+        sent: Option<u64>,
+    ) -> Count {
         match &self.role {
             None => Count::default(),
             Some(Role::Sends {
@@ -248,6 +254,8 @@ impl Stream {
                 ..Count::default()
             },
             Some(Role::Receives(sink)) => {
+                // Where its own data fill the link, the word that it is over may be lost and come late.
+                let ended = ended.min(planned);
                 let last = sink.last().unwrap_or(ended).max(ended);
                 let sequence = &sink.sequence;
                 Count {

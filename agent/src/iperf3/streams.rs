@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use super::json::Window;
-use super::parameters::{Direction, Test};
+use super::parameters::{Amount, Direction, Test};
 use super::results::{self, Count};
 use super::stream::{Channel, Role, Stream};
 use crate::{Connection, Datagram, Instant, MS, SECOND, Udp, ns, span};
@@ -286,7 +286,12 @@ impl<const N: usize> Streams<N> {
         // Where counting began is for each end to say: their figures do not belong together then.
         let said = stream.reported.filter(|_| self.test.omit.is_zero());
         let sent = said.map(|said| said.datagrams);
-        stream.count(self.began.unwrap_or(ended), ended, sent)
+        let began = self.began.unwrap_or(ended);
+        let planned = match self.test.amount {
+            Amount::Span(span) => began.after(span),
+            Amount::Octets(_) | Amount::Blocks(_) => Instant::NEVER,
+        };
+        stream.count(began, planned, ended, sent)
     }
 
     /// Writes what was counted.

@@ -15,12 +15,14 @@ pub const ENDS: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)),
 ];
 
-/// What the network does to datagrams, in 1 / 1000 of them.
+/// What the network does to datagrams, in 1 / 1000 of them, and to connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     pub lost: u64,
     pub repeated: u64,
     pub late: u64,
+    /// From when to when nothing arrives on connections.
+    pub stalled: Option<[Instant; 2]>,
 }
 
 /// What it has done, to datagrams from each end.
@@ -142,13 +144,21 @@ impl<A: Service, B: Service> Net<A, B> {
     fn sleep(&mut self, until: Instant) {
         let arrival = self.flying.keys().next().map(|(at, _)| *at);
         let wakes = [self.a.wake_at(), self.b.wake_at(), arrival];
-        let next = wakes.into_iter().flatten().min().unwrap_or(until);
+        let resumed = self.stalled_until();
+        let next = wakes.into_iter().chain([resumed]).flatten().min();
+        let next = next.unwrap_or(until);
         if next <= self.now {
             self.idle_wakes += 1;
             assert!(self.idle_wakes < 100, "woken for nothing, again and again");
         }
         let least = self.now.after(Duration::from_nanos(1));
         self.now = next.max(least).min(until);
+    }
+
+    /// If nothing arrives on connections now: until when.
+    fn stalled_until(&self) -> Option<Instant> {
+        let [from, until] = self.faults.stalled?;
+        (from <= self.now && self.now < until).then_some(until)
     }
 
     fn ask(&mut self, end: usize) -> bool {
@@ -311,8 +321,11 @@ impl<A: Service, B: Service> Net<A, B> {
                 }
             }
         }
+        let is_stalled = self.stalled_until().is_some();
         let pipe = &mut link.pipes[1 - end];
-        if !pipe.octets.is_empty() {
+        if is_stalled {
+            // It arrives later.
+        } else if !pipe.octets.is_empty() {
             let len = 1 + self.random.below(3000).min(pipe.octets.len() as u64 - 1);
             let octets: Vec<u8> = pipe.octets.drain(..len as usize).collect();
             self.end(end).received(number, &octets, now);
