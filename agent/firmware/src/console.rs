@@ -1,6 +1,7 @@
 //! The console: lines for a person, beside them one JSON object a line for a program, prefixed with `@ `,
 //! and commands that either types.
 
+use crate::blaster::Order;
 use core::fmt::{self, Write};
 use linerate_agent::burner::Load;
 use linerate_ether::ledger::Counter;
@@ -53,6 +54,8 @@ pub enum Command {
     Burn(Load),
     /// `burned`: print what was burned.
     Burned,
+    /// `blast FRAMES LENGTH [ADDRESS]`: send raw frames as fast as it goes; print when that is done.
+    Blast(Order),
 }
 
 impl Command {
@@ -71,6 +74,9 @@ impl Command {
                 Self::Burn(Load::Share(share))
             }
             ("burned", None) => Self::Burned,
+            ("blast", Some(frames)) => {
+                Self::Blast(Order::parse(frames, words.next()?, words.next())?)
+            }
             _ => return None,
         };
         words.next().is_none().then_some(command)

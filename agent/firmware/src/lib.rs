@@ -1,11 +1,12 @@
 //! A device that can be measured, on any board: give [`run`] a network device and a [`Machine`], and it
-//! serves iperf 2, iperf 3, HTTP, STAMP and echo, counts and reflects raw frames, loads the CPU if told so,
-//! and says on its console what was done.
+//! serves iperf 2, iperf 3, HTTP, STAMP and echo, counts, reflects and sends raw frames, loads the CPU if told
+//! so, and says on its console what was done.
 //!
 //! - [`machine`]: what a board has beside its network device.
 //! - [`console`]: lines for a person and for a program; commands.
 //! - [`memory`]: sockets and services.
 //! - [`frames`]: raw frames, seen before the stack.
+//! - [`blaster`]: raw frames, sent past the stack.
 //! - [`load`]: the load for the CPU.
 //! - [`tell`]: tests that are over, in words.
 //!
@@ -14,6 +15,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod blaster;
 pub mod console;
 pub mod frames;
 pub mod load;

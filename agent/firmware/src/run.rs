@@ -1,5 +1,6 @@
 //! The main loop.
 
+use crate::blaster::Blaster;
 use crate::console::{self, Command, Line, event, info};
 use crate::frames::Frames;
 use crate::load::calibrated;
@@ -72,6 +73,8 @@ struct Station<D: Interrupting> {
     services: &'static mut Services,
     stamp: stamp::Reflector<SENDERS, WAITING, STAMP>,
     frames: Frames,
+    /// Raw frames that are being sent.
+    blaster: Option<Blaster>,
     burner: Burner,
     line: Line,
     ledger: &'static Ledger,
@@ -108,6 +111,7 @@ impl<D: Interrupting> Station<D> {
             services,
             stamp: stamp::Reflector::new(stamp::PORT, stamp::Clock::free(setup.grain)),
             frames: Frames::of(own, 0),
+            blaster: None,
             burner: calibrated(|| machine.now()),
             line: Line::new(),
             ledger: setup.ledger,
@@ -122,6 +126,7 @@ impl<D: Interrupting> Station<D> {
         if took || machine.now() >= self.due {
             self.serve(machine);
         }
+        self.blast(machine);
         while let Some(octet) = machine.typed() {
             self.awake_until = machine.now().after(TYPING);
             if let Some(line) = self.line.push(octet) {
@@ -132,7 +137,10 @@ impl<D: Interrupting> Station<D> {
             }
         }
         let now = machine.now();
-        took || now >= self.due || now < self.awake_until || self.burner.burn(now)
+        took || now >= self.due
+            || now < self.awake_until
+            || self.blaster.is_some()
+            || self.burner.burn(now)
     }
 
     /// Takes in what came, within the budget. `true`: there was something.
@@ -197,6 +205,17 @@ impl<D: Interrupting> Station<D> {
         self.due = now.after(pause.unwrap_or(Duration::MAX));
     }
 
+    /// Sends raw frames, if it was told to.
+    fn blast(&mut self, machine: &mut impl Machine) {
+        let Some(blaster) = &mut self.blaster else {
+            return;
+        };
+        if blaster.fill(&mut self.device.0, machine.now()) {
+            blaster.report(machine, machine.now());
+            self.blaster = None;
+        }
+    }
+
     /// Sleeps until something is due or a frame comes.
     fn rest(&mut self, machine: &mut impl Machine) {
         let latest = machine.now().after(LONGEST_SLEEP);
@@ -214,6 +233,10 @@ impl<D: Interrupting> Station<D> {
             Command::CountFrames(stream) => self.frames.count(stream),
             Command::Burn(load) => self.burner.set(load, machine.now()),
             Command::Burned => tell::burned(machine, &self.burner, machine.now()),
+            Command::Blast(order) => {
+                let own = self.device.0.mac_address();
+                self.blaster = Some(Blaster::new(order, own, machine.now()));
+            }
         }
     }
 }

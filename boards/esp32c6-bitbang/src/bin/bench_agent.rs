@@ -128,5 +128,6 @@ fn obey(command: Command, frames: &mut Frames, burner: &mut Burner) {
         Command::CountFrames(stream) => *frames = Frames::of(stream),
         Command::Burn(load) => burner.set(load, agent::now()),
         Command::Burned => tell::burned(&mut Console, burner, agent::now()),
+        Command::Blast(_) => event!("error", "\"what\":\"this board sends no raw frames\""),
     }
 }
