@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`record`] | the result format: what every measuring command writes |
 //! | [`mod@line`] | what the wire allows: frame times and the goodput limit |
+//! | [`capture`] | captures of other programs, read packet by packet |
 //! | [`wire`] | what frames on a wire tell: TCP requests, where their time went |
 //! | [`stats`] | percentiles, by one definition |
 //! | [`summary`] | what several results of a procedure say together |
@@ -16,6 +17,7 @@
 //! | [`report`] | record to HTML and Markdown |
 #![forbid(unsafe_code)]
 
+pub mod capture;
 pub mod cause;
 pub mod compare;
 pub mod export;

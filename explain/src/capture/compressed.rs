@@ -1,0 +1,111 @@
+//! Captures that were compressed: gzip (RFC 1952) and Zstandard (RFC 8878), told by their first octets.
+
+use std::io::{self, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+/// First octets of a member of a gzip file.
+const GZIP: [u8; 2] = [0x1F, 0x8B];
+/// First octets of a Zstandard frame.
+const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// What was read ahead to see what it is, and the rest.
+type Whole<R> = io::Chain<Cursor<Vec<u8>>, R>;
+
+/// A stream, decompressed if it was compressed.
+pub(super) enum Decompressed<R: Read> {
+    Plain(Whole<R>),
+    Gzip(Box<MultiGzDecoder<Whole<R>>>),
+    Zstd(Box<Zstd<Whole<R>>>),
+}
+
+impl<R: Read> Decompressed<R> {
+    /// Looks at the first octets of `inner`.
+    pub(super) fn new(mut inner: R) -> io::Result<Self> {
+        let mut first = Vec::with_capacity(4);
+        inner.by_ref().take(4).read_to_end(&mut first)?;
+        let (gzip, zstd) = (first.starts_with(&GZIP), first.starts_with(&ZSTD));
+        let whole = Cursor::new(first).chain(inner);
+        Ok(if gzip {
+            Self::Gzip(Box::new(MultiGzDecoder::new(whole)))
+        } else if zstd {
+            Self::Zstd(Box::new(Zstd::new(whole)))
+        } else {
+            Self::Plain(whole)
+        })
+    }
+}
+
+impl<R: Read> Read for Decompressed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(inner) => inner.read(buffer),
+            Self::Gzip(inner) => inner.read(buffer),
+            Self::Zstd(inner) => inner.read(buffer),
+        }
+    }
+}
+
+/// The frames of a Zstandard file, one after the other.
+pub(super) struct Zstd<R> {
+    inner: R,
+    decoder: FrameDecoder,
+    within_frame: bool,
+}
+
+impl<R: Read> Zstd<R> {
+    fn new(inner: R) -> Self {
+        Self {
+            inner,
+            decoder: FrameDecoder::new(),
+            within_frame: false,
+        }
+    }
+
+    /// Begins the next frame; says whether there is one.
+    fn begin(&mut self) -> io::Result<bool> {
+        loop {
+            match self.decoder.reset(&mut self.inner) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    io::copy(
+                        &mut self.inner.by_ref().take(length.into()),
+                        &mut io::sink(),
+                    )?;
+                }
+                Err(FrameDecoderError::ReadFrameHeaderError(
+                    ReadFrameHeaderError::MagicNumberReadError(error),
+                )) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+    }
+}
+
+impl<R: Read> Read for Zstd<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.within_frame {
+                self.within_frame = self.begin()?;
+                if !self.within_frame {
+                    return Ok(0);
+                }
+            }
+            while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
+                self.decoder
+                    .decode_blocks(&mut self.inner, BlockDecodingStrategy::UptoBlocks(1))
+                    .map_err(io::Error::other)?;
+            }
+            let read = self.decoder.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            self.within_frame = false;
+        }
+    }
+}

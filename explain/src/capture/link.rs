@@ -1,0 +1,152 @@
+//! From a frame to the network layer.
+
+use super::Packet;
+
+/// What the first octet of a captured packet begins: the registry at <https://www.tcpdump.org/linktypes.html>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// Loopback of BSD: an address family in the byte order of the machine that captured.
+    pub const NULL: Self = Self(0);
+    /// Ethernet, from the destination address on.
+    pub const ETHERNET: Self = Self(1);
+    /// An IP datagram, by its version.
+    pub const RAW: Self = Self(101);
+    /// Loopback of `OpenBSD`: an address family in network byte order.
+    pub const LOOP: Self = Self(108);
+    /// Linux "cooked", version 1: what `tcpdump -i any` writes.
+    pub const LINUX_SLL: Self = Self(113);
+    /// An IPv4 datagram.
+    pub const IPV4: Self = Self(228);
+    /// An IPv6 datagram.
+    pub const IPV6: Self = Self(229);
+    /// Linux "cooked", version 2.
+    pub const LINUX_SLL2: Self = Self(276);
+
+    /// Whether frames of this type are looked into.
+    pub const fn is_known(self) -> bool {
+        matches!(
+            self,
+            Self::NULL
+                | Self::ETHERNET
+                | Self::RAW
+                | Self(12 | 14)
+                | Self::LOOP
+                | Self::LINUX_SLL
+                | Self::IPV4
+                | Self::IPV6
+                | Self::LINUX_SLL2
+        )
+    }
+}
+
+/// A captured frame, with the link's header taken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Whether it went to every station.
+    pub broadcast: bool,
+    /// What it carries.
+    pub network: Network<'a>,
+}
+
+/// What a frame carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network<'a> {
+    /// An IP datagram of either version.
+    Ip {
+        /// What was kept of it.
+        octets: &'a [u8],
+        /// Octets that it had on the link, with padding.
+        length: u32,
+    },
+    /// An ARP message (RFC 826).
+    Arp,
+    /// A pause frame (IEEE 802.3 annex 31B).
+    Pause {
+        /// For how long, in units of 512 bit times; 0 ends the pause.
+        quanta: u16,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// `EtherType` of IPv4.
+const IPV4: u16 = 0x0800;
+/// `EtherType` of IPv6.
+const IPV6: u16 = 0x86DD;
+/// `EtherType` of ARP.
+const ARP: u16 = 0x0806;
+/// `EtherType` of MAC control frames, to which PAUSE belongs.
+const MAC_CONTROL: u16 = 0x8808;
+/// `EtherType`s of VLAN tags: IEEE 802.1Q, 802.1ad, and what was used before the latter.
+const TAGS: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+
+impl<'a> Frame<'a> {
+    /// Takes the header of its link off `packet`.
+    #[inline]
+    pub fn of(packet: &Packet<'a>) -> Self {
+        let octets = packet.octets;
+        let length = packet.length;
+        let (broadcast, network) = match packet.link {
+            LinkType::ETHERNET => (octets.starts_with(&[0xFF; 6]), typed(octets, 12, length)),
+            LinkType::LINUX_SLL => (octets.get(1) == Some(&1), typed(octets, 14, length)),
+            LinkType::LINUX_SLL2 => {
+                let kind = u16_at(octets, 0).unwrap_or(0);
+                let carried = carried(kind, octets, 20, length);
+                (octets.get(10) == Some(&1), carried)
+            }
+            LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => {
+                (false, ip(octets, 0, length))
+            }
+            // The family of IPv6 differs between systems: the datagram tells by itself.
+            LinkType::NULL | LinkType::LOOP => (false, ip(octets, 4, length)),
+            _ => (false, Network::Other),
+        };
+        Self { broadcast, network }
+    }
+}
+
+/// What stands behind the `EtherType` at `at`, and behind tags.
+#[inline]
+fn typed(octets: &[u8], mut at: usize, length: u32) -> Network<'_> {
+    loop {
+        let Some(kind) = u16_at(octets, at) else {
+            return Network::Other;
+        };
+        at += 2;
+        if !TAGS.contains(&kind) {
+            return carried(kind, octets, at, length);
+        }
+        at += 2;
+    }
+}
+
+#[inline]
+fn carried(kind: u16, octets: &[u8], at: usize, length: u32) -> Network<'_> {
+    match kind {
+        IPV4 | IPV6 => ip(octets, at, length),
+        ARP => Network::Arp,
+        MAC_CONTROL if u16_at(octets, at) == Some(1) => Network::Pause {
+            quanta: u16_at(octets, at + 2).unwrap_or(0),
+        },
+        _ => Network::Other,
+    }
+}
+
+#[inline]
+fn ip(octets: &[u8], at: usize, length: u32) -> Network<'_> {
+    match octets.get(at..) {
+        Some(octets) => Network::Ip {
+            octets,
+            length: length.saturating_sub(at as u32),
+        },
+        None => Network::Other,
+    }
+}
+
+#[inline]
+fn u16_at(octets: &[u8], at: usize) -> Option<u16> {
+    let octets = octets.get(at..at + 2)?;
+    Some(u16::from_be_bytes([octets[0], octets[1]]))
+}

@@ -1,0 +1,260 @@
+//! Captures: what was recorded on an interface, read packet by packet.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | `compressed` | gzip and Zstandard around it |
+//! | `pcap`, `pcapng` | the two formats |
+//! | `link` | from a frame to the network layer: Ethernet, VLAN, Linux cooked, raw IP, loopback |
+//! | `datagram` | IPv4, IPv6 and what they carry |
+//!
+//! [`Reader`] goes through a stream of any length with one buffer. What is cut off or damaged gives the
+//! packets before that place, and a [`Fault`] that names it.
+
+mod compressed;
+mod datagram;
+mod link;
+mod pcap;
+mod pcapng;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io::{self, Read};
+
+pub use datagram::{Address, Datagram, Protocol};
+pub use link::{Frame, LinkType, Network};
+
+use compressed::Decompressed;
+use pcap::Pcap;
+use pcapng::Pcapng;
+use source::Source;
+
+/// A packet or block that claims more octets is taken for damage. No link has frames of this size, and it
+/// bounds the memory that a file can ask for.
+const MOST_OCTETS: usize = 16 * 1024 * 1024;
+
+/// Goes through a capture.
+pub struct Reader<R: Read> {
+    source: Source<Decompressed<R>>,
+    format: Format,
+    packets: u64,
+    fault: Option<Fault>,
+    over: bool,
+}
+
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Its number in the capture, from 1.
+    pub number: u64,
+    /// Octets of the capture, decompressed, before its record.
+    pub offset: u64,
+    /// When it was captured: nanoseconds since 1970.
+    pub time_ns: u64,
+    /// Octets that it had on the link.
+    pub length: u32,
+    /// What its first octet begins.
+    pub link: LinkType,
+    /// What of it was kept.
+    pub octets: &'a [u8],
+}
+
+/// Why and where a capture could be read no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Packets before that.
+    pub packets: u64,
+    /// Octets of the capture, decompressed, before what could not be read.
+    pub offset: u64,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the capture {} (behind packet {}, at octet {})",
+            self.what, self.packets, self.offset
+        )
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Why a stream cannot be read as a capture at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It could not be read.
+    #[error("cannot read it: {0}")]
+    Io(#[from] io::Error),
+    /// It is something else.
+    #[error(
+        "it is no capture: it begins with {}, not as pcap or pcapng do", octets(.0)
+    )]
+    Unknown(Vec<u8>),
+    /// It ends within its header.
+    #[error("{0}")]
+    Fault(Fault),
+}
+
+fn octets(octets: &[u8]) -> String {
+    if octets.is_empty() {
+        return "nothing".to_owned();
+    }
+    let octets: Vec<String> = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+    octets.join(" ")
+}
+
+impl<R: Read> Reader<R> {
+    /// Looks at how `inner` begins.
+    ///
+    /// # Errors
+    /// If that is no capture.
+    pub fn new(inner: R) -> Result<Self, OpenError> {
+        let mut source = Source::new(Decompressed::new(inner)?);
+        let there = source.ready(4);
+        let first = source.peek(there).to_vec();
+        let format = match <[u8; 4]>::try_from(first.as_slice()) {
+            Ok(pcapng::SECTION) => Format::Pcapng(Pcapng::new()),
+            Ok(magic) => match Pcap::recognise(magic) {
+                Some(kind) => {
+                    Format::Pcap(Pcap::open(&mut source, kind).map_err(OpenError::Fault)?)
+                }
+                None => return Err(OpenError::Unknown(first)),
+            },
+            Err(_) => {
+                return Err(match source.failure() {
+                    Some(error) => OpenError::Io(io::Error::new(error.kind(), error.to_string())),
+                    None => OpenError::Unknown(first),
+                });
+            }
+        };
+        Ok(Self {
+            source,
+            format,
+            packets: 0,
+            fault: None,
+            over: false,
+        })
+    }
+
+    /// The next packet; `None` at the end, or at a [`fault`](Self::fault).
+    #[inline]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a packet lends the reader's buffer"
+    )]
+    pub fn next(&mut self) -> Option<Packet<'_>> {
+        if self.over {
+            return None;
+        }
+        let next = match &mut self.format {
+            Format::Pcap(pcap) => pcap.next(&mut self.source, self.packets),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.source, self.packets),
+        };
+        let record = match next {
+            Ok(Some(record)) => record,
+            Ok(None) => {
+                self.over = true;
+                return None;
+            }
+            Err(fault) => {
+                self.over = true;
+                self.fault = Some(fault);
+                return None;
+            }
+        };
+        self.packets += 1;
+        let octets = self.source.taken(record.captured + record.padding);
+        Some(Packet {
+            number: self.packets,
+            offset: record.offset,
+            time_ns: record.time_ns,
+            length: record.length,
+            link: record.link,
+            octets: &octets[..record.captured],
+        })
+    }
+
+    /// Packets read so far.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// What kept the capture from being read to its end, after [`next`](Self::next) gave none.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.fault.as_ref()
+    }
+}
+
+/// A packet whose octets a [`Source`] took last.
+struct Record {
+    offset: u64,
+    time_ns: u64,
+    captured: usize,
+    /// Octets between those of the packet and the current place.
+    padding: usize,
+    length: u32,
+    link: LinkType,
+}
+
+impl Fault {
+    fn at<R: Read>(source: &Source<R>, packets: u64, what: &str) -> Self {
+        let what = match source.failure() {
+            // A decompressor's or the system's words tell more than that octets are missing.
+            Some(error) => format!("cannot be read further: {error}"),
+            None => what.to_owned(),
+        };
+        Self {
+            packets,
+            offset: source.offset(),
+            what,
+        }
+    }
+}
+
+/// The byte order of the machine that wrote a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Big,
+    Little,
+}
+
+impl Order {
+    #[inline]
+    fn u32(self, octets: [u8; 4]) -> u32 {
+        match self {
+            Self::Big => u32::from_be_bytes(octets),
+            Self::Little => u32::from_le_bytes(octets),
+        }
+    }
+
+    #[inline]
+    fn u32_at(self, octets: &[u8], at: usize) -> u32 {
+        self.u32(octets[at..at + 4].try_into().expect("four octets"))
+    }
+
+    #[inline]
+    fn u16_at(self, octets: &[u8], at: usize) -> u16 {
+        let octets = octets[at..at + 2].try_into().expect("two octets");
+        match self {
+            Self::Big => u16::from_be_bytes(octets),
+            Self::Little => u16::from_le_bytes(octets),
+        }
+    }
+
+    /// Where in eight octets the lower four are.
+    fn low_word(self) -> usize {
+        match self {
+            Self::Big => 4,
+            Self::Little => 0,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The classic format: draft-ietf-opsawg-pcap.
+
+use std::io::Read;
+
+use super::source::Source;
+use super::{Fault, LinkType, MOST_OCTETS, Order, Record};
+
+/// Octets of a record's header.
+const RECORD_HEADER: usize = 16;
+
+/// What the file's header says.
+pub(super) struct Pcap {
+    order: Order,
+    link: LinkType,
+    /// Nanoseconds in a unit of the lower half of a timestamp.
+    fraction_ns: u32,
+    /// Octets that each record's header has beyond the format's.
+    extra: usize,
+}
+
+impl Pcap {
+    /// The format by its first four octets, if it is this one.
+    pub(super) fn recognise(magic: [u8; 4]) -> Option<(Order, u32, usize)> {
+        let both = [
+            (0xA1B2_C3D4, 1000, 0),
+            (0xA1B2_3C4D, 1, 0),
+            // Alexey Kuznetsov's variant of Linux 2.2 has an interface and a protocol in each record.
+            (0xA1B2_CD34, 1000, 8),
+        ];
+        both.into_iter().find_map(|(number, fraction_ns, extra)| {
+            let order = [Order::Big, Order::Little]
+                .into_iter()
+                .find(|order| order.u32(magic) == number)?;
+            Some((order, fraction_ns, extra))
+        })
+    }
+
+    /// Reads the file's header, whose first octets were [recognised](Self::recognise).
+    pub(super) fn open<R: Read>(
+        source: &mut Source<R>,
+        (order, fraction_ns, extra): (Order, u32, usize),
+    ) -> Result<Self, Fault> {
+        let Some(header) = source.header::<24>() else {
+            return Err(Fault::at(source, 0, "ends within the header of the file"));
+        };
+        source.take(24);
+        // The upper bits tell of an FCS, which no length here counts.
+        let link = order.u32_at(&header, 20) & 0x03FF_FFFF;
+        Ok(Self {
+            order,
+            link: LinkType(link as u16),
+            fraction_ns,
+            extra,
+        })
+    }
+
+    /// The next record, whose octets are those that the source took last.
+    #[inline]
+    pub(super) fn next<R: Read>(
+        &mut self,
+        source: &mut Source<R>,
+        number: u64,
+    ) -> Result<Option<Record>, Fault> {
+        let offset = source.offset();
+        let header_len = RECORD_HEADER + self.extra;
+        let there = source.ready(header_len);
+        if there < header_len {
+            return if there == 0 && source.failure().is_none() {
+                Ok(None)
+            } else {
+                Err(Fault::at(source, number, "ends within a packet's header"))
+            };
+        }
+        let header = source.peek(RECORD_HEADER);
+        let seconds = self.order.u32_at(header, 0);
+        let fraction = self.order.u32_at(header, 4);
+        let captured = self.order.u32_at(header, 8) as usize;
+        let length = self.order.u32_at(header, 12);
+        if captured > MOST_OCTETS {
+            let what = format!("is damaged: a packet of {captured} octets cannot be");
+            return Err(Fault::at(source, number, &what));
+        }
+        source.take(header_len);
+        let there = source.ready(captured);
+        source.take(there);
+        if there < captured {
+            let what = format!("ends within a packet: {there} of {captured} octets are there");
+            return Err(Fault {
+                offset,
+                ..Fault::at(source, number, &what)
+            });
+        }
+        Ok(Some(Record {
+            offset,
+            time_ns: u64::from(seconds) * 1_000_000_000
+                + u64::from(fraction) * u64::from(self.fraction_ns),
+            captured,
+            padding: 0,
+            length: length.max(captured as u32),
+            link: self.link,
+        }))
+    }
+}

@@ -1,0 +1,112 @@
+//! Octets of a stream in one buffer that moves along with it.
+
+use std::io::{self, Read};
+
+/// What is read at once: large enough that the system calls do not count.
+const CHUNK: usize = 512 * 1024;
+
+/// A stream of which the next octets can be looked at before they are taken.
+pub(super) struct Source<R> {
+    inner: R,
+    buffer: Vec<u8>,
+    /// The octets of the buffer that were read and not taken yet.
+    start: usize,
+    end: usize,
+    /// Where in the stream `start` is.
+    offset: u64,
+    over: bool,
+    failed: Option<io::Error>,
+}
+
+impl<R: Read> Source<R> {
+    pub(super) fn new(inner: R) -> Self {
+        Self {
+            inner,
+            buffer: vec![0; CHUNK],
+            start: 0,
+            end: 0,
+            offset: 0,
+            over: false,
+            failed: None,
+        }
+    }
+
+    /// Octets taken so far.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// What kept the stream from being read to its end.
+    pub(super) fn failure(&self) -> Option<&io::Error> {
+        self.failed.as_ref()
+    }
+
+    /// Makes the next `len` octets ready, or as many as there are; says how many, at most `len`.
+    #[inline]
+    pub(super) fn ready(&mut self, len: usize) -> usize {
+        if self.end - self.start < len {
+            self.fill(len);
+        }
+        len.min(self.end - self.start)
+    }
+
+    /// The first `len` of the octets that are [ready](Self::ready).
+    #[inline]
+    pub(super) fn peek(&self, len: usize) -> &[u8] {
+        &self.buffer[self.start..self.start + len]
+    }
+
+    /// The next `N` octets, if there are as many.
+    #[inline]
+    pub(super) fn header<const N: usize>(&mut self) -> Option<[u8; N]> {
+        (self.ready(N) == N).then(|| self.peek(N).try_into().expect("N octets"))
+    }
+
+    /// Goes on behind `len` octets that are [ready](Self::ready).
+    #[inline]
+    pub(super) fn take(&mut self, len: usize) {
+        self.start += len;
+        self.offset += len as u64;
+    }
+
+    /// The octets before the current place, `len` of them: those that were last taken.
+    #[inline]
+    pub(super) fn taken(&self, len: usize) -> &[u8] {
+        &self.buffer[self.start - len..self.start]
+    }
+
+    /// Goes on behind `len` octets, ready or not; says how many of them there were.
+    pub(super) fn skip(&mut self, len: u64) -> u64 {
+        let mut left = len;
+        while left > 0 {
+            let step = self.ready(left.min(CHUNK as u64) as usize);
+            if step == 0 {
+                break;
+            }
+            self.take(step);
+            left -= step as u64;
+        }
+        len - left
+    }
+
+    #[cold]
+    fn fill(&mut self, len: usize) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        if self.buffer.len() < len {
+            self.buffer.resize(len, 0);
+        }
+        while self.end < len && !self.over {
+            match self.inner.read(&mut self.buffer[self.end..]) {
+                Ok(0) => self.over = true,
+                Ok(read) => self.end += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.over = true;
+                    self.failed = Some(error);
+                }
+            }
+        }
+    }
+}

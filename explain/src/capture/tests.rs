@@ -1,0 +1,365 @@
+use std::io::Write as _;
+
+use super::*;
+
+/// Writes integers in one byte order.
+struct Writer(Order, Vec<u8>);
+
+impl Writer {
+    fn u16(mut self, number: u16) -> Self {
+        self.1.extend(match self.0 {
+            Order::Big => number.to_be_bytes(),
+            Order::Little => number.to_le_bytes(),
+        });
+        self
+    }
+
+    fn u32(mut self, number: u32) -> Self {
+        self.1.extend(match self.0 {
+            Order::Big => number.to_be_bytes(),
+            Order::Little => number.to_le_bytes(),
+        });
+        self
+    }
+
+    fn octets(mut self, octets: &[u8]) -> Self {
+        self.1.extend(octets);
+        self
+    }
+}
+
+/// The classic format: a file header, then packets of `(seconds, fraction, octets, length on the link)`.
+fn pcap(order: Order, magic: u32, packets: &[(u32, u32, &[u8], u32)]) -> Vec<u8> {
+    let mut file = Writer(order, Vec::new())
+        .u32(magic)
+        .u16(2)
+        .u16(4)
+        .u32(0)
+        .u32(0)
+        .u32(64)
+        .u32(1);
+    for (seconds, fraction, octets, length) in packets {
+        file = file
+            .u32(*seconds)
+            .u32(*fraction)
+            .u32(octets.len() as u32)
+            .u32(*length)
+            .octets(octets);
+    }
+    file.1
+}
+
+fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+    let len = 12 + body.len().next_multiple_of(4);
+    let mut padded = body.to_vec();
+    padded.resize(len - 12, 0);
+    Writer(order, Vec::new())
+        .u32(kind)
+        .u32(len as u32)
+        .octets(&padded)
+        .u32(len as u32)
+        .1
+}
+
+fn section(order: Order) -> Vec<u8> {
+    let body = Writer(order, Vec::new())
+        .u32(0x1A2B_3C4D)
+        .u16(1)
+        .u16(0)
+        .u32(u32::MAX)
+        .u32(u32::MAX);
+    block(order, 0x0A0D_0D0A, &body.1)
+}
+
+fn interface(order: Order, link: u16, snap: u32, options: &[u8]) -> Vec<u8> {
+    block(
+        order,
+        1,
+        &Writer(order, Vec::new())
+            .u16(link)
+            .u16(0)
+            .u32(snap)
+            .octets(options)
+            .1,
+    )
+}
+
+fn enhanced(order: Order, interface: u32, units: u64, octets: &[u8], length: u32) -> Vec<u8> {
+    let (high, low) = ((units >> 32) as u32, units as u32);
+    let body = Writer(order, Vec::new()).u32(interface).u32(high).u32(low);
+    block(
+        order,
+        6,
+        &body.u32(octets.len() as u32).u32(length).octets(octets).1,
+    )
+}
+
+/// Each packet's number, time, length on the link, link and octets.
+type Seen = (u64, u64, u32, u16, Vec<u8>);
+
+fn read(file: &[u8]) -> (Vec<Seen>, Option<Fault>) {
+    let mut reader = Reader::new(file).expect("a capture");
+    let mut seen = Vec::new();
+    while let Some(packet) = reader.next() {
+        let octets = packet.octets.to_vec();
+        seen.push((
+            packet.number,
+            packet.time_ns,
+            packet.length,
+            packet.link.0,
+            octets,
+        ));
+    }
+    assert_eq!(reader.packets(), seen.len() as u64);
+    (seen, reader.fault().cloned())
+}
+
+#[test]
+fn pcap_in_both_byte_orders_and_resolutions() {
+    for order in [Order::Big, Order::Little] {
+        for (magic, fraction) in [(0xA1B2_C3D4, 5), (0xA1B2_3C4D, 5_000)] {
+            let file = pcap(order, magic, &[(7, fraction, b"abc", 3), (8, 0, b"", 1500)]);
+            let expected = vec![
+                (1, 7_000_005_000, 3, 1, b"abc".to_vec()),
+                (2, 8_000_000_000, 1500, 1, vec![]),
+            ];
+            assert_eq!(read(&file), (expected, None), "{order:?} {magic:x}");
+        }
+    }
+}
+
+#[test]
+fn pcapng_of_several_sections_interfaces_and_clocks() {
+    for order in [Order::Big, Order::Little] {
+        let resolution = |value: u8| {
+            Writer(order, Vec::new())
+                .u16(9)
+                .u16(1)
+                .octets(&[value, 0, 0, 0])
+                .1
+        };
+        let shifted = [
+            resolution(9),
+            match order {
+                Order::Big => vec![0, 14, 0, 8, 0, 0, 0, 0, 0, 0, 0, 2],
+                Order::Little => vec![14, 0, 8, 0, 2, 0, 0, 0, 0, 0, 0, 0],
+            },
+        ];
+        let simple = Writer(order, Vec::new()).u32(6).octets(b"abcd").1;
+        let old = Writer(order, Vec::new())
+            .u16(1)
+            .u16(0)
+            .u32(0)
+            .u32(3)
+            .u32(1)
+            .u32(9)
+            .octets(b"x");
+        let file = [
+            section(order),
+            interface(order, 1, 4, &[]),
+            interface(order, 101, 0, &shifted.concat()),
+            interface(order, 113, 0, &resolution(0x8A)),
+            enhanced(order, 0, 7, b"abcde", 60),
+            block(order, 5, &[0; 64]),
+            enhanced(order, 1, 8, b"", 0),
+            enhanced(order, 2, 1536, b"xyz", 3),
+            block(order, 3, &simple),
+            block(order, 2, &old.1),
+            section(order),
+            interface(order, 229, 0, &[]),
+            enhanced(order, 0, 1 << 32, b"6", 1),
+        ];
+        let expected = vec![
+            (1, 7_000, 60, 1, b"abcde".to_vec()),
+            (2, 2_000_000_008, 0, 101, vec![]),
+            (3, 1_500_000_000, 3, 113, b"xyz".to_vec()),
+            (4, 0, 6, 1, b"abcd".to_vec()),
+            (5, 2_000_000_003, 9, 101, b"x".to_vec()),
+            (6, 4_294_967_296_000, 1, 229, b"6".to_vec()),
+        ];
+        assert_eq!(read(&file.concat()), (expected, None), "{order:?}");
+    }
+}
+
+#[test]
+fn what_is_cut_off_is_read_up_to_there() {
+    let classic = pcap(
+        Order::Little,
+        0xA1B2_C3D4,
+        &[(1, 0, b"abcd", 4), (2, 0, b"efgh", 4)],
+    );
+    let next = [
+        section(Order::Little),
+        interface(Order::Little, 1, 0, &[]),
+        enhanced(Order::Little, 0, 1, b"abcd", 4),
+        enhanced(Order::Little, 0, 2, b"efgh", 4),
+    ];
+    for file in [classic, next.concat()] {
+        let (whole, _) = read(&file);
+        for len in 28..file.len() {
+            let (seen, fault) = read(&file[..len]);
+            assert_eq!(seen, whole[..seen.len()], "{len}");
+            if let Some(fault) = fault {
+                assert_eq!(fault.packets, seen.len() as u64);
+                assert!(
+                    fault.offset <= len as u64 && fault.what.starts_with("ends within"),
+                    "{fault}"
+                );
+            }
+        }
+    }
+    let cut = pcap(
+        Order::Little,
+        0xA1B2_C3D4,
+        &[(1, 0, b"abcd", 4), (2, 0, b"efgh", 4)],
+    );
+    assert_eq!(
+        read(&cut[..62]).1.expect("cut").to_string(),
+        "the capture ends within a packet: 2 of 4 octets are there (behind packet 1, at octet 44)"
+    );
+}
+
+#[test]
+fn damage_is_told_with_its_place() {
+    let mut file = pcap(
+        Order::Little,
+        0xA1B2_C3D4,
+        &[(1, 0, b"abcd", 4), (2, 0, b"efgh", 4)],
+    );
+    file[52..56].copy_from_slice(&[0xFF; 4]);
+    let (seen, fault) = read(&file);
+    assert_eq!(seen.len(), 1);
+    assert_eq!(
+        fault.expect("damaged").to_string(),
+        "the capture is damaged: a packet of 4294967295 octets cannot be (behind packet 1, at octet 44)"
+    );
+
+    let file = [section(Order::Big), enhanced(Order::Big, 3, 0, b"abcd", 4)].concat();
+    assert_eq!(
+        read(&file).1.expect("damaged").what,
+        "is damaged: a packet came from interface 3, which there is not"
+    );
+}
+
+#[test]
+fn compressed_captures_are_read_as_they_are() {
+    let plain = pcap(
+        Order::Little,
+        0xA1B2_C3D4,
+        &[(1, 0, b"abcd", 4), (2, 0, b"efgh", 4)],
+    );
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&plain).expect("memory");
+    let gzip = gzip.finish().expect("memory");
+    // As zstd writes it: a frame to leave out, one of the whole, one of nothing.
+    let zstd = |octets: &[u8]| {
+        ruzstd::encoding::compress_to_vec(octets, ruzstd::encoding::CompressionLevel::Fastest)
+    };
+    let skipped = [0x50, 0x2A, 0x4D, 0x18, 2, 0, 0, 0, 9, 9];
+    let zstd = [zstd(&plain[..30]), skipped.to_vec(), zstd(&plain[30..])].concat();
+    for compressed in [&gzip, &zstd] {
+        assert_eq!(read(compressed), read(&plain));
+        let (seen, fault) = read(&compressed[..compressed.len() - 9]);
+        assert!(seen.len() <= 2);
+        assert!(fault.is_some(), "cut short, and nothing said");
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused() {
+    let told = |octets: &[u8]| Reader::new(octets).err().expect("refused").to_string();
+    assert_eq!(
+        told(b"GIF89a"),
+        "it is no capture: it begins with 47 49 46 38, not as pcap or pcapng do"
+    );
+    assert_eq!(
+        told(b""),
+        "it is no capture: it begins with nothing, not as pcap or pcapng do"
+    );
+    let header = pcap(Order::Little, 0xA1B2_C3D4, &[]);
+    assert!(told(&header[..20]).contains("ends within the header of the file"));
+}
+
+fn frame(link: LinkType, octets: &[u8]) -> Frame<'_> {
+    Frame::of(&Packet {
+        number: 1,
+        offset: 0,
+        time_ns: 0,
+        length: octets.len() as u32,
+        link,
+        octets,
+    })
+}
+
+#[test]
+fn every_link_leads_to_the_same_datagram() {
+    let datagram = [
+        0x45, 0, 0, 22, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 1, 2,
+    ];
+    let behind = |header: &[u8]| [header, &datagram].concat();
+    let ethernet = [[2; 12].as_slice(), &[8, 0]].concat();
+    let tagged = [[2; 12].as_slice(), &[0x88, 0xA8, 0, 5, 0x81, 0, 0, 7, 8, 0]].concat();
+    let cooked = [[0, 4, 0, 1, 0, 6].as_slice(), &[0; 8], &[8, 0]].concat();
+    let cooked2 = [[8, 0].as_slice(), &[0; 18]].concat();
+    for (link, header) in [
+        (LinkType::ETHERNET, ethernet.as_slice()),
+        (LinkType::ETHERNET, &tagged),
+        (LinkType::LINUX_SLL, &cooked),
+        (LinkType::LINUX_SLL2, &cooked2),
+        (LinkType::RAW, &[]),
+        (LinkType::IPV4, &[]),
+        (LinkType::NULL, &[2, 0, 0, 0]),
+        (LinkType::LOOP, &[0, 0, 0, 2]),
+    ] {
+        assert!(link.is_known());
+        let octets = behind(header);
+        let Network::Ip { octets, length } = frame(link, &octets).network else {
+            panic!("{link:?}");
+        };
+        let read = Datagram::parse(octets, length).expect("whole");
+        assert_eq!(
+            (read.protocol, read.payload, read.length),
+            (Protocol::Udp, &[1, 2][..], 2)
+        );
+        assert_eq!(read.source.to_string(), "192.0.2.1");
+    }
+    assert!(!LinkType(105).is_known());
+    assert_eq!(
+        frame(LinkType(105), &behind(&ethernet)).network,
+        Network::Other
+    );
+}
+
+#[test]
+fn pauses_questions_and_broadcasts_are_told_apart() {
+    let pause = [
+        &[1, 0x80, 0xC2, 0, 0, 1, 2, 2, 2, 2, 2, 2][..],
+        &[0x88, 8, 0, 1, 0xFF, 0xFF],
+    ]
+    .concat();
+    let seen = frame(LinkType::ETHERNET, &pause);
+    assert_eq!(seen.network, Network::Pause { quanta: 0xFFFF });
+    assert!(!seen.broadcast);
+    let question = [&[0xFF; 6][..], &[2; 6], &[8, 6]].concat();
+    let seen = frame(LinkType::ETHERNET, &question);
+    assert_eq!((seen.network, seen.broadcast), (Network::Arp, true));
+}
+
+#[test]
+fn ipv6_behind_extensions_and_padding() {
+    let mut octets = vec![0x60, 0, 0, 0, 0, 19, 0, 64];
+    octets.extend([[0x20; 16], [0x30; 16]].concat());
+    octets.extend([44, 0, 0, 0, 0, 0, 0, 0]);
+    octets.extend([6, 0, 0, 1, 0, 0, 0, 1]);
+    octets.extend(*b"abc-----");
+    let length = octets.len() as u32;
+    let read = Datagram::parse(&octets, length).expect("whole");
+    assert_eq!((read.protocol, read.fragment), (Protocol::Tcp, false));
+    assert_eq!((read.payload, read.length), (&b"abc"[..], 3));
+    octets[50] = 1;
+    assert!(Datagram::parse(&octets, length).expect("whole").fragment);
+    for len in 0..octets.len() {
+        let read = Datagram::parse(&octets[..len], length);
+        assert!(len >= 56 || read.is_none(), "{len}");
+    }
+}
