@@ -63,11 +63,11 @@ pub const CHAPTER: Chapter = Chapter {
             times: 1,
             figures: &[throughput(128.0, 200.0)],
         },
-        // Not busy: of two processors a relay that spins would leave one to the load, the probes and the
-        // device, and they would wait for each other.
+        // Not busy, and long frames, of which there are few: of two processors a relay that spins would leave
+        // one to the load, the probes and the device, and they would wait for each other.
         Case {
             link: "--both delay=5ms",
-            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 512 --only latency --trial 1 \
+            command: "rfc2544 iperf2://DEVICE --line-rate 10M --sizes 1518 --only latency --trial 1 \
                       --probe stamp://DEVICE:8620",
             times: 1,
             figures: &[Figure::of(
