@@ -131,6 +131,10 @@ impl Descriptor for Legacy {
         let state = self.state.read();
         ((state & LENGTH) as usize, Status { state, control: 0 })
     }
+
+    fn take_back(&self) {
+        self.state.write(0);
+    }
 }
 
 impl Layout for Legacy {
@@ -169,6 +173,10 @@ impl Descriptor for Enhanced {
         let (octets, status) = self.base.outcome();
         let control = self.control.read();
         (octets, Status { control, ..status })
+    }
+
+    fn take_back(&self) {
+        self.base.take_back();
     }
 }
 

@@ -30,6 +30,9 @@ pub trait Descriptor {
 
     /// What the device says, and of how many octets; the descriptor is the program's.
     fn outcome(&self) -> (usize, Self::Outcome);
+
+    /// Makes it the program's, whosever it is: the device is stopped.
+    fn take_back(&self);
 }
 
 /// What a descriptor is to say of a buffer.
@@ -200,8 +203,8 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
         })
     }
 
-    /// Hands every buffer to `back`; then the ring is empty and begins with its first descriptor. For a driver
-    /// that has stopped its device.
+    /// Hands every buffer to `back`; then the ring is empty, begins with its first descriptor, and a device that
+    /// starts again finds none that is its own. For a driver that has stopped its device.
     pub(crate) fn recall(&mut self, mut back: impl FnMut(Buffer)) {
         self.coherence.barrier();
         while let Some(index) = self.oldest() {
@@ -210,8 +213,10 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
                 // SAFETY: a device that is stopped uses no memory.
                 back(unsafe { lent.back() });
             }
+            self.memory.0[index].take_back();
         }
         self.next = 0;
+        self.coherence.barrier();
     }
 
     /// What a device in a test sees.
