@@ -170,6 +170,29 @@ pub trait Interrupting: Device {
     fn mask(&mut self);
 }
 
+/// A device that a main loop looks after: its link is followed, and it can be stopped for a while.
+pub trait Managed: Interrupting {
+    /// Why it does not start again.
+    type Error: core::fmt::Display;
+
+    /// The link's state, followed: from here on the device runs with what the link has come to. To be called
+    /// now and then, as not every device interrupts when the link comes or goes.
+    fn watch_link(&mut self) -> LinkState {
+        self.link_state()
+    }
+
+    /// Stops receiving and sending, each at the end of a frame: the device uses no memory any more. What has
+    /// come and was not taken is counted as `RxStackRejected`. Until [`resume`](Self::resume) nothing is
+    /// received, and there is no room to send.
+    fn halt(&mut self);
+
+    /// Starts a device that was stopped, from its reset on, with the address and the groups that it had.
+    ///
+    /// # Errors
+    /// It does not start; it can be tried again.
+    fn resume(&mut self) -> Result<(), Self::Error>;
+}
+
 /// Room for a frame to send. Dropped unconsumed, nothing is sent.
 pub trait TxToken {
     /// Lets `f` write a frame of `len` octets and sends it. The device adds padding and FCS. The

@@ -1,5 +1,6 @@
 //! The device's counters: one array of atomics for everything between PHY and stack.
 
+use crate::device::LinkState;
 use crate::sync::{AtomicU32, Ordering};
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
@@ -54,6 +55,15 @@ impl Ledger {
             self.count(broadcast);
         } else if address.is_multicast() {
             self.count(multicast);
+        }
+    }
+
+    /// Counts what the link has done, if it has done anything.
+    pub(crate) fn count_link(&self, before: LinkState, now: LinkState) {
+        match (before, now) {
+            (LinkState::Down, LinkState::Up) => self.count(Counter::LinkUps),
+            (LinkState::Up, LinkState::Down) => self.count(Counter::LinkDowns),
+            _ => {}
         }
     }
 

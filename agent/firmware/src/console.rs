@@ -25,7 +25,12 @@ pub fn event(to: &mut impl Write, name: &str, members: fmt::Arguments<'_>) {
 
 /// Prints all counters that are not zero.
 pub fn counters(to: &mut impl Write, ledger: &Ledger) {
-    event(to, "counters", format_args!("{}", Counters(ledger)));
+    let all = Counters(ledger);
+    if ledger.non_zero().next().is_none() {
+        event(to, "counters", format_args!(""));
+    } else {
+        event(to, "counters", format_args!("{all}"));
+    }
 }
 
 struct Counters<'a>(&'a Ledger);
@@ -56,6 +61,10 @@ pub enum Command {
     Burned,
     /// `blast FRAMES LENGTH [ADDRESS]`: send raw frames as fast as it goes; print when that is done.
     Blast(Order),
+    /// `hold on`, `hold off`: take in no frame meanwhile, whatever comes.
+    Hold(bool),
+    /// `device stop`, `device start`.
+    Stop(bool),
 }
 
 impl Command {
@@ -77,6 +86,10 @@ impl Command {
             ("blast", Some(frames)) => {
                 Self::Blast(Order::parse(frames, words.next()?, words.next())?)
             }
+            ("hold", Some("on")) => Self::Hold(true),
+            ("hold", Some("off")) => Self::Hold(false),
+            ("device", Some("stop")) => Self::Stop(true),
+            ("device", Some("start")) => Self::Stop(false),
             _ => return None,
         };
         words.next().is_none().then_some(command)
@@ -128,5 +141,40 @@ impl Line {
 impl Default for Line {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::string::String;
+
+    #[test]
+    fn counters_are_an_object_whatever_is_counted() {
+        static LEDGER: Ledger = Ledger::new();
+        let said = || {
+            let mut said = String::new();
+            counters(&mut said, &LEDGER);
+            said
+        };
+        assert_eq!(said(), "@ {\"event\":\"counters\"}\n");
+        LEDGER.count(Counter::TxFrames);
+        LEDGER.add(Counter::RxRunts, 2);
+        let all = "@ {\"event\":\"counters\",\"TxFrames\":1,\"RxRunts\":2}\n";
+        assert_eq!(said(), all);
+    }
+
+    #[test]
+    fn commands_for_the_device_are_read() {
+        let parsed = Command::parse;
+        assert_eq!(parsed("hold on"), Some(Command::Hold(true)));
+        assert_eq!(parsed("hold off"), Some(Command::Hold(false)));
+        assert_eq!(parsed("device stop"), Some(Command::Stop(true)));
+        assert_eq!(parsed("device start"), Some(Command::Stop(false)));
+        for wrong in ["hold", "device", "device off", "hold on now"] {
+            assert_eq!(parsed(wrong), None, "{wrong}");
+        }
     }
 }

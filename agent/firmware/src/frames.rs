@@ -4,8 +4,22 @@ use crate::console::event;
 use core::fmt::Write;
 use linerate_agent::Instant;
 use linerate_agent::frame::{ETHERTYPE, Receiver, Which, reflect};
-use linerate_ether::frame::{ADDRESSES_LEN, HEADER_LEN, MacAddress};
+use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, MacAddress, TAG_LEN};
 use linerate_nic::device::{RxToken, TxToken};
+
+/// Octets of the frame's tag; 0: it has none.
+fn tag_of(frame: &[u8]) -> usize {
+    let is_tagged = type_at(frame, 0) == Some(EtherType::VLAN);
+    usize::from(is_tagged) * TAG_LEN
+}
+
+/// The type behind the addresses, and behind a tag of so many octets.
+fn type_at(frame: &[u8], tag: usize) -> Option<EtherType> {
+    let [high, low] = frame.get(tag + ADDRESSES_LEN..tag + HEADER_LEN)? else {
+        return None;
+    };
+    Some(EtherType(u16::from_be_bytes([*high, *low])))
+}
 
 /// Counts the frames of one stream and reflects those that are to be.
 #[derive(Debug)]
@@ -28,15 +42,20 @@ impl Frames {
         }
     }
 
-    /// Whether it is a frame of a generator.
+    /// Whether it is a frame of a generator, with a tag or without.
     pub fn are_meant(frame: &[u8]) -> bool {
-        frame.get(ADDRESSES_LEN..HEADER_LEN) == Some(&ETHERTYPE.to_be_bytes()[..])
+        type_at(frame, tag_of(frame)) == Some(EtherType(ETHERTYPE))
     }
 
-    /// Takes a frame of a generator, and sends it back if that is asked for.
+    /// Takes a frame of a generator, and sends it back if that is asked for: without its tag.
     pub fn take(&mut self, frame: impl RxToken, room: impl TxToken, now: Instant) {
         let own = self.own.0;
         frame.consume(|octets| {
+            let tag = tag_of(octets);
+            if tag > 0 {
+                octets.copy_within(..ADDRESSES_LEN, tag);
+            }
+            let octets = &mut octets[tag..];
             let arrived = self.receiver.received(octets, now);
             if arrived.is_some() && reflect(octets, own, Which::Marked) {
                 self.reflected += 1;

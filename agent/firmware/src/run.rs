@@ -10,9 +10,8 @@ use crate::tell;
 use core::time::Duration;
 use linerate_agent::burner::Burner;
 use linerate_agent::{Instant, Service, iperf3, stamp};
-use linerate_ether::frame::MacAddress;
 use linerate_nic::adapter::smoltcp::{Adapter, One};
-use linerate_nic::device::{Interrupting, RxToken as _};
+use linerate_nic::device::{Device, LinkState, Managed, RxToken as _};
 use linerate_nic::ledger::Ledger;
 use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Address, Ipv4Cidr};
@@ -39,6 +38,8 @@ pub struct Setup {
 const BUDGET: usize = WAITING;
 /// Nothing is due for so long at most, as a console may have no interrupt.
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
+/// How often the link is looked at.
+const LINK: Duration = Duration::from_millis(100);
 /// From one octet of a command to the next, at most, as a serial port may hold a single one.
 const TYPING: Duration = Duration::from_millis(5);
 
@@ -47,7 +48,7 @@ const SENDERS: usize = 4;
 const STAMP: usize = 256;
 
 /// Serves for ever.
-pub fn run<D: Interrupting, M: Machine>(
+pub fn run<D: Managed, M: Machine>(
     device: D,
     mut machine: M,
     memory: &'static mut Memory,
@@ -56,7 +57,7 @@ pub fn run<D: Interrupting, M: Machine>(
     let mut station = Station::new(device, &mut machine, memory, setup);
     // Who is told that it listens may ask at once.
     station.serve(&mut machine);
-    announce(&mut machine, station.device.0.mac_address(), setup);
+    announce(&mut machine, &station.device.0, setup);
     loop {
         if !station.round(&mut machine) {
             station.rest(&mut machine);
@@ -65,7 +66,7 @@ pub fn run<D: Interrupting, M: Machine>(
 }
 
 /// A device and all that runs on it.
-struct Station<D: Interrupting> {
+struct Station<D: Managed> {
     device: Adapter<D>,
     iface: Interface,
     sockets: SocketSet<'static>,
@@ -78,13 +79,19 @@ struct Station<D: Interrupting> {
     burner: Burner,
     line: Line,
     ledger: &'static Ledger,
+    /// What was told of the link, and when it is looked at again.
+    link: Option<LinkState>,
+    link_due: Instant,
+    /// No frame is taken in.
+    is_held: bool,
+    is_stopped: bool,
     /// When there is something to do without a frame.
     due: Instant,
     /// Until then the rest of a command is waited for.
     awake_until: Instant,
 }
 
-impl<D: Interrupting> Station<D> {
+impl<D: Managed> Station<D> {
     fn new(
         device: D,
         machine: &mut impl Machine,
@@ -115,6 +122,10 @@ impl<D: Interrupting> Station<D> {
             burner: calibrated(|| machine.now()),
             line: Line::new(),
             ledger: setup.ledger,
+            link: None,
+            link_due: machine.now(),
+            is_held: false,
+            is_stopped: false,
             due: machine.now(),
             awake_until: machine.now(),
         }
@@ -122,7 +133,7 @@ impl<D: Interrupting> Station<D> {
 
     /// One turn of everything. `false`: nothing is left to do.
     fn round(&mut self, machine: &mut impl Machine) -> bool {
-        let took = self.take(machine);
+        let took = !self.is_held && self.take(machine);
         if took || machine.now() >= self.due {
             self.serve(machine);
         }
@@ -137,6 +148,10 @@ impl<D: Interrupting> Station<D> {
             }
         }
         let now = machine.now();
+        if now >= self.link_due {
+            self.link_due = now.after(LINK);
+            self.follow_link(machine);
+        }
         took || now >= self.due
             || now < self.awake_until
             || self.blaster.is_some()
@@ -220,10 +235,38 @@ impl<D: Interrupting> Station<D> {
     fn rest(&mut self, machine: &mut impl Machine) {
         let latest = machine.now().after(LONGEST_SLEEP);
         let burn = self.burner.wake_at().unwrap_or(latest);
+        let until = self.due.min(burn).min(latest);
+        if self.is_stopped {
+            machine.sleep(until);
+            return;
+        }
         if !self.device.0.holds_frame() && self.device.0.unmask() {
-            machine.sleep(self.due.min(burn).min(latest));
+            machine.sleep(until);
         }
         self.device.0.mask();
+    }
+
+    /// Lets the device follow its link, and says what has come of it.
+    fn follow_link(&mut self, machine: &mut impl Machine) {
+        if self.is_stopped {
+            return;
+        }
+        let link = self.device.0.watch_link();
+        if self.link.replace(link) != Some(link) {
+            tell::link(machine, link);
+        }
+    }
+
+    /// Stops the device, or starts it again, and says whether it is.
+    fn stop(&mut self, is_to_be: bool, machine: &mut impl Machine) {
+        if is_to_be {
+            self.device.0.halt();
+        } else if let Err(error) = self.device.0.resume() {
+            event(machine, "error", format_args!("\"what\":\"{error}\""));
+            return;
+        }
+        self.is_stopped = is_to_be;
+        tell::device(machine, is_to_be);
     }
 
     fn obey(&mut self, command: Command, machine: &mut impl Machine) {
@@ -237,18 +280,25 @@ impl<D: Interrupting> Station<D> {
                 let own = self.device.0.mac_address();
                 self.blaster = Some(Blaster::new(order, own, machine.now()));
             }
+            Command::Hold(is_held) => {
+                self.is_held = is_held;
+                tell::held(machine, is_held);
+            }
+            Command::Stop(is_to_be) => self.stop(is_to_be, machine),
         }
     }
 }
 
 /// Says who it is, and what it serves where.
-fn announce(machine: &mut impl Machine, own: MacAddress, setup: &Setup) {
+fn announce(machine: &mut impl Machine, device: &impl Device, setup: &Setup) {
+    let own = device.mac_address();
+    let burst = device.capabilities().max_burst_frames.unwrap_or(1);
     event(
         machine,
         "boot",
         format_args!(
             "\"program\":\"bench_agent\",\"board\":\"{}\",\"driver\":\"{}\",\"mac\":\"{own}\",\
-             \"ipv4\":\"{}\"",
+             \"ipv4\":\"{}\",\"burst\":{burst}",
             setup.board,
             setup.driver,
             setup.address.address()

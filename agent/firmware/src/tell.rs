@@ -7,6 +7,7 @@ use core::time::Duration;
 use linerate_agent::burner::{Burner, Load};
 use linerate_agent::iperf3::Count;
 use linerate_agent::{Instant, http, iperf2, iperf3};
+use linerate_nic::device::LinkState;
 
 /// A test as both ends should have counted it.
 struct Served {
@@ -114,6 +115,25 @@ pub fn burned(to: &mut impl Write, burner: &Burner, now: Instant) {
             burned.missed.as_micros() as u64,
         ),
     );
+}
+
+/// Says what the link has come to.
+pub fn link(to: &mut impl Write, link: LinkState) {
+    let state = match link {
+        LinkState::Up => "up",
+        LinkState::Down => "down",
+    };
+    event(to, "link", format_args!("\"state\":\"{state}\""));
+}
+
+/// Says whether frames are taken in.
+pub fn held(to: &mut impl Write, is_held: bool) {
+    event(to, "hold", format_args!("\"on\":{is_held}"));
+}
+
+/// Says whether the device is stopped.
+pub fn device(to: &mut impl Write, is_stopped: bool) {
+    event(to, "device", format_args!("\"stopped\":{is_stopped}"));
 }
 
 /// Says that a line is no command.

@@ -58,7 +58,7 @@ fn main() -> ! {
         ConstStaticCell::new([const { [const { Aligned([0; enet::BUFFER]) }; FRAMES] }; 2]);
 
     let (mut machine, registers) = SabreLite::start();
-    let (mac, link) = match connect(registers, &mut machine) {
+    let (mac, phy, link) = match connect(registers, &mut machine) {
         Ok(connected) => connected,
         Err(error) => {
             event(&mut machine, "error", format_args!("\"what\":\"{error}\""));
@@ -80,7 +80,8 @@ fn main() -> ! {
         address,
         link,
         &LINERATE_LEDGER,
-    );
+    )
+    .with_phy(phy);
     let setup = Setup {
         board: "qemu-sabrelite",
         driver: "enet",
@@ -96,7 +97,7 @@ fn main() -> ! {
 fn connect(
     registers: Mmio,
     machine: &mut SabreLite,
-) -> Result<(Mac<Mmio>, Option<Link>), InitError> {
+) -> Result<(Mac<Mmio>, Phy, Option<Link>), InitError> {
     let mac = Mac::reset(registers, CONFIG)?;
     let phy = Phy::at(&mac, PHY)?;
     phy.negotiate(&mac, Abilities::ALL_SPEEDS.with_pauses())?;
@@ -109,5 +110,5 @@ fn connect(
         Some(link) => info(machine, format_args!("Link: {link}")),
         None => info(machine, format_args!("No link")),
     }
-    Ok((mac, link))
+    Ok((mac, phy, link))
 }

@@ -184,7 +184,7 @@ impl<R: Registers> Mac<R> {
             full_duplex,
             pauses,
         } = setting.link;
-        registers.write(enet::RCR, self.receive_control(setting.link));
+        registers.write(enet::RCR, self.receive_control(setting));
         registers.write(enet::TCR, enet::TCR::FDEN.of(full_duplex.into()));
         registers.write(enet::OPD, enet::OPD::PAUSE_DUR.of(fifo.pause_quanta.into()));
         // A checksum stands before what it sums: sending begins with the whole frame in the FIFO.
@@ -216,15 +216,18 @@ impl<R: Registers> Mac<R> {
         );
     }
 
-    /// RCR. FCS and padding stay at the frames: where the MAC strips padding, its DMA can be stuck.
-    fn receive_control(&self, link: Link) -> u32 {
+    /// RCR. FCS and padding stay at the frames: where the MAC strips padding, its DMA can be stuck. A receiver may
+    /// count what precedes a frame to its length, as QEMU's does.
+    fn receive_control(&self, setting: &Setting) -> u32 {
+        let link = setting.link;
+        let longest = MAX_TAGGED_LEN + if setting.enhanced { SHIFT } else { 0 };
         let interface = match self.config.interface {
             Interface::Rmii => enet::RCR::RMII_MODE,
             Interface::Rgmii => enet::RCR::RGMII_EN,
         };
         interface.mask()
             | enet::RCR::MII_MODE.mask()
-            | enet::RCR::MAX_FL.of(MAX_TAGGED_LEN as u32)
+            | enet::RCR::MAX_FL.of(longest as u32)
             | enet::RCR::CFEN.mask()
             | enet::RCR::RMII_10T.of((link.speed == Speed::Mbit10).into())
             | enet::RCR::FCE.of((link.pauses != Pauses::default()).into())

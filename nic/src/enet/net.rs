@@ -5,8 +5,8 @@ use super::mac::{self, Mac, SHIFT, Setting, enet};
 use super::offload;
 use super::statistics::Statistics;
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, Offload,
-    RxToken, TxToken,
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Offload, RxToken, TxToken,
 };
 use crate::dma::ring::{Memory, Returned, Ring};
 use crate::dma::{Buffer, Coherence, Way};
@@ -69,6 +69,9 @@ pub struct Enet<R, C, L: 'static, const N: usize> {
     address: MacAddress,
     groups: u64,
     link: Option<Link>,
+    /// Who tells of the link.
+    phy: Option<Phy>,
+    is_halted: bool,
     /// A frame has begun that one buffer did not hold.
     is_within: bool,
     has_failed: bool,
@@ -106,11 +109,22 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             address,
             groups,
             link,
+            phy: None,
+            is_halted: false,
             is_within: false,
             has_failed: false,
         };
         this.go(coming);
         this
+    }
+
+    /// The same, and from now on [`watch_link`](Managed::watch_link) asks this PHY.
+    #[must_use]
+    pub fn with_phy(self, phy: Phy) -> Self {
+        Self {
+            phy: Some(phy),
+            ..self
+        }
     }
 
     /// Sets the MAC up, and gives it buffers to receive into.
@@ -128,8 +142,8 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         }
     }
 
-    /// Stops the MAC: all buffers of frames that come. What was not taken yet, or not sent, is lost.
-    fn halt(&mut self) -> [Option<Buffer>; N] {
+    /// Stops the MAC. What was not taken yet is lost, and counted.
+    fn quiet(&mut self) {
         self.mac.stop();
         self.reclaim();
         while self.next().is_some_and(|(buffer, _)| {
@@ -137,6 +151,11 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             give_back(&mut self.rx, &self.mac.registers, buffer);
             true
         }) {}
+        (self.is_within, self.has_failed) = (false, false);
+    }
+
+    /// All buffers of frames that come, from a MAC that was stopped. What it has not sent is lost, and counted.
+    fn recall(&mut self) -> [Option<Buffer>; N] {
         let mut coming = [const { None }; N];
         let mut places = coming.iter_mut();
         self.rx.recall(|buffer| {
@@ -149,13 +168,13 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             self.spare[self.idle] = Some(buffer);
             self.idle += 1;
         });
-        (self.is_within, self.has_failed) = (false, false);
         coming
     }
 
     /// Stops the device for good: the MAC, and the buffers, first those for frames that come.
     pub fn stop(mut self) -> (Mac<R>, [[Option<Buffer>; N]; 2]) {
-        let coming = self.halt();
+        self.quiet();
+        let coming = self.recall();
         (self.mac, [coming, self.spare])
     }
 
@@ -170,9 +189,12 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             (Some(_), None) => self.ledger.count(Counter::LinkDowns),
             _ => {}
         }
-        let coming = self.halt();
         self.link = link;
-        self.go(coming.into_iter().flatten());
+        if !self.is_halted {
+            self.quiet();
+            let coming = self.recall();
+            self.go(coming.into_iter().flatten());
+        }
     }
 
     /// Asks the PHY, and follows.
@@ -223,7 +245,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         if self.idle == 0 {
             self.wake_transmitter();
         }
-        self.idle > 0
+        self.idle > 0 && !self.is_halted
     }
 
     /// A frame that is ready while the transmitter comes to its end is not seen, and TDAR is cleared after it
@@ -250,7 +272,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             let len = octets.saturating_sub(front::<L>() + fcs::LEN);
             let verified = L::ENHANCED && self.mac.config.verifies_checksums;
             let error = outcome.receive_error().or_else(|| {
-                if !is_whole {
+                if !is_whole || len > MAX_TAGGED_LEN - fcs::LEN {
                     Some(Counter::RxOversize)
                 } else if len < HEADER_LEN {
                     Some(Counter::RxRunts)
@@ -417,6 +439,31 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Interrupting
                 }
             }
         }
+    }
+}
+
+impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Managed for Enet<R, C, L, N> {
+    type Error = core::convert::Infallible;
+
+    fn watch_link(&mut self) -> LinkState {
+        // With a PHY that does not answer the MAC runs on as it is.
+        if let Some(phy) = self.phy {
+            let _ = self.follow(&phy);
+        }
+        self.link_state()
+    }
+
+    fn halt(&mut self) {
+        self.quiet();
+        self.is_halted = true;
+    }
+
+    fn resume(&mut self) -> Result<(), Self::Error> {
+        if core::mem::take(&mut self.is_halted) {
+            let coming = self.recall();
+            self.go(coming.into_iter().flatten());
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,7 @@ use super::descriptor::{
 };
 use super::mac::{bin, enet};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, RxToken, TxToken};
+use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
 use crate::dma::{Buffer, Coherent};
 use crate::ledger::Ledger;
 use crate::mdio::{Link, Management, MdioError, Pauses, Phy, Speed, mii};
@@ -188,8 +188,8 @@ fn the_mac_is_set_up_before_it_runs() {
     let value = |register| chip.value(register);
     assert_eq!(value(enet::PALR), 0x0211_2233);
     assert_eq!(value(enet::PAUR), 0x4455_0000);
-    // 1522 octets, no control frames but pause, flow control, RGMII, MII_MODE.
-    assert_eq!(value(enet::RCR), 0x05f2_8064);
+    // 1522 octets and two before them, no control frames but pause, flow control, RGMII, MII_MODE.
+    assert_eq!(value(enet::RCR), 0x05f4_8064);
     assert_eq!(value(enet::TCR), 4);
     assert_eq!(value(enet::OPD), 0xfff0);
     assert_eq!(value(enet::TFWR), 0x100);
@@ -538,6 +538,40 @@ fn another_link_is_followed() {
     assert_eq!(bench.ledger.get(Counter::TxLinkDown), 1 + N as u32);
     let (_, buffers) = bench.enet.stop();
     assert_eq!(buffers.as_flattened().iter().flatten().count(), 2 * N);
+}
+
+#[test]
+fn the_mac_is_stopped_for_a_while_and_follows_its_phy() {
+    let Bench {
+        enet,
+        chip,
+        ledger,
+        receive,
+        ..
+    } = enhanced(&[0; 100]);
+    chip.phy.borrow_mut()[1..6].copy_from_slice(&[0x782d, 7, 0xc0d1, 0x01e1, 0x0081]);
+    let mac = Mac::reset(chip, CONFIG).expect("there");
+    let mut enet = enet.with_phy(Phy::at(&mac, 6).expect("there"));
+    came(&receive[0].base, 100, LAST);
+    enet.halt();
+    assert!(enet.receive().is_none() && enet.transmit().is_none());
+    assert_eq!(ledger.get(Counter::RxStackRejected), 1);
+    let is_running = || enet::ECR::ETHEREN.is_set(chip.value(enet::ECR));
+    // The link goes meanwhile.
+    chip.phy.borrow_mut()[1] = 0x7809;
+    assert_eq!(enet.watch_link(), LinkState::Down);
+    assert!(!is_running());
+    assert_eq!(enet.resume(), Ok(()));
+    assert!(is_running());
+    came(&receive[0].base, 100, LAST);
+    assert!(enet.receive().is_some());
+    chip.phy.borrow_mut()[1] = 0x782d;
+    assert_eq!(enet.watch_link(), LinkState::Up);
+    assert_eq!(
+        [Counter::LinkDowns, Counter::LinkUps].map(|it| ledger.get(it)),
+        [1, 1]
+    );
+    assert!(enet.transmit().is_some());
 }
 
 /// The upper six bits of the register of the CRC, bit by bit.

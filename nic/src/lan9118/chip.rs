@@ -3,6 +3,7 @@
 use crate::mdio::MdioError;
 use crate::mmio::Registers;
 use core::fmt;
+use linerate_ether::frame::EtherType;
 use linerate_regs::{Bits, Place};
 
 /// The registers that the processor reaches.
@@ -39,7 +40,7 @@ pub(super) mod csr {
 pub(super) mod mac {
     linerate_regs::constants!(linerate_regs::LAN9118, "MAC":
         MAC_CR { RCVOWN FDPX PRMS HPFILT TXEN RXEN }
-        ADDRH ADDRL HASHH HASHL
+        ADDRH ADDRL HASHH HASHL VLAN1
         MII_ACC { PHY_ADDR MIIRINDA MII_WRITE MII_BUSY }
         MII_DATA
         FLOW { FCPT FCEN }
@@ -56,6 +57,7 @@ const BYTES_IN_ORDER: u32 = csr::BYTE_TEST.reset;
 /// Kilobytes of the 16 that are for sending (section 5.3.9, Table 5.3): 4608 octets of data, 512 of states,
 /// and to receive 10560 and 704.
 const TX_KILOBYTES: u32 = 5;
+pub(super) const TX_DATA: u32 = 4_608;
 /// Octets of data that have come.
 pub(super) const RX_DATA: u32 = 10_560;
 
@@ -64,7 +66,7 @@ pub(super) const OFFSET: usize = 2;
 
 /// How often a bit is looked at that has to change. A look takes 45 ns or more (section 6.1), the slowest
 /// change, the address out of the EEPROM, some milliseconds.
-const LOOKS: u32 = 1_000_000;
+pub(super) const LOOKS: u32 = 1_000_000;
 
 /// Reads of `BYTE_TEST` that a register has to be left alone for (tables 6.1 and 6.2): those that tell how
 /// full a FIFO is, after it was used; most others, after a write.
@@ -194,6 +196,8 @@ impl<R: Registers> Chip<R> {
         );
         self.write(csr::RX_CFG, csr::RX_CFG::RXDOFF.of(OFFSET as u32));
         self.write(csr::TX_CFG, csr::TX_CFG::TX_ON.mask());
+        // Frames with this tag may be longer by it (section 5.4.9).
+        self.write_mac(mac::VLAN1, EtherType::VLAN.0.into());
         Ok(())
     }
 

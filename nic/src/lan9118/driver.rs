@@ -1,11 +1,13 @@
 //! The network device.
 
 use super::chip::{
-    AFTER_FIFO, AFTER_STATUS, AFTER_WRITE, Chip, InitError, OFFSET, Pin, RX_DATA, csr,
+    AFTER_FIFO, AFTER_STATUS, AFTER_WRITE, Chip, InitError, LOOKS, OFFSET, Pin, RX_DATA, csr,
 };
+use super::link::table_of;
 use super::transmit::{Transmitter, words_of};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, TxToken,
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    TxToken,
 };
 use crate::ledger::Ledger;
 use crate::mdio::Phy;
@@ -13,15 +15,15 @@ use crate::mmio::Registers;
 use crate::pio::{self, Received};
 use crate::queue::Buffer;
 use linerate_ether::fcs;
-use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MIN_LEN, MacAddress};
+use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 
-/// The longest and the shortest frame, without FCS.
+/// The longest and the shortest frame to be sent, without FCS.
 pub(super) const LONGEST: usize = MAX_LEN - fcs::LEN;
 pub(super) const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
-/// Words of the longest frame with its FCS.
-const WORDS: usize = words_of(MAX_LEN);
+/// Words of the longest frame with its FCS and a tag.
+const WORDS: usize = words_of(MAX_TAGGED_LEN);
 /// A frame of fewer words must not be skipped, but read (section 3.13.1.1).
 const FEWEST_TO_SKIP: usize = 4;
 
@@ -46,6 +48,7 @@ impl Frames {
 /// A chip of the LAN9118's family.
 pub struct Lan9118<R> {
     chip: Chip<R>,
+    pin: Pin,
     phy: Phy,
     frames: &'static mut Frames,
     /// States in the receive FIFO that are known to be there.
@@ -53,7 +56,9 @@ pub struct Lan9118<R> {
     transmitter: Transmitter,
     ledger: &'static Ledger,
     address: MacAddress,
+    groups: u64,
     link: LinkState,
+    is_halted: bool,
 }
 
 impl<R: Registers> Lan9118<R> {
@@ -69,22 +74,19 @@ impl<R: Registers> Lan9118<R> {
         ledger: &'static Ledger,
     ) -> Result<Self, InitError> {
         let chip = Chip(registers);
-        chip.start(pin)?;
-        let address = chip.loaded_address().unwrap_or_else(|| {
-            chip.set_address(address);
-            address
-        });
-        chip.accept_groups(&[]);
-        let phy = chip.start_phy()?;
+        let (address, phy) = set_up(&chip, pin, address, 0)?;
         let mut it = Self {
             chip,
+            pin,
             phy,
             frames,
             waiting: 0,
             transmitter: Transmitter::new(),
             ledger,
             address,
+            groups: 0,
             link: LinkState::Down,
+            is_halted: false,
         };
         it.follow_link();
         Ok(it)
@@ -99,16 +101,13 @@ impl<R: Registers> Lan9118<R> {
 
     /// Takes frames to these groups as well, and rarely to others, instead of those named before.
     pub fn accept_groups(&mut self, groups: &[MacAddress]) {
-        self.chip.accept_groups(groups);
+        self.groups = table_of(groups);
+        self.chip.accept_groups(self.groups);
     }
 
     fn follow_link(&mut self) {
         let before = core::mem::replace(&mut self.link, self.chip.follow_link(self.phy));
-        match (before, self.link) {
-            (LinkState::Down, LinkState::Up) => self.ledger.count(Counter::LinkUps),
-            (LinkState::Up, LinkState::Down) => self.ledger.count(Counter::LinkDowns),
-            _ => {}
-        }
+        self.ledger.count_link(before, self.link);
     }
 
     /// Whether a frame waits. Asks the chip only when none is known of.
@@ -157,6 +156,22 @@ impl<R: Registers> Lan9118<R> {
     }
 }
 
+/// Everything from the reset to a PHY that negotiates: the address, and the PHY.
+fn set_up<R: Registers>(
+    chip: &Chip<R>,
+    pin: Pin,
+    address: MacAddress,
+    groups: u64,
+) -> Result<(MacAddress, Phy), InitError> {
+    chip.start(pin)?;
+    let address = chip.loaded_address().unwrap_or_else(|| {
+        chip.set_address(address);
+        address
+    });
+    chip.accept_groups(groups);
+    Ok((address, chip.start_phy()?))
+}
+
 /// Why a frame cannot be handed on (section 3.13.3).
 #[inline]
 fn fault(status: u32, octets: usize) -> Option<Counter> {
@@ -173,7 +188,8 @@ fn fault(status: u32, octets: usize) -> Option<Counter> {
             Counter::RxBadFcs
         });
     }
-    if octets > MAX_LEN {
+    // The chip has said if it was too long without a tag.
+    if octets > MAX_TAGGED_LEN {
         Some(Counter::RxOversize)
     } else {
         (octets < HEADER_LEN + fcs::LEN).then_some(Counter::RxRunts)
@@ -215,14 +231,13 @@ impl<R: Registers> Device for Lan9118<R> {
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        self.transmitter
-            .has_room(&self.chip, self.ledger)
-            .then_some(Room {
-                chip: &self.chip,
-                frame: &mut self.frames.tx,
-                transmitter: &mut self.transmitter,
-                ledger: self.ledger,
-            })
+        let is_open = !self.is_halted && self.transmitter.has_room(&self.chip, self.ledger);
+        is_open.then_some(Room {
+            chip: &self.chip,
+            frame: &mut self.frames.tx,
+            transmitter: &mut self.transmitter,
+            ledger: self.ledger,
+        })
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -266,6 +281,33 @@ impl<R: Registers> Interrupting for Lan9118<R> {
         if csr::INT_STS::PHY_INT.is_set(status) {
             self.follow_link();
         }
+    }
+}
+
+impl<R: Registers> Managed for Lan9118<R> {
+    type Error = InitError;
+
+    fn halt(&mut self) {
+        self.chip.stop_receiving();
+        // Dropped, each is counted.
+        while self.receive().is_some() {}
+        (0..LOOKS).any(|_| {
+            self.transmitter.look(&self.chip, self.ledger);
+            self.transmitter.is_empty()
+        });
+        self.chip.stop();
+        self.is_halted = true;
+    }
+
+    fn resume(&mut self) -> Result<(), InitError> {
+        if !self.is_halted {
+            return Ok(());
+        }
+        let (_, phy) = set_up(&self.chip, self.pin, self.address, self.groups)?;
+        (self.phy, self.waiting, self.transmitter) = (phy, 0, Transmitter::new());
+        self.is_halted = false;
+        self.follow_link();
+        Ok(())
     }
 }
 

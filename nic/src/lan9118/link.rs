@@ -87,12 +87,9 @@ impl<R: Registers> Chip<R> {
         self.write_mac(mac::MAC_CR, control);
     }
 
-    /// Own address and broadcasts are taken, and frames to a group whose hash is one of these (sections
+    /// Own address and broadcasts are taken, and frames to a group whose [`hash`] is in the table (sections
     /// 5.4.4 and 5.4.5).
-    pub(super) fn accept_groups(&self, groups: &[MacAddress]) {
-        let table = groups
-            .iter()
-            .fold(0_u64, |table, it| table | 1 << hash(*it));
+    pub(super) fn accept_groups(&self, table: u64) {
         self.while_deaf(|chip| {
             chip.write_mac(mac::HASHL, table as u32);
             chip.write_mac(mac::HASHH, (table >> 32) as u32);
@@ -144,6 +141,11 @@ impl<R: Registers> Chip<R> {
             .then_some(())
             .ok_or(MdioError::Timeout)
     }
+}
+
+/// The table of these groups.
+pub(super) fn table_of(groups: &[MacAddress]) -> u64 {
+    groups.iter().fold(0, |table, it| table | 1 << hash(*it))
 }
 
 /// A group's place in the table: the upper six bits of the CRC-32 of its address, first bit uppermost

@@ -5,7 +5,7 @@ extern crate std;
 use super::chip::{csr, mac};
 use super::link::{GO_ON_AT, PAUSE_AT, hash};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, RxToken, TxToken};
+use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
@@ -281,6 +281,47 @@ fn frames_of_all_lengths_come_and_go_whole() {
 }
 
 #[test]
+fn a_frame_with_a_tag_may_be_longer_by_it() {
+    let model = chip();
+    let (mut device, _) = start(&model);
+    assert_eq!(model.0.borrow().mac[&mac::VLAN1.offset], 0x8100);
+    model.0.borrow_mut().arrive(&frame(1522), 0);
+    let (came, _) = device.receive().expect("a frame");
+    came.consume(|it| assert_eq!(it, &frame(1522)[..1518]));
+}
+
+#[test]
+fn it_is_stopped_and_starts_again_with_all_that_it_was_told() {
+    let model = chip();
+    let (mut device, ledger) = start(&model);
+    device.accept_groups(&[MacAddress([1, 0, 0x5e, 0, 0, 1])]);
+    let set = |register: Place| model.0.borrow().mac[&register.offset];
+    let registers = [mac::MAC_CR, mac::HASHL, mac::HASHH, mac::ADDRL, mac::ADDRH];
+    let before = registers.map(set);
+    for _ in 0..2 {
+        model.0.borrow_mut().arrive(&frame(64), 0);
+    }
+    device.halt();
+    assert!(device.receive().is_none() && device.transmit().is_none());
+    assert_eq!(set(mac::MAC_CR), 0);
+    assert_eq!(ledger.get(Counter::RxStackRejected), 2);
+    model.0.borrow_mut().put(csr::ID_REV, 0);
+    assert_eq!(device.resume(), Err(InitError::OtherChip(0)));
+    assert!(device.transmit().is_none());
+    {
+        let mut it = model.0.borrow_mut();
+        it.put(csr::ID_REV, 0x0118_0002);
+        it.mac.insert(mac::ADDRH.offset, mac::ADDRH.reset);
+        it.mac.insert(mac::ADDRL.offset, mac::ADDRL.reset);
+    }
+    assert_eq!(device.resume(), Ok(()));
+    assert_eq!(registers.map(set), before);
+    assert!(device.transmit().is_some());
+    model.0.borrow_mut().arrive(&frame(64), 0);
+    assert!(device.receive().is_some());
+}
+
+#[test]
 fn faulty_frames_are_counted_and_skipped() {
     use csr::RX_STATUS_FIFO as it;
     let model = chip();
@@ -291,7 +332,7 @@ fn faulty_frames_are_counted_and_skipped() {
     arrive(65, es | it::CRC_ERROR.mask() | it::DRIBBLE.mask());
     arrive(9, es | it::CRC_ERROR.mask() | it::RUNT.mask());
     arrive(2000, es | it::TOO_LONG.mask());
-    arrive(1519, 0);
+    arrive(1523, 0);
     arrive(10, 0);
     arrive(64, 0);
     device.receive().expect("the last").0.consume(|came| {
@@ -310,7 +351,7 @@ fn faulty_frames_are_counted_and_skipped() {
         assert_eq!(ledger.get(counter), count, "{counter}");
     }
     // Those of three words were read.
-    let skipped = [66, 67, 2002, 1521].map(|octets: usize| octets.div_ceil(4));
+    let skipped = [66, 67, 2002, 1525].map(|octets: usize| octets.div_ceil(4));
     assert_eq!(model.0.borrow().skipped, skipped.iter().sum());
 }
 

@@ -1,6 +1,6 @@
 //! Sending: room in the transmit FIFO, the commands before each frame, and what became of it.
 
-use super::chip::{AFTER_FIFO, Chip, OFFSET, csr};
+use super::chip::{AFTER_FIFO, Chip, OFFSET, TX_DATA, csr};
 use super::driver::{LONGEST, SHORTEST};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
@@ -76,6 +76,11 @@ impl Transmitter {
             count(chip.read(csr::TX_STATUS_FIFO), ledger);
         }
         self.octets = csr::TX_FIFO_INF::TDFREE.get(inside);
+    }
+
+    /// Whether all has left the FIFO that was in it at the last look.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.octets == TX_DATA
     }
 
     /// Sends the frame of this many octets that lies in these words behind the first [`OFFSET`] octets.

@@ -155,13 +155,18 @@ impl<R: Bus> Chip<R> {
         registers.write(bank1::CTR, (rest | bank1::CTR::LE_ENABLE.mask()) as u16);
     }
 
-    /// Ends receiving and sending, each at the end of a frame (sections 8.5 and 8.7), and frees all memory.
-    pub(super) fn stop(&mut self) {
+    /// Ends receiving at the end of a frame, and waits until all is sent (sections 8.5 and 8.7).
+    pub(super) fn quiet(&mut self) {
         self.bank(2).write(bank2::MSK, 0_u8);
         self.bank(0).write(bank0::RCR, 0_u16);
         let sent = bank2::IST::TX_EMPTY.mask() as u8;
         let registers = self.bank(2);
         (0..LOOKS).any(|_| Registers::<u8>::read(registers, bank2::IST) & sent != 0);
+    }
+
+    /// The same, ends sending, too, and frees all memory.
+    pub(super) fn stop(&mut self) {
+        self.quiet();
         self.bank(0).write(bank0::TCR, 0_u16);
         self.command(bank2::MMUCR::COMMAND::RESET);
     }

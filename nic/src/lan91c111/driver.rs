@@ -2,17 +2,22 @@
 
 use super::chip::{Bus, Chip, InitError, bank0, bank2};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, TxToken,
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    TxToken,
 };
 use crate::ledger::Ledger;
 use crate::pio::{self, Received};
 use crate::queue::Buffer;
 use linerate_ether::fcs;
-use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MIN_LEN, MacAddress};
+use linerate_ether::frame::{
+    ADDRESSES_LEN, EtherType, HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress,
+};
 use linerate_ether::ledger::Counter;
 use linerate_regs::Bits;
 
-/// The longest and the shortest frame, without FCS.
+/// The longest frame to be received, which has a tag, without FCS.
+const LONGEST_TAGGED: usize = MAX_TAGGED_LEN - fcs::LEN;
+/// The longest and the shortest frame to be sent, without FCS.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
@@ -29,7 +34,7 @@ const AROUND: usize = STATE + COUNT + 2;
 const ODD: u8 = 1 << 5;
 /// Words of the longest frame and all around it but the state. As copying begins at the count, an IP header
 /// begins at a whole word.
-const WORDS: usize = (LONGEST + AROUND - STATE).div_ceil(4);
+const WORDS: usize = (LONGEST_TAGGED + AROUND - STATE).div_ceil(4);
 
 /// What the state of a received frame says (section 8.2).
 mod state {
@@ -76,6 +81,7 @@ pub struct Lan91c111<R> {
     ledger: &'static Ledger,
     address: MacAddress,
     link: LinkState,
+    is_halted: bool,
 }
 
 impl<R: Bus> Lan91c111<R> {
@@ -90,26 +96,15 @@ impl<R: Bus> Lan91c111<R> {
         ledger: &'static Ledger,
     ) -> Result<Self, InitError> {
         let mut chip = Chip::new(registers);
-        chip.start()?;
-        let address = chip.address_or(address);
-        // Before the receiver has them all.
-        let numbers = [chip.allocate()?, chip.allocate()?];
-        chip.start_phy();
-        chip.send_in(false);
-        let receive = bank0::RCR::RXEN.mask() | bank0::RCR::STRIP_CRC.mask();
-        chip.bank(0).write(bank0::RCR, receive as u16);
+        let (address, pages) = set_up(&mut chip, address)?;
         let mut it = Self {
             chip,
             frames,
-            pages: numbers.map(|number| Page {
-                number,
-                is_sent: true,
-                octets: 0,
-                group: None,
-            }),
+            pages,
             ledger,
             address,
             link: LinkState::Down,
+            is_halted: false,
         };
         it.follow_link();
         Ok(it)
@@ -124,16 +119,15 @@ impl<R: Bus> Lan91c111<R> {
 
     fn follow_link(&mut self) {
         let before = core::mem::replace(&mut self.link, self.chip.follow_link());
-        match (before, self.link) {
-            (LinkState::Down, LinkState::Up) => self.ledger.count(Counter::LinkUps),
-            (LinkState::Up, LinkState::Down) => self.ledger.count(Counter::LinkDowns),
-            _ => {}
-        }
+        self.ledger.count_link(before, self.link);
     }
 
     /// A page that can be filled. Asks the chip only when all are with it.
     #[inline]
     fn idle(&mut self) -> Option<usize> {
+        if self.is_halted {
+            return None;
+        }
         let idle = |pages: &[Page]| pages.iter().position(|page| page.is_sent);
         idle(&self.pages).or_else(|| {
             self.reclaim();
@@ -208,7 +202,7 @@ impl<R: Bus> Lan91c111<R> {
         pio::take(registers, bank2::DATA, core::slice::from_mut(first));
         // Always even (section 8.1).
         let count = (u32::from_le(*first) & 0xFFFE) as usize;
-        if state::LONG.is_set(state) || count > LONGEST + AROUND {
+        if count > LONGEST_TAGGED + AROUND {
             return Err(Counter::RxOversize);
         }
         if count < HEADER_LEN + AROUND {
@@ -216,10 +210,38 @@ impl<R: Bus> Lan91c111<R> {
         }
         let words = (count - STATE).div_ceil(4);
         pio::take(registers, bank2::DATA, &mut rest[..words - 1]);
+        let frame = &self.frames.rx.bytes()[COUNT..];
+        // The chip knows no tags (section 8.2).
+        let is_tagged = frame[ADDRESSES_LEN..].starts_with(&EtherType::VLAN.0.to_be_bytes());
+        if state::LONG.is_set(state) && !is_tagged {
+            return Err(Counter::RxOversize);
+        }
         // ODDFRM of the state is never set by the chip (smc91x in Linux says so): the control octet tells.
         let control = self.frames.rx.bytes()[count - STATE - 1];
         Ok(count - AROUND + usize::from(control & ODD != 0))
     }
+}
+
+/// Everything from the reset to a receiver that receives: the address, and the transmitter's pages.
+fn set_up<R: Bus>(
+    chip: &mut Chip<R>,
+    address: MacAddress,
+) -> Result<(MacAddress, [Page; SENDERS]), InitError> {
+    chip.start()?;
+    let address = chip.address_or(address);
+    // Before the receiver has them all.
+    let numbers = [chip.allocate()?, chip.allocate()?];
+    chip.start_phy();
+    chip.send_in(false);
+    let receive = bank0::RCR::RXEN.mask() | bank0::RCR::STRIP_CRC.mask();
+    chip.bank(0).write(bank0::RCR, receive as u16);
+    let pages = numbers.map(|number| Page {
+        number,
+        is_sent: true,
+        octets: 0,
+        group: None,
+    });
+    Ok((address, pages))
 }
 
 /// Counts what became of a frame (section 8.6: its state is as that of the last frame sent).
@@ -336,6 +358,29 @@ impl<R: Bus> Interrupting for Lan91c111<R> {
             self.chip.watch_link();
             self.follow_link();
         }
+    }
+}
+
+impl<R: Bus> Managed for Lan91c111<R> {
+    type Error = InitError;
+
+    fn halt(&mut self) {
+        self.chip.quiet();
+        self.reclaim();
+        // Dropped, each is counted.
+        while self.receive().is_some() {}
+        self.chip.stop();
+        self.is_halted = true;
+    }
+
+    fn resume(&mut self) -> Result<(), InitError> {
+        if !self.is_halted {
+            return Ok(());
+        }
+        (_, self.pages) = set_up(&mut self.chip, self.address)?;
+        self.is_halted = false;
+        self.follow_link();
+        Ok(())
     }
 }
 

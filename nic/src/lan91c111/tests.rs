@@ -4,7 +4,7 @@ extern crate std;
 
 use super::chip::{bank0, bank1, bank2, bank3};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, RxToken, TxToken};
+use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
@@ -436,4 +436,45 @@ fn it_stops_and_starts_again() {
     let (mut device, _) = start(&registers);
     model.0.borrow_mut().arrive(&frame(60), 0);
     assert!(device.receive().is_some());
+}
+
+#[test]
+fn it_is_stopped_for_a_while() {
+    let model = chip();
+    let (mut device, ledger) = start(&model);
+    model
+        .0
+        .borrow_mut()
+        .set(2, 12, bank2::IST::TX_EMPTY.mask() as u8);
+    for _ in 0..2 {
+        model.0.borrow_mut().arrive(&frame(60), 0);
+    }
+    let room = device.transmit().expect("room");
+    room.consume(60, |it| it.fill(0)).expect("not too long");
+    model.0.borrow_mut().send(SENT);
+    device.halt();
+    assert!(device.receive().is_none() && device.transmit().is_none());
+    assert_eq!(model.0.borrow().is_taken, [false; 4]);
+    assert_eq!(ledger.get(Counter::TxFrames), 1);
+    assert_eq!(ledger.get(Counter::RxStackRejected), 2);
+    assert_eq!(device.resume(), Ok(()));
+    assert_eq!(model.0.borrow().word(0, bank0::RCR.offset), 0x0300);
+    model.0.borrow_mut().arrive(&frame(60), 0);
+    assert!(device.receive().is_some());
+    assert_eq!(model.0.borrow().is_taken, [true, true, false, false]);
+}
+
+/// The chip takes every frame of more than 1518 octets for too long.
+#[test]
+fn a_frame_with_a_tag_may_be_longer_by_it() {
+    let model = chip();
+    let (mut device, ledger) = start(&model);
+    let mut longest = frame(1518);
+    for (tag, is_taken) in [([0x81, 0], true), ([8, 0], false)] {
+        longest[12..14].copy_from_slice(&tag);
+        model.0.borrow_mut().arrive(&longest, 1 << 11);
+        let came = device.receive().map(|(mut it, _)| it.peek() == longest);
+        assert_eq!(came, is_taken.then_some(true));
+    }
+    assert_eq!(ledger.get(Counter::RxOversize), 1);
 }

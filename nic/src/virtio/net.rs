@@ -2,15 +2,15 @@
 
 use super::transport::{self, InitError, mmio};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Medium, RxToken,
-    TxToken,
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    RxToken, TxToken,
 };
 use crate::dma::virtqueue::{Foreign, Memory, Virtqueue};
 use crate::dma::{Buffer, Coherence, Way};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::fcs;
-use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MIN_LEN, MacAddress};
+use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 
 /// Feature bits (section 5.1.3): the device knows its address; it tells the link's state.
@@ -23,12 +23,14 @@ const TRANSMIT: u32 = 1;
 /// Octets of what precedes each frame (section 5.1.6, `virtio_net_hdr`). All zero is a frame that wants
 /// nothing.
 const PRELUDE: usize = 12;
-/// The longest frame, without FCS.
+/// The longest frame to be sent, without FCS.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 /// The shortest, without FCS: what a device pads, a virtual one need not.
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
-/// Octets that a buffer must have.
-pub const BUFFER: usize = PRELUDE + LONGEST;
+/// Octets that a buffer must have: what comes may have a tag.
+pub const BUFFER: usize = PRELUDE + MAX_TAGGED_LEN - fcs::LEN;
+/// How often it is looked whether what is being sent has gone before the device is stopped.
+const LOOKS: u32 = 100_000;
 
 /// The configuration space.
 mod config {
@@ -64,6 +66,8 @@ pub struct VirtioNet<R, C, const N: usize> {
     ledger: &'static Ledger,
     address: MacAddress,
     tells_link: bool,
+    link: LinkState,
+    is_halted: bool,
     /// What the device did that no device may; from then on it is left alone.
     fault: Option<Foreign>,
 }
@@ -135,6 +139,8 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
                 MacAddress(own)
             },
             tells_link: features & STATUS != 0,
+            link: LinkState::Down,
+            is_halted: false,
             fault: None,
         })
     }
@@ -158,7 +164,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
                 Err(foreign) => self.fault = Some(foreign),
             }
         }
-        self.idle > 0 && self.fault.is_none()
+        self.idle > 0 && self.fault.is_none() && !self.is_halted
     }
 
     /// The next frame that is one; its octets without what precedes it.
@@ -275,6 +281,63 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Interrup
         self.rx.ring.want_interrupts(false);
         let pending: u32 = self.registers.read(mmio::InterruptStatus);
         self.registers.write(mmio::InterruptACK, pending);
+    }
+}
+
+impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
+    for VirtioNet<R, C, N>
+{
+    type Error = InitError;
+
+    fn watch_link(&mut self) -> LinkState {
+        let now = self.link_state();
+        let before = core::mem::replace(&mut self.link, now);
+        self.ledger.count_link(before, now);
+        now
+    }
+
+    fn halt(&mut self) {
+        // Where the device lost its way it never is.
+        (0..LOOKS).any(|_| !self.reclaim() || self.idle == N);
+        self.is_halted = true;
+        transport::reset(&self.registers);
+        while let Some((buffer, octets)) = self.next() {
+            let octets = (octets + fcs::LEN) as u32;
+            self.ledger.count(Counter::RxValid);
+            self.ledger.add(Counter::RxOctets, octets);
+            self.ledger.count(Counter::RxStackRejected);
+            // There until the device is started again.
+            let _ = self.rx.ring.give(buffer, Way::FromDevice);
+        }
+    }
+
+    fn resume(&mut self) -> Result<(), InitError> {
+        if !self.is_halted {
+            return Ok(());
+        }
+        let kind = mmio::DeviceID::ID::NETWORK;
+        transport::negotiate(&self.registers, kind, 0, MAC | STATUS)?;
+        transport::set_up(&self.registers, RECEIVE, &self.rx.ring)?;
+        transport::set_up(&self.registers, TRANSMIT, &self.tx.ring)?;
+        // The device looks at the queues when it is told to go.
+        let mut coming = [const { None }; N];
+        let mut places = coming.iter_mut();
+        self.rx.ring.recall(|buffer| {
+            if let Some(place) = places.next() {
+                *place = Some(buffer);
+            }
+        });
+        self.tx.ring.recall(|buffer| {
+            self.ledger.count(Counter::TxLinkDown);
+            self.spare[self.idle] = Some(buffer);
+            self.idle += 1;
+        });
+        transport::go(&self.registers);
+        for buffer in coming.into_iter().flatten() {
+            self.rx.give(&self.registers, buffer, Way::FromDevice);
+        }
+        (self.is_halted, self.fault) = (false, None);
+        Ok(())
     }
 }
 

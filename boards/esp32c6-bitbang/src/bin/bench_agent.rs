@@ -129,5 +129,8 @@ fn obey(command: Command, frames: &mut Frames, burner: &mut Burner) {
         Command::Burn(load) => burner.set(load, agent::now()),
         Command::Burned => tell::burned(&mut Console, burner, agent::now()),
         Command::Blast(_) => event!("error", "\"what\":\"this board sends no raw frames\""),
+        Command::Hold(_) | Command::Stop(_) => {
+            event!("error", "\"what\":\"this board's device cannot be stopped\"");
+        }
     }
 }

@@ -228,6 +228,24 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         Ok(Some((buffer, octets)))
     }
 
+    /// Hands every buffer to `back`; then the queue is as new. For a driver that has reset its device.
+    pub(crate) fn recall(&mut self, mut back: impl FnMut(Buffer)) {
+        self.coherence.barrier();
+        for lent in self.lent.iter_mut().filter_map(Option::take) {
+            // SAFETY: a device that is reset uses no memory.
+            back(unsafe { lent.back() });
+        }
+        self.free = core::array::from_fn(|index| index as u16);
+        (self.unused, self.available, self.seen) = (N, 0, 0);
+        let Memory {
+            available, used, ..
+        } = self.memory;
+        available.written.write(0);
+        used.written.write(0);
+        used.flags.write(0);
+        self.coherence.barrier();
+    }
+
     /// Says whether the device is to interrupt when it has used a buffer. It may still do so once.
     #[inline]
     pub fn want_interrupts(&mut self, wanted: bool) {

@@ -102,6 +102,39 @@ fn what_was_not_lent_is_not_taken_back() {
 }
 
 #[test]
+fn a_recalled_queue_is_as_new() {
+    let (mut queue, mut device) = queue();
+    let _ = queue.give(buffer(10), Way::FromDevice);
+    let used = device.next().expect("given");
+    device.used(used.into(), 4);
+    assert!(queue.take().is_ok_and(|it| it.is_some()));
+    let mut lent = Vec::new();
+    for octets in 1..=3 {
+        let given = buffer(octets);
+        lent.push(given.address());
+        let _ = queue.give(given, Way::FromDevice);
+    }
+    // One of them used, and not taken.
+    let used = device.next().expect("given");
+    device.used(used.into(), 1);
+    let mut back = Vec::new();
+    queue.recall(|it| back.push(it.address()));
+    lent.sort_unstable();
+    back.sort_unstable();
+    assert_eq!(back, lent);
+    assert!(!queue.has_used() && queue.room() == N);
+    device.seen = 0;
+    assert_eq!(device.next(), None);
+    let _ = queue.give(buffer(10), Way::FromDevice);
+    device.used(device.memory.available.entries[0].read().into(), 7);
+    assert!(
+        queue
+            .take()
+            .is_ok_and(|it| it.is_some_and(|(_, octets)| octets == 7))
+    );
+}
+
+#[test]
 fn the_device_is_told_what_it_may_do() {
     let (mut queue, device) = queue();
     let given = buffer(100);
