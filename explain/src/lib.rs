@@ -5,6 +5,8 @@
 //! | [`record`] | the result format: what every measuring command writes |
 //! | [`mod@line`] | what the wire allows: frame times and the goodput limit |
 //! | [`capture`] | captures of other programs, read packet by packet |
+//! | [`tcp`] | a TCP connection as a capture shows it |
+//! | [`traffic`] | a whole capture: its packets by kind, its connections |
 //! | [`wire`] | what frames on a wire tell: TCP requests, where their time went |
 //! | [`stats`] | percentiles, by one definition |
 //! | [`summary`] | what several results of a procedure say together |
@@ -31,4 +33,6 @@ pub mod report;
 mod sample;
 pub mod stats;
 pub mod summary;
+pub mod tcp;
+pub mod traffic;
 pub mod wire;

@@ -1,0 +1,237 @@
+//! TCP as a capture shows it.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | `segment` | header and options |
+//! | `flags` | what a packet is, by tshark's names |
+//! | `sequence` | tshark's rules for them |
+//! | `sender` | one direction: retransmissions and why, round trips, windows, bursts |
+//! | `outstanding` | what is not acknowledged yet |
+//! | `limit` | what the time went to |
+//! | `buckets` | distributions of times |
+//!
+//! A [`Connection`] takes segments in the order of the capture and keeps no packet: its memory is bounded by
+//! what is outstanding.
+
+mod buckets;
+mod flags;
+mod limit;
+mod outstanding;
+mod segment;
+mod sender;
+mod sequence;
+#[cfg(test)]
+mod tests;
+
+pub use buckets::Buckets;
+pub use flags::Flags;
+pub use limit::{Limit, Shares};
+pub use segment::{Options, Segment};
+pub use sender::{Again, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
+
+use limit::{Attribution, Before, Event};
+use sender::Sender;
+use sequence::Sequence;
+
+/// Which end of a connection sent a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The one whose packet came first.
+    First,
+    /// The other.
+    Second,
+}
+
+impl End {
+    /// The other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+}
+
+/// A connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Number of its first packet in the capture.
+    pub first_packet: u64,
+    /// Number of its last packet so far.
+    pub last_packet: u64,
+    /// When its first packet was captured.
+    pub start_ns: u64,
+    /// When its last one was.
+    pub end_ns: u64,
+    sequences: [Sequence; 2],
+    senders: [Sender; 2],
+    attribution: Attribution,
+    handshake: Handshake,
+}
+
+/// When a connection was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Handshake {
+    /// The last SYN.
+    pub syn_ns: Option<u64>,
+    /// The answer to it.
+    pub syn_ack_ns: Option<u64>,
+    /// The first packet with neither, by either end.
+    pub ack_ns: Option<u64>,
+}
+
+impl Handshake {
+    /// The whole round trip between the ends, wherever was captured.
+    pub fn rtt_ns(&self) -> Option<u64> {
+        self.ack_ns?.checked_sub(self.syn_ns?)
+    }
+}
+
+impl Connection {
+    /// One of which nothing was seen yet.
+    pub fn new(number: u64, time_ns: u64) -> Self {
+        Self {
+            first_packet: number,
+            last_packet: number,
+            start_ns: time_ns,
+            end_ns: time_ns,
+            sequences: Default::default(),
+            senders: Default::default(),
+            attribution: Attribution::default(),
+            handshake: Handshake::default(),
+        }
+    }
+
+    /// Whether `segment` of `end` cannot belong to it but opens another between the same ports.
+    #[inline]
+    pub fn is_reopened(&self, end: End, segment: &Segment<'_>) -> bool {
+        let base = self.sequences[end as usize].base;
+        segment.opens() && base.is_some_and(|base| base != segment.seq)
+    }
+
+    /// Whether both ends have closed it, or one has reset it.
+    pub fn is_closed(&self) -> bool {
+        let closed = |sender: &Sender| sender.fin_sent && !sender.waits();
+        self.senders.iter().all(closed) || self.senders.iter().any(|end| end.figures.resets > 0)
+    }
+
+    /// Takes note of a segment that `end` sent.
+    #[inline]
+    pub fn take(&mut self, end: End, segment: &Segment<'_>, time_ns: u64, number: u64) -> Flags {
+        let said = segment.said();
+        let flags = self.flag(end, segment, &said, time_ns);
+        let carrier = self.carrier();
+        let before = Before::of(&self.senders[carrier as usize]);
+        let open = self.handshake.ack_ns.is_some() || self.handshake.syn_ns.is_none();
+        let (sender, hearer) = both(&mut self.senders, end);
+        let sent = sender.sends(segment, time_ns, number);
+        let shift = match (sender.shift, hearer.shift) {
+            (Some(shift), Some(_)) => shift,
+            _ => 0,
+        };
+        let heard = hearer.hears(segment, &said, shift, time_ns);
+        let event = if carrier == end {
+            Event::Sent(sent)
+        } else {
+            Event::Heard(heard)
+        };
+        // Clocks of captures may step back.
+        let passed_ns = time_ns.saturating_sub(self.end_ns);
+        self.attribution.passes(passed_ns, open, &before, event);
+        self.opens(end, segment, &said, time_ns);
+        self.end_ns = self.end_ns.max(time_ns);
+        self.last_packet = number;
+        flags
+    }
+
+    #[inline]
+    fn flag(&mut self, end: End, segment: &Segment<'_>, said: &Options, time_ns: u64) -> Flags {
+        let handshake_ns = self.handshake.rtt_ns();
+        let (own, back) = both(&mut self.sequences, end);
+        let flags = own.look(back, segment, time_ns, handshake_ns);
+        if segment.any(Segment::SYN) {
+            own.scale(back, said.window_shift, segment.any(Segment::ACK));
+        }
+        flags
+    }
+
+    #[inline]
+    fn opens(&mut self, end: End, segment: &Segment<'_>, said: &Options, time_ns: u64) {
+        if !segment.any(Segment::SYN) {
+            if self.handshake.ack_ns.is_none()
+                && self.handshake.syn_ns.is_some()
+                && segment.any(Segment::ACK)
+            {
+                self.handshake.ack_ns = Some(time_ns);
+            }
+            return;
+        }
+        if segment.any(Segment::ACK) {
+            self.handshake.syn_ack_ns = Some(time_ns);
+        } else {
+            self.handshake.syn_ns = Some(time_ns);
+        }
+        let (own, back) = both(&mut self.senders, end);
+        own.syn_seen = true;
+        own.shift = said.window_shift;
+        own.permits_sack = said.sack_permitted;
+        back.mss = said.mss;
+    }
+
+    /// The end that carries the payload: that which has sent the most of it so far.
+    #[inline]
+    pub fn carrier(&self) -> End {
+        let [first, second] = &self.senders;
+        if second.figures.payload_bytes > first.figures.payload_bytes {
+            End::Second
+        } else {
+            End::First
+        }
+    }
+
+    /// What was counted of what `end` sent, and of what came back for it.
+    pub fn figures(&self, end: End) -> &Figures {
+        &self.senders[end as usize].figures
+    }
+
+    /// The shift of `end`'s windows; `None` if no SYN of it was captured, 0 if it offers none or the other
+    /// end does not.
+    pub fn window_shift(&self, end: End) -> Option<u8> {
+        let (own, back) = (
+            &self.senders[end as usize],
+            &self.senders[end.other() as usize],
+        );
+        own.syn_seen
+            .then(|| own.shift.and(back.shift).and(own.shift).unwrap_or(0))
+    }
+
+    /// The largest segment that `end` takes, if it said so.
+    pub fn largest_taken(&self, end: End) -> Option<u16> {
+        self.senders[end.other() as usize].mss
+    }
+
+    /// Whether `end` takes selective acknowledgments.
+    pub fn permits_sack(&self, end: End) -> bool {
+        self.senders[end as usize].permits_sack
+    }
+
+    /// When it was opened, if that was captured.
+    pub fn handshake(&self) -> Handshake {
+        self.handshake
+    }
+
+    /// What its time went to, for the end that [carries](Self::carrier) the payload.
+    pub fn shares(&self) -> Shares {
+        self.attribution.shares()
+    }
+}
+
+#[inline]
+fn both<T>(pair: &mut [T; 2], end: End) -> (&mut T, &mut T) {
+    let [first, second] = pair;
+    match end {
+        End::First => (first, second),
+        End::Second => (second, first),
+    }
+}

@@ -1,0 +1,90 @@
+//! What a sender sent and has no acknowledgment of, by sequence number.
+
+use std::collections::VecDeque;
+
+use super::segment::{before, until};
+
+/// More pieces than this are not told apart, which bounds the memory that a connection takes.
+const MOST_PIECES: usize = 4096;
+/// The same for a direction of whose acknowledgments none was captured: nothing ever takes them away.
+const MOST_UNANSWERED: usize = 64;
+
+/// A piece of what is outstanding: a segment, or what one has left uncovered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) seq: u32,
+    pub(super) end: u32,
+    pub(super) first_ns: u64,
+    pub(super) last_ns: u64,
+    /// How often it was captured; 0 when only what came before and behind it was.
+    pub(super) times: u8,
+    /// Which in its burst it was when it was last sent, from 0.
+    pub(super) position: u8,
+    pub(super) sacked: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outstanding {
+    pieces: VecDeque<Piece>,
+}
+
+impl Outstanding {
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Adds what lies behind everything that is outstanding.
+    #[inline]
+    pub(super) fn push(&mut self, piece: Piece, answered: bool) {
+        let most = if answered {
+            MOST_PIECES
+        } else {
+            MOST_UNANSWERED
+        };
+        if self.pieces.len() < most {
+            self.pieces.push_back(piece);
+        } else if let Some(last) = self.pieces.back_mut() {
+            last.end = piece.end;
+            last.last_ns = piece.last_ns;
+        }
+    }
+
+    /// The pieces that have something of `seq` to `end`.
+    pub(super) fn within(&mut self, seq: u32, end: u32) -> impl Iterator<Item = &mut Piece> {
+        let from = self.pieces.partition_point(|piece| until(piece.end, seq));
+        self.pieces
+            .range_mut(from..)
+            .take_while(move |piece| before(piece.seq, end))
+    }
+
+    /// Takes away what `ack` acknowledges; when the last of it was sent, if all of it was sent just once.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, ack: u32) -> Option<u64> {
+        let (mut sent_ns, mut once) = (None, true);
+        while let Some(piece) = self.pieces.front_mut() {
+            if until(piece.end, ack) {
+                sent_ns = Some(piece.first_ns);
+                once &= piece.times == 1;
+                self.pieces.pop_front();
+                continue;
+            }
+            if before(piece.seq, ack) {
+                piece.seq = ack;
+            }
+            break;
+        }
+        sent_ns.filter(|_| once)
+    }
+
+    /// Marks what lies whole within a block; says whether anything is new.
+    pub(super) fn sack(&mut self, left: u32, right: u32) -> bool {
+        let mut new = false;
+        for piece in self.within(left, right) {
+            if until(left, piece.seq) && until(piece.end, right) {
+                new |= !piece.sacked;
+                piece.sacked = true;
+            }
+        }
+        new
+    }
+}

@@ -1,0 +1,222 @@
+//! A segment as a capture has it: RFC 9293 section 3.1.
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment<'a> {
+    /// Source port.
+    pub source: u16,
+    /// Destination port.
+    pub destination: u16,
+    /// Sequence number of its first octet.
+    pub seq: u32,
+    /// Acknowledgment number.
+    pub ack: u32,
+    /// Control bits.
+    pub flags: u8,
+    /// Window field, unscaled.
+    pub window: u16,
+    /// Octets of payload on the link.
+    pub len: u32,
+    /// What was kept of its options.
+    pub options: &'a [u8],
+}
+
+impl<'a> Segment<'a> {
+    /// Control bit FIN.
+    pub const FIN: u8 = 0x01;
+    /// Control bit SYN.
+    pub const SYN: u8 = 0x02;
+    /// Control bit RST.
+    pub const RST: u8 = 0x04;
+    /// Control bit PSH.
+    pub const PSH: u8 = 0x08;
+    /// Control bit ACK.
+    pub const ACK: u8 = 0x10;
+
+    /// Reads a segment of which `octets` were kept and that had `length`.
+    #[inline]
+    pub fn parse(octets: &'a [u8], length: u32) -> Option<Self> {
+        let header: &[u8; 20] = octets.first_chunk()?;
+        let header_len = usize::from(header[12] >> 4) * 4;
+        if header_len < 20 {
+            return None;
+        }
+        let u16_at = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at + 2));
+        Some(Self {
+            source: u16_at(0),
+            destination: u16_at(2),
+            seq: u32_at(4),
+            ack: u32_at(8),
+            flags: header[13],
+            window: u16_at(14),
+            len: length.checked_sub(header_len as u32)?,
+            options: &octets[20..header_len.min(octets.len())],
+        })
+    }
+
+    /// Whether any of `bits` is set.
+    #[inline]
+    pub const fn any(&self, bits: u8) -> bool {
+        self.flags & bits != 0
+    }
+
+    /// Opens a connection: SYN without ACK.
+    #[inline]
+    pub const fn opens(&self) -> bool {
+        self.flags & (Self::SYN | Self::ACK) == Self::SYN
+    }
+
+    /// Takes no sequence space and neither opens nor closes.
+    #[inline]
+    pub const fn is_bare(&self) -> bool {
+        self.len == 0 && !self.any(Self::SYN | Self::FIN | Self::RST)
+    }
+
+    /// The sequence number behind it; SYN and FIN take one each.
+    #[inline]
+    pub const fn end(&self) -> u32 {
+        let controls = self.any(Self::SYN) as u32 + self.any(Self::FIN) as u32;
+        self.seq.wrapping_add(self.len).wrapping_add(controls)
+    }
+
+    /// What its options say.
+    #[inline]
+    pub fn said(&self) -> Options {
+        // By far the most have none, or two timestamps behind two octets of padding.
+        match self.options {
+            [] => Options::default(),
+            [1, 1, 8, 10, rest @ ..] if rest.len() == 8 => Options {
+                timestamps: true,
+                ..Options::default()
+            },
+            options => Options::parse(options),
+        }
+    }
+}
+
+/// Options of a segment that the analysis uses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Largest segment that its sender takes (RFC 9293 section 3.7.1).
+    pub mss: Option<u16>,
+    /// Shift of its sender's windows (RFC 7323 section 2).
+    pub window_shift: Option<u8>,
+    /// Its sender takes selective acknowledgments (RFC 2018 section 2).
+    pub sack_permitted: bool,
+    /// Blocks that its sender has beyond the acknowledgment, `blocks` of them (RFC 2018 section 3).
+    pub sack: [(u32, u32); 4],
+    /// How many blocks there are.
+    pub blocks: u8,
+    /// It has timestamps (RFC 7323 section 3).
+    pub timestamps: bool,
+}
+
+/// The largest shift that a window may have (RFC 7323 section 2.3).
+const MOST_SHIFT: u8 = 14;
+
+impl Options {
+    #[cold]
+    fn parse(mut octets: &[u8]) -> Self {
+        let mut options = Self::default();
+        while let [kind, rest @ ..] = octets {
+            match kind {
+                0 => break,
+                1 => {
+                    octets = rest;
+                    continue;
+                }
+                _ => {}
+            }
+            let len = usize::from(*rest.first().unwrap_or(&0));
+            let Some(value) = octets.get(2..len) else {
+                break;
+            };
+            match (kind, value) {
+                (2, [high, low]) => options.mss = Some(u16::from_be_bytes([*high, *low])),
+                (3, [shift]) => options.window_shift = Some((*shift).min(MOST_SHIFT)),
+                (4, []) => options.sack_permitted = true,
+                (5, blocks) => {
+                    for (at, block) in blocks.chunks_exact(8).take(4).enumerate() {
+                        let edge = |at: usize| {
+                            u32::from_be_bytes(block[at..at + 4].try_into().expect("four octets"))
+                        };
+                        options.sack[at] = (edge(0), edge(4));
+                        options.blocks += 1;
+                    }
+                }
+                (8, _) => options.timestamps = true,
+                _ => {}
+            }
+            octets = &octets[len..];
+        }
+        options
+    }
+
+    /// The blocks that its sender has beyond the acknowledgment.
+    pub fn sack(&self) -> &[(u32, u32)] {
+        &self.sack[..usize::from(self.blocks)]
+    }
+}
+
+/// Whether sequence number `a` comes before `b`; they wrap (RFC 9293 section 3.4).
+#[inline]
+pub(crate) const fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+/// Whether sequence number `a` comes before `b` or is the same.
+#[inline]
+pub(crate) const fn until(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) <= 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_options_and_payload() {
+        let mut octets = vec![
+            0, 80, 0x10, 0, 0, 0, 0, 5, 0, 0, 0, 9, 0xB0, 0x12, 0x02, 0x00, 0, 0, 0, 0,
+        ];
+        octets.extend([
+            2, 4, 5, 0xB4, 1, 3, 3, 20, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0,
+        ]);
+        octets.extend(*b"abc");
+        let segment = Segment::parse(&octets, 47).expect("whole");
+        assert_eq!(
+            (segment.source, segment.destination, segment.window),
+            (80, 4096, 512)
+        );
+        assert_eq!(
+            (segment.seq, segment.ack, segment.len, segment.end()),
+            (5, 9, 3, 9)
+        );
+        let said = segment.said();
+        assert_eq!((said.mss, said.window_shift), (Some(1460), Some(14)));
+        assert!(said.sack_permitted && said.timestamps && said.sack().is_empty());
+        for len in 0..octets.len() {
+            let cut = Segment::parse(&octets[..len], 47);
+            assert_eq!(cut.is_some(), len >= 20, "{len}");
+            cut.map(|segment| segment.said());
+        }
+        assert_eq!(Segment::parse(&octets, 43), None);
+    }
+
+    #[test]
+    fn selective_acknowledgments() {
+        let mut options = vec![1, 1, 5, 18];
+        options.extend([0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 9]);
+        let segment = Segment {
+            options: &options,
+            ..Segment::default()
+        };
+        assert_eq!(segment.said().sack(), [(1, 2), (5, 9)]);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        assert!(before(u32::MAX, 3) && !before(3, u32::MAX) && !before(3, 3) && until(3, 3));
+    }
+}

@@ -1,0 +1,241 @@
+use super::*;
+
+/// A connection in which each packet is one call; times in milliseconds.
+struct Talk {
+    connection: Connection,
+    number: u64,
+}
+
+const MS: u64 = 1_000_000;
+
+impl Talk {
+    /// Opened in 2 ms, with segments of 1000 octets.
+    fn new() -> Self {
+        let mut own = Self {
+            connection: Connection::new(1, 0),
+            number: 0,
+        };
+        let options = [2, 4, 3, 0xE8, 3, 3, 2, 4, 2];
+        own.packet(End::First, 0, 99, 0, Segment::SYN, 0, 8_000, &options);
+        own.packet(
+            End::Second,
+            MS,
+            499,
+            100,
+            Segment::SYN | Segment::ACK,
+            0,
+            8_000,
+            &options,
+        );
+        own.ack(End::First, 2 * MS, 100, 500);
+        own
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a packet has as many")]
+    fn packet(
+        &mut self,
+        end: End,
+        at_ns: u64,
+        seq: u32,
+        ack: u32,
+        flags: u8,
+        len: u32,
+        window: u16,
+        options: &[u8],
+    ) {
+        self.number += 1;
+        let segment = Segment {
+            source: 1,
+            destination: 2,
+            seq,
+            ack,
+            flags,
+            window,
+            len,
+            options,
+        };
+        self.connection.take(end, &segment, at_ns, self.number);
+    }
+
+    fn data(&mut self, at_ns: u64, seq: u32, len: u32) {
+        self.packet(End::Second, at_ns, seq, 100, Segment::ACK, len, 2_000, &[]);
+    }
+
+    fn ack(&mut self, end: End, at_ns: u64, seq: u32, ack: u32) {
+        self.packet(end, at_ns, seq, ack, Segment::ACK, 0, 2_000, &[]);
+    }
+
+    fn answer(&mut self, at_ns: u64, ack: u32) {
+        self.ack(End::First, at_ns, 100, ack);
+    }
+
+    fn figures(&self) -> &Figures {
+        self.connection.figures(End::Second)
+    }
+
+    fn share(&self, limit: Limit) -> u64 {
+        self.connection.shares()[limit as usize]
+    }
+}
+
+#[test]
+fn handshake_windows_and_round_trips() {
+    let mut talk = Talk::new();
+    talk.data(10 * MS, 500, 1000);
+    talk.answer(12 * MS, 1500);
+    talk.data(20 * MS, 1500, 1000);
+    talk.data(20 * MS, 2500, 1000);
+    talk.answer(26 * MS, 3500);
+    let connection = &talk.connection;
+    assert_eq!(connection.handshake().rtt_ns(), Some(2 * MS));
+    assert_eq!(connection.window_shift(End::First), Some(2));
+    assert_eq!(connection.largest_taken(End::First), Some(1000));
+    assert!(connection.permits_sack(End::Second));
+    assert_eq!(connection.carrier(), End::Second);
+    let figures = talk.figures();
+    assert_eq!(
+        (figures.least_window, figures.most_window),
+        (Some(8_000), 8_000)
+    );
+    assert_eq!((figures.segments, figures.unique_bytes), (3, 3000));
+    assert_eq!(figures.rtt.count(), 3);
+    assert_eq!(
+        (figures.rtt.min(), figures.rtt.max()),
+        (Some(MS), Some(6 * MS))
+    );
+    assert_eq!(figures.isolated_rtt.max(), Some(2 * MS));
+    assert_eq!(figures.most_in_flight, 2000);
+}
+
+#[test]
+fn retransmissions_by_their_reasons() {
+    let mut talk = Talk::new();
+    // The last of three is lost, and again: a probe of the tail, then the timer, twice as long each time.
+    for (seq, at) in [(500, 10), (1500, 10), (2500, 10)] {
+        talk.data(at * MS, seq, 1000);
+    }
+    talk.answer(12 * MS, 2500);
+    talk.data(30 * MS, 2500, 1000);
+    talk.data(240 * MS, 2500, 1000);
+    talk.data(640 * MS, 2500, 1000);
+    talk.answer(642 * MS, 3500);
+    let figures = talk.figures();
+    assert_eq!(
+        (
+            figures.tail_loss_probes,
+            figures.time_outs,
+            figures.most_back_off
+        ),
+        (1, 2, 2)
+    );
+    assert_eq!(&figures.delays[..3], [1, 1, 1]);
+    assert_eq!(figures.longest_stall_ns, 630 * MS);
+    // Of six the second is lost, four acknowledgments repeat: asked for.
+    for seq in (3500..9500).step_by(1000) {
+        talk.data(700 * MS, seq, 1000);
+    }
+    for at in 702..707 {
+        talk.answer(at * MS, 4500);
+    }
+    talk.data(706 * MS + 10, 4500, 1000);
+    talk.answer(708 * MS, 9500);
+    // Everything was acknowledged: what comes again is of no use.
+    talk.data(709 * MS, 8500, 1000);
+    let figures = talk.figures();
+    assert_eq!(
+        (figures.fast, figures.spurious, figures.duplicate_acks),
+        (1, 1, 4)
+    );
+    assert_eq!(
+        (figures.retransmitted, figures.retransmitted_bytes),
+        (5, 5000)
+    );
+    assert_eq!((figures.first_again, figures.last_again), (8, 23));
+    assert_eq!((figures.lost_at[1], figures.lost_at[2]), (1, 1));
+}
+
+#[test]
+fn overtaken_segments_are_not_sent_again() {
+    let mut talk = Talk::new();
+    talk.data(10 * MS, 500, 1000);
+    talk.data(10 * MS, 2500, 1000);
+    talk.data(11 * MS, 1500, 1000);
+    talk.answer(12 * MS, 3500);
+    let figures = talk.figures();
+    assert_eq!((figures.out_of_order, figures.retransmitted), (1, 0));
+    assert_eq!(figures.unique_bytes, 3000);
+}
+
+#[test]
+fn what_the_capture_missed_is_no_loss() {
+    let mut talk = Talk::new();
+    talk.data(10 * MS, 500, 1000);
+    talk.answer(12 * MS, 3500);
+    talk.data(14 * MS, 3500, 3000);
+    let figures = talk.figures();
+    assert_eq!((figures.unseen_bytes, figures.retransmitted), (2000, 0));
+    assert_eq!(figures.super_segments, 1);
+}
+
+#[test]
+fn acknowledgment_held_back_while_a_small_segment_waits_for_it() {
+    let mut talk = Talk::new();
+    for turn in 0..4 {
+        let (at, seq) = (100 * turn * MS, 500 + 1100 * turn as u32);
+        talk.data(10 * MS + at, seq, 1000);
+        talk.answer(12 * MS + at, seq + 1000);
+        talk.data(20 * MS + at, seq + 1000, 100);
+        talk.answer(60 * MS + at, seq + 1100);
+        talk.data(60 * MS + at + 1000, seq + 1100, 1000);
+        talk.answer(62 * MS + at, seq + 2100);
+    }
+    let figures = talk.figures();
+    assert_eq!((figures.held_back, figures.held_back_ns), (4, 160 * MS));
+}
+
+#[test]
+fn every_moment_is_attributed_once() {
+    let mut talk = Talk::new();
+    // The window of 8000 is full from the first burst on; then a loss stalls until the timer runs out.
+    let mut at_ns = 2 * MS;
+    for round in 0..10_u32 {
+        for segment in 0..8 {
+            talk.data(at_ns, 500 + 8000 * round + 1000 * segment, 1000);
+        }
+        at_ns += 5 * MS;
+        talk.answer(at_ns, 8500 + 8000 * round);
+    }
+    talk.data(at_ns, 80_500, 1000);
+    talk.data(at_ns + 300 * MS, 80_500, 1000);
+    talk.answer(at_ns + 302 * MS, 81_500);
+    talk.packet(
+        End::Second,
+        at_ns + 320 * MS,
+        81_500,
+        100,
+        Segment::FIN | Segment::ACK,
+        0,
+        0,
+        &[],
+    );
+    assert_eq!(talk.share(Limit::Handshake), 2 * MS);
+    assert_eq!(talk.share(Limit::ReceiveWindow), 50 * MS);
+    assert_eq!(talk.share(Limit::TimeOut), 302 * MS);
+    let sum: u64 = talk.connection.shares().iter().sum();
+    assert_eq!(sum, talk.connection.end_ns - talk.connection.start_ns);
+}
+
+#[test]
+fn reopened_and_closed() {
+    let mut talk = Talk::new();
+    let syn = |seq| Segment {
+        seq,
+        flags: Segment::SYN,
+        ..Segment::default()
+    };
+    assert!(talk.connection.is_reopened(End::First, &syn(7)));
+    assert!(!talk.connection.is_reopened(End::First, &syn(99)));
+    assert!(!talk.connection.is_closed());
+    talk.packet(End::First, 5 * MS, 100, 500, Segment::RST, 0, 0, &[]);
+    assert!(talk.connection.is_closed());
+}

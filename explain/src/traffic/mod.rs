@@ -1,0 +1,113 @@
+//! A whole capture: its packets by kind, its stations, its connections.
+//!
+//! [`Traffic`] takes the packets of one capture or of several, one after the other.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | `table` | the connections, in bounded memory |
+
+mod table;
+
+use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
+use crate::tcp::{Flags, Segment};
+
+use table::Table;
+pub use table::{Flow, Others, Place};
+
+/// What was seen so far.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    counts: Counts,
+    table: Table,
+}
+
+/// How many packets there were, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Of any kind.
+    pub packets: u64,
+    /// Octets that they had on the link.
+    pub bytes: u64,
+    /// TCP segments.
+    pub tcp: u64,
+    /// UDP datagrams.
+    pub udp: u64,
+    /// IP datagrams with anything else.
+    pub other_ip: u64,
+    /// Fragments of IP datagrams but the first of each; what they carry is not looked into.
+    pub fragments: u64,
+    /// ARP messages.
+    pub arp: u64,
+    /// Pause frames.
+    pub pauses: u64,
+    /// Anything else.
+    pub other: u64,
+    /// Frames to every station.
+    pub broadcasts: u64,
+    /// Packets of links that are not looked into.
+    pub unknown_links: u64,
+}
+
+impl Traffic {
+    /// Takes note of a packet; what is remarkable about it.
+    #[inline]
+    pub fn take(&mut self, packet: &Packet<'_>) -> Flags {
+        self.counts.packets += 1;
+        self.counts.bytes += u64::from(packet.length);
+        self.counts.unknown_links += u64::from(!packet.link.is_known());
+        let frame = Frame::of(packet);
+        self.counts.broadcasts += u64::from(frame.broadcast);
+        let (octets, length) = match frame.network {
+            Network::Ip { octets, length } => (octets, length),
+            Network::Arp => {
+                self.counts.arp += 1;
+                return Flags::default();
+            }
+            Network::Pause { .. } => {
+                self.counts.pauses += 1;
+                return Flags::default();
+            }
+            Network::Other => {
+                self.counts.other += 1;
+                return Flags::default();
+            }
+        };
+        match Datagram::parse(octets, length) {
+            Some(datagram) if datagram.fragment => self.counts.fragments += 1,
+            Some(datagram) => return self.datagram(&datagram, packet),
+            None => self.counts.other += 1,
+        }
+        Flags::default()
+    }
+
+    #[inline]
+    fn datagram(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Flags {
+        match datagram.protocol {
+            Protocol::Tcp => {
+                self.counts.tcp += 1;
+                if let Some(segment) = Segment::parse(datagram.payload, datagram.length) {
+                    let source = (datagram.source, segment.source);
+                    let destination = (datagram.destination, segment.destination);
+                    let ends = [source, destination];
+                    return self
+                        .table
+                        .take(ends, &segment, packet.time_ns, packet.number);
+                }
+            }
+            Protocol::Udp => self.counts.udp += 1,
+            Protocol::Other(_) => self.counts.other_ip += 1,
+        }
+        Flags::default()
+    }
+
+    /// The connections in the order of their first packets, and the sum of those that there were too many of to
+    /// be told one by one.
+    pub fn into_connections(self) -> (Vec<Flow>, Others) {
+        self.table.into_flows()
+    }
+
+    /// How many packets there were.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+}
