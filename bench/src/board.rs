@@ -16,6 +16,9 @@ pub struct Board {
     pub simulated: Option<Simulated>,
     /// How QEMU emulates it, if it does: `qemu://`.
     pub qemu: Option<Qemu>,
+    /// Conformance cases that cannot be passed on it, by name, and why.
+    #[serde(default)]
+    pub lacks: BTreeMap<String, String>,
     /// Where it is on the network.
     pub link: Link,
     /// Its firmware.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`scenario`] | an experiment as a TOML file |
 //! | [`board`] | the boards there are |
+//! | [`conformance`] | whether a driver does what every driver has to |
 //! | [`firmware`] | finding a board's firmware |
 //! | [`machine`] | firmware that runs in a time of its own: one folder a kind |
 //! | [`target`] | what is at the other end of a link, by URL: one folder a kind |
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 pub mod board;
+pub mod conformance;
 pub mod distribution;
 pub mod firmware;
 pub mod host;

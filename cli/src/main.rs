@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Command::Latency(args) => command::sweep::idle_and_loaded(&args),
         Command::Sweep(args) => command::sweep::run(&args),
         Command::Rfc6349(args) => command::sweep::rfc6349(&args),
+        Command::Conformance(args) => command::conformance::run(&args),
         Command::Serve(args) => command::serve::run(&args),
         Command::Relay(args) => command::relay::run(&args),
         Command::Blast(args) => command::blast::run(&args),

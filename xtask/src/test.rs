@@ -130,21 +130,41 @@ fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> R
     )))
 }
 
+/// What runs longer with `LINERATE_LONG`: packages and tests of each go.
+const LONG: [(&[&str], &[&str]); 2] = [
+    (
+        &["--package", "linerate-nic", "--package", "linerate-sim"],
+        &["--test", "long", "--test", "hart"],
+    ),
+    (
+        &["--package", "linerate-bench"],
+        &["--lib", "every_driver_passes"],
+    ),
+];
+
 /// The tests that run a thousand times longer with `LINERATE_LONG`, optimised as what ships is.
 fn long_runs(steps: &mut Steps, log: &Path) -> Result<Outcome> {
-    let mut command = sh::cargo();
-    command
-        .args(["test", "--locked", "--release", "--all-features"])
-        .args(["--package", "linerate-nic", "--package", "linerate-sim"])
-        .args(["--test", "long", "--test", "hart"])
-        .args(["--", "--show-output"])
-        .env("LINERATE_LONG", "1");
-    let output = sh::logged(&mut command, log)?;
-    let [passed, ..] = steps.count_tests(&output);
-    if passed == 0 {
-        bail!("no long test ran");
+    let mut all = 0;
+    for (packages, tests) in LONG {
+        let mut command = sh::cargo();
+        command
+            .args(["test", "--locked", "--release", "--all-features"])
+            .args(packages)
+            .args(tests)
+            .args(["--", "--show-output"])
+            .env("LINERATE_LONG", "1")
+            .env(
+                "LINERATE_FIRMWARE",
+                sh::out("firmware").join(board::DEFAULT),
+            );
+        let output = sh::logged(&mut command, log)?;
+        let [passed, ..] = steps.count_tests(&output);
+        if passed == 0 {
+            bail!("no long test of {} ran", packages.join(" "));
+        }
+        all += passed;
     }
-    Ok(Outcome::Done(format!("{passed} passed")))
+    Ok(Outcome::Done(format!("{all} passed")))
 }
 
 /// What failing tests printed, without the passing ones' output around it.

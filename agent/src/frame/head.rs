@@ -17,6 +17,9 @@ const SENT: usize = 16;
 /// Octets of it.
 const LEN: usize = 24;
 
+/// Octets of the shortest frame that says all of it: shorter than a frame can be on a line.
+pub const HEAD_LEN: usize = AT + LEN;
+
 /// What is to become of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -80,9 +83,12 @@ impl Head {
         })
     }
 
-    /// Writes all of a frame, from its addresses to its last octet. It has [`SHORTEST`](super::SHORTEST)
+    /// Writes all of a frame, from its addresses to its last octet. It has [`HEAD_LEN`](super::HEAD_LEN)
     /// octets at least.
-    pub(super) fn emit(&self, to: Mac, from: Mac, frame: &mut [u8]) {
+    ///
+    /// # Panics
+    /// When it has fewer.
+    pub fn emit(&self, to: Mac, from: Mac, frame: &mut [u8]) {
         let (fill, octet) = match self.fill {
             Fill::Pattern => (0, 0),
             Fill::Octet(octet) => (1, octet),

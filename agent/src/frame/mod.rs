@@ -12,7 +12,7 @@ mod receive;
 mod reflect;
 
 pub use blast::{Blast, Plan};
-pub use head::{Fill, Head, Kind, renumber};
+pub use head::{Fill, HEAD_LEN, Head, Kind, renumber};
 pub use receive::{Arrived, Receiver};
 pub use reflect::{Which, reflect};
 

@@ -4,6 +4,7 @@
 //! A procedure asks a target for [trials](crate::target::Trial), hands on a result for each as soon as
 //! it is there, and knows nothing of the kinds of targets.
 
+pub mod conformance;
 pub mod latency;
 mod one_way;
 pub mod packet_gaps;

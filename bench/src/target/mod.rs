@@ -26,7 +26,13 @@ pub use pair::Pair;
 pub use trial::{Amount, Answer, Answers, Datagrams, Frames, Outcome, RoundTrips, Stream, Trial};
 pub use url::Url;
 
+pub(crate) use board::session::Session;
+#[cfg(test)]
+pub(crate) use board::session::{Running, STEP, Stopped};
+
 use std::time::Duration;
+
+use crate::conformance::Stand;
 
 /// What is at the other end of a link.
 pub trait Target: Send {
@@ -53,6 +59,11 @@ pub trait Target: Send {
     /// # Errors
     /// [`TargetError`]: it can't, or it failed.
     fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError>;
+
+    /// Where its driver is put through its paces; `None` for what is no board of ours.
+    fn stand(&self) -> Option<Stand<'_>> {
+        None
+    }
 
     /// What the line to it carries, bits a second, where the target knows: then the highest frame rate
     /// that the standard allows is known, too.

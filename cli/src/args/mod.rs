@@ -1,5 +1,6 @@
 //! What can be written behind `linerate`: a file here has the commands of one kind.
 
+mod conformance;
 mod host;
 mod regs;
 mod results;
@@ -9,6 +10,7 @@ mod sim;
 mod sweep;
 mod target;
 
+pub use conformance::Conformance;
 pub use host::{Blast, Relay, Serve};
 pub use regs::{
     Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
@@ -56,6 +58,8 @@ pub enum Command {
     Sweep(Sweep),
     /// Measure TCP as RFC 6349 has it: windows around the bandwidth-delay product
     Rfc6349(Rfc6349),
+    /// Put a board's network driver through what every driver has to do
+    Conformance(Conformance),
     /// Run a scenario again with each guess of the timing table changed alone
     Sensitivity(Sensitivity),
     /// Be the other end for a device that measures: iperf 2, iperf 3, HTTP, STAMP, UDP echo

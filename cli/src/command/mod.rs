@@ -4,6 +4,7 @@ pub mod blast;
 pub mod boards;
 pub mod compare;
 pub mod completions;
+pub mod conformance;
 pub mod fidelity;
 mod on_terminal;
 pub mod regs;

@@ -55,6 +55,14 @@ pub fn measure(
     let baseline = Baseline::read(link.baseline.as_deref())?;
     let run = session(name, link, asked, target, interval)?;
     tell(link, &run)?;
+    let failures: Vec<String> = run
+        .results
+        .iter()
+        .flat_map(|it| it.told().failures())
+        .collect();
+    if !failures.is_empty() {
+        return Err(Failure::Limit(failures));
+    }
     baseline.map_or(Ok(()), |baseline| baseline.judge(&link.limits, &run))
 }
 

@@ -4,6 +4,7 @@
 //! from it again, without the device. Units are in the names. Fields are only ever added; a reader
 //! ignores those that it does not know.
 
+mod conformance;
 mod distribution;
 mod finding;
 mod flow;
@@ -32,6 +33,7 @@ mod told;
 mod udp_sweep;
 mod window_sweep;
 
+pub use conformance::{Conformance, ConformanceMetrics, ConformanceParams};
 pub use distribution::{Bucket, Distribution};
 pub use finding::{Cause, Finding};
 pub use flow::{Datagrams, Direction, End, Flow, Interval, Transport};
@@ -217,6 +219,8 @@ measurements! {
     "packet_gaps" PacketGaps packet_gaps,
     /// A step of RFC 6349.
     "rfc6349" Rfc6349 rfc6349_steps,
+    /// A case that a driver was put through.
+    "conformance" Conformance conformances,
 }
 
 /// Why a result file cannot be read.

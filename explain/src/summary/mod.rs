@@ -4,6 +4,7 @@
 //! mean together (a knee, the highest lossless rate) is found here, from the results alone. A kind of
 //! summary is one file here and one line of `KINDS`.
 
+mod conformance;
 mod latency;
 mod packet_gaps;
 mod rfc2544;
@@ -75,6 +76,7 @@ const KINDS: &[fn(&Run) -> Vec<Summary>] = &[
     packet_gaps::summaries,
     rfc2544::summaries,
     rfc6349::summaries,
+    conformance::summaries,
 ];
 
 /// All summaries of `run`.

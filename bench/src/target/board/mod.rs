@@ -10,7 +10,7 @@ mod frames;
 #[cfg(target_os = "linux")]
 pub(super) mod qemu;
 mod round_trips;
-mod session;
+pub(in crate::target) mod session;
 pub(super) mod sim;
 #[cfg(test)]
 mod tests;
@@ -27,6 +27,7 @@ use super::{
     Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, Url, Watch,
 };
 use crate::board::{self, Board};
+use crate::conformance::Stand;
 use crate::firmware::{self, Image};
 use crate::machine::MachineError;
 
@@ -40,6 +41,14 @@ const STAMP_OCTETS: u16 = 256;
 const DATAGRAM_OCTETS: std::ops::RangeInclusive<u16> = 60..=1_472;
 /// Octets of a frame with FCS (IEEE 802.3 clause 4.4.2).
 const FRAME_OCTETS: std::ops::RangeInclusive<u16> = 64..=1_518;
+
+/// What a board is switched on for where nothing depends on it.
+const ANY: Trial = Trial::Frames(super::Frames {
+    octets: 64,
+    count: 0,
+    interval_ns: 0.0,
+    reflected: true,
+});
 
 /// A board, and what runs it.
 struct Target {
@@ -191,6 +200,11 @@ impl super::Target for Target {
         };
         outcome.notes.extend(session.notes());
         Ok(outcome)
+    }
+
+    fn stand(&self) -> Option<Stand<'_>> {
+        let switch_on = || self.switch_on(&ANY);
+        Some(Stand::new(&self.board.lacks, Box::new(switch_on)))
     }
 
     fn line_bits_per_s(&self) -> Option<u64> {

@@ -4,19 +4,20 @@ use std::time::Duration;
 
 use linerate_agent::Instant;
 use linerate_sim::peer::host::program::{Handle, Program, Programs};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::super::{TargetError, Watch};
 use crate::machine::MachineError;
 
 /// How often it is looked how far a trial is.
-pub(super) const STEP: Duration = Duration::from_millis(1);
+pub(crate) const STEP: Duration = Duration::from_millis(1);
 /// The board says that it listens within this time; a command's answer comes within the other.
 const BOOT: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// A board that is switched on, with a host at the other end of its cable.
-pub(super) trait Running {
+pub(crate) trait Running {
     /// The board's time.
     fn now(&self) -> Instant;
 
@@ -32,12 +33,20 @@ pub(super) trait Running {
     /// Does something with the programs of the host.
     fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs));
 
+    /// Lets the link go down, or come up again.
+    ///
+    /// # Errors
+    /// Why it can't, for a sentence.
+    fn set_link(&mut self, _is_up: bool) -> Result<(), String> {
+        Err("nobody can pull its cable".to_owned())
+    }
+
     /// What became of frames that did not get through, where that is known.
     fn notes(&self) -> Vec<String>;
 }
 
 /// Why a board does not go on.
-pub(super) enum Stopped {
+pub(crate) enum Stopped {
     /// In words, behind the board's name.
     Words(String),
     /// Its machine says it.
@@ -50,8 +59,14 @@ impl From<MachineError> for Stopped {
     }
 }
 
+/// What a board says when it starts.
+#[derive(Deserialize)]
+struct Boot {
+    burst: usize,
+}
+
 /// A board that listens.
-pub(super) struct Session {
+pub(crate) struct Session {
     board: Box<dyn Running>,
     name: String,
     console: Vec<String>,
@@ -60,11 +75,15 @@ pub(super) struct Session {
     octets: u64,
     /// The user has had enough.
     pub(super) is_cut: bool,
+    /// An answer of the console comes within this time.
+    pub(crate) patience: Duration,
+    /// So many of the longest frames the device takes in a row, as it says when it starts.
+    pub(crate) burst: usize,
 }
 
 impl Session {
     /// Waits until the board called `name` listens.
-    pub(super) fn begin(board: Box<dyn Running>, name: String) -> Result<Self, TargetError> {
+    pub(crate) fn begin(board: Box<dyn Running>, name: String) -> Result<Self, TargetError> {
         let mut session = Self {
             board,
             name,
@@ -72,14 +91,21 @@ impl Session {
             began: Instant::from_ns(0),
             octets: 0,
             is_cut: false,
+            patience: ANSWER,
+            burst: 1,
         };
-        session.wait_for(BOOT, "listening")?;
+        let at = session.said_within(BOOT, "listening")?;
+        let boot = session.console.drain(..=at).find_map(|line| {
+            let json = line.split_once("@ ")?.1;
+            serde_json::from_str::<Boot>(json).ok()
+        });
+        session.burst = boot.map_or(1, |it| it.burst);
         session.began = session.now();
         Ok(session)
     }
 
     /// The board's time.
-    pub(super) fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         self.board.now()
     }
 
@@ -97,7 +123,7 @@ impl Session {
     }
 
     /// Lets time pass until `is_over`, or until the user has had enough.
-    pub(super) fn run_until(
+    pub(crate) fn run_until(
         &mut self,
         watch: &mut dyn Watch,
         mut is_over: impl FnMut(&mut Self) -> Result<bool, TargetError>,
@@ -116,7 +142,7 @@ impl Session {
     }
 
     /// Lets time pass.
-    pub(super) fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
+    pub(crate) fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
         let until = self.now().after(span);
         while self.now() < until {
             self.step()?;
@@ -124,14 +150,26 @@ impl Session {
         Ok(())
     }
 
-    /// The console's next line with `event`.
-    fn wait_for(&mut self, limit: Duration, event: &str) -> Result<String, TargetError> {
+    /// What the console's next line with `event` says.
+    pub(crate) fn hear<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, TargetError> {
+        let at = self.said_within(self.patience, event)?;
+        let line = self.console.drain(..=at).next_back().unwrap_or_default();
+        let json = line.split_once("@ ").map_or("", |(_, json)| json);
+        serde_json::from_str(json).map_err(|error| {
+            self.failed(&format!(
+                "the console line {line:?} cannot be read: {error}"
+            ))
+        })
+    }
+
+    /// Where the console's next line with `event` is.
+    fn said_within(&mut self, limit: Duration, event: &str) -> Result<usize, TargetError> {
         let until = self.now().after(limit);
         let key = format!("\"event\":\"{event}\"");
         loop {
             let found = self.console.iter().position(|line| line.contains(&key));
             if let Some(at) = found {
-                return Ok(self.console.drain(..=at).next_back().unwrap_or_default());
+                return Ok(at);
             }
             if self.now() >= until {
                 let last = self.console.last().map_or("nothing", String::as_str);
@@ -145,25 +183,24 @@ impl Session {
     }
 
     /// Types `command` on the console.
-    pub(super) fn tell(&mut self, command: &str) {
+    pub(crate) fn tell(&mut self, command: &str) {
         self.board.type_in(&format!("{command}\n"));
     }
 
     /// Types `command` and reads what `event` answers.
-    pub(super) fn ask<T: DeserializeOwned>(
+    pub(crate) fn ask<T: DeserializeOwned>(
         &mut self,
         command: &str,
         event: &str,
     ) -> Result<T, TargetError> {
         self.console.clear();
         self.tell(command);
-        let line = self.wait_for(ANSWER, event)?;
-        let json = line.split_once("@ ").map_or("", |(_, json)| json);
-        serde_json::from_str(json).map_err(|error| {
-            self.failed(&format!(
-                "the console line {line:?} cannot be read: {error}"
-            ))
-        })
+        self.hear(event)
+    }
+
+    /// Forgets what the console has said.
+    pub(crate) fn forget(&mut self) {
+        self.console.clear();
     }
 
     fn programs<R>(&mut self, with: impl FnOnce(&mut Programs) -> R) -> Option<R> {
@@ -179,7 +216,7 @@ impl Session {
     ///
     /// # Errors
     /// The peer runs none.
-    pub(super) fn start<P: Program>(&mut self, program: P) -> Result<Handle, TargetError> {
+    pub(crate) fn start<P: Program>(&mut self, program: P) -> Result<Handle, TargetError> {
         let handle = self.programs(|all| all.start(Box::new(program)));
         handle.ok_or_else(|| self.stranger())
     }
@@ -188,7 +225,7 @@ impl Session {
     ///
     /// # Errors
     /// It is none of this kind.
-    pub(super) fn with<P: Program, R>(
+    pub(crate) fn with<P: Program, R>(
         &mut self,
         handle: Handle,
         with: impl FnOnce(&mut P) -> R,
@@ -201,7 +238,7 @@ impl Session {
     ///
     /// # Errors
     /// It is none of this kind.
-    pub(super) fn stop<P: Program>(&mut self, handle: Handle) -> Result<P, TargetError> {
+    pub(crate) fn stop<P: Program>(&mut self, handle: Handle) -> Result<P, TargetError> {
         let program = self.programs(|all| all.stop::<P>(handle)).flatten();
         program.map_or_else(|| Err(self.stranger()), |program| Ok(*program))
     }
@@ -211,11 +248,20 @@ impl Session {
     }
 
     /// The board did not do what it should.
-    pub(super) fn failed(&self, what: &str) -> TargetError {
+    pub(crate) fn failed(&self, what: &str) -> TargetError {
         TargetError::Failed {
             target: self.name.clone(),
             what: what.to_owned(),
         }
+    }
+
+    /// Lets the link go down, or come up again.
+    ///
+    /// # Errors
+    /// It can't.
+    pub(crate) fn set_link(&mut self, is_up: bool) -> Result<(), TargetError> {
+        let done = self.board.set_link(is_up);
+        done.map_err(|why| self.failed(&why))
     }
 
     /// What became of frames that did not get through, and of the trial.

@@ -1,10 +1,10 @@
 //! The process: QEMU with a network whose far end is a socket of ours, and its serial port on a pipe.
 
 use std::fs;
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::net::UnixDatagram;
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -16,6 +16,9 @@ use crate::board::Qemu;
 
 /// Longer than any frame of the network.
 const LONGEST: usize = 2048;
+
+/// QEMU answers a command within this time.
+const ANSWER: Duration = Duration::from_secs(30);
 
 /// A QEMU that runs; it ends with this.
 pub(super) struct Emulator {
@@ -50,7 +53,9 @@ impl Emulator {
                 qemu.program
             ));
         }
-        let mut command = command(qemu, &image, [&ours, &theirs], mac);
+        let monitor = at("monitor");
+        let sockets = [&ours, &theirs, &monitor].map(PathBuf::as_path);
+        let mut command = command(qemu, &image, sockets, mac);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command
             .stderr(complaints)
@@ -134,6 +139,31 @@ impl Emulator {
         let _ = poll(&mut [PollFd::new(&self.cable, flags)], Some(&span));
     }
 
+    /// Lets the link go down, or come up again: the device notices if its model tells it.
+    pub(super) fn set_link(&mut self, is_up: bool) -> Result<(), String> {
+        let failed = |error: std::io::Error| format!("QEMU cannot be told about its link: {error}");
+        let mut monitor =
+            UnixStream::connect(self.folder.path().join("monitor")).map_err(failed)?;
+        monitor.set_read_timeout(Some(ANSWER)).map_err(failed)?;
+        let mut said = BufReader::new(monitor.try_clone().map_err(failed)?).lines();
+        let set = format!(r#"{{"execute":"set_link","arguments":{{"name":"n0","up":{is_up}}}}}"#);
+        for command in [r#"{"execute":"qmp_capabilities"}"#, &set] {
+            writeln!(monitor, "{command}").map_err(failed)?;
+            // It says who it is first, and what happens meanwhile.
+            loop {
+                let line = said.next().unwrap_or(Err(ErrorKind::UnexpectedEof.into()));
+                let line = line.map_err(failed)?;
+                if line.starts_with(r#"{"error""#) {
+                    return Err(format!("QEMU does not do {command}: {line}"));
+                }
+                if line.starts_with(r#"{"return""#) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Why it does not, if it has ended.
     fn still_runs(&mut self) -> Result<(), String> {
         let Ok(Some(status)) = self.process.try_wait() else {
@@ -152,7 +182,12 @@ impl Drop for Emulator {
     }
 }
 
-fn command(qemu: &Qemu, image: &Path, [ours, theirs]: [&Path; 2], mac: MacAddress) -> Command {
+fn command(
+    qemu: &Qemu,
+    image: &Path,
+    [ours, theirs, monitor]: [&Path; 3],
+    mac: MacAddress,
+) -> Command {
     // Where this process is killed, QEMU goes, too.
     let mut command = if has("setpriv") {
         let mut command = Command::new("setpriv");
@@ -175,7 +210,8 @@ fn command(qemu: &Qemu, image: &Path, [ours, theirs]: [&Path; 2], mac: MacAddres
     command
         .args(&qemu.arguments)
         .args(["-display", "none", "-monitor", "none", "-serial", "stdio"])
-        .args(["-netdev", &cable])
+        .args(["-netdev", &cable, "-qmp"])
+        .arg(format!("unix:{},server=on,wait=off", monitor.display()))
         .args(device)
         .arg("-kernel")
         .arg(image);

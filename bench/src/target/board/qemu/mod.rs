@@ -153,6 +153,10 @@ impl Running for Emulated {
         self.host.programs().map(with);
     }
 
+    fn set_link(&mut self, is_up: bool) -> Result<(), String> {
+        self.emulator.set_link(is_up)
+    }
+
     /// Neither QEMU nor its cable tells what it lost.
     fn notes(&self) -> Vec<String> {
         Vec::new()

@@ -8,6 +8,7 @@ use linerate_explain::record::Direction;
 use super::super::super::*;
 use super::emulator;
 use crate::board::{self, Board};
+use crate::conformance::{self, CASES};
 
 /// Few, as an emulator beside other tests has little of the processor.
 const OCTETS: u64 = 1_000_000;
@@ -121,6 +122,31 @@ fn all_known(board: &Board, answers: &Answers) {
     let known = came + answers.lost_forward + answers.lost_back;
     assert_eq!((answers.sent, known), (50, 50), "{}", board.name);
     assert!(came > 0, "{}", board.name);
+}
+
+/// Frames of the case that is long: a million with `LINERATE_LONG`.
+fn conformance_frames() -> u64 {
+    if std::env::var_os("LINERATE_LONG").is_some() {
+        1_000_000
+    } else {
+        2_000
+    }
+}
+
+#[test]
+fn every_driver_passes_the_conformance_cases() {
+    for (board, target) in boards() {
+        let stand = target.stand().expect("a board");
+        for case in CASES {
+            let outcome = stand.try_case(case, conformance_frames(), &mut Unwatched);
+            let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", board.name));
+            println!("{} {}: {outcome:?}", board.name, case.name);
+            let is_known = matches!(outcome, conformance::Outcome::Skipped(_));
+            assert_eq!(is_known, board.lacks.contains_key(case.name));
+            let is_wrong = matches!(outcome, conformance::Outcome::Failed(_));
+            assert!(!is_wrong, "{} {}: {outcome:?}", board.name, case.name);
+        }
+    }
 }
 
 #[test]

@@ -30,6 +30,8 @@ use crate::time::{Instant, Span};
 const ROOMLESS: Span = Span::from_us(100);
 /// Turns in a row, then the host does something else.
 const TURNS: usize = 64;
+/// More than the longest frame, for programs that send longer ones.
+const ROOM: usize = 2_048;
 /// The largest datagram that fits into a frame.
 const DATAGRAM: usize = 1472;
 
@@ -293,7 +295,7 @@ impl Running {
 }
 
 fn next_frame(program: &mut dyn Program, at: AgentInstant) -> Option<Vec<u8>> {
-    let mut room = [0; linerate_agent::frame::LONGEST];
+    let mut room = [0; ROOM];
     let len = program.next_frame(&mut room, at)?;
     Some(room[..len.min(room.len())].to_vec())
 }

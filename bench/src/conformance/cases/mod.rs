@@ -1,0 +1,90 @@
+//! What is tried: a file a subject, a line of [`CASES`] a case.
+
+mod address;
+mod length;
+mod link;
+mod ring;
+mod state;
+
+use super::Case;
+
+/// Lengths here are those of frames without FCS. From this one on all devices take them as they are: shorter
+/// ones are cases of their own.
+const SHORT: usize = 64;
+/// The longest, and that with a tag.
+const LONGEST: usize = 1_514;
+const LONGEST_TAGGED: usize = 1_518;
+
+/// Every case, from the simple to what needs it.
+pub const CASES: &[Case] = &[
+    Case {
+        name: "lengths",
+        about: "frames of every length from 68 to 1518 octets",
+        run: length::all,
+    },
+    Case {
+        name: "shortest",
+        about: "frames of 64 to 67 octets keep their length",
+        run: length::shortest,
+    },
+    Case {
+        name: "runts",
+        about: "shorter frames do no harm, and are counted if they are refused",
+        run: length::runts,
+    },
+    Case {
+        name: "tagged",
+        about: "frames with a VLAN tag, to 1522 octets",
+        run: length::tagged,
+    },
+    Case {
+        name: "over-long",
+        about: "longer frames are refused and counted",
+        run: length::over_long,
+    },
+    Case {
+        name: "wrap",
+        about: "several times round the rings, one frame at a time and many",
+        run: ring::wrap,
+    },
+    Case {
+        name: "bursts",
+        about: "bursts of frames back to back, as long as the device takes them",
+        run: ring::bursts,
+    },
+    Case {
+        name: "exhaustion",
+        about: "more frames than there is room for: the rest arrives, and those after",
+        run: ring::exhaustion,
+    },
+    Case {
+        name: "overrun-count",
+        about: "frames that find no room are counted",
+        run: ring::overrun_count,
+    },
+    Case {
+        name: "transmit-full",
+        about: "the device sends more than its ring holds: all arrives in order",
+        run: ring::transmit_full,
+    },
+    Case {
+        name: "filter",
+        about: "own address and broadcasts are taken, foreign and other groups' not",
+        run: address::filter,
+    },
+    Case {
+        name: "link",
+        about: "the link goes and comes: it is told and counted, frames pass again",
+        run: link::down_and_up,
+    },
+    Case {
+        name: "restart",
+        about: "the device is stopped and started under load",
+        run: state::restart,
+    },
+    Case {
+        name: "random",
+        about: "frames of random sizes, each one's content compared",
+        run: state::random,
+    },
+];

@@ -1,0 +1,126 @@
+//! Rings, queues and FIFOs: round and round, full, and more than full.
+
+use std::time::Duration;
+
+use linerate_agent::frame::{HEAD_LEN, Receiver};
+use linerate_ether::frame::MacAddress;
+use serde::Deserialize;
+
+use super::{LONGEST, SHORT};
+use crate::conformance::Failed;
+use crate::conformance::exchange::{Exchange, Listener, Order, own};
+use crate::conformance::rig::{Rig, hold};
+
+/// Rounds of a ring.
+const ROUNDS: usize = 4;
+/// Whatever a model does not take in so long, it holds back until there is room.
+const STILL: Duration = Duration::from_millis(250);
+/// The stream of the board's own frames, and their lengths.
+const BLAST: u8 = 0;
+const BLASTED: [usize; 3] = [SHORT, SHORT + 1, LONGEST];
+
+/// Lengths that differ from frame to frame.
+fn mixed(count: usize) -> impl Iterator<Item = Order> + Send {
+    let lengths = (SHORT..=LONGEST).step_by(97).cycle();
+    lengths.take(count).map(Order::of)
+}
+
+pub(super) fn wrap(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+    // One more than a multiple of its length, so that the next begins elsewhere.
+    let frames = ROUNDS * rig.burst().max(SHORT) + 1;
+    Ok(rig.exchange_by(1, mixed(frames))? + rig.exchange(mixed(frames))?)
+}
+
+pub(super) fn bursts(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+    let longest = rig.burst();
+    let mut frames = 0;
+    for octets in [SHORT, 300, LONGEST] {
+        let mut burst = 1;
+        while burst < 2 * longest {
+            let burst_now = burst.min(longest);
+            for _ in 0..ROUNDS {
+                // All of it under way before the first comes back, and no other behind it.
+                frames += rig.exchange((0..burst_now).map(move |_| Order::of(octets)))?;
+            }
+            burst *= 2;
+        }
+    }
+    Ok(frames)
+}
+
+/// Frames in all, and those that were lost while none was taken in.
+fn overrun(rig: &mut Rig<'_>) -> Result<(u64, u64), Failed> {
+    #[derive(Deserialize)]
+    struct Hold {}
+
+    let frames = ROUNDS * rig.burst().max(SHORT) + HEAD_LEN;
+    let Hold {} = rig.session.ask("hold on", "hold")?;
+    let handle = rig.session.start(Exchange::new(mixed(frames), frames))?;
+    let patience = STILL.min(rig.session.patience);
+    rig.wait(handle, patience, |it| it.sent >= frames as u64)?;
+    let Hold {} = rig.session.ask("hold off", "hold")?;
+    let lose = |it: &mut Exchange| it.may_lose = true;
+    rig.session.with(handle, lose)?;
+    rig.until(handle, Exchange::is_complete)?;
+    let done = rig.finish(handle)?;
+    let after = rig.exchange(mixed(frames))?;
+    Ok((done.sent + after, done.lost))
+}
+
+pub(super) fn exhaustion(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+    overrun(rig).map(|(frames, _)| frames)
+}
+
+pub(super) fn overrun_count(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+    let before = rig.without_room()?;
+    let (frames, lost) = overrun(rig)?;
+    let counted = rig.without_room()? - before;
+    hold(lost == counted, || {
+        format!("of {frames} frames {lost} were lost, {counted} counted")
+    })?;
+    Ok(frames)
+}
+
+pub(super) fn transmit_full(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+    #[derive(Deserialize)]
+    struct Blasted {
+        frames: u64,
+    }
+
+    let count = (ROUNDS * rig.burst()).max(1_000) as u64;
+    let to = MacAddress(own());
+    let mut frames = 0;
+    for octets in BLASTED {
+        let listener = Listener(Receiver::new(own(), BLAST));
+        let handle = rig.session.start(listener)?;
+        let said: Blasted = rig
+            .session
+            .ask(&format!("blast {count} {octets} {to}"), "blasted")?;
+        let patience = rig.session.patience;
+        let came = |it: &Listener| it.0.sink.sequence.received() + it.0.altered;
+        rig.wait_for(handle, patience, |it| came(it) >= count, came)?;
+        let Listener(Receiver { sink, altered, .. }) = rig.session.stop(handle)?;
+        let sequence = &sink.sequence;
+        let [lost, disorder, doubles] = [
+            sequence.lost(Some(count)),
+            sequence.out_of_order(),
+            sequence.duplicates(),
+        ];
+        let is_whole = sink.octets == count * octets as u64;
+        let is_all = [said.frames, sequence.received()] == [count; 2] && is_whole;
+        hold(
+            is_all && [lost, disorder, doubles, altered] == [0; 4],
+            || {
+                format!(
+                    "of {count} frames of {octets} octets the device sent {}, {} came with {} octets, {lost} did not, \
+                 {disorder} out of order, {doubles} twice, {altered} altered",
+                    said.frames,
+                    sequence.received(),
+                    sink.octets
+                )
+            },
+        )?;
+        frames += count;
+    }
+    Ok(frames)
+}

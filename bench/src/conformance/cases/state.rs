@@ -1,0 +1,54 @@
+//! What lasts: frames of all sizes for long, and the device's stop and start in the middle of them.
+
+use std::time::Duration;
+
+use linerate_sim::random::Random;
+use serde::Deserialize;
+
+use super::{LONGEST, SHORT};
+use crate::conformance::Failed;
+use crate::conformance::exchange::{Exchange, Order};
+use crate::conformance::rig::{Rig, hold};
+
+/// Any, but the same each time.
+const SEED: u64 = 5;
+const RESTARTS: u32 = 3;
+/// Frames between them.
+const BETWEEN: u64 = 200;
+/// Frames go on being sent to a stopped device for so long.
+const STOPPED: Duration = Duration::from_millis(30);
+
+fn random_sizes() -> impl Iterator<Item = Order> + Send {
+    let mut random = Random::new(SEED);
+    let sizes = (LONGEST - SHORT + 1) as u64;
+    std::iter::repeat_with(move || Order::of(SHORT + random.below(sizes) as usize))
+}
+
+pub(super) fn random(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+    let frames = usize::try_from(rig.frames).unwrap_or(usize::MAX);
+    rig.exchange(random_sizes().take(frames))
+}
+
+pub(super) fn restart(rig: &mut Rig<'_>) -> Result<u64, Failed> {
+    #[derive(Deserialize)]
+    struct Device {
+        stopped: bool,
+    }
+
+    let mut load = Exchange::new(random_sizes(), rig.burst());
+    load.may_lose = true;
+    let handle = rig.session.start(load)?;
+    for _ in 0..RESTARTS {
+        let answered = rig.session.with(handle, |it: &mut Exchange| it.answered)?;
+        rig.until(handle, |it| it.answered >= answered + BETWEEN)?;
+        for (command, expected) in [("device stop", true), ("device start", false)] {
+            let Device { stopped } = rig.session.ask(command, "device")?;
+            hold(stopped == expected, || format!("`{command}` has no effect"))?;
+            rig.session.pass(STOPPED)?;
+        }
+    }
+    rig.session.with(handle, Exchange::end)?;
+    rig.until(handle, Exchange::is_complete)?;
+    let sent = rig.finish(handle)?.sent;
+    Ok(sent + rig.exchange(random_sizes().take(BETWEEN as usize))?)
+}

@@ -1,0 +1,307 @@
+//! A device that does what a test says, with a console, at the end of a host's cable, in virtual time.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use linerate_agent::Instant;
+use linerate_agent::frame::{ETHERTYPE, Fill, Head, Kind, LONGEST, Receiver, Which, reflect};
+use linerate_ether::frame::{EtherType, remove_tag};
+use linerate_sim::peer::Station as _;
+use linerate_sim::peer::generator::DEVICE;
+use linerate_sim::peer::host::program::Programs;
+use linerate_sim::peer::host::{self, Host};
+use linerate_sim::time::{self, Span};
+
+use crate::conformance::exchange::own;
+use crate::target::{Running, STEP, Stopped};
+
+/// Frames that it takes while it does nothing.
+const RING: usize = 8;
+const LONGEST_TAGGED: usize = LONGEST + 4;
+
+/// What is wrong with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    Nothing,
+    /// Now and then a buffer is handed on before the frame is in it: with what was there before.
+    StaleBuffer,
+    /// Now and then the end of a buffer is what was there before.
+    StaleEnd,
+    /// Where the ring begins anew, a frame is skipped.
+    SkipsAtWrap,
+    /// Frames that found no room leave half of one in the ring.
+    HalfAtOverrun,
+    /// What found no room is not counted.
+    SilentOverrun,
+    /// The longest frame is cut.
+    CutsLongest,
+    /// An odd length is made even.
+    EvenLengths,
+    /// Frames with a tag are refused as too long.
+    NoRoomForTag,
+    /// Longer ones are refused, and nobody knows.
+    SilentOverLong,
+    /// What is sent while the ring is full overtakes.
+    Overtakes,
+    /// Foreign frames are taken.
+    Promiscuous,
+    /// Nobody looks at the link.
+    BlindToLink,
+    /// After a restart comes what came before it.
+    Replays,
+    /// It does not start again.
+    StaysStopped,
+}
+
+/// Host and device.
+pub struct Double {
+    fault: Fault,
+    host: Host,
+    now: time::Instant,
+    typed: String,
+    said: Vec<String>,
+    ring: VecDeque<Vec<u8>>,
+    /// What lay in the buffer that is used next.
+    before: Vec<u8>,
+    received: u64,
+    receiver: Receiver,
+    counters: BTreeMap<&'static str, u64>,
+    is_linked: bool,
+    is_held: bool,
+    is_stopped: bool,
+}
+
+impl Double {
+    /// It listens soon.
+    pub fn new(fault: Fault) -> Self {
+        let host = Host::new(host::Config {
+            turnaround: Span::ZERO,
+            http_server: None,
+            ..host::Config::default()
+        });
+        Self {
+            fault,
+            host,
+            now: time::Instant::ZERO,
+            typed: String::new(),
+            said: vec![
+                format!("@ {{\"event\":\"boot\",\"burst\":{RING}}}"),
+                "@ {\"event\":\"listening\"}".to_owned(),
+            ],
+            ring: VecDeque::new(),
+            before: Vec::new(),
+            received: 0,
+            receiver: Receiver::new(DEVICE, 0),
+            counters: BTreeMap::new(),
+            is_linked: true,
+            is_held: false,
+            is_stopped: false,
+        }
+    }
+
+    fn say(&mut self, event: &str, members: &str) {
+        self.said
+            .push(format!("@ {{\"event\":\"{event}\",{members}}}"));
+    }
+
+    fn count(&mut self, counter: &'static str) {
+        *self.counters.entry(counter).or_default() += 1;
+    }
+
+    fn obey(&mut self, line: &str) {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["frames", stream] => {
+                self.receiver = Receiver::new(DEVICE, stream.parse().expect(line));
+            }
+            ["frames"] => {
+                let Receiver {
+                    sink,
+                    altered,
+                    for_others,
+                    ..
+                } = &self.receiver;
+                let frames = sink.sequence.received();
+                let members = format!(
+                    "\"frames\":{frames},\"altered\":{altered},\"for_others\":{for_others}"
+                );
+                self.say("frames", &members);
+            }
+            ["counters"] => {
+                let all: Vec<String> = self
+                    .counters
+                    .iter()
+                    .map(|(name, count)| format!("\"{name}\":{count}"))
+                    .chain(["\"LinkPulses\":0".to_owned()])
+                    .collect();
+                self.say("counters", &all.join(","));
+            }
+            ["hold", state] => {
+                self.is_held = state == "on";
+                self.say("hold", &format!("\"on\":{}", self.is_held));
+            }
+            ["device", state] => {
+                self.is_stopped = state == "stop" || self.fault == Fault::StaysStopped;
+                if self.is_stopped {
+                    self.ring.clear();
+                } else if self.fault == Fault::Replays {
+                    self.ring.push_back(self.before.clone());
+                }
+                self.say("device", &format!("\"stopped\":{}", self.is_stopped));
+            }
+            ["blast", frames, octets, _] => {
+                self.blast(frames.parse().expect(line), octets.parse().expect(line));
+                self.say("blasted", &format!("\"frames\":{frames}"));
+            }
+            _ => panic!("{line}"),
+        }
+    }
+
+    fn blast(&mut self, frames: u64, octets: usize) {
+        let mut numbers: Vec<u64> = (0..frames).collect();
+        if self.fault == Fault::Overtakes {
+            numbers.swap(RING, RING + 1);
+        }
+        for number in numbers {
+            let head = Head {
+                kind: Kind::OneWay,
+                fill: Fill::Octet(0x55),
+                stream: 0,
+                number,
+                sent_ns: 0,
+            };
+            let mut frame = vec![0; octets];
+            head.emit(own(), DEVICE, &mut frame);
+            self.send(&frame);
+        }
+    }
+
+    fn send(&mut self, frame: &[u8]) {
+        if self.is_linked {
+            self.host.receive(frame, self.now);
+        }
+    }
+
+    /// A frame comes.
+    fn arrive(&mut self, mut frame: Vec<u8>) {
+        let is_ours = frame[..6] == DEVICE || frame[..6] == [0xff; 6];
+        if !self.is_linked
+            || self.is_stopped
+            || !(is_ours || self.fault == Fault::Promiscuous)
+            || frame[12..14] == [8, 6]
+        {
+            return;
+        }
+        let is_tagged = frame[12..14] == EtherType::VLAN.0.to_be_bytes();
+        let longest = if is_tagged && self.fault != Fault::NoRoomForTag {
+            LONGEST_TAGGED
+        } else {
+            LONGEST
+        };
+        if frame.len() > longest {
+            if self.fault != Fault::SilentOverLong {
+                self.count("RxOversize");
+            }
+            return;
+        }
+        if self.ring.len() >= RING {
+            if self.fault == Fault::HalfAtOverrun
+                && let Some(last) = self.ring.back_mut()
+            {
+                let half = last.len() / 2;
+                last.truncate(half.max(60));
+            }
+            if self.fault != Fault::SilentOverrun {
+                self.count("RxRingFull");
+            }
+            return;
+        }
+        self.received += 1;
+        let odd_one = self.received.is_multiple_of(61);
+        match self.fault {
+            Fault::StaleBuffer if odd_one => frame.clone_from(&self.before),
+            Fault::StaleEnd if odd_one => {
+                let shared = frame.len().min(self.before.len());
+                frame[shared - 4..shared].copy_from_slice(&self.before[shared - 4..shared]);
+            }
+            Fault::SkipsAtWrap if self.received.is_multiple_of(3 * RING as u64) => return,
+            Fault::CutsLongest if frame.len() == LONGEST => frame.truncate(LONGEST - 1),
+            Fault::EvenLengths if frame.len() % 2 == 1 => frame.push(0),
+            _ => {}
+        }
+        self.before.clone_from(&frame);
+        self.ring.push_back(frame);
+    }
+
+    /// Takes in what has come.
+    fn serve(&mut self) {
+        while !self.is_held
+            && let Some(mut frame) = self.ring.pop_front()
+        {
+            if remove_tag(&mut frame).is_some() {
+                frame.truncate(frame.len() - 4);
+            }
+            if frame[12..14] != ETHERTYPE.to_be_bytes() {
+                continue;
+            }
+            let now = Instant::from_ns(self.now.as_ns());
+            let came = self.receiver.received(&frame, now);
+            if came.is_some() && reflect(&mut frame, DEVICE, Which::Marked) {
+                frame.resize(frame.len().max(60), 0);
+                self.send(&frame);
+            }
+        }
+    }
+}
+
+impl Running for Double {
+    fn now(&self) -> Instant {
+        Instant::from_ns(self.now.as_ns())
+    }
+
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
+        self.now += Span::from_ns(STEP.as_nanos() as u64);
+        while let Some((line, rest)) = self.typed.split_once('\n') {
+            let (line, rest) = (line.to_owned(), rest.to_owned());
+            self.typed = rest;
+            self.obey(&line);
+        }
+        // As many as a step has time for.
+        for _ in 0..4 * RING {
+            let Some(frame) = self.host.poll_transmit(self.now) else {
+                break;
+            };
+            self.arrive(frame);
+            self.serve();
+        }
+        self.serve();
+        console.append(&mut self.said);
+        Ok(())
+    }
+
+    fn type_in(&mut self, text: &str) {
+        self.typed.push_str(text);
+    }
+
+    fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs)) {
+        use linerate_sim::peer::Peer as _;
+        self.host.programs().map(with);
+    }
+
+    fn set_link(&mut self, is_up: bool) -> Result<(), String> {
+        self.is_linked = is_up;
+        if self.fault != Fault::BlindToLink {
+            let (state, counter) = if is_up {
+                ("up", "LinkUps")
+            } else {
+                ("down", "LinkDowns")
+            };
+            self.count(counter);
+            self.say("link", &format!("\"state\":\"{state}\""));
+        }
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

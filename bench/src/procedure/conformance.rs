@@ -1,0 +1,90 @@
+//! The conformance cases, one after the other, each on a board that was just switched on.
+
+use std::time::Duration;
+
+use linerate_explain::record::{
+    Conformance as Record, ConformanceMetrics, ConformanceParams, Ledger, Measurement,
+};
+
+use super::{Bench, Procedure, SessionError};
+use crate::conformance::{CASES, Case, Outcome};
+use crate::target::Target;
+
+/// Why a case was not tried to its end.
+const ENDED: &str = "the user ended it before";
+
+/// The cases that are asked for.
+pub struct Conformance {
+    /// Those whose name has one of these words in it; all where there is none.
+    pub words: Vec<String>,
+    /// Frames of a case without a number of its own.
+    pub frames: u64,
+}
+
+impl Conformance {
+    /// The cases that are meant.
+    pub fn cases(&self) -> impl Iterator<Item = &'static Case> {
+        let is_meant = |case: &Case| {
+            let named = |word: &String| case.name.contains(word.as_str());
+            self.words.is_empty() || self.words.iter().any(named)
+        };
+        CASES.iter().filter(move |case| is_meant(case))
+    }
+}
+
+impl Procedure for Conformance {
+    fn words(&self) -> String {
+        "driver conformance".to_owned()
+    }
+
+    fn at_least(&self) -> Duration {
+        Duration::from_secs(self.cases().count() as u64)
+    }
+
+    fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
+        let stand = target.stand();
+        stand
+            .map(|_| ())
+            .ok_or("only boards that run here, sim:// and qemu://, can be tried")
+    }
+
+    fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
+        let Some(stand) = target.stand() else {
+            return Ok(());
+        };
+        for case in self.cases() {
+            if bench.is_over() {
+                bench.not_measured(case.name, ENDED);
+                continue;
+            }
+            let (frames, failure) = match stand.try_case(case, self.frames, bench.watch)? {
+                Outcome::Failed(_) if bench.is_over() => {
+                    bench.not_measured(case.name, ENDED);
+                    continue;
+                }
+                Outcome::Passed(frames) => (frames, String::new()),
+                Outcome::Failed(what) => (0, what),
+                Outcome::Skipped(why) => {
+                    bench.not_measured(case.name, &why);
+                    continue;
+                }
+            };
+            let setting = bench.setting();
+            bench.keep(Measurement::Conformance(Record {
+                params: ConformanceParams {
+                    setting,
+                    case: case.name.to_owned(),
+                    about: case.about.to_owned(),
+                    ..ConformanceParams::default()
+                },
+                metrics: ConformanceMetrics {
+                    passed: failure.is_empty(),
+                    frames,
+                    failure,
+                },
+                ledger: Ledger::default(),
+            }))?;
+        }
+        Ok(())
+    }
+}

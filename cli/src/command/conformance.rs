@@ -1,0 +1,27 @@
+//! `linerate conformance`.
+
+use anyhow::anyhow;
+use linerate_bench::conformance::CASES;
+use linerate_bench::procedure::Asked;
+use linerate_bench::procedure::conformance::Conformance;
+
+use super::test;
+use crate::args;
+use crate::failure::Failure;
+
+pub fn run(args: &args::Conformance) -> Result<(), Failure> {
+    let procedure = Conformance {
+        words: args.cases.clone(),
+        frames: args.frames,
+    };
+    if procedure.cases().next().is_none() {
+        let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+        return Err(anyhow!("no case is called so; there are {}", known.join(", ")).into());
+    }
+    let mut target = test::open(&args.link)?;
+    let asked = [Asked {
+        procedure: Box::new(procedure),
+        is_required: true,
+    }];
+    test::measure("conformance", &args.link, &asked, target.as_mut(), None)
+}
