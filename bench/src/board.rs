@@ -21,6 +21,8 @@ pub struct Board {
     pub lacks: BTreeMap<String, String>,
     /// Where it is on the network.
     pub link: Link,
+    /// Where the registers of its network controller are.
+    pub registers: Registers,
     /// Its firmware.
     pub firmware: Firmware,
 }
@@ -67,6 +69,16 @@ pub struct Pins {
 pub struct Link {
     /// The firmware's address unless it is built with another.
     pub ipv4: Ipv4Addr,
+}
+
+/// Where registers are that `linerate regs show` shows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registers {
+    /// Name of their map (`linerate regs list`).
+    pub map: String,
+    /// Address of the map's first block, where the map does not know it.
+    pub base: Option<u32>,
 }
 
 /// A board's firmware.

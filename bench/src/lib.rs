@@ -8,6 +8,8 @@
 //! | [`firmware`] | finding a board's firmware |
 //! | [`machine`] | firmware that runs in a time of its own: one folder a kind |
 //! | [`target`] | what is at the other end of a link, by URL: one folder a kind |
+//! | [`registers`] | devices whose registers can be shown, by URL |
+//! | [`gdb`] | memory behind a gdb server |
 //! | [`host`] | protocols over this machine's sockets |
 //! | [`load`] | load generator and receiver: UDP, raw frames, round trips, what they are worth |
 //! | [`measure`] | how it is measured: one folder a procedure |
@@ -27,6 +29,7 @@ pub mod board;
 pub mod conformance;
 pub mod distribution;
 pub mod firmware;
+pub mod gdb;
 pub mod host;
 pub mod load;
 pub mod machine;
@@ -35,6 +38,7 @@ pub mod procedure;
 pub mod progress;
 pub mod provenance;
 pub mod quantity;
+pub mod registers;
 pub mod relay;
 pub mod run;
 pub mod scenario;

@@ -53,6 +53,7 @@ fn help_says_what_can_be_done() {
         ("help_regs_decode", &["decode", "--help"]),
         ("help_regs_diff", &["diff", "--help"]),
         ("help_regs_list", &["list", "--help"]),
+        ("help_regs_show", &["show", "--help"]),
     ] {
         insta::assert_snapshot!(name, stdout(&regs(args, "")));
     }

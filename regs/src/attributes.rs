@@ -17,18 +17,26 @@ pub enum Access {
     ReadToClear,
     /// Written to start something; the hardware clears it.
     SelfClearing,
+    /// Reading does something: it takes a value out of a FIFO, or moves a pointer.
+    ReadEffect,
 }
 
 impl Access {
     /// Each with its word in a map.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Self::ReadWrite, "rw"),
         (Self::ReadOnly, "ro"),
         (Self::WriteOnly, "wo"),
         (Self::WriteOneToClear, "w1c"),
         (Self::ReadToClear, "rc"),
         (Self::SelfClearing, "sc"),
+        (Self::ReadEffect, "re"),
     ];
+
+    /// Whether reading leaves everything as it is.
+    pub const fn is_harmless_to_read(self) -> bool {
+        !matches!(self, Self::ReadToClear | Self::ReadEffect)
+    }
 
     /// The word for it in a map.
     pub const fn word(self) -> &'static str {

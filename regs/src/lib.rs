@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Numbers are hexadecimal, bits decimal. Attributes, each where it is needed: `rw`, `ro`, `wo`, `w1c`, `rc`,
-//! `sc` ([`Access`]), `/16` the width in bits, `@8.17` the section of the source, `like=NAME` the register
+//! `sc`, `re` ([`Access`]), `/16` the width in bits, `@8.17` the section of the source, `like=NAME` the register
 //! that has the same fields. A register has them from its block, a field from its register. A title that begins
 //! like one of them stands behind `- `.
 //!

@@ -21,6 +21,8 @@ mod tests;
 mod trial;
 mod url;
 
+#[cfg(target_os = "linux")]
+pub(crate) use board::qemu::inspect;
 pub use error::TargetError;
 pub use pair::Pair;
 pub use trial::{Amount, Answer, Answers, Datagrams, Frames, Outcome, RoundTrips, Stream, Trial};

@@ -14,6 +14,7 @@ pub use conformance::Conformance;
 pub use host::{Blast, Relay, Serve};
 pub use regs::{
     Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
+    Show as RegsShow, Then,
 };
 pub use results::{Compare, Fidelity, Report, Thresholds};
 pub use rfc2544::{CountedBy, LineRate, Rfc2544, Rfc2544Test};
@@ -78,7 +79,7 @@ pub enum Command {
     Compare(Compare),
     /// Compare results with the published figures (docs/fidelity.md)
     Fidelity(Fidelity),
-    /// Name the bits of registers' values; what changed between two dumps; the maps of registers
+    /// Name the bits of registers: of a dump, of a device that runs; what changed; the maps
     Regs(Regs),
     /// List the boards with their programs and variants
     Boards,

@@ -1,6 +1,7 @@
 //! What can be written behind `linerate regs`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Subcommand;
 
@@ -11,7 +12,8 @@ use clap::Subcommand;
         devregs ENET | linerate regs decode -\n  \
         linerate regs decode dump.txt --chip lan9118\n  \
         linerate regs diff before.txt after.txt\n  \
-        linerate regs list imx6 RCR\n\n\
+        linerate regs list imx6 RCR\n  \
+        linerate regs show qemu://qemu-sabrelite RCR ANAR ANLPAR\n\n\
         Numbers in dumps are hexadecimal. docs/regs.md tells what forms of dumps are read."
 )]
 pub struct Regs {
@@ -27,6 +29,8 @@ pub enum RegsCommand {
     Diff(Diff),
     /// Print the maps that there are, or the registers of one
     List(List),
+    /// Read registers of a device that runs, and name their bits
+    Show(Show),
 }
 
 #[derive(Debug, clap::Args)]
@@ -80,6 +84,73 @@ pub struct List {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  \
+    linerate regs show qemu://qemu-sabrelite RCR ANAR ANLPAR\n  \
+    linerate regs show qemu://qemu-mps2-an385 --then transfer\n  \
+    linerate regs show gdb://localhost:3333 --chip imx6 --devregs > before.txt\n  \
+    linerate regs show gdb://localhost:3333 --chip lan9118 --base 0x40200000 --indirect\n  \
+    linerate regs show probe://STM32F407VG --svd STM32F407.svd Ethernet_MAC --then enter\n\n\
+    The device stands still while it is read. Behind gdb:// there is any gdb server (QEMU's -s,\n\
+    OpenOCD); probe:// starts probe-rs, which has to be installed.")]
+pub struct Show {
+    #[arg(help = "qemu://BOARD, gdb://HOST:PORT or probe://[CHIP]")]
+    pub target: String,
+    /// Blocks or registers [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// The board, which knows its chip and where that lies (linerate boards) [default: that of qemu://]
+    #[arg(long)]
+    pub board: Option<String>,
+    #[command(flatten)]
+    pub place: Place,
+    /// Also what lies behind other registers (MDIO, banks, an index): those are written, and put back;
+    /// qemu:// always does
+    #[arg(long)]
+    pub indirect: bool,
+    /// Also what reading changes: FIFOs, counters that it clears
+    #[arg(long)]
+    pub side_effects: bool,
+    /// Let the device run, look again, and print what has changed: `transfer` (TCP each way, qemu:// alone),
+    /// a time in seconds, or `enter`
+    #[arg(long, value_name = "WHAT", value_parser = then)]
+    pub then: Option<Then>,
+    /// As devregs prints it, for linerate regs diff
+    #[arg(long, conflicts_with_all = ["json", "then"])]
+    pub devregs: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How long the device may say nothing, seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub patience: u64,
+    /// Folder with the firmware for qemu://, BOARD/PROGRAM-VARIANT.elf
+    #[arg(long, value_name = "DIR", default_value = linerate_bench::firmware::DEFAULT_DIR)]
+    pub elf_dir: PathBuf,
+}
+
+/// What happens between two looks at a device.
+#[derive(Clone, Copy, Debug)]
+pub enum Then {
+    /// TCP, each way.
+    Transfer,
+    /// So long.
+    Seconds(Duration),
+    /// Until the user presses the key.
+    Enter,
+}
+
+fn then(written: &str) -> Result<Then, String> {
+    match (written, written.parse::<f64>()) {
+        ("transfer", _) => Ok(Then::Transfer),
+        ("enter", _) => Ok(Then::Enter),
+        (_, Ok(seconds)) if (0.0..=3_600.0).contains(&seconds) => {
+            Ok(Then::Seconds(Duration::from_secs_f64(seconds)))
+        }
+        _ => Err("`transfer`, `enter` or seconds up to 3600 are needed".to_owned()),
+    }
 }
 
 /// Maps beside those that are built in.

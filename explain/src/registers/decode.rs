@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use linerate_regs::Map;
+use linerate_regs::{Found, Map};
 use serde::Serialize;
 
+use super::dump::{Of, Reading};
 use super::index::name;
 use super::resolve::{Resolved, resolve};
 use super::{Chooser, Error, Note};
@@ -64,6 +65,23 @@ pub struct FieldValue {
 pub fn decode(text: &str, maps: &[Map], choice: Chooser) -> Result<(Vec<Value>, Vec<Note>), Error> {
     let (resolved, notes) = resolve(text, maps, choice)?;
     Ok((resolved.iter().map(value).collect(), notes))
+}
+
+/// A value that a device has just told; `line` counts them.
+pub(super) fn live(map: Map, found: Found, read: u32, address: Option<u32>, line: usize) -> Value {
+    let of = Of::At(address.unwrap_or(found.register.offset));
+    let reading = Reading {
+        line,
+        of,
+        value: read,
+        known: u32::MAX,
+    };
+    let told = value(&Resolved {
+        map,
+        found,
+        reading,
+    });
+    Value { address, ..told }
 }
 
 fn value(resolved: &Resolved) -> Value {

@@ -98,7 +98,8 @@ pub fn diff(
     Ok((compare(&first, &second), notes))
 }
 
-fn compare(first: &[Value], second: &[Value]) -> Diff {
+/// What changed from the values `first` to `second`.
+pub fn compare(first: &[Value], second: &[Value]) -> Diff {
     let (mut before, after) = (last(first), last(second));
     let mut diff = Diff {
         changed: Vec::new(),

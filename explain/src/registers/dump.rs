@@ -8,6 +8,7 @@
 //! | `02188084: 05ee0264 00000000 ...` | a dump of memory: U-Boot's `md`, `memtool`, gdb's `x` |
 //! | `1140 796d 0022 ...` below `registers for MII PHY` | `mii-tool -vv` |
 //! | `0x84 0x05ee0264`, `RCR = 05ee0264` | pairs, written by hand or by a program |
+//! | `[{"register": "ENET.RCR", "value": 99484260}]` | `--json` of linerate itself: the whole text |
 //!
 //! What `ethtool` says of a link without `-d` is read in `words.rs`. Everything else in a terminal's
 //! log is passed over.
@@ -64,6 +65,9 @@ pub struct Fault {
 /// # Errors
 /// The first line whose value is no number of 32 bits.
 pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
+    if let Some(readings) = json(text) {
+        return Ok(readings);
+    }
     let mut readings = Vec::new();
     let mut section = Section::None;
     let mut settings = words::Settings::default();
@@ -88,6 +92,32 @@ pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
     readings.extend(settings.readings());
     readings.sort_by_key(|reading| reading.line);
     Ok(readings)
+}
+
+/// What [`decode`](super::decode) has told in JSON.
+fn json(text: &str) -> Option<Vec<Reading>> {
+    #[derive(serde::Deserialize)]
+    struct Told {
+        register: String,
+        value: u32,
+        #[serde(default = "all")]
+        known: u32,
+    }
+    const fn all() -> u32 {
+        u32::MAX
+    }
+    // A terminal's log may begin so, too.
+    if !text.trim_start().starts_with('[') {
+        return None;
+    }
+    let told: Vec<Told> = serde_json::from_str(text).ok()?;
+    let reading = |it: Told| Reading {
+        line: 1,
+        of: Of::Name(it.register, None),
+        value: it.value & it.known,
+        known: it.known,
+    };
+    Some(told.into_iter().map(reading).collect())
 }
 
 /// `devregs` colours its fields on a terminal.

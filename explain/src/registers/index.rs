@@ -84,7 +84,7 @@ impl<'a> Index<'a> {
 }
 
 /// The register's name, with the index in an array.
-fn numbered(register: &Register, index: u32) -> String {
+pub(super) fn numbered(register: &Register, index: u32) -> String {
     register.name.replacen("{}", &index.to_string(), 1)
 }
 

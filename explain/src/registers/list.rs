@@ -50,7 +50,7 @@ pub struct Entry {
     pub stride: u32,
     /// Bits.
     pub width: u8,
-    /// What reading and writing does: rw, ro, wo, w1c, rc, sc.
+    /// What reading and writing does: rw, ro, wo, w1c, rc, sc, re.
     pub access: &'static str,
     /// Value after reset.
     pub reset: u32,

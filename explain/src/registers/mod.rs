@@ -7,20 +7,24 @@
 //! | [`decode`] | values by field |
 //! | [`diff`] | what changed between two dumps |
 //! | [`list`] | the maps themselves |
+//! | [`live`] | values read from a device that runs |
+//! | [`flow`] | flow control, by several registers |
 //! | [`svd`] | maps of other chips from SVD files |
 
 pub mod decode;
 pub mod diff;
 pub mod dump;
+pub mod flow;
 mod index;
 pub mod list;
+pub mod live;
 mod resolve;
 pub mod svd;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub use linerate_regs::{MAPS, Map};
+pub use linerate_regs::{MAPS, MII, Map};
 pub use resolve::{Chooser, Note};
 
 /// What is wrong with a dump, or with what was asked of it.
@@ -84,6 +88,21 @@ pub enum Error {
         /// What was asked for.
         name: String,
     },
+    /// Nobody knows where the registers lie.
+    #[error("where {chip} lies is the board's matter: say it with --base, or with --board")]
+    NoBase {
+        /// The map.
+        chip: String,
+    },
+    /// Reading everything of a whole chip does more harm than good.
+    #[error("{chip} is a whole chip: name the blocks or registers that are to be read")]
+    Whole {
+        /// The map.
+        chip: String,
+    },
+    /// A device that runs is not reached any more.
+    #[error("{0}")]
+    Lost(String),
 }
 
 impl Error {
@@ -97,7 +116,11 @@ impl Error {
                 format!("{file}:{line}: {self}")
             }
             Self::Empty => format!("{file}: {self}"),
-            Self::NoChip { .. } | Self::NoSuch { .. } => self.to_string(),
+            Self::NoChip { .. }
+            | Self::NoSuch { .. }
+            | Self::NoBase { .. }
+            | Self::Whole { .. }
+            | Self::Lost(_) => self.to_string(),
         }
     }
 }

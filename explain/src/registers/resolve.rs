@@ -200,7 +200,10 @@ impl<'a> Places<'a> {
     }
 }
 
-fn block_named<'a>(maps: impl Iterator<Item = Map<'a>>, name: &str) -> Result<Block<'a>, Error> {
+pub(super) fn block_named<'a>(
+    maps: impl Iterator<Item = Map<'a>>,
+    name: &str,
+) -> Result<Block<'a>, Error> {
     let mut chips = Vec::new();
     for map in maps {
         if let Some(block) = map

@@ -116,6 +116,7 @@ fn access(
     match (effects, access) {
         ((Some(ModifiedWriteValues::OneToClear), _), _) => Some("w1c"),
         ((_, Some(ReadAction::Clear)), _) => Some("rc"),
+        ((_, Some(_)), _) => Some("re"),
         (_, Some(Access::ReadOnly)) => Some("ro"),
         (_, Some(Access::WriteOnly | Access::WriteOnce)) => Some("wo"),
         (_, Some(Access::ReadWrite | Access::ReadWriteOnce)) => Some("rw"),

@@ -82,6 +82,10 @@ fn open(
     options: &Options,
     runner: Runner,
 ) -> Result<Box<dyn super::Target>, TargetError> {
+    Ok(Box::new(find(url, options, runner)?))
+}
+
+fn find(url: &Url, options: &Options, runner: Runner) -> Result<Target, TargetError> {
     url.knows_only(&[])?;
     let wrong = |what: String| TargetError::Url {
         url: url.whole.clone(),
@@ -105,13 +109,13 @@ fn open(
             known.join(", ")
         )));
     }
-    Ok(Box::new(Target {
+    Ok(Target {
         board,
         elf_dir: options.elf_dir.clone(),
         seed: options.seed,
         patience: options.patience,
         runner,
-    }))
+    })
 }
 
 const fn stream(asked: &Stream) -> Result<(), &'static str> {

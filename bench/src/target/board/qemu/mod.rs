@@ -2,6 +2,7 @@
 //! whose host stack runs in the time of the wall.
 
 mod emulator;
+mod registers;
 
 use std::time::{Duration, Instant as Wall};
 
@@ -14,6 +15,7 @@ use linerate_sim::peer::{Peer as _, Station as _};
 use linerate_sim::time::{self, Span};
 
 use self::emulator::Emulator;
+pub(crate) use self::registers::inspect;
 use super::super::{Options, TargetError, Trial, Url};
 use super::session::{Running, STEP, Stopped};
 use super::{Runner, Target, tcp_of};

@@ -1,5 +1,7 @@
 //! `linerate regs`.
 
+mod show;
+
 use std::io::Read as _;
 use std::path::Path;
 
@@ -17,6 +19,7 @@ pub fn run(args: &args::Regs) -> Result<(), Failure> {
         RegsCommand::Decode(args) => decoded(args),
         RegsCommand::Diff(args) => changed(args),
         RegsCommand::List(args) => listed(args),
+        RegsCommand::Show(args) => show::run(args),
     }
 }
 
@@ -72,19 +75,23 @@ fn listed(args: &args::RegsList) -> Result<(), Failure> {
         }
         return output::print(&list::chips(&maps));
     };
-    let map = registers::chip(&maps, chip).map_err(|error| match &error {
+    let listed = listed(named(&maps, chip)?)?;
+    if args.json {
+        return json(&listed);
+    }
+    output::print(&listed.text(wanted.is_some()))
+}
+
+/// The map called `chip`, or which may have been meant.
+fn named<'a>(maps: &[Map<'a>], chip: &str) -> anyhow::Result<Map<'a>> {
+    registers::chip(maps, chip).map_err(|error| match &error {
         Error::NoChip { name, known } => {
             let near = linerate_bench::nearest(name, known.iter().map(String::as_str));
             let hint = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
             anyhow!("{error}{hint}")
         }
         _ => anyhow!(error),
-    })?;
-    let listed = listed(map)?;
-    if args.json {
-        return json(&listed);
-    }
-    output::print(&listed.text(wanted.is_some()))
+    })
 }
 
 fn json(value: &impl serde::Serialize) -> Result<(), Failure> {

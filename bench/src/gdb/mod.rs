@@ -1,0 +1,266 @@
+//! The memory of a device behind a gdb server: QEMU, `OpenOCD`, `probe-rs gdb` and whatever else speaks gdb's
+//! remote serial protocol (the GDB manual, appendix E).
+//!
+//! The device stands still from [`Gdb::attach`] to [`Gdb::detach`]. Numbers have the lowest octet first, as on
+//! all chips here.
+
+pub mod packet;
+#[cfg(test)]
+mod tests;
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+#[cfg(unix)]
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use linerate_explain::registers::live::{Fault, Memory};
+
+use self::packet::{Reader, Said, digits, number, packet};
+
+/// How often something is said again that came damaged.
+const ATTEMPTS: u32 = 4;
+
+/// Why there is no device behind it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GdbError {
+    /// Nobody listens.
+    #[error("no gdb server at {at}: {why}")]
+    Absent {
+        /// Where.
+        at: String,
+        /// What the system says.
+        why: String,
+    },
+    /// It has gone, or is none.
+    #[error("the gdb server {0}")]
+    Broken(String),
+}
+
+/// A connection to a gdb server.
+pub struct Gdb {
+    stream: Box<dyn Stream>,
+    reader: Reader,
+    /// How long it may think.
+    patience: Duration,
+    /// Heard, but not yet asked for.
+    heard: std::collections::VecDeque<u8>,
+}
+
+trait Stream: Read + Write + Send {
+    fn limit(&self, span: Duration) -> std::io::Result<()>;
+}
+
+impl Stream for TcpStream {
+    fn limit(&self, span: Duration) -> std::io::Result<()> {
+        self.set_read_timeout(Some(span))?;
+        self.set_write_timeout(Some(span))
+    }
+}
+
+#[cfg(unix)]
+impl Stream for UnixStream {
+    fn limit(&self, span: Duration) -> std::io::Result<()> {
+        self.set_read_timeout(Some(span))?;
+        self.set_write_timeout(Some(span))
+    }
+}
+
+impl Gdb {
+    /// Stops the device behind the server at `address`, `HOST:PORT`. The server may say nothing for as long as
+    /// `patience`.
+    ///
+    /// # Errors
+    /// [`GdbError`].
+    pub fn attach(address: &str, patience: Duration) -> Result<Self, GdbError> {
+        let absent = |why: std::io::Error| GdbError::Absent {
+            at: address.to_owned(),
+            why: why.to_string(),
+        };
+        let mut failed = ErrorKind::AddrNotAvailable.into();
+        for address in address.to_socket_addrs().map_err(absent)? {
+            match TcpStream::connect_timeout(&address, patience) {
+                Ok(stream) => {
+                    let _ = stream.set_nodelay(true);
+                    return Self::begin(Box::new(stream), patience);
+                }
+                Err(error) => failed = error,
+            }
+        }
+        Err(absent(failed))
+    }
+
+    /// The same over a socket in the file system.
+    ///
+    /// # Errors
+    /// [`GdbError`].
+    #[cfg(unix)]
+    pub fn attach_socket(path: &Path, patience: Duration) -> Result<Self, GdbError> {
+        let stream = UnixStream::connect(path).map_err(|why| GdbError::Absent {
+            at: path.display().to_string(),
+            why: why.to_string(),
+        })?;
+        Self::begin(Box::new(stream), patience)
+    }
+
+    fn begin(stream: Box<dyn Stream>, patience: Duration) -> Result<Self, GdbError> {
+        let mut gdb = Self {
+            stream,
+            reader: Reader::default(),
+            patience,
+            heard: std::collections::VecDeque::new(),
+        };
+        gdb.ask("qSupported")?;
+        // Whether it stands still is asked for by everyone who attaches, and some stop it only then.
+        gdb.ask("?")?;
+        // QEMU: addresses are those of the bus, whatever the processor's tables say, and devices can be
+        // written. Others do not know it and have no tables, or go past them.
+        gdb.ask("Qqemu.PhyMemMode:1")?;
+        Ok(gdb)
+    }
+
+    /// Lets the device go on.
+    ///
+    /// # Errors
+    /// [`GdbError`].
+    pub fn detach(mut self) -> Result<(), GdbError> {
+        match self.ask("D")?.as_slice() {
+            b"OK" | b"" => Ok(()),
+            _ => Err(GdbError::Broken("does not let the device go on".to_owned())),
+        }
+    }
+
+    /// What it answers to `body`.
+    fn ask(&mut self, body: &str) -> Result<Vec<u8>, GdbError> {
+        let until = Instant::now() + self.patience;
+        let is_stop = body == "?";
+        let mut sent = 0;
+        let mut again = true;
+        let mut damaged = 0;
+        loop {
+            if again {
+                sent += 1;
+                if sent > ATTEMPTS {
+                    let what = "takes nothing in: is it one?";
+                    return Err(GdbError::Broken(what.to_owned()));
+                }
+                self.say(&packet(body))?;
+                again = false;
+            }
+            match self.next(until)? {
+                Said::Taken => {}
+                Said::Again => again = true,
+                Said::Damaged => {
+                    damaged += 1;
+                    if damaged > ATTEMPTS {
+                        let what = "sends what is damaged: is it one?";
+                        return Err(GdbError::Broken(what.to_owned()));
+                    }
+                    self.say(b"-")?;
+                }
+                Said::Packet(reply) => {
+                    self.say(b"+")?;
+                    match reply.first() {
+                        Some(b'W' | b'X') => {
+                            let what = "says that the program has ended";
+                            return Err(GdbError::Broken(what.to_owned()));
+                        }
+                        // That it has stopped, again, and what the program prints.
+                        Some(b'T' | b'S') if !is_stop => {}
+                        Some(b'O') if reply != b"OK" => {}
+                        _ => return Ok(reply),
+                    }
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, octets: &[u8]) -> Result<(), GdbError> {
+        let written = self
+            .stream
+            .limit(self.patience)
+            .and_then(|()| self.stream.write_all(octets));
+        written.map_err(|error| GdbError::Broken(format!("cannot be written to: {error}")))
+    }
+
+    /// What it says next.
+    fn next(&mut self, until: Instant) -> Result<Said, GdbError> {
+        loop {
+            // Whatever it says, it has no longer than this.
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(GdbError::Broken(format!(
+                    "gives no answer within {} s: is it one, and is nobody else attached to it?",
+                    self.patience.as_secs_f64()
+                )));
+            }
+            while let Some(octet) = self.heard.pop_front() {
+                if let Some(said) = self.reader.take(octet) {
+                    return Ok(said);
+                }
+            }
+            let mut piece = [0; 1024];
+            let read = self
+                .stream
+                .limit(left)
+                .and_then(|()| self.stream.read(&mut piece));
+            match read {
+                Ok(0) => return Err(GdbError::Broken("has closed the connection".to_owned())),
+                Ok(octets) => self.heard.extend(&piece[..octets]),
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+                    ) => {}
+                Err(error) => {
+                    return Err(GdbError::Broken(format!("cannot be heard: {error}")));
+                }
+            }
+        }
+    }
+
+    /// Asks for an access to memory.
+    fn access(&mut self, body: &str) -> Result<Vec<u8>, Fault> {
+        let reply = self
+            .ask(body)
+            .map_err(|error| Fault::Lost(error.to_string()))?;
+        match reply.as_slice() {
+            [] => Err(Fault::Lost(
+                "the gdb server gives no access to memory".to_owned(),
+            )),
+            [b'E', b'.', why @ ..] => Err(refused(&String::from_utf8_lossy(why))),
+            [b'E', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                Err(refused(&String::from_utf8_lossy(&reply)))
+            }
+            _ => Ok(reply),
+        }
+    }
+}
+
+fn refused(why: &str) -> Fault {
+    Fault::Refused(format!("the device does not answer there ({why})"))
+}
+
+impl Memory for Gdb {
+    fn read(&mut self, address: u32, bits: u8) -> Result<u32, Fault> {
+        let octets = usize::from(bits / 8);
+        let reply = self.access(&format!("m{address:x},{octets:x}"))?;
+        number(&reply, octets).ok_or_else(|| {
+            let told = String::from_utf8_lossy(&reply).into_owned();
+            refused(&format!("{octets} octets were asked for, `{told}` came"))
+        })
+    }
+
+    fn write(&mut self, address: u32, bits: u8, value: u32) -> Result<(), Fault> {
+        let octets = usize::from(bits / 8);
+        let digits = digits(value, octets);
+        let reply = self.access(&format!("M{address:x},{octets:x}:{digits}"))?;
+        if reply == b"OK" {
+            return Ok(());
+        }
+        let told = String::from_utf8_lossy(&reply).into_owned();
+        Err(refused(&told))
+    }
+}

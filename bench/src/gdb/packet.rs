@@ -1,0 +1,221 @@
+//! Packets of the remote protocol: `$` body `#` checksum, `+` and `-` for what came well or not.
+
+/// More than any reply to what is asked here.
+const LONGEST: usize = 16 * 1024;
+
+/// What the other end has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It has a packet of ours.
+    Taken,
+    /// A packet of ours came damaged.
+    Again,
+    /// A packet.
+    Packet(Vec<u8>),
+    /// A packet that came damaged, or is longer than any that makes sense.
+    Damaged,
+}
+
+/// Finds packets in octets, as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Reader {
+    state: State,
+    body: Vec<u8>,
+    sum: u8,
+    is_too_long: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    #[default]
+    Between,
+    Body,
+    /// Behind `}`: an octet that would mean something.
+    Escaped,
+    /// Behind `*`: how often the last octet comes again.
+    Repeated,
+    /// Behind `#`, and its first digit.
+    Sum,
+    Digit(u8),
+    /// A notification, which nobody has asked for and nobody acknowledges; so many digits of its sum follow.
+    Notification,
+    NotificationSum(u8),
+}
+
+impl Reader {
+    /// Takes an octet in.
+    pub fn take(&mut self, octet: u8) -> Option<Said> {
+        match (self.state, octet) {
+            (State::Between, b'+') => return Some(Said::Taken),
+            (State::Between, b'-') => return Some(Said::Again),
+            // A packet never has a bare `$` within: the end of the one before it was lost.
+            (State::Between | State::Body | State::Escaped | State::Repeated, b'$') => self.begin(),
+            (State::Between, b'%') => self.state = State::Notification,
+            (State::Notification, b'#') => self.state = State::NotificationSum(2),
+            (State::Between | State::Notification, _) => {}
+            (State::NotificationSum(2), _) => self.state = State::NotificationSum(1),
+            (State::NotificationSum(_), _) => self.state = State::Between,
+            (State::Body | State::Escaped | State::Repeated, b'#') => self.state = State::Sum,
+            (State::Body, _) => {
+                self.sum = self.sum.wrapping_add(octet);
+                match octet {
+                    b'}' => self.state = State::Escaped,
+                    b'*' => self.state = State::Repeated,
+                    _ => self.push(octet, 1),
+                }
+            }
+            (State::Escaped, _) => {
+                self.sum = self.sum.wrapping_add(octet);
+                self.push(octet ^ 0x20, 1);
+                self.state = State::Body;
+            }
+            (State::Repeated, _) => {
+                self.sum = self.sum.wrapping_add(octet);
+                // Counts are printable: from a space for 3.
+                let times = octet.saturating_sub(29);
+                match self.body.last().copied() {
+                    Some(last) if times >= 3 => self.push(last, times.into()),
+                    _ => self.is_too_long = true,
+                }
+                self.state = State::Body;
+            }
+            (State::Sum, _) => self.state = State::Digit(octet),
+            (State::Digit(first), _) => {
+                self.state = State::Between;
+                let sum = digit(first).zip(digit(octet));
+                let is_right = sum.is_some_and(|(high, low)| high << 4 | low == self.sum);
+                let body = std::mem::take(&mut self.body);
+                return Some(if is_right && !self.is_too_long {
+                    Said::Packet(body)
+                } else {
+                    Said::Damaged
+                });
+            }
+        }
+        None
+    }
+
+    fn begin(&mut self) {
+        *self = Self {
+            state: State::Body,
+            ..Self::default()
+        };
+    }
+
+    fn push(&mut self, octet: u8, times: usize) {
+        if self.body.len() + times > LONGEST {
+            self.is_too_long = true;
+            return;
+        }
+        self.body.extend(std::iter::repeat_n(octet, times));
+    }
+}
+
+/// A packet with this text, which has none of the octets that mean something.
+pub fn packet(body: &str) -> Vec<u8> {
+    let sum = body.bytes().fold(0_u8, u8::wrapping_add);
+    format!("${body}#{sum:02x}").into_bytes()
+}
+
+/// So many octets in hexadecimal digits, the lowest first, as a number.
+pub fn number(digits: &[u8], octets: usize) -> Option<u32> {
+    if digits.len() != 2 * octets || octets > 4 {
+        return None;
+    }
+    let octet = |pair: &[u8]| Some(u32::from(digit(pair[0])?) << 4 | u32::from(digit(pair[1])?));
+    let pairs = digits.chunks_exact(2).rev();
+    pairs
+        .map(octet)
+        .try_fold(0, |sum, octet| Some(sum << 8 | octet?))
+}
+
+/// The other way round.
+pub fn digits(value: u32, octets: usize) -> String {
+    let all = format!("{:08x}", value.swap_bytes());
+    all[..2 * octets.min(4)].to_owned()
+}
+
+fn digit(octet: u8) -> Option<u8> {
+    char::from(octet).to_digit(16).map(|digit| digit as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(octets: &[u8]) -> Vec<Said> {
+        let mut reader = Reader::default();
+        octets.iter().filter_map(|it| reader.take(*it)).collect()
+    }
+
+    fn packet_of(body: &[u8]) -> Said {
+        Said::Packet(body.to_vec())
+    }
+
+    #[test]
+    fn packets_and_acknowledgements_are_found() {
+        assert_eq!(
+            said(b"+$OK#9a-"),
+            [Said::Taken, packet_of(b"OK"), Said::Again]
+        );
+        assert_eq!(packet("OK"), b"$OK#9a");
+        assert_eq!(said(b"$OK#9b$#00"), [Said::Damaged, packet_of(b"")]);
+        assert_eq!(said(b"$OK#zz"), [Said::Damaged]);
+        // The end of the first is lost.
+        assert_eq!(said(b"$78563$OK#9a"), [packet_of(b"OK")]);
+        assert_eq!(said(b"%Stop:T05#7f+"), [Said::Taken]);
+    }
+
+    #[test]
+    fn repeated_and_escaped_octets_are_as_they_were() {
+        // "0" and three more; `*` itself behind `}`.
+        assert_eq!(said(b"$0* #7a"), [packet_of(b"0000")]);
+        assert_eq!(said(b"$}\n#87"), [packet_of(b"*")]);
+        // Nothing to be repeated.
+        assert_eq!(said(b"$* #4a"), [Said::Damaged]);
+    }
+
+    #[test]
+    fn numbers_have_the_lowest_octet_first() {
+        assert_eq!(number(b"6402ee05", 4), Some(0x05ee_0264));
+        assert_eq!(number(b"fF", 1), Some(0xff));
+        assert_eq!(digits(0x05ee_0264, 4), "6402ee05");
+        assert_eq!(digits(0x3302, 2), "0233");
+        for (text, octets) in [(&b"6402"[..], 4), (b"E14", 2), (b"6x", 1), (b"", 5)] {
+            assert_eq!(number(text, octets), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_octets_are_taken_and_nothing_grows_without_end(
+            octets in proptest::collection::vec(any::<u8>(), 0..4096)
+        ) {
+            let mut reader = Reader::default();
+            for octet in octets {
+                if let Some(Said::Packet(body)) = reader.take(octet) {
+                    prop_assert!(body.len() <= LONGEST);
+                }
+            }
+            // A whole packet is found whatever stood before it, if need be at the second time.
+            let twice: Vec<Said> = b"#00$OK#9a$OK#9a".iter().filter_map(|it| reader.take(*it)).collect();
+            prop_assert!(twice.contains(&packet_of(b"OK")));
+        }
+
+        #[test]
+        fn a_flood_without_an_end_is_given_up(times in 200_usize..400) {
+            let mut flood = b"$0".to_vec();
+            flood.extend(b"*~".repeat(times));
+            flood.extend(b"#00");
+            prop_assert_eq!(said(&flood), [Said::Damaged]);
+        }
+
+        #[test]
+        fn values_read_back(value: u32, octets in 1_usize..=4) {
+            let kept = (u64::from(value) & ((1 << (8 * octets)) - 1)) as u32;
+            prop_assert_eq!(number(digits(value, octets).as_bytes(), octets), Some(kept));
+        }
+    }
+}

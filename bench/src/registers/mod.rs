@@ -1,0 +1,125 @@
+//! Devices whose registers can be shown, by URL: `qemu://BOARD`, `gdb://HOST:PORT`, `probe://CHIP`.
+
+mod probe;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use linerate_explain::registers::live::Memory;
+
+use crate::board::Board;
+use crate::gdb::{Gdb, GdbError};
+use crate::target::{Options, TargetError, Url};
+
+/// A device that runs, or will.
+pub trait Device {
+    /// What it is, for a sentence.
+    fn name(&self) -> String;
+
+    /// The board that it is, where that is known.
+    fn board(&self) -> Option<&Board> {
+        None
+    }
+
+    /// Whether it is there for this alone, so that its registers may be written and put back.
+    fn may_be_written(&self) -> bool {
+        false
+    }
+
+    /// Stops it, hands its memory to `look`, and lets it go on.
+    ///
+    /// # Errors
+    /// [`TargetError`]: it is not reached.
+    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError>;
+
+    /// Lets it run for so long.
+    ///
+    /// # Errors
+    /// [`TargetError`]: it has stopped.
+    fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
+        std::thread::sleep(span);
+        Ok(())
+    }
+
+    /// Moves something over TCP, each way. Says what.
+    ///
+    /// # Errors
+    /// [`TargetError`]: it does not do that here, or fails.
+    fn transfer(&mut self) -> Result<String, TargetError> {
+        Err(TargetError::Url {
+            url: self.name(),
+            what:
+                "nothing is sent to it from here: let it do something yourself, with --then enter"
+                    .to_owned(),
+        })
+    }
+}
+
+/// Opens the device that `url` names; one in QEMU is switched on and listens then.
+///
+/// # Errors
+/// [`TargetError`].
+pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError> {
+    // Nothing need follow, as the chip can be found out.
+    if let Some(chip) = url.strip_prefix("probe://") {
+        return Ok(Box::new(probe::Probe::new(chip, options.patience)));
+    }
+    let parsed = Url::parse(url)?;
+    parsed.knows_only(&[])?;
+    match parsed.scheme.as_str() {
+        #[cfg(target_os = "linux")]
+        "qemu" => crate::target::inspect(&parsed, options),
+        "gdb" => server(&parsed, options),
+        _ => Err(TargetError::Url {
+            url: url.to_owned(),
+            what: "registers are shown of qemu://BOARD, gdb://HOST:PORT and probe://CHIP"
+                .to_owned(),
+        }),
+    }
+}
+
+/// A gdb server that somebody else has started.
+struct Server {
+    address: String,
+    patience: Duration,
+}
+
+fn server(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
+    let Some(port) = url.port else {
+        return Err(TargetError::Url {
+            url: url.whole.clone(),
+            what: "a port is missing: `-s` of QEMU has 1234, OpenOCD 3333, probe-rs gdb 1337"
+                .to_owned(),
+        });
+    };
+    let host = if url.host.contains(':') {
+        format!("[{}]", url.host)
+    } else {
+        url.host.clone()
+    };
+    Ok(Box::new(Server {
+        address: format!("{host}:{port}"),
+        patience: options.patience,
+    }))
+}
+
+impl Device for Server {
+    fn name(&self) -> String {
+        format!("the device behind the gdb server at {}", self.address)
+    }
+
+    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+        let failed = |error| failed(self.name(), &error);
+        let mut gdb = Gdb::attach(&self.address, self.patience).map_err(failed)?;
+        look(&mut gdb);
+        gdb.detach().map_err(failed)
+    }
+}
+
+fn failed(target: String, error: &GdbError) -> TargetError {
+    TargetError::Failed {
+        target,
+        what: error.to_string(),
+    }
+}

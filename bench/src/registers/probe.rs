@@ -1,0 +1,111 @@
+//! A device on a debug probe: `probe-rs gdb` is started for each look at it.
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use linerate_explain::registers::live::Memory;
+
+use super::{Device, failed};
+use crate::gdb::{Gdb, GdbError};
+use crate::target::TargetError;
+
+const PROGRAM: &str = "probe-rs";
+/// How often it is looked whether the server listens.
+const LOOKS: Duration = Duration::from_millis(20);
+
+/// What hangs on the probe.
+pub(super) struct Probe {
+    chip: String,
+    patience: Duration,
+}
+
+impl Probe {
+    /// `chip` is probe-rs's name of it; without, probe-rs finds out by itself, or is told by its environment.
+    pub(super) fn new(chip: &str, patience: Duration) -> Self {
+        Self {
+            chip: chip.to_owned(),
+            patience,
+        }
+    }
+
+    fn failed(&self, what: String) -> TargetError {
+        TargetError::Failed {
+            target: self.name(),
+            what,
+        }
+    }
+
+    /// Starts the server on a port that is free now.
+    fn start(&self) -> Result<(Owned, String), TargetError> {
+        let no_port = |error| self.failed(format!("no port for its gdb server: {error}"));
+        let free = TcpListener::bind("127.0.0.1:0").map_err(no_port)?;
+        let address = free.local_addr().map_err(no_port)?.to_string();
+        drop(free);
+        // What it complains of is for the user.
+        let process = Command::new(PROGRAM)
+            .args(arguments(&self.chip, &address))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn();
+        match process {
+            Ok(process) => Ok((Owned(process), address)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(self.failed(
+                "probe-rs is not installed: `cargo install probe-rs-tools --locked`, or \
+                 https://probe.rs/docs/getting-started/installation"
+                    .to_owned(),
+            )),
+            Err(error) => Err(self.failed(format!("{PROGRAM}: {error}"))),
+        }
+    }
+
+    /// Waits until it listens.
+    fn attach(&self, server: &mut Owned, address: &str) -> Result<Gdb, TargetError> {
+        let until = Instant::now() + self.patience;
+        loop {
+            match Gdb::attach(address, self.patience) {
+                Err(GdbError::Absent { .. }) if Instant::now() < until => {}
+                attached => return attached.map_err(|error| failed(self.name(), &error)),
+            }
+            if let Ok(Some(status)) = server.0.try_wait() {
+                return Err(self.failed(format!("probe-rs has ended ({status})")));
+            }
+            std::thread::sleep(LOOKS);
+        }
+    }
+}
+
+/// What `probe-rs` is told.
+pub(super) fn arguments<'a>(chip: &'a str, address: &'a str) -> Vec<&'a str> {
+    let mut arguments = vec!["gdb", "--gdb-connection-string", address];
+    if !chip.is_empty() {
+        arguments.extend(["--chip", chip]);
+    }
+    arguments
+}
+
+impl Device for Probe {
+    fn name(&self) -> String {
+        match self.chip.as_str() {
+            "" => "the chip on the debug probe".to_owned(),
+            chip => format!("{chip} on the debug probe"),
+        }
+    }
+
+    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+        let (mut server, address) = self.start()?;
+        let mut gdb = self.attach(&mut server, &address)?;
+        look(&mut gdb);
+        gdb.detach().map_err(|error| failed(self.name(), &error))
+    }
+}
+
+/// A process that ends with this.
+struct Owned(Child);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,229 @@
+//! Registers of PHYs (IEEE 802.3 clause 22.2.4), through the MAC that they hang on.
+
+use super::way::{Index, LOOKS, Way};
+use super::{Fault, Memory};
+
+mod mii {
+    linerate_regs::constants!(linerate_regs::MII, "MII":
+        BMSR { EXT_STATUS } PHYID1 PHYID2 CTRL1000 STAT1000 ESTATUS
+    );
+}
+mod enet {
+    linerate_regs::constants!(linerate_regs::IMX6, "ENET":
+        EIR { MII } MMFR { ST OP { READ } PA RA TA DATA } MSCR { MII_SPEED }
+    );
+}
+mod mac {
+    linerate_regs::constants!(linerate_regs::LAN9118, "MAC":
+        MII_ACC { PHY_ADDR MIIRINDA MII_BUSY } MII_DATA
+    );
+}
+
+/// Addresses of PHYs (clause 22.2.4.5.5).
+const ADDRESSES: u32 = 32;
+
+/// What carries frames of MDIO.
+pub(super) trait Bus {
+    /// Where a PHY is looked for first.
+    const FIRST: u32;
+
+    /// Notes what has to be put back.
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), Fault>;
+
+    /// Reads a PHY's register.
+    fn read(&mut self, memory: &mut dyn Memory, phy: u32, register: u32) -> Result<u32, Fault>;
+
+    /// Puts it back.
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault>;
+}
+
+/// The first PHY on a bus.
+pub(super) struct Mdio<B> {
+    bus: B,
+    /// The identifier that it has to have, but for the revision.
+    only: Option<u32>,
+    phy: u32,
+    /// BMSR, once it is read: of what it latches, the second reading tells nothing.
+    status: Option<u32>,
+}
+
+impl<B: Bus> Mdio<B> {
+    pub const fn new(bus: B) -> Self {
+        Self {
+            bus,
+            only: None,
+            phy: 0,
+            status: None,
+        }
+    }
+
+    pub const fn only(mut self, identity: Option<u32>) -> Self {
+        self.only = identity;
+        self
+    }
+
+    /// Its identifier (clause 22.2.4.3.1), once it is found.
+    fn find(&mut self, memory: &mut dyn Memory) -> Result<u32, Fault> {
+        for number in 0..ADDRESSES {
+            self.phy = (B::FIRST + number) % ADDRESSES;
+            let high = self.bus.read(memory, self.phy, mii::PHYID1.offset)?;
+            let low = self.bus.read(memory, self.phy, mii::PHYID2.offset)?;
+            // A bus that nobody drives is pulled up; no manufacturer is 0.
+            if !matches!((high, low), (0xffff, 0xffff) | (0, 0)) {
+                return Ok(high << 16 | low);
+            }
+        }
+        Err(Fault::Refused("no PHY answers on MDIO".to_owned()))
+    }
+}
+
+impl<B: Bus> Way for Mdio<B> {
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, Fault> {
+        self.bus.enter(memory)?;
+        let is_there = self
+            .find(memory)
+            .map(|found| self.only.is_none_or(|only| found & !0xf == only));
+        if !matches!(is_there, Ok(true)) {
+            self.bus.leave(memory)?;
+        }
+        is_there
+    }
+
+    /// Where BMSR says so, there are no registers for 1000 Mbit/s (clause 22.2.4.2.8).
+    fn has(&self, number: u32) -> bool {
+        let of_gigabit = [mii::CTRL1000, mii::STAT1000, mii::ESTATUS];
+        let is_one = of_gigabit.iter().any(|it| it.offset == number) && self.only.is_none();
+        let has_them = |status| mii::BMSR::EXT_STATUS.is_set(status);
+        !is_one || self.status.is_none_or(has_them)
+    }
+
+    fn read(&mut self, memory: &mut dyn Memory, number: u32, _: u8) -> Result<u32, Fault> {
+        let value = self.bus.read(memory, self.phy, number)? & 0xffff;
+        if number == mii::BMSR.offset {
+            self.status = Some(value);
+        }
+        Ok(value)
+    }
+
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+        self.bus.leave(memory)
+    }
+}
+
+/// The i.MX 6's ENET: writing MMFR starts a transfer, EIR.MII tells that it is over.
+pub(super) struct Enet {
+    base: u32,
+    /// Whether EIR.MII was set, which the driver has not seen yet, and the frame that it was about.
+    done: bool,
+    frame: u32,
+}
+
+impl Enet {
+    pub const fn new(base: u32) -> Self {
+        Self {
+            base,
+            done: false,
+            frame: 0,
+        }
+    }
+
+    const fn at(&self, place: linerate_regs::Place) -> u32 {
+        self.base.wrapping_add(place.offset)
+    }
+
+    fn transfer(&self, memory: &mut dyn Memory, frame: u32) -> Result<u32, Fault> {
+        self.forget(memory)?;
+        memory.write(self.at(enet::MMFR), 32, frame)?;
+        for _ in 0..LOOKS {
+            if enet::EIR::MII.is_set(memory.read(self.at(enet::EIR), 32)?) {
+                return memory.read(self.at(enet::MMFR), 32);
+            }
+        }
+        Err(Fault::Refused("a transfer on MDIO does not end".to_owned()))
+    }
+
+    fn forget(&self, memory: &mut dyn Memory) -> Result<(), Fault> {
+        memory.write(self.at(enet::EIR), 32, enet::EIR::MII.mask())
+    }
+}
+
+impl Bus for Enet {
+    const FIRST: u32 = 0;
+
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+        if !enet::MSCR::MII_SPEED.is_set(memory.read(self.at(enet::MSCR), 32)?) {
+            let what = "MDIO has no clock (ENET.MSCR.MII_SPEED is 0)";
+            return Err(Fault::Refused(what.to_owned()));
+        }
+        self.done = enet::EIR::MII.is_set(memory.read(self.at(enet::EIR), 32)?);
+        self.frame = memory.read(self.at(enet::MMFR), 32)?;
+        Ok(())
+    }
+
+    fn read(&mut self, memory: &mut dyn Memory, phy: u32, register: u32) -> Result<u32, Fault> {
+        use enet::MMFR::{DATA, OP, PA, RA, ST, TA};
+        let frame = ST.of(1) | OP.of(OP::READ) | PA.of(phy) | RA.of(register) | TA.of(2);
+        let frame = self.transfer(memory, frame)?;
+        Ok(DATA.get(frame))
+    }
+
+    /// A driver that was about to look finds the end of a transfer, and if it was reading, its value.
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+        use enet::MMFR::OP;
+        if self.done && OP.get(self.frame) == OP::READ {
+            return self.transfer(memory, self.frame).map(drop);
+        }
+        if self.done {
+            return Ok(());
+        }
+        self.forget(memory)
+    }
+}
+
+/// The LAN9118's MAC, behind its index (sections 5.4.6 and 5.4.7).
+pub(super) struct Lan9118 {
+    index: Index,
+    data: u32,
+}
+
+impl Lan9118 {
+    pub const fn new(base: u32) -> Self {
+        Self {
+            index: Index::new(base),
+            data: 0,
+        }
+    }
+
+    fn mac(&mut self, memory: &mut dyn Memory, number: u32) -> Result<u32, Fault> {
+        Way::read(&mut self.index, memory, number, 32)
+    }
+}
+
+impl Bus for Lan9118 {
+    /// That of the PHY within the chip (section 5.4.6).
+    const FIRST: u32 = 1;
+
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+        self.index.enter(memory)?;
+        self.data = self.mac(memory, mac::MII_DATA.offset)?;
+        Ok(())
+    }
+
+    fn read(&mut self, memory: &mut dyn Memory, phy: u32, register: u32) -> Result<u32, Fault> {
+        use mac::MII_ACC::{MII_BUSY, MIIRINDA, PHY_ADDR};
+        let which = PHY_ADDR.of(phy) | MIIRINDA.of(register);
+        self.index
+            .write(memory, mac::MII_ACC.offset, MII_BUSY.mask() | which)?;
+        for _ in 0..LOOKS {
+            if !MII_BUSY.is_set(self.mac(memory, mac::MII_ACC.offset)?) {
+                return self.mac(memory, mac::MII_DATA.offset);
+            }
+        }
+        Err(Fault::Refused("a transfer on MDIO does not end".to_owned()))
+    }
+
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+        self.index.write(memory, mac::MII_DATA.offset, self.data)?;
+        self.index.leave(memory)
+    }
+}
