@@ -87,6 +87,19 @@ fn firmware_that_nobody_has_built_is_named_with_the_command() {
 }
 
 #[test]
+fn the_mac_passes_the_conformance_cases() {
+    let Some(target) = board(5) else { return };
+    let stand = target.stand().expect("a board");
+    for case in crate::conformance::CASES {
+        let outcome = stand
+            .try_case(case, 300, &mut Unwatched)
+            .expect("it starts");
+        let is_wrong = matches!(outcome, crate::conformance::Outcome::Failed(_));
+        assert!(!is_wrong, "{}: {outcome:?}", case.name);
+    }
+}
+
+#[test]
 fn transfers_are_near_the_line_s_rate_and_the_same_each_time() {
     let Some(mut target) = board(1) else { return };
     for direction in [Direction::ToDevice, Direction::FromDevice] {
