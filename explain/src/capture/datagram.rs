@@ -1,7 +1,7 @@
 //! IPv4 (RFC 791), IPv6 (RFC 8200) and what they carry.
 
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// An address of either version; one of IPv4 as IPv6 maps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
