@@ -1,6 +1,7 @@
 //! What can be written behind `linerate`: a file here has the commands of one kind.
 
 mod conformance;
+mod explain;
 mod host;
 mod regs;
 mod results;
@@ -11,6 +12,7 @@ mod sweep;
 mod target;
 
 pub use conformance::Conformance;
+pub use explain::Explain;
 pub use host::{Blast, Relay, Serve};
 pub use regs::{
     Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
@@ -35,6 +37,7 @@ use clap::{Parser, Subcommand};
         linerate test iperf2://192.0.2.7                   measure a board on this network\n  \
         linerate sweep iperf2://192.0.2.7                  where it saturates, and what comes beyond\n  \
         linerate run scenarios/niccle.toml --out results   measure, explain, report\n  \
+        linerate explain slow.pcapng                       name the cause from a capture\n  \
         linerate report results/run.json                   make the report again\n  \
         linerate sim esp32c6-bitbang --program hello       watch a firmware's console\n\n\
         Exit codes: 0 measured and within limits, 1 an expectation was not met,\n\
@@ -73,6 +76,8 @@ pub enum Command {
     Sim(Sim),
     /// Hold what `cycle_counting` counted on a chip against the built-in timing table
     Timing(Timing),
+    /// Say why it is slow: read captures, name the causes with what they cost and what to change
+    Explain(Explain),
     /// Make the report again from results, without measuring
     Report(Report),
     /// Hold results against earlier ones: exit code 1 when something got worse

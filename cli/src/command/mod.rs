@@ -5,6 +5,7 @@ pub mod boards;
 pub mod compare;
 pub mod completions;
 pub mod conformance;
+pub mod explain;
 pub mod fidelity;
 mod on_terminal;
 pub mod regs;

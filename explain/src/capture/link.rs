@@ -44,6 +44,8 @@ impl LinkType {
 /// A captured frame, with the link's header taken off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
+    /// Which station sent it, on Ethernet.
+    pub source: Option<[u8; 6]>,
     /// Whether it went to every station.
     pub broadcast: bool,
     /// What it carries.
@@ -103,7 +105,15 @@ impl<'a> Frame<'a> {
             LinkType::NULL | LinkType::LOOP => (false, ip(octets, 4, length)),
             _ => (false, Network::Other),
         };
-        Self { broadcast, network }
+        let source = match packet.link {
+            LinkType::ETHERNET => octets.get(6..12).and_then(|source| source.try_into().ok()),
+            _ => None,
+        };
+        Self {
+            source,
+            broadcast,
+            network,
+        }
     }
 }
 

@@ -53,6 +53,7 @@ impl Interface {
             }
         };
         ns.saturating_add_signed(self.offset_s.saturating_mul(1_000_000_000))
+            .min(i64::MAX as u64)
     }
 }
 

@@ -12,6 +12,7 @@ mod put;
 mod queue;
 mod retransmission;
 mod thread;
+mod traffic;
 mod transmit;
 mod wire;
 
@@ -28,6 +29,7 @@ pub(crate) struct Weighed {
 }
 
 pub use put::of_http_put;
+pub use traffic::of_traffic;
 
 /// Every look at a download.
 const LOOKS: [fn(&HttpGet) -> Option<Weighed>; 9] = [

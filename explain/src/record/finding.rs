@@ -43,6 +43,30 @@ pub enum Cause {
     WireErrors,
     /// The ledger does not add up: frames are missing that nothing counted.
     LedgerImbalance,
+    /// A receiver loses segments that follow closely behind others.
+    LossInBursts,
+    /// Segments are lost wherever they stand.
+    RandomLoss,
+    /// Segments overtake each other.
+    Reordering,
+    /// The receiver grants no more.
+    ReceiveWindow,
+    /// The receiver's program does not read as fast as segments come.
+    ReceiverReadsSlowly,
+    /// The sender holds small segments back for acknowledgments that the receiver holds back.
+    DelayedAckWithNagle,
+    /// Acknowledgments come later than they could.
+    LateAcks,
+    /// The sender has nothing ready to send.
+    SenderIdle,
+    /// The sender dares no more.
+    CongestionWindow,
+    /// Frames to everybody keep every station busy.
+    BroadcastStorm,
+    /// Pause frames stop a sender.
+    Paused,
+    /// The capture does not have all that passed.
+    CaptureIncomplete,
     /// Nothing keeps it from line rate.
     AtLineRate,
 }
@@ -59,6 +83,18 @@ impl fmt::Display for Cause {
             Self::TransmitHoldsReceiver => "transmitting holds the receiver",
             Self::WireErrors => "wire errors",
             Self::LedgerImbalance => "ledger does not add up",
+            Self::LossInBursts => "loss inside bursts",
+            Self::RandomLoss => "random loss",
+            Self::Reordering => "reordering",
+            Self::ReceiveWindow => "receive window",
+            Self::ReceiverReadsSlowly => "receiver reads slowly",
+            Self::DelayedAckWithNagle => "delayed acknowledgments with Nagle's algorithm",
+            Self::LateAcks => "late acknowledgments",
+            Self::SenderIdle => "sender has nothing to send",
+            Self::CongestionWindow => "congestion window",
+            Self::BroadcastStorm => "broadcast storm",
+            Self::Paused => "pause frames",
+            Self::CaptureIncomplete => "capture is incomplete",
             Self::AtLineRate => "at line rate",
         })
     }

@@ -33,6 +33,9 @@ use limit::{Attribution, Before, Event};
 use sender::Sender;
 use sequence::Sequence;
 
+/// Longer than any connection is captured: 833 days. What comes later has a damaged time.
+const LONGEST_NS: u64 = 1 << 56;
+
 /// Which end of a connection sent a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -119,6 +122,9 @@ impl Connection {
     /// Takes note of a segment that `end` sent.
     #[inline]
     pub fn take(&mut self, end: End, segment: &Segment<'_>, time_ns: u64, number: u64) -> Flags {
+        // Clocks of captures may step back.
+        let since_start_ns = time_ns.saturating_sub(self.start_ns).min(LONGEST_NS);
+        let time_ns = self.start_ns + since_start_ns;
         let said = segment.said();
         let flags = self.flag(end, segment, &said, time_ns);
         let carrier = self.carrier();
@@ -136,7 +142,6 @@ impl Connection {
         } else {
             Event::Heard(heard)
         };
-        // Clocks of captures may step back.
         let passed_ns = time_ns.saturating_sub(self.end_ns);
         self.attribution.passes(passed_ns, open, &before, event);
         self.opens(end, segment, &said, time_ns);

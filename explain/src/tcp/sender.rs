@@ -110,6 +110,8 @@ pub struct Figures {
     pub last_again: u64,
     /// How long after the one before those with payload came: below [`FIRST_DELAY_NS`], below twice that, and so on.
     pub delays: [u64; DELAYS],
+    /// Segments that came so late that they had been lost before the place of capture and sent again.
+    pub lost_before: u64,
     /// Segments that came behind what was sent after them.
     pub out_of_order: u64,
     /// Octets that were acknowledged and never captured.
@@ -154,8 +156,8 @@ pub struct Figures {
     pub isolated_rtt: Buckets,
     /// The longest time that something was outstanding and no acknowledgment came.
     pub longest_stall_ns: u64,
-    /// When that ended.
-    pub longest_stall_end_ns: u64,
+    /// When that began.
+    pub longest_stall_start_ns: u64,
     /// When the last octet of payload was acknowledged; 0 for never.
     pub last_acked_ns: u64,
 }
@@ -167,6 +169,8 @@ pub(super) struct Sender {
     outstanding: Outstanding,
     /// Behind the highest octet sent.
     high: Option<u32>,
+    /// Behind the last octet of payload.
+    payload_end: Option<u32>,
     /// Behind the highest octet acknowledged.
     acked: Option<u32>,
     /// The last acknowledgment as it came, for repetitions of it.
@@ -210,6 +214,7 @@ impl Default for Sender {
             figures: Figures::default(),
             outstanding: Outstanding::default(),
             high: None,
+            payload_end: None,
             acked: None,
             last_ack: None,
             edge: None,
@@ -347,6 +352,7 @@ impl Sender {
             let controls =
                 u32::from(segment.any(Segment::SYN)) + u32::from(segment.any(Segment::FIN));
             self.figures.unique_bytes += u64::from(end.wrapping_sub(seq).saturating_sub(controls));
+            self.payload_end = Some(end.wrapping_sub(u32::from(segment.any(Segment::FIN))));
             self.last_was_small = segment.len < self.segment_size();
             self.figures.largest_segment = self.figures.largest_segment.max(segment.len);
             self.figures.super_segments +=
@@ -355,7 +361,7 @@ impl Sender {
                 self.figures.window_full += 1;
             }
             if let Some((late_ns, at_ns)) = self.late_ack.take()
-                && time_ns - at_ns < PROMPT_NS
+                && time_ns.saturating_sub(at_ns) < PROMPT_NS
             {
                 self.figures.held_back += 1;
                 self.figures.held_back_ns += late_ns;
@@ -422,11 +428,12 @@ impl Sender {
             let asked_for = self.duplicates >= 3;
             if !asked_for && delay_ns < OVERTAKEN_NS.max(self.smooth_rtt_ns / 2) {
                 self.figures.out_of_order += 1;
-                self.figures.unique_bytes += u64::from(segment.len);
+                self.figures.unique_bytes += u64::from(segment.len.min(high.wrapping_sub(seq)));
                 self.resent(seq, end, time_ns);
                 return Sent::Overtaken;
             }
-            self.figures.unique_bytes += u64::from(segment.len);
+            self.figures.unique_bytes += u64::from(segment.len.min(high.wrapping_sub(seq)));
+            self.figures.lost_before += 1;
         }
         let again = self.reason(seq, end, high, &before_this, delay_ns, time_ns);
         match again {
@@ -591,8 +598,11 @@ impl Sender {
             let stall_ns = time_ns.saturating_sub(self.waiting_since_ns);
             if stall_ns > self.figures.longest_stall_ns {
                 self.figures.longest_stall_ns = stall_ns;
-                self.figures.longest_stall_end_ns = time_ns;
+                self.figures.longest_stall_start_ns = self.waiting_since_ns;
             }
+        }
+        let new_payload = |end| self.acked.is_none_or(|acked| before(acked, end));
+        if self.payload_end.is_some_and(new_payload) {
             self.figures.last_acked_ns = time_ns;
         }
         self.waiting_since_ns = time_ns;

@@ -5,12 +5,25 @@
 //! | module | what a person finds there |
 //! |---|---|
 //! | `table` | the connections, in bounded memory |
+//! | `path` | what the connections from one host to another have in common |
+//! | `report` | what is told of all that, for programs |
+//! | `text` | the same for people |
 
+mod path;
+mod report;
+mod stations;
 mod table;
+mod text;
+
+use serde::Serialize;
 
 use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
 use crate::tcp::{Flags, Segment};
 
+pub use path::Path;
+pub use report::{Direction, PathFinding, Report, Source, ToldConnection};
+pub use stations::Station;
+use stations::Stations;
 use table::Table;
 pub use table::{Flow, Others, Place};
 
@@ -18,11 +31,14 @@ pub use table::{Flow, Others, Place};
 #[derive(Debug, Default)]
 pub struct Traffic {
     counts: Counts,
+    stations: Stations,
+    start_ns: Option<u64>,
+    end_ns: u64,
     table: Table,
 }
 
 /// How many packets there were, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Of any kind.
     pub packets: u64,
@@ -55,7 +71,14 @@ impl Traffic {
         self.counts.packets += 1;
         self.counts.bytes += u64::from(packet.length);
         self.counts.unknown_links += u64::from(!packet.link.is_known());
+        if self.start_ns.is_none() {
+            self.start_ns = Some(packet.time_ns);
+        }
+        self.end_ns = self.end_ns.max(packet.time_ns);
         let frame = Frame::of(packet);
+        if let Some(source) = frame.source {
+            self.stations.sent(source, packet.length);
+        }
         self.counts.broadcasts += u64::from(frame.broadcast);
         let (octets, length) = match frame.network {
             Network::Ip { octets, length } => (octets, length),
@@ -98,12 +121,6 @@ impl Traffic {
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
         Flags::default()
-    }
-
-    /// The connections in the order of their first packets, and the sum of those that there were too many of to
-    /// be told one by one.
-    pub fn into_connections(self) -> (Vec<Flow>, Others) {
-        self.table.into_flows()
     }
 
     /// How many packets there were.

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
+use serde::Serialize;
+
 use crate::capture::Address;
 use crate::tcp::{Connection, End, Flags, Segment};
 
@@ -33,7 +35,7 @@ impl Flow {
 }
 
 /// What is left of connections that are not told one by one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Others {
     /// How many.
     pub connections: u64,

@@ -1,0 +1,74 @@
+//! `linerate explain`.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use linerate_explain::capture::Reader;
+use linerate_explain::tcp::Flags;
+use linerate_explain::traffic::{Source, Traffic};
+
+use crate::args;
+use crate::failure::Failure;
+use crate::output;
+
+/// Text is written in pieces of this size.
+const PIECE: usize = 64 * 1024;
+
+pub fn run(args: &args::Explain) -> Result<(), Failure> {
+    let mut traffic = Traffic::default();
+    let mut sources = Vec::new();
+    for path in &args.captures {
+        let source = read(path, &mut traffic, args.flags)?;
+        if let Some(fault) = &source.fault
+            && (args.json || args.flags)
+        {
+            eprintln!("{}: {fault}", source.file);
+        }
+        sources.push(source);
+    }
+    if args.flags {
+        return Ok(());
+    }
+    let report = traffic.report(sources);
+    if args.json {
+        let mut text = serde_json::to_string_pretty(&report).map_err(anyhow::Error::new)?;
+        text.push('\n');
+        return output::print(&text);
+    }
+    output::print(&report.text())
+}
+
+/// Reads one capture; prints the flags of its packets if it `flags` them.
+fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failure> {
+    let (file, inner): (String, Box<dyn Read>) = if path == Path::new("-") {
+        ("stdin".to_owned(), Box::new(io::stdin().lock()))
+    } else {
+        let file = path.display().to_string();
+        let opened = File::open(path).with_context(|| format!("cannot read {file}"))?;
+        (file, Box::new(opened))
+    };
+    let mut reader = Reader::new(inner).map_err(|error| anyhow!("{file}: {error}"))?;
+    let mut told = String::new();
+    while let Some(packet) = reader.next() {
+        let number = packet.number;
+        let found = traffic.take(&packet);
+        if flags && !found.is_empty() {
+            for (_, name) in Flags::NAMES.iter().filter(|(flag, _)| found.has(*flag)) {
+                let _ = writeln!(told, "{number} {name}");
+            }
+            if told.len() > PIECE {
+                output::print(&told)?;
+                told.clear();
+            }
+        }
+    }
+    output::print(&told)?;
+    Ok(Source {
+        file,
+        packets: reader.packets(),
+        fault: reader.fault().map(ToString::to_string),
+    })
+}

@@ -1,0 +1,89 @@
+//! `linerate explain`, as a person uses it.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+fn explain(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_linerate"))
+        .arg("explain")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // What refuses its arguments does not read.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    child.wait_with_output().expect("it ends")
+}
+
+fn text(octets: &[u8]) -> &str {
+    std::str::from_utf8(octets).expect("text")
+}
+
+/// A capture on a link of raw IP: a segment of three octets, then the same again after a second.
+fn capture() -> Vec<u8> {
+    let mut datagram = vec![
+        0x45, 0, 0, 43, 0, 0, 0, 0, 64, 6, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2,
+    ];
+    datagram.extend([
+        0, 80, 0x10, 0, 0, 0, 0, 5, 0, 0, 0, 9, 0x50, 0x10, 2, 0, 0, 0, 0, 0,
+    ]);
+    datagram.extend(*b"abc");
+    let mut file = Vec::new();
+    for word in [0xA1B2_C3D4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        file.extend(word.to_le_bytes());
+    }
+    for second in [7, 8_u32] {
+        for word in [second, 0, 43, 43] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(&datagram);
+    }
+    file
+}
+
+#[test]
+fn connections_are_told_as_text_as_json_and_by_flags() {
+    let output = explain(&["-"], &capture());
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(told.contains("2 packets in 1 s: 2 TCP"), "{told}");
+    assert!(told.contains("192.0.2.1:80  192.0.2.2:4096"), "{told}");
+
+    let output = explain(&["-", "--json"], &capture());
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        json["connections"][0]["payload"]["retransmitted_segments"],
+        1
+    );
+    assert_eq!(json["captures"][0]["file"], "stdin");
+
+    let output = explain(&["-", "--flags"], &capture());
+    assert_eq!(text(&output.stdout), "2 tcp.analysis.retransmission\n");
+}
+
+#[test]
+fn what_is_cut_off_is_told_and_what_is_no_capture_refused() {
+    let whole = capture();
+    let output = explain(&["-"], &whole[..whole.len() - 1]);
+    assert!(output.status.success());
+    assert!(
+        text(&output.stdout).ends_with(
+            "stdin: the capture ends within a packet: 42 of 43 octets are there (behind packet 1, at octet 83)\n"
+        ),
+        "{}",
+        text(&output.stdout)
+    );
+    let output = explain(&["-"], b"GIF89a");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    assert_eq!(
+        text(&output.stderr),
+        "error: stdin: it is no capture: it begins with 47 49 46 38, not as pcap or pcapng do\n"
+    );
+    let output = explain(&["/nowhere.pcap"], b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).starts_with("error: cannot read /nowhere.pcap"));
+}

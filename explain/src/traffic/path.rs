@@ -1,0 +1,169 @@
+//! What the connections that carry payload from one host to another have in common: causes lie in hosts and
+//! links, not in a single connection.
+
+use crate::capture::Address;
+use crate::tcp::{End, POSITIONS, Shares};
+
+use super::table::Flow;
+
+/// All connections that carry their payload from one host to another.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// Who sends the payload.
+    pub sender: Address,
+    /// Who receives it.
+    pub receiver: Address,
+    /// How many connections there were.
+    pub connections: u64,
+    /// The time of all of them together.
+    pub time_ns: u64,
+    /// What it went to.
+    pub shares: Shares,
+    /// Octets of payload, each once.
+    pub unique_bytes: u64,
+    /// Segments with payload or FIN.
+    pub segments: u64,
+    /// Segments that were sent again.
+    pub retransmitted: u64,
+    /// Of them, those that had been acknowledged before.
+    pub spurious: u64,
+    /// Of them, those that a time-out brought.
+    pub time_outs: u64,
+    /// Of them, those that had been lost before the place of capture.
+    pub lost_before: u64,
+    /// Segments that others overtook.
+    pub out_of_order: u64,
+    /// New segments by their place in a burst.
+    pub sent_at: [u64; POSITIONS],
+    /// Of them, those that had to be sent again.
+    pub lost_at: [u64; POSITIONS],
+    /// Octets that were acknowledged and never captured.
+    pub unseen_bytes: u64,
+    /// The longest time that something was outstanding and no acknowledgment came.
+    pub longest_stall_ns: u64,
+    /// Packets by which the receiver closed the window.
+    pub zero_windows: u64,
+    /// The largest window that the receiver granted.
+    pub most_window: u32,
+    /// Whether every handshake was captured and windows were not scaled in any.
+    pub unscaled: bool,
+    /// Octets of a full segment.
+    pub segment_bytes: u32,
+    /// The median round trip of the connection that carried the most.
+    pub rtt_ns: Option<u64>,
+    /// Acknowledgments that were held back while the sender waited for them to send a small segment.
+    pub held_back: u64,
+    /// The time that took.
+    pub held_back_ns: u64,
+    /// Packet of the first and of the last segment that had to be sent again; 0 for none.
+    pub first_again: u64,
+    /// See `first_again`.
+    pub last_again: u64,
+    most_carried: u64,
+}
+
+impl Path {
+    /// The paths of `flows`, the one that took the most time first. Connections without payload are on none.
+    pub fn of(flows: &[Flow]) -> Vec<Self> {
+        let mut paths: Vec<Self> = Vec::new();
+        for flow in flows {
+            let carrier = flow.connection.carrier();
+            if flow.connection.figures(carrier).unique_bytes == 0 {
+                continue;
+            }
+            let (sender, receiver) = (
+                flow.ends[carrier as usize].0,
+                flow.ends[carrier.other() as usize].0,
+            );
+            let found = paths
+                .iter()
+                .position(|path| path.sender == sender && path.receiver == receiver);
+            let at = found.unwrap_or_else(|| {
+                paths.push(Self::new(sender, receiver));
+                paths.len() - 1
+            });
+            paths[at].add(flow, carrier);
+        }
+        paths.sort_by_key(|path| std::cmp::Reverse(path.time_ns));
+        paths
+    }
+
+    fn new(sender: Address, receiver: Address) -> Self {
+        Self {
+            sender,
+            receiver,
+            connections: 0,
+            time_ns: 0,
+            shares: Shares::default(),
+            unique_bytes: 0,
+            segments: 0,
+            retransmitted: 0,
+            spurious: 0,
+            time_outs: 0,
+            lost_before: 0,
+            out_of_order: 0,
+            sent_at: [0; POSITIONS],
+            lost_at: [0; POSITIONS],
+            unseen_bytes: 0,
+            longest_stall_ns: 0,
+            zero_windows: 0,
+            most_window: 0,
+            unscaled: true,
+            segment_bytes: 0,
+            rtt_ns: None,
+            held_back: 0,
+            held_back_ns: 0,
+            first_again: 0,
+            last_again: 0,
+            most_carried: 0,
+        }
+    }
+
+    fn add(&mut self, flow: &Flow, carrier: End) {
+        let connection = &flow.connection;
+        let figures = connection.figures(carrier);
+        self.connections += 1;
+        let time_ns = connection.end_ns - connection.start_ns;
+        self.time_ns = self.time_ns.saturating_add(time_ns);
+        sum(&mut self.shares, &connection.shares());
+        self.unique_bytes += figures.unique_bytes;
+        self.segments += figures.segments;
+        self.retransmitted += figures.retransmitted;
+        self.spurious += figures.spurious;
+        self.time_outs += figures.time_outs;
+        self.lost_before += figures.lost_before;
+        self.out_of_order += figures.out_of_order;
+        sum(&mut self.sent_at, &figures.sent_at);
+        sum(&mut self.lost_at, &figures.lost_at);
+        self.unseen_bytes += figures.unseen_bytes;
+        self.longest_stall_ns = self.longest_stall_ns.max(figures.longest_stall_ns);
+        self.zero_windows += figures.zero_windows;
+        self.most_window = self.most_window.max(figures.most_window);
+        self.unscaled &= connection.window_shift(carrier.other()) == Some(0);
+        self.segment_bytes = self.segment_bytes.max(figures.largest_segment);
+        self.held_back += figures.held_back;
+        self.held_back_ns = self.held_back_ns.saturating_add(figures.held_back_ns);
+        if figures.unique_bytes > self.most_carried {
+            self.most_carried = figures.unique_bytes;
+            self.rtt_ns = figures.rtt.percentile(50.0);
+        }
+        if figures.first_again > 0 {
+            self.first_again = match self.first_again {
+                0 => figures.first_again,
+                first => first.min(figures.first_again),
+            };
+            self.last_again = self.last_again.max(figures.last_again);
+        }
+    }
+
+    /// Segments that were lost: sent again, and not in vain.
+    pub fn lost(&self) -> u64 {
+        self.retransmitted - self.spurious
+    }
+}
+
+fn sum<const N: usize>(sums: &mut [u64; N], added: &[u64; N]) {
+    for (sum, added) in sums.iter_mut().zip(added) {
+        *sum = sum.saturating_add(*added);
+    }
+}

@@ -1,0 +1,339 @@
+//! What is told of a capture: the JSON of `linerate explain --json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::stations::Station;
+use super::table::{Flow, Others, Place};
+use super::{Counts, Path, Traffic};
+use crate::cause;
+use crate::record::Finding;
+use crate::stats;
+use crate::tcp::{Buckets, End, FIRST_DELAY_NS, Figures, Limit};
+
+/// What captures tell.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Version of this format.
+    pub schema: u32,
+    /// What was read.
+    pub captures: Vec<Source>,
+    /// When the first packet was captured: nanoseconds since 1970.
+    pub start_ns: u64,
+    /// From there to the last.
+    pub duration_ns: u64,
+    /// Packets by kind.
+    pub packets: Counts,
+    /// Who sent frames, on Ethernet.
+    pub stations: Vec<Station>,
+    /// TCP connections in the order of their first packets.
+    pub connections: Vec<ToldConnection>,
+    /// The sum of those that there were too many of to be told one by one.
+    pub other_connections: Others,
+    /// Why it is slow, what cost the most time first.
+    pub findings: Vec<PathFinding>,
+}
+
+/// A capture that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// Its file.
+    pub file: String,
+    /// Packets read.
+    pub packets: u64,
+    /// What kept it from being read to its end.
+    pub fault: Option<String>,
+}
+
+/// A finding about what one host sends another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathFinding {
+    /// Who sends the payload; none if it is about the whole capture.
+    pub sender: Option<String>,
+    /// Who receives it.
+    pub receiver: Option<String>,
+    /// The part of the time that it cost, 0 to 1.
+    pub share_of_time: f64,
+    /// What it is.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToldConnection {
+    /// Who sends the payload, with its port.
+    pub sender: String,
+    /// Who receives it.
+    pub receiver: String,
+    /// Number of its first packet in its capture.
+    pub first_packet: u64,
+    /// Number of its last one.
+    pub last_packet: u64,
+    /// From the first packet of all to its first.
+    pub start_ns: u64,
+    /// From its first packet to its last.
+    pub duration_ns: u64,
+    /// The round trip of its handshake, if that was captured.
+    pub handshake_rtt_ns: Option<u64>,
+    /// Payload, each octet once, from the first packet to the acknowledgment of the last.
+    pub goodput_bytes_per_s: f64,
+    /// What its time went to: shares that add up to 1.
+    pub time_share: BTreeMap<&'static str, f64>,
+    /// What the sender of the payload sent, and what came back for it.
+    pub payload: Direction,
+    /// The same of the other direction.
+    pub back: Direction,
+}
+
+/// One direction of a connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct Direction {
+    /// Packets of its sender.
+    pub packets: u64,
+    /// Of them, with payload or FIN.
+    pub segments: u64,
+    /// Octets of payload.
+    pub payload_bytes: u64,
+    /// The same, each once.
+    pub unique_bytes: u64,
+    /// Segments that were sent again.
+    pub retransmitted_segments: u64,
+    /// Octets of payload in them.
+    pub retransmitted_bytes: u64,
+    /// Of them, tail-loss probes.
+    pub tail_loss_probes: u64,
+    /// Of them, asked for by acknowledgments.
+    pub fast_retransmissions: u64,
+    /// Of them, brought by the retransmission timer.
+    pub time_outs: u64,
+    /// How often in a row that timer ran out, each time twice as long.
+    pub most_back_off: u8,
+    /// Of them, the rest of a loss.
+    pub recovered_segments: u64,
+    /// Of them, sent again in vain.
+    pub spurious_retransmissions: u64,
+    /// How many of those with payload came how long after the one before: by the end of the range.
+    pub retransmission_delays: Vec<Delay>,
+    /// Segments that others overtook.
+    pub out_of_order: u64,
+    /// Acknowledgments that repeat the one before.
+    pub duplicate_acks: u64,
+    /// Packets that told a window and nothing else.
+    pub window_updates: u64,
+    /// Packets that closed the window.
+    pub zero_windows: u64,
+    /// Segments that filled it.
+    pub window_full: u64,
+    /// Acknowledgments that granted less than a segment.
+    pub small_windows: u64,
+    /// Acknowledgments with selective ones.
+    pub selective_acks: u64,
+    /// The smallest window granted to the sender.
+    pub least_window_bytes: Option<u32>,
+    /// The largest.
+    pub most_window_bytes: u32,
+    /// The shift of these windows, if the handshake was captured.
+    pub window_shift: Option<u8>,
+    /// The most octets outstanding.
+    pub most_in_flight_bytes: u32,
+    /// Octets in its largest segment.
+    pub largest_segment_bytes: u32,
+    /// Segments larger than the other end takes: the sender's adapter cuts them up behind the place of
+    /// capture.
+    pub super_segments: u64,
+    /// Octets that were acknowledged and not captured.
+    pub unseen_bytes: u64,
+    /// Keep-alives.
+    pub keep_alives: u64,
+    /// Packets with RST.
+    pub resets: u64,
+    /// Acknowledgments held back while the sender waited with a small segment.
+    pub held_back_acks: u64,
+    /// From a segment to its acknowledgment.
+    pub rtt_ns: Option<Times>,
+    /// The same of segments that stood alone.
+    pub isolated_rtt_ns: Option<Times>,
+    /// The longest time that something was outstanding and no acknowledgment came.
+    pub longest_stall_ns: u64,
+    /// When it began, from the first packet of all.
+    pub longest_stall_start_ns: u64,
+    /// New segments by their place in a burst, and how many of them were lost.
+    pub bursts: Vec<PlaceInBurst>,
+}
+
+/// Retransmissions within a range of delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Delay {
+    /// Where the range ends; it begins where the one before ends.
+    pub below_ns: u64,
+    /// How many there were.
+    pub segments: u64,
+}
+
+/// A distribution of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Times {
+    /// How many there were.
+    pub count: u64,
+    /// The shortest.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// 99 of 100 are no longer.
+    pub p99: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// Segments at one place of bursts; the last place stands for all behind it, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PlaceInBurst {
+    /// New segments.
+    pub sent: u64,
+    /// Of them, lost.
+    pub lost: u64,
+}
+
+impl Times {
+    fn of(buckets: &Buckets) -> Option<Self> {
+        Some(Self {
+            count: buckets.count(),
+            min: buckets.min()?,
+            p50: buckets.percentile(50.0)?,
+            p99: buckets.percentile(99.0)?,
+            max: buckets.max()?,
+        })
+    }
+}
+
+impl Traffic {
+    /// What is told of it; `captures` is what it was read from.
+    pub fn report(self, captures: Vec<Source>) -> Report {
+        let start_ns = self.start_ns.unwrap_or(0);
+        let duration_ns = self.end_ns.saturating_sub(start_ns);
+        let (flows, other_connections) = self.table.into_flows();
+        let findings = cause::of_traffic(&self.counts, duration_ns, &Path::of(&flows));
+        Report {
+            schema: 1,
+            captures,
+            start_ns,
+            duration_ns,
+            packets: self.counts,
+            stations: self.stations.told(),
+            connections: flows
+                .iter()
+                .map(|flow| ToldConnection::of(flow, start_ns))
+                .collect(),
+            other_connections,
+            findings,
+        }
+    }
+}
+
+impl ToldConnection {
+    fn of(flow: &Flow, start_ns: u64) -> Self {
+        let connection = &flow.connection;
+        let carrier = connection.carrier();
+        let figures = connection.figures(carrier);
+        let total: u64 = connection.shares().iter().sum();
+        let seconds = figures.last_acked_ns.saturating_sub(connection.start_ns) as f64 / 1e9;
+        Self {
+            sender: place(flow.ends[carrier as usize]),
+            receiver: place(flow.ends[carrier.other() as usize]),
+            first_packet: connection.first_packet,
+            last_packet: connection.last_packet,
+            start_ns: connection.start_ns.saturating_sub(start_ns),
+            duration_ns: connection.end_ns - connection.start_ns,
+            handshake_rtt_ns: connection.handshake().rtt_ns(),
+            goodput_bytes_per_s: stats::ratio(figures.unique_bytes as f64, seconds),
+            time_share: Limit::ALL
+                .into_iter()
+                .zip(connection.shares())
+                .filter(|(_, ns)| *ns > 0)
+                .map(|(limit, ns)| (limit.name(), stats::ratio(ns as f64, total as f64)))
+                .collect(),
+            payload: Direction::of(flow, carrier, start_ns),
+            back: Direction::of(flow, carrier.other(), start_ns),
+        }
+    }
+}
+
+impl Direction {
+    fn of(flow: &Flow, end: End, start_ns: u64) -> Self {
+        let figures = flow.connection.figures(end);
+        Self {
+            packets: figures.packets,
+            segments: figures.segments,
+            payload_bytes: figures.payload_bytes,
+            unique_bytes: figures.unique_bytes,
+            retransmitted_segments: figures.retransmitted,
+            retransmitted_bytes: figures.retransmitted_bytes,
+            tail_loss_probes: figures.tail_loss_probes,
+            fast_retransmissions: figures.fast,
+            time_outs: figures.time_outs,
+            most_back_off: figures.most_back_off,
+            recovered_segments: figures.recoveries,
+            spurious_retransmissions: figures.spurious,
+            retransmission_delays: delays(figures),
+            out_of_order: figures.out_of_order,
+            duplicate_acks: figures.duplicate_acks,
+            window_updates: figures.window_updates,
+            zero_windows: figures.zero_windows,
+            window_full: figures.window_full,
+            small_windows: figures.small_windows,
+            selective_acks: figures.selective_acks,
+            least_window_bytes: figures.least_window,
+            most_window_bytes: figures.most_window,
+            window_shift: flow.connection.window_shift(end.other()),
+            most_in_flight_bytes: figures.most_in_flight,
+            largest_segment_bytes: figures.largest_segment,
+            super_segments: figures.super_segments,
+            unseen_bytes: figures.unseen_bytes,
+            keep_alives: figures.keep_alives,
+            resets: figures.resets,
+            held_back_acks: figures.held_back,
+            rtt_ns: Times::of(&figures.rtt),
+            isolated_rtt_ns: Times::of(&figures.isolated_rtt),
+            longest_stall_ns: figures.longest_stall_ns,
+            longest_stall_start_ns: figures.longest_stall_start_ns.saturating_sub(start_ns),
+            bursts: bursts(figures),
+        }
+    }
+}
+
+fn delays(figures: &Figures) -> Vec<Delay> {
+    let ranges = figures
+        .delays
+        .iter()
+        .enumerate()
+        .map(|(at, segments)| Delay {
+            below_ns: FIRST_DELAY_NS << at,
+            segments: *segments,
+        });
+    ranges.filter(|delay| delay.segments > 0).collect()
+}
+
+fn bursts(figures: &Figures) -> Vec<PlaceInBurst> {
+    let places = figures.sent_at.iter().zip(figures.lost_at);
+    let mut places: Vec<PlaceInBurst> = places
+        .map(|(sent, lost)| PlaceInBurst { sent: *sent, lost })
+        .collect();
+    while places
+        .last()
+        .is_some_and(|place| place.sent == 0 && place.lost == 0)
+    {
+        places.pop();
+    }
+    places
+}
+
+/// An address and a port, as URLs have them.
+fn place((address, port): Place) -> String {
+    if address.is_v4() {
+        format!("{address}:{port}")
+    } else {
+        format!("[{address}]:{port}")
+    }
+}

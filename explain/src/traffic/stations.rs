@@ -1,0 +1,81 @@
+//! Who sent how many frames.
+
+use serde::Serialize;
+
+/// More stations than this are counted together: a storm may make up a new one for each frame.
+const MOST: usize = 64;
+
+/// A station on Ethernet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Station {
+    /// Its address, or `others`.
+    pub address: String,
+    /// Frames that it sent.
+    pub frames: u64,
+    /// Their octets.
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stations {
+    seen: Vec<([u8; 6], u64, u64)>,
+    last: usize,
+    others: (u64, u64),
+}
+
+impl Stations {
+    #[inline]
+    pub(super) fn sent(&mut self, source: [u8; 6], length: u32) {
+        let is = |at: &usize| {
+            self.seen
+                .get(*at)
+                .is_some_and(|(address, ..)| *address == source)
+        };
+        let found = Some(self.last).filter(is).or_else(|| {
+            self.seen
+                .iter()
+                .position(|(address, ..)| *address == source)
+        });
+        let (frames, bytes) = match found {
+            Some(at) => {
+                self.last = at;
+                let (_, frames, bytes) = &mut self.seen[at];
+                (frames, bytes)
+            }
+            None if self.seen.len() < MOST => {
+                self.seen.push((source, 0, 0));
+                let (_, frames, bytes) = self.seen.last_mut().expect("just pushed");
+                (frames, bytes)
+            }
+            None => (&mut self.others.0, &mut self.others.1),
+        };
+        *frames += 1;
+        *bytes += u64::from(length);
+    }
+
+    /// The one with the most frames first.
+    pub(super) fn told(&self) -> Vec<Station> {
+        let mut told: Vec<Station> = self
+            .seen
+            .iter()
+            .map(|(address, frames, bytes)| {
+                let octets: Vec<String> =
+                    address.iter().map(|octet| format!("{octet:02x}")).collect();
+                Station {
+                    address: octets.join(":"),
+                    frames: *frames,
+                    bytes: *bytes,
+                }
+            })
+            .collect();
+        told.sort_by_key(|station| std::cmp::Reverse(station.frames));
+        if self.others.0 > 0 {
+            told.push(Station {
+                address: "others".to_owned(),
+                frames: self.others.0,
+                bytes: self.others.1,
+            });
+        }
+        told
+    }
+}

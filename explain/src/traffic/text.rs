@@ -1,0 +1,166 @@
+//! What is told of a capture, for people.
+
+use std::fmt::Write as _;
+
+use super::report::{Report, ToldConnection};
+use crate::report::format;
+
+/// Connections that are told one by one before the rest is summed up.
+const MOST_ROWS: usize = 40;
+
+impl Report {
+    /// Sentences and a table.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let _ = writeln!(text, "{}", self.verdict());
+        for (rank, found) in self.findings.iter().enumerate() {
+            let finding = &found.finding;
+            let between = match (&found.sender, &found.receiver) {
+                (Some(sender), Some(receiver)) => format!("{sender} to {receiver}: "),
+                _ => String::new(),
+            };
+            let _ = writeln!(
+                text,
+                "\n{}. {between}{} ({} sure)",
+                rank + 1,
+                finding.cause,
+                format::percent(finding.confidence)
+            );
+            let _ = writeln!(text, "   {}", finding.summary);
+            let _ = writeln!(text, "   {}", finding.advice);
+        }
+        self.seen(&mut text);
+        self.table(&mut text);
+        for capture in &self.captures {
+            if let Some(fault) = &capture.fault {
+                let _ = writeln!(text, "\n{}: {fault}", capture.file);
+            }
+        }
+        text
+    }
+
+    /// What it all comes down to.
+    fn verdict(&self) -> String {
+        match self.findings.first() {
+            Some(found) if found.share_of_time > 0.0 => format!(
+                "{} of the time went to one cause: {}.",
+                format::percent(found.share_of_time),
+                found.finding.cause
+            ),
+            Some(found) => format!("One thing stands out: {}.", found.finding.cause),
+            None if self.connections.is_empty() => {
+                "There is no TCP connection with payload in it: nothing to explain.".to_owned()
+            }
+            None => "Nothing is wrong that a capture shows.".to_owned(),
+        }
+    }
+
+    fn seen(&self, text: &mut String) {
+        let packets = &self.packets;
+        let kinds = [
+            (packets.tcp, "TCP"),
+            (packets.udp, "UDP"),
+            (packets.other_ip, "other IP"),
+            (packets.fragments, "fragments"),
+            (packets.arp, "ARP"),
+            (packets.pauses, "pause"),
+            (packets.other, "other"),
+        ];
+        let kinds: Vec<String> = kinds
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, kind)| format!("{} {kind}", format::count(count)))
+            .collect();
+        let _ = writeln!(
+            text,
+            "\n{} packets in {}: {}",
+            format::count(packets.packets),
+            format::time(self.duration_ns),
+            kinds.join(", ")
+        );
+        if packets.unknown_links > 0 {
+            let _ = writeln!(
+                text,
+                "{} packets came over links that linerate does not look into",
+                format::count(packets.unknown_links)
+            );
+        }
+    }
+
+    fn table(&self, text: &mut String) {
+        if self.connections.is_empty() {
+            return;
+        }
+        let mut rows = vec![
+            [
+                "packet",
+                "sender",
+                "receiver",
+                "payload",
+                "time",
+                "rate",
+                "lost",
+                "time-outs",
+                "RTT",
+                "most of the time",
+            ]
+            .map(str::to_owned),
+        ];
+        rows.extend(self.connections.iter().take(MOST_ROWS).map(row));
+        let mut widths = [0; 10];
+        for row in &rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+        text.push('\n');
+        for row in &rows {
+            let mut line = String::new();
+            for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+                // Names to the left, figures to the right.
+                if matches!(at, 1 | 2 | 9) {
+                    let _ = write!(line, "{cell:<width$}  ");
+                } else {
+                    let _ = write!(line, "{cell:>width$}  ");
+                }
+            }
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        let left = self.connections.len().saturating_sub(MOST_ROWS) as u64
+            + self.other_connections.connections;
+        if left > 0 {
+            let _ = writeln!(
+                text,
+                "and {} connections more (--json has them)",
+                format::count(left)
+            );
+        }
+    }
+}
+
+fn row(connection: &ToldConnection) -> [String; 10] {
+    let payload = &connection.payload;
+    let rtt = payload
+        .rtt_ns
+        .map_or_else(String::new, |rtt| format::time(rtt.p50));
+    let most = connection
+        .time_share
+        .iter()
+        .max_by(|a, b| a.1.total_cmp(b.1))
+        .map_or_else(String::new, |(limit, share)| {
+            format!("{} {}", limit.replace('_', " "), format::percent(*share))
+        });
+    let lost = payload.retransmitted_segments - payload.spurious_retransmissions;
+    [
+        connection.first_packet.to_string(),
+        connection.sender.clone(),
+        connection.receiver.clone(),
+        format::bytes(payload.unique_bytes),
+        format::time(connection.duration_ns),
+        format::rate(connection.goodput_bytes_per_s),
+        format!("{lost}/{}", payload.segments),
+        payload.time_outs.to_string(),
+        rtt,
+        most,
+    ]
+}

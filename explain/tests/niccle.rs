@@ -1,0 +1,163 @@
+//! The capture of a real bit-banged NIC that loses what follows closely: `niccle/*.pcap.gz` in the folder that
+//! `LINERATE_DATA` names. Counts are exact, times and rates within one per cent of what was found by hand.
+
+use std::fs::File;
+use std::path::Path;
+
+use linerate_explain::capture::Reader;
+use linerate_explain::record::Cause;
+use linerate_explain::traffic::{Direction, Report, Source, Traffic};
+
+const CAPTURE: &str = "niccle/smoltcp_http_get_before_optimizations.pcap.gz";
+
+fn report() -> Option<Report> {
+    let Some(folder) = std::env::var_os("LINERATE_DATA") else {
+        eprintln!("skipped: LINERATE_DATA names no folder with captures");
+        return None;
+    };
+    let file = File::open(Path::new(&folder).join(CAPTURE)).expect("in that folder");
+    let mut reader = Reader::new(file).expect("a capture");
+    let mut traffic = Traffic::default();
+    while let Some(packet) = reader.next() {
+        traffic.take(&packet);
+    }
+    assert_eq!(reader.fault(), None);
+    Some(traffic.report(vec![Source {
+        file: CAPTURE.to_owned(),
+        packets: reader.packets(),
+        fault: None,
+    }]))
+}
+
+#[track_caller]
+fn close(told: f64, known: f64) {
+    assert!((told / known - 1.0).abs() < 0.01, "{told} for {known}");
+}
+
+/// What the host sent, whichever end it is of a connection.
+fn by_host(report: &Report) -> impl Iterator<Item = &Direction> {
+    report.connections.iter().map(|connection| {
+        let sends = connection.sender.starts_with("169.254.172.115:");
+        if sends {
+            &connection.payload
+        } else {
+            &connection.back
+        }
+    })
+}
+
+fn both_ways(report: &Report) -> impl Iterator<Item = &Direction> {
+    report
+        .connections
+        .iter()
+        .flat_map(|connection| [&connection.payload, &connection.back])
+}
+
+#[test]
+fn what_there_is() {
+    let Some(report) = report() else { return };
+    let packets = &report.packets;
+    assert_eq!(
+        (packets.packets, packets.tcp, packets.arp, packets.udp),
+        (4695, 4684, 10, 1)
+    );
+    close(report.duration_ns as f64, 292.378e9);
+    let frames: Vec<u64> = report
+        .stations
+        .iter()
+        .map(|station| station.frames)
+        .collect();
+    assert_eq!(frames, [2553, 2142]);
+    assert_eq!(report.connections.len(), 14);
+}
+
+#[test]
+fn what_was_sent_and_what_again() {
+    let Some(report) = report() else { return };
+    let sum = |of: fn(&Direction) -> u64| by_host(&report).map(of).sum::<u64>();
+    assert_eq!(sum(|sent| sent.segments), 2521);
+    assert_eq!(sum(|sent| sent.retransmitted_segments), 708);
+    assert_eq!(sum(|sent| sent.retransmitted_bytes), 987_898);
+    assert_eq!(sum(|sent| sent.unique_bytes), 2_613_675);
+    assert_eq!(sum(|sent| sent.tail_loss_probes), 18);
+    let mut delays = std::collections::BTreeMap::new();
+    for delay in by_host(&report).flat_map(|sent| &sent.retransmission_delays) {
+        *delays.entry(delay.below_ns / 1_000_000).or_insert(0) += delay.segments;
+    }
+    let known = [
+        (150, 18),
+        (300, 393),
+        (600, 79),
+        (1_200, 140),
+        (2_400, 34),
+        (4_800, 15),
+        (9_600, 7),
+        (19_200, 4),
+    ];
+    assert!(delays.into_iter().eq(known));
+}
+
+#[test]
+fn what_came_back() {
+    let Some(report) = report() else { return };
+    let sum = |of: fn(&Direction) -> u64| both_ways(&report).map(of).sum::<u64>();
+    assert_eq!(sum(|way| way.duplicate_acks), 566);
+    assert_eq!(sum(|way| way.window_updates), 565);
+    assert_eq!(sum(|way| way.zero_windows), 0);
+    assert_eq!(sum(|way| way.resets), 6);
+    let windows = by_host(&report).filter_map(|sent| sent.least_window_bytes);
+    assert_eq!(windows.min(), Some(4400));
+    let stall = by_host(&report)
+        .max_by_key(|sent| sent.longest_stall_ns)
+        .expect("some");
+    close(stall.longest_stall_ns as f64, 13.564e9);
+    close(stall.longest_stall_start_ns as f64, 269.33e9);
+    let largest = by_host(&report)
+        .max_by_key(|sent| sent.unique_bytes)
+        .expect("some");
+    close(largest.isolated_rtt_ns.expect("some").p50 as f64, 3.544e6);
+}
+
+#[test]
+fn how_fast_each_request_was() {
+    let Some(report) = report() else { return };
+    let known = [
+        6.35, 6.72, 6.87, 6.74, 6.75, 16.62, 10.78, 2.95, 4.80, 5.65, 13.67, 8.65,
+    ];
+    let told: Vec<f64> = report
+        .connections
+        .iter()
+        .filter(|connection| connection.payload.unique_bytes > 10_000)
+        .map(|connection| connection.goodput_bytes_per_s / 1e3)
+        .collect();
+    for (told, known) in told.iter().zip(known) {
+        close(*told, known);
+    }
+    // The last one the capture does not have to its end.
+    assert_eq!(told.len(), known.len() + 1);
+}
+
+#[test]
+fn loss_inside_bursts_is_the_first_finding() {
+    let Some(report) = report() else { return };
+    let first = &report.findings[0];
+    assert_eq!(first.finding.cause, Cause::LossInBursts);
+    assert_eq!(first.receiver.as_deref(), Some("169.254.172.114"));
+    assert!(first.share_of_time > 0.9 && first.finding.evidence["time_out_share"] > 0.9);
+    for word in [
+        "receive buffers",
+        "receive interrupt",
+        "window no larger than its queue",
+    ] {
+        assert!(
+            first.finding.advice.contains(word),
+            "{}",
+            first.finding.advice
+        );
+    }
+    for connection in &report.connections {
+        let sum: f64 = connection.time_share.values().sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    }
+    println!("{}", report.text());
+}

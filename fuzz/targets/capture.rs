@@ -1,0 +1,82 @@
+//! Any octets as a capture, and as packets of a link that the first octet chooses.
+#![no_main]
+
+use linerate_explain::capture::{LinkType, Packet, Reader};
+use linerate_explain::traffic::{Report, Traffic};
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
+    if let Ok(mut reader) = Reader::new(octets) {
+        let mut traffic = Traffic::default();
+        let mut before = 0;
+        while let Some(packet) = reader.next() {
+            assert!(packet.number == before + 1 && packet.octets.len() <= packet.length as usize);
+            before = packet.number;
+            traffic.take(&packet);
+        }
+        if let Some(fault) = reader.fault() {
+            assert_eq!(fault.packets, before);
+        }
+        holds(&traffic.report(Vec::new()), before);
+    }
+
+    let [link, packets @ ..] = octets else { return };
+    let links = [
+        LinkType::RAW,
+        LinkType::ETHERNET,
+        LinkType::LINUX_SLL,
+        LinkType::LINUX_SLL2,
+        LinkType::NULL,
+    ];
+    let link = links[usize::from(*link) % links.len()];
+    let mut traffic = Traffic::default();
+    let (mut rest, mut time_ns, mut number) = (packets, 0_u64, 0);
+    while let [len, steps, doublings, packet @ ..] = rest {
+        let (octets, behind) = packet.split_at(packet.len().min(usize::from(*len)));
+        // From nanoseconds to ages, and back.
+        let step_ns = u64::from(*steps) << (doublings % 50);
+        time_ns = if *doublings < 250 {
+            time_ns.saturating_add(step_ns)
+        } else {
+            time_ns.saturating_sub(step_ns)
+        };
+        number += 1;
+        traffic.take(&Packet {
+            number,
+            offset: 0,
+            time_ns,
+            length: u32::from(*len) + u32::from(*steps),
+            link,
+            octets,
+        });
+        rest = behind;
+    }
+    holds(&traffic.report(Vec::new()), number);
+});
+
+/// What is true of every report.
+fn holds(report: &Report, packets: u64) {
+    let kinds = &report.packets;
+    let ip = kinds.tcp + kinds.udp + kinds.other_ip + kinds.fragments;
+    assert_eq!(kinds.packets, packets);
+    assert_eq!(ip + kinds.arp + kinds.pauses + kinds.other, packets);
+    for connection in &report.connections {
+        let sum: f64 = connection.time_share.values().sum();
+        assert!(
+            (sum - 1.0).abs() < 1e-6 || connection.time_share.is_empty(),
+            "{sum}"
+        );
+        for way in [&connection.payload, &connection.back] {
+            let by_kind = way.tail_loss_probes
+                + way.fast_retransmissions
+                + way.time_outs
+                + way.recovered_segments
+                + way.spurious_retransmissions;
+            assert_eq!(by_kind, way.retransmitted_segments);
+            assert!(way.unique_bytes <= way.payload_bytes);
+        }
+    }
+    for found in &report.findings {
+        assert!((0.0..=1.000_001).contains(&found.share_of_time), "{found:?}");
+    }
+    assert!(!report.text().is_empty());
+}
