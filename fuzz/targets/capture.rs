@@ -76,7 +76,10 @@ fn holds(report: &Report, packets: u64) {
         }
     }
     for found in &report.findings {
-        assert!((0.0..=1.000_001).contains(&found.share_of_time), "{found:?}");
+        assert!(
+            (0.0..=1.000_001).contains(&found.share_of_time),
+            "{found:?}"
+        );
     }
     assert!(!report.text().is_empty());
 }

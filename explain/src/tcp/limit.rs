@@ -65,6 +65,8 @@ pub type Shares = [u64; Limit::ALL.len()];
 
 /// Segments that follow within this time were sent as one.
 const AT_ONCE_NS: u64 = 500_000;
+/// A full segment takes no longer on any path that is worth explaining: 1 Mbit/s.
+const SLOWEST_PATH_NS: u64 = 13_000_000;
 /// An acknowledgment later than the shortest round trip by more than this part of it was kept waiting.
 const LATE: u64 = 4;
 
@@ -80,12 +82,17 @@ pub(super) struct Before {
     growing: bool,
     mends: Mends,
     least_rtt_ns: u64,
+    /// Segments this far apart follow each other as fast as the path takes them.
+    at_once_ns: u64,
+    /// The round trip between the place of capture and the sender, if that is farther than the receiver.
+    far_ns: u64,
 }
 
 impl Before {
     #[inline]
-    pub(super) fn of(sender: &Sender) -> Self {
+    pub(super) fn of(sender: &Sender, far_ns: u64) -> Self {
         let in_flight = sender.in_flight();
+        let gap_ns = Some(sender.least_gap_ns()).filter(|gap| *gap <= SLOWEST_PATH_NS);
         Self {
             waits: sender.waits(),
             window_full: sender.is_window_full(),
@@ -96,6 +103,8 @@ impl Before {
             growing: in_flight >= sender.figures.most_in_flight,
             mends: sender.mends(),
             least_rtt_ns: sender.figures.rtt.min().unwrap_or(u64::MAX),
+            at_once_ns: gap_ns.map_or(AT_ONCE_NS, |gap| (gap + gap / LATE).max(AT_ONCE_NS)),
+            far_ns,
         }
     }
 }
@@ -165,7 +174,9 @@ impl Attribution {
             Mends::Requested => Limit::Mending,
             Mends::TimeOut => Limit::TimeOut,
             Mends::Nothing if before.window_full => Limit::ReceiveWindow,
-            Mends::Nothing if ns < AT_ONCE_NS && before.waits => Limit::PathRate,
+            Mends::Nothing if ns < before.at_once_ns && before.waits => Limit::PathRate,
+            // What the receiver acknowledged is still on its way to the sender, or what that sent on its way here.
+            Mends::Nothing if ns <= before.far_ns + before.far_ns / LATE => Limit::CongestionWindow,
             Mends::Nothing => Limit::Sender,
         };
         self.ns[limit as usize] += ns;

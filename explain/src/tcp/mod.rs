@@ -89,6 +89,23 @@ impl Handshake {
     pub fn rtt_ns(&self) -> Option<u64> {
         self.ack_ns?.checked_sub(self.syn_ns?)
     }
+
+    /// The round trip from the place of capture to `end` and back, if the other end is much nearer; else 0.
+    #[inline]
+    fn far_ns(&self, end: End) -> u64 {
+        let (Some(syn_ns), Some(answer_ns), Some(ack_ns)) =
+            (self.syn_ns, self.syn_ack_ns, self.ack_ns)
+        else {
+            return 0;
+        };
+        let second_ns = answer_ns.saturating_sub(syn_ns);
+        let first_ns = ack_ns.saturating_sub(answer_ns);
+        let (own_ns, other_ns) = match end {
+            End::First => (first_ns, second_ns),
+            End::Second => (second_ns, first_ns),
+        };
+        if own_ns / 4 > other_ns { own_ns } else { 0 }
+    }
 }
 
 impl Connection {
@@ -128,7 +145,10 @@ impl Connection {
         let said = segment.said();
         let flags = self.flag(end, segment, &said, time_ns);
         let carrier = self.carrier();
-        let before = Before::of(&self.senders[carrier as usize]);
+        let before = Before::of(
+            &self.senders[carrier as usize],
+            self.handshake.far_ns(carrier),
+        );
         let open = self.handshake.ack_ns.is_some() || self.handshake.syn_ns.is_none();
         let (sender, hearer) = both(&mut self.senders, end);
         let sent = sender.sends(segment, time_ns, number);

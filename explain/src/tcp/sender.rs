@@ -197,6 +197,9 @@ pub(super) struct Sender {
     /// A small segment's acknowledgment came late, just now: if a segment follows at once, it waited for it.
     late_ack: Option<(u64, u64)>,
     last_was_small: bool,
+    /// The shortest time between two of the largest segments: what the path takes, or nothing.
+    least_gap_ns: u64,
+    last_was_largest: bool,
     alone: Alone,
 }
 
@@ -235,6 +238,8 @@ impl Default for Sender {
             rtt_variation_ns: 0,
             late_ack: None,
             last_was_small: false,
+            least_gap_ns: u64::MAX,
+            last_was_largest: false,
             alone: Alone::None,
         }
     }
@@ -284,6 +289,11 @@ impl Sender {
     /// Whether its last new segment was less than a full one.
     pub(super) fn last_was_small(&self) -> bool {
         self.last_was_small
+    }
+
+    /// The shortest time between two of its largest segments.
+    pub(super) fn least_gap_ns(&self) -> u64 {
+        self.least_gap_ns
     }
 
     /// Whether anything had to be sent again.
@@ -354,7 +364,14 @@ impl Sender {
             self.figures.unique_bytes += u64::from(end.wrapping_sub(seq).saturating_sub(controls));
             self.payload_end = Some(end.wrapping_sub(u32::from(segment.any(Segment::FIN))));
             self.last_was_small = segment.len < self.segment_size();
-            self.figures.largest_segment = self.figures.largest_segment.max(segment.len);
+            if segment.len > self.figures.largest_segment {
+                self.figures.largest_segment = segment.len;
+                self.least_gap_ns = u64::MAX;
+            } else if segment.len == self.figures.largest_segment && self.last_was_largest {
+                let gap_ns = time_ns.saturating_sub(self.last_sent_ns);
+                self.least_gap_ns = self.least_gap_ns.min(gap_ns);
+            }
+            self.last_was_largest = segment.len == self.figures.largest_segment;
             self.figures.super_segments +=
                 u64::from(self.mss.is_some_and(|mss| segment.len > u32::from(mss)));
             if self.edge == Some(end) {

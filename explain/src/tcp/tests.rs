@@ -239,3 +239,62 @@ fn reopened_and_closed() {
     talk.packet(End::First, 5 * MS, 100, 500, Segment::RST, 0, 0, &[]);
     assert!(talk.connection.is_closed());
 }
+
+#[test]
+fn segments_at_the_rate_of_the_path_are_not_the_sender_s_pause() {
+    let mut talk = Talk::new();
+    // 1.2 ms each, as on 10 Mbit/s, captured on the wire.
+    for segment in 0..8 {
+        talk.data(
+            2 * MS + 1_200_000 * u64::from(segment),
+            500 + 1000 * segment,
+            1000,
+        );
+    }
+    assert!(talk.share(Limit::PathRate) >= 6 * 1_200_000);
+    assert!(talk.share(Limit::Sender) <= 1_200_000);
+}
+
+#[test]
+fn round_trips_behind_the_place_of_capture_are_not_the_sender_s_pause() {
+    let mut connection = Connection::new(1, 0);
+    let mut number = 0;
+    let mut packet = |end, at_ms, seq, ack, flags, len| {
+        number += 1;
+        let segment = Segment {
+            seq,
+            ack,
+            flags,
+            len,
+            window: 60_000,
+            ..Segment::default()
+        };
+        connection.take(end, &segment, at_ms * MS, number);
+    };
+    // Near the first end, which receives: the second is 50 ms away.
+    packet(End::First, 0, 99, 0, Segment::SYN, 0);
+    packet(End::Second, 50, 499, 100, Segment::SYN | Segment::ACK, 0);
+    packet(End::First, 51, 100, 500, Segment::ACK, 0);
+    for round in 1..10 {
+        packet(
+            End::Second,
+            50 + 50 * u64::from(round),
+            500 + 1000 * (round - 1),
+            100,
+            Segment::ACK,
+            1000,
+        );
+        packet(
+            End::First,
+            51 + 50 * u64::from(round),
+            100,
+            500 + 1000 * round,
+            Segment::ACK,
+            0,
+        );
+    }
+    let shares = connection.shares();
+    // Until the first payload nobody knows who carries it.
+    assert_eq!(shares[Limit::CongestionWindow as usize], 8 * 49 * MS);
+    assert_eq!(shares[Limit::Sender as usize], 49 * MS);
+}

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::report::{Report, ToldConnection};
+use crate::record::Cause;
 use crate::report::format;
 
 /// Connections that are told one by one before the rest is summed up.
@@ -42,6 +43,10 @@ impl Report {
     /// What it all comes down to.
     fn verdict(&self) -> String {
         match self.findings.first() {
+            Some(found) if found.finding.cause == Cause::AtLineRate => {
+                let share = format::percent(found.share_of_time);
+                format!("The path itself is the limit for {share} of the time.")
+            }
             Some(found) if found.share_of_time > 0.0 => format!(
                 "{} of the time went to one cause: {}.",
                 format::percent(found.share_of_time),
