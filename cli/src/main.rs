@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => command::serve::run(&args),
         Command::Relay(args) => command::relay::run(&args),
         Command::Blast(args) => command::blast::run(&args),
+        Command::Flood(args) => command::flood::run(&args),
         Command::Sim(args) => command::sim::run(&args),
         Command::Timing(args) => command::timing::run(&args),
         Command::Explain(args) => command::explain::run(&args),

@@ -161,13 +161,21 @@ pub trait RxToken {
 /// A device that wakes the processor when a frame has come.
 ///
 /// Frames are taken in turns with the interrupt masked, so that a flood costs none: when no frame is left,
-/// [`unmask`](Self::unmask), sleep, [`mask`](Self::mask), and take again.
+/// [`unmask`](Self::unmask), sleep, [`mask`](Self::mask) (all three are [`rest`](Self::rest)), and take again.
 pub trait Interrupting: Device {
     /// From now on a frame that comes interrupts. `false`: there is one already, so do not sleep.
     fn unmask(&mut self) -> bool;
 
     /// No more interrupts; takes back one that is pending.
     fn mask(&mut self);
+
+    /// Lets the processor `sleep` until a frame interrupts it, if none is there.
+    fn rest(&mut self, sleep: impl FnOnce()) {
+        if self.unmask() {
+            sleep();
+        }
+        self.mask();
+    }
 }
 
 /// A device that a main loop looks after: its link is followed, and it can be stopped for a while.

@@ -65,6 +65,8 @@ pub enum Command {
     Hold(bool),
     /// `device stop`, `device start`.
     Stop(bool),
+    /// `rounds`: print what the main loop has done since that was asked last.
+    Rounds,
 }
 
 impl Command {
@@ -90,6 +92,7 @@ impl Command {
             ("hold", Some("off")) => Self::Hold(false),
             ("device", Some("stop")) => Self::Stop(true),
             ("device", Some("start")) => Self::Stop(false),
+            ("rounds", None) => Self::Rounds,
             _ => return None,
         };
         words.next().is_none().then_some(command)

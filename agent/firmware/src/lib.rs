@@ -8,6 +8,8 @@
 //! - [`frames`]: raw frames, seen before the stack.
 //! - [`blaster`]: raw frames, sent past the stack.
 //! - [`load`]: the load for the CPU.
+//! - [`per_frame`]: for comparison, a device whose interrupt's handler takes frames in.
+//! - [`rounds`]: what the main loop gets done.
 //! - [`tell`]: tests that are over, in words.
 //!
 //! It allocates nothing and waits by sleeping.
@@ -21,6 +23,8 @@ pub mod frames;
 pub mod load;
 pub mod machine;
 pub mod memory;
+pub mod per_frame;
+pub mod rounds;
 mod run;
 pub mod tell;
 

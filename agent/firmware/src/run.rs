@@ -6,10 +6,12 @@ use crate::frames::Frames;
 use crate::load::calibrated;
 use crate::machine::Machine;
 use crate::memory::{HTTP_PORT, Memory, Services, Sockets, WAITING};
+use crate::rounds::Rounds;
 use crate::tell;
 use core::time::Duration;
 use linerate_agent::burner::Burner;
 use linerate_agent::{Instant, Service, iperf3, stamp};
+use linerate_ether::ledger::Counter;
 use linerate_nic::adapter::smoltcp::{Adapter, One};
 use linerate_nic::device::{Device, LinkState, Managed, RxToken as _};
 use linerate_nic::ledger::Ledger;
@@ -85,6 +87,7 @@ struct Station<D: Managed> {
     /// No frame is taken in.
     is_held: bool,
     is_stopped: bool,
+    rounds: Rounds,
     /// When there is something to do without a frame.
     due: Instant,
     /// Until then the rest of a command is waited for.
@@ -126,6 +129,7 @@ impl<D: Managed> Station<D> {
             link_due: machine.now(),
             is_held: false,
             is_stopped: false,
+            rounds: Rounds::since(machine.now(), setup.ledger.get(Counter::RxFrames)),
             due: machine.now(),
             awake_until: machine.now(),
         }
@@ -148,6 +152,7 @@ impl<D: Managed> Station<D> {
             }
         }
         let now = machine.now();
+        self.rounds.done(now, self.received());
         if now >= self.link_due {
             self.link_due = now.after(LINK);
             self.follow_link(machine);
@@ -240,10 +245,14 @@ impl<D: Managed> Station<D> {
             machine.sleep(until);
             return;
         }
-        if !self.device.0.holds_frame() && self.device.0.unmask() {
-            machine.sleep(until);
+        if !self.device.0.holds_frame() {
+            self.device.0.rest(|| machine.sleep(until));
         }
-        self.device.0.mask();
+    }
+
+    /// Frames that have come so far; wraps at 2^32.
+    fn received(&self) -> u32 {
+        self.ledger.get(Counter::RxFrames)
     }
 
     /// Lets the device follow its link, and says what has come of it.
@@ -285,6 +294,10 @@ impl<D: Managed> Station<D> {
                 tell::held(machine, is_held);
             }
             Command::Stop(is_to_be) => self.stop(is_to_be, machine),
+            Command::Rounds => {
+                let (now, received) = (machine.now(), self.received());
+                self.rounds.report(machine, now, received);
+            }
         }
     }
 }

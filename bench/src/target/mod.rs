@@ -22,6 +22,8 @@ mod trial;
 mod url;
 
 #[cfg(target_os = "linux")]
+pub use board::qemu::flood;
+#[cfg(target_os = "linux")]
 pub(crate) use board::qemu::inspect;
 pub use error::TargetError;
 pub use pair::Pair;

@@ -70,9 +70,32 @@ impl Coherence for Io {
     }
 }
 
+/// The CLINT's compare register of this hart.
+fn compare() -> Mmio {
+    // SAFETY: it does nothing to memory.
+    unsafe { Mmio::new(TIMER_COMPARE) }
+}
+
+/// The PLIC.
+fn plic() -> Mmio {
+    // SAFETY: it is told to do nothing to memory.
+    unsafe { Mmio::new(PLIC) }
+}
+
+/// Takes the interrupt that is pending; 0: none is.
+pub fn claim() -> u32 {
+    plic().read_at(CLAIM)
+}
+
+/// The interrupt that was claimed has been dealt with.
+pub fn complete(interrupt: u32) {
+    if interrupt != 0 {
+        plic().write_at(CLAIM, interrupt);
+    }
+}
+
 /// The machine.
 pub struct Virt {
-    plic: Mmio,
     /// Places that nobody has looked at yet.
     slots: core::ops::Range<usize>,
 }
@@ -80,19 +103,18 @@ pub struct Virt {
 impl Virt {
     /// Lets the timer and the devices wake the hart. To be called once.
     pub fn start() -> Self {
-        // SAFETY: the PLIC, which is told to do nothing to memory.
-        let plic = unsafe { Mmio::new(PLIC) };
+        let plic = plic();
         let mut wanted = 0_u32;
         for interrupt in (FIRST_INTERRUPT..).take(SLOT_COUNT) {
             plic.write_at(4 * interrupt, 1_u32);
             wanted |= 1 << interrupt;
         }
         plic.write_at(ENABLE, wanted);
-        // Interrupts wake the hart and are not taken: mstatus.MIE stays 0.
+        Self::no_alarm();
+        // Interrupts wake the hart and are not taken: mstatus.MIE is 0.
         // SAFETY: enables no trap.
         unsafe { asm!("csrw mie, {}", in(reg) WAKE_BY) };
         Self {
-            plic,
             slots: 0..SLOT_COUNT,
         }
     }
@@ -103,6 +125,11 @@ impl Virt {
             // SAFETY: a place for a device, and each is looked at once.
             .map(|slot| unsafe { Mmio::new(SLOTS + slot * SLOT) })
             .find(|slot| Registers::<u32>::read_at(slot, DEVICE_ID) == NETWORK)
+    }
+
+    /// The timer's interrupt is not pending: neither out of reset, nor when a sleep is over.
+    fn no_alarm() {
+        compare().write_at(4, u32::MAX);
     }
 
     fn ticks() -> u64 {
@@ -138,18 +165,15 @@ impl Machine for Virt {
 
     fn sleep(&mut self, until: Instant) {
         let ticks = until.ns() / (1_000_000_000 / TICKS_PER_S);
-        // SAFETY: the CLINT's compare register of this hart.
-        let compare = unsafe { Mmio::new(TIMER_COMPARE) };
+        let compare = compare();
         // No moment in between may look like an earlier time.
         compare.write_at(4, u32::MAX);
         compare.write_at(0, ticks as u32);
         compare.write_at(4, (ticks >> 32) as u32);
         // SAFETY: goes on at the latest when the timer's interrupt is pending.
         unsafe { asm!("wfi") };
-        let interrupt: u32 = self.plic.read_at(CLAIM);
-        if interrupt != 0 {
-            self.plic.write_at(CLAIM, interrupt);
-        }
+        Self::no_alarm();
+        complete(claim());
     }
 
     fn seed(&mut self) -> u64 {

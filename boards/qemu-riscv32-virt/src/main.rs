@@ -3,6 +3,8 @@
 #![no_std]
 #![no_main]
 
+#[cfg(feature = "interrupt_per_frame")]
+mod interrupt;
 mod machine;
 mod start;
 
@@ -12,6 +14,7 @@ use linerate_agent_firmware::{Memory, Setup, run};
 use linerate_ether::frame::MacAddress;
 use linerate_nic::dma::Buffer;
 use linerate_nic::ledger::Ledger;
+use linerate_nic::mmio::Mmio;
 use linerate_nic::virtio::{self, InitError, Queues, VirtioNet};
 use machine::{Io, Virt};
 use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
@@ -23,6 +26,8 @@ const FRAMES: usize = 256;
 const MAC_ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
 /// There is no line whose rate would be a limit.
 const FASTEST_BITS_PER_S: u64 = 10_000_000_000;
+
+type Network = VirtioNet<Mmio, Io, FRAMES>;
 
 /// The counters of the driver.
 static LINERATE_LEDGER: Ledger = Ledger::new();
@@ -47,7 +52,7 @@ fn main() -> ! {
         info(&mut machine, format_args!("{}", InitError::OtherKind(0)));
         start::stop()
     };
-    let started = VirtioNet::start(
+    let started = Network::start(
         slot,
         Io,
         QUEUES.take(),
@@ -63,6 +68,8 @@ fn main() -> ! {
             start::stop()
         }
     };
+    #[cfg(feature = "interrupt_per_frame")]
+    let device = interrupt::share(device).expect("it is shared once");
     let setup = Setup {
         board: "qemu-riscv32-virt",
         driver: "virtio-net",

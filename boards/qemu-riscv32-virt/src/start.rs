@@ -20,7 +20,7 @@ global_asm!(
 );
 
 /// Nothing here is meant to trap.
-extern "C" fn trap() -> ! {
+pub extern "C" fn trap() -> ! {
     let (cause, at): (usize, usize);
     // SAFETY: reads two registers.
     unsafe { asm!("csrr {}, mcause", "csrr {}, mepc", out(reg) cause, out(reg) at) };

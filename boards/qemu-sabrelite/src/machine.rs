@@ -77,6 +77,18 @@ impl fmt::Write for Console {
     }
 }
 
+/// Takes the interrupt that is pending.
+pub fn claim() -> u32 {
+    device(GIC_CPU).read_at(ICCIAR)
+}
+
+/// The interrupt that was claimed, if one was, has been dealt with.
+pub fn complete(interrupt: u32) {
+    if interrupt != NO_INTERRUPT {
+        device(GIC_CPU).write_at(ICCEOIR, interrupt);
+    }
+}
+
 /// The machine.
 pub struct SabreLite;
 
@@ -88,7 +100,7 @@ impl SabreLite {
         uart.write_at(UCR1, ENABLED);
         uart.write_at(UCR2, RUNNING);
         device(GLOBAL_TIMER).write_at(CONTROL, 1_u32);
-        // Interrupts wake the processor and are not taken: CPSR.I stays set.
+        // Interrupts wake the processor and are not taken: CPSR.I is set.
         let gic = device(GIC);
         for interrupt in [TIMER_INTERRUPT, ENET_INTERRUPT] {
             gic.write_at(ICDISER + interrupt / 32 * 4, 1_u32 << (interrupt % 32));
@@ -145,11 +157,7 @@ impl Machine for SabreLite {
         unsafe { asm!("dsb", "wfi", options(nostack, preserves_flags)) };
         timer.write_at(CONTROL, 0_u32);
         timer.write_at(STATUS, 1_u32);
-        let interface = device(GIC_CPU);
-        let interrupt: u32 = interface.read_at(ICCIAR);
-        if interrupt != NO_INTERRUPT {
-            interface.write_at(ICCEOIR, interrupt);
-        }
+        complete(claim());
     }
 
     fn seed(&mut self) -> u64 {

@@ -3,6 +3,8 @@
 #![no_std]
 #![no_main]
 
+#[cfg(feature = "interrupt_per_frame")]
+mod interrupt;
 mod machine;
 mod start;
 
@@ -48,6 +50,8 @@ const CONFIG: Config = Config {
 #[repr(align(64))]
 struct Aligned([u8; enet::BUFFER]);
 
+type Network = Enet<Mmio, Coherent, Descriptors, FRAMES>;
+
 /// The counters of the driver.
 static LINERATE_LEDGER: Ledger = Ledger::new();
 
@@ -72,7 +76,7 @@ fn main() -> ! {
         .each_mut()
         .map(|way| way.each_mut().map(|it| Buffer::new(&mut it.0)));
     let rings = RINGS.take();
-    let device = Enet::start(
+    let device = Network::start(
         mac,
         Coherent,
         rings,
@@ -82,6 +86,8 @@ fn main() -> ! {
         &LINERATE_LEDGER,
     )
     .with_phy(phy);
+    #[cfg(feature = "interrupt_per_frame")]
+    let device = interrupt::share(device).expect("it is shared once");
     let setup = Setup {
         board: "qemu-sabrelite",
         driver: "enet",

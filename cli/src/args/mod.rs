@@ -2,6 +2,7 @@
 
 mod conformance;
 mod explain;
+mod flood;
 mod host;
 mod regs;
 mod results;
@@ -13,6 +14,7 @@ mod target;
 
 pub use conformance::Conformance;
 pub use explain::Explain;
+pub use flood::Flood;
 pub use host::{Blast, Relay, Serve};
 pub use regs::{
     Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
@@ -72,6 +74,8 @@ pub enum Command {
     Relay(Relay),
     /// Send raw Ethernet frames out of an interface, at a constant rate or as fast as it goes
     Blast(Blast),
+    /// Offer boards that QEMU emulates more than they can take, and account for each frame
+    Flood(Flood),
     /// Run a firmware on a simulated board, alone or on a network interface of this machine
     Sim(Sim),
     /// Hold what `cycle_counting` counted on a chip against the built-in timing table

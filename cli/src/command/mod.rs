@@ -7,6 +7,7 @@ pub mod completions;
 pub mod conformance;
 pub mod explain;
 pub mod fidelity;
+pub mod flood;
 mod on_terminal;
 pub mod regs;
 pub mod relay;

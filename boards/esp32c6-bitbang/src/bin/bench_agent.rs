@@ -130,7 +130,11 @@ fn obey(command: Command, frames: &mut Frames, burner: &mut Burner) {
         Command::Burned => tell::burned(&mut Console, burner, agent::now()),
         Command::Blast(_) => event!("error", "\"what\":\"this board sends no raw frames\""),
         Command::Hold(_) | Command::Stop(_) => {
-            event!("error", "\"what\":\"this board's device cannot be stopped\"");
+            event!(
+                "error",
+                "\"what\":\"this board's device cannot be stopped\""
+            );
         }
+        Command::Rounds => event!("error", "\"what\":\"this board counts no rounds\""),
     }
 }

@@ -28,13 +28,21 @@ pub(super) struct Emulator {
     cable: UnixDatagram,
     /// QEMU has a socket of its own.
     is_plugged: bool,
+    /// Of the console, what has no end yet.
+    line: Vec<u8>,
     /// The firmware, the sockets, what QEMU complains of.
     folder: TempDir,
 }
 
 impl Emulator {
-    /// Switches a machine on, with `elf` in its memory and `mac` as the address of its network device.
-    pub(super) fn start(qemu: &Qemu, elf: &[u8], mac: MacAddress) -> Result<Self, String> {
+    /// Switches a machine on, with `elf` in its memory, `mac` as the address of its network device and what
+    /// else QEMU is to be told.
+    pub(super) fn start(
+        qemu: &Qemu,
+        elf: &[u8],
+        mac: MacAddress,
+        further: &[String],
+    ) -> Result<Self, String> {
         let folder =
             tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
         let at = |name: &str| folder.path().join(name);
@@ -56,6 +64,7 @@ impl Emulator {
         let monitor = at("monitor");
         let sockets = [&ours, &theirs, &monitor].map(PathBuf::as_path);
         let mut command = command(qemu, &image, sockets, mac);
+        command.args(further);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command
             .stderr(complaints)
@@ -72,6 +81,7 @@ impl Emulator {
             stdout,
             cable,
             is_plugged: false,
+            line: Vec::new(),
             folder,
         })
     }
@@ -105,17 +115,22 @@ impl Emulator {
         }
     }
 
-    /// Appends what the console has said.
-    pub(super) fn read(&mut self, to: &mut Vec<u8>) -> Result<(), String> {
+    /// Appends the lines that the console has said.
+    pub(super) fn read(&mut self, to: &mut Vec<String>) -> Result<(), String> {
         let mut piece = [0; 4096];
         loop {
             match self.stdout.read(&mut piece) {
                 Ok(0) => return self.still_runs(),
-                Ok(octets) => to.extend_from_slice(&piece[..octets]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Ok(octets) => self.line.extend_from_slice(&piece[..octets]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(format!("its console cannot be read: {error}")),
             }
         }
+        while let Some(end) = self.line.iter().position(|octet| *octet == b'\n') {
+            let line: Vec<u8> = self.line.drain(..=end).collect();
+            to.push(String::from_utf8_lossy(&line).trim_end().to_owned());
+        }
+        Ok(())
     }
 
     /// Types on the console.

@@ -2,6 +2,7 @@
 //! whose host stack runs in the time of the wall.
 
 mod emulator;
+pub mod flood;
 mod registers;
 
 use std::time::{Duration, Instant as Wall};
@@ -47,7 +48,7 @@ fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetE
         let what = format!("QEMU does not have the board {}", target.board.name);
         return Err(MachineError::Board(what).into());
     };
-    let emulator = Emulator::start(qemu, &image.elf, MacAddress(DEVICE)).map_err(|what| {
+    let emulator = Emulator::start(qemu, &image.elf, MacAddress(DEVICE), &[]).map_err(|what| {
         TargetError::Failed {
             target: super::super::Target::name(target),
             what,
@@ -67,7 +68,6 @@ fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetE
         host,
         started: Wall::now(),
         held: None,
-        line: Vec::new(),
     }))
 }
 
@@ -78,8 +78,6 @@ struct Emulated {
     started: Wall,
     /// A frame that QEMU had no room for.
     held: Option<Vec<u8>>,
-    /// Of the console, what has no end yet.
-    line: Vec<u8>,
 }
 
 impl Emulated {
@@ -111,16 +109,6 @@ impl Emulated {
         }
         Ok(true)
     }
-
-    /// Puts what the console has said into lines.
-    fn read(&mut self, console: &mut Vec<String>) -> Result<(), String> {
-        self.emulator.read(&mut self.line)?;
-        while let Some(end) = self.line.iter().position(|octet| *octet == b'\n') {
-            let line: Vec<u8> = self.line.drain(..=end).collect();
-            console.push(String::from_utf8_lossy(&line).trim_end().to_owned());
-        }
-        Ok(())
-    }
 }
 
 /// The host's form of a time.
@@ -144,7 +132,7 @@ impl Running for Emulated {
             let left = due.saturating_sub(self.elapsed());
             self.emulator.wait(left, self.held.is_some());
         }
-        self.read(console).map_err(Stopped::Words)
+        self.emulator.read(console).map_err(Stopped::Words)
     }
 
     fn type_in(&mut self, text: &str) {

@@ -1,6 +1,6 @@
 //! Every kind of trial on every board that QEMU emulates, where it is installed and the firmware built.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use linerate_explain::record::Direction;
@@ -15,24 +15,30 @@ const OCTETS: u64 = 1_000_000;
 
 /// The boards that can be started here.
 fn boards() -> Vec<(Board, Box<dyn Target>)> {
+    let opened = installed().into_iter().map(|(board, folder)| {
+        let options = Options {
+            elf_dir: folder,
+            patience: Duration::from_secs(30),
+            ..Options::default()
+        };
+        let target = open(&format!("qemu://{}", board.name), &options).expect("a board");
+        (board, target)
+    });
+    opened.collect()
+}
+
+/// The same, with the folder of their firmware.
+pub(super) fn installed() -> Vec<(Board, PathBuf)> {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
         return Vec::new();
     };
-    let options = Options {
-        elf_dir: Path::new(&folder)
-            .parent()
-            .expect("a folder of boards")
-            .into(),
-        patience: Duration::from_secs(30),
-        ..Options::default()
-    };
+    let folder = Path::new(&folder).parent().expect("a folder of boards");
     let mut found = Vec::new();
     for board in board::all() {
         let Some(qemu) = &board.qemu else { continue };
         if emulator::has(&qemu.program) {
-            let target = open(&format!("qemu://{}", board.name), &options).expect("a board");
-            found.push((board, target));
+            found.push((board, folder.to_owned()));
             continue;
         }
         println!("skipped: {} needs {}", board.name, qemu.program);
@@ -167,7 +173,7 @@ fn an_emulator_that_is_missing_is_named_with_how_to_get_it() {
     let mut qemu = boards.iter().find_map(|it| it.qemu.clone()).expect("one");
     qemu.program = "qemu-system-z80".into();
     let mac = linerate_ether::frame::MacAddress([2, 0, 0, 0, 0, 2]);
-    let error = emulator::Emulator::start(&qemu, &[], mac).map(|_| ());
+    let error = emulator::Emulator::start(&qemu, &[], mac, &[]).map(|_| ());
     let error = error.expect_err("no such emulator");
     assert!(
         error.starts_with("qemu-system-z80 is not installed; on Debian:"),

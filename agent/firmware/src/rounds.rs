@@ -1,0 +1,66 @@
+//! What the main loop gets done: who takes frames in without end gets to nothing else.
+
+use crate::console::event;
+use core::fmt::Write;
+use core::time::Duration;
+use linerate_agent::Instant;
+
+/// Counts rounds of the main loop, and what came between two of them.
+#[derive(Debug)]
+pub struct Rounds {
+    since: Instant,
+    last: Instant,
+    /// Frames that had been received at the last one; wraps at 2^32.
+    received: u32,
+    count: u32,
+    longest: Duration,
+    most_frames: u32,
+}
+
+impl Rounds {
+    /// None so far. `received` frames were, by the driver's ledger.
+    #[must_use]
+    pub const fn since(now: Instant, received: u32) -> Self {
+        Self {
+            since: now,
+            last: now,
+            received,
+            count: 0,
+            longest: Duration::ZERO,
+            most_frames: 0,
+        }
+    }
+
+    /// A round is over.
+    #[inline]
+    pub fn done(&mut self, now: Instant, received: u32) {
+        self.count = self.count.wrapping_add(1);
+        self.look(now, received);
+    }
+
+    #[inline]
+    fn look(&mut self, now: Instant, received: u32) {
+        self.longest = self.longest.max(now.since(self.last));
+        let frames = received.wrapping_sub(self.received);
+        self.most_frames = self.most_frames.max(frames);
+        (self.last, self.received) = (now, received);
+    }
+
+    /// Says what was counted, what came since the last round included, and begins anew.
+    pub fn report(&mut self, to: &mut impl Write, now: Instant, received: u32) {
+        self.look(now, received);
+        let span = now.since(self.since);
+        event(
+            to,
+            "rounds",
+            format_args!(
+                "\"rounds\":{},\"span_us\":{},\"longest_us\":{},\"most_frames\":{}",
+                self.count,
+                span.as_micros() as u64,
+                self.longest.as_micros() as u64,
+                self.most_frames,
+            ),
+        );
+        *self = Self::since(now, received);
+    }
+}
