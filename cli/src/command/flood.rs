@@ -28,11 +28,9 @@ mod linux {
     use crate::failure::Failure;
     use crate::output;
 
-    const HEAD: &str = "\
-    | board | variant | frames sent | not taken by the cable | lost in QEMU's model | lost by the ledger | \
-    delivered | rounds/s, idle | flooded | between two rounds, at most | answers after |
-    |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-    ";
+    const HEAD: &str = "| board | variant | frames sent | not taken by the cable | lost in QEMU's model | \
+        lost by the ledger | delivered | rounds/s, idle | flooded | between two rounds, at most | answers after |\n\
+        |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
 
     pub fn run(args: &args::Flood) -> Result<(), Failure> {
         let boards = chosen(&args.boards)?;
