@@ -14,6 +14,7 @@
 //! | [`load`] | load generator and receiver: UDP, raw frames, round trips, what they are worth |
 //! | [`measure`] | how it is measured: one folder a procedure |
 //! | [`procedure`] | what is done with a target: one file or folder each |
+//! | [`profile`] | where a frame's instructions go, on an emulated board |
 //! | [`run`] | a whole scenario, on several threads |
 //! | [`sensitivity`] | a scenario with each guess changed |
 //! | [`serve`] | servers of what devices speak |
@@ -35,6 +36,7 @@ pub mod load;
 pub mod machine;
 pub mod measure;
 pub mod procedure;
+pub mod profile;
 pub mod progress;
 pub mod provenance;
 pub mod quantity;

@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Blast(args) => command::blast::run(&args),
         Command::Flood(args) => command::flood::run(&args),
         Command::Sim(args) => command::sim::run(&args),
+        Command::Profile(args) => command::profile::run(&args),
         Command::Timing(args) => command::timing::run(&args),
         Command::Explain(args) => command::explain::run(&args),
         Command::Report(args) => command::report::run(&args),

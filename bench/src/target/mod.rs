@@ -25,6 +25,8 @@ mod url;
 pub use board::qemu::flood;
 #[cfg(target_os = "linux")]
 pub(crate) use board::qemu::inspect;
+#[cfg(target_os = "linux")]
+pub use board::qemu::profile::run as profile;
 pub use error::TargetError;
 pub use pair::Pair;
 pub use trial::{Amount, Answer, Answers, Datagrams, Frames, Outcome, RoundTrips, Stream, Trial};

@@ -4,6 +4,7 @@ mod conformance;
 mod explain;
 mod flood;
 mod host;
+mod profile;
 mod regs;
 mod results;
 mod rfc2544;
@@ -16,6 +17,7 @@ pub use conformance::Conformance;
 pub use explain::Explain;
 pub use flood::Flood;
 pub use host::{Blast, Relay, Serve};
+pub use profile::Profile;
 pub use regs::{
     Decode as RegsDecode, Diff as RegsDiff, List as RegsList, Maps, Place, Regs, RegsCommand,
     Show as RegsShow, Then,
@@ -78,6 +80,8 @@ pub enum Command {
     Flood(Flood),
     /// Run a firmware on a simulated board, alone or on a network interface of this machine
     Sim(Sim),
+    /// Count where a frame's instructions go on a board that QEMU emulates, by layer and function
+    Profile(Profile),
     /// Hold what `cycle_counting` counted on a chip against the built-in timing table
     Timing(Timing),
     /// Say why it is slow: read captures, name the causes with what they cost and what to change

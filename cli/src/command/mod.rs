@@ -9,6 +9,7 @@ pub mod explain;
 pub mod fidelity;
 pub mod flood;
 mod on_terminal;
+pub mod profile;
 pub mod regs;
 pub mod relay;
 pub mod report;

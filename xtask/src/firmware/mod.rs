@@ -81,6 +81,9 @@ pub fn build_with(
     log: Option<&Path>,
 ) -> Result<Vec<PathBuf>> {
     let std = tools::ensure_target(&board.target)?;
+    if board.qemu.is_some() && cfg!(target_os = "linux") {
+        build_plugin(kept, log)?;
+    }
     let made = sh::out("boards").join(&board.name);
     let kept = kept.join(&board.name);
     std::fs::create_dir_all(&kept)?;
@@ -115,6 +118,32 @@ pub fn build_with(
         }
     }
     Ok(elfs)
+}
+
+/// Builds the plugin that counts a board's instructions in QEMU, into `kept`.
+fn build_plugin(kept: &Path, log: Option<&Path>) -> Result<()> {
+    const FILE: &str = "liblinerate_qemu_plugin.so";
+    let made = sh::out("plugin");
+    let mut command = sh::cargo();
+    command.args([
+        "build",
+        "--release",
+        "--locked",
+        "-p",
+        "linerate-qemu-plugin",
+    ]);
+    command.env("CARGO_TARGET_DIR", &made);
+    sh::run_or_log(&mut command, log)?;
+    let (from, to) = (made.join("release").join(FILE), kept.join(FILE));
+    std::fs::create_dir_all(kept)?;
+    let plugin = std::fs::read(&from).with_context(|| format!("cargo made no {FILE}"))?;
+    // A QEMU that runs has it mapped.
+    if std::fs::read(&to).is_ok_and(|it| it == plugin) {
+        return Ok(());
+    }
+    let new = kept.join(format!("{FILE}.new"));
+    std::fs::write(&new, plugin)?;
+    Ok(std::fs::rename(new, to)?)
 }
 
 /// A variant's cargo features, and what a program needs beside them.

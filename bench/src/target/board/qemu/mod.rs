@@ -3,6 +3,7 @@
 
 mod emulator;
 pub mod flood;
+pub(in crate::target) mod profile;
 mod registers;
 
 use std::time::{Duration, Instant as Wall};
@@ -12,7 +13,7 @@ use linerate_ether::frame::MacAddress;
 use linerate_sim::peer::generator::DEVICE;
 use linerate_sim::peer::host::program::Programs;
 use linerate_sim::peer::host::{self, Host};
-use linerate_sim::peer::{Peer as _, Station as _};
+use linerate_sim::peer::{Peer as _, Station as _, tcp};
 use linerate_sim::time::{self, Span};
 
 use self::emulator::Emulator;
@@ -44,15 +45,25 @@ pub(in crate::target) fn open(
 
 fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetError> {
     let image = target.image()?;
+    let board = start(target, &image.elf, tcp_of(trial), &[])?;
+    Ok(Box::new(board))
+}
+
+/// Starts QEMU with these `further` arguments, and a host with this TCP.
+fn start(
+    target: &Target,
+    elf: &[u8],
+    tcp: tcp::Config,
+    further: &[String],
+) -> Result<Emulated, TargetError> {
     let Some(qemu) = &target.board.qemu else {
         let what = format!("QEMU does not have the board {}", target.board.name);
         return Err(MachineError::Board(what).into());
     };
-    let emulator = Emulator::start(qemu, &image.elf, MacAddress(DEVICE), &[]).map_err(|what| {
-        TargetError::Failed {
-            target: super::super::Target::name(target),
-            what,
-        }
+    let emulator = Emulator::start(qemu, elf, MacAddress(DEVICE), further);
+    let emulator = emulator.map_err(|what| TargetError::Failed {
+        target: super::super::Target::name(target),
+        what,
     })?;
     let [a, b, c, _] = target.board.link.ipv4.octets();
     let host = Host::new(host::Config {
@@ -60,15 +71,16 @@ fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetE
         // It takes what it takes.
         turnaround: Span::ZERO,
         http_server: None,
-        tcp: tcp_of(trial),
+        tcp,
         ..host::Config::default().at([a, b, c, 1].into(), 24)
     });
-    Ok(Box::new(Emulated {
+    Ok(Emulated {
         emulator,
         host,
         started: Wall::now(),
         held: None,
-    }))
+        breath: Duration::ZERO,
+    })
 }
 
 /// A board in QEMU, and the host at the other end.
@@ -78,6 +90,9 @@ struct Emulated {
     started: Wall,
     /// A frame that QEMU had no room for.
     held: Option<Vec<u8>>,
+    /// Between sending what is due and looking at what has come, so long the board is left alone: frames come
+    /// to it in bursts, as from a host that is faster than it.
+    breath: Duration,
 }
 
 impl Emulated {
@@ -96,6 +111,18 @@ impl Emulated {
                 return Ok(());
             }
         }
+    }
+
+    /// Sends all that is due, and leaves the board alone for a while.
+    fn send_and_wait(&mut self) -> Result<(), String> {
+        let end = self.elapsed() + self.breath;
+        self.send()?;
+        while self.held.is_some() && self.elapsed() < end {
+            self.emulator.wait(self.breath, true);
+            self.send()?;
+        }
+        std::thread::sleep(end.saturating_sub(self.elapsed()));
+        Ok(())
     }
 
     /// Takes in what has come. `true`: something had.
@@ -124,7 +151,11 @@ impl Running for Emulated {
     fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
         let end = self.elapsed() + STEP;
         while self.elapsed() < end {
-            self.send().map_err(Stopped::Words)?;
+            if self.breath.is_zero() {
+                self.send().map_err(Stopped::Words)?;
+            } else {
+                self.send_and_wait().map_err(Stopped::Words)?;
+            }
             if self.receive().map_err(Stopped::Words)? {
                 continue;
             }

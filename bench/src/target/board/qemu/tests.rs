@@ -9,6 +9,7 @@ use super::super::super::*;
 use super::emulator;
 use crate::board::{self, Board};
 use crate::conformance::{self, CASES};
+use crate::profile::{Asked, Layer, Program};
 
 /// Few, as an emulator beside other tests has little of the processor.
 const OCTETS: u64 = 1_000_000;
@@ -179,4 +180,40 @@ fn an_emulator_that_is_missing_is_named_with_how_to_get_it() {
         error.starts_with("qemu-system-z80 is not installed; on Debian:"),
         "{error}"
     );
+}
+
+#[test]
+fn layers_sum_up_to_all_instructions() {
+    for (board, folder) in installed() {
+        let options = Options {
+            elf_dir: folder,
+            patience: Duration::from_secs(30),
+            ..Options::default()
+        };
+        for (program, direction) in [
+            (Program::Tcp, Direction::ToDevice),
+            (Program::Frames, Direction::FromDevice),
+        ] {
+            let asked = Asked {
+                board: board.name.clone(),
+                variant: None,
+                program,
+                direction,
+                octets: 300_000,
+            };
+            let profile = super::profile::run(&asked, &options).expect("profiled");
+            let what = format!("{}\n{}", board.name, profile.tables(5));
+            assert!(profile.frames >= 198, "{what}");
+            let sum: u64 = profile.layers.iter().map(|it| it.cost.all()).sum();
+            // The machine goes on while it is looked at.
+            assert!(sum.abs_diff(profile.instructions) * 1_000 < sum, "{what}");
+            let of = |layer| profile.layer(layer);
+            let driver = of(Layer::Driver);
+            assert!(driver.own > 0 && driver.reads + driver.writes > 0, "{what}");
+            assert_eq!(of(Layer::Unknown).all(), 0, "{what}");
+            // The blaster knows no stack.
+            let has_stack = of(Layer::Stack).all() > profile.instructions / 4;
+            assert_eq!(has_stack, program == Program::Tcp, "{what}");
+        }
+    }
 }

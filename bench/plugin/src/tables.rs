@@ -1,0 +1,109 @@
+//! The file of counts.
+
+use std::fs::OpenOptions;
+use std::os::fd::AsRawFd as _;
+use std::slice;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The tables, in their order in the file.
+#[derive(Clone, Copy)]
+pub enum Table {
+    Executed,
+    Reads,
+    Writes,
+    Lent,
+    Copied,
+    Kind,
+}
+
+/// How many there are.
+const TABLES: usize = 6;
+
+/// Whose an instruction is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Own,
+    /// Of who called it.
+    Library,
+    /// The same, and it copies.
+    Copies,
+}
+
+/// The file, mapped for ever.
+pub struct Tables {
+    words: &'static [AtomicU64],
+    base: u64,
+    slots: usize,
+}
+
+impl Tables {
+    /// Maps the file that `map=`, `base=` and `octets=` name.
+    pub fn open<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<Self, String> {
+        let (mut path, mut base, mut octets) = (None, None, None);
+        for argument in arguments {
+            match argument.split_once('=') {
+                Some(("map", value)) => path = Some(value.to_owned()),
+                Some(("base", value)) => base = value.parse().ok(),
+                Some(("octets", value)) => octets = value.parse::<usize>().ok(),
+                _ => return Err(format!("{argument} means nothing")),
+            }
+        }
+        let (Some(path), Some(base), Some(octets)) = (path, base, octets) else {
+            return Err("map=FILE, base=ADDRESS and octets=LENGTH are needed".to_owned());
+        };
+        let slots = octets / 2 + 1;
+        let words = map(&path, TABLES * slots).map_err(|error| format!("{path}: {error}"))?;
+        Ok(Self { words, base, slots })
+    }
+
+    /// Where the instruction at this address is counted.
+    pub fn slot(&self, address: u64) -> usize {
+        let others = self.slots - 1;
+        let from_base = address.checked_sub(self.base).map(|octets| octets / 2);
+        from_base.map_or(others, |slot| (slot as usize).min(others))
+    }
+
+    /// A count.
+    pub fn place(&self, table: Table, slot: usize) -> &'static AtomicU64 {
+        &self.words[table as usize * self.slots + slot]
+    }
+
+    /// Adds one. There is one processor, so that nobody else does.
+    pub fn add(&self, table: Table, slot: usize) {
+        let place = self.place(table, slot);
+        place.store(place.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Whose the instruction is.
+    pub fn kind(&self, slot: usize) -> Kind {
+        match self.place(Table::Kind, slot).load(Ordering::Relaxed) {
+            0 => Kind::Own,
+            1 => Kind::Library,
+            _ => Kind::Copies,
+        }
+    }
+}
+
+fn map(path: &str, words: usize) -> std::io::Result<&'static [AtomicU64]> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let octets = words * size_of::<u64>();
+    if file.metadata()?.len() < octets as u64 {
+        return Err(std::io::Error::other("it is too short"));
+    }
+    // SAFETY: a new mapping, of a file that is open.
+    let at = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            octets,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if at == libc::MAP_FAILED {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: mapped for ever, aligned to a page; words that others read and write are atomic.
+    Ok(unsafe { slice::from_raw_parts(at.cast(), words) })
+}

@@ -1,0 +1,122 @@
+//! What the counts add up to.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::Layer;
+use super::counts::Count;
+use super::symbols::{Owner, Place};
+
+/// What something takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cost {
+    /// Its own instructions.
+    pub own: u64,
+    /// Those of the language's library that it called: divisions, comparisons, bounds.
+    pub library: u64,
+    /// Those that moved, set or compared octets for it.
+    pub copies: u64,
+    /// Reads of devices' registers.
+    pub reads: u64,
+    /// Writes to them.
+    pub writes: u64,
+}
+
+impl Cost {
+    /// All instructions.
+    #[must_use]
+    pub const fn all(&self) -> u64 {
+        self.own + self.library + self.copies
+    }
+
+    fn add(&mut self, count: &Count) {
+        self.own += count.executed;
+        self.library += count.lent;
+        self.copies += count.copied;
+        self.reads += count.reads;
+        self.writes += count.writes;
+    }
+}
+
+/// What a layer takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LayerCost {
+    /// Which.
+    pub layer: Layer,
+    /// What it takes.
+    #[serde(flatten)]
+    pub cost: Cost,
+}
+
+/// What a function takes, wherever it was inlined.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Where it is written.
+    pub file: String,
+    /// Whose it is.
+    pub layer: Layer,
+    /// What it takes.
+    #[serde(flatten)]
+    pub cost: Cost,
+}
+
+/// Everything.
+pub(super) struct Sum {
+    /// Instructions, whoever they are charged to.
+    pub executed: u64,
+    /// Every layer that took something.
+    pub layers: Vec<LayerCost>,
+    /// Every function, the dearest first.
+    pub functions: Vec<Function>,
+}
+
+impl Sum {
+    pub(super) fn of(places: impl IntoIterator<Item = (Place, Count)>) -> Self {
+        let mut layers: BTreeMap<Layer, Cost> = BTreeMap::new();
+        let mut functions: BTreeMap<(Layer, String, String), Cost> = BTreeMap::new();
+        let mut executed = 0;
+        for (place, count) in places {
+            executed += count.executed;
+            let (layer, count) = match place.owner {
+                Owner::Layer(layer) => (layer, count),
+                // Its instructions are among those that were lent; who it read a register for is not known.
+                Owner::Caller | Owner::CopiesForCaller => {
+                    let Count { reads, writes, .. } = count;
+                    let count = Count {
+                        reads,
+                        writes,
+                        ..Count::default()
+                    };
+                    (Layer::Unknown, count)
+                }
+            };
+            if count == Count::default() {
+                continue;
+            }
+            layers.entry(layer).or_default().add(&count);
+            let key = (layer, place.function, place.file);
+            functions.entry(key).or_default().add(&count);
+        }
+        let mut functions: Vec<Function> = functions
+            .into_iter()
+            .map(|((layer, name, file), cost)| Function {
+                name,
+                file,
+                layer,
+                cost,
+            })
+            .collect();
+        functions.sort_by_key(|it| std::cmp::Reverse(it.cost.all()));
+        Self {
+            executed,
+            layers: layers
+                .into_iter()
+                .map(|(layer, cost)| LayerCost { layer, cost })
+                .collect(),
+            functions,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Whose a source file is.
+
+use serde::Serialize;
+
+/// What a frame passes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// The services of `linerate-agent`, raw frames, the console's words.
+    Application,
+    /// smoltcp and what connects it to services and driver.
+    Stack,
+    /// The driver: rings, registers, the ledger.
+    Driver,
+    /// The firmware's main loop, the board's clock, sleep and console.
+    MainLoop,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// Parts of paths, the first that fits decides. `None`: it is a library, whose work is its caller's.
+const OWNERS: [(&str, Option<Layer>); 17] = [
+    ("/rustc/", None),
+    ("/rust/library/", None),
+    ("compiler-builtins", None),
+    ("compiler_builtins", None),
+    ("/agent/smoltcp/src/", Some(Layer::Stack)),
+    // Boards read their clocks with it, too.
+    ("/nic/src/mmio.rs", None),
+    ("/nic/src/adapter/", Some(Layer::Stack)),
+    ("/smoltcp-", Some(Layer::Stack)),
+    ("/managed-", Some(Layer::Stack)),
+    ("/heapless-", Some(Layer::Stack)),
+    ("/agent/firmware/src/run.rs", Some(Layer::MainLoop)),
+    ("/agent/firmware/src/console.rs", Some(Layer::MainLoop)),
+    ("/boards/", Some(Layer::MainLoop)),
+    ("/agent/firmware/src/", Some(Layer::Application)),
+    ("/agent/src/", Some(Layer::Application)),
+    ("/nic/src/", Some(Layer::Driver)),
+    // What everybody uses: `ether`, `regs`, small crates.
+    ("", None),
+];
+
+impl Layer {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Application,
+        Self::Stack,
+        Self::Driver,
+        Self::MainLoop,
+        Self::Unknown,
+    ];
+
+    /// For a table.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Stack => "stack",
+            Self::Driver => "driver",
+            Self::MainLoop => "main loop",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Whose the file is; `None`: a library's.
+    #[must_use]
+    pub fn of(file: &str) -> Option<Self> {
+        OWNERS
+            .iter()
+            .find(|(part, _)| file.contains(part))
+            .and_then(|(_, layer)| *layer)
+    }
+}

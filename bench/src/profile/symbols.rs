@@ -1,0 +1,138 @@
+//! From an address to the function and the source file that it is of.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian};
+use addr2line::{Context, LookupResult};
+use object::{Object as _, ObjectSection as _, ObjectSymbol, SectionKind};
+
+use super::Layer;
+
+/// Who pays for an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Owner {
+    /// This layer.
+    Layer(Layer),
+    /// Who called it.
+    Caller,
+    /// Who called it; it moves, sets or compares octets.
+    CopiesForCaller,
+}
+
+/// What an instruction is part of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Who pays.
+    pub owner: Owner,
+    /// The function, inlined or not.
+    pub function: String,
+    /// Where it is written, from the crate's folder on.
+    pub file: String,
+}
+
+/// Names of functions that move, set or compare octets have one of these in them.
+const COPIES: [&str; 6] = ["memcpy", "memmove", "memset", "memclr", "memcmp", "bcmp"];
+
+/// A firmware's symbols and debug data.
+pub struct Symbols<'a> {
+    context: Context<EndianSlice<'a, LittleEndian>>,
+    /// By address.
+    names: BTreeMap<u64, &'a str>,
+    code: Range<u64>,
+}
+
+impl<'a> Symbols<'a> {
+    /// Reads an ELF.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a sentence.
+    pub fn read(elf: &'a [u8]) -> Result<Self, String> {
+        let wrong = |error: &dyn std::fmt::Display| format!("its firmware cannot be read: {error}");
+        let file = object::File::parse(elf).map_err(|error| wrong(&error))?;
+        let sections = file.sections().filter(|it| it.kind() == SectionKind::Text);
+        let code = sections
+            .map(|it| it.address()..it.address() + it.size())
+            .reduce(|all, one| all.start.min(one.start)..all.end.max(one.end))
+            .ok_or_else(|| wrong(&"it has no code"))?;
+        let dwarf = Dwarf::load(|id| {
+            let section = file.section_by_name(id.name());
+            let octets = section.and_then(|it| it.data().ok()).unwrap_or_default();
+            Ok::<_, addr2line::gimli::Error>(EndianSlice::new(octets, LittleEndian))
+        });
+        let context = dwarf.and_then(Context::from_dwarf);
+        let functions = file.symbols().filter(ObjectSymbol::is_definition);
+        let names = functions.filter_map(|it| {
+            let name = it.name().ok().filter(|name| !name.starts_with('$'))?;
+            // The lowest bit of an address says Thumb.
+            Some((it.address() & !1, name))
+        });
+        Ok(Self {
+            context: context.map_err(|error| wrong(&error))?,
+            names: names.collect(),
+            code,
+        })
+    }
+
+    /// From the first to the last address of code.
+    #[must_use]
+    pub fn code(&self) -> Range<u64> {
+        self.code.clone()
+    }
+
+    /// What the instruction at this address is part of.
+    #[must_use]
+    pub fn place(&self, address: u64) -> Place {
+        let before = self.names.range(..=address).next_back();
+        let symbol = before.map_or("", |(_, name)| name);
+        self.by_source(address, symbol).unwrap_or_else(|| Place {
+            owner: if COPIES.iter().any(|it| symbol.contains(it)) {
+                Owner::CopiesForCaller
+            } else {
+                Owner::Caller
+            },
+            function: plain(symbol),
+            file: String::new(),
+        })
+    }
+
+    /// The innermost function that is no library's.
+    fn by_source(&self, address: u64, symbol: &str) -> Option<Place> {
+        let LookupResult::Output(frames) = self.context.find_frames(address) else {
+            return None;
+        };
+        let mut frames = frames.ok()?;
+        while let Some(frame) = frames.next().ok()? {
+            let Some(file) = frame.location.and_then(|it| it.file) else {
+                continue;
+            };
+            if let Some(layer) = Layer::of(file) {
+                let name = frame.function.as_ref();
+                let name = name.and_then(|it| it.raw_name().ok());
+                return Some(Place {
+                    owner: Owner::Layer(layer),
+                    function: plain(name.as_deref().unwrap_or(symbol)),
+                    file: short(file).to_owned(),
+                });
+            }
+        }
+        None
+    }
+}
+
+/// A function's name as it is written, without the types that it is generic over.
+fn plain(symbol: &str) -> String {
+    let name = format!("{:#}", rustc_demangle::demangle(symbol));
+    match name.find('<') {
+        Some(at) if at > 0 => name[..at].to_owned(),
+        _ => name,
+    }
+}
+
+/// Without what stands before the checkout or the crate.
+fn short(file: &str) -> &str {
+    ["/linerate/", "/crates/"]
+        .iter()
+        .find_map(|prefix| file.strip_prefix(prefix))
+        .unwrap_or(file)
+}

@@ -1,0 +1,104 @@
+use super::counts::Count;
+use super::symbols::{Owner, Place};
+use super::*;
+
+#[test]
+fn a_file_is_of_the_layer_that_its_folder_says() {
+    for (file, layer) in [
+        (
+            "/linerate/agent/src/iperf2/tcp.rs",
+            Some(Layer::Application),
+        ),
+        (
+            "/linerate/agent/firmware/src/frames.rs",
+            Some(Layer::Application),
+        ),
+        ("/linerate/agent/firmware/src/run.rs", Some(Layer::MainLoop)),
+        (
+            "/linerate/boards/qemu-sabrelite/src/machine.rs",
+            Some(Layer::MainLoop),
+        ),
+        ("/linerate/agent/smoltcp/src/tcp.rs", Some(Layer::Stack)),
+        ("/linerate/nic/src/adapter/smoltcp.rs", Some(Layer::Stack)),
+        ("/crates/smoltcp-0.14.0/src/wire/ip.rs", Some(Layer::Stack)),
+        ("/linerate/nic/src/dma/ring/mod.rs", Some(Layer::Driver)),
+        (
+            "/home/somebody/linerate/nic/src/enet/net.rs",
+            Some(Layer::Driver),
+        ),
+        // Who uses them pays for them.
+        ("/linerate/nic/src/mmio.rs", None),
+        ("/linerate/ether/src/checksum.rs", None),
+        ("/rustc/0123/library/core/src/slice/mod.rs", None),
+        ("/rustc/0123/library/compiler-builtins/src/mem/mod.rs", None),
+    ] {
+        assert_eq!(Layer::of(file), layer, "{file}");
+    }
+}
+
+fn place(owner: Owner, function: &str) -> Place {
+    Place {
+        owner,
+        function: function.to_owned(),
+        file: String::new(),
+    }
+}
+
+fn profile(places: Vec<(Place, Count)>) -> Profile {
+    let asked = Asked {
+        board: "board".to_owned(),
+        variant: None,
+        program: Program::Tcp,
+        direction: Direction::ToDevice,
+        octets: 0,
+    };
+    Profile::new(&asked, "variant", (10, 5), places)
+}
+
+#[test]
+fn what_a_library_does_is_charged_to_its_caller_once() {
+    let own = |executed, lent, copied| Count {
+        executed,
+        lent,
+        copied,
+        ..Count::default()
+    };
+    let stack = Owner::Layer(Layer::Stack);
+    let driver = Owner::Layer(Layer::Driver);
+    let profile = profile(vec![
+        (place(stack, "emit"), own(100, 0, 300)),
+        (place(stack, "emit"), own(50, 0, 0)),
+        (place(driver, "consume"), own(40, 7, 20)),
+        (place(Owner::Caller, "__udivdi3"), own(7, 0, 0)),
+        (place(Owner::CopiesForCaller, "memcpy"), own(320, 0, 0)),
+    ]);
+    assert_eq!(profile.instructions, 517);
+    let layers: u64 = profile.layers.iter().map(|it| it.cost.all()).sum();
+    assert_eq!(layers, profile.instructions);
+    assert_eq!(profile.layer(Layer::Stack).own, 150);
+    assert_eq!(profile.layer(Layer::Stack).copies, 300);
+    assert_eq!(profile.layer(Layer::Driver).all(), 67);
+    let names = profile.functions.iter().map(|it| it.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["emit", "consume"]);
+}
+
+#[test]
+fn accesses_to_registers_are_those_of_the_instruction() {
+    let access = Count {
+        executed: 30,
+        reads: 20,
+        writes: 10,
+        ..Count::default()
+    };
+    let layer = Owner::Layer(Layer::Driver);
+    let profile = profile(vec![(place(layer, "take"), access)]);
+    let driver = profile.layer(Layer::Driver);
+    assert_eq!((driver.reads, driver.writes), (20, 10));
+    assert!((profile.per_frame(driver.reads) - 2.0).abs() < 1e-9);
+    let table = profile.tables(5).to_string();
+    assert!(
+        table.contains("10 frames, 5 back; a frame takes 3 instructions"),
+        "{table}"
+    );
+    assert!(table.contains("100.0%    2.00    1.00  driver"), "{table}");
+}
