@@ -6,6 +6,8 @@
 #[cfg(feature = "interrupt_per_frame")]
 mod interrupt;
 mod machine;
+#[path = "../../memory/riscv.rs"]
+mod memory;
 mod start;
 
 use core::time::Duration;
@@ -29,20 +31,35 @@ const FASTEST_BITS_PER_S: u64 = 10_000_000_000;
 
 type Network = VirtioNet<Mmio, Io, FRAMES>;
 
+/// A buffer that begins two octets before a word: behind what precedes a frame (12 octets), the packet in it begins
+/// with one.
+#[repr(C, align(4))]
+struct Shifted {
+    _before: [u8; 2],
+    octets: [u8; virtio::net::BUFFER],
+}
+
+impl Shifted {
+    const EMPTY: Self = Self {
+        _before: [0; 2],
+        octets: [0; virtio::net::BUFFER],
+    };
+}
+
 /// The counters of the driver.
 static LINERATE_LEDGER: Ledger = Ledger::new();
 
 fn main() -> ! {
     static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));
     static QUEUES: ConstStaticCell<Queues<FRAMES>> = ConstStaticCell::new(Queues::new());
-    static BUFFERS: ConstStaticCell<[[[u8; virtio::net::BUFFER]; FRAMES]; 2]> =
-        ConstStaticCell::new([[[0; virtio::net::BUFFER]; FRAMES]; 2]);
+    static BUFFERS: ConstStaticCell<[[Shifted; FRAMES]; 2]> =
+        ConstStaticCell::new([const { [const { Shifted::EMPTY }; FRAMES] }; 2]);
 
     let mut machine = Virt::start();
     let buffers = BUFFERS
         .take()
         .each_mut()
-        .map(|way| way.each_mut().map(|it| Buffer::new(it)));
+        .map(|way| way.each_mut().map(|it| Buffer::new(&mut it.octets)));
     let Some(slot) = machine.network_slot() else {
         event(
             &mut machine,

@@ -6,6 +6,8 @@
 #[cfg(feature = "interrupt_per_frame")]
 mod interrupt;
 mod machine;
+#[path = "../../memory/arm.rs"]
+mod memory;
 mod start;
 
 use core::time::Duration;

@@ -4,6 +4,8 @@
 #![no_main]
 
 mod machine;
+#[path = "../../memory/arm.rs"]
+mod memory;
 mod start;
 
 use core::time::Duration;
