@@ -13,7 +13,8 @@ use linerate_agent::burner::Burner;
 use linerate_agent::{Instant, Service, iperf3, stamp};
 use linerate_ether::ledger::Counter;
 use linerate_nic::adapter::smoltcp::{Adapter, One};
-use linerate_nic::device::{Device, LinkState, Managed, RxToken as _};
+use linerate_nic::adapter::sums::Summing;
+use linerate_nic::device::{Device, Interrupting as _, LinkState, Managed, RxToken as _};
 use linerate_nic::ledger::Ledger;
 use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Address, Ipv4Cidr};
@@ -69,7 +70,7 @@ pub fn run<D: Managed, M: Machine>(
 
 /// A device and all that runs on it.
 struct Station<D: Managed> {
-    device: Adapter<D>,
+    device: Adapter<Summing<D>>,
     iface: Interface,
     sockets: SocketSet<'static>,
     driver: Sockets,
@@ -102,7 +103,7 @@ impl<D: Managed> Station<D> {
         setup: &Setup,
     ) -> Self {
         let own = device.mac_address();
-        let mut device = Adapter(device);
+        let mut device = Adapter(Summing(device));
         let seed = machine.seed();
         let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(own.0)));
         config.random_seed = seed;
@@ -145,6 +146,8 @@ impl<D: Managed> Station<D> {
         while let Some(octet) = machine.typed() {
             self.awake_until = machine.now().after(TYPING);
             if let Some(line) = self.line.push(octet) {
+                // It is whole: nothing is waited for.
+                self.awake_until = machine.now();
                 match Command::parse(line) {
                     Some(command) => self.obey(command, machine),
                     None => tell::unknown(machine, line),
@@ -166,8 +169,8 @@ impl<D: Managed> Station<D> {
     /// Takes in what came, within the budget. `true`: there was something.
     fn take(&mut self, machine: &impl Machine) -> bool {
         let capabilities = self.device.0.capabilities();
-        let now = machine.now();
-        self.iface.poll_maintenance(stack_time(now));
+        let now = stack_time(machine.now());
+        self.iface.poll_maintenance(now);
         for taken in 0..BUDGET {
             let Some((mut frame, room)) = self.device.0.receive() else {
                 return taken > 0;
@@ -176,9 +179,9 @@ impl<D: Managed> Station<D> {
                 self.frames.take(frame, room, machine.now());
                 continue;
             }
-            let mut one = One::<D>::new(frame, room, capabilities);
+            let mut one = One::<Summing<D>>::new(frame, room, capabilities);
             self.iface
-                .poll_ingress_single(stack_time(now), &mut one, &mut self.sockets);
+                .poll_ingress_single(now, &mut one, &mut self.sockets);
         }
         true
     }
@@ -196,13 +199,13 @@ impl<D: Managed> Station<D> {
             .turn(services, &mut self.iface, &mut self.sockets, || {
                 machine.now()
             });
-        let idle_for = self.driver.idle_for(services, machine.now());
+        let now = machine.now();
+        let idle_for = self.driver.idle_for(services, now);
+        let stack_now = stack_time(now);
         for _ in 0..BUDGET {
-            let sent = self.iface.poll_egress(
-                stack_time(machine.now()),
-                &mut self.device,
-                &mut self.sockets,
-            );
+            let sent = self
+                .iface
+                .poll_egress(stack_now, &mut self.device, &mut self.sockets);
             if sent == PollResult::None {
                 break;
             }
@@ -216,8 +219,7 @@ impl<D: Managed> Station<D> {
         while let Some(finished) = http.take_finished() {
             tell::http(machine, &finished);
         }
-        let now = machine.now();
-        let quiet_for = self.iface.poll_delay(stack_time(now), &self.sockets);
+        let quiet_for = self.iface.poll_delay(stack_now, &self.sockets);
         let pause = idle_for
             .into_iter()
             .chain(quiet_for.map(Duration::from))
@@ -332,5 +334,33 @@ fn announce(machine: &mut impl Machine, device: &impl Device, setup: &Setup) {
 
 /// smoltcp's form of a time.
 fn stack_time(now: Instant) -> smoltcp::time::Instant {
-    smoltcp::time::Instant::from_micros((now.ns() / 1_000) as i64)
+    smoltcp::time::Instant::from_micros(thousandth(now.ns()) as i64)
+}
+
+/// The same as `number / 1_000`, which takes hundreds of instructions where nothing divides 64 bits: by the
+/// upper half of a product.
+const fn thousandth(number: u64) -> u64 {
+    /// 2^68 / 125, rounded up.
+    const RECIPROCAL: u64 = 0x20c4_9ba5_e353_f7cf;
+    const HALF: u64 = 0xffff_ffff;
+    let eighth = number >> 3;
+    let (low, high) = (eighth & HALF, eighth >> 32);
+    let middle = low * (RECIPROCAL >> 32) + ((low * (RECIPROCAL & HALF)) >> 32);
+    let carry = (high * (RECIPROCAL & HALF) + (middle & HALF)) >> 32;
+    (high * (RECIPROCAL >> 32) + (middle >> 32) + carry) >> 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousandth;
+
+    #[test]
+    fn a_thousandth_is_what_a_division_yields() {
+        let around = |number: u64| (0..2_100).map(move |it| number.wrapping_add(it));
+        let powers = (0..64).flat_map(|bit| around((1_u64 << bit).wrapping_sub(1_050)));
+        let products = (0..5_000_u64).map(|it| it.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for number in powers.chain(products) {
+            assert_eq!(thousandth(number), number / 1_000, "{number}");
+        }
+    }
 }

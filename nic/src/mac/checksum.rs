@@ -33,7 +33,7 @@ const ICMP_HEADER_LEN: usize = 4;
 
 /// What a checksum says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// Every checksum is right, or there is none.
     Good,
     /// One is wrong, or cannot be told because the packet is a fragment.
@@ -143,7 +143,7 @@ fn derive(entry: &[u32], octets: usize, sum: u16) -> Option<Verdict> {
 }
 
 /// The verdict on the packet in `frame`, which is without FCS, from its bytes.
-pub(super) fn of_bytes(frame: &[u8]) -> Verdict {
+pub(crate) fn of_bytes(frame: &[u8]) -> Verdict {
     let field = |at: usize| {
         frame
             .get(at..)

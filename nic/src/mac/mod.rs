@@ -19,7 +19,7 @@
 //! ```
 
 mod access;
-mod checksum;
+pub(crate) mod checksum;
 mod fill;
 mod line_rate;
 mod nic;

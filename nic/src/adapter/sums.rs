@@ -1,0 +1,243 @@
+//! Checksums for a device that has none, by whole words: a stack sums octets or pairs of them, where accesses
+//! have to be aligned.
+
+use crate::device::{
+    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Offload,
+    RxToken, TxToken,
+};
+use crate::mac::checksum::{Verdict, of_bytes};
+use core::ops::Range;
+use linerate_ether::checksum::{Sum, TCP, UDP, pseudo_header};
+use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, MacAddress};
+
+/// IPv4: bits that a fragment has, that more follow or how many octets went before.
+const FRAGMENT: u16 = 0x3fff;
+const TCP_HEADER_LEN: usize = 20;
+const UDP_HEADER_LEN: usize = 8;
+/// Where the checksums are: in the header of IPv4, of TCP, of UDP.
+const IPV4_SUM: Range<usize> = 10..12;
+const TCP_SUM: Range<usize> = 16..18;
+const UDP_SUM: Range<usize> = 6..8;
+
+/// A device that verifies and fills in the checksums of IPv4, TCP and UDP that the inner one does not.
+///
+/// A frame with a wrong one is dropped as one that the stack has refused, and for once
+/// [`receive`](Device::receive) tells of no frame even if there are more.
+pub struct Summing<D>(
+    /// The device.
+    pub D,
+);
+
+/// TCP or UDP over IPv4, whole.
+struct Packet<'a> {
+    header: &'a [u8],
+    protocol: u8,
+    /// What the checksum is over, beside the pseudo-header.
+    covered: &'a [u8],
+}
+
+#[inline]
+fn half(octets: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*octets.get(at..)?.first_chunk()?))
+}
+
+impl<'a> Packet<'a> {
+    #[inline]
+    fn parse(frame: &'a [u8]) -> Option<Self> {
+        let packet = frame.get(HEADER_LEN..)?;
+        let [first, ..] = packet else { return None };
+        let header_len = 4 * usize::from(first & 0xf);
+        let is_whole = half(packet, 6)? & FRAGMENT == 0;
+        if half(frame, ADDRESSES_LEN)? != EtherType::IPV4.0 || first >> 4 != 4 || !is_whole {
+            return None;
+        }
+        let (header, rest) = packet.split_at_checked(header_len)?;
+        let total = usize::from(half(packet, 2)?);
+        let payload = rest.get(..total.checked_sub(header_len)?)?;
+        let protocol = *header.get(9)?;
+        let len = match protocol {
+            TCP => Some(payload.len()).filter(|it| *it >= TCP_HEADER_LEN),
+            UDP => half(payload, 4)
+                .map(usize::from)
+                .filter(|it| *it >= UDP_HEADER_LEN),
+            _ => None,
+        };
+        Some(Self {
+            header,
+            protocol,
+            covered: payload.get(..len?)?,
+        })
+    }
+
+    #[inline]
+    fn sum(&self) -> Option<Sum> {
+        let addresses = self.header.get(12..20)?;
+        let (from, to) = addresses.split_first_chunk()?;
+        let len = self.covered.len() as u16;
+        let mut sum = pseudo_header(*from, *to.first_chunk()?, self.protocol, len);
+        Some(*sum.append(sum_of(self.covered)))
+    }
+
+    #[inline]
+    fn is_good(&self) -> Option<bool> {
+        let without = self.protocol == UDP && self.covered.get(UDP_SUM)? == [0, 0];
+        Some(sum_of(self.header).is_good() && (without || self.sum()?.is_good()))
+    }
+}
+
+/// The sum of what may begin anywhere.
+#[inline]
+fn sum_of(octets: &[u8]) -> Sum {
+    let (before, words, after) = bytemuck::pod_align_to::<u8, u32>(octets);
+    let mut sum = Sum::new();
+    *sum.add(before).add_words_unrolled(words).add(after)
+}
+
+/// Whether no checksum in the frame is wrong.
+#[inline]
+fn is_good(frame: &[u8]) -> bool {
+    let common = Packet::parse(frame).and_then(|it| it.is_good());
+    common.unwrap_or_else(|| of_bytes(frame) != Verdict::Bad)
+}
+
+/// Fills in what the device does not.
+#[inline]
+fn fill(frame: &mut [u8], by_device: Checksums) -> Option<()> {
+    let packet = Packet::parse(frame)?;
+    let at = HEADER_LEN + packet.header.len();
+    let header = (!by_device.ipv4.transmit).then(|| sum_of(packet.header).checksum());
+    let (field, is_left) = match packet.protocol {
+        TCP => (TCP_SUM, !by_device.tcp.transmit),
+        _ => (UDP_SUM, !by_device.udp.transmit),
+    };
+    let sum = if is_left { packet.sum() } else { None };
+    let sum = sum.map(|it| match (packet.protocol, it.checksum()) {
+        // Zero says that there is none.
+        (UDP, 0) => 0xffff,
+        (_, sum) => sum,
+    });
+    if let Some(sum) = header {
+        put(frame, HEADER_LEN, IPV4_SUM, sum)?;
+    }
+    if let Some(sum) = sum {
+        put(frame, at, field, sum)?;
+    }
+    Some(())
+}
+
+#[inline]
+fn put(frame: &mut [u8], begin: usize, field: Range<usize>, sum: u16) -> Option<()> {
+    let field = frame.get_mut(begin..)?.get_mut(field)?;
+    field.copy_from_slice(&sum.to_be_bytes());
+    Some(())
+}
+
+/// What the stack is relieved of.
+const ALL: Offload = Offload {
+    receive: true,
+    transmit: true,
+};
+
+impl<D: Device> Device for Summing<D> {
+    type RxToken<'a>
+        = D::RxToken<'a>
+    where
+        Self: 'a;
+    type TxToken<'a>
+        = Filling<D::TxToken<'a>>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
+        let by_device = self.0.capabilities().checksums;
+        let is_verified = by_device.ipv4.receive && by_device.tcp.receive && by_device.udp.receive;
+        let (mut frame, room) = self.0.receive()?;
+        let is_right = is_verified || is_good(frame.peek());
+        is_right.then_some((frame, Filling { room, by_device }))
+    }
+
+    #[inline]
+    fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
+        let by_device = self.0.capabilities().checksums;
+        let room = self.0.transmit()?;
+        Some(Filling { room, by_device })
+    }
+
+    fn holds_frame(&self) -> bool {
+        self.0.holds_frame()
+    }
+
+    #[inline]
+    fn capabilities(&self) -> Capabilities {
+        let inner = self.0.capabilities();
+        Capabilities {
+            checksums: Checksums {
+                ipv4: ALL,
+                tcp: ALL,
+                udp: ALL,
+                ..inner.checksums
+            },
+            ..inner
+        }
+    }
+
+    fn link_state(&self) -> LinkState {
+        self.0.link_state()
+    }
+
+    fn mac_address(&self) -> MacAddress {
+        self.0.mac_address()
+    }
+}
+
+impl<D: Interrupting> Interrupting for Summing<D> {
+    fn unmask(&mut self) -> bool {
+        self.0.unmask()
+    }
+
+    fn mask(&mut self) {
+        self.0.mask();
+    }
+}
+
+impl<D: Managed> Managed for Summing<D> {
+    type Error = D::Error;
+
+    fn watch_link(&mut self) -> LinkState {
+        self.0.watch_link()
+    }
+
+    fn halt(&mut self) {
+        self.0.halt();
+    }
+
+    fn resume(&mut self) -> Result<(), Self::Error> {
+        self.0.resume()
+    }
+}
+
+/// Room for a frame whose checksums are filled in when it is written.
+pub struct Filling<T> {
+    room: T,
+    by_device: Checksums,
+}
+
+impl<T: TxToken> TxToken for Filling<T> {
+    #[inline]
+    fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
+        let by_device = self.by_device;
+        self.room.consume(len, |frame| {
+            let result = f(frame);
+            let Checksums { ipv4, tcp, udp, .. } = by_device;
+            if !(ipv4.transmit && tcp.transmit && udp.transmit) {
+                // What is no such packet has none of these checksums.
+                let _ = fill(frame, by_device);
+            }
+            result
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

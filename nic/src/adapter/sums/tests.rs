@@ -1,0 +1,125 @@
+extern crate std;
+
+use super::*;
+use linerate_ether::checksum;
+use proptest::prelude::*;
+use std::vec;
+use std::vec::Vec;
+
+/// A frame with a packet of this protocol, its checksums zero.
+fn packet(protocol: u8, payload: usize, options: usize) -> Vec<u8> {
+    let header = 20 + 4 * options;
+    let mut frame: Vec<u8> = (0..14 + header + payload)
+        .map(|at| (at * 37 % 251) as u8)
+        .collect();
+    frame[12..14].copy_from_slice(&[8, 0]);
+    let ip = &mut frame[14..];
+    ip[0] = 0x40 | (header / 4) as u8;
+    ip[2..4].copy_from_slice(&((header + payload) as u16).to_be_bytes());
+    ip[6..8].copy_from_slice(&[0x40, 0]);
+    ip[9] = protocol;
+    ip[10..12].fill(0);
+    let transport = &mut ip[header..];
+    if protocol == UDP {
+        transport[4..6].copy_from_slice(&(payload as u16).to_be_bytes());
+        transport[UDP_SUM].fill(0);
+    } else {
+        transport[TCP_SUM].fill(0);
+    }
+    // The shortest frame is padded.
+    frame.resize(frame.len().max(60), 0xaa);
+    frame
+}
+
+/// The same octets at an address that is `shift` behind a word.
+fn shifted(frame: &[u8], shift: usize) -> (Vec<u32>, Range<usize>) {
+    let mut octets = vec![0; shift];
+    octets.extend_from_slice(frame);
+    octets.resize(octets.len().next_multiple_of(4), 0);
+    let (words, _) = octets.as_chunks::<4>();
+    let words = words.iter().map(|it| u32::from_ne_bytes(*it)).collect();
+    (words, shift..shift + frame.len())
+}
+
+proptest! {
+    /// Wherever a frame lies, what is filled in is what `ether` computes and accepts, and any octet that
+    /// changes is noticed.
+    #[test]
+    fn what_is_filled_in_is_right_and_what_changes_is_noticed(
+        is_udp in any::<bool>(),
+        payload in 20_usize..200,
+        options in 0_usize..3,
+        shift in 0_usize..4,
+        at in any::<prop::sample::Index>(),
+        flip in 1..=255_u8,
+    ) {
+        let protocol = if is_udp { UDP } else { TCP };
+        let (mut words, place) = shifted(&packet(protocol, payload, options), shift);
+        let octets: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        let frame = &mut octets[place];
+        prop_assert_eq!(fill(frame, Checksums::NONE), Some(()));
+        prop_assert!(is_good(frame));
+        let header = 20 + 4 * options;
+        prop_assert!(checksum::is_good(&frame[14..14 + header]));
+        prop_assert!(of_bytes(frame) == Verdict::Good);
+        let segment = 14 + header..14 + header + payload;
+        // Octets of addresses are in the sum, too; lengths and flags decide what is summed at all.
+        let places: Vec<usize> = (26..34).chain(segment).collect();
+        let at = places[at.index(places.len())];
+        let is_length = is_udp && (18 + header..22 + header).contains(&at);
+        frame[at] ^= flip;
+        prop_assert_eq!(is_good(frame), of_bytes(frame) == Verdict::Good);
+        prop_assert!(is_length || !is_good(frame));
+    }
+}
+
+#[test]
+fn what_the_device_fills_in_is_left_to_it() {
+    let offload = Offload {
+        receive: false,
+        transmit: true,
+    };
+    let by_device = Checksums {
+        tcp: offload,
+        ..Checksums::NONE
+    };
+    let mut frame = packet(TCP, 100, 0);
+    fill(&mut frame, by_device);
+    assert!(checksum::is_good(&frame[14..34]));
+    assert_eq!(frame[34..][TCP_SUM], [0, 0]);
+    let before = packet(UDP, 100, 0);
+    let mut frame = before.clone();
+    let by_device = Checksums {
+        ipv4: offload,
+        udp: offload,
+        ..Checksums::NONE
+    };
+    fill(&mut frame, by_device);
+    assert_eq!(frame, before);
+}
+
+#[test]
+fn what_is_no_whole_packet_stays_as_it_is_and_is_let_pass() {
+    let plain = packet(TCP, 60, 0);
+    let changed = |at: usize, value: u8| {
+        let mut other = plain.clone();
+        other[at] = value;
+        other
+    };
+    // ARP; a total length beyond the frame; a segment without its header.
+    for other in [changed(13, 6), changed(16, 1), changed(17, 30)] {
+        let mut filled = other.clone();
+        fill(&mut filled, Checksums::NONE);
+        assert_eq!(filled[34..], other[34..]);
+    }
+    assert!(is_good(&changed(13, 6)));
+    assert!(is_good(&changed(16, 1)));
+    assert!(is_good(&[]) && is_good(&plain[..20]));
+    // A datagram without a checksum is none with a wrong one.
+    let mut datagram = packet(UDP, 60, 0);
+    let sum = checksum::checksum(&datagram[14..34]).to_be_bytes();
+    datagram[24..26].copy_from_slice(&sum);
+    assert!(is_good(&datagram));
+    datagram[24] ^= 1;
+    assert!(!is_good(&datagram));
+}
