@@ -30,9 +30,10 @@ impl<T, const PLACES: usize> Notes<T, PLACES> {
 
     /// The first of them, once.
     pub(crate) fn take(&mut self) -> Option<T> {
-        let first = self.0[0].take();
+        // Asked for again and again, mostly for nothing.
+        let first = self.0[0].take()?;
         shift(&mut self.0);
-        first
+        Some(first)
     }
 }
 

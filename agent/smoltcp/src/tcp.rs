@@ -78,7 +78,8 @@ impl<const TCP: usize> Streams<TCP> {
         }
         while let Some((fewest, at)) = self.by_listeners(sockets).min() {
             let free = self.places.iter().position(|it| it.used == Use::Free);
-            let Some(place) = free.or_else(|| self.spare(fewest == 0, sockets)) else {
+            let spare = || (fewest == 0).then(|| self.spare(sockets))?;
+            let Some(place) = free.or_else(spare) else {
                 return;
             };
             let Some((port, _)) = self.ports[at] else {
@@ -101,21 +102,23 @@ impl<const TCP: usize> Streams<TCP> {
 
     /// How many sockets listen on each port, and the port's place.
     fn by_listeners(&self, sockets: &SocketSet<'_>) -> impl Iterator<Item = (usize, usize)> {
-        let of = |at: usize| {
-            let listens = |it: &&Place| it.used == Use::Listening(at) && it.listens(sockets);
-            (self.places.iter().filter(listens).count(), at)
-        };
-        let asked = self.ports.iter().enumerate();
-        asked
-            .filter(|(_, it)| it.is_some())
-            .map(move |(at, _)| of(at))
+        let mut listeners = [0; PORTS];
+        for place in &self.places {
+            if let Use::Listening(at) = place.used
+                && place.listens(sockets)
+            {
+                listeners[at] += 1;
+            }
+        }
+        let asked = self.ports.iter().zip(listeners).enumerate();
+        asked.filter_map(|(at, (port, count))| port.map(|_| (count, at)))
     }
 
     /// A socket that may do something else, as others listen on its port.
-    fn spare(&self, is_wanted: bool, sockets: &SocketSet<'_>) -> Option<usize> {
+    fn spare(&self, sockets: &SocketSet<'_>) -> Option<usize> {
         let (most, port) = self.by_listeners(sockets).max()?;
         let is_it = |it: &Place| it.used == Use::Listening(port) && it.listens(sockets);
-        (is_wanted && most > 1).then(|| self.places.iter().position(is_it))?
+        (most > 1).then(|| self.places.iter().position(is_it))?
     }
 
     /// Opens a connection; `None`: it can't be.
