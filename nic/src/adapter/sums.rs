@@ -199,6 +199,10 @@ impl<D: Interrupting> Interrupting for Summing<D> {
     fn mask(&mut self) {
         self.0.mask();
     }
+
+    fn rest(&mut self, sleep: impl FnOnce()) {
+        self.0.rest(sleep);
+    }
 }
 
 impl<D: Managed> Managed for Summing<D> {
