@@ -41,19 +41,26 @@ fn half(octets: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*octets.get(at..)?.first_chunk()?))
 }
 
+/// The header of a packet of IPv4, and what is behind it.
+#[inline]
+fn ipv4(frame: &[u8]) -> Option<(&[u8], &[u8])> {
+    let packet = frame.get(HEADER_LEN..)?;
+    let [first, ..] = packet else { return None };
+    if half(frame, ADDRESSES_LEN)? != EtherType::IPV4.0 || first >> 4 != 4 {
+        return None;
+    }
+    packet.split_at_checked(4 * usize::from(first & 0xf))
+}
+
 impl<'a> Packet<'a> {
     #[inline]
     fn parse(frame: &'a [u8]) -> Option<Self> {
-        let packet = frame.get(HEADER_LEN..)?;
-        let [first, ..] = packet else { return None };
-        let header_len = 4 * usize::from(first & 0xf);
-        let is_whole = half(packet, 6)? & FRAGMENT == 0;
-        if half(frame, ADDRESSES_LEN)? != EtherType::IPV4.0 || first >> 4 != 4 || !is_whole {
+        let (header, rest) = ipv4(frame)?;
+        if half(header, 6)? & FRAGMENT != 0 {
             return None;
         }
-        let (header, rest) = packet.split_at_checked(header_len)?;
-        let total = usize::from(half(packet, 2)?);
-        let payload = rest.get(..total.checked_sub(header_len)?)?;
+        let total = usize::from(half(header, 2)?);
+        let payload = rest.get(..total.checked_sub(header.len())?)?;
         let protocol = *header.get(9)?;
         let len = match protocol {
             TCP => Some(payload.len()).filter(|it| *it >= TCP_HEADER_LEN),
@@ -103,26 +110,27 @@ fn is_good(frame: &[u8]) -> bool {
 /// Fills in what the device does not.
 #[inline]
 fn fill(frame: &mut [u8], by_device: Checksums) -> Option<()> {
+    if !by_device.ipv4.transmit {
+        // Whatever it carries.
+        let (header, _) = ipv4(frame)?;
+        let sum = sum_of(header).checksum();
+        put(frame, HEADER_LEN, IPV4_SUM, sum)?;
+    }
     let packet = Packet::parse(frame)?;
     let at = HEADER_LEN + packet.header.len();
-    let header = (!by_device.ipv4.transmit).then(|| sum_of(packet.header).checksum());
     let (field, is_left) = match packet.protocol {
         TCP => (TCP_SUM, !by_device.tcp.transmit),
         _ => (UDP_SUM, !by_device.udp.transmit),
     };
-    let sum = if is_left { packet.sum() } else { None };
-    let sum = sum.map(|it| match (packet.protocol, it.checksum()) {
+    if !is_left {
+        return Some(());
+    }
+    let sum = match (packet.protocol, packet.sum()?.checksum()) {
         // Zero says that there is none.
         (UDP, 0) => 0xffff,
         (_, sum) => sum,
-    });
-    if let Some(sum) = header {
-        put(frame, HEADER_LEN, IPV4_SUM, sum)?;
-    }
-    if let Some(sum) = sum {
-        put(frame, at, field, sum)?;
-    }
-    Some(())
+    };
+    put(frame, at, field, sum)
 }
 
 #[inline]

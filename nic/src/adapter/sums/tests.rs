@@ -98,6 +98,19 @@ fn what_the_device_fills_in_is_left_to_it() {
     assert_eq!(frame, before);
 }
 
+/// ICMP, a fragment of TCP, TCP without its whole header.
+#[test]
+fn the_header_is_filled_in_whatever_it_carries() {
+    for (protocol, fragment, total) in [(1, 0x40, 80), (TCP, 0x20, 80), (TCP, 0x40, 30)] {
+        let mut frame = packet(protocol, 60, 0);
+        (frame[17], frame[20]) = (total, fragment);
+        let before = frame.clone();
+        fill(&mut frame, Checksums::NONE);
+        assert!(checksum::is_good(&frame[14..34]));
+        assert_eq!(frame[34..], before[34..]);
+    }
+}
+
 #[test]
 fn what_is_no_whole_packet_stays_as_it_is_and_is_let_pass() {
     let plain = packet(TCP, 60, 0);
