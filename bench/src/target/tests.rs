@@ -54,13 +54,10 @@ fn a_device_that_sends_only_afterwards_is_no_load_for_round_trips() {
             count: 10,
             interval: Duration::from_millis(100),
             payload_octets: 64,
-            under: Some(Box::new(Trial::Stream(Stream {
+            under: Some(Box::new(Trial::Stream(Stream::of(
                 direction,
-                amount: Amount::Span(Duration::from_secs(2)),
-                streams: 1,
-                write_octets: 0,
-                window_octets: None,
-            }))),
+                Amount::Span(Duration::from_secs(2)),
+            )))),
         })
     };
     let (to, from) = (under(Direction::ToDevice), under(Direction::FromDevice));

@@ -54,6 +54,20 @@ pub struct Stream {
     pub window_octets: Option<u32>,
 }
 
+impl Stream {
+    /// One connection each way, with everything else by default.
+    #[must_use]
+    pub const fn of(direction: Direction, amount: Amount) -> Self {
+        Self {
+            direction,
+            amount,
+            streams: 1,
+            write_octets: 0,
+            window_octets: None,
+        }
+    }
+}
+
 /// Numbered datagrams over UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagrams {

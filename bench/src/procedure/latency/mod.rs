@@ -75,13 +75,7 @@ impl Latency {
     fn trial(&self, load: Option<Load>) -> Trial {
         let amount = Amount::Span(self.span() + MARGIN);
         let under = load.map(|load| match load.transport {
-            Transport::Tcp => Trial::Stream(Stream {
-                direction: load.direction,
-                amount,
-                streams: 1,
-                write_octets: 0,
-                window_octets: None,
-            }),
+            Transport::Tcp => Trial::Stream(Stream::of(load.direction, amount)),
             Transport::Udp => Trial::Datagrams(Datagrams {
                 direction: load.direction,
                 amount,

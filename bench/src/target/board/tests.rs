@@ -33,13 +33,7 @@ fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
 }
 
 fn stream(direction: Direction) -> Trial {
-    Trial::Stream(Stream {
-        direction,
-        amount: SPAN,
-        streams: 1,
-        write_octets: 0,
-        window_octets: None,
-    })
+    Trial::Stream(Stream::of(direction, SPAN))
 }
 
 fn datagrams(direction: Direction) -> Trial {
@@ -151,13 +145,10 @@ fn round_trips_take_longer_under_a_load() {
     let alone = median(run(target.as_mut(), &Trial::RoundTrips(asked.clone())));
     // Two frames of 90 octets and more, and the peer's turnaround.
     assert!((200_000..1_000_000).contains(&alone), "{alone}");
-    let load = Trial::Stream(Stream {
-        direction: Direction::ToDevice,
-        amount: Amount::Span(Duration::from_millis(900)),
-        streams: 1,
-        write_octets: 0,
-        window_octets: None,
-    });
+    let load = Trial::Stream(Stream::of(
+        Direction::ToDevice,
+        Amount::Span(Duration::from_millis(900)),
+    ));
     asked.under = Some(Box::new(load));
     let loaded = run(target.as_mut(), &Trial::RoundTrips(asked));
     assert!(loaded.to_device.is_some());

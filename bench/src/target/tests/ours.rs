@@ -136,13 +136,10 @@ fn time_and_octets_go_on_from_one_transfer_to_the_next() {
         }
     }
     with(Protocol::Http, "http", |target| {
-        let trial = Trial::Stream(Stream {
-            direction: Direction::FromDevice,
-            amount: Amount::Span(Duration::from_millis(400)),
-            streams: 1,
-            write_octets: 0,
-            window_octets: None,
-        });
+        let trial = Trial::Stream(Stream::of(
+            Direction::FromDevice,
+            Amount::Span(Duration::from_millis(400)),
+        ));
         let mut heard = Heard::default();
         let outcome = target.run(&trial, &mut heard).expect("it runs");
         assert!(outcome.from_device.expect("a flow").octets > 16_000);

@@ -48,13 +48,7 @@ pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, T
 }
 
 const fn stream(direction: Direction) -> Trial {
-    Trial::Stream(Stream {
-        direction,
-        amount: Amount::Octets(OCTETS),
-        streams: 1,
-        write_octets: 0,
-        window_octets: None,
-    })
+    Trial::Stream(Stream::of(direction, Amount::Octets(OCTETS)))
 }
 
 /// A board that runs.

@@ -16,13 +16,7 @@ fn what_raw_frames_cannot_do_names_what_can() {
     let target = opened("raw://eth0.7/0A-00-00-00-00-FF");
     assert_eq!(target.name(), "station 0a:00:00:00:00:ff at eth0.7");
     let (direction, amount) = (Direction::ToDevice, Amount::Octets(1));
-    let stream = Trial::Stream(Stream {
-        direction,
-        amount,
-        streams: 1,
-        write_octets: 0,
-        window_octets: None,
-    });
+    let stream = Trial::Stream(Stream::of(direction, amount));
     let datagrams = Trial::Datagrams(Datagrams {
         direction,
         amount,
