@@ -49,7 +49,8 @@ pub fn read<T: DeserializeOwned>(line: &str) -> Result<Option<T>, MeasureError> 
     event.map_err(|what| MeasureError::Unexpected { what })
 }
 
-fn parse<T: DeserializeOwned>(line: &str) -> Option<Result<T, String>> {
+/// The same, with what is wrong in words.
+pub(crate) fn parse<T: DeserializeOwned>(line: &str) -> Option<Result<T, String>> {
     let json = line.trim_start().strip_prefix("@ ")?;
     Some(
         serde_json::from_str(json)

@@ -1,6 +1,6 @@
 //! How it is measured. A measurement is a file or folder here and a line of `measurements!`.
 
-mod console;
+pub(crate) mod console;
 mod drive;
 pub mod http;
 pub mod hub_share;

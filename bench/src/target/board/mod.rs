@@ -6,6 +6,7 @@
 //! - [`session`]: a board that is switched on, whatever runs it.
 //! - [`transfers`], [`round_trips`], [`frames`]: the trials.
 
+mod console;
 mod frames;
 #[cfg(target_os = "linux")]
 pub(super) mod qemu;

@@ -5,9 +5,10 @@ use std::time::Duration;
 use linerate_agent::Instant;
 use linerate_sim::peer::host::program::{Handle, Program, Programs};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::super::{TargetError, Watch};
+use super::console::Console;
 use crate::machine::MachineError;
 
 /// How often it is looked how far a trial is.
@@ -62,14 +63,14 @@ impl From<MachineError> for Stopped {
 /// What a board says when it starts.
 #[derive(Deserialize)]
 struct Boot {
-    burst: usize,
+    burst: Option<usize>,
 }
 
 /// A board that listens.
 pub(crate) struct Session {
     board: Box<dyn Running>,
     name: String,
-    console: Vec<String>,
+    console: Console,
     /// When the trial began, and its payload so far.
     pub(super) began: Instant,
     octets: u64,
@@ -87,19 +88,16 @@ impl Session {
         let mut session = Self {
             board,
             name,
-            console: Vec::new(),
+            console: Console::default(),
             began: Instant::from_ns(0),
             octets: 0,
             is_cut: false,
             patience: ANSWER,
             burst: 1,
         };
-        let at = session.said_within(BOOT, "listening")?;
-        let boot = session.console.drain(..=at).find_map(|line| {
-            let json = line.split_once("@ ")?.1;
-            serde_json::from_str::<Boot>(json).ok()
-        });
-        session.burst = boot.map_or(1, |it| it.burst);
+        let boot: Boot = session.said_within(BOOT, "boot")?;
+        session.burst = boot.burst.unwrap_or(1);
+        session.said_within::<IgnoredAny>(BOOT, "listening")?;
         session.began = session.now();
         Ok(session)
     }
@@ -115,7 +113,7 @@ impl Session {
     }
 
     fn step(&mut self) -> Result<(), TargetError> {
-        match self.board.step(&mut self.console) {
+        match self.board.step(&mut self.console.0) {
             Ok(()) => Ok(()),
             Err(Stopped::Machine(error)) => Err(error.into()),
             Err(Stopped::Words(what)) => Err(self.failed(&what)),
@@ -152,30 +150,25 @@ impl Session {
 
     /// What the console's next line with `event` says.
     pub(crate) fn hear<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, TargetError> {
-        let at = self.said_within(self.patience, event)?;
-        let line = self.console.drain(..=at).next_back().unwrap_or_default();
-        let json = line.split_once("@ ").map_or("", |(_, json)| json);
-        serde_json::from_str(json).map_err(|error| {
-            self.failed(&format!(
-                "the console line {line:?} cannot be read: {error}"
-            ))
-        })
+        self.said_within(self.patience, event)
     }
 
-    /// Where the console's next line with `event` is.
-    fn said_within(&mut self, limit: Duration, event: &str) -> Result<usize, TargetError> {
+    fn said_within<T: DeserializeOwned>(
+        &mut self,
+        limit: Duration,
+        event: &str,
+    ) -> Result<T, TargetError> {
         let until = self.now().after(limit);
-        let key = format!("\"event\":\"{event}\"");
         loop {
-            let found = self.console.iter().position(|line| line.contains(&key));
-            if let Some(at) = found {
-                return Ok(at);
+            let heard = self.console.hear(event);
+            if let Some(said) = heard.map_err(|what| self.failed(&what))? {
+                return Ok(said);
             }
             if self.now() >= until {
-                let last = self.console.last().map_or("nothing", String::as_str);
                 return Err(self.failed(&format!(
-                    "its console does not say `{event}` within {} s; the last line is {last:?}",
-                    limit.as_secs()
+                    "its console does not say `{event}` within {} s; the last line is {:?}",
+                    limit.as_secs(),
+                    self.console.last()
                 )));
             }
             self.step()?;
@@ -193,14 +186,14 @@ impl Session {
         command: &str,
         event: &str,
     ) -> Result<T, TargetError> {
-        self.console.clear();
+        self.forget();
         self.tell(command);
         self.hear(event)
     }
 
     /// Forgets what the console has said.
     pub(crate) fn forget(&mut self) {
-        self.console.clear();
+        self.console.0.clear();
     }
 
     fn programs<R>(&mut self, with: impl FnOnce(&mut Programs) -> R) -> Option<R> {

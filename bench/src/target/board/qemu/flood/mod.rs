@@ -19,9 +19,10 @@ use linerate_ether::ledger::{Counter, Drop};
 use linerate_explain::capture::Reader;
 use linerate_sim::peer::generator::{DEVICE, OWN};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
+use super::super::console::Console;
 use super::emulator::Emulator;
 use crate::board::Board;
 
@@ -147,7 +148,7 @@ pub fn flood(board: &Board, elf: &[u8], span: Duration) -> Result<Flood, String>
     further.extend(["-object".to_owned(), capture]);
     let emulator = Emulator::start(qemu, elf, MacAddress(DEVICE), &further)?;
     let mut flooding = Flooding::new(emulator);
-    flooding.said::<Value>("listening")?;
+    flooding.said::<IgnoredAny>("listening")?;
     flooding.emulator.type_in("burn spare\n");
     flooding.count_from_zero()?;
     flooding.pass(span / 4)?;
@@ -207,7 +208,7 @@ fn received(counters: &Map<String, Value>) -> (Vec<(Drop, u64)>, u64) {
 /// A board that is being flooded.
 struct Flooding {
     emulator: Emulator,
-    console: Vec<String>,
+    console: Console,
     /// A frame that is counted, and one that is reflected.
     frames: [[u8; SHORTEST]; 2],
     sent: u64,
@@ -234,7 +235,7 @@ impl Flooding {
         });
         Self {
             emulator,
-            console: Vec::new(),
+            console: Console::default(),
             frames,
             sent: 0,
             refused: 0,
@@ -261,7 +262,7 @@ impl Flooding {
             }
             self.pass(PAUSE)?;
         }
-        self.heard("rounds")
+        self.console.hear("rounds")
     }
 
     /// Sends frames that are to be reflected until the last of them is. How long that took.
@@ -305,7 +306,7 @@ impl Flooding {
             self.emulator
                 .wait(span.saturating_sub(began.elapsed()), false);
         }
-        self.emulator.read(&mut self.console)
+        self.emulator.read(&mut self.console.0)
     }
 
     /// Types `command` on the console and reads what `event` answers.
@@ -319,31 +320,18 @@ impl Flooding {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             self.pass(Duration::from_millis(1))?;
-            if let Some(said) = self.heard(event)? {
+            if let Some(said) = self.console.hear(event)? {
                 return Ok(said);
             }
         }
         Err(self.silent(event))
     }
 
-    /// The next `event` of what the console has said.
-    fn heard<T: DeserializeOwned>(&mut self, event: &str) -> Result<Option<T>, String> {
-        let key = format!("\"event\":\"{event}\"");
-        let Some(at) = self.console.iter().position(|line| line.contains(&key)) else {
-            return Ok(None);
-        };
-        let line = self.console.drain(..=at).next_back().unwrap_or_default();
-        let json = line.split_once("@ ").map_or("", |(_, json)| json);
-        let said = serde_json::from_str(json);
-        said.map(Some)
-            .map_err(|error| format!("the console line {line:?} cannot be read: {error}"))
-    }
-
     fn silent(&self, what: &str) -> String {
-        let last = self.console.last().map_or("nothing", String::as_str);
         format!(
-            "the board did not give {what} within {} s; its console's last line is {last:?}",
-            PATIENCE.as_secs()
+            "the board did not give {what} within {} s; its console's last line is {:?}",
+            PATIENCE.as_secs(),
+            self.console.last()
         )
     }
 }

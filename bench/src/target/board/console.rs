@@ -1,0 +1,51 @@
+//! What a board has said on its console and nobody has asked for yet.
+
+use serde::de::DeserializeOwned;
+
+use crate::measure::console::parse;
+
+/// Lines, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Console(pub(super) Vec<String>);
+
+impl Console {
+    /// What the next line with `event` says; it and all before it are forgotten. `None`: there is none yet.
+    ///
+    /// # Errors
+    /// It says something else, in words.
+    pub(crate) fn hear<T: DeserializeOwned>(&mut self, event: &str) -> Result<Option<T>, String> {
+        let key = format!("\"event\":\"{event}\"");
+        let Some(at) = self.0.iter().position(|line| line.contains(&key)) else {
+            return Ok(None);
+        };
+        let line = self.0.drain(..=at).next_back().unwrap_or_default();
+        parse(&line).transpose()
+    }
+
+    /// The last line, for a sentence.
+    pub(crate) fn last(&self) -> &str {
+        self.0.last().map_or("nothing", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Console;
+    use serde_json::Value;
+
+    #[test]
+    fn an_event_is_heard_once_and_what_was_said_before_is_forgotten() {
+        let said = [
+            "hello",
+            "@ {\"event\":\"rounds\",\"rounds\":3}",
+            "@ {\"event\":\"rounds\",x",
+        ];
+        let mut console = Console(said.map(str::to_owned).to_vec());
+        assert_eq!(console.hear::<Value>("frames"), Ok(None));
+        let heard = console.hear::<Value>("rounds").expect("JSON");
+        assert_eq!(heard.expect("an event")["rounds"], 3);
+        assert_eq!(console.0.len(), 1);
+        assert!(console.hear::<Value>("rounds").is_err());
+        assert_eq!(console.last(), "nothing");
+    }
+}
