@@ -55,8 +55,8 @@ impl Program {
 /// What is to be profiled.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The board's name.
-    pub board: String,
+    /// The board: `qemu://BOARD`.
+    pub target: String,
     /// Its firmware's variant; `None`: the default one.
     pub variant: Option<String>,
     /// What goes on.
@@ -91,17 +91,18 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Sums up what was counted.
+    /// Sums up what was counted on `board`.
     #[must_use]
     pub fn new(
         asked: &Asked,
+        board: &str,
         variant: &str,
         frames: (u64, u64),
         places: impl IntoIterator<Item = (symbols::Place, counts::Count)>,
     ) -> Self {
         let sum = cost::Sum::of(places);
         Self {
-            board: asked.board.clone(),
+            board: board.to_owned(),
             variant: variant.to_owned(),
             program: asked.program,
             direction: asked.direction,

@@ -46,13 +46,13 @@ fn place(owner: Owner, function: &str) -> Place {
 
 fn profile(places: Vec<(Place, Count)>) -> Profile {
     let asked = Asked {
-        board: "board".to_owned(),
+        target: "qemu://board".to_owned(),
         variant: None,
         program: Program::Tcp,
         direction: Direction::ToDevice,
         octets: 0,
     };
-    Profile::new(&asked, "variant", (10, 5), places)
+    Profile::new(&asked, "board", "variant", (10, 5), places)
 }
 
 #[test]

@@ -91,7 +91,8 @@ mod linux {
             board.name,
             count(it.sent),
             count(it.refused),
-            it.lost_in_model(),
+            // More received than sent is told when it is checked.
+            count(it.lost_in_model().max(0).unsigned_abs()),
             count(it.delivered),
             count(it.idle.per_s()),
             it.during

@@ -1,25 +1,34 @@
 //! `linerate profile`.
 
-use std::path::Path;
-
-use anyhow::anyhow;
-use linerate_bench::profile::Asked;
-use linerate_explain::record::Direction;
-
 use crate::args;
 use crate::failure::Failure;
-use crate::output;
 
 #[cfg(target_os = "linux")]
 pub fn run(args: &args::Profile) -> Result<(), Failure> {
-    use linerate_bench::target::{self, Options};
+    use std::path::Path;
 
-    let asked = asked(args)?;
+    use linerate_bench::profile::Asked;
+    use linerate_bench::target::{self, Options};
+    use linerate_explain::record::Direction;
+
+    use crate::output;
+
+    let asked = Asked {
+        target: args.target.clone(),
+        variant: args.variant.clone(),
+        program: args.program,
+        direction: if args.reverse {
+            Direction::FromDevice
+        } else {
+            Direction::ToDevice
+        },
+        octets: args.bytes,
+    };
     let options = Options {
         elf_dir: args.elf_dir.clone(),
         ..Options::default()
     };
-    eprintln!("{}: every instruction is counted", asked.board);
+    eprintln!("{}: every instruction is counted", asked.target);
     let profile = target::profile(&asked, &options)?;
     let json = serde_json::to_string_pretty(&profile).map_err(anyhow::Error::new)? + "\n";
     match args.json.as_deref() {
@@ -30,30 +39,9 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
     output::print(&profile.tables(args.top).to_string())
 }
 
+/// What the system lacks.
 #[cfg(not(target_os = "linux"))]
 pub fn run(args: &args::Profile) -> Result<(), Failure> {
-    let asked = asked(args)?;
-    let what = format!("{} is emulated on Linux only", asked.board);
-    Err(Failure::Input(anyhow!(what)))
-}
-
-fn asked(args: &args::Profile) -> Result<Asked, Failure> {
-    let Some(board) = args.target.strip_prefix("qemu://") else {
-        let what = format!(
-            "`{}` is no board that QEMU emulates: qemu://BOARD",
-            args.target
-        );
-        return Err(Failure::Input(anyhow!(what)));
-    };
-    Ok(Asked {
-        board: board.to_owned(),
-        variant: args.variant.clone(),
-        program: args.program,
-        direction: if args.reverse {
-            Direction::FromDevice
-        } else {
-            Direction::ToDevice
-        },
-        octets: args.bytes,
-    })
+    let what = format!("{} is emulated on Linux only", args.target);
+    Err(Failure::Input(anyhow::anyhow!(what)))
 }

@@ -12,14 +12,15 @@ use linerate_explain::record::Direction;
 use linerate_sim::peer::host;
 use serde_json::Value;
 
-use super::super::Target;
 use super::super::session::Session;
+use super::super::{Target, find};
 use super::{QEMU, start, tcp_of};
-use crate::board;
 use crate::profile::counts::Counts;
 use crate::profile::symbols::Symbols;
 use crate::profile::{Asked, Profile, Program};
-use crate::target::{Amount, Datagrams, Frames, Options, Stream, TargetError, Trial, Unwatched};
+use crate::target::{
+    Amount, Datagrams, Frames, Options, Stream, TargetError, Trial, Unwatched, Url,
+};
 
 /// The plugin's file, in the folder of the firmware.
 const PLUGIN: &str = "liblinerate_qemu_plugin.so";
@@ -76,35 +77,31 @@ pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
     if frames.0 == 0 {
         return Err(failed("it has counted no frame".to_owned()));
     }
-    let variant = &target.board.firmware.default_variant;
+    let (board, variant) = (&target.board.name, &target.board.firmware.default_variant);
     let places = counts.between(&before, &after);
-    Ok(Profile::new(asked, variant, frames, places))
+    Ok(Profile::new(asked, board, variant, frames, places))
 }
 
 fn target(asked: &Asked, options: &Options) -> Result<Target, TargetError> {
+    let url = Url::parse(&asked.target)?;
     let wrong = |what: String| TargetError::Url {
-        url: asked.board.clone(),
+        url: asked.target.clone(),
         what,
     };
-    let mut board = board::find(&asked.board).map_err(|error| wrong(error.to_string()))?;
-    if !(QEMU.runs)(&board) {
-        return Err(wrong(format!("it is not {}", QEMU.how)));
+    if url.scheme != "qemu" {
+        let what = "instructions are counted of what QEMU emulates: qemu://BOARD";
+        return Err(wrong(what.to_owned()));
     }
+    let mut target = find(&url, options, QEMU)?;
     if let Some(variant) = &asked.variant {
-        let variants = &board.firmware.variants;
-        if !variants.contains(variant) {
-            let known = variants.join(", ");
+        let firmware = &mut target.board.firmware;
+        if !firmware.variants.contains(variant) {
+            let known = firmware.variants.join(", ");
             return Err(wrong(format!("its variants are {known}, not {variant}")));
         }
-        board.firmware.default_variant.clone_from(variant);
+        firmware.default_variant.clone_from(variant);
     }
-    Ok(Target {
-        board,
-        elf_dir: options.elf_dir.clone(),
-        seed: options.seed,
-        patience: options.patience,
-        runner: QEMU,
-    })
+    Ok(target)
 }
 
 fn plugin(folder: &Path) -> Result<PathBuf, String> {
@@ -121,13 +118,7 @@ fn plugin(folder: &Path) -> Result<PathBuf, String> {
 fn trial(asked: &Asked) -> Trial {
     let (direction, amount) = (asked.direction, Amount::Octets(asked.octets));
     match asked.program {
-        Program::Tcp => Trial::Stream(Stream {
-            direction,
-            amount,
-            streams: 1,
-            write_octets: 0,
-            window_octets: None,
-        }),
+        Program::Tcp => Trial::Stream(Stream::of(direction, amount)),
         Program::Udp => Trial::Datagrams(Datagrams {
             direction,
             amount,

@@ -55,13 +55,7 @@ fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
 }
 
 fn stream(direction: Direction) -> Trial {
-    Trial::Stream(Stream {
-        direction,
-        amount: Amount::Octets(OCTETS),
-        streams: 1,
-        write_octets: 0,
-        window_octets: None,
-    })
+    Trial::Stream(Stream::of(direction, Amount::Octets(OCTETS)))
 }
 
 #[test]
@@ -195,7 +189,7 @@ fn layers_sum_up_to_all_instructions() {
             (Program::Frames, Direction::FromDevice),
         ] {
             let asked = Asked {
-                board: board.name.clone(),
+                target: format!("qemu://{}", board.name),
                 variant: None,
                 program,
                 direction,
