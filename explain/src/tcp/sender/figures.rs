@@ -1,0 +1,95 @@
+//! What is counted of a direction.
+
+use crate::tcp::buckets::Buckets;
+
+/// Positions in a burst that are told apart.
+pub const POSITIONS: usize = 16;
+/// The shortest delay that [`Figures::delays`] tells apart; its bounds double from there.
+pub const FIRST_DELAY_NS: u64 = 150_000_000;
+/// Ranges of retransmission delays that are told apart.
+pub const DELAYS: usize = 12;
+
+/// What was counted of a direction.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// Packets of the sender.
+    pub packets: u64,
+    /// Of them, those with payload or FIN.
+    pub segments: u64,
+    /// Octets of payload, those that were sent again among them.
+    pub payload_bytes: u64,
+    /// Octets of payload, each once.
+    pub unique_bytes: u64,
+    /// Segments with payload or FIN, or a SYN, that were sent again.
+    pub retransmitted: u64,
+    /// Octets of payload in them.
+    pub retransmitted_bytes: u64,
+    /// Of them, tail-loss probes.
+    pub tail_loss_probes: u64,
+    /// Of them, fast retransmissions.
+    pub fast: u64,
+    /// Of them, those that a time-out brought.
+    pub time_outs: u64,
+    /// The most time-outs in a row.
+    pub most_back_off: u8,
+    /// Of them, the rest of what was lost behind a fast one or a time-out.
+    pub recoveries: u64,
+    /// Of them, those of what had been acknowledged.
+    pub spurious: u64,
+    /// Packet of the first and of the last that were sent again, spurious ones left out; 0 for none.
+    pub first_again: u64,
+    /// See `first_again`.
+    pub last_again: u64,
+    /// How long after the one before those with payload came: below [`FIRST_DELAY_NS`], below twice that, and so on.
+    pub delays: [u64; DELAYS],
+    /// Segments that came so late that they had been lost before the place of capture and sent again.
+    pub lost_before: u64,
+    /// Segments that came behind what was sent after them.
+    pub out_of_order: u64,
+    /// Octets that were acknowledged and never captured.
+    pub unseen_bytes: u64,
+    /// Segments larger than the other end takes: cut up behind the place of capture.
+    pub super_segments: u64,
+    /// Octets of payload in the largest segment.
+    pub largest_segment: u32,
+    /// Keep-alives.
+    pub keep_alives: u64,
+    /// Packets with RST.
+    pub resets: u64,
+    /// Segments with payload by their place in a burst, the last place for all behind.
+    pub sent_at: [u64; POSITIONS],
+    /// Of them, those that had to be sent again.
+    pub lost_at: [u64; POSITIONS],
+    /// The most octets outstanding.
+    pub most_in_flight: u32,
+    /// Acknowledgments by the other end that repeat the one before while something is outstanding.
+    pub duplicate_acks: u64,
+    /// Packets by which the other end told a window and nothing else.
+    pub window_updates: u64,
+    /// Packets by which the other end closed the window.
+    pub zero_windows: u64,
+    /// Packets that filled the window.
+    pub window_full: u64,
+    /// The smallest window that the other end granted outside SYN and RST, in octets.
+    pub least_window: Option<u32>,
+    /// The largest.
+    pub most_window: u32,
+    /// Of its acknowledgments, those that granted less than a segment.
+    pub small_windows: u64,
+    /// Of its acknowledgments, those with selective ones.
+    pub selective_acks: u64,
+    /// Acknowledgments that were held back while the sender waited for them to send a small segment.
+    pub held_back: u64,
+    /// The time that took.
+    pub held_back_ns: u64,
+    /// From a segment to its acknowledgment, segments sent once only.
+    pub rtt: Buckets,
+    /// From a segment to its acknowledgment where nothing else was sent between.
+    pub isolated_rtt: Buckets,
+    /// The longest time that something was outstanding and no acknowledgment came.
+    pub longest_stall_ns: u64,
+    /// When that began.
+    pub longest_stall_start_ns: u64,
+    /// When the last octet of payload was acknowledged; 0 for never.
+    pub last_acked_ns: u64,
+}

@@ -1,0 +1,286 @@
+//! One direction of a connection: what its sender sends, and what comes back for it.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | `figures` | what is counted |
+//! | `retransmission` | what is sent again, and why |
+//! | `acknowledgment` | what comes back: acknowledgments and windows |
+//! | `round_trip` | how long that takes |
+
+mod acknowledgment;
+mod figures;
+mod retransmission;
+mod round_trip;
+
+use super::outstanding::{Outstanding, Piece};
+use super::segment::{Segment, before};
+use retransmission::Mending;
+use round_trip::{Alone, RoundTrip};
+
+pub(super) use acknowledgment::Heard;
+pub use figures::{DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
+pub use retransmission::Again;
+pub(super) use retransmission::Mends;
+
+/// Segments of one burst follow each other at most this far apart.
+const WITHIN_BURST_NS: u64 = 500_000;
+/// What is answered sooner was asked for by what came just before; a timer is slower.
+const PROMPT_NS: u64 = 1_500_000;
+
+/// What a packet did for its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// Nothing that takes sequence space.
+    Bare,
+    /// Something new.
+    New,
+    /// A part that others had overtaken.
+    Overtaken,
+    /// Something again.
+    Again(Again),
+}
+
+/// One direction of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Sender {
+    pub(super) figures: Figures,
+    outstanding: Outstanding,
+    /// Behind the highest octet sent.
+    high: Option<u32>,
+    /// Behind the last octet of payload.
+    payload_end: Option<u32>,
+    /// Behind the highest octet acknowledged.
+    acked: Option<u32>,
+    /// The last acknowledgment as it came, for repetitions of it.
+    last_ack: Option<(u32, u16)>,
+    /// Where the window ends that the other end grants.
+    edge: Option<u32>,
+    /// Largest segment that the other end takes, if its SYN was captured.
+    pub(super) mss: Option<u16>,
+    /// Shift of this end's own windows.
+    pub(super) shift: Option<u8>,
+    pub(super) permits_sack: bool,
+    pub(super) syn_seen: bool,
+    pub(super) fin_sent: bool,
+    duplicates: u32,
+    sacked: u32,
+    mending: Mending,
+    step: u8,
+    position: u8,
+    last_sent_ns: u64,
+    last_heard_ns: u64,
+    waiting_since_ns: u64,
+    round_trip: RoundTrip,
+    /// A small segment's acknowledgment came late, just now: if a segment follows at once, it waited for it.
+    late_ack: Option<(u64, u64)>,
+    last_was_small: bool,
+    /// The shortest time between two of the largest segments: what the path takes, or nothing.
+    least_gap_ns: u64,
+    last_was_largest: bool,
+    alone: Alone,
+}
+
+impl Default for Sender {
+    fn default() -> Self {
+        Self {
+            figures: Figures::default(),
+            outstanding: Outstanding::default(),
+            high: None,
+            payload_end: None,
+            acked: None,
+            last_ack: None,
+            edge: None,
+            mss: None,
+            shift: None,
+            permits_sack: false,
+            syn_seen: false,
+            fin_sent: false,
+            duplicates: 0,
+            sacked: 0,
+            mending: Mending::Nothing,
+            step: 0,
+            position: 0,
+            last_sent_ns: 0,
+            last_heard_ns: 0,
+            waiting_since_ns: 0,
+            round_trip: RoundTrip::default(),
+            late_ack: None,
+            last_was_small: false,
+            least_gap_ns: u64::MAX,
+            last_was_largest: false,
+            alone: Alone::None,
+        }
+    }
+}
+
+impl Sender {
+    /// Octets sent and not acknowledged.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u32 {
+        match (self.high, self.acked) {
+            (Some(high), Some(acked)) if before(acked, high) => high.wrapping_sub(acked),
+            _ => 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn waits(&self) -> bool {
+        !self.outstanding.is_empty()
+    }
+
+    /// Whether another full segment would not fit the window.
+    #[inline]
+    pub(super) fn is_window_full(&self) -> bool {
+        match (self.high, self.edge) {
+            (Some(high), Some(edge)) => before(edge, high.wrapping_add(self.segment_size())),
+            _ => false,
+        }
+    }
+
+    /// Octets of a full segment: what the other end takes, or the largest that was sent.
+    #[inline]
+    pub(super) fn segment_size(&self) -> u32 {
+        let largest = self.figures.largest_segment.max(1);
+        // With timestamps in each segment there is less room than the handshake says.
+        self.mss.map_or(largest, |mss| u32::from(mss).min(largest))
+    }
+
+    /// Whether its last new segment was less than a full one.
+    pub(super) fn last_was_small(&self) -> bool {
+        self.last_was_small
+    }
+
+    /// The shortest time between two of its largest segments.
+    pub(super) fn least_gap_ns(&self) -> u64 {
+        self.least_gap_ns
+    }
+
+    /// Whether anything had to be sent again.
+    pub(super) fn has_lost(&self) -> bool {
+        self.figures.retransmitted > self.figures.spurious
+    }
+
+    /// Takes note of a packet that the sender sent.
+    #[inline]
+    pub(super) fn sends(&mut self, segment: &Segment<'_>, time_ns: u64, number: u64) -> Sent {
+        self.figures.packets += 1;
+        if segment.any(Segment::RST) {
+            self.figures.resets += 1;
+            return Sent::Bare;
+        }
+        let (seq, end) = (segment.seq, segment.end());
+        if seq == end {
+            if self.high.is_some_and(|high| seq == high.wrapping_sub(1)) {
+                self.figures.keep_alives += 1;
+            }
+            return Sent::Bare;
+        }
+        if segment.len > 0 || segment.any(Segment::FIN) {
+            self.figures.segments += 1;
+            self.figures.payload_bytes += u64::from(segment.len);
+        }
+        self.fin_sent |= segment.any(Segment::FIN);
+        let high = *self.high.get_or_insert(seq);
+        self.acked.get_or_insert(seq);
+        let sent = if before(seq, high) {
+            // One octet before the next asks whether the other end is there.
+            if segment.len == 1 && seq == high.wrapping_sub(1) && !self.waits() {
+                self.figures.keep_alives += 1;
+                return Sent::Bare;
+            }
+            self.repeats(segment, high, time_ns, number)
+        } else {
+            if seq != high {
+                self.skips(high, seq, time_ns);
+            }
+            Sent::New
+        };
+        if before(high, end) {
+            self.advances(segment, if before(seq, high) { high } else { seq }, time_ns);
+        }
+        if segment.len > 0 {
+            self.alone = match self.alone {
+                Alone::None => Alone::One {
+                    end,
+                    sent_ns: time_ns,
+                },
+                _ => Alone::Several,
+            };
+        }
+        self.last_sent_ns = time_ns;
+        sent
+    }
+
+    /// Sends something new, from `seq` on.
+    #[inline]
+    fn advances(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64) {
+        let end = segment.end();
+        if segment.len > 0 {
+            self.begin_or_continue_burst(time_ns);
+            self.figures.sent_at[usize::from(self.position)] += 1;
+            let controls =
+                u32::from(segment.any(Segment::SYN)) + u32::from(segment.any(Segment::FIN));
+            self.figures.unique_bytes += u64::from(end.wrapping_sub(seq).saturating_sub(controls));
+            self.payload_end = Some(end.wrapping_sub(u32::from(segment.any(Segment::FIN))));
+            self.last_was_small = segment.len < self.segment_size();
+            if segment.len > self.figures.largest_segment {
+                self.figures.largest_segment = segment.len;
+                self.least_gap_ns = u64::MAX;
+            } else if segment.len == self.figures.largest_segment && self.last_was_largest {
+                let gap_ns = time_ns.saturating_sub(self.last_sent_ns);
+                self.least_gap_ns = self.least_gap_ns.min(gap_ns);
+            }
+            self.last_was_largest = segment.len == self.figures.largest_segment;
+            self.figures.super_segments +=
+                u64::from(self.mss.is_some_and(|mss| segment.len > u32::from(mss)));
+            if self.edge == Some(end) {
+                self.figures.window_full += 1;
+            }
+            if let Some((late_ns, at_ns)) = self.late_ack.take()
+                && time_ns.saturating_sub(at_ns) < PROMPT_NS
+            {
+                self.figures.held_back += 1;
+                self.figures.held_back_ns += late_ns;
+            }
+        }
+        if self.outstanding.is_empty() {
+            self.waiting_since_ns = time_ns;
+        }
+        self.is_outstanding(seq, end, 1, time_ns);
+        self.high = Some(end);
+        self.figures.most_in_flight = self.figures.most_in_flight.max(self.in_flight());
+    }
+
+    /// Something between `from` and `until` was not captured, or not yet.
+    fn skips(&mut self, from: u32, until: u32, time_ns: u64) {
+        if self.outstanding.is_empty() {
+            self.waiting_since_ns = time_ns;
+        }
+        self.is_outstanding(from, until, 0, time_ns);
+        self.high = Some(until);
+    }
+
+    #[inline]
+    fn is_outstanding(&mut self, seq: u32, end: u32, times: u8, time_ns: u64) {
+        let piece = Piece {
+            seq,
+            end,
+            first_ns: time_ns,
+            last_ns: time_ns,
+            times,
+            position: self.position,
+            sacked: false,
+        };
+        self.outstanding.push(piece, self.last_ack.is_some());
+    }
+
+    #[inline]
+    fn begin_or_continue_burst(&mut self, time_ns: u64) {
+        let within = WITHIN_BURST_NS.max(self.figures.rtt.min().unwrap_or(0) / 4);
+        self.position = if time_ns.saturating_sub(self.last_sent_ns) < within {
+            (self.position + 1).min(POSITIONS as u8 - 1)
+        } else {
+            0
+        };
+    }
+}
