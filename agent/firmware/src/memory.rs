@@ -21,6 +21,7 @@ const CONNECTIONS: usize = 5;
 /// A TCP socket's buffers, in segments.
 const TCP_RX: usize = 44 * 1460;
 const TCP_TX: usize = 22 * 1460;
+const WORD: usize = size_of::<u32>();
 
 /// UDP sockets: iperf 2, iperf 3, STAMP, echo, which ask first; one of tests of iperf 2 back.
 const UDP: usize = 5;
@@ -28,13 +29,18 @@ const UDP: usize = 5;
 pub const WAITING: usize = 16;
 
 type Datagrams = [u8; WAITING * DATAGRAM];
+
+/// Octets that begin with a word.
+#[repr(C, align(4))]
+struct Words<const OCTETS: usize>([u8; OCTETS]);
+
 /// Who drives the sockets.
 pub(crate) type Sockets = Driver<CONNECTIONS, UDP>;
 
 /// Everything but the network device: one of it, in static memory.
 pub struct Memory {
     storage: [SocketStorage<'static>; CONNECTIONS + UDP],
-    tcp: [([u8; TCP_RX], [u8; TCP_TX]); CONNECTIONS],
+    tcp: [(Words<TCP_RX>, Words<{ TCP_TX + WORD }>); CONNECTIONS],
     udp: [(Datagrams, Datagrams); UDP],
     heads: [[[udp::PacketMetadata; WAITING]; 2]; UDP],
     services: Services,
@@ -62,7 +68,7 @@ impl Memory {
         };
         Self {
             storage: [const { SocketStorage::EMPTY }; CONNECTIONS + UDP],
-            tcp: [([0; TCP_RX], [0; TCP_TX]); CONNECTIONS],
+            tcp: [const { (Words([0; TCP_RX]), Words([0; TCP_TX + WORD])) }; CONNECTIONS],
             udp: [([0; WAITING * DATAGRAM], [0; WAITING * DATAGRAM]); UDP],
             heads: [[[udp::PacketMetadata::EMPTY; WAITING]; 2]; UDP],
             services: Services {
@@ -74,14 +80,15 @@ impl Memory {
         }
     }
 
-    /// The sockets, who drives them, and what they are for.
+    /// The sockets, who drives them, and what they are for. `skew`: see [`Setup`](crate::Setup).
     pub(crate) fn open(
         &'static mut self,
         seed: u32,
+        skew: usize,
     ) -> (SocketSet<'static>, Sockets, &'static mut Services) {
         let mut sockets = SocketSet::new(&mut self.storage[..]);
         let tcp = self.tcp.each_mut().map(|(rx, tx)| {
-            let (rx, tx) = (&mut rx[..], &mut tx[..]);
+            let (rx, tx) = (&mut rx.0[..], &mut tx.0[skew % WORD..][..TCP_TX]);
             let (rx, tx) = (tcp::SocketBuffer::new(rx), tcp::SocketBuffer::new(tx));
             sockets.add(tcp::Socket::new(rx, tx))
         });

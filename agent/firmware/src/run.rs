@@ -32,6 +32,9 @@ pub struct Setup {
     pub gateway: Ipv4Address,
     /// What its clock may be off by over a round trip.
     pub grain: Duration,
+    /// Octets from a word to where the payload of TCP over IPv4 begins in a frame that is to be sent, less than a
+    /// word: what waits to be sent begins there, too, so that it is copied by whole words.
+    pub skew: usize,
     /// The counters of its driver.
     pub ledger: &'static Ledger,
 }
@@ -113,7 +116,7 @@ impl<D: Managed> Station<D> {
             let _ = addresses.push(IpCidr::Ipv4(setup.address));
         });
         let _ = iface.routes_mut().add_default_ipv4_route(setup.gateway);
-        let (sockets, driver, services) = memory.open(seed as u32);
+        let (sockets, driver, services) = memory.open(seed as u32, setup.skew);
         Self {
             device,
             iface,

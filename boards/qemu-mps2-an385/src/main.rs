@@ -52,6 +52,7 @@ fn main() -> ! {
         address: Ipv4Cidr::new(Ipv4Address::new(10, 0, 0, 2), 24),
         gateway: Ipv4Address::new(10, 0, 0, 1),
         grain: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
+        skew: 2,
         ledger: &LINERATE_LEDGER,
     };
     run(device, machine, MEMORY.take(), &setup)

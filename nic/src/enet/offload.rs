@@ -2,11 +2,13 @@
 
 use super::descriptor::{BAD_IPV4, BAD_TRANSPORT, INSERT_IPV4, INSERT_TRANSPORT};
 use linerate_ether::checksum::{TCP, UDP};
-use linerate_ether::frame::{EtherType, Frame};
+use linerate_ether::frame::{ADDRESSES_LEN, EtherType, TAG_LEN};
 
 /// IPv4: bits that a fragment has, that more follow or how many octets went before.
 const FRAGMENT: u16 = 0x3fff;
 const IPV6_HEADER: usize = 40;
+/// Octets of a packet up to the protocol of IPv4, which is behind that of IPv6.
+const HEAD: usize = 10;
 /// Where UDP has its checksum, and where it ends.
 const UDP_SUM: core::ops::Range<usize> = 6..8;
 
@@ -16,31 +18,47 @@ struct Summed {
     /// The header of IPv4.
     header: bool,
     /// TCP or UDP, in one piece.
-    transport: bool,
-    /// It is UDP, and sent without a sum.
-    is_without: bool,
+    transport: Option<u8>,
+    /// Where that begins.
+    at: usize,
 }
 
 #[inline]
 fn summed(frame: &[u8]) -> Option<Summed> {
-    let frame = Frame::new_checked(frame).ok()?;
-    let packet = frame.payload();
-    let (header, protocol, at) = match frame.ethertype()? {
+    let field = |at: usize| {
+        Some(EtherType(u16::from_be_bytes(
+            *frame.get(at..)?.first_chunk()?,
+        )))
+    };
+    let mut at = ADDRESSES_LEN;
+    if field(at)?.is_tag() {
+        at += TAG_LEN;
+    }
+    let ethertype = field(at)?;
+    at += size_of::<EtherType>();
+    let packet: &[u8; HEAD] = frame.get(at..)?.first_chunk()?;
+    let (header, protocol, octets) = match ethertype {
         EtherType::IPV4 => {
-            let fragment = u16::from_be_bytes([*packet.get(6)?, *packet.get(7)?]);
-            let protocol = (fragment & FRAGMENT == 0).then_some(*packet.get(9)?);
+            let fragment = u16::from_be_bytes([packet[6], packet[7]]);
+            let protocol = (fragment & FRAGMENT == 0).then_some(packet[9]);
             (true, protocol, 4 * usize::from(packet[0] & 0xf))
         }
         // Where options follow, the accelerator does nothing.
-        EtherType::IPV6 => (false, packet.get(6).copied(), IPV6_HEADER),
+        EtherType::IPV6 => (false, Some(packet[6]), IPV6_HEADER),
         _ => return None,
     };
-    let sum = packet.get(at..).and_then(|it| it.get(UDP_SUM));
     Some(Summed {
         header,
-        transport: matches!(protocol, Some(TCP | UDP)),
-        is_without: protocol == Some(UDP) && sum == Some(&[0, 0]),
+        transport: protocol.filter(|it| matches!(*it, TCP | UDP)),
+        at: at + octets,
     })
+}
+
+/// Whether it is UDP, and sent without a sum.
+#[inline]
+fn is_without(frame: &[u8], it: &Summed) -> bool {
+    let sum = frame.get(it.at..).and_then(|it| it.get(UDP_SUM));
+    it.transport == Some(UDP) && sum == Some(&[0, 0])
 }
 
 /// The control word's bits for a frame to send. The fields of what is inserted have to be zero.
@@ -48,7 +66,11 @@ fn summed(frame: &[u8]) -> Option<Summed> {
 pub(super) fn insertions(frame: &[u8]) -> u32 {
     summed(frame).map_or(0, |it| {
         let header = if it.header { INSERT_IPV4 } else { 0 };
-        let transport = if it.transport { INSERT_TRANSPORT } else { 0 };
+        let transport = if it.transport.is_some() {
+            INSERT_TRANSPORT
+        } else {
+            0
+        };
         header | transport
     })
 }
@@ -60,6 +82,6 @@ pub(super) fn is_bad(frame: &[u8], control: u32) -> bool {
     control & (BAD_IPV4 | BAD_TRANSPORT) != 0
         && summed(frame).is_some_and(|it| {
             it.header && control & BAD_IPV4 != 0
-                || it.transport && !it.is_without && control & BAD_TRANSPORT != 0
+                || it.transport.is_some() && control & BAD_TRANSPORT != 0 && !is_without(frame, &it)
         })
 }

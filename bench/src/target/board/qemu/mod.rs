@@ -79,7 +79,6 @@ fn start(
         host,
         started: Wall::now(),
         held: None,
-        breath: Duration::ZERO,
     })
 }
 
@@ -90,9 +89,6 @@ struct Emulated {
     started: Wall,
     /// A frame that QEMU had no room for.
     held: Option<Vec<u8>>,
-    /// Between sending what is due and looking at what has come, so long the board is left alone: frames come
-    /// to it in bursts, as from a host that is faster than it.
-    breath: Duration,
 }
 
 impl Emulated {
@@ -111,18 +107,6 @@ impl Emulated {
                 return Ok(());
             }
         }
-    }
-
-    /// Sends all that is due, and leaves the board alone for a while.
-    fn send_and_wait(&mut self) -> Result<(), String> {
-        let end = self.elapsed() + self.breath;
-        self.send()?;
-        while self.held.is_some() && self.elapsed() < end {
-            self.emulator.wait(self.breath, true);
-            self.send()?;
-        }
-        std::thread::sleep(end.saturating_sub(self.elapsed()));
-        Ok(())
     }
 
     /// Takes in what has come. `true`: something had.
@@ -151,11 +135,7 @@ impl Running for Emulated {
     fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
         let end = self.elapsed() + STEP;
         while self.elapsed() < end {
-            if self.breath.is_zero() {
-                self.send().map_err(Stopped::Words)?;
-            } else {
-                self.send_and_wait().map_err(Stopped::Words)?;
-            }
+            self.send().map_err(Stopped::Words)?;
             if self.receive().map_err(Stopped::Words)? {
                 continue;
             }

@@ -26,9 +26,10 @@ use crate::target::{
 const PLUGIN: &str = "liblinerate_qemu_plugin.so";
 /// Octets of payload that fill a frame of UDP.
 const DATAGRAM: u16 = 1_472;
-/// The host is slower than the board at times. With a breath it never seems so: a round of the board's main loop
-/// finds as many frames as it would on a line that is full.
-const BREATH: Duration = Duration::from_millis(5);
+/// What comes within this time comes at once. The board is mostly faster than the host, and this long it waits
+/// for all that the host has for it: a round of its main loop finds as many frames as on a line that is full,
+/// however busy the host is.
+const HELD_BACK: Duration = Duration::from_millis(10);
 /// What is still under way when a trial is over comes within this time.
 const AFTERWARDS: Duration = Duration::from_millis(50);
 
@@ -56,10 +57,14 @@ pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
         "shift=0".to_owned(),
         "-plugin".to_owned(),
         format!("{},{}", plugin.display(), counts.arguments()),
+        "-object".to_owned(),
+        format!(
+            "filter-buffer,id=f0,netdev=n0,queue=tx,interval={}",
+            HELD_BACK.as_micros()
+        ),
     ];
     let trial = trial(asked);
-    let mut board = start(&target, &image.elf, tcp_of(&trial), &further)?;
-    board.breath = BREATH;
+    let board = start(&target, &image.elf, tcp_of(&trial), &further)?;
     let mut session = Session::begin(Box::new(board), crate::target::Target::name(&target))?;
 
     let before = counts.read().map_err(cannot_count)?;
