@@ -158,6 +158,9 @@ fn loss_inside_bursts_is_the_first_finding() {
     for connection in &report.connections {
         let sum: f64 = connection.time_share.values().sum();
         assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+        let spans = connection.limits.iter();
+        let sum_ns: u64 = spans.map(|span| span.end_ns - span.start_ns).sum();
+        assert_eq!(sum_ns, connection.duration_ns);
     }
     println!("{}", report.text());
 }

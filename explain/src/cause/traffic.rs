@@ -126,7 +126,8 @@ fn share(path: &Path, limit: Limit) -> f64 {
 
 fn loss(path: &Path) -> Option<Weighed> {
     let stalls = share(path, Limit::TimeOut);
-    let cost = stalls + share(path, Limit::Mending);
+    let mending = share(path, Limit::LossInBursts) + share(path, Limit::RandomLoss);
+    let cost = stalls + mending;
     if path.lost() < FEWEST_LOSSES || cost < WORTH_NAMING / 5.0 {
         return None;
     }
@@ -312,7 +313,7 @@ fn held_back(path: &Path) -> Option<Weighed> {
 }
 
 fn late(path: &Path) -> Option<Weighed> {
-    let part = share(path, Limit::Receiver);
+    let part = share(path, Limit::Receiver) + share(path, Limit::AckStarvation);
     (part >= WORTH_NAMING).then(|| Weighed {
         weight: part,
         finding: Finding {
@@ -323,7 +324,10 @@ fn late(path: &Path) -> Option<Weighed> {
                 format::percent(part),
                 path.receiver,
             ),
-            evidence: evidence([("late_ack_share", part)]),
+            evidence: evidence([
+                ("late_ack_share", part),
+                ("ack_starvation_share", share(path, Limit::AckStarvation)),
+            ]),
             advice: "Look at how the receiver learns of frames (polling interval, interrupt moderation, sleep) and \
                      at its delayed acknowledgments."
                 .into(),

@@ -1,7 +1,10 @@
 //! What a connection's time went to: each interval between two of its packets is one [`Limit`]'s, so the
 //! shares add up to the time of the connection.
 
+use serde::{Serialize, Serializer};
+
 use super::sender::{Again, Heard, Mends, Sender, Sent};
+use super::timeline::{LimitSpan, Timeline};
 
 /// What kept a connection from going faster for some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,14 +17,18 @@ pub enum Limit {
     ReceiveWindow,
     /// The sender dared no more, though the receiver would have taken it.
     CongestionWindow,
-    /// The sender had nothing to send, or did not send it.
+    /// The sender's program had nothing to send, or did not send it.
     Sender,
-    /// Acknowledgments came later than the path makes them.
+    /// The receiver acknowledged later than the path makes it.
     Receiver,
-    /// What had been lost was sent again on request.
-    Mending,
+    /// What was lost right behind other segments was sent again on request: the receiver was overrun.
+    LossInBursts,
+    /// What was lost wherever it stood was sent again on request.
+    RandomLoss,
     /// Nothing moved until a timer of the sender ran out.
     TimeOut,
+    /// Acknowledgments failed to come or to arrive while much was outstanding, though nothing was lost.
+    AckStarvation,
     /// Segments followed each other as fast as the path takes them.
     PathRate,
     /// After the last payload.
@@ -30,15 +37,17 @@ pub enum Limit {
 
 impl Limit {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Handshake,
         Self::SlowStart,
         Self::ReceiveWindow,
         Self::CongestionWindow,
         Self::Sender,
         Self::Receiver,
-        Self::Mending,
+        Self::LossInBursts,
+        Self::RandomLoss,
         Self::TimeOut,
+        Self::AckStarvation,
         Self::PathRate,
         Self::Tail,
     ];
@@ -50,13 +59,21 @@ impl Limit {
             Self::SlowStart => "slow_start",
             Self::ReceiveWindow => "receive_window",
             Self::CongestionWindow => "congestion_window",
-            Self::Sender => "sender",
-            Self::Receiver => "receiver",
-            Self::Mending => "mending",
-            Self::TimeOut => "time_out",
+            Self::Sender => "sender_application",
+            Self::Receiver => "receiver_processing",
+            Self::LossInBursts => "loss_in_bursts",
+            Self::RandomLoss => "random_loss",
+            Self::TimeOut => "time_out_stall",
+            Self::AckStarvation => "ack_starvation",
             Self::PathRate => "path_rate",
             Self::Tail => "tail",
         }
+    }
+}
+
+impl Serialize for Limit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -82,6 +99,8 @@ pub(super) struct Before {
     growing: bool,
     mends: Mends,
     least_rtt_ns: u64,
+    /// An acknowledgment is expected sooner than this.
+    expected_ns: u64,
     /// Segments this far apart follow each other as fast as the path takes them.
     at_once_ns: u64,
     /// The round trip between the place of capture and the sender, if that is farther than the receiver.
@@ -103,6 +122,7 @@ impl Before {
             growing: in_flight >= sender.figures.most_in_flight,
             mends: sender.mends(),
             least_rtt_ns: sender.figures.rtt.min().unwrap_or(u64::MAX),
+            expected_ns: sender.expected_ns(),
             at_once_ns: gap_ns.map_or(AT_ONCE_NS, |gap| (gap + gap / LATE).max(AT_ONCE_NS)),
             far_ns,
         }
@@ -118,26 +138,45 @@ pub(super) enum Event {
     Heard(Heard),
 }
 
-/// The shares so far.
+/// What the time went to so far. Which kind of losses was mended, all of them together tell: until the end it is
+/// [`Limit::RandomLoss`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attribution {
-    ns: Shares,
-    /// Since something last moved: a time-out takes it all.
-    pending: Shares,
-    is_pending: bool,
-    /// Since everything was acknowledged: the sender's if it goes on, the tail if it does not.
-    quiet_ns: u64,
+    timeline: Timeline,
+    /// Since something last moved: a time-out takes it all. [`Limit::Tail`] stands for the time since everything
+    /// was acknowledged: it is the sender's if that goes on.
+    pending: Vec<(Limit, u64)>,
 }
 
+/// Waits that are told apart before something moves; behind them equal ones are put together.
+const MOST_PENDING: usize = 32;
+
 impl Attribution {
-    /// The shares, at the end of the connection.
-    pub(super) fn shares(&self) -> Shares {
-        let mut shares = self.ns;
-        for (share, pending) in shares.iter_mut().zip(self.pending) {
-            *share += pending;
+    /// Nanoseconds by limit, at the end of the connection.
+    pub(super) fn shares(&self, in_bursts: bool) -> Shares {
+        let mut shares = self.timeline.shares();
+        for (limit, ns) in &self.pending {
+            shares[*limit as usize] += ns;
         }
-        shares[Limit::Tail as usize] += self.quiet_ns;
+        if in_bursts {
+            shares.swap(Limit::LossInBursts as usize, Limit::RandomLoss as usize);
+        }
         shares
+    }
+
+    /// The same in the order of time from `start_ns` on; and the time below which spans were put together.
+    pub(super) fn spans(&self, start_ns: u64, in_bursts: bool) -> (Vec<LimitSpan>, u64) {
+        let mut timeline = self.timeline.clone();
+        for (limit, ns) in &self.pending {
+            timeline.push(*limit, *ns);
+        }
+        let mut spans = timeline.spans(start_ns);
+        for span in spans.iter_mut().filter(|_| in_bursts) {
+            if span.limit == Limit::RandomLoss {
+                span.limit = Limit::LossInBursts;
+            }
+        }
+        (spans, timeline.grain_ns())
     }
 
     /// Attributes the `ns` before a packet.
@@ -148,30 +187,32 @@ impl Attribution {
                 Event::Sent(Sent::Again(_)) => Limit::TimeOut,
                 _ => Limit::Handshake,
             };
-            self.ns[limit as usize] += ns;
+            self.moved();
+            self.timeline.push(limit, ns);
             return;
         }
         match event {
             Event::Sent(Sent::Again(Again::TimeOut { .. } | Again::TailLossProbe)) => {
-                self.timer_ran_out(ns);
+                self.wait(Limit::TimeOut, ns);
+                self.all_was(Limit::TimeOut);
             }
-            Event::Sent(Sent::Again(_)) => self.wait(Limit::Mending, ns),
+            Event::Sent(Sent::Again(_)) => self.wait(Limit::RandomLoss, ns),
             Event::Sent(Sent::New | Sent::Overtaken) => self.sent(ns, before),
             Event::Heard(heard) if heard.advanced => self.acknowledged(ns, before, &heard),
             Event::Sent(Sent::Bare) | Event::Heard(_) => self.nothing_moved(ns, before),
         }
     }
 
-    fn timer_ran_out(&mut self, ns: u64) {
-        self.ns[Limit::TimeOut as usize] += self.pending.iter().sum::<u64>() + self.quiet_ns + ns;
-        self.pending = Shares::default();
-        self.is_pending = false;
-        self.quiet_ns = 0;
+    /// One limit takes all the time since something last moved.
+    fn all_was(&mut self, limit: Limit) {
+        let ns = self.pending.iter().map(|(_, ns)| ns).sum();
+        self.pending.clear();
+        self.pending.push((limit, ns));
     }
 
     fn sent(&mut self, ns: u64, before: &Before) {
         let limit = match before.mends {
-            Mends::Requested => Limit::Mending,
+            Mends::Requested => Limit::RandomLoss,
             Mends::TimeOut => Limit::TimeOut,
             Mends::Nothing if before.window_full => Limit::ReceiveWindow,
             Mends::Nothing if ns < before.at_once_ns && before.waits => Limit::PathRate,
@@ -179,16 +220,23 @@ impl Attribution {
             Mends::Nothing if ns <= before.far_ns + before.far_ns / LATE => Limit::CongestionWindow,
             Mends::Nothing => Limit::Sender,
         };
-        self.ns[limit as usize] += ns;
-        self.ns[Limit::Sender as usize] += self.quiet_ns;
-        self.quiet_ns = 0;
-        self.moved();
+        self.wait(limit, ns);
+        if before.mends != Mends::TimeOut {
+            self.moved();
+        }
     }
 
     fn acknowledged(&mut self, ns: u64, before: &Before, heard: &Heard) {
         match before.mends {
-            Mends::TimeOut => return self.timer_ran_out(ns),
-            Mends::Requested => self.wait(Limit::Mending, ns),
+            Mends::TimeOut => {
+                self.wait(Limit::TimeOut, ns);
+                self.all_was(if heard.had_arrived {
+                    Limit::AckStarvation
+                } else {
+                    Limit::TimeOut
+                });
+            }
+            Mends::Requested => self.wait(Limit::RandomLoss, ns),
             Mends::Nothing => {
                 let late_ns = heard.rtt_ns.map_or(0, |rtt_ns| {
                     let least = before.least_rtt_ns;
@@ -196,15 +244,17 @@ impl Attribution {
                         .saturating_sub(least.saturating_add(least / LATE))
                         .min(ns)
                 });
+                self.wait(Self::waiting(before), ns - late_ns);
                 let late = if before.in_flight <= 2 * before.segment {
                     Limit::Receiver
+                } else if ns > before.expected_ns {
+                    Limit::AckStarvation
                 } else if before.window_full {
                     Limit::ReceiveWindow
                 } else {
                     Limit::PathRate
                 };
                 self.wait(late, late_ns);
-                self.wait(Self::waiting(before), ns - late_ns);
             }
         }
         self.moved();
@@ -216,14 +266,14 @@ impl Attribution {
         } else if before.window_full {
             self.wait(Limit::ReceiveWindow, ns);
         } else {
-            self.quiet_ns += ns;
+            self.wait(Limit::Tail, ns);
         }
     }
 
     /// Why the sender waits for an acknowledgment and does not send.
     fn waiting(before: &Before) -> Limit {
         match before.mends {
-            Mends::Requested => Limit::Mending,
+            Mends::Requested => Limit::RandomLoss,
             Mends::TimeOut => Limit::TimeOut,
             Mends::Nothing if before.window_full => Limit::ReceiveWindow,
             // A small segment was the last that it had.
@@ -234,16 +284,21 @@ impl Attribution {
     }
 
     fn wait(&mut self, limit: Limit, ns: u64) {
-        self.pending[limit as usize] += ns;
-        self.is_pending = true;
+        let pending = self.pending.len();
+        match self.pending.iter().rposition(|(last, _)| *last == limit) {
+            Some(at) if at + 1 == pending || pending >= MOST_PENDING => self.pending[at].1 += ns,
+            _ => self.pending.push((limit, ns)),
+        }
     }
 
+    /// What was pending is settled: it was not the end.
     fn moved(&mut self) {
-        if self.is_pending {
-            for (share, pending) in self.ns.iter_mut().zip(&mut self.pending) {
-                *share += std::mem::take(pending);
-            }
-            self.is_pending = false;
+        for (limit, ns) in self.pending.drain(..) {
+            let limit = match limit {
+                Limit::Tail => Limit::Sender,
+                limit => limit,
+            };
+            self.timeline.push(limit, ns);
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | `sender` | one direction: retransmissions and why, round trips, windows, bursts |
 //! | `outstanding` | what is not acknowledged yet |
 //! | `limit` | what the time went to |
+//! | `timeline` | the same in the order of time, in bounded memory |
 //! | `buckets` | distributions of times |
 //!
 //! A [`Connection`] takes segments in the order of the capture and keeps no packet: its memory is bounded by
@@ -22,12 +23,14 @@ mod sender;
 mod sequence;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 pub use buckets::Buckets;
 pub use flags::Flags;
 pub use limit::{Limit, Shares};
 pub use segment::{Options, Segment};
 pub use sender::{Again, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
+pub use timeline::LimitSpan;
 
 use limit::{Attribution, Before, Event};
 use sender::Sender;
@@ -248,7 +251,19 @@ impl Connection {
 
     /// What its time went to, for the end that [carries](Self::carrier) the payload.
     pub fn shares(&self) -> Shares {
-        self.attribution.shares()
+        self.attribution.shares(self.loses_in_bursts())
+    }
+
+    /// The same in the order of time, without gaps from [`start_ns`](Self::start_ns) to [`end_ns`](Self::end_ns).
+    /// And the time below which spans were put together because there were too many; 0 if none were. Sums of such
+    /// spans are no longer exact, [`shares`](Self::shares) are.
+    pub fn limits(&self) -> (Vec<LimitSpan>, u64) {
+        self.attribution
+            .spans(self.start_ns, self.loses_in_bursts())
+    }
+
+    fn loses_in_bursts(&self) -> bool {
+        self.figures(self.carrier()).loses_in_bursts()
     }
 }
 

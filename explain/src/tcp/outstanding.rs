@@ -23,6 +23,15 @@ pub(super) struct Piece {
     pub(super) sacked: bool,
 }
 
+/// What an acknowledgment took away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Acknowledged {
+    /// When the last of it was sent, if all of it was sent just once.
+    pub(super) sent_ns: Option<u64>,
+    /// Something that was sent just once lay behind something that was sent again later.
+    pub(super) behind_again: bool,
+}
+
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outstanding {
     pieces: VecDeque<Piece>,
@@ -57,14 +66,20 @@ impl Outstanding {
             .take_while(move |piece| before(piece.seq, end))
     }
 
-    /// Takes away what `ack` acknowledges; when the last of it was sent, if all of it was sent just once.
+    /// Takes away what `ack` acknowledges.
     #[inline]
-    pub(super) fn acknowledge(&mut self, ack: u32) -> Option<u64> {
+    pub(super) fn acknowledge(&mut self, ack: u32) -> Acknowledged {
         let (mut sent_ns, mut once) = (None, true);
+        let (mut again_ns, mut behind_again) = (0, false);
         while let Some(piece) = self.pieces.front_mut() {
             if until(piece.end, ack) {
                 sent_ns = Some(piece.first_ns);
                 once &= piece.times == 1;
+                if piece.times > 1 {
+                    again_ns = piece.last_ns;
+                } else {
+                    behind_again |= piece.first_ns < again_ns;
+                }
                 self.pieces.pop_front();
                 continue;
             }
@@ -73,7 +88,10 @@ impl Outstanding {
             }
             break;
         }
-        sent_ns.filter(|_| once)
+        Acknowledged {
+            sent_ns: sent_ns.filter(|_| once),
+            behind_again,
+        }
     }
 
     /// Marks what lies whole within a block; says whether anything is new.

@@ -298,3 +298,120 @@ fn round_trips_behind_the_place_of_capture_are_not_the_sender_s_pause() {
     assert_eq!(shares[Limit::CongestionWindow as usize], 8 * 49 * MS);
     assert_eq!(shares[Limit::Sender as usize], 49 * MS);
 }
+
+#[test]
+fn acknowledgments_that_were_lost_starve_the_sender() {
+    let mut talk = Talk::new();
+    for segment in 0..4 {
+        talk.data(10 * MS, 500 + 1000 * segment, 1000);
+    }
+    talk.answer(12 * MS, 4500);
+    // All four arrive, their acknowledgments do not: the timer runs out in vain.
+    for segment in 4..8 {
+        talk.data(12 * MS, 500 + 1000 * segment, 1000);
+    }
+    talk.data(300 * MS, 4500, 1000);
+    talk.answer(302 * MS, 8500);
+    assert_eq!(talk.share(Limit::AckStarvation), 290 * MS);
+    assert_eq!(talk.share(Limit::TimeOut), 0);
+    // The first of four is lost: those behind it are acknowledged selectively or repeat.
+    for segment in 8..12 {
+        talk.data(302 * MS, 500 + 1000 * segment, 1000);
+    }
+    talk.answer(304 * MS, 8500);
+    talk.data(700 * MS, 8500, 1000);
+    talk.answer(702 * MS, 12_500);
+    assert_eq!(talk.share(Limit::TimeOut), 400 * MS);
+}
+
+#[test]
+fn acknowledgments_that_stall_starve_the_sender() {
+    let mut talk = Talk::new();
+    let mut at_ns = 2 * MS;
+    for round in 0..20_u32 {
+        for segment in 0..4 {
+            talk.data(at_ns, 500 + 4000 * round + 1000 * segment, 1000);
+        }
+        at_ns += if round == 15 { 80 * MS } else { 2 * MS };
+        talk.answer(at_ns, 4500 + 4000 * round);
+    }
+    assert_eq!(talk.share(Limit::AckStarvation), 80 * MS - 1_250_000);
+}
+
+#[test]
+fn losses_behind_others_are_told_from_those_anywhere() {
+    let lose = |places: &[u32]| {
+        let mut talk = Talk::new();
+        for round in 0..6_u32 {
+            let (at, seq) = (50 * u64::from(round) * MS + 10 * MS, 500 + 8000 * round);
+            for segment in 0..8 {
+                talk.data(at, seq + 1000 * segment, 1000);
+            }
+            let lost = seq + 1000 * places[round as usize % places.len()];
+            for repeat in 0..4 {
+                talk.answer(at + (2 + repeat) * MS, lost);
+            }
+            talk.data(at + 5 * MS + 1000, lost, 1000);
+            talk.answer(at + 7 * MS, seq + 8000);
+        }
+        (
+            talk.share(Limit::LossInBursts),
+            talk.share(Limit::RandomLoss),
+        )
+    };
+    let mended_ns = 6 * (2 * MS);
+    assert_eq!(lose(&[4, 5, 6]), (mended_ns, 0));
+    assert_eq!(lose(&[0, 3]), (0, mended_ns));
+}
+
+#[test]
+fn spans_of_time_are_without_gap_and_add_up() {
+    // Numbers that look random, so that anything follows anything (a linear congruential generator).
+    let mut state = 1_u64;
+    let mut draw = move |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    for _ in 0..50 {
+        let mut talk = Talk::new();
+        let (mut at_ns, mut sent, mut acked) = (2 * MS, 500, 500);
+        for _ in 0..draw(3000) {
+            let octave = draw(30);
+            at_ns += draw(1 << octave);
+            match draw(8) {
+                0..3 => {
+                    talk.data(at_ns, sent, 1000);
+                    sent += 1000;
+                }
+                3 => talk.data(at_ns, acked, 1000),
+                4 => talk.answer(at_ns, acked),
+                _ => {
+                    acked += 1000 * draw(u64::from(sent - acked) / 1000 + 1) as u32;
+                    talk.answer(at_ns, acked);
+                }
+            }
+        }
+        let connection = &talk.connection;
+        let (spans, grain_ns) = connection.limits();
+        let length = |span: &LimitSpan| span.end_ns - span.start_ns;
+        let sum: u64 = spans.iter().map(length).sum();
+        assert_eq!(sum, connection.end_ns - connection.start_ns);
+        assert_eq!(connection.shares().iter().sum::<u64>(), sum);
+        assert!(spans.len() <= 300, "{}", spans.len());
+        assert_eq!(spans[0].start_ns, connection.start_ns);
+        assert!(
+            spans
+                .windows(2)
+                .all(|pair| pair[0].end_ns == pair[1].start_ns && pair[0].limit != pair[1].limit)
+        );
+        if grain_ns == 0 {
+            for limit in Limit::ALL {
+                let spans = spans.iter().filter(|span| span.limit == limit);
+                let sum: u64 = spans.map(length).sum();
+                assert_eq!(sum, talk.share(limit), "{limit:?}");
+            }
+        }
+    }
+}

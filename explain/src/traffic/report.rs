@@ -10,7 +10,7 @@ use super::{Counts, Path, Traffic};
 use crate::cause;
 use crate::record::Finding;
 use crate::stats;
-use crate::tcp::{Buckets, End, FIRST_DELAY_NS, Figures, Limit};
+use crate::tcp::{Buckets, End, FIRST_DELAY_NS, Figures, Limit, LimitSpan};
 
 /// What captures tell.
 #[derive(Clone, Debug, Serialize)]
@@ -81,6 +81,10 @@ pub struct ToldConnection {
     pub goodput_bytes_per_s: f64,
     /// What its time went to: shares that add up to 1.
     pub time_share: BTreeMap<&'static str, f64>,
+    /// The same in the order of time, without gaps; from the first packet of all.
+    pub limits: Vec<LimitSpan>,
+    /// Spans shorter than this were put together, under what took the most of them; 0 if none were.
+    pub limits_coarser_than_ns: u64,
     /// What the sender of the payload sent, and what came back for it.
     pub payload: Direction,
     /// The same of the other direction.
@@ -238,6 +242,11 @@ impl ToldConnection {
         let carrier = connection.carrier();
         let figures = connection.figures(carrier);
         let total: u64 = connection.shares().iter().sum();
+        let (mut limits, limits_coarser_than_ns) = connection.limits();
+        for span in &mut limits {
+            span.start_ns = span.start_ns.saturating_sub(start_ns);
+            span.end_ns = span.end_ns.saturating_sub(start_ns);
+        }
         let seconds = figures.last_acked_ns.saturating_sub(connection.start_ns) as f64 / 1e9;
         Self {
             sender: place(flow.ends[carrier as usize]),
@@ -254,6 +263,8 @@ impl ToldConnection {
                 .filter(|(_, ns)| *ns > 0)
                 .map(|(limit, ns)| (limit.name(), stats::ratio(ns as f64, total as f64)))
                 .collect(),
+            limits,
+            limits_coarser_than_ns,
             payload: Direction::of(flow, carrier, start_ns),
             back: Direction::of(flow, carrier.other(), start_ns),
         }

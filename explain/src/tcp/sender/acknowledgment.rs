@@ -15,6 +15,9 @@ pub(in crate::tcp) struct Heard {
     pub(in crate::tcp) advanced: bool,
     /// How long the last whole segment of that had been on its way, if it was sent once.
     pub(in crate::tcp) rtt_ns: Option<u64>,
+    /// What was sent again had arrived before: selective acknowledgments say so (RFC 2883), or nothing asked for
+    /// it although what lay behind it had arrived.
+    pub(in crate::tcp) had_arrived: bool,
 }
 
 impl Sender {
@@ -34,8 +37,11 @@ impl Sender {
         let ack = segment.ack;
         let repeats = self.last_ack == Some((ack, segment.window)) && segment.is_bare();
         if self.acked.is_none_or(|acked| before(acked, ack)) {
+            let first_block = said.sack().first();
+            heard.had_arrived = first_block.is_some_and(|(_, right)| until(*right, ack));
             self.advance(ack, time_ns, &mut heard);
         } else if self.acked == Some(ack) && segment.is_bare() {
+            self.answered |= self.waits();
             if repeats && self.waits() {
                 self.figures.duplicate_acks += 1;
                 self.duplicates += 1;
@@ -71,7 +77,9 @@ impl Sender {
             self.figures.unseen_bytes += u64::from(ack.wrapping_sub(high));
             self.high = Some(ack);
         }
-        if let Some(sent_ns) = self.outstanding.acknowledge(ack) {
+        let acknowledged = self.outstanding.acknowledge(ack);
+        heard.had_arrived |= acknowledged.behind_again && !self.answered;
+        if let Some(sent_ns) = acknowledged.sent_ns {
             let rtt_ns = time_ns.saturating_sub(sent_ns);
             heard.rtt_ns = Some(rtt_ns);
             self.figures.rtt.add(rtt_ns);
@@ -102,6 +110,7 @@ impl Sender {
         self.waiting_since_ns = time_ns;
         self.acked = Some(ack);
         self.duplicates = 0;
+        self.answered = false;
         self.sacked = 0;
         if let Mending::Fast { until: goal } | Mending::TimeOut { until: goal } = self.mending
             && until(goal, ack)

@@ -1,5 +1,6 @@
 //! What is counted of a direction.
 
+use crate::stats;
 use crate::tcp::buckets::Buckets;
 
 /// Positions in a burst that are told apart.
@@ -8,6 +9,11 @@ pub const POSITIONS: usize = 16;
 pub const FIRST_DELAY_NS: u64 = 150_000_000;
 /// Ranges of retransmission delays that are told apart.
 pub const DELAYS: usize = 12;
+
+/// Losses behind the first place of a burst are this much more frequent where bursts are their cause.
+const BURSTS_MATTER: f64 = 3.0;
+/// Fewer losses are chance.
+const FEWEST_LOSSES: u64 = 3;
 
 /// What was counted of a direction.
 #[derive(Clone, Debug, Default)]
@@ -92,4 +98,19 @@ pub struct Figures {
     pub longest_stall_start_ns: u64,
     /// When the last octet of payload was acknowledged; 0 for never.
     pub last_acked_ns: u64,
+}
+
+impl Figures {
+    /// Whether what comes right behind other segments is lost much more often than what comes alone or first.
+    pub fn loses_in_bursts(&self) -> bool {
+        let sum = |of: &[u64]| of.iter().sum::<u64>() as f64;
+        let [first, behind] = [0..1, 1..POSITIONS].map(|places| {
+            stats::ratio(
+                sum(&self.lost_at[places.clone()]),
+                sum(&self.sent_at[places]),
+            )
+        });
+        let lost_behind: u64 = self.lost_at[1..].iter().sum();
+        lost_behind >= FEWEST_LOSSES && behind >= BURSTS_MATTER * first
+    }
 }

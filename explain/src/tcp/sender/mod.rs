@@ -63,6 +63,8 @@ pub(super) struct Sender {
     pub(super) syn_seen: bool,
     pub(super) fin_sent: bool,
     duplicates: u32,
+    /// The other end answered to what is outstanding and did not acknowledge it: some of that has arrived.
+    answered: bool,
     sacked: u32,
     mending: Mending,
     step: u8,
@@ -96,6 +98,7 @@ impl Default for Sender {
             syn_seen: false,
             fin_sent: false,
             duplicates: 0,
+            answered: false,
             sacked: 0,
             mending: Mending::Nothing,
             step: 0,
@@ -153,6 +156,12 @@ impl Sender {
     /// The shortest time between two of its largest segments.
     pub(super) fn least_gap_ns(&self) -> u64 {
         self.least_gap_ns
+    }
+
+    /// By when an acknowledgment is to be expected behind what was sent last.
+    #[inline]
+    pub(super) fn expected_ns(&self) -> u64 {
+        self.round_trip.expected_ns()
     }
 
     /// Whether anything had to be sent again.

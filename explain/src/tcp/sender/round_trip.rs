@@ -3,6 +3,9 @@
 /// Linux's shortest retransmission time-out; RFC 6298 would have a second.
 const LEAST_TIME_OUT_NS: u64 = 200_000_000;
 
+/// Shorter silences are the scheduling of a host.
+const LEAST_SILENCE_NS: u64 = 10_000_000;
+
 /// The round trip as a sender knows it: RFC 6298 section 2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundTrip {
@@ -22,6 +25,15 @@ impl RoundTrip {
         let off = self.smooth_ns.abs_diff(rtt_ns);
         self.variation_ns = (3 * self.variation_ns + off) / 4;
         self.smooth_ns = (7 * self.smooth_ns + rtt_ns) / 8;
+    }
+
+    /// By when an acknowledgment is to be expected: like the time-out, but sooner.
+    #[inline]
+    pub(super) fn expected_ns(&self) -> u64 {
+        match self.smooth_ns {
+            0 => u64::MAX,
+            smooth_ns => LEAST_SILENCE_NS.max(smooth_ns + 4 * self.variation_ns),
+        }
     }
 
     /// How long the sender waits for an acknowledgment at least.

@@ -1,0 +1,201 @@
+//! What a connection's time went to, in the order of time, in bounded memory.
+
+use serde::Serialize;
+
+use super::limit::{Limit, Shares};
+
+/// Spans of a connection that are told apart.
+const MOST_SPANS: usize = 256;
+/// Bits of a packed span that name the limit; those above are its time in nanoseconds.
+const LIMIT_BITS: u32 = 4;
+const _: () = assert!(Limit::ALL.len() <= 1 << LIMIT_BITS);
+
+/// Some time of a connection that one limit took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LimitSpan {
+    /// When it began, in nanoseconds.
+    pub start_ns: u64,
+    /// When it ended; the next one begins here.
+    pub end_ns: u64,
+    /// What kept the connection from going faster; of spans that were put together, what took the most.
+    pub limit: Limit,
+}
+
+/// Spans one after the other, and the exact sum for each limit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timeline {
+    shares: Shares,
+    spans: Vec<Span>,
+    /// Spans shorter than this were put together with those beside them.
+    grain_ns: u64,
+}
+
+/// Time and limit in eight octets, since there are many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span(u64);
+
+impl Span {
+    #[inline]
+    const fn new(ns: u64, limit: Limit) -> Self {
+        Self(ns << LIMIT_BITS | limit as u64)
+    }
+
+    #[inline]
+    const fn ns(self) -> u64 {
+        self.0 >> LIMIT_BITS
+    }
+
+    #[inline]
+    const fn limit(self) -> Limit {
+        Limit::ALL[(self.0 & ((1 << LIMIT_BITS) - 1)) as usize]
+    }
+}
+
+impl Timeline {
+    /// Adds the time that comes next.
+    #[inline]
+    pub(super) fn push(&mut self, limit: Limit, ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        self.shares[limit as usize] += ns;
+        match self.spans.last_mut() {
+            Some(last) if last.limit() == limit => *last = Span::new(last.ns() + ns, limit),
+            _ => {
+                if self.spans.len() == MOST_SPANS {
+                    self.coarsen();
+                }
+                push_merged(&mut self.spans, Span::new(ns, limit));
+            }
+        }
+    }
+
+    /// Nanoseconds by limit, exact.
+    pub(super) fn shares(&self) -> Shares {
+        self.shares
+    }
+
+    /// The spans, the first of which begins at `start_ns`.
+    pub(super) fn spans(&self, start_ns: u64) -> Vec<LimitSpan> {
+        let mut end_ns = start_ns;
+        let spans = self.spans.iter().map(|span| {
+            let start_ns = end_ns;
+            end_ns += span.ns();
+            LimitSpan {
+                start_ns,
+                end_ns,
+                limit: span.limit(),
+            }
+        });
+        spans.collect()
+    }
+
+    /// Spans shorter than this were put together; 0 if none were.
+    pub(super) fn grain_ns(&self) -> u64 {
+        self.grain_ns
+    }
+
+    /// Puts short spans together until there is room for as many again.
+    #[cold]
+    fn coarsen(&mut self) {
+        let total_ns: u64 = self.spans.iter().map(|span| span.ns()).sum();
+        let mut grain_ns = self.grain_ns.max(total_ns / MOST_SPANS as u64 + 1);
+        loop {
+            let spans = put_together(&self.spans, grain_ns);
+            if spans.len() <= MOST_SPANS / 2 {
+                self.spans.clear();
+                self.spans.extend(spans);
+                self.grain_ns = grain_ns;
+                return;
+            }
+            grain_ns *= 2;
+        }
+    }
+}
+
+/// Neighbours shorter than `grain_ns` become one that is as long, with the limit that took the most of it.
+fn put_together(spans: &[Span], grain_ns: u64) -> Vec<Span> {
+    let mut coarse = Vec::new();
+    let mut group = Shares::default();
+    for span in spans {
+        let group_ns: u64 = group.iter().sum();
+        if span.ns() >= grain_ns || group_ns >= grain_ns {
+            flush(&mut coarse, &mut group);
+        }
+        group[span.limit() as usize] += span.ns();
+    }
+    flush(&mut coarse, &mut group);
+    coarse
+}
+
+fn flush(coarse: &mut Vec<Span>, group: &mut Shares) {
+    let group = std::mem::take(group);
+    let most = Limit::ALL
+        .into_iter()
+        .max_by_key(|limit| group[*limit as usize]);
+    let ns = group.iter().sum();
+    if let Some(limit) = most.filter(|_| ns > 0) {
+        push_merged(coarse, Span::new(ns, limit));
+    }
+}
+
+fn push_merged(spans: &mut Vec<Span>, span: Span) {
+    match spans.last_mut() {
+        Some(last) if last.limit() == span.limit() => {
+            *last = Span::new(last.ns() + span.ns(), span.limit());
+        }
+        _ => spans.push(span),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_neighbours_are_one_span() {
+        let mut timeline = Timeline::default();
+        timeline.push(Limit::Handshake, 5);
+        timeline.push(Limit::PathRate, 0);
+        timeline.push(Limit::Handshake, 2);
+        timeline.push(Limit::Tail, 1);
+        let span = |start_ns, end_ns, limit| LimitSpan {
+            start_ns,
+            end_ns,
+            limit,
+        };
+        assert_eq!(
+            timeline.spans(10),
+            [span(10, 17, Limit::Handshake), span(17, 18, Limit::Tail)]
+        );
+        assert_eq!(timeline.grain_ns(), 0);
+    }
+
+    #[test]
+    fn too_many_spans_are_put_together_and_the_long_ones_stay() {
+        let mut timeline = Timeline::default();
+        let mut total_ns = 0;
+        for round in 0..100_000_u64 {
+            let limit = Limit::ALL[round as usize % 2];
+            timeline.push(limit, 1_000 + round % 7);
+            total_ns += 1_000 + round % 7;
+            if round == 50_000 {
+                timeline.push(Limit::TimeOut, 900_000_000);
+                total_ns += 900_000_000;
+            }
+        }
+        let spans = timeline.spans(0);
+        assert!((1..=MOST_SPANS).contains(&spans.len()), "{}", spans.len());
+        assert!(
+            spans
+                .windows(2)
+                .all(|pair| pair[0].end_ns == pair[1].start_ns)
+        );
+        assert_eq!(spans.last().expect("some").end_ns, total_ns);
+        assert_eq!(timeline.shares().iter().sum::<u64>(), total_ns);
+        let stall = spans.iter().find(|span| span.limit == Limit::TimeOut);
+        let stall = stall.expect("longer than any grain");
+        assert_eq!(stall.end_ns - stall.start_ns, 900_000_000);
+        assert!(timeline.grain_ns() > 0);
+    }
+}
