@@ -8,6 +8,7 @@
 //! - [`frames`]: raw frames, seen before the stack.
 //! - [`blaster`]: raw frames, sent past the stack.
 //! - [`load`]: the load for the CPU.
+//! - [`null`]: for comparison, a device that is none.
 //! - [`per_frame`]: for comparison, a device whose interrupt's handler takes frames in.
 //! - [`rounds`]: what the main loop gets done.
 //! - [`tell`]: tests that are over, in words.
@@ -23,6 +24,7 @@ pub mod frames;
 pub mod load;
 pub mod machine;
 pub mod memory;
+pub mod null;
 pub mod per_frame;
 pub mod rounds;
 mod run;

@@ -19,7 +19,7 @@ pub enum Layer {
 }
 
 /// Parts of paths, the first that fits decides. `None`: it is a library, whose work is its caller's.
-const OWNERS: [(&str, Option<Layer>); 17] = [
+const OWNERS: [(&str, Option<Layer>); 18] = [
     ("/rustc/", None),
     ("/rust/library/", None),
     ("compiler-builtins", None),
@@ -34,6 +34,7 @@ const OWNERS: [(&str, Option<Layer>); 17] = [
     ("/agent/firmware/src/run.rs", Some(Layer::MainLoop)),
     ("/agent/firmware/src/console.rs", Some(Layer::MainLoop)),
     ("/boards/", Some(Layer::MainLoop)),
+    ("/agent/firmware/src/null.rs", Some(Layer::Driver)),
     ("/agent/firmware/src/", Some(Layer::Application)),
     ("/agent/src/", Some(Layer::Application)),
     ("/nic/src/", Some(Layer::Driver)),

@@ -65,6 +65,8 @@ pub struct Asked {
     pub direction: Direction,
     /// Octets of payload.
     pub octets: u64,
+    /// Without the network, which only [`Program::Udp`] knows, with as many datagrams as the firmware has.
+    pub null: bool,
 }
 
 /// Where the instructions went.
@@ -78,6 +80,8 @@ pub struct Profile {
     pub program: Program,
     /// See `program`.
     pub direction: Direction,
+    /// Without the network.
+    pub null: bool,
     /// Frames that went that way, as the device counted them.
     pub frames: u64,
     /// Frames that went the other way meanwhile: acknowledgements.
@@ -106,6 +110,7 @@ impl Profile {
             variant: variant.to_owned(),
             program: asked.program,
             direction: asked.direction,
+            null: asked.null,
             frames: frames.0,
             frames_back: frames.1,
             instructions: sum.executed,

@@ -51,6 +51,7 @@ fn profile(places: Vec<(Place, Count)>) -> Profile {
         program: Program::Tcp,
         direction: Direction::ToDevice,
         octets: 0,
+        null: false,
     };
     Profile::new(&asked, "board", "variant", (10, 5), places)
 }

@@ -11,6 +11,7 @@ use super::quantity;
     linerate profile qemu://qemu-sabrelite                    TCP to the device\n  \
     linerate profile qemu://qemu-sabrelite -R                 TCP from the device\n  \
     linerate profile qemu://qemu-riscv32-virt -R --program frames    driver and MAC alone\n  \
+    linerate profile qemu://qemu-sabrelite --program udp --null      stack and services alone\n  \
     linerate profile qemu://qemu-sabrelite --variant legacy -n 20M --json profile.json\n\n\
     QEMU counts every instruction by its address. The debug data of the firmware say which function\n\
     it is of, inlined ones included; the function's file says which layer. `library` is what the\n\
@@ -25,6 +26,10 @@ pub struct Profile {
     /// What goes on: a TCP stream, UDP datagrams that fill frames, raw frames past the stack
     #[arg(long, value_name = "NAME", default_value = "tcp", value_parser = program)]
     pub program: Program,
+    /// Without the network: datagrams come from nowhere and go there, so that what is left is what the stack
+    /// and the services take; with `--program udp`, on boards that have a program `null`
+    #[arg(long)]
+    pub null: bool,
     /// Octets of payload (suffixes k, M, G: decimal)
     #[arg(long, short = 'n', value_name = "OCTETS", value_parser = quantity, default_value = "8M")]
     pub bytes: u64,

@@ -23,6 +23,7 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
             Direction::ToDevice
         },
         octets: args.bytes,
+        null: args.null,
     };
     let options = Options {
         elf_dir: args.elf_dir.clone(),

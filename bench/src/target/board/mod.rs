@@ -150,8 +150,12 @@ fn datagrams(asked: &Datagrams) -> Result<(), &'static str> {
 impl Target {
     /// The firmware.
     fn image(&self) -> Result<Image, MachineError> {
+        self.image_of(PROGRAM)
+    }
+
+    fn image_of(&self, program: &str) -> Result<Image, MachineError> {
         let variant = &self.board.firmware.default_variant;
-        firmware::find(&self.elf_dir, &self.board.name, PROGRAM, variant)
+        firmware::find(&self.elf_dir, &self.board.name, program, variant)
             .map_err(|error| MachineError::Firmware(error.to_string()))
     }
 

@@ -13,7 +13,7 @@ use linerate_sim::peer::host;
 use serde_json::Value;
 
 use super::super::session::Session;
-use super::super::{Target, find};
+use super::super::{PROGRAM, Target, find};
 use super::{QEMU, start, tcp_of};
 use crate::profile::counts::Counts;
 use crate::profile::symbols::Symbols;
@@ -24,6 +24,8 @@ use crate::target::{
 
 /// The plugin's file, in the folder of the firmware.
 const PLUGIN: &str = "liblinerate_qemu_plugin.so";
+/// The program without a network.
+const NULL: &str = "null";
 /// Octets of payload that fill a frame of UDP.
 const DATAGRAM: u16 = 1_472;
 /// What comes within this time comes at once. The board is mostly faster than the host, and this long it waits
@@ -43,7 +45,8 @@ pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
         target: crate::target::Target::name(&target),
         what,
     };
-    let image = target.image()?;
+    let program = if asked.null { NULL } else { PROGRAM };
+    let image = target.image_of(program)?;
     let symbols = Symbols::read(&image.elf).map_err(failed)?;
     let folder = tempfile::tempdir();
     let folder = folder.map_err(|error| failed(format!("no temporary folder: {error}")))?;
@@ -68,7 +71,11 @@ pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
     let mut session = Session::begin(Box::new(board), crate::target::Target::name(&target))?;
 
     let before = counts.read().map_err(cannot_count)?;
-    go_on(&target, &trial, asked, &mut session)?;
+    if asked.null {
+        without_network(asked.direction, target.patience, &mut session)?;
+    } else {
+        go_on(&target, &trial, asked, &mut session)?;
+    }
     session.pass(AFTERWARDS)?;
     let after = counts.read().map_err(cannot_count)?;
     // Before, it had counted none.
@@ -87,6 +94,22 @@ pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
     Ok(Profile::new(asked, board, variant, frames, places))
 }
 
+/// Lets the program without a network have its test in this direction: it is to the device if it was not
+/// stopped before.
+fn without_network(
+    direction: Direction,
+    patience: Duration,
+    session: &mut Session,
+) -> Result<(), TargetError> {
+    if direction == Direction::FromDevice {
+        session.ask::<Value>("device stop", "device")?;
+    }
+    session.tell("device start");
+    // Nobody answers the end of datagrams from it, which it says ten times.
+    session.patience = patience;
+    session.hear::<Value>("served").map(|_| ())
+}
+
 fn target(asked: &Asked, options: &Options) -> Result<Target, TargetError> {
     let url = Url::parse(&asked.target)?;
     let wrong = |what: String| TargetError::Url {
@@ -96,6 +119,9 @@ fn target(asked: &Asked, options: &Options) -> Result<Target, TargetError> {
     if url.scheme != "qemu" {
         let what = "instructions are counted of what QEMU emulates: qemu://BOARD";
         return Err(wrong(what.to_owned()));
+    }
+    if asked.null && asked.program != Program::Udp {
+        return Err(wrong("without its network it knows only udp".to_owned()));
     }
     let mut target = find(&url, options, QEMU)?;
     if let Some(variant) = &asked.variant {

@@ -9,7 +9,7 @@ use super::super::super::*;
 use super::emulator;
 use crate::board::{self, Board};
 use crate::conformance::{self, CASES};
-use crate::profile::{Asked, Layer, Program};
+use crate::profile::{Asked, Layer, Profile, Program};
 
 /// Few, as an emulator beside other tests has little of the processor.
 const OCTETS: u64 = 1_000_000;
@@ -194,6 +194,7 @@ fn layers_sum_up_to_all_instructions() {
                 program,
                 direction,
                 octets: 300_000,
+                null: false,
             };
             let profile = super::profile::run(&asked, &options).expect("profiled");
             let what = format!("{}\n{}", board.name, profile.tables(5));
@@ -208,6 +209,40 @@ fn layers_sum_up_to_all_instructions() {
             // The blaster knows no stack.
             let has_stack = of(Layer::Stack).all() > profile.instructions / 4;
             assert_eq!(has_stack, program == Program::Tcp, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_frame_takes_less_without_a_network() {
+    for (board, folder) in installed() {
+        if !board.firmware.programs.contains_key("null") {
+            continue;
+        }
+        let options = Options {
+            elf_dir: folder,
+            patience: Duration::from_secs(30),
+            ..Options::default()
+        };
+        for direction in [Direction::ToDevice, Direction::FromDevice] {
+            let [with, without] = [false, true].map(|null| {
+                let asked = Asked {
+                    target: format!("qemu://{}", board.name),
+                    variant: None,
+                    program: Program::Udp,
+                    direction,
+                    octets: 1_000_000,
+                    null,
+                };
+                super::profile::run(&asked, &options).expect("profiled")
+            });
+            assert!(without.frames >= 4_000, "{}", without.tables(5));
+            let driver = |it: &Profile| it.per_frame(it.layer(Layer::Driver).all());
+            let [all, rest] = [&with, &without].map(|it| it.per_frame(it.instructions));
+            let added = all - (rest - driver(&without));
+            let what = format!("{}\n{}{}", board.name, with.tables(9), without.tables(9));
+            // What belongs to the driver by its source is what is missing without it, but for a tenth of all.
+            assert!((added - driver(&with)).abs() < all / 10.0, "{added} {what}");
         }
     }
 }
