@@ -80,6 +80,9 @@ enum Command {
         /// Only this host's load generator beside iperf3 and trafgen (needs root)
         #[arg(long)]
         load: bool,
+        /// Only the instructions of a frame on the boards that QEMU emulates
+        #[arg(long, conflicts_with_all = ["load", "footprint"])]
+        instructions: bool,
     },
     /// Write docs/fidelity.md, the README's figures and the pictures from the last demo and the last
     /// loss surface (needs chromium)
@@ -110,9 +113,14 @@ fn main() -> ExitCode {
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Accuracy { procedures } => accuracy::run(&procedures),
-        Command::Bench { footprint, load } => bench::run(match (footprint, load) {
-            (true, _) => bench::What::Footprint,
-            (_, true) => bench::What::Load,
+        Command::Bench {
+            footprint,
+            load,
+            instructions,
+        } => bench::run(match (footprint, load, instructions) {
+            (true, ..) => bench::What::Footprint,
+            (_, true, _) => bench::What::Load,
+            (.., true) => bench::What::Instructions,
             _ => bench::What::Simulator,
         }),
         Command::Docs => docs::run(),

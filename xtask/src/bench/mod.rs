@@ -1,7 +1,9 @@
 //! `cargo xtask bench`: how fast the simulator is, beside QEMU, what RAM and flash the firmware's PHY and
-//! MAC and the agent take, and how the load generator does beside iperf3 and trafgen; writes `docs/performance.md`.
+//! MAC and the agent take, how the load generator does beside iperf3 and trafgen, and what a frame
+//! takes on emulated boards; writes `docs/performance.md`.
 
 mod agent;
+mod instructions;
 mod load;
 mod simulator;
 
@@ -23,6 +25,8 @@ pub enum What {
     Footprint,
     /// Only the load generator.
     Load,
+    /// Only the instructions of a frame on emulated boards.
+    Instructions,
 }
 
 /// The command: measures, and renews what the document says of it.
@@ -34,6 +38,8 @@ pub fn run(what: What) -> Result<()> {
             return Ok(());
         };
         text = with_section(&text, load::TITLE, &section);
+    } else if what == What::Instructions {
+        text = with_section(&text, instructions::TITLE, &instructions::measure()?);
     } else {
         println!("RAM and flash of PHY and MAC, http_get-line-rate.elf:");
         let footprint = footprint()?;
