@@ -8,6 +8,7 @@
 mod accuracy;
 mod bench;
 mod board;
+mod captures;
 mod demo;
 mod docs;
 mod firmware;
@@ -61,6 +62,12 @@ enum Command {
     Repro,
     /// Build ESP32-C6 programs that others wrote and run them in the simulator
     Foreign,
+    /// Bring captures that others published into target/captures (Debian source packages)
+    Captures {
+        /// Instead hold the flags of the captures in this folder against tshark's
+        #[arg(long, value_name = "DIR")]
+        compare: Option<std::path::PathBuf>,
+    },
     /// Build what the headline needs and run scenarios/beat-niccle.toml
     Beat,
     /// Measure with each guess of the timing table changed, and say what rests on it
@@ -109,6 +116,7 @@ fn main() -> ExitCode {
         Command::Test { long, steps } => test::run(long, &steps),
         Command::Repro => repro::run(None).map(steps::Outcome::print),
         Command::Foreign => foreign::run(None),
+        Command::Captures { compare } => captures::run(compare.as_deref()),
         Command::Beat => scenarios::beat(),
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),

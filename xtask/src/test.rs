@@ -3,7 +3,9 @@
 use crate::board::Board;
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
-use crate::{board, firmware, foreign, fuzz, procedures, repro, scenarios, sh, tap, tools};
+use crate::{
+    board, captures, firmware, foreign, fuzz, procedures, repro, scenarios, sh, tap, tools,
+};
 use anyhow::{Result, bail};
 use std::path::Path;
 
@@ -22,6 +24,11 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
         steps.step("foreign", |_, log| {
             let built = foreign::build(Some(log))?.len();
             Ok(Outcome::Done(format!("{built} ELFs")))
+        });
+    }
+    if long || must_have_tools() || sh::out("captures").is_dir() {
+        steps.step("captures", |_, log| {
+            captures::bring(Some(log)).map(Outcome::Done)
         });
     }
     steps.step("tests", |steps, log| {
@@ -95,6 +102,7 @@ fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> R
             sh::out("firmware").join(board::DEFAULT),
         ),
         ("LINERATE_FOREIGN_ELFS", sh::out("foreign")),
+        ("LINERATE_CAPTURES", sh::out("captures")),
         ("LINERATE_ESPTOOL", tools::esptool()),
     ] {
         if path.exists() {

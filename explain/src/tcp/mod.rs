@@ -34,7 +34,7 @@ pub use timeline::LimitSpan;
 
 use limit::{Attribution, Before, Event};
 use sender::Sender;
-use sequence::Sequence;
+use sequence::{Opening, Sequence};
 
 /// Longer than any connection is captured: 833 days. What comes later has a damaged time.
 const LONGEST_NS: u64 = 1 << 56;
@@ -71,6 +71,7 @@ pub struct Connection {
     /// When its last one was.
     pub end_ns: u64,
     sequences: [Sequence; 2],
+    opening: Opening,
     senders: [Sender; 2],
     attribution: Attribution,
     handshake: Handshake,
@@ -120,6 +121,7 @@ impl Connection {
             start_ns: time_ns,
             end_ns: time_ns,
             sequences: Default::default(),
+            opening: Opening::default(),
             senders: Default::default(),
             attribution: Attribution::default(),
             handshake: Handshake::default(),
@@ -142,11 +144,11 @@ impl Connection {
     /// Takes note of a segment that `end` sent.
     #[inline]
     pub fn take(&mut self, end: End, segment: &Segment<'_>, time_ns: u64, number: u64) -> Flags {
+        let said = segment.said();
+        let flags = self.flag(end, segment, &said, time_ns);
         // Clocks of captures may step back.
         let since_start_ns = time_ns.saturating_sub(self.start_ns).min(LONGEST_NS);
         let time_ns = self.start_ns + since_start_ns;
-        let said = segment.said();
-        let flags = self.flag(end, segment, &said, time_ns);
         let carrier = self.carrier();
         let before = Before::of(
             &self.senders[carrier as usize],
@@ -175,9 +177,9 @@ impl Connection {
 
     #[inline]
     fn flag(&mut self, end: End, segment: &Segment<'_>, said: &Options, time_ns: u64) -> Flags {
-        let handshake_ns = self.handshake.rtt_ns();
         let (own, back) = both(&mut self.sequences, end);
-        let flags = own.look(back, segment, time_ns, handshake_ns);
+        let flags = own.look(back, segment, time_ns, self.opening);
+        self.opening.sees(segment, time_ns);
         if segment.any(Segment::SYN) {
             own.scale(back, said.window_shift, segment.any(Segment::ACK));
         }

@@ -12,6 +12,39 @@ const FAST_WITHIN_NS: u64 = 20_000_000;
 /// Without a handshake, what comes this late was not overtaken, but sent again.
 const REORDERED_WITHIN_NS: u64 = 3_000_000;
 
+/// When a connection was opened, as the rules have it: 0 stands for what is not known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Opening {
+    syn_ns: u64,
+    rtt_ns: u64,
+}
+
+impl Opening {
+    /// Takes note of a segment of either direction.
+    #[inline]
+    pub(super) fn sees(&mut self, segment: &Segment<'_>, time_ns: u64) {
+        if segment.opens() {
+            self.syn_ns = time_ns;
+        } else if self.rtt_ns == 0
+            && self.syn_ns != 0
+            && segment.any(Segment::ACK)
+            && !segment.any(Segment::SYN)
+        {
+            self.rtt_ns = time_ns.wrapping_sub(self.syn_ns);
+        }
+    }
+
+    /// What fills a gap sooner than this was overtaken.
+    #[inline]
+    fn reordered_within_ns(self) -> u64 {
+        if self.rtt_ns == 0 {
+            REORDERED_WITHIN_NS
+        } else {
+            self.rtt_ns
+        }
+    }
+}
+
 /// What the rules know of one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Sequence {
@@ -60,15 +93,15 @@ impl Default for Sequence {
 }
 
 impl Sequence {
-    /// Looks at `segment` of this direction, sent at `time_ns`; `back` is the other direction, and
-    /// `handshake_ns` the time that the handshake took, if it was captured.
+    /// Looks at `segment` of this direction, sent at `time_ns`; `back` is the other direction. The clock of a
+    /// capture may step back: what seems to come before what it follows comes late by all that a clock holds.
     #[inline]
     pub(super) fn look(
         &mut self,
         back: &mut Self,
         segment: &Segment<'_>,
         time_ns: u64,
-        handshake_ns: Option<u64>,
+        opening: Opening,
     ) -> Flags {
         if self.base.is_none() {
             let syn = u32::from(!segment.any(Segment::SYN));
@@ -77,6 +110,7 @@ impl Sequence {
         if back.base.is_none() && segment.any(Segment::ACK) {
             back.base = Some(segment.ack.wrapping_sub(1));
         }
+        let reused = self.opens(segment);
         let mut flags = self.windows_and_acks(back, segment);
         if segment.ack != self.last_ack {
             self.duplicates = 0;
@@ -85,10 +119,27 @@ impl Sequence {
             flags |= Flags::ACK_LOST_SEGMENT;
         }
         if segment.len > 0 || segment.any(Segment::SYN | Segment::FIN) {
-            flags |= self.again(back, segment, time_ns, handshake_ns, flags);
+            flags |= self.again(back, segment, time_ns, opening, flags);
         }
         self.remember(segment, time_ns, flags);
+        flags |= reused;
         flags
+    }
+
+    /// A SYN that comes again takes back what a reset in answer to it has claimed; an answer with another
+    /// sequence number is of another connection, which has all that is known of this one.
+    #[inline]
+    fn opens(&mut self, segment: &Segment<'_>) -> Flags {
+        if !segment.any(Segment::SYN) {
+            return Flags::default();
+        }
+        if segment.opens() {
+            self.next = self.may_be_acked;
+        } else if self.base != Some(segment.seq) {
+            self.base = Some(segment.seq);
+            return Flags::REUSED_PORTS;
+        }
+        Flags::default()
     }
 
     #[inline]
@@ -183,7 +234,7 @@ impl Sequence {
         back: &Self,
         segment: &Segment<'_>,
         time_ns: u64,
-        handshake_ns: Option<u64>,
+        opening: Opening,
         flags: Flags,
     ) -> Flags {
         let Segment { seq, len, .. } = *segment;
@@ -206,8 +257,7 @@ impl Sequence {
         if repeated && back.last_ack == seq && since_ack < FAST_WITHIN_NS {
             return Flags::FAST_RETRANSMISSION;
         }
-        let recent = handshake_ns.unwrap_or(REORDERED_WITHIN_NS);
-        let overtaken = time_ns.wrapping_sub(self.next_ns) < recent;
+        let overtaken = time_ns.wrapping_sub(self.next_ns) < opening.reordered_within_ns();
         if overtaken && next != segment.end() {
             Flags::OUT_OF_ORDER
         } else {
@@ -222,7 +272,8 @@ impl Sequence {
         // A probe of a closed window may be thrown away.
         if !flags.has(Flags::ZERO_WINDOW_PROBE) {
             if self.next.is_none_or(|next| before(next, end)) {
-                self.next = Some(end);
+                // Here, too, 0 stands for what is not known.
+                self.next = Some(end).filter(|end| *end != 0);
                 self.next_ns = time_ns;
             }
             if self.may_be_acked.is_none_or(|known| known == segment.seq) {
@@ -243,5 +294,60 @@ impl Sequence {
             Some(_) if answers && back.shift == Shift::Never => self.shift = Shift::Never,
             Some(shift) => self.shift = Shift::By(shift),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(seq: u32, flags: u8, len: u32) -> Segment<'static> {
+        Segment {
+            seq,
+            ack: 7,
+            flags,
+            len,
+            window: 500,
+            ..Segment::default()
+        }
+    }
+
+    fn look(own: &mut Sequence, segment: &Segment<'_>, time_ns: u64, opening: Opening) -> Flags {
+        own.look(&mut Sequence::default(), segment, time_ns, opening)
+    }
+
+    #[test]
+    fn what_a_clock_that_stepped_back_shows_before_the_rest_was_sent_again() {
+        let mut own = Sequence::default();
+        let mut flags = |seq, len, time_ns| {
+            let segment = segment(seq, Segment::ACK, len);
+            look(&mut own, &segment, time_ns, Opening::default())
+        };
+        assert_eq!(flags(2000, 1000, 50_000_000), Flags::default());
+        assert_eq!(flags(1000, 500, 51_000_000), Flags::OUT_OF_ORDER);
+        assert_eq!(flags(1000, 500, 49_000_000), Flags::RETRANSMISSION);
+    }
+
+    #[test]
+    fn answers_to_a_syn_are_of_another_connection_by_their_sequence_number() {
+        let mut own = Sequence::default();
+        let mut flags = |seq, flags| look(&mut own, &segment(seq, flags, 0), 1, Opening::default());
+        // A reset whose sequence number is 0 tells nothing of what comes next.
+        let refused = flags(0, Segment::RST | Segment::ACK);
+        assert_eq!(refused, Flags::default());
+        let answer = Segment::SYN | Segment::ACK;
+        assert_eq!(flags(9000, answer), Flags::REUSED_PORTS);
+        assert_eq!(flags(9000, answer), Flags::RETRANSMISSION);
+    }
+
+    #[test]
+    fn a_handshake_without_a_time_tells_no_round_trip() {
+        let mut opening = Opening::default();
+        opening.sees(&segment(1, Segment::SYN, 0), 0);
+        opening.sees(&segment(2, Segment::ACK, 0), 900);
+        assert_eq!(opening.reordered_within_ns(), REORDERED_WITHIN_NS);
+        opening.sees(&segment(1, Segment::SYN, 0), 1000);
+        opening.sees(&segment(2, Segment::ACK, 0), 1900);
+        assert_eq!(opening.reordered_within_ns(), 900);
     }
 }

@@ -1,5 +1,6 @@
-//! The flags of packets, held against tshark's: over the captures in the folder that `LINERATE_DATA` names, and
-//! over conversations that are made up here, each of which does what a good one never would.
+//! The flags of packets, held against tshark's: over captures that others published (`captures.toml`), over those
+//! in the folder that `LINERATE_DATA` names, and over conversations that are made up here, each of which does what
+//! a good one never would.
 
 mod conversation;
 
@@ -74,17 +75,18 @@ fn theirs(capture: &Path) -> Marked {
 fn differences(capture: &Path) -> Vec<String> {
     let (ours, theirs) = (ours(capture), theirs(capture));
     let none = BTreeSet::new();
+    let marks = |marked: &Marked| marked.values().map(BTreeSet::len).sum::<usize>();
+    println!(
+        "{}: {} flags, tshark {}",
+        capture.display(),
+        marks(&ours),
+        marks(&theirs)
+    );
     let mut found = Vec::new();
     for (_, name) in Flags::NAMES {
         let (own, other) = (
             ours.get(name).unwrap_or(&none),
             theirs.get(name).unwrap_or(&none),
-        );
-        println!(
-            "{}: {name} {} {}",
-            capture.display(),
-            own.len(),
-            other.len()
         );
         if own != other {
             let only_own: Vec<_> = own.difference(other).take(5).collect();
@@ -117,28 +119,50 @@ fn has_tshark() -> bool {
 fn captures(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("readable").flatten() {
         let path = entry.path();
-        if path.is_dir() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() && !name.starts_with('.') {
             captures(&path, found);
-        } else if path.to_string_lossy().contains(".pcap") {
+        } else if path.is_file() && (name.contains(".pcap") || name.contains(".cap")) {
             found.push(path);
         }
     }
 }
 
+/// Holds all captures in `folder` and below against tshark; says how many there were.
+fn have_the_same_flags(folder: &Path) -> usize {
+    let mut found = Vec::new();
+    captures(folder, &mut found);
+    found.sort();
+    assert!(!found.is_empty(), "no capture in {}", folder.display());
+    let differences: Vec<String> = found.iter().flat_map(|path| differences(path)).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    found.len()
+}
+
 #[test]
-fn real_captures_have_the_same_flags() {
+fn captures_of_the_data_folder_have_the_same_flags() {
     let Some(folder) = std::env::var_os("LINERATE_DATA") else {
         eprintln!("skipped: LINERATE_DATA names no folder with captures");
         return;
     };
-    if !has_tshark() {
-        return;
+    if has_tshark() {
+        have_the_same_flags(Path::new(&folder));
     }
-    let mut found = Vec::new();
-    captures(Path::new(&folder), &mut found);
-    assert!(!found.is_empty(), "no capture in it");
-    let differences: Vec<String> = found.iter().flat_map(|path| differences(path)).collect();
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn published_captures_have_the_same_flags() {
+    let Some(folder) = std::env::var_os("LINERATE_CAPTURES") else {
+        eprintln!("skipped: LINERATE_CAPTURES names no folder (cargo xtask captures makes one)");
+        return;
+    };
+    if has_tshark() {
+        let found = have_the_same_flags(Path::new(&folder));
+        assert!(
+            found >= 12,
+            "{found} captures: cargo xtask captures brings more"
+        );
+    }
 }
 
 #[test]
