@@ -6,6 +6,7 @@
 //! | [`mod@line`] | what the wire allows: frame times and the goodput limit |
 //! | [`capture`] | captures of other programs, read packet by packet |
 //! | [`tcp`] | a TCP connection as a capture shows it |
+//! | [`udp`] | a UDP stream as a capture shows it |
 //! | [`traffic`] | a whole capture: its packets by kind, its connections |
 //! | [`wire`] | what frames on a wire tell: TCP requests, where their time went |
 //! | [`stats`] | percentiles, by one definition |
@@ -35,4 +36,5 @@ pub mod stats;
 pub mod summary;
 pub mod tcp;
 pub mod traffic;
+pub mod udp;
 pub mod wire;

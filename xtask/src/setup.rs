@@ -25,6 +25,7 @@ const PACKAGES: [(&str, &str, &str); 14] = [
     ("ip", "iproute2", "network namespaces and TAP devices"),
     ("ping", "iputils-ping", "stock peers over TAP"),
     ("curl", "curl", "stock peers over TAP"),
+    ("tcpdump", "tcpdump", "captures of stock peers"),
     ("iperf", "iperf", "stock peers: version 2"),
     ("iperf3", "iperf3", "stock peers"),
     (

@@ -14,6 +14,7 @@ mod retransmission;
 mod thread;
 mod traffic;
 mod transmit;
+mod udp;
 mod wire;
 
 use linerate_ether::ledger::{Drop, Layer};
@@ -30,6 +31,7 @@ pub(crate) struct Weighed {
 
 pub use put::of_http_put;
 pub use traffic::of_traffic;
+pub use udp::of_udp_streams;
 
 /// Every look at a download.
 const LOOKS: [fn(&HttpGet) -> Option<Weighed>; 9] = [

@@ -5,6 +5,7 @@
 //! | module | what a person finds there |
 //! |---|---|
 //! | `table` | the connections, in bounded memory |
+//! | `streams` | the UDP streams, in bounded memory |
 //! | `path` | what the connections from one host to another have in common |
 //! | `report` | what is told of all that, for programs |
 //! | `text` | the same for people |
@@ -12,6 +13,7 @@
 mod path;
 mod report;
 mod stations;
+mod streams;
 mod table;
 mod text;
 
@@ -21,11 +23,16 @@ use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
 use crate::tcp::{Flags, Segment};
 
 pub use path::Path;
-pub use report::{Direction, PathFinding, Report, Source, ToldConnection};
+pub use report::{Direction, PathFinding, Report, Source, ToldConnection, ToldStream};
 pub use stations::Station;
 use stations::Stations;
+use streams::Streams;
+pub use streams::UdpStream;
 use table::Table;
 pub use table::{Flow, Others, Place};
+
+/// Octets of a UDP header (RFC 768).
+const UDP_HEADER: usize = 8;
 
 /// What was seen so far.
 #[derive(Debug, Default)]
@@ -35,6 +42,7 @@ pub struct Traffic {
     start_ns: Option<u64>,
     end_ns: u64,
     table: Table,
+    streams: Streams,
 }
 
 /// How many packets there were, by kind.
@@ -117,10 +125,25 @@ impl Traffic {
                         .take(ends, &segment, packet.time_ns, packet.number);
                 }
             }
-            Protocol::Udp => self.counts.udp += 1,
+            Protocol::Udp => {
+                self.counts.udp += 1;
+                self.udp(datagram, packet);
+            }
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
         Flags::default()
+    }
+
+    #[inline]
+    fn udp(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+        let Some((header, payload)) = datagram.payload.split_at_checked(UDP_HEADER) else {
+            return;
+        };
+        let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let length = datagram.length.saturating_sub(UDP_HEADER as u32);
+        let ends = [(datagram.source, port(0)), (datagram.destination, port(2))];
+        self.streams
+            .take(ends, payload, length, packet.time_ns, packet.number);
     }
 
     /// How many packets there were.

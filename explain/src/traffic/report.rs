@@ -6,11 +6,12 @@ use serde::Serialize;
 
 use super::stations::Station;
 use super::table::{Flow, Others, Place};
-use super::{Counts, Path, Traffic};
+use super::{Counts, Path, Traffic, UdpStream};
 use crate::cause;
 use crate::record::Finding;
 use crate::stats;
 use crate::tcp::{Buckets, End, FIRST_DELAY_NS, Figures, Limit, LimitSpan};
+use crate::udp::Tool;
 
 /// What captures tell.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +32,10 @@ pub struct Report {
     pub connections: Vec<ToldConnection>,
     /// The sum of those that there were too many of to be told one by one.
     pub other_connections: Others,
+    /// UDP streams of iperf 2 and iperf 3, in the order of their first packets.
+    pub udp_streams: Vec<ToldStream>,
+    /// How many more there were.
+    pub other_udp_streams: u64,
     /// Why it is slow, what cost the most time first.
     pub findings: Vec<PathFinding>,
 }
@@ -200,6 +205,86 @@ pub struct PlaceInBurst {
     pub lost: u64,
 }
 
+/// A UDP stream of iperf 2 or iperf 3, as it came by the place of capture.
+#[derive(Clone, Debug, Serialize)]
+pub struct ToldStream {
+    /// Whose datagrams they are.
+    pub tool: Tool,
+    /// Who sends it, with its port.
+    pub sender: String,
+    /// Who receives it.
+    pub receiver: String,
+    /// Number of its first packet in its capture.
+    pub first_packet: u64,
+    /// Number of its last one.
+    pub last_packet: u64,
+    /// From the first packet of all to its first.
+    pub start_ns: u64,
+    /// From its first datagram to its last.
+    pub duration_ns: u64,
+    /// Datagrams that came by.
+    pub datagrams: u64,
+    /// Octets of payload in them.
+    pub payload_bytes: u64,
+    /// The same in a second.
+    pub bytes_per_s: f64,
+    /// Octets of payload in the largest.
+    pub datagram_bytes: u32,
+    /// Datagrams that were sent, as their numbers tell.
+    pub sent_datagrams: u64,
+    /// Of them, those that did not come by.
+    pub lost_datagrams: u64,
+    /// Datagrams that came by behind later ones.
+    pub out_of_order: u64,
+    /// Datagrams that came by again.
+    pub duplicates: u64,
+    /// Interarrival jitter at the end (RFC 3550 section 6.4.1); none without times in the datagrams.
+    pub jitter_ns: Option<u64>,
+    /// Between two of them.
+    pub gap_ns: Option<Times>,
+    /// The same when they were sent, on their sender's clock.
+    pub sent_gap_ns: Option<Times>,
+    /// How often some were missing.
+    pub holes: u64,
+    /// The most that were missing at once.
+    pub longest_hole: u64,
+    /// Whether what comes behind others is lost more often, or more at once than by chance.
+    pub loses_in_bursts: bool,
+    /// Datagrams by their place in a burst of the sender, and how often the next was missing.
+    pub bursts: Vec<PlaceInBurst>,
+}
+
+impl ToldStream {
+    fn of(told: &UdpStream, start_ns: u64) -> Self {
+        let stream = &told.stream;
+        let duration = stream.duration();
+        Self {
+            tool: stream.tool,
+            sender: place(told.sender),
+            receiver: place(told.receiver),
+            first_packet: stream.first_packet,
+            last_packet: stream.last_packet,
+            start_ns: stream.start_ns.saturating_sub(start_ns),
+            duration_ns: duration.as_nanos() as u64,
+            datagrams: stream.datagrams(),
+            payload_bytes: stream.payload_bytes(),
+            bytes_per_s: stats::ratio(stream.payload_bytes() as f64, duration.as_secs_f64()),
+            datagram_bytes: stream.largest_bytes,
+            sent_datagrams: stream.sent(),
+            lost_datagrams: stream.lost(),
+            out_of_order: stream.out_of_order(),
+            duplicates: stream.duplicates(),
+            jitter_ns: stream.jitter_ns(),
+            gap_ns: Times::of(&stream.gaps),
+            sent_gap_ns: Times::of(&stream.sent_gaps),
+            holes: stream.holes,
+            longest_hole: stream.longest_hole,
+            loses_in_bursts: stream.loses_in_bursts(),
+            bursts: bursts(&stream.arrived_at, &stream.holes_behind),
+        }
+    }
+}
+
 impl Times {
     fn of(buckets: &Buckets) -> Option<Self> {
         Some(Self {
@@ -218,7 +303,9 @@ impl Traffic {
         let start_ns = self.start_ns.unwrap_or(0);
         let duration_ns = self.end_ns.saturating_sub(start_ns);
         let (flows, other_connections) = self.table.into_flows();
-        let findings = cause::of_traffic(&self.counts, duration_ns, &Path::of(&flows));
+        let (streams, other_udp_streams) = self.streams.into_streams();
+        let mut findings = cause::of_traffic(&self.counts, duration_ns, &Path::of(&flows));
+        findings.extend(cause::of_udp_streams(&streams));
         Report {
             schema: 1,
             captures,
@@ -231,6 +318,11 @@ impl Traffic {
                 .map(|flow| ToldConnection::of(flow, start_ns))
                 .collect(),
             other_connections,
+            udp_streams: streams
+                .iter()
+                .map(|stream| ToldStream::of(stream, start_ns))
+                .collect(),
+            other_udp_streams,
             findings,
         }
     }
@@ -309,7 +401,7 @@ impl Direction {
             isolated_rtt_ns: Times::of(&figures.isolated_rtt),
             longest_stall_ns: figures.longest_stall_ns,
             longest_stall_start_ns: figures.longest_stall_start_ns.saturating_sub(start_ns),
-            bursts: bursts(figures),
+            bursts: bursts(&figures.sent_at, &figures.lost_at),
         }
     }
 }
@@ -326,10 +418,13 @@ fn delays(figures: &Figures) -> Vec<Delay> {
     ranges.filter(|delay| delay.segments > 0).collect()
 }
 
-fn bursts(figures: &Figures) -> Vec<PlaceInBurst> {
-    let places = figures.sent_at.iter().zip(figures.lost_at);
+fn bursts(sent: &[u64], lost: &[u64]) -> Vec<PlaceInBurst> {
+    let places = sent.iter().zip(lost);
     let mut places: Vec<PlaceInBurst> = places
-        .map(|(sent, lost)| PlaceInBurst { sent: *sent, lost })
+        .map(|(sent, lost)| PlaceInBurst {
+            sent: *sent,
+            lost: *lost,
+        })
         .collect();
     while places
         .last()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::report::{Report, ToldConnection};
+use super::report::{Report, ToldConnection, ToldStream};
 use crate::record::Cause;
 use crate::report::format;
 
@@ -31,7 +31,8 @@ impl Report {
             let _ = writeln!(text, "   {}", finding.advice);
         }
         self.seen(&mut text);
-        self.table(&mut text);
+        self.connection_table(&mut text);
+        self.stream_table(&mut text);
         for capture in &self.captures {
             if let Some(fault) = &capture.fault {
                 let _ = writeln!(text, "\n{}: {fault}", capture.file);
@@ -53,8 +54,9 @@ impl Report {
                 found.finding.cause
             ),
             Some(found) => format!("One thing stands out: {}.", found.finding.cause),
-            None if self.connections.is_empty() => {
-                "There is no TCP connection with payload in it: nothing to explain.".to_owned()
+            None if self.connections.is_empty() && self.udp_streams.is_empty() => {
+                "There is no TCP connection and no UDP stream of iperf in it: nothing to explain."
+                    .to_owned()
             }
             None => "Nothing is wrong that a capture shows.".to_owned(),
         }
@@ -92,55 +94,91 @@ impl Report {
         }
     }
 
-    fn table(&self, text: &mut String) {
-        if self.connections.is_empty() {
-            return;
-        }
-        let mut rows = vec![
-            [
-                "packet",
-                "sender",
-                "receiver",
-                "payload",
-                "time",
-                "rate",
-                "lost",
-                "time-outs",
-                "RTT",
-                "most of the time",
-            ]
-            .map(str::to_owned),
+    fn connection_table(&self, text: &mut String) {
+        let head = [
+            "packet",
+            "sender",
+            "receiver",
+            "payload",
+            "time",
+            "rate",
+            "lost",
+            "time-outs",
+            "RTT",
+            "most of the time",
         ];
-        rows.extend(self.connections.iter().take(MOST_ROWS).map(row));
-        let mut widths = [0; 10];
-        for row in &rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = cell.chars().count().max(*width);
-            }
-        }
-        text.push('\n');
-        for row in &rows {
-            let mut line = String::new();
-            for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
-                // Names to the left, figures to the right.
-                if matches!(at, 1 | 2 | 9) {
-                    let _ = write!(line, "{cell:<width$}  ");
-                } else {
-                    let _ = write!(line, "{cell:>width$}  ");
-                }
-            }
-            let _ = writeln!(text, "{}", line.trim_end());
-        }
-        let left = self.connections.len().saturating_sub(MOST_ROWS) as u64
-            + self.other_connections.connections;
-        if left > 0 {
-            let _ = writeln!(
-                text,
-                "and {} connections more (--json has them)",
-                format::count(left)
-            );
+        let left = self.other_connections.connections;
+        table(text, head, &self.connections, row, (left, "connections"));
+    }
+
+    fn stream_table(&self, text: &mut String) {
+        let head = [
+            "packet", "sender", "receiver", "payload", "time", "rate", "lost", "late", "jitter",
+            "UDP of",
+        ];
+        let left = self.other_udp_streams;
+        table(
+            text,
+            head,
+            &self.udp_streams,
+            stream_row,
+            (left, "UDP streams"),
+        );
+    }
+}
+
+/// A row for each of the first, and how many there are besides.
+fn table<T>(
+    text: &mut String,
+    head: [&str; 10],
+    told: &[T],
+    row: impl Fn(&T) -> [String; 10],
+    (others, what): (u64, &str),
+) {
+    if told.is_empty() {
+        return;
+    }
+    let mut rows = vec![head.map(str::to_owned)];
+    rows.extend(told.iter().take(MOST_ROWS).map(row));
+    let mut widths = [0; 10];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
         }
     }
+    text.push('\n');
+    for row in &rows {
+        let mut line = String::new();
+        for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
+            // Names to the left, figures to the right.
+            if matches!(at, 1 | 2 | 9) {
+                let _ = write!(line, "{cell:<width$}  ");
+            } else {
+                let _ = write!(line, "{cell:>width$}  ");
+            }
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    let left = told.len().saturating_sub(MOST_ROWS) as u64 + others;
+    if left > 0 {
+        let left = format::count(left);
+        let _ = writeln!(text, "and {left} {what} more (--json has them)");
+    }
+}
+
+fn stream_row(stream: &ToldStream) -> [String; 10] {
+    [
+        stream.first_packet.to_string(),
+        stream.sender.clone(),
+        stream.receiver.clone(),
+        format::bytes(stream.payload_bytes),
+        format::time(stream.duration_ns),
+        format::rate(stream.bytes_per_s),
+        format!("{}/{}", stream.lost_datagrams, stream.sent_datagrams),
+        stream.out_of_order.to_string(),
+        stream.jitter_ns.map_or_else(String::new, format::time),
+        stream.tool.name().to_owned(),
+    ]
 }
 
 fn row(connection: &ToldConnection) -> [String; 10] {

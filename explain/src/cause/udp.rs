@@ -1,0 +1,123 @@
+//! From UDP streams to causes: what was lost of them, how, and how they were sent.
+
+use super::evidence;
+use crate::record::{Cause, Finding};
+use crate::report::format;
+use crate::stats;
+use crate::tcp::POSITIONS;
+use crate::traffic::{PathFinding, UdpStream};
+use crate::udp::Stream;
+
+/// A smaller part of the datagrams is not worth a finding.
+const WORTH_NAMING: f64 = 0.001;
+/// Fewer are chance.
+const FEWEST: u64 = 3;
+
+/// What is wrong with the streams, each by itself, what lost the most first. Empty if nothing stands out.
+pub fn of_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
+    let mut found: Vec<(f64, PathFinding)> = Vec::new();
+    for told in streams {
+        let looks = [lost(told), overtaken(told)];
+        for (part, finding) in looks.into_iter().flatten() {
+            let finding = PathFinding {
+                sender: Some(told.sender.0.to_string()),
+                receiver: Some(told.receiver.0.to_string()),
+                // A stream goes on whatever is lost of it.
+                share_of_time: 0.0,
+                finding,
+            };
+            found.push((part, finding));
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
+    let stream = &told.stream;
+    let part = stats::ratio(stream.lost() as f64, stream.sent() as f64);
+    if stream.lost() < FEWEST || part < WORTH_NAMING {
+        return None;
+    }
+    let [first, last, worst] = stream.hole_packets.map(|packet| packet as f64);
+    let figures = evidence([
+        ("lost_datagrams", stream.lost() as f64),
+        ("sent_datagrams", stream.sent() as f64),
+        ("holes", stream.holes as f64),
+        ("longest_hole", stream.longest_hole as f64),
+        ("first_packet", first),
+        ("last_packet", last),
+        ("worst_packet", worst),
+    ]);
+    let lost = format!(
+        "{} of the {} datagrams of {} ({}) are missing, in {} holes of up to {}",
+        format::count(stream.lost()),
+        format::count(stream.sent()),
+        stream.tool.name(),
+        format::percent(part),
+        format::count(stream.holes),
+        format::count(stream.longest_hole),
+    );
+    let finding = if stream.loses_in_bursts() {
+        Finding {
+            cause: Cause::LossInBursts,
+            confidence: 0.8,
+            summary: format!("{lost}: {}.", behind(stream)),
+            evidence: figures,
+            advice: "Give the receiver buffers for a whole burst, or let the sender space its datagrams (iperf3 \
+                     --pacing-timer, a lower rate)."
+                .into(),
+        }
+    } else {
+        Finding {
+            cause: Cause::RandomLoss,
+            confidence: 0.7,
+            summary: format!("{lost}, wherever they stood in a burst."),
+            evidence: figures,
+            advice: "Look for errors that both ends' adapters count (ethtool -S), at cable and duplex; on a \
+                     bottleneck at its queue: a rate above the path's loses, too."
+                .into(),
+        }
+    };
+    Some((part, finding))
+}
+
+/// From which place of a burst on they are missing.
+fn behind(stream: &Stream) -> String {
+    let holes = stream.holes_behind.iter().enumerate();
+    let most = holes.max_by_key(|(at, holes)| (**holes, std::cmp::Reverse(*at)));
+    let place = most.map_or(0, |(at, _)| at) + 1;
+    let or_later = if place == POSITIONS {
+        " or a later one"
+    } else {
+        ""
+    };
+    let each = stats::ratio(stream.lost() as f64, stream.holes as f64);
+    format!("{each:.1} at once on average, most often behind number {place}{or_later} of a burst")
+}
+
+fn overtaken(told: &UdpStream) -> Option<(f64, Finding)> {
+    let stream = &told.stream;
+    let part = stats::ratio(stream.out_of_order() as f64, stream.datagrams() as f64);
+    let [first, last] = stream.overtaken_packets.map(|packet| packet as f64);
+    (stream.out_of_order() >= FEWEST && part >= WORTH_NAMING).then(|| {
+        let finding = Finding {
+            cause: Cause::Reordering,
+            confidence: 0.9,
+            summary: format!(
+                "{} of {} datagrams of {} came behind later ones.",
+                format::count(stream.out_of_order()),
+                format::count(stream.datagrams()),
+                stream.tool.name(),
+            ),
+            evidence: evidence([
+                ("out_of_order", stream.out_of_order() as f64),
+                ("datagrams", stream.datagrams() as f64),
+                ("first_packet", first),
+                ("last_packet", last),
+            ]),
+            advice: "Several queues or links carry one stream: keep it on one.".into(),
+        };
+        (part, finding)
+    })
+}

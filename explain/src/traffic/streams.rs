@@ -1,0 +1,116 @@
+//! The UDP streams of a capture, in bounded memory.
+
+use std::collections::HashMap;
+
+use super::table::Place;
+use crate::udp::{Guess, Stream};
+
+/// Flows of datagrams that are looked into at the same time. Of more, that gives way which is no stream and of which
+/// nothing was heard for the longest; without such a one, what is new is not looked into.
+const MOST_OPEN: usize = 256;
+/// Streams that are told; later ones are counted.
+const MOST_TOLD: usize = 1024;
+
+/// A stream and its ends.
+#[derive(Clone, Debug)]
+pub struct UdpStream {
+    /// Who sends it.
+    pub sender: Place,
+    /// Who receives it.
+    pub receiver: Place,
+    /// What was seen of it.
+    pub stream: Stream,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    open: Vec<Open>,
+    by_ends: HashMap<[Place; 2], usize>,
+    /// Where the datagram before belonged.
+    last: usize,
+    done: Vec<UdpStream>,
+    /// Streams that are not told.
+    others: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    ends: [Place; 2],
+    guess: Guess,
+    last_packet: u64,
+}
+
+impl Streams {
+    /// Takes note of a datagram from the first of `ends` to the other.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        ends: [Place; 2],
+        octets: &[u8],
+        length: u32,
+        time_ns: u64,
+        packet: u64,
+    ) {
+        let at = match self.open.get(self.last) {
+            Some(open) if open.ends == ends => Some(self.last),
+            _ => self
+                .by_ends
+                .get(&ends)
+                .copied()
+                .or_else(|| self.begin(ends)),
+        };
+        let Some(at) = at else { return };
+        self.last = at;
+        let open = &mut self.open[at];
+        open.last_packet = packet;
+        if let Some(stream) = open.guess.take(octets, length, time_ns, packet) {
+            self.tell(ends, stream);
+        }
+    }
+
+    fn begin(&mut self, ends: [Place; 2]) -> Option<usize> {
+        let at = if self.open.len() < MOST_OPEN {
+            self.open.len()
+        } else {
+            let unknown = self.open.iter().enumerate();
+            let unknown = unknown.filter(|(_, open)| open.guess.stream().is_none());
+            unknown.min_by_key(|(_, open)| open.last_packet)?.0
+        };
+        let open = Open {
+            ends,
+            guess: Guess::default(),
+            last_packet: 0,
+        };
+        if at == self.open.len() {
+            self.open.push(open);
+        } else {
+            let before = std::mem::replace(&mut self.open[at], open);
+            self.by_ends.remove(&before.ends);
+        }
+        self.by_ends.insert(ends, at);
+        Some(at)
+    }
+
+    fn tell(&mut self, [sender, receiver]: [Place; 2], stream: Stream) {
+        if self.done.len() == MOST_TOLD {
+            self.others += 1;
+            return;
+        }
+        self.done.push(UdpStream {
+            sender,
+            receiver,
+            stream,
+        });
+    }
+
+    /// All of them in the order of their first packets, and how many more there were.
+    pub(super) fn into_streams(mut self) -> (Vec<UdpStream>, u64) {
+        for open in std::mem::take(&mut self.open) {
+            if let Some(stream) = open.guess.stream() {
+                self.tell(open.ends, stream.clone());
+            }
+        }
+        self.done.sort_by_key(|told| told.stream.first_packet);
+        (self.done, self.others)
+    }
+}

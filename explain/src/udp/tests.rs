@@ -1,0 +1,123 @@
+use super::*;
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+
+/// A datagram of `tool`, numbered `number`, sent at `sent_ns`; of iperf 2, a negative number ends the stream.
+fn datagram(tool: Tool, number: i64, sent_ns: u64) -> Vec<u8> {
+    let [seconds, micros] =
+        [sent_ns / 1_000_000_000, sent_ns / US % 1_000_000].map(|part| part as u32);
+    let words: &[u32] = match tool {
+        Tool::Iperf2 => &[number as u32, seconds, micros, 0, 0],
+        // What follows looks like the flags of iperf 2 and a large negative number.
+        Tool::Iperf3 => &[seconds, micros, number as u32, 0x9F00_0000, 0x9F00_0000],
+        Tool::Iperf3Wide => &[seconds, micros, (number >> 32) as u32, number as u32],
+    };
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// A stream of these numbers; the n-th is sent at `sent_ns(n)` and arrives 3 ms later.
+fn stream(tool: Tool, numbers: &[i64], sent_ns: impl Fn(u64) -> u64) -> Guess {
+    let mut guess = Guess::default();
+    for (at, number) in numbers.iter().enumerate() {
+        let sent_ns = sent_ns(number.unsigned_abs());
+        let over = guess.take(
+            &datagram(tool, *number, sent_ns),
+            1000,
+            sent_ns + 3 * MS,
+            at as u64 + 1,
+        );
+        assert!(over.is_none());
+    }
+    guess
+}
+
+#[test]
+fn each_tool_is_known_by_its_datagrams() {
+    for tool in Tool::ALL {
+        let numbers: Vec<i64> = (1..=100).collect();
+        let guess = stream(tool, &numbers, |number| 5_000_000_000 + number * MS);
+        let stream = guess.stream().expect("a stream");
+        assert_eq!(
+            (stream.tool, stream.datagrams(), stream.lost()),
+            (tool, 100, 0)
+        );
+        assert_eq!(stream.jitter_ns(), Some(0));
+        assert_eq!(stream.payload_bytes(), 100_000);
+        assert_eq!(stream.duration().as_millis(), 99);
+        assert_eq!((stream.gaps.min(), stream.gaps.max()), (Some(MS), Some(MS)));
+        assert_eq!(stream.arrived_at[0], 100);
+    }
+}
+
+#[test]
+fn what_is_something_else_is_no_stream() {
+    let mut guess = Guess::default();
+    let mut state = 7_u32;
+    for packet in 0..10_000 {
+        let mut octets = Vec::new();
+        for _ in 0..5 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            octets.extend(state.to_be_bytes());
+        }
+        guess.take(&octets[..packet as usize % 21], 20, packet * MS, packet);
+    }
+    assert!(guess.stream().is_none());
+}
+
+#[test]
+fn lost_overtaken_and_repeated() {
+    let mut numbers: Vec<i64> = (1..=60).collect();
+    // 20 and 21 are lost, 30 comes behind 31, 40 comes twice; two before the end are lost, which comes twice.
+    numbers.swap(29, 30);
+    numbers.insert(40, 40);
+    numbers.retain(|number| !matches!(number, 20 | 21));
+    numbers.extend([-63, -64]);
+    let guess = stream(Tool::Iperf2, &numbers, |number| number * MS);
+    let stream = guess.stream().expect("a stream");
+    assert_eq!((stream.sent(), stream.lost()), (63, 4));
+    assert_eq!((stream.out_of_order(), stream.duplicates()), (1, 1));
+    assert_eq!((stream.holes, stream.longest_hole), (2, 2));
+    // 31 came while 30 was missing.
+    assert_eq!(stream.hole_packets, [20, 28, 20]);
+    assert_eq!(stream.overtaken_packets, [29, 29]);
+}
+
+#[test]
+fn losses_from_some_place_of_a_burst_on() {
+    // Eight at once each 10 ms, of which the receiver takes five.
+    let sent_ns = |number: u64| (number - 1) / 8 * 10 * MS + (number - 1) % 8 * 20 * US;
+    let taken = |number: &i64| (number - 1) % 8 < 5;
+    let numbers: Vec<i64> = (1..=800).filter(taken).collect();
+    let guess = stream(Tool::Iperf3, &numbers, sent_ns);
+    let stream = guess.stream().expect("a stream");
+    assert!(stream.loses_in_bursts());
+    // In the first burst nobody knows yet what a pause is.
+    assert_eq!(stream.holes_behind[4], 98);
+    assert_eq!((stream.lost(), stream.longest_hole), (99 * 3, 3));
+}
+
+#[test]
+fn losses_anywhere() {
+    let numbers: Vec<i64> = (1..=800).filter(|number| number % 37 != 0).collect();
+    for burst in [1, 8] {
+        let guess = stream(Tool::Iperf3, &numbers, |number| number / burst * burst * MS);
+        assert!(
+            !guess.stream().expect("a stream").loses_in_bursts(),
+            "{burst}"
+        );
+    }
+}
+
+#[test]
+fn another_stream_between_the_same_ports() {
+    let mut guess = Guess::default();
+    let mut over = Vec::new();
+    for number in (1..=2000).chain(1..=20) {
+        let sent_ns = number as u64 * MS;
+        over.extend(guess.take(&datagram(Tool::Iperf3, number, sent_ns), 1000, sent_ns, 1));
+    }
+    assert_eq!(over.len(), 1);
+    assert_eq!(over[0].datagrams(), 2000);
+    assert_eq!(guess.stream().expect("the second").datagrams(), 20);
+}
