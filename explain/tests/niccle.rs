@@ -1,22 +1,34 @@
 //! The capture of a real bit-banged NIC that loses what follows closely: `niccle/*.pcap.gz` in the folder that
 //! `LINERATE_DATA` names. Counts are exact, times and rates within one per cent of what was found by hand.
 
-use std::fs::File;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 
-use linerate_explain::capture::Reader;
+use linerate_explain::capture::{Frame, Reader};
 use linerate_explain::record::Cause;
 use linerate_explain::traffic::{Direction, Report, Source, Traffic};
 
 const CAPTURE: &str = "niccle/smoltcp_http_get_before_optimizations.pcap.gz";
 
-fn report() -> Option<Report> {
-    let Some(folder) = std::env::var_os("LINERATE_DATA") else {
+/// What the device said meanwhile.
+const CONSOLE: &str = "niccle/smoltcp_http_get_before_optimizations.stdout.txt";
+const DEVICE: [u8; 6] = [0x12, 0x34, 0x56, 0x78, 0x90, 0x12];
+
+fn folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("LINERATE_DATA");
+    if folder.is_none() {
         eprintln!("skipped: LINERATE_DATA names no folder with captures");
-        return None;
-    };
-    let file = File::open(Path::new(&folder).join(CAPTURE)).expect("in that folder");
-    let mut reader = Reader::new(file).expect("a capture");
+    }
+    folder.map(PathBuf::from)
+}
+
+fn capture(folder: &Path) -> Reader<File> {
+    let file = File::open(folder.join(CAPTURE)).expect("in that folder");
+    Reader::new(file).expect("a capture")
+}
+
+fn report() -> Option<Report> {
+    let mut reader = capture(&folder()?);
     let mut traffic = Traffic::default();
     while let Some(packet) = reader.next() {
         traffic.take(&packet);
@@ -69,6 +81,14 @@ fn what_there_is() {
         .collect();
     assert_eq!(frames, [2553, 2142]);
     assert_eq!(report.connections.len(), 14);
+    // The second is of a connection before the capture; the last one is cut off.
+    let opened = report
+        .connections
+        .iter()
+        .map(|connection| connection.handshake_rtt_ns.is_some());
+    assert!(opened.eq((0..14).map(|at| at != 1)));
+    let last = report.connections.last().expect("some");
+    assert_eq!((last.payload.unique_bytes, last.back.resets), (61_390, 0));
 }
 
 #[test]
@@ -135,6 +155,71 @@ fn how_fast_each_request_was() {
     }
     // The last one the capture does not have to its end.
     assert_eq!(told.len(), known.len() + 1);
+}
+
+/// The figures behind `name` in the lines of the console that have it.
+fn said(console: &str, name: &str) -> Vec<f64> {
+    let behind = |line: &str| {
+        let figure = line.split_once(name)?.1.trim_start();
+        let end = figure.find(|c: char| !c.is_ascii_digit() && c != '.');
+        figure[..end.unwrap_or(figure.len())].parse().ok()
+    };
+    console.lines().filter_map(behind).collect()
+}
+
+/// Frames of the device and of the host in packets of these numbers.
+fn frames(folder: &Path, numbers: std::ops::Range<u64>) -> [u64; 2] {
+    let mut reader = capture(folder);
+    let mut frames = [0; 2];
+    while let Some(packet) = reader.next() {
+        if numbers.contains(&packet.number) {
+            let source = Frame::of(&packet).source;
+            frames[usize::from(source != Some(DEVICE))] += 1;
+        }
+    }
+    frames
+}
+
+#[test]
+fn what_the_device_counted_of_it() {
+    let (Some(folder), Some(report)) = (folder(), report()) else {
+        return;
+    };
+    let console = fs::read_to_string(folder.join(CONSOLE)).expect("in that folder");
+    // Where the first request for 100 kB and the first for 1 MB begin: there the device told its counters.
+    let first = |bytes: u64| {
+        let mut connections = report.connections.iter();
+        let found = connections.find(|connection| connection.payload.unique_bytes > bytes);
+        found.expect("some").first_packet
+    };
+    let [hundred, thousand] = [100_000, 1_000_000].map(first);
+    let [first, second] = [1..hundred, hundred..thousand].map(|numbers| frames(&folder, numbers));
+    // Its counters go on from one phase to the next.
+    let sent = said(&console, "PHY TX: Packets:");
+    assert_eq!(sent, [71.0, 514.0]);
+    assert_eq!((first[0], first[0] + second[0]), (71, 514));
+    // What it took of what the host sent: the rest is lost, whether it was sent again or not.
+    let taken = said(&console, "MAC RX: Packets:");
+    close(1.0 - taken[0] / first[1] as f64, 0.416);
+    close(1.0 - (taken[1] - taken[0]) / second[1] as f64, 0.303);
+    // From the SYN to the last octet, on both clocks.
+    let device_s = said(&console, "Received 1000070 bytes over ");
+    let large = report
+        .connections
+        .iter()
+        .filter(|connection| connection.payload.unique_bytes > 1_000_000);
+    let host_s = large
+        .map(|connection| connection.payload.unique_bytes as f64 / connection.goodput_bytes_per_s);
+    let too_long: Vec<f64> = device_s
+        .iter()
+        .zip(host_s)
+        .map(|(device, host)| device / host)
+        .collect();
+    assert_eq!(too_long.len(), 2);
+    for factor in too_long {
+        assert!((1.018..1.019).contains(&factor), "{factor}");
+        close(620.0 * factor, 631.0);
+    }
 }
 
 #[test]
