@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::path::Path;
 
 /// What Debian has, by the program whose absence says that the package is needed.
-const PACKAGES: [(&str, &str, &str); 14] = [
+const PACKAGES: [(&str, &str, &str); 15] = [
     (
         "qemu-system-riscv32",
         "qemu-system-misc",

@@ -65,7 +65,7 @@ impl Profile {
 
 /// Builds and measures; the section of the document.
 pub fn measure() -> Result<String> {
-    sh::run(sh::cargo().args(["build", "--locked", "--release", "-p", "linerate"]))?;
+    sh::run(sh::cargo().args(["build", "--locked", "-p", "linerate"]))?;
     let boards: Vec<Board> = board::all()
         .iter()
         .map(|name| board::read(name))
@@ -205,7 +205,7 @@ impl Cost {
 
 fn profile(board: &Board, program: &str, is_sent: bool, is_null: bool) -> Result<Profile> {
     let firmware = sh::out("firmware");
-    let mut command = sh::cmd(sh::root().join("target/release/linerate"));
+    let mut command = sh::cmd(sh::root().join("target/debug/linerate"));
     command.args([
         "profile",
         &format!("qemu://{}", board.name),
