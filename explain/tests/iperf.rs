@@ -102,6 +102,11 @@ fn losses_are_those_that_the_tools_report() {
     let Some(folder) = run() else { return };
     let report = report(&folder.join("capture.pcap"));
     println!("{}", report.text());
+    for found in &report.findings {
+        let packet = |name: &str| found.finding.evidence[name];
+        let worst = packet("worst_packet");
+        assert!(packet("first_packet") <= worst && worst <= packet("last_packet"));
+    }
 
     let theirs = fs::read(folder.join("iperf3.json")).expect("readable");
     let theirs: serde_json::Value = serde_json::from_slice(&theirs).expect("JSON");

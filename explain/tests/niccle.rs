@@ -240,6 +240,13 @@ fn loss_inside_bursts_is_the_first_finding() {
             first.finding.advice
         );
     }
+    // Any finding says where to look; here at the answer that ended the longest stall.
+    for found in &report.findings {
+        for name in ["first_packet", "last_packet", "worst_packet"] {
+            assert!(found.finding.evidence[name] >= 1.0, "{found:?}");
+        }
+    }
+    assert_eq!(first.finding.evidence["worst_packet"] as u64, 4440);
     for connection in &report.connections {
         let sum: f64 = connection.time_share.values().sum();
         assert!((sum - 1.0).abs() < 1e-9, "{sum}");

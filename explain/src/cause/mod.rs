@@ -7,6 +7,7 @@
 mod flash;
 mod interrupt;
 mod ledger;
+mod packets;
 mod peer;
 mod put;
 mod queue;
@@ -29,6 +30,7 @@ pub(crate) struct Weighed {
     finding: Finding,
 }
 
+pub use packets::name_packets;
 pub use put::of_http_put;
 pub use traffic::of_traffic;
 pub use udp::of_udp_streams;

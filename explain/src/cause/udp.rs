@@ -1,6 +1,7 @@
 //! From UDP streams to causes: what was lost of them, how, and how they were sent.
 
 use super::evidence;
+use super::packets::insert;
 use crate::record::{Cause, Finding};
 use crate::report::format;
 use crate::stats;
@@ -17,15 +18,23 @@ const FEWEST: u64 = 3;
 pub fn of_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
     let mut found: Vec<(f64, PathFinding)> = Vec::new();
     for told in streams {
-        let looks = [lost(told), overtaken(told)];
-        for (part, finding) in looks.into_iter().flatten() {
-            let finding = PathFinding {
+        let stream = &told.stream;
+        let looks = [
+            (lost(told), stream.behind_holes),
+            (overtaken(told), stream.overtaken),
+        ];
+        for (look, marks) in looks {
+            let Some((part, finding)) = look else {
+                continue;
+            };
+            let mut finding = PathFinding {
                 sender: Some(told.sender.0.to_string()),
                 receiver: Some(told.receiver.0.to_string()),
                 // A stream goes on whatever is lost of it.
                 share_of_time: 0.0,
                 finding,
             };
+            insert(&mut finding, marks);
             found.push((part, finding));
         }
     }
@@ -39,15 +48,11 @@ fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
     if stream.lost() < FEWEST || part < WORTH_NAMING {
         return None;
     }
-    let [first, last, worst] = stream.hole_packets.map(|packet| packet as f64);
     let figures = evidence([
         ("lost_datagrams", stream.lost() as f64),
         ("sent_datagrams", stream.sent() as f64),
         ("holes", stream.holes as f64),
         ("longest_hole", stream.longest_hole as f64),
-        ("first_packet", first),
-        ("last_packet", last),
-        ("worst_packet", worst),
     ]);
     let lost = format!(
         "{} of the {} datagrams of {} ({}) are missing, in {} holes of up to {}",
@@ -99,7 +104,6 @@ fn behind(stream: &Stream) -> String {
 fn overtaken(told: &UdpStream) -> Option<(f64, Finding)> {
     let stream = &told.stream;
     let part = stats::ratio(stream.out_of_order() as f64, stream.datagrams() as f64);
-    let [first, last] = stream.overtaken_packets.map(|packet| packet as f64);
     (stream.out_of_order() >= FEWEST && part >= WORTH_NAMING).then(|| {
         let finding = Finding {
             cause: Cause::Reordering,
@@ -113,8 +117,6 @@ fn overtaken(told: &UdpStream) -> Option<(f64, Finding)> {
             evidence: evidence([
                 ("out_of_order", stream.out_of_order() as f64),
                 ("datagrams", stream.datagrams() as f64),
-                ("first_packet", first),
-                ("last_packet", last),
             ]),
             advice: "Several queues or links carry one stream: keep it on one.".into(),
         };

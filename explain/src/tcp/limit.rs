@@ -3,6 +3,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::marks::Marks;
 use super::sender::{Again, Heard, Mends, Sender, Sent};
 use super::timeline::{LimitSpan, Timeline};
 
@@ -145,7 +146,16 @@ pub(super) struct Attribution {
     timeline: Timeline,
     /// Since something last moved: a time-out takes it all. [`Limit::Tail`] stands for the time since everything
     /// was acknowledged: it is the sender's if that goes on.
-    pending: Vec<(Limit, u64)>,
+    pending: Vec<Wait>,
+    marks: [Marks; Limit::ALL.len()],
+}
+
+/// Some time that ended with a packet.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    limit: Limit,
+    ns: u64,
+    packet: u64,
 }
 
 /// Waits that are told apart before something moves; behind them equal ones are put together.
@@ -155,8 +165,8 @@ impl Attribution {
     /// Nanoseconds by limit, at the end of the connection.
     pub(super) fn shares(&self, in_bursts: bool) -> Shares {
         let mut shares = self.timeline.shares();
-        for (limit, ns) in &self.pending {
-            shares[*limit as usize] += ns;
+        for wait in &self.pending {
+            shares[wait.limit as usize] += wait.ns;
         }
         if in_bursts {
             shares.swap(Limit::LossInBursts as usize, Limit::RandomLoss as usize);
@@ -167,8 +177,8 @@ impl Attribution {
     /// The same in the order of time from `start_ns` on; and the time below which spans were put together.
     pub(super) fn spans(&self, start_ns: u64, in_bursts: bool) -> (Vec<LimitSpan>, u64) {
         let mut timeline = self.timeline.clone();
-        for (limit, ns) in &self.pending {
-            timeline.push(*limit, *ns);
+        for wait in &self.pending {
+            timeline.push(wait.limit, wait.ns);
         }
         let mut spans = timeline.spans(start_ns);
         for span in spans.iter_mut().filter(|_| in_bursts) {
@@ -179,38 +189,60 @@ impl Attribution {
         (spans, timeline.grain_ns())
     }
 
-    /// Attributes the `ns` before a packet.
+    /// The packets that ended such time.
+    pub(super) fn marks(&self, limit: Limit, in_bursts: bool) -> Marks {
+        let limit = match limit {
+            Limit::LossInBursts if in_bursts => Limit::RandomLoss,
+            Limit::RandomLoss if in_bursts => Limit::LossInBursts,
+            limit => limit,
+        };
+        let mut marks = self.marks[limit as usize];
+        for wait in self.pending.iter().filter(|wait| wait.limit == limit) {
+            marks.note(wait.packet, wait.ns);
+        }
+        marks
+    }
+
+    /// Attributes the `ns` before packet number `packet`.
     #[inline]
-    pub(super) fn passes(&mut self, ns: u64, open: bool, before: &Before, event: Event) {
+    pub(super) fn passes(
+        &mut self,
+        ns: u64,
+        open: bool,
+        before: &Before,
+        event: Event,
+        packet: u64,
+    ) {
         if !open {
             let limit = match event {
                 Event::Sent(Sent::Again(_)) => Limit::TimeOut,
                 _ => Limit::Handshake,
             };
             self.moved();
-            self.timeline.push(limit, ns);
+            self.settle(Wait { limit, ns, packet });
             return;
         }
         match event {
             Event::Sent(Sent::Again(Again::TimeOut { .. } | Again::TailLossProbe)) => {
-                self.wait(Limit::TimeOut, ns);
+                self.wait(Limit::TimeOut, ns, packet);
                 self.all_was(Limit::TimeOut);
             }
-            Event::Sent(Sent::Again(_)) => self.wait(Limit::RandomLoss, ns),
-            Event::Sent(Sent::New | Sent::Overtaken) => self.sent(ns, before),
-            Event::Heard(heard) if heard.advanced => self.acknowledged(ns, before, &heard),
-            Event::Sent(Sent::Bare) | Event::Heard(_) => self.nothing_moved(ns, before),
+            Event::Sent(Sent::Again(_)) => self.wait(Limit::RandomLoss, ns, packet),
+            Event::Sent(Sent::New | Sent::Overtaken) => self.sent(ns, before, packet),
+            Event::Heard(heard) if heard.advanced => self.acknowledged(ns, before, &heard, packet),
+            Event::Sent(Sent::Bare) | Event::Heard(_) => self.nothing_moved(ns, before, packet),
         }
     }
 
     /// One limit takes all the time since something last moved.
     fn all_was(&mut self, limit: Limit) {
-        let ns = self.pending.iter().map(|(_, ns)| ns).sum();
+        let ns = self.pending.iter().map(|wait| wait.ns).sum();
+        let packet = self.pending.last().map_or(0, |wait| wait.packet);
         self.pending.clear();
-        self.pending.push((limit, ns));
+        self.pending.push(Wait { limit, ns, packet });
     }
 
-    fn sent(&mut self, ns: u64, before: &Before) {
+    fn sent(&mut self, ns: u64, before: &Before, packet: u64) {
         let limit = match before.mends {
             Mends::Requested => Limit::RandomLoss,
             Mends::TimeOut => Limit::TimeOut,
@@ -220,23 +252,23 @@ impl Attribution {
             Mends::Nothing if ns <= before.far_ns + before.far_ns / LATE => Limit::CongestionWindow,
             Mends::Nothing => Limit::Sender,
         };
-        self.wait(limit, ns);
+        self.wait(limit, ns, packet);
         if before.mends != Mends::TimeOut {
             self.moved();
         }
     }
 
-    fn acknowledged(&mut self, ns: u64, before: &Before, heard: &Heard) {
+    fn acknowledged(&mut self, ns: u64, before: &Before, heard: &Heard, packet: u64) {
         match before.mends {
             Mends::TimeOut => {
-                self.wait(Limit::TimeOut, ns);
+                self.wait(Limit::TimeOut, ns, packet);
                 self.all_was(if heard.had_arrived {
                     Limit::AckStarvation
                 } else {
                     Limit::TimeOut
                 });
             }
-            Mends::Requested => self.wait(Limit::RandomLoss, ns),
+            Mends::Requested => self.wait(Limit::RandomLoss, ns, packet),
             Mends::Nothing => {
                 let late_ns = heard.rtt_ns.map_or(0, |rtt_ns| {
                     let least = before.least_rtt_ns;
@@ -244,7 +276,7 @@ impl Attribution {
                         .saturating_sub(least.saturating_add(least / LATE))
                         .min(ns)
                 });
-                self.wait(Self::waiting(before), ns - late_ns);
+                self.wait(Self::waiting(before), ns - late_ns, packet);
                 let late = if before.in_flight <= 2 * before.segment {
                     Limit::Receiver
                 } else if ns > before.expected_ns {
@@ -254,19 +286,19 @@ impl Attribution {
                 } else {
                     Limit::PathRate
                 };
-                self.wait(late, late_ns);
+                self.wait(late, late_ns, packet);
             }
         }
         self.moved();
     }
 
-    fn nothing_moved(&mut self, ns: u64, before: &Before) {
+    fn nothing_moved(&mut self, ns: u64, before: &Before, packet: u64) {
         if before.waits {
-            self.wait(Self::waiting(before), ns);
+            self.wait(Self::waiting(before), ns, packet);
         } else if before.window_full {
-            self.wait(Limit::ReceiveWindow, ns);
+            self.wait(Limit::ReceiveWindow, ns, packet);
         } else {
-            self.wait(Limit::Tail, ns);
+            self.wait(Limit::Tail, ns, packet);
         }
     }
 
@@ -283,22 +315,33 @@ impl Attribution {
         }
     }
 
-    fn wait(&mut self, limit: Limit, ns: u64) {
+    fn wait(&mut self, limit: Limit, ns: u64, packet: u64) {
         let pending = self.pending.len();
-        match self.pending.iter().rposition(|(last, _)| *last == limit) {
-            Some(at) if at + 1 == pending || pending >= MOST_PENDING => self.pending[at].1 += ns,
-            _ => self.pending.push((limit, ns)),
+        match self.pending.iter().rposition(|wait| wait.limit == limit) {
+            Some(at) if at + 1 == pending || pending >= MOST_PENDING => {
+                self.pending[at].ns += ns;
+                self.pending[at].packet = packet;
+            }
+            _ => self.pending.push(Wait { limit, ns, packet }),
         }
     }
 
     /// What was pending is settled: it was not the end.
     fn moved(&mut self) {
-        for (limit, ns) in self.pending.drain(..) {
-            let limit = match limit {
-                Limit::Tail => Limit::Sender,
-                limit => limit,
-            };
-            self.timeline.push(limit, ns);
+        for at in 0..self.pending.len() {
+            let mut wait = self.pending[at];
+            if wait.limit == Limit::Tail {
+                wait.limit = Limit::Sender;
+            }
+            self.settle(wait);
+        }
+        self.pending.clear();
+    }
+
+    fn settle(&mut self, wait: Wait) {
+        if wait.ns > 0 {
+            self.timeline.push(wait.limit, wait.ns);
+            self.marks[wait.limit as usize].note(wait.packet, wait.ns);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! | `flags` | what a packet is, by tshark's names |
 //! | `sequence` | tshark's rules for them |
 //! | `sender` | one direction: retransmissions and why, round trips, windows, bursts |
+//! | `marks` | where in a capture something happened |
 //! | `outstanding` | what is not acknowledged yet |
 //! | `limit` | what the time went to |
 //! | `timeline` | the same in the order of time, in bounded memory |
@@ -17,6 +18,7 @@
 mod buckets;
 mod flags;
 mod limit;
+mod marks;
 mod outstanding;
 mod segment;
 mod sender;
@@ -28,6 +30,7 @@ mod timeline;
 pub use buckets::Buckets;
 pub use flags::Flags;
 pub use limit::{Limit, Shares};
+pub use marks::Marks;
 pub use segment::{Options, Segment};
 pub use sender::{Again, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
 pub use timeline::LimitSpan;
@@ -161,14 +164,15 @@ impl Connection {
             (Some(shift), Some(_)) => shift,
             _ => 0,
         };
-        let heard = hearer.hears(segment, &said, shift, time_ns);
+        let heard = hearer.hears(segment, &said, shift, time_ns, number);
         let event = if carrier == end {
             Event::Sent(sent)
         } else {
             Event::Heard(heard)
         };
         let passed_ns = time_ns.saturating_sub(self.end_ns);
-        self.attribution.passes(passed_ns, open, &before, event);
+        self.attribution
+            .passes(passed_ns, open, &before, event, number);
         self.opens(end, segment, &said, time_ns);
         self.end_ns = self.end_ns.max(time_ns);
         self.last_packet = number;
@@ -262,6 +266,11 @@ impl Connection {
     pub fn limits(&self) -> (Vec<LimitSpan>, u64) {
         self.attribution
             .spans(self.start_ns, self.loses_in_bursts())
+    }
+
+    /// The packets that ended such time; worst is that which ended the longest at a stretch.
+    pub fn marks(&self, limit: Limit) -> Marks {
+        self.attribution.marks(limit, self.loses_in_bursts())
     }
 
     fn loses_in_bursts(&self) -> bool {

@@ -221,6 +221,13 @@ fn every_moment_is_attributed_once() {
     assert_eq!(talk.share(Limit::Handshake), 2 * MS);
     assert_eq!(talk.share(Limit::ReceiveWindow), 50 * MS);
     assert_eq!(talk.share(Limit::TimeOut), 302 * MS);
+    // The retransmission ended 300 ms of it, the answer to that the rest.
+    let stalls = talk.connection.marks(Limit::TimeOut);
+    let answer = talk.number - 1;
+    assert_eq!(
+        (stalls.first, stalls.last, stalls.worst),
+        (answer, answer, answer)
+    );
     let sum: u64 = talk.connection.shares().iter().sum();
     assert_eq!(sum, talk.connection.end_ns - talk.connection.start_ns);
 }

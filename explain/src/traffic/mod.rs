@@ -20,7 +20,7 @@ mod text;
 use serde::Serialize;
 
 use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
-use crate::tcp::{Flags, Segment};
+use crate::tcp::{Flags, Marks, Segment};
 
 pub use path::Path;
 pub use report::{Direction, PathFinding, Report, Source, ToldConnection, ToldStream};
@@ -41,6 +41,9 @@ pub struct Traffic {
     stations: Stations,
     start_ns: Option<u64>,
     end_ns: u64,
+    broadcasts: Marks,
+    last_broadcast_ns: u64,
+    pauses: Marks,
     table: Table,
     streams: Streams,
 }
@@ -87,15 +90,22 @@ impl Traffic {
         if let Some(source) = frame.source {
             self.stations.sent(source, packet.length);
         }
-        self.counts.broadcasts += u64::from(frame.broadcast);
+        if frame.broadcast {
+            self.counts.broadcasts += 1;
+            let since_ns = packet.time_ns.saturating_sub(self.last_broadcast_ns);
+            self.last_broadcast_ns = packet.time_ns;
+            // The worst is that which came the soonest behind another.
+            self.broadcasts.note(packet.number, u64::MAX - since_ns);
+        }
         let (octets, length) = match frame.network {
             Network::Ip { octets, length } => (octets, length),
             Network::Arp => {
                 self.counts.arp += 1;
                 return Flags::default();
             }
-            Network::Pause { .. } => {
+            Network::Pause { quanta } => {
                 self.counts.pauses += 1;
+                self.pauses.note(packet.number, quanta.into());
                 return Flags::default();
             }
             Network::Other => {

@@ -2,7 +2,7 @@
 //! links, not in a single connection.
 
 use crate::capture::Address;
-use crate::tcp::{End, POSITIONS, Shares};
+use crate::tcp::{End, Limit, Marks, POSITIONS, Shares};
 
 use super::table::Flow;
 
@@ -60,6 +60,14 @@ pub struct Path {
     /// See `first_again`.
     pub last_again: u64,
     most_carried: u64,
+    /// The packets that ended time of each limit.
+    pub marks: [Marks; Limit::ALL.len()],
+    /// Those that others overtook.
+    pub overtaken: Marks,
+    /// Those that acknowledge what was not captured.
+    pub unseen: Marks,
+    /// Small segments that waited for an acknowledgment.
+    pub held: Marks,
 }
 
 impl Path {
@@ -116,6 +124,10 @@ impl Path {
             first_again: 0,
             last_again: 0,
             most_carried: 0,
+            marks: Default::default(),
+            overtaken: Marks::default(),
+            unseen: Marks::default(),
+            held: Marks::default(),
         }
     }
 
@@ -126,6 +138,12 @@ impl Path {
         let time_ns = connection.end_ns - connection.start_ns;
         self.time_ns = self.time_ns.saturating_add(time_ns);
         sum(&mut self.shares, &connection.shares());
+        for (marks, limit) in self.marks.iter_mut().zip(Limit::ALL) {
+            *marks = marks.and(connection.marks(limit));
+        }
+        self.overtaken = self.overtaken.and(figures.overtaken);
+        self.unseen = self.unseen.and(figures.unseen);
+        self.held = self.held.and(figures.held);
         self.unique_bytes += figures.unique_bytes;
         self.segments += figures.segments;
         self.retransmitted += figures.retransmitted;

@@ -304,7 +304,11 @@ impl Traffic {
         let duration_ns = self.end_ns.saturating_sub(start_ns);
         let (flows, other_connections) = self.table.into_flows();
         let (streams, other_udp_streams) = self.streams.into_streams();
-        let mut findings = cause::of_traffic(&self.counts, duration_ns, &Path::of(&flows));
+        let paths = Path::of(&flows);
+        let mut findings = cause::of_traffic(&self.counts, duration_ns, &paths);
+        for finding in &mut findings {
+            cause::name_packets(finding, &paths, self.broadcasts, self.pauses);
+        }
         findings.extend(cause::of_udp_streams(&streams));
         Report {
             schema: 1,

@@ -7,7 +7,7 @@ use linerate_agent::count::Sink;
 use super::ENOUGH;
 use super::header::{Numbered, Tool};
 use crate::stats;
-use crate::tcp::{Buckets, POSITIONS};
+use crate::tcp::{Buckets, Marks, POSITIONS};
 
 /// A number that is further away than this is not one of the stream that may be.
 const NEAR: u64 = 64;
@@ -41,16 +41,14 @@ pub struct Stream {
     pub holes: u64,
     /// The most that were missing at once.
     pub longest_hole: u64,
-    /// Packet behind the first hole, the last and the longest one; 0 for none.
-    pub hole_packets: [u64; 3],
+    /// The packets behind holes, by how many were missing.
+    pub behind_holes: Marks,
     /// Datagrams by their place in a burst of the sender, the last place for all behind.
     pub arrived_at: [u64; POSITIONS],
     /// Holes by the place of the datagram before them.
     pub holes_behind: [u64; POSITIONS],
-    /// Packet of the first and of the last that came out of order; 0 for none.
-    pub overtaken_packets: [u64; 2],
-    /// Packet in front of which was the longest gap.
-    pub longest_gap_packet: u64,
+    /// The packets that came out of order, by how many had overtaken them.
+    pub overtaken: Marks,
     sink: Sink,
     first_number: u64,
     next_number: u64,
@@ -80,11 +78,10 @@ impl Stream {
             sent_gaps: Buckets::default(),
             holes: 0,
             longest_hole: 0,
-            hole_packets: [0; 3],
+            behind_holes: Marks::default(),
             arrived_at: [0; POSITIONS],
             holes_behind: [0; POSITIONS],
-            overtaken_packets: [0; 2],
-            longest_gap_packet: 0,
+            overtaken: Marks::default(),
             sink: Sink::new(first_number),
             first_number,
             next_number: said.number,
@@ -135,8 +132,7 @@ impl Stream {
         self.sink
             .arrived(number, said.sent_ns, length as usize, now);
         if late && self.duplicates() == duplicates {
-            self.overtaken_packets[1] = packet;
-            mark_first(&mut self.overtaken_packets[0], packet);
+            self.overtaken.note(packet, self.next_number - number);
         }
         if !late {
             if began {
@@ -155,17 +151,10 @@ impl Stream {
         if missing > 0 {
             self.holes += 1;
             self.holes_behind[self.place.min(POSITIONS - 1)] += 1;
-            mark_first(&mut self.hole_packets[0], packet);
-            self.hole_packets[1] = packet;
-            if missing > self.longest_hole {
-                self.longest_hole = missing;
-                self.hole_packets[2] = packet;
-            }
+            self.behind_holes.note(packet, missing);
+            self.longest_hole = self.longest_hole.max(missing);
         }
         let gap_ns = time_ns.saturating_sub(self.last_ns);
-        if self.gaps.max().is_none_or(|longest| gap_ns > longest) {
-            self.longest_gap_packet = packet;
-        }
         self.gaps.add(gap_ns);
         let (since_ns, span_ns) = if self.has_clock() {
             let since_ns = said.sent_ns.saturating_sub(self.last_sent_ns);
@@ -249,11 +238,5 @@ impl Stream {
         let behind: u64 = self.holes_behind[1..].iter().sum();
         hole >= LONGER_THAN_CHANCE * by_chance
             || behind >= FEWEST_HOLES && rate(1..POSITIONS) >= BURSTS_MATTER * rate(0..1)
-    }
-}
-
-fn mark_first(first: &mut u64, packet: u64) {
-    if *first == 0 {
-        *first = packet;
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::tcp::Marks;
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -79,8 +80,9 @@ fn lost_overtaken_and_repeated() {
     assert_eq!((stream.out_of_order(), stream.duplicates()), (1, 1));
     assert_eq!((stream.holes, stream.longest_hole), (2, 2));
     // 31 came while 30 was missing.
-    assert_eq!(stream.hole_packets, [20, 28, 20]);
-    assert_eq!(stream.overtaken_packets, [29, 29]);
+    let packets = |marks: Marks| [marks.first, marks.last, marks.worst];
+    assert_eq!(packets(stream.behind_holes), [20, 28, 20]);
+    assert_eq!(packets(stream.overtaken), [29; 3]);
 }
 
 #[test]

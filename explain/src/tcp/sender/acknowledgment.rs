@@ -29,6 +29,7 @@ impl Sender {
         said: &Options,
         shift: u8,
         time_ns: u64,
+        number: u64,
     ) -> Heard {
         let mut heard = Heard::default();
         if !segment.any(Segment::ACK) || segment.any(Segment::RST) {
@@ -39,7 +40,7 @@ impl Sender {
         if self.acked.is_none_or(|acked| before(acked, ack)) {
             let first_block = said.sack().first();
             heard.had_arrived = first_block.is_some_and(|(_, right)| until(*right, ack));
-            self.advance(ack, time_ns, &mut heard);
+            self.advance(ack, time_ns, number, &mut heard);
         } else if self.acked == Some(ack) && segment.is_bare() {
             self.answered |= self.waits();
             if repeats && self.waits() {
@@ -68,13 +69,15 @@ impl Sender {
     }
 
     #[inline]
-    fn advance(&mut self, ack: u32, time_ns: u64, heard: &mut Heard) {
+    fn advance(&mut self, ack: u32, time_ns: u64, number: u64, heard: &mut Heard) {
         heard.advanced = true;
         let waited = self.waits();
         if let Some(high) = self.high
             && before(high, ack)
         {
-            self.figures.unseen_bytes += u64::from(ack.wrapping_sub(high));
+            let unseen = u64::from(ack.wrapping_sub(high));
+            self.figures.unseen_bytes += unseen;
+            self.figures.unseen.note(number, unseen);
             self.high = Some(ack);
         }
         let acknowledged = self.outstanding.acknowledge(ack);

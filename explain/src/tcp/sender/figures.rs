@@ -2,6 +2,7 @@
 
 use crate::stats;
 use crate::tcp::buckets::Buckets;
+use crate::tcp::marks::Marks;
 
 /// Positions in a burst that are told apart.
 pub const POSITIONS: usize = 16;
@@ -52,8 +53,12 @@ pub struct Figures {
     pub lost_before: u64,
     /// Segments that came behind what was sent after them.
     pub out_of_order: u64,
+    /// Them, by how much later than what is behind them they came.
+    pub overtaken: Marks,
     /// Octets that were acknowledged and never captured.
     pub unseen_bytes: u64,
+    /// The acknowledgments of such octets, by how many they were.
+    pub unseen: Marks,
     /// Segments larger than the other end takes: cut up behind the place of capture.
     pub super_segments: u64,
     /// Octets of payload in the largest segment.
@@ -88,6 +93,8 @@ pub struct Figures {
     pub held_back: u64,
     /// The time that took.
     pub held_back_ns: u64,
+    /// The segments that waited for it.
+    pub held: Marks,
     /// From a segment to its acknowledgment, segments sent once only.
     pub rtt: Buckets,
     /// From a segment to its acknowledgment where nothing else was sent between.

@@ -205,7 +205,8 @@ impl Sender {
             Sent::New
         };
         if before(high, end) {
-            self.advances(segment, if before(seq, high) { high } else { seq }, time_ns);
+            let from = if before(seq, high) { high } else { seq };
+            self.advances(segment, from, time_ns, number);
         }
         if segment.len > 0 {
             self.alone = match self.alone {
@@ -222,7 +223,7 @@ impl Sender {
 
     /// Sends something new, from `seq` on.
     #[inline]
-    fn advances(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64) {
+    fn advances(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64, number: u64) {
         let end = segment.end();
         if segment.len > 0 {
             self.begin_or_continue_burst(time_ns);
@@ -250,6 +251,7 @@ impl Sender {
             {
                 self.figures.held_back += 1;
                 self.figures.held_back_ns += late_ns;
+                self.figures.held.note(number, late_ns);
             }
         }
         if self.outstanding.is_empty() {

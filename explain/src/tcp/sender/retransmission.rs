@@ -78,6 +78,7 @@ impl Sender {
             let asked_for = self.duplicates >= 3;
             if !asked_for && delay_ns < OVERTAKEN_NS.max(self.round_trip.smooth_ns / 2) {
                 self.figures.out_of_order += 1;
+                self.figures.overtaken.note(number, delay_ns);
                 self.figures.unique_bytes += u64::from(segment.len.min(high.wrapping_sub(seq)));
                 self.resent(seq, end, time_ns);
                 return Sent::Overtaken;

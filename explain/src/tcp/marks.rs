@@ -1,0 +1,65 @@
+//! Where in a capture something happened.
+
+/// The packets with which something happened first, last, and worst; 0 for never.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// Number of the first one in its capture.
+    pub first: u64,
+    /// Of the last one.
+    pub last: u64,
+    /// Of that for which it was worst.
+    pub worst: u64,
+    worst_weight: u64,
+}
+
+impl Marks {
+    /// It happened with `packet`; `weight` says how bad it was.
+    #[inline]
+    pub fn note(&mut self, packet: u64, weight: u64) {
+        if self.first == 0 {
+            self.first = packet;
+        }
+        self.last = packet;
+        if self.worst == 0 || weight > self.worst_weight {
+            self.worst = packet;
+            self.worst_weight = weight;
+        }
+    }
+
+    /// What happened in either.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        if self.first == 0 || other.first == 0 {
+            return if self.first == 0 { other } else { self };
+        }
+        let worst = if other.worst_weight > self.worst_weight {
+            other
+        } else {
+            self
+        };
+        Self {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+            ..worst
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_last_and_worst_of_two() {
+        let (mut one, mut other) = (Marks::default(), Marks::default());
+        assert_eq!(one.and(other), one);
+        one.note(5, 0);
+        one.note(7, 9);
+        one.note(8, 3);
+        assert_eq!((one.first, one.worst, one.last), (5, 7, 8));
+        assert_eq!((one.and(other), other.and(one)), (one, one));
+        other.note(2, 10);
+        let both = one.and(other);
+        assert_eq!((both.first, both.worst, both.last), (2, 2, 8));
+    }
+}
