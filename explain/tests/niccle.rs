@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use linerate_explain::capture::{Frame, Reader};
 use linerate_explain::record::Cause;
-use linerate_explain::traffic::{Direction, Report, Source, Traffic};
+use linerate_explain::traffic::{Direction, Near, Report, Source, ToldConnection, Traffic};
 
 const CAPTURE: &str = "niccle/smoltcp_http_get_before_optimizations.pcap.gz";
 
@@ -81,6 +81,15 @@ fn what_there_is() {
         .collect();
     assert_eq!(frames, [2553, 2142]);
     assert_eq!(report.connections.len(), 14);
+    let near_host = |connection: &ToldConnection| connection.captured_near == Some(Near::Sender);
+    assert_eq!(
+        report
+            .connections
+            .iter()
+            .filter(|connection| near_host(connection))
+            .count(),
+        13
+    );
     // The second is of a connection before the capture; the last one is cut off.
     let opened = report
         .connections

@@ -42,6 +42,9 @@ use sequence::{Opening, Sequence};
 /// Longer than any connection is captured: 833 days. What comes later has a damaged time.
 const LONGEST_NS: u64 = 1 << 56;
 
+/// An end is beside the place of capture if the way to the other one takes this much longer.
+const MUCH_FARTHER: u64 = 4;
+
 /// Which end of a connection sent a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -97,21 +100,35 @@ impl Handshake {
         self.ack_ns?.checked_sub(self.syn_ns?)
     }
 
+    /// The round trips from the place of capture to the first end and to the second one.
+    fn ways_ns(&self) -> Option<[u64; 2]> {
+        let answer_ns = self.syn_ack_ns?;
+        Some([
+            self.ack_ns?.saturating_sub(answer_ns),
+            answer_ns.saturating_sub(self.syn_ns?),
+        ])
+    }
+
+    /// The end beside which was captured, if the other one is much farther away.
+    pub fn nearer(&self) -> Option<End> {
+        let [first_ns, second_ns] = self.ways_ns()?;
+        if second_ns / MUCH_FARTHER > first_ns {
+            Some(End::First)
+        } else if first_ns / MUCH_FARTHER > second_ns {
+            Some(End::Second)
+        } else {
+            None
+        }
+    }
+
     /// The round trip from the place of capture to `end` and back, if the other end is much nearer; else 0.
     #[inline]
     fn far_ns(&self, end: End) -> u64 {
-        let (Some(syn_ns), Some(answer_ns), Some(ack_ns)) =
-            (self.syn_ns, self.syn_ack_ns, self.ack_ns)
-        else {
-            return 0;
-        };
-        let second_ns = answer_ns.saturating_sub(syn_ns);
-        let first_ns = ack_ns.saturating_sub(answer_ns);
-        let (own_ns, other_ns) = match end {
-            End::First => (first_ns, second_ns),
-            End::Second => (second_ns, first_ns),
-        };
-        if own_ns / 4 > other_ns { own_ns } else { 0 }
+        if self.nearer() == Some(end.other()) {
+            self.ways_ns().map_or(0, |ways_ns| ways_ns[end as usize])
+        } else {
+            0
+        }
     }
 }
 

@@ -88,6 +88,7 @@ fn handshake_windows_and_round_trips() {
     talk.answer(26 * MS, 3500);
     let connection = &talk.connection;
     assert_eq!(connection.handshake().rtt_ns(), Some(2 * MS));
+    assert_eq!(connection.handshake().nearer(), None);
     assert_eq!(connection.window_shift(End::First), Some(2));
     assert_eq!(connection.largest_taken(End::First), Some(1000));
     assert!(connection.permits_sack(End::Second));
@@ -301,6 +302,7 @@ fn round_trips_behind_the_place_of_capture_are_not_the_sender_s_pause() {
         );
     }
     let shares = connection.shares();
+    assert_eq!(connection.handshake().nearer(), Some(End::First));
     // Until the first payload nobody knows who carries it.
     assert_eq!(shares[Limit::CongestionWindow as usize], 8 * 49 * MS);
     assert_eq!(shares[Limit::Sender as usize], 49 * MS);

@@ -23,7 +23,7 @@ use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
 use crate::tcp::{Flags, Marks, Segment};
 
 pub use path::Path;
-pub use report::{Direction, PathFinding, Report, Source, ToldConnection, ToldStream};
+pub use report::{Direction, Near, PathFinding, Report, Source, ToldConnection, ToldStream};
 pub use stations::Station;
 use stations::Stations;
 use streams::Streams;

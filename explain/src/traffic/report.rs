@@ -80,6 +80,8 @@ pub struct ToldConnection {
     pub start_ns: u64,
     /// From its first packet to its last.
     pub duration_ns: u64,
+    /// Which end is beside the place of capture, if its handshake tells.
+    pub captured_near: Option<Near>,
     /// The round trip of its handshake, if that was captured.
     pub handshake_rtt_ns: Option<u64>,
     /// Payload, each octet once, from the first packet to the acknowledgment of the last.
@@ -94,6 +96,16 @@ pub struct ToldConnection {
     pub payload: Direction,
     /// The same of the other direction.
     pub back: Direction,
+}
+
+/// An end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Near {
+    /// That which sends the payload.
+    Sender,
+    /// That which receives it.
+    Receiver,
 }
 
 /// One direction of a connection.
@@ -351,6 +363,13 @@ impl ToldConnection {
             last_packet: connection.last_packet,
             start_ns: connection.start_ns.saturating_sub(start_ns),
             duration_ns: connection.end_ns - connection.start_ns,
+            captured_near: connection.handshake().nearer().map(|end| {
+                if end == carrier {
+                    Near::Sender
+                } else {
+                    Near::Receiver
+                }
+            }),
             handshake_rtt_ns: connection.handshake().rtt_ns(),
             goodput_bytes_per_s: stats::ratio(figures.unique_bytes as f64, seconds),
             time_share: Limit::ALL

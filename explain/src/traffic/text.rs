@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::report::{Report, ToldConnection, ToldStream};
+use super::report::{Direction, Near, Report, ToldConnection, ToldStream};
 use crate::record::Cause;
 use crate::report::format;
 
@@ -90,6 +90,47 @@ impl Report {
                 text,
                 "{} packets came over links that linerate does not look into",
                 format::count(packets.unknown_links)
+            );
+        }
+        self.captured(text);
+    }
+
+    /// What the place of capture does to what is seen.
+    fn captured(&self, text: &mut String) {
+        let near = |near| {
+            let connections = self.connections.iter();
+            let near = connections.filter(|connection| connection.captured_near == Some(near));
+            near.count()
+        };
+        let (sender, receiver) = (near(Near::Sender), near(Near::Receiver));
+        let place = match (sender, receiver) {
+            (0, 0) => None,
+            (_, 0) => Some("the sender of the payload"),
+            (0, _) => Some("the receiver of the payload: what its sender waited for is inferred"),
+            _ => Some("the sender of some payload and the receiver of other"),
+        };
+        if let Some(place) = place {
+            let _ = writeln!(text, "captured near {place}");
+        }
+        let sum = |of: fn(&Direction) -> u64| -> u64 {
+            let connections = self.connections.iter();
+            connections.map(|connection| of(&connection.payload)).sum()
+        };
+        let large = sum(|way| way.super_segments);
+        if large > 0 {
+            let _ = writeln!(
+                text,
+                "{} segments are larger than the receiver takes: an adapter cuts them up or has put them together \
+                 (TSO, GRO), so frames and their gaps are not seen",
+                format::count(large)
+            );
+        }
+        let unseen = sum(|way| way.unseen_bytes);
+        if unseen > 0 {
+            let _ = writeln!(
+                text,
+                "{} of payload were acknowledged and not captured; they do not count as lost",
+                format::bytes(unseen)
             );
         }
     }
