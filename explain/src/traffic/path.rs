@@ -6,6 +6,9 @@ use crate::tcp::{End, Limit, Marks, POSITIONS, Shares};
 
 use super::table::Flow;
 
+/// What carries a smaller part of what another connection of its path does, only waits beside it.
+const NEXT_TO_NOTHING: u64 = 500;
+
 /// All connections that carry their payload from one host to another.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -15,7 +18,7 @@ pub struct Path {
     pub receiver: Address,
     /// How many connections there were.
     pub connections: u64,
-    /// The time of all of them together.
+    /// The time of all of them together that carry something.
     pub time_ns: u64,
     /// What it went to.
     pub shares: Shares,
@@ -71,9 +74,12 @@ pub struct Path {
 }
 
 impl Path {
-    /// The paths of `flows`, the one that took the most time first. Connections without payload are on none.
+    /// The paths of `flows`, the one that took the most time first. Connections without payload are on none. Those
+    /// that carry next to nothing beside another of their path count, but their time does not: a control
+    /// connection idles while the others work.
     pub fn of(flows: &[Flow]) -> Vec<Self> {
         let mut paths: Vec<Self> = Vec::new();
+        let mut members: Vec<Vec<(&Flow, End)>> = Vec::new();
         for flow in flows {
             let carrier = flow.connection.carrier();
             if flow.connection.figures(carrier).unique_bytes == 0 {
@@ -88,9 +94,19 @@ impl Path {
                 .position(|path| path.sender == sender && path.receiver == receiver);
             let at = found.unwrap_or_else(|| {
                 paths.push(Self::new(sender, receiver));
+                members.push(Vec::new());
                 paths.len() - 1
             });
-            paths[at].add(flow, carrier);
+            members[at].push((flow, carrier));
+        }
+        for (path, members) in paths.iter_mut().zip(members) {
+            let carried =
+                |(flow, carrier): &(&Flow, End)| flow.connection.figures(*carrier).unique_bytes;
+            let most = members.iter().map(carried).max().unwrap_or(0);
+            for (flow, carrier) in members {
+                let works = carried(&(flow, carrier)) >= most / NEXT_TO_NOTHING;
+                path.add(flow, carrier, works);
+            }
         }
         paths.sort_by_key(|path| std::cmp::Reverse(path.time_ns));
         paths
@@ -131,15 +147,17 @@ impl Path {
         }
     }
 
-    fn add(&mut self, flow: &Flow, carrier: End) {
+    fn add(&mut self, flow: &Flow, carrier: End, works: bool) {
         let connection = &flow.connection;
         let figures = connection.figures(carrier);
         self.connections += 1;
-        let time_ns = connection.end_ns - connection.start_ns;
-        self.time_ns = self.time_ns.saturating_add(time_ns);
-        sum(&mut self.shares, &connection.shares());
-        for (marks, limit) in self.marks.iter_mut().zip(Limit::ALL) {
-            *marks = marks.and(connection.marks(limit));
+        if works {
+            let time_ns = connection.end_ns - connection.start_ns;
+            self.time_ns = self.time_ns.saturating_add(time_ns);
+            sum(&mut self.shares, &connection.shares());
+            for (marks, limit) in self.marks.iter_mut().zip(Limit::ALL) {
+                *marks = marks.and(connection.marks(limit));
+            }
         }
         self.overtaken = self.overtaken.and(figures.overtaken);
         self.unseen = self.unseen.and(figures.unseen);
@@ -183,5 +201,39 @@ impl Path {
 fn sum<const N: usize>(sums: &mut [u64; N], added: &[u64; N]) {
     for (sum, added) in sums.iter_mut().zip(added) {
         *sum = sum.saturating_add(*added);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::{Connection, Segment};
+
+    fn flow(bytes: u32, end_ns: u64) -> Flow {
+        let mut connection = Connection::new(1, 0);
+        let mut segment = Segment {
+            seq: 1,
+            len: bytes / 2,
+            flags: Segment::ACK,
+            ..Segment::default()
+        };
+        connection.take(End::First, &segment, 0, 1);
+        segment.seq += segment.len;
+        connection.take(End::First, &segment, end_ns, 2);
+        Flow {
+            ends: [(Address([1; 16]), 1), (Address([2; 16]), 2)],
+            connection,
+        }
+    }
+
+    #[test]
+    fn a_connection_that_idles_beside_another_costs_no_time() {
+        let (working, control) = (flow(1_000_000, 10), flow(500, 100_000));
+        let paths = Path::of(&[control.clone(), working]);
+        assert_eq!((paths[0].connections, paths[0].time_ns), (2, 10));
+        assert_eq!(paths[0].unique_bytes, 1_000_500);
+        assert_eq!(paths[0].shares.iter().sum::<u64>(), 10);
+        // Alone it is what there is to explain.
+        assert_eq!(Path::of(&[control])[0].time_ns, 100_000);
     }
 }
