@@ -66,6 +66,7 @@ fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failu
         }
     }
     output::print(&told)?;
+    traffic.missed(reader.dropped());
     Ok(Source {
         file,
         packets: reader.packets(),

@@ -188,6 +188,14 @@ impl<R: Read> Reader<R> {
         self.packets
     }
 
+    /// Packets that were dropped while capturing, as far as the capture says; pcap files do not.
+    pub fn dropped(&self) -> u64 {
+        match &self.format {
+            Format::Pcapng(pcapng) => pcapng.dropped(),
+            Format::Pcap(_) => 0,
+        }
+    }
+
     /// What kept the capture from being read to its end, after [`next`](Self::next) gave none.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()

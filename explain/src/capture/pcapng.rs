@@ -11,12 +11,17 @@ const INTERFACE: u32 = 1;
 /// Obsolete, but still in old files.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
 /// Option of an interface: units of its timestamps.
 const IF_TSRESOL: u16 = 9;
 /// Option of an interface: seconds to add to its timestamps.
 const IF_TSOFFSET: u16 = 14;
+
+/// Options of an interface's statistics: packets that the interface and the system dropped for want of room.
+const ISB_IFDROP: u16 = 5;
+const ISB_OSDROP: u16 = 7;
 
 /// More interfaces than this are damage.
 const MOST_INTERFACES: usize = 65_536;
@@ -25,6 +30,8 @@ const MOST_INTERFACES: usize = 65_536;
 pub(super) struct Pcapng {
     order: Order,
     interfaces: Vec<Interface>,
+    /// Packets that were dropped in the sections before.
+    dropped: u64,
 }
 
 /// What of an interface its packets need.
@@ -35,6 +42,8 @@ struct Interface {
     snap: u32,
     per_second: u64,
     offset_s: i64,
+    /// Packets that its statistics say to have been dropped.
+    dropped: u64,
 }
 
 impl Interface {
@@ -63,7 +72,14 @@ impl Pcapng {
         Self {
             order: Order::Little,
             interfaces: Vec::new(),
+            dropped: 0,
         }
+    }
+
+    /// Packets that were dropped while capturing, as far as the statistics read so far tell.
+    pub(super) fn dropped(&self) -> u64 {
+        let dropped = self.interfaces.iter().map(|interface| interface.dropped);
+        dropped.fold(self.dropped, u64::saturating_add)
     }
 
     /// The next packet, whose octets are those that the source took last.
@@ -104,7 +120,11 @@ impl Pcapng {
                     whole(source, number, len)?;
                     self.interface(source, number, len)?;
                 }
-                // Names, statistics, secrets, and what others have thought of.
+                STATISTICS => {
+                    whole(source, number, len)?;
+                    self.statistics(source, len);
+                }
+                // Names, secrets, and what others have thought of.
                 _ => {
                     if source.skip(len as u64) < len as u64 {
                         return Err(Fault::at(source, number, "ends within a block"));
@@ -135,6 +155,7 @@ impl Pcapng {
             return Err(Fault::at(source, number, "ends within a section's header"));
         }
         self.order = order;
+        self.dropped = self.dropped();
         self.interfaces.clear();
         Ok(())
     }
@@ -158,14 +179,9 @@ impl Pcapng {
             snap: self.order.u32_at(body, 4),
             per_second: 1_000_000,
             offset_s: 0,
+            dropped: 0,
         };
-        let mut options = &body[8..];
-        while options.len() >= 4 {
-            let code = self.order.u16_at(options, 0);
-            let len = usize::from(self.order.u16_at(options, 2));
-            let Some(value) = options.get(4..4 + len).filter(|_| code != 0) else {
-                break;
-            };
+        for (code, value) in options(self.order, &body[8..]) {
             match (code, value) {
                 (IF_TSRESOL, [resolution]) => {
                     let exponent = u32::from(resolution & 0x7F);
@@ -177,17 +193,30 @@ impl Pcapng {
                     interface.per_second = per_second;
                 }
                 (IF_TSOFFSET, value) if value.len() == 8 => {
-                    let low = self.order.u32_at(value, self.order.low_word());
-                    let high = self.order.u32_at(value, 4 - self.order.low_word());
-                    interface.offset_s = (u64::from(high) << 32 | u64::from(low)) as i64;
+                    interface.offset_s = u64_of(self.order, value) as i64;
                 }
                 _ => {}
             }
-            options = options.get(4 + len.next_multiple_of(4)..).unwrap_or(&[]);
         }
         self.interfaces.push(interface);
         source.take(len);
         Ok(())
+    }
+
+    /// The newest of an interface counts: they count from its beginning.
+    fn statistics<R: Read>(&mut self, source: &mut Source<R>, len: usize) {
+        let order = self.order;
+        let body = &source.peek(len)[8..len - 4];
+        let id = body.first_chunk().map(|id: &[u8; 4]| order.u32(*id));
+        if let Some(interface) = id.and_then(|id| self.interfaces.get_mut(id as usize)) {
+            interface.dropped = options(order, body.get(12..).unwrap_or(&[]))
+                .filter(|(code, value)| {
+                    matches!(*code, ISB_IFDROP | ISB_OSDROP) && value.len() == 8
+                })
+                .map(|(_, value)| u64_of(order, value))
+                .fold(0, u64::saturating_add);
+        }
+        source.take(len);
     }
 
     #[inline]
@@ -249,6 +278,28 @@ impl Pcapng {
         source.take(len);
         Ok(record)
     }
+}
+
+/// The codes and values of a block's options.
+fn options(order: Order, mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        if octets.len() < 4 {
+            return None;
+        }
+        let (code, len) = (
+            order.u16_at(octets, 0),
+            usize::from(order.u16_at(octets, 2)),
+        );
+        let value = octets.get(4..4 + len).filter(|_| code != 0)?;
+        octets = octets.get(4 + len.next_multiple_of(4)..).unwrap_or(&[]);
+        Some((code, value))
+    })
+}
+
+fn u64_of(order: Order, value: &[u8]) -> u64 {
+    let low = order.u32_at(value, order.low_word());
+    let high = order.u32_at(value, 4 - order.low_word());
+    u64::from(high) << 32 | u64::from(low)
 }
 
 /// Makes a block of `len` octets ready.

@@ -182,6 +182,40 @@ fn pcapng_of_several_sections_interfaces_and_clocks() {
 }
 
 #[test]
+fn packets_dropped_while_capturing() {
+    for order in [Order::Big, Order::Little] {
+        let words = |number: u32| match order {
+            Order::Big => [0, number],
+            Order::Little => [number, 0],
+        };
+        let statistics = |interface: u32, by_interface: u32, by_system: u32| {
+            let mut body = Writer(order, Vec::new()).u32(interface).u32(0).u32(0);
+            for (code, count) in [(4, 1000), (5, by_interface), (7, by_system)] {
+                body = body.u16(code).u16(8);
+                body = words(count).into_iter().fold(body, Writer::u32);
+            }
+            block(order, 5, &body.1)
+        };
+        let file = [
+            section(order),
+            interface(order, 1, 0, &[]),
+            interface(order, 1, 0, &[]),
+            statistics(0, 1, 2),
+            statistics(0, 3, 4),
+            statistics(1, 50, 0),
+            statistics(2, 9, 9),
+            section(order),
+            interface(order, 1, 0, &[]),
+            statistics(0, 0, 600),
+        ];
+        let file = file.concat();
+        let mut reader = Reader::new(file.as_slice()).expect("a capture");
+        assert!(reader.next().is_none() && reader.fault().is_none());
+        assert_eq!(reader.dropped(), 657);
+    }
+}
+
+#[test]
 fn what_is_cut_off_is_read_up_to_there() {
     let classic = pcap(
         Order::Little,

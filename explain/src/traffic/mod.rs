@@ -73,6 +73,8 @@ pub struct Counts {
     pub broadcasts: u64,
     /// Packets of links that are not looked into.
     pub unknown_links: u64,
+    /// Packets that were dropped while capturing, as far as the captures say.
+    pub dropped: u64,
 }
 
 impl Traffic {
@@ -154,6 +156,11 @@ impl Traffic {
         let ends = [(datagram.source, port(0)), (datagram.destination, port(2))];
         self.streams
             .take(ends, payload, length, packet.time_ns, packet.number);
+    }
+
+    /// A capture says of itself that it is without so many packets.
+    pub fn missed(&mut self, packets: u64) {
+        self.counts.dropped += packets;
     }
 
     /// How many packets there were.

@@ -116,6 +116,13 @@ impl Report {
             let connections = self.connections.iter();
             connections.map(|connection| of(&connection.payload)).sum()
         };
+        if self.packets.dropped > 0 {
+            let _ = writeln!(
+                text,
+                "{} packets were dropped while capturing: some of what seems lost may be these",
+                format::count(self.packets.dropped)
+            );
+        }
         let large = sum(|way| way.super_segments);
         if large > 0 {
             let _ = writeln!(
