@@ -123,7 +123,9 @@ pub fn measure() -> Result<String> {
          `cargo xtask bench --instructions` renews this section alone, `linerate profile qemu://BOARD` shows one by \
          function). The firmware is `bench_agent` in its first variant; the other end is this host, whose answers reach \
          the board every 10 ms. Without a network, datagrams come from memory and go nowhere; what is left is smoltcp \
-         and the service. Checksums that the model of a MAC does not verify are summed by the stack's adapter.\n\n\
+         and the service. Checksums that the model of a MAC does not verify are summed by the stack's adapter. \
+         Turns of the main loop that find nothing count, too: where it waits for the time of a datagram (UDP of the \
+         boards without DMA, 100 Mbit/s), how many there are is up to this machine, and runs differ.\n\n\
          {costs}\n\
          What the driver adds is the difference to the run without a network, whose device takes a few \
          instructions that are not counted; where there is none (no DMA), what belongs to it by its source. A driver \
