@@ -139,7 +139,7 @@ impl Stream {
                 self.follows(said, time_ns, packet);
             }
             self.arrived_at[self.place.min(POSITIONS - 1)] += 1;
-            self.next_number = number + 1;
+            self.next_number = number.saturating_add(1);
             self.last_sent_ns = said.sent_ns;
             self.last_ns = time_ns;
         }
@@ -164,14 +164,16 @@ impl Stream {
                 self.last_sent_ns.saturating_sub(self.first_sent_ns),
             )
         } else {
-            (gap_ns, self.last_ns - self.start_ns)
+            (gap_ns, self.last_ns.saturating_sub(self.start_ns))
         };
-        let sent_before = self.next_number - 1 - self.first_number;
+        let sent_before = (self.next_number - 1).saturating_sub(self.first_number);
         let in_burst = span_ns
             .checked_div(sent_before)
             .is_some_and(|mean_ns| since_ns < mean_ns / 2);
         self.place = if in_burst {
-            self.place + 1 + missing as usize
+            self.place
+                .saturating_add(missing as usize)
+                .saturating_add(1)
         } else {
             0
         };

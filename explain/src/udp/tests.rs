@@ -123,3 +123,36 @@ fn another_stream_between_the_same_ports() {
     assert_eq!(over[0].datagrams(), 2000);
     assert_eq!(guess.stream().expect("the second").datagrams(), 20);
 }
+
+#[test]
+fn no_number_and_no_time_is_too_large() {
+    let ends = [0, 1, u64::MAX - 1, u64::MAX];
+    for tool in Tool::ALL {
+        let mut guess = stream(tool, &(1..=20).collect::<Vec<_>>(), |number| number * MS);
+        for (number, time_ns) in ends
+            .iter()
+            .flat_map(|number| ends.map(|time_ns| (*number, time_ns)))
+        {
+            let mut octets = datagram(tool, number as i64, time_ns);
+            guess.take(&octets, u32::MAX, time_ns, 1);
+            octets.fill(0xFF);
+            octets[4..12].fill(0);
+            for time_ns in [time_ns, 0] {
+                guess.take(&octets, 0, time_ns, 2);
+                Guess::default().take(&octets, 0, time_ns, 2);
+            }
+        }
+        assert!(
+            guess
+                .stream()
+                .is_none_or(|stream| stream.lost() <= stream.sent())
+        );
+    }
+    let mut guess = Guess::default();
+    for time_ns in (0..20).rev() {
+        let octets = [0, 0, u32::MAX, u32::MAX].map(u32::to_be_bytes).concat();
+        guess.take(&octets, 16, time_ns, 1);
+    }
+    // The same again and again is either tool's.
+    assert!(guess.stream().is_none());
+}
