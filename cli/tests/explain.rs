@@ -46,6 +46,23 @@ fn capture() -> Vec<u8> {
 }
 
 #[test]
+fn pictures_are_written_where_they_are_asked_for() {
+    let folder = std::env::temp_dir().join(format!("linerate-explain-{}", std::process::id()));
+    let (page, svg) = (folder.join("sub/page.html"), folder.join("svg"));
+    let [page, svg] = [&page, &svg].map(|path| path.to_str().expect("UTF-8"));
+    let output = explain(&["-", "--report", page, "--svg", svg], &capture());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told = text(&output.stdout);
+    let file = format!("{svg}/1-packet-1.svg");
+    assert!(told.ends_with(&format!("\n{page}\n{file}\n")), "{told}");
+    for (path, start) in [(page, "<!doctype html>"), (&file, "<svg xmlns=")] {
+        let written = std::fs::read_to_string(path).expect("written");
+        assert!(written.starts_with(start), "{path}");
+    }
+    std::fs::remove_dir_all(&folder).expect("ours");
+}
+
+#[test]
 fn connections_are_told_as_text_as_json_and_by_flags() {
     let output = explain(&["-"], &capture());
     let told = text(&output.stdout);

@@ -7,6 +7,7 @@ use std::path::PathBuf;
     arg_required_else_help = true,
     after_help = "Examples:\n  \
         linerate explain slow.pcapng\n  \
+        linerate explain slow.pcapng --report slow.html --svg pictures\n  \
         tcpdump -i eth0 -s 128 -w - host 192.0.2.7 | linerate explain -\n  \
         linerate explain monday.pcap.gz tuesday.pcap.zst --json\n\n\
         Captures are taken for one, in the order in which they stand there. docs/explain.md tells what each\n\
@@ -22,4 +23,13 @@ pub struct Explain {
     /// Each packet that is remarkable with its flags, as tshark calls them, instead of the causes
     #[arg(long, conflicts_with = "json")]
     pub flags: bool,
+    /// Write a page with the causes, pictures of the connections that cost most, and the table
+    #[arg(long, value_name = "FILE", conflicts_with = "flags")]
+    pub report: Option<PathBuf>,
+    /// Write these pictures into a folder, a file for each connection
+    #[arg(long, value_name = "DIR", conflicts_with = "flags")]
+    pub svg: Option<PathBuf>,
+    /// Of so many connections
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub pictures: usize,
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use linerate_explain::capture::Reader;
+use linerate_explain::report::{capture_html, capture_pictures};
 use linerate_explain::tcp::Flags;
-use linerate_explain::traffic::{Source, Traffic};
+use linerate_explain::traffic::{Report, Source, Traffic};
 
 use crate::args;
 use crate::failure::Failure;
@@ -18,7 +19,11 @@ use crate::output;
 const PIECE: usize = 64 * 1024;
 
 pub fn run(args: &args::Explain) -> Result<(), Failure> {
-    let mut traffic = Traffic::default();
+    let mut traffic = if args.report.is_some() || args.svg.is_some() {
+        Traffic::with_pictures()
+    } else {
+        Traffic::default()
+    };
     let mut sources = Vec::new();
     for path in &args.captures {
         let source = read(path, &mut traffic, args.flags)?;
@@ -33,12 +38,30 @@ pub fn run(args: &args::Explain) -> Result<(), Failure> {
         return Ok(());
     }
     let report = traffic.report(sources);
+    let written = draw(args, &report)?;
     if args.json {
         let mut text = serde_json::to_string_pretty(&report).map_err(anyhow::Error::new)?;
         text.push('\n');
         return output::print(&text);
     }
-    output::print(&report.text())
+    output::print(&(report.text() + &written))
+}
+
+/// Writes the page and the pictures that are asked for; names them.
+fn draw(args: &args::Explain, report: &Report) -> Result<String, Failure> {
+    let mut written = String::new();
+    if let Some(page) = &args.report {
+        output::write(page, capture_html(report, args.pictures).as_bytes())?;
+        let _ = writeln!(written, "\n{}", page.display());
+    }
+    if let Some(folder) = &args.svg {
+        for (name, drawing) in capture_pictures(report, args.pictures) {
+            let file = folder.join(name);
+            output::write(&file, drawing.as_bytes())?;
+            let _ = writeln!(written, "{}", file.display());
+        }
+    }
+    Ok(written)
 }
 
 /// Reads one capture; prints the flags of its packets if it `flags` them.

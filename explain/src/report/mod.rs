@@ -1,5 +1,6 @@
 //! From a record to what a person reads. Pure: the same record gives the same bytes.
 
+mod capture;
 pub mod format;
 mod html;
 mod markdown;
@@ -7,6 +8,7 @@ mod page;
 pub mod profile;
 pub(crate) mod svg;
 
+pub use capture::{capture_html, capture_pictures};
 pub use html::html;
 pub use markdown::markdown;
 pub use profile::{folded, profile_text};

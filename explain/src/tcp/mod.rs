@@ -11,6 +11,7 @@
 //! | `limit` | what the time went to |
 //! | `timeline` | the same in the order of time, in bounded memory |
 //! | `buckets` | distributions of times |
+//! | `trace` | what a picture shows of a direction, over time |
 //!
 //! A [`Connection`] takes segments in the order of the capture and keeps no packet: its memory is bounded by
 //! what is outstanding.
@@ -26,6 +27,7 @@ mod sequence;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod trace;
 
 pub use buckets::Buckets;
 pub use flags::Flags;
@@ -34,10 +36,12 @@ pub use marks::Marks;
 pub use segment::{Options, Segment};
 pub use sender::{Again, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
 pub use timeline::LimitSpan;
+pub use trace::{Column, Gap, Gaps, Kind, MOST_COLUMNS, Mark, Trace};
 
 use limit::{Attribution, Before, Event};
-use sender::Sender;
+use sender::{Sender, Sent};
 use sequence::{Opening, Sequence};
+use trace::Stand;
 
 /// Longer than any connection is captured: 833 days. What comes later has a damaged time.
 const LONGEST_NS: u64 = 1 << 56;
@@ -81,6 +85,7 @@ pub struct Connection {
     senders: [Sender; 2],
     attribution: Attribution,
     handshake: Handshake,
+    traces: Option<Box<[Trace; 2]>>,
 }
 
 /// When a connection was opened.
@@ -145,7 +150,18 @@ impl Connection {
             senders: Default::default(),
             attribution: Attribution::default(),
             handshake: Handshake::default(),
+            traces: None,
         }
+    }
+
+    /// Keeps what a picture shows of both directions from now on, or lets go of it.
+    pub fn keep_traces(&mut self, keep: bool) {
+        self.traces = keep.then(Box::default);
+    }
+
+    /// What a picture shows of what `end` sent, if that was kept.
+    pub fn trace(&self, end: End) -> Option<&Trace> {
+        self.traces.as_ref().map(|traces| &traces[end as usize])
     }
 
     /// Whether `segment` of `end` cannot belong to it but opens another between the same ports.
@@ -191,9 +207,32 @@ impl Connection {
         self.attribution
             .passes(passed_ns, open, &before, event, number);
         self.opens(end, segment, &said, time_ns);
+        if self.traces.is_some() {
+            self.traces(end, segment, sent, time_ns);
+        }
         self.end_ns = self.end_ns.max(time_ns);
         self.last_packet = number;
         flags
+    }
+
+    /// Takes note of a packet for pictures.
+    #[cold]
+    fn traces(&mut self, end: End, segment: &Segment<'_>, sent: Sent, time_ns: u64) {
+        let Some(traces) = &mut self.traces else {
+            return;
+        };
+        let stand = |end: End| {
+            let sender = &self.senders[end as usize];
+            Stand {
+                in_flight: sender.in_flight(),
+                reach: sender.reach(),
+            }
+        };
+        let (own, back) = both(traces, end);
+        let at_ns = time_ns - self.start_ns;
+        let since_ns = self.end_ns.min(time_ns) - self.start_ns;
+        own.sent(segment, sent, stand(end), (since_ns, at_ns));
+        back.heard(segment, stand(end.other()), at_ns);
     }
 
     #[inline]

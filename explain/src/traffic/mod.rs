@@ -15,7 +15,7 @@ mod report;
 mod stations;
 mod streams;
 mod table;
-mod text;
+pub(crate) mod text;
 
 use serde::Serialize;
 
@@ -23,7 +23,9 @@ use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
 use crate::tcp::{Flags, Marks, Segment};
 
 pub use path::Path;
-pub use report::{Direction, Near, PathFinding, Report, Source, ToldConnection, ToldStream};
+pub use report::{
+    Direction, Near, PathFinding, Pictured, Report, Source, ToldConnection, ToldStream,
+};
 pub use stations::Station;
 use stations::Stations;
 use streams::Streams;
@@ -78,6 +80,13 @@ pub struct Counts {
 }
 
 impl Traffic {
+    /// Nothing seen yet. It will keep what [`Report::pictures`] needs, which takes time and memory.
+    pub fn with_pictures() -> Self {
+        let mut traffic = Self::default();
+        traffic.table.traces = true;
+        traffic
+    }
+
     /// Takes note of a packet; what is remarkable about it.
     #[inline]
     pub fn take(&mut self, packet: &Packet<'_>) -> Flags {

@@ -10,7 +10,7 @@ use super::{Counts, Path, Traffic, UdpStream};
 use crate::cause;
 use crate::record::Finding;
 use crate::stats;
-use crate::tcp::{Buckets, End, FIRST_DELAY_NS, Figures, Limit, LimitSpan};
+use crate::tcp::{Buckets, End, FIRST_DELAY_NS, Figures, Limit, LimitSpan, Trace};
 use crate::udp::Tool;
 
 /// What captures tell.
@@ -38,6 +38,18 @@ pub struct Report {
     pub other_udp_streams: u64,
     /// Why it is slow, what cost the most time first.
     pub findings: Vec<PathFinding>,
+    /// Connections over time, if [pictures](Traffic::with_pictures) were asked for, what cost most first.
+    #[serde(skip)]
+    pub pictures: Vec<Pictured>,
+}
+
+/// What a picture shows of a connection.
+#[derive(Clone, Debug)]
+pub struct Pictured {
+    /// Its place in [`Report::connections`].
+    pub connection: usize,
+    /// What the sender of its payload did.
+    pub trace: Trace,
 }
 
 /// A capture that was read.
@@ -340,8 +352,25 @@ impl Traffic {
                 .collect(),
             other_udp_streams,
             findings,
+            pictures: pictures(&flows),
         }
     }
+}
+
+/// What pictures show, of what cost most first. A connection without payload has nothing to show.
+fn pictures(flows: &[Flow]) -> Vec<Pictured> {
+    let mut costly: Vec<(usize, &Flow)> = flows.iter().enumerate().collect();
+    costly.sort_by_key(|(_, flow)| std::cmp::Reverse(flow.cost()));
+    let traced = costly.into_iter().filter_map(|(connection, flow)| {
+        let carrier = flow.connection.carrier();
+        let carried = flow.connection.figures(carrier).unique_bytes > 0;
+        let trace = flow.connection.trace(carrier).filter(|_| carried)?;
+        Some(Pictured {
+            connection,
+            trace: trace.clone(),
+        })
+    });
+    traced.collect()
 }
 
 impl ToldConnection {

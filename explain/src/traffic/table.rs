@@ -6,13 +6,16 @@ use std::hash::{Hash, Hasher};
 use serde::Serialize;
 
 use crate::capture::Address;
-use crate::tcp::{Connection, End, Flags, Segment};
+use crate::tcp::{Connection, End, Flags, Limit, Segment};
 
 /// Connections that are followed at the same time. With more, those are let go of which nothing was heard
 /// for the longest.
 const MOST_OPEN: usize = 8192;
 /// Connections that are told one by one when they are over; of more, those with the most payload.
 const MOST_DONE: usize = 2048;
+
+/// Connections of which is kept what pictures show. Of more, the half that cost most.
+const MOST_TRACED: usize = 64;
 
 /// An address and a port.
 pub type Place = (Address, u16);
@@ -31,6 +34,14 @@ impl Flow {
     pub fn payload_bytes(&self) -> u64 {
         let of = |end| self.connection.figures(end).payload_bytes;
         of(End::First) + of(End::Second)
+    }
+
+    /// What it cost, to be compared: the time in which its sender wanted to go on, then its payload.
+    pub fn cost(&self) -> (u64, u64) {
+        let shares = self.connection.shares();
+        let idle = [Limit::Sender, Limit::Tail].map(|limit| shares[limit as usize]);
+        let total = shares.iter().sum::<u64>() - idle.iter().sum::<u64>();
+        (total, self.payload_bytes())
     }
 }
 
@@ -53,6 +64,9 @@ pub(super) struct Table {
     last: Option<usize>,
     done: Vec<Flow>,
     others: Others,
+    /// Whether pictures will be made, and of how many connections there may be what they show.
+    pub(super) traces: bool,
+    traced: usize,
 }
 
 /// Both ends in an order of their own.
@@ -99,10 +113,7 @@ impl Table {
                 let end = self.end(at, source);
                 if self.open[at].connection.is_reopened(end, segment) {
                     flags = Flags::REUSED_PORTS;
-                    let flow = Flow {
-                        ends: [source, destination],
-                        connection: Connection::new(number, time_ns),
-                    };
+                    let flow = self.flow([source, destination], time_ns, number);
                     let before = std::mem::replace(&mut self.open[at], flow);
                     self.finish(before);
                 }
@@ -131,11 +142,34 @@ impl Table {
         }
         let at = self.open.len();
         self.by_ends.insert(Key::of(ends[0], ends[1]), at);
-        self.open.push(Flow {
-            ends,
-            connection: Connection::new(number, time_ns),
-        });
+        let flow = self.flow(ends, time_ns, number);
+        self.open.push(flow);
         at
+    }
+
+    fn flow(&mut self, ends: [Place; 2], time_ns: u64, number: u64) -> Flow {
+        let mut connection = Connection::new(number, time_ns);
+        if self.traces {
+            if self.traced == MOST_TRACED {
+                self.forget_traces();
+            }
+            self.traced += 1;
+            connection.keep_traces(true);
+        }
+        Flow { ends, connection }
+    }
+
+    /// Keeps what pictures show of the half of the connections that cost most so far.
+    fn forget_traces(&mut self) {
+        let flows = self.done.iter_mut().chain(&mut self.open);
+        let mut traced: Vec<&mut Flow> = flows
+            .filter(|flow| flow.connection.trace(End::First).is_some())
+            .collect();
+        traced.sort_by_key(|flow| std::cmp::Reverse(flow.cost()));
+        self.traced = traced.len().min(MOST_TRACED / 2);
+        for flow in traced.into_iter().skip(MOST_TRACED / 2) {
+            flow.connection.keep_traces(false);
+        }
     }
 
     /// Makes room: the half of which nothing was heard for the longest is over.

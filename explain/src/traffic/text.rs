@@ -8,6 +8,23 @@ use crate::report::format;
 
 /// Connections that are told one by one before the rest is summed up.
 const MOST_ROWS: usize = 40;
+/// What is told of each connection.
+pub(crate) const HEAD: [&str; 10] = [
+    "packet",
+    "sender",
+    "receiver",
+    "payload",
+    "time",
+    "rate",
+    "lost",
+    "time-outs",
+    "RTT",
+    "most of the time",
+];
+/// What is told of each UDP stream.
+pub(crate) const STREAM_HEAD: [&str; 10] = [
+    "packet", "sender", "receiver", "payload", "time", "rate", "lost", "late", "jitter", "UDP of",
+];
 
 impl Report {
     /// Sentences and a table.
@@ -30,7 +47,7 @@ impl Report {
             let _ = writeln!(text, "   {}", finding.summary);
             let _ = writeln!(text, "   {}", finding.advice);
         }
-        self.seen(&mut text);
+        let _ = write!(text, "\n{}", self.seen());
         self.connection_table(&mut text);
         self.stream_table(&mut text);
         for capture in &self.captures {
@@ -42,7 +59,7 @@ impl Report {
     }
 
     /// What it all comes down to.
-    fn verdict(&self) -> String {
+    pub fn verdict(&self) -> String {
         match self.findings.first() {
             Some(found) if found.finding.cause == Cause::AtLineRate => {
                 let share = format::percent(found.share_of_time);
@@ -62,7 +79,8 @@ impl Report {
         }
     }
 
-    fn seen(&self, text: &mut String) {
+    /// How much there was of what.
+    pub fn seen(&self) -> String {
         let packets = &self.packets;
         let kinds = [
             (packets.tcp, "TCP"),
@@ -78,9 +96,8 @@ impl Report {
             .filter(|(count, _)| *count > 0)
             .map(|(count, kind)| format!("{} {kind}", format::count(count)))
             .collect();
-        let _ = writeln!(
-            text,
-            "\n{} packets in {}: {}",
+        let mut text = format!(
+            "{} packets in {}: {}\n",
             format::count(packets.packets),
             format::time(self.duration_ns),
             kinds.join(", ")
@@ -92,7 +109,8 @@ impl Report {
                 format::count(packets.unknown_links)
             );
         }
-        self.captured(text);
+        self.captured(&mut text);
+        text
     }
 
     /// What the place of capture does to what is seen.
@@ -143,31 +161,15 @@ impl Report {
     }
 
     fn connection_table(&self, text: &mut String) {
-        let head = [
-            "packet",
-            "sender",
-            "receiver",
-            "payload",
-            "time",
-            "rate",
-            "lost",
-            "time-outs",
-            "RTT",
-            "most of the time",
-        ];
         let left = self.other_connections.connections;
-        table(text, head, &self.connections, row, (left, "connections"));
+        table(text, HEAD, &self.connections, row, (left, "connections"));
     }
 
     fn stream_table(&self, text: &mut String) {
-        let head = [
-            "packet", "sender", "receiver", "payload", "time", "rate", "lost", "late", "jitter",
-            "UDP of",
-        ];
         let left = self.other_udp_streams;
         table(
             text,
-            head,
+            STREAM_HEAD,
             &self.udp_streams,
             stream_row,
             (left, "UDP streams"),
@@ -214,7 +216,8 @@ fn table<T>(
     }
 }
 
-fn stream_row(stream: &ToldStream) -> [String; 10] {
+/// The row of a UDP stream.
+pub(crate) fn stream_row(stream: &ToldStream) -> [String; 10] {
     [
         stream.first_packet.to_string(),
         stream.sender.clone(),
@@ -229,7 +232,8 @@ fn stream_row(stream: &ToldStream) -> [String; 10] {
     ]
 }
 
-fn row(connection: &ToldConnection) -> [String; 10] {
+/// The row of a connection.
+pub(crate) fn row(connection: &ToldConnection) -> [String; 10] {
     let payload = &connection.payload;
     let rtt = payload
         .rtt_ns

@@ -42,7 +42,7 @@ pub(super) fn stage_findings(get: &HttpGet, class: String) -> StageFindings<'_> 
                 evidence: finding
                     .evidence
                     .iter()
-                    .map(|(name, value)| (name.as_str(), figure(name, *value)))
+                    .map(|(name, value)| (name.as_str(), evidence(name, *value)))
                     .collect(),
             })
             .collect(),
@@ -50,7 +50,7 @@ pub(super) fn stage_findings(get: &HttpGet, class: String) -> StageFindings<'_> 
 }
 
 /// A figure of evidence, worded by the unit in its name.
-fn figure(name: &str, value: f64) -> String {
+pub(in crate::report) fn evidence(name: &str, value: f64) -> String {
     if name.contains("_share") || name.starts_with("share_") {
         format::percent(value)
     } else if name.contains("_ns") {

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use self::checks::{Check, checks};
 use self::fates::{Fate, fate, fate_legend};
+pub(super) use self::findings::evidence;
 use self::findings::{StageFindings, stage_findings};
 use self::gap::{Gap, gap_legend, gaps};
 use self::ladder::{Step, ladder};

@@ -10,6 +10,7 @@ pub(super) mod flame;
 pub(super) mod scope;
 pub(super) mod stack;
 pub(super) mod surface;
+pub(crate) mod trace;
 
 use std::fmt::Write;
 

@@ -158,7 +158,8 @@ fn span(trace: &ScopeTrace, start_ns: u64, end_ns: u64) -> (f64, f64) {
     (x, (end - x).max(0.15))
 }
 
-fn grid(svg: &mut Svg, trace: &ScopeTrace, bottom: f64) {
+/// Upright lines at round times, named below `bottom`.
+pub(super) fn grid(svg: &mut Svg, trace: &ScopeTrace, bottom: f64) {
     let zero_ns = zero_ns(trace);
     svg.raw(format_args!(r#"<g class="axis-lines">"#));
     let step_ns = step(trace.end_ns.saturating_sub(trace.start_ns));
@@ -188,7 +189,7 @@ fn zero_ns(trace: &ScopeTrace) -> u64 {
 }
 
 /// A round step that gives three to six lines.
-fn step(span_ns: u64) -> u64 {
+pub(super) fn step(span_ns: u64) -> u64 {
     let mut decade = 1;
     loop {
         for step in [decade, decade * 2, decade * 5] {

@@ -7,7 +7,7 @@
     return text !== null && text.endsWith("%") ? parseFloat(text) : null;
   }
   function time(ns) {
-    var size = Math.abs(ns), unit = size >= 999500 ? ["ms", 1e6] : size >= 999.5 ? ["µs", 1e3] : ["ns", 1];
+    var size = Math.abs(ns), unit = size >= 999.5e6 ? ["s", 1e9] : size >= 999500 ? ["ms", 1e6] : size >= 999.5 ? ["µs", 1e3] : ["ns", 1];
     return (ns < 0 ? "−" : "") + +(size / unit[1]).toFixed(3) + " " + unit[0];
   }
   function Chart(svg) {

@@ -126,6 +126,11 @@ impl Sender {
         }
     }
 
+    /// Behind what was acknowledged, and behind the window that was granted.
+    pub(super) fn reach(&self) -> Option<(u32, u32)> {
+        self.acked.zip(self.edge)
+    }
+
     #[inline]
     pub(super) fn waits(&self) -> bool {
         !self.outstanding.is_empty()

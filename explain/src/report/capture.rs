@@ -1,0 +1,213 @@
+//! What a capture tells, as a page and as pictures. One file, no network, as the report of a run.
+
+use std::fmt::Write as _;
+
+use minijinja::Environment;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use super::format;
+use super::page::evidence;
+use super::svg::trace::{self, Picture};
+use crate::tcp::Limit;
+use crate::traffic::text::{HEAD, STREAM_HEAD, row, stream_row};
+use crate::traffic::{Pictured, Report, ToldConnection};
+
+/// Connections in the table.
+const MOST_ROWS: usize = 200;
+
+#[derive(Serialize)]
+struct Page {
+    title: String,
+    verdict: String,
+    seen: Vec<String>,
+    faults: Vec<String>,
+    findings: Vec<Finding>,
+    pictures: Vec<Drawn>,
+    tables: Vec<Table>,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Table {
+    title: &'static str,
+    about: &'static str,
+    head: [&'static str; 10],
+    rows: Vec<[String; 10]>,
+    left: u64,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    between: String,
+    cause: String,
+    confidence: String,
+    summary: String,
+    advice: String,
+    evidence: Vec<(String, String)>,
+}
+
+#[derive(Serialize)]
+struct Drawn {
+    title: String,
+    words: String,
+    legend: Vec<(&'static str, &'static str)>,
+    over_time: String,
+    gaps: String,
+}
+
+/// The page, with pictures of the `most` connections that cost most.
+pub fn capture_html(report: &Report, most: usize) -> String {
+    let mut environment = Environment::new();
+    let files = [
+        // The name's ending turns escaping on.
+        ("capture.html", include_str!("templates/capture.html")),
+        ("report.css", include_str!("templates/report.css")),
+        ("trace.css", include_str!("templates/trace.css")),
+        ("zoom.js", include_str!("templates/zoom.js")),
+    ];
+    for (name, text) in files {
+        environment
+            .add_template(name, text)
+            .expect("the template is part of the program and a test renders it");
+    }
+    environment
+        .get_template("capture.html")
+        .and_then(|template| template.render(Serde(page(report, most))))
+        .expect("the template is part of the program and a test renders it")
+}
+
+/// A file name and a drawing of each of the `most` connections that cost most.
+pub fn capture_pictures(report: &Report, most: usize) -> Vec<(String, String)> {
+    let pictures = report.pictures.iter().take(most).enumerate();
+    let files = pictures.map(|(rank, pictured)| {
+        let connection = &report.connections[pictured.connection];
+        let name = format!("{}-packet-{}.svg", rank + 1, connection.first_packet);
+        let picture = picture(pictured, connection);
+        (
+            name,
+            trace::file(&picture, &title(connection), &words(connection)),
+        )
+    });
+    files.collect()
+}
+
+fn page(report: &Report, most: usize) -> Page {
+    let files: Vec<&str> = report.captures.iter().map(|it| it.file.as_str()).collect();
+    let faults = report.captures.iter().filter_map(|capture| {
+        let fault = capture.fault.as_ref()?;
+        Some(format!("{}: {fault}", capture.file))
+    });
+    Page {
+        title: files.join(", "),
+        verdict: report.verdict(),
+        seen: report.seen().lines().map(str::to_owned).collect(),
+        faults: faults.collect(),
+        findings: findings(report),
+        pictures: report
+            .pictures
+            .iter()
+            .take(most)
+            .map(|pictured| drawn(pictured, &report.connections[pictured.connection]))
+            .collect(),
+        tables: tables(report),
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+fn tables(report: &Report) -> Vec<Table> {
+    let beyond = |told: usize| told.saturating_sub(MOST_ROWS) as u64;
+    let connections = Table {
+        title: "Connections",
+        about: "By the number of their first packet. Lost: segments that had to be sent again, of all.",
+        head: HEAD,
+        rows: report.connections.iter().take(MOST_ROWS).map(row).collect(),
+        left: beyond(report.connections.len()) + report.other_connections.connections,
+    };
+    let streams = report.udp_streams.iter().take(MOST_ROWS);
+    let streams = Table {
+        title: "UDP streams",
+        about: "Of iperf, by their datagrams' numbers.",
+        head: STREAM_HEAD,
+        rows: streams.map(stream_row).collect(),
+        left: beyond(report.udp_streams.len()) + report.other_udp_streams,
+    };
+    let tables = [connections, streams].into_iter();
+    tables.filter(|table| !table.rows.is_empty()).collect()
+}
+
+fn findings(report: &Report) -> Vec<Finding> {
+    let findings = report.findings.iter().map(|found| {
+        let finding = &found.finding;
+        let figures = finding.evidence.iter();
+        Finding {
+            between: match (&found.sender, &found.receiver) {
+                (Some(sender), Some(receiver)) => format!("{sender} to {receiver}"),
+                _ => String::new(),
+            },
+            cause: finding.cause.to_string(),
+            confidence: format::percent(finding.confidence),
+            summary: finding.summary.clone(),
+            advice: finding.advice.clone(),
+            evidence: figures
+                .map(|(name, value)| (name.replace('_', " "), evidence(name, *value)))
+                .collect(),
+        }
+    });
+    findings.collect()
+}
+
+fn drawn(pictured: &Pictured, connection: &ToldConnection) -> Drawn {
+    let (title, words) = (title(connection), words(connection));
+    let picture = picture(pictured, connection);
+    Drawn {
+        over_time: trace::draw(&picture, &format!("{title} over time: {words}")),
+        gaps: trace::gaps(
+            pictured.trace.gaps(),
+            &format!("{title}: how long one segment came after another"),
+        ),
+        legend: trace::legend(&pictured.trace),
+        title,
+        words,
+    }
+}
+
+fn picture<'a>(pictured: &'a Pictured, connection: &ToldConnection) -> Picture<'a> {
+    Picture {
+        trace: &pictured.trace,
+        duration_ns: connection.duration_ns,
+        bytes_per_s: connection.goodput_bytes_per_s,
+    }
+}
+
+fn title(connection: &ToldConnection) -> String {
+    format!("{} to {}", connection.sender, connection.receiver)
+}
+
+/// What is drawn, in a sentence.
+fn words(connection: &ToldConnection) -> String {
+    let payload = &connection.payload;
+    let lost = payload.retransmitted_segments - payload.spurious_retransmissions;
+    let mut words = format!(
+        "{} in {} from packet {} on: {}; {} of {} segments lost",
+        format::bytes(payload.unique_bytes),
+        format::time(connection.duration_ns),
+        connection.first_packet,
+        format::rate(connection.goodput_bytes_per_s),
+        format::count(lost),
+        format::count(payload.segments),
+    );
+    if payload.time_outs > 0 {
+        let share = connection
+            .time_share
+            .get(Limit::TimeOut.name())
+            .unwrap_or(&0.0);
+        let _ = write!(
+            words,
+            ", {} time-outs, which took {} of the time",
+            format::count(payload.time_outs),
+            format::percent(*share)
+        );
+    }
+    words
+}
