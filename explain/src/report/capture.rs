@@ -166,16 +166,18 @@ fn drawn(pictured: &Pictured, connection: &ToldConnection) -> Drawn {
             pictured.trace.gaps(),
             &format!("{title}: how long one segment came after another"),
         ),
-        legend: trace::legend(&pictured.trace),
+        legend: trace::legend(&picture),
         title,
         words,
     }
 }
 
-fn picture<'a>(pictured: &'a Pictured, connection: &ToldConnection) -> Picture<'a> {
+fn picture<'a>(pictured: &'a Pictured, connection: &'a ToldConnection) -> Picture<'a> {
     Picture {
         trace: &pictured.trace,
+        start_ns: connection.start_ns,
         duration_ns: connection.duration_ns,
+        limits: &connection.limits,
         bytes_per_s: connection.goodput_bytes_per_s,
     }
 }

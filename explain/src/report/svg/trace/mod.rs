@@ -4,6 +4,7 @@
 
 mod flight;
 mod gaps;
+mod limits;
 mod rate;
 mod sequence;
 
@@ -11,10 +12,9 @@ use std::fmt::Write as _;
 
 use super::{Svg, escape, scope};
 use crate::record::ScopeTrace;
-use crate::tcp::Trace;
+use crate::tcp::{LimitSpan, Trace};
 
 pub use gaps::gaps;
-pub use sequence::legend;
 
 /// A time axis is this long inside a stretched box.
 const ALONG: f64 = 10_000.0;
@@ -30,8 +30,12 @@ const AXIS: f64 = 22.0;
 pub struct Picture<'a> {
     /// What its sender did.
     pub trace: &'a Trace,
+    /// When it began, as `limits` count the time.
+    pub start_ns: u64,
     /// From its first packet to its last.
     pub duration_ns: u64,
+    /// What its time went to.
+    pub limits: &'a [LimitSpan],
     /// Payload a second, on the whole.
     pub bytes_per_s: f64,
 }
@@ -50,6 +54,7 @@ struct Panel {
 /// Draws a connection that `label` describes.
 pub fn draw(picture: &Picture<'_>, label: &str) -> String {
     let panels = [
+        limits::panel(picture),
         sequence::panel(picture),
         flight::panel(picture),
         rate::panel(picture),
@@ -162,6 +167,13 @@ fn steps(points: impl Iterator<Item = (f64, f64)>) -> String {
     data
 }
 
+/// What colours and marks stand for: their class and name.
+pub fn legend(picture: &Picture<'_>) -> Vec<(&'static str, &'static str)> {
+    let mut legend = limits::legend(picture);
+    legend.extend(sequence::legend(picture.trace));
+    legend
+}
+
 /// The picture as a file of its own, with its title and legend.
 pub fn file(picture: &Picture<'_>, title: &str, words: &str) -> String {
     let (over_time, lengths) = (draw(picture, title), gaps(picture.trace.gaps(), words));
@@ -173,11 +185,15 @@ pub fn file(picture: &Picture<'_>, title: &str, words: &str) -> String {
         escape(title),
         escape(words)
     );
-    for (class, name) in legend(picture.trace) {
+    for (class, name) in sequence::legend(picture.trace) {
+        let _ = write!(body, r#"<tspan class="{class}">■ </tspan>{name}   "#);
+    }
+    body.push_str(r#"</text><text x="20" y="94">"#);
+    for (class, name) in limits::legend(picture) {
         let _ = write!(body, r#"<tspan class="{class}">■ </tspan>{name}   "#);
     }
     body.push_str("</text>");
-    let mut y = 92;
+    let mut y = 108;
     for (svg, height) in [over_time, lengths].iter().zip(heights) {
         let _ = write!(
             body,
