@@ -90,6 +90,9 @@ enum Command {
         /// Only the instructions of a frame on the boards that QEMU emulates
         #[arg(long, conflicts_with_all = ["load", "footprint"])]
         instructions: bool,
+        /// Only `linerate explain` beside tcptrace and tshark
+        #[arg(long, conflicts_with_all = ["load", "footprint", "instructions"])]
+        captures: bool,
     },
     /// Write docs/fidelity.md, the README's figures and the pictures from the last demo and the last
     /// loss surface (needs chromium)
@@ -125,10 +128,12 @@ fn main() -> ExitCode {
             footprint,
             load,
             instructions,
-        } => bench::run(match (footprint, load, instructions) {
+            captures,
+        } => bench::run(match (footprint, load, instructions, captures) {
             (true, ..) => bench::What::Footprint,
-            (_, true, _) => bench::What::Load,
-            (.., true) => bench::What::Instructions,
+            (_, true, ..) => bench::What::Load,
+            (_, _, true, _) => bench::What::Instructions,
+            (.., true) => bench::What::Captures,
             _ => bench::What::Simulator,
         }),
         Command::Docs => docs::run(),

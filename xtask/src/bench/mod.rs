@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: how fast the simulator is, beside QEMU, what RAM and flash the firmware's PHY and
-//! MAC and the agent take, how the load generator does beside iperf3 and trafgen, and what a frame
-//! takes on emulated boards; writes `docs/performance.md`.
+//! MAC and the agent take, how the load generator does beside iperf3 and trafgen, what a frame
+//! takes on emulated boards, and how `explain` does beside tcptrace and tshark; writes `docs/performance.md`.
 
 mod agent;
+mod captures;
 mod instructions;
 mod load;
 mod simulator;
@@ -27,6 +28,8 @@ pub enum What {
     Load,
     /// Only the instructions of a frame on emulated boards.
     Instructions,
+    /// Only the analysis of captures.
+    Captures,
 }
 
 /// The command: measures, and renews what the document says of it.
@@ -40,6 +43,8 @@ pub fn run(what: What) -> Result<()> {
         text = with_section(&text, load::TITLE, &section);
     } else if what == What::Instructions {
         text = with_section(&text, instructions::TITLE, &instructions::measure()?);
+    } else if what == What::Captures {
+        text = with_section(&text, captures::TITLE, &captures::measure()?);
     } else {
         println!("RAM and flash of PHY and MAC, http_get-line-rate.elf:");
         let footprint = footprint()?;

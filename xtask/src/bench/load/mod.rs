@@ -3,7 +3,7 @@
 //! Everything happens between two network namespaces made for it. Rounds are interleaved, so that what
 //! disturbs one program disturbs the other, too; what else the machine does meanwhile is said.
 
-mod machine;
+pub(super) mod machine;
 mod pair;
 mod rows;
 mod table;

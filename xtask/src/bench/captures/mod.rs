@@ -1,0 +1,151 @@
+//! `linerate explain` beside tcptrace and tshark: packets per second of one core, and memory.
+
+mod generate;
+
+use super::load::machine::Busy;
+use crate::{demo, sh};
+use anyhow::{Context, Result, bail};
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// How the section of the document begins.
+pub const TITLE: &str = "\n## Packets of captures\n";
+
+const PACKETS: u64 = 1_000_000;
+/// What tshark gets of them: it takes long.
+const SHARE: u64 = 100_000;
+const TIMES_AS_MANY: u64 = 10;
+/// How often each program runs, in turn; the best time counts.
+const ROUNDS: usize = 5;
+
+const TCPTRACE_TARGET: f64 = 2.0;
+const TSHARK_TARGET: f64 = 100.0;
+const MEMORY_TARGET_MIB: f64 = 64.0;
+
+/// The best of a program's runs.
+#[derive(Clone, Copy, Default)]
+struct Best {
+    /// Of CPU time, the system's part for it too.
+    packets_per_s: f64,
+    /// The most memory that any of them took.
+    mib: f64,
+}
+
+/// Makes the captures, measures, and takes them away again; the section of the document.
+pub fn measure() -> Result<String> {
+    for (tool, package) in [
+        ("tcptrace", "tcptrace"),
+        ("tshark", "tshark"),
+        ("taskset", "util-linux"),
+        ("time", "time"),
+    ] {
+        if !sh::has(tool) {
+            bail!("this benchmark needs {tool}: apt-get install {package}");
+        }
+    }
+    let linerate = demo::linerate(None)?;
+    let folder = sh::out("bench-captures");
+    fs::create_dir_all(&folder)?;
+    let [all, share, many] = [
+        ("all", PACKETS),
+        ("share", SHARE),
+        ("many", TIMES_AS_MANY * PACKETS),
+    ]
+    .map(|(name, packets)| (folder.join(name).with_extension("pcap"), packets));
+    for (file, packets) in [&all, &share, &many] {
+        let mut to = BufWriter::new(File::create(file)?);
+        generate::capture(*packets, &mut to)?;
+    }
+    let linerate = linerate.to_string_lossy().into_owned();
+    let explain = [linerate.as_str(), "explain"];
+    let expert = ["tshark", "-n", "-q", "-z", "expert", "-r"];
+    let mut best = [Best::default(); 4];
+    let mut busy = Busy::default();
+    for _ in 0..ROUNDS {
+        let runs: [(&[&str], &(PathBuf, u64)); 4] = [
+            (&explain, &all),
+            (&["tcptrace"], &all),
+            (&expert, &share),
+            (&explain, &many),
+        ];
+        for (best, (program, capture)) in best.iter_mut().zip(runs) {
+            busy.look();
+            best.add(program, capture, &folder)?;
+        }
+    }
+    fs::remove_dir_all(&folder)?;
+    section(&best, &busy)
+}
+
+impl Best {
+    /// Runs `program` on a capture, on one core.
+    fn add(&mut self, program: &[&str], capture: &(PathBuf, u64), folder: &Path) -> Result<()> {
+        let memory = folder.join("memory");
+        let mut bash = sh::cmd("bash");
+        bash.args([
+            "-c",
+            r#"TIMEFORMAT="%3U %3S"; time "$@" > /dev/null 2> "$0""#,
+        ])
+        .arg(folder.join("errors"))
+        .args(["time", "--format=%M", "--output"])
+        .arg(&memory)
+        .args(["taskset", "-c", "0"])
+        .args(program)
+        .arg(&capture.0);
+        let output = bash.output()?;
+        if !output.status.success() {
+            bail!("{} failed", program.join(" "));
+        }
+        let times = String::from_utf8(output.stderr)?;
+        let seconds = times.split_whitespace().map(str::parse::<f64>);
+        let seconds: f64 = seconds.sum::<Result<_, _>>().context("no times")?;
+        let kib: f64 = fs::read_to_string(&memory)?.trim().parse()?;
+        self.packets_per_s = self.packets_per_s.max(capture.1 as f64 / seconds);
+        self.mib = self.mib.max(kib / 1024.0);
+        Ok(())
+    }
+}
+
+fn section([all, tcptrace, tshark, many]: &[Best; 4], busy: &Busy) -> Result<String> {
+    let mut table = String::from(
+        "| program | packets | packets/s | linerate's ratio | target | peak memory, MiB |\n\
+         |---|---:|---:|---:|---:|---:|\n",
+    );
+    let rows = [
+        ("`linerate explain`", PACKETS, all, None),
+        ("tcptrace", PACKETS, tcptrace, Some(TCPTRACE_TARGET)),
+        ("`tshark -q -z expert`", SHARE, tshark, Some(TSHARK_TARGET)),
+        (
+            "`linerate explain`",
+            TIMES_AS_MANY * PACKETS,
+            many,
+            Some(1.0),
+        ),
+    ];
+    for (name, packets, best, target) in rows {
+        let (ratio, target) = match target {
+            Some(target) => (
+                format!("{:.2}", all.packets_per_s / best.packets_per_s),
+                target.to_string(),
+            ),
+            None => (String::new(), String::new()),
+        };
+        writeln!(
+            table,
+            "| {name} | {packets} | {:.0} | {ratio} | {target} | {:.1} |",
+            best.packets_per_s, best.mib
+        )?;
+    }
+    print!("{table}");
+    Ok(format!(
+        "{TITLE}\n\
+         Written by `cargo xtask bench --captures` (this section alone): a capture that is made for it, the headers of \
+         downloads over 64 TCP connections at a time, a fifth of their flights with a loss. Each program runs {ROUNDS} \
+         times, in turn with the others, pinned to one core, its output thrown away; packets per second of CPU time, \
+         the best counts. {busy}\n\n{table}\n\
+         At most {MEMORY_TARGET_MIB} MiB are the target. Of the last line the ratio is that of the first to it: ten \
+         times as many packets take no longer each.\n"
+    ))
+}
