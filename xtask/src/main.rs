@@ -9,6 +9,7 @@ mod accuracy;
 mod bench;
 mod board;
 mod captures;
+mod causes;
 mod demo;
 mod docs;
 mod firmware;
@@ -79,6 +80,25 @@ enum Command {
         /// Only the procedures whose name contains one of these words; the page stays as it is
         procedures: Vec<String>,
     },
+    /// Bring about each cause of scenarios/causes, have the captures explained, and count how often the right one comes
+    /// first (needs root and dumpcap)
+    Causes {
+        /// Which part of the runs
+        #[arg(long, value_enum, default_value = "all")]
+        set: causes::Set,
+        /// Only the causes whose file name contains one of these words
+        #[arg(long = "only", value_name = "NAME")]
+        only: Vec<String>,
+        /// A linerate that is built already; the board's firmware is taken to be, too
+        #[arg(long, value_name = "PROGRAM")]
+        linerate: Option<std::path::PathBuf>,
+    },
+    /// An end of a connection, for `causes`
+    #[command(hide = true)]
+    CausesEnd {
+        /// What it does
+        words: Vec<String>,
+    },
     /// Measure the simulator beside QEMU and the firmware's RAM and flash; write docs/performance.md
     Bench {
         /// Only RAM and flash
@@ -124,6 +144,12 @@ fn main() -> ExitCode {
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
         Command::Accuracy { procedures } => accuracy::run(&procedures),
+        Command::Causes {
+            set,
+            only,
+            linerate,
+        } => causes::run(set, &only, linerate),
+        Command::CausesEnd { words } => causes::talk::run(&words),
         Command::Bench {
             footprint,
             load,

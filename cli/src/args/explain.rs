@@ -9,6 +9,7 @@ use std::path::PathBuf;
         linerate explain slow.pcapng\n  \
         linerate explain slow.pcapng --report slow.html --svg pictures\n  \
         tcpdump -i eth0 -s 128 -w - host 192.0.2.7 | linerate explain -\n  \
+        linerate explain get.pcapng --with run.json\n  \
         linerate explain monday.pcap.gz tuesday.pcap.zst --json\n\n\
         Captures are taken for one, in the order in which they stand there. docs/explain.md tells what each\n\
         figure means."
@@ -17,6 +18,9 @@ pub struct Explain {
     /// pcap or pcapng, compressed by gzip or zstd or not; - for stdin
     #[arg(value_name = "CAPTURE", required = true)]
     pub captures: Vec<PathBuf>,
+    /// Results of the run that was captured (run.json): what the device counted, too
+    #[arg(long, value_name = "FILE")]
+    pub with: Option<PathBuf>,
     /// Everything as JSON instead of the causes and a table
     #[arg(long)]
     pub json: bool,

@@ -4,6 +4,8 @@
 //! weighed finding; its weight is the share of the time that the cause explains. A new cause is
 //! a new file, a variant of [`Cause`] and a line in `LOOKS`.
 
+mod beside;
+mod collision;
 mod flash;
 mod interrupt;
 mod ledger;
@@ -30,14 +32,16 @@ pub(crate) struct Weighed {
     finding: Finding,
 }
 
+pub use beside::with_results;
 pub use packets::name_packets;
 pub use put::of_http_put;
 pub use traffic::of_traffic;
 pub use udp::of_udp_streams;
 
 /// Every look at a download.
-const LOOKS: [fn(&HttpGet) -> Option<Weighed>; 9] = [
+const LOOKS: [fn(&HttpGet) -> Option<Weighed>; 10] = [
     ledger::look,
+    collision::look,
     interrupt::look,
     flash::look,
     queue::look,
@@ -56,14 +60,18 @@ const WORTH_NAMING: f64 = 0.05;
 
 /// What keeps `get` from line rate, the weightiest first. Never empty.
 pub fn of_http_get(get: &HttpGet) -> Vec<Finding> {
-    let share = share_of_line_rate(get);
-    let mut found: Vec<Weighed> = LOOKS.iter().filter_map(|look| look(get)).collect();
-    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    let found = weighed(get);
     let mut findings: Vec<Finding> = found.into_iter().map(|weighed| weighed.finding).collect();
     if findings.is_empty() {
-        findings.push(nothing(share));
+        findings.push(nothing(share_of_line_rate(get)));
     }
     findings
+}
+
+fn weighed(get: &HttpGet) -> Vec<Weighed> {
+    let mut found: Vec<Weighed> = LOOKS.iter().filter_map(|look| look(get)).collect();
+    found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    found
 }
 
 /// What a ping's time is made of. Never empty.

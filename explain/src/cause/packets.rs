@@ -37,9 +37,10 @@ fn of_path(cause: Cause, path: &Path) -> Marks {
         Cause::Reordering => return path.overtaken,
         Cause::CaptureIncomplete => return path.unseen,
         Cause::DelayedAckWithNagle => return path.held,
-        Cause::LossInBursts | Cause::RandomLoss | Cause::RetransmissionStalls => {
-            &[Limit::LossInBursts, Limit::RandomLoss, Limit::TimeOut]
-        }
+        Cause::LossInBursts
+        | Cause::RandomLoss
+        | Cause::QueueOverflow
+        | Cause::RetransmissionStalls => &[Limit::LossInBursts, Limit::RandomLoss, Limit::TimeOut],
         Cause::ReceiveWindow | Cause::ReceiverReadsSlowly => &[Limit::ReceiveWindow],
         Cause::LateAcks => &[Limit::Receiver, Limit::AckStarvation],
         Cause::SenderIdle => &[Limit::Sender],

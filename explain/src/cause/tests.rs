@@ -88,3 +88,38 @@ fn unfinished_frames_are_no_wire_errors() {
     get.ledger.sent_frames += 1;
     assert!(causes(&get).contains(&Cause::WireErrors));
 }
+
+/// Every text that `value` says is the only one that may stand there.
+fn constants(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                match value.as_str() {
+                    Some(text) if key == "const" => found.push(text.to_owned()),
+                    _ => constants(value, found),
+                }
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|it| constants(it, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_cause_has_its_page_and_every_page_its_cause() {
+    let schema = schemars::schema_for!(Cause);
+    let mut causes = Vec::new();
+    constants(schema.as_value(), &mut causes);
+    causes.sort();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/causes");
+    let mut pages: Vec<String> = std::fs::read_dir(folder)
+        .expect("a folder")
+        .filter_map(|entry| {
+            let name = entry.expect("an entry").file_name().into_string().ok()?;
+            Some(name.strip_suffix(".md")?.to_owned())
+        })
+        .filter(|name| name != "README")
+        .collect();
+    pages.sort();
+    assert_eq!(causes, pages);
+}

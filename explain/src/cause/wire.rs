@@ -2,7 +2,7 @@
 
 use linerate_ether::ledger::{Drop, Layer};
 
-use super::{Weighed, evidence, loss_weight};
+use super::{Weighed, collision, evidence, loss_weight};
 use crate::record::{Cause, Finding, HttpGet};
 use crate::report::format;
 
@@ -11,7 +11,7 @@ pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     let lost = get
         .ledger
         .lost_at(Layer::Wire)
-        .checked_sub(unfinished)
+        .checked_sub(unfinished + collision::many(get))
         .filter(|lost| *lost > 0)?;
     let collisions =
         get.ledger.lost_for(Drop::Collision) + get.ledger.lost_for(Drop::LateCollision);

@@ -65,6 +65,16 @@ pub enum Cause {
     BroadcastStorm,
     /// Pause frames stop a sender.
     Paused,
+    /// One segment is under way at a time.
+    OneInFlight,
+    /// Segments are much smaller than they could be.
+    SmallWrites,
+    /// The sender's system lets its segments go one after the other, at a rate.
+    HostPacing,
+    /// A queue on the path is so long that segments wait in it for longer than anything else takes.
+    Bufferbloat,
+    /// Stations on a half-duplex medium send at the same time.
+    Collisions,
     /// The capture does not have all that passed.
     CaptureIncomplete,
     /// Nothing keeps it from line rate.
@@ -94,6 +104,11 @@ impl fmt::Display for Cause {
             Self::CongestionWindow => "congestion window",
             Self::BroadcastStorm => "broadcast storm",
             Self::Paused => "pause frames",
+            Self::OneInFlight => "one segment in flight",
+            Self::SmallWrites => "small writes",
+            Self::HostPacing => "paced by the sending host",
+            Self::Bufferbloat => "bufferbloat",
+            Self::Collisions => "collisions",
             Self::CaptureIncomplete => "capture is incomplete",
             Self::AtLineRate => "at line rate",
         })

@@ -34,7 +34,7 @@ pub use flags::Flags;
 pub use limit::{Limit, Shares};
 pub use marks::Marks;
 pub use segment::{Options, Segment};
-pub use sender::{Again, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
+pub use sender::{AHEAD, Again, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
 pub use timeline::LimitSpan;
 pub use trace::{Column, Gap, Gaps, Kind, MOST_COLUMNS, Mark, Trace};
 

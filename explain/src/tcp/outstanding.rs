@@ -20,6 +20,8 @@ pub(super) struct Piece {
     pub(super) times: u8,
     /// Which in its burst it was when it was last sent, from 0.
     pub(super) position: u8,
+    /// How many segments were outstanding when it was sent first.
+    pub(super) ahead: u8,
     pub(super) sacked: bool,
 }
 
@@ -30,6 +32,8 @@ pub(super) struct Acknowledged {
     pub(super) sent_ns: Option<u64>,
     /// Something that was sent just once lay behind something that was sent again later.
     pub(super) behind_again: bool,
+    /// Octets of it that were never captured.
+    pub(super) unseen: u32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -71,10 +75,14 @@ impl Outstanding {
     pub(super) fn acknowledge(&mut self, ack: u32) -> Acknowledged {
         let (mut sent_ns, mut once) = (None, true);
         let (mut again_ns, mut behind_again) = (0, false);
+        let mut unseen = 0;
         while let Some(piece) = self.pieces.front_mut() {
             if until(piece.end, ack) {
                 sent_ns = Some(piece.first_ns);
                 once &= piece.times == 1;
+                if piece.times == 0 {
+                    unseen += piece.end.wrapping_sub(piece.seq);
+                }
                 if piece.times > 1 {
                     again_ns = piece.last_ns;
                 } else {
@@ -91,6 +99,7 @@ impl Outstanding {
         Acknowledged {
             sent_ns: sent_ns.filter(|_| once),
             behind_again,
+            unseen,
         }
     }
 

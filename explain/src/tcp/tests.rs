@@ -424,3 +424,15 @@ fn spans_of_time_are_without_gap_and_add_up() {
         }
     }
 }
+
+#[test]
+fn what_is_acknowledged_in_a_gap_of_the_capture_is_unseen() {
+    let mut talk = Talk::new();
+    talk.data(3 * MS, 500, 1000);
+    // 1500 to 2500 was sent and not captured.
+    talk.data(4 * MS, 2500, 1000);
+    talk.answer(5 * MS, 3500);
+    let figures = talk.figures();
+    assert_eq!(figures.unseen_bytes, 1000);
+    assert_eq!(figures.retransmitted, 0);
+}

@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
 use crate::tcp::{Flags, Marks, Segment};
 
-pub use path::Path;
+pub use path::{Path, Spread};
 pub use report::{
     Direction, Near, PathFinding, Pictured, Report, Source, ToldConnection, ToldStream,
 };

@@ -2,7 +2,7 @@
 //! links, not in a single connection.
 
 use crate::capture::Address;
-use crate::tcp::{End, Limit, Marks, POSITIONS, Shares};
+use crate::tcp::{AHEAD, Buckets, End, Limit, Marks, POSITIONS, Shares};
 
 use super::table::Flow;
 
@@ -34,12 +34,16 @@ pub struct Path {
     pub time_outs: u64,
     /// Of them, those that had been lost before the place of capture.
     pub lost_before: u64,
-    /// Segments that others overtook.
+    /// Segments that others overtook, before the place of capture or behind it.
     pub out_of_order: u64,
     /// New segments by their place in a burst.
     pub sent_at: [u64; POSITIONS],
     /// Of them, those that had to be sent again.
     pub lost_at: [u64; POSITIONS],
+    /// New segments by how many were outstanding when they were sent.
+    pub sent_behind: [u64; AHEAD],
+    /// Of them, those that had to be sent again.
+    pub lost_behind: [u64; AHEAD],
     /// Octets that were acknowledged and never captured.
     pub unseen_bytes: u64,
     /// The longest time that something was outstanding and no acknowledgment came.
@@ -54,6 +58,16 @@ pub struct Path {
     pub segment_bytes: u32,
     /// The median round trip of the connection that carried the most.
     pub rtt_ns: Option<u64>,
+    /// The shortest round trip of that connection, its handshake's among them.
+    pub least_rtt_ns: Option<u64>,
+    /// How long its sender was quiet, with nothing outstanding.
+    pub send_gaps: Option<Spread>,
+    /// The most octets outstanding in a connection.
+    pub most_in_flight: u32,
+    /// Small segments that were sent while others were outstanding.
+    pub small_behind: u64,
+    /// Octets of the largest segment that the receiver takes, or of the largest that was sent where it did not say.
+    pub mss: u32,
     /// Acknowledgments that were held back while the sender waited for them to send a small segment.
     pub held_back: u64,
     /// The time that took.
@@ -71,6 +85,30 @@ pub struct Path {
     pub unseen: Marks,
     /// Small segments that waited for an acknowledgment.
     pub held: Marks,
+}
+
+/// How far times of a kind lie apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// How many there are.
+    pub count: u64,
+    /// One in ten is shorter.
+    pub p10: u64,
+    /// The median.
+    pub p50: u64,
+    /// One in ten is longer.
+    pub p90: u64,
+}
+
+impl Spread {
+    fn of(times: &Buckets) -> Option<Self> {
+        Some(Self {
+            count: times.count(),
+            p10: times.percentile(10.0)?,
+            p50: times.percentile(50.0)?,
+            p90: times.percentile(90.0)?,
+        })
+    }
 }
 
 impl Path {
@@ -128,6 +166,8 @@ impl Path {
             out_of_order: 0,
             sent_at: [0; POSITIONS],
             lost_at: [0; POSITIONS],
+            sent_behind: [0; AHEAD],
+            lost_behind: [0; AHEAD],
             unseen_bytes: 0,
             longest_stall_ns: 0,
             zero_windows: 0,
@@ -135,6 +175,11 @@ impl Path {
             unscaled: true,
             segment_bytes: 0,
             rtt_ns: None,
+            least_rtt_ns: None,
+            send_gaps: None,
+            most_in_flight: 0,
+            small_behind: 0,
+            mss: 0,
             held_back: 0,
             held_back_ns: 0,
             first_again: 0,
@@ -168,9 +213,11 @@ impl Path {
         self.spurious += figures.spurious;
         self.time_outs += figures.time_outs;
         self.lost_before += figures.lost_before;
-        self.out_of_order += figures.out_of_order;
+        self.out_of_order += figures.out_of_order + figures.overtaken_behind;
         sum(&mut self.sent_at, &figures.sent_at);
         sum(&mut self.lost_at, &figures.lost_at);
+        sum(&mut self.sent_behind, &figures.sent_behind);
+        sum(&mut self.lost_behind, &figures.lost_behind);
         self.unseen_bytes += figures.unseen_bytes;
         self.longest_stall_ns = self.longest_stall_ns.max(figures.longest_stall_ns);
         self.zero_windows += figures.zero_windows;
@@ -182,7 +229,14 @@ impl Path {
         if figures.unique_bytes > self.most_carried {
             self.most_carried = figures.unique_bytes;
             self.rtt_ns = figures.rtt.percentile(50.0);
+            let opened_ns = connection.handshake().rtt_ns();
+            self.least_rtt_ns = figures.rtt.min().into_iter().chain(opened_ns).min();
+            self.send_gaps = Spread::of(&figures.send_gaps);
         }
+        self.most_in_flight = self.most_in_flight.max(figures.most_in_flight);
+        self.small_behind += figures.small_behind;
+        let taken = connection.largest_taken(carrier).map_or(0, u32::from);
+        self.mss = self.mss.max(taken).max(figures.largest_segment);
         if figures.first_again > 0 {
             self.first_again = match self.first_again {
                 0 => figures.first_again,

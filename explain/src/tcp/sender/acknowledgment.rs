@@ -61,6 +61,10 @@ impl Sender {
                 }
             }
         }
+        if !segment.is_bare() {
+            // It came with an answer, and waited for that.
+            self.late_ack = None;
+        }
         self.is_granted(segment, ack, shift);
         self.alone = Alone::None;
         self.last_ack = Some((ack, segment.window));
@@ -81,8 +85,12 @@ impl Sender {
             self.high = Some(ack);
         }
         let acknowledged = self.outstanding.acknowledge(ack);
+        self.figures.unseen_bytes += u64::from(acknowledged.unseen);
         heard.had_arrived |= acknowledged.behind_again && !self.answered;
         if let Some(sent_ns) = acknowledged.sent_ns {
+            let asked_for = self.duplicates > 0 || self.sacked > 0;
+            let by_itself = asked_for && self.mending == Mending::Nothing;
+            self.figures.overtaken_behind += u64::from(by_itself);
             let rtt_ns = time_ns.saturating_sub(sent_ns);
             heard.rtt_ns = Some(rtt_ns);
             self.figures.rtt.add(rtt_ns);

@@ -16,6 +16,9 @@ const BURSTS_MATTER: f64 = 3.0;
 /// Fewer losses are chance.
 const FEWEST_LOSSES: u64 = 3;
 
+/// Numbers of outstanding segments that are told apart.
+pub const AHEAD: usize = 32;
+
 /// What was counted of a direction.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
@@ -71,6 +74,10 @@ pub struct Figures {
     pub sent_at: [u64; POSITIONS],
     /// Of them, those that had to be sent again.
     pub lost_at: [u64; POSITIONS],
+    /// Segments with payload by how many full ones were outstanding when they were sent, the last place for all more.
+    pub sent_behind: [u64; AHEAD],
+    /// Of them, those that had to be sent again.
+    pub lost_behind: [u64; AHEAD],
     /// The most octets outstanding.
     pub most_in_flight: u32,
     /// Acknowledgments by the other end that repeat the one before while something is outstanding.
@@ -105,6 +112,13 @@ pub struct Figures {
     pub longest_stall_start_ns: u64,
     /// When the last octet of payload was acknowledged; 0 for never.
     pub last_acked_ns: u64,
+    /// How often later segments were acknowledged first, by repeated or selective acknowledgments, and the missing ones
+    /// then without having been sent again: they were overtaken behind the place of capture.
+    pub overtaken_behind: u64,
+    /// Segments of less than half the size that the other end takes that were sent while others were outstanding.
+    pub small_behind: u64,
+    /// How long the sender was quiet between bursts, with nothing outstanding.
+    pub send_gaps: Buckets,
 }
 
 impl Figures {

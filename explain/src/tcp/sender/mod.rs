@@ -18,7 +18,7 @@ use retransmission::Mending;
 use round_trip::{Alone, RoundTrip};
 
 pub(super) use acknowledgment::Heard;
-pub use figures::{DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
+pub use figures::{AHEAD, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
 pub use retransmission::Again;
 pub(super) use retransmission::Mends;
 
@@ -26,6 +26,10 @@ pub(super) use retransmission::Mends;
 const WITHIN_BURST_NS: u64 = 500_000;
 /// What is answered sooner was asked for by what came just before; a timer is slower.
 const PROMPT_NS: u64 = 1_500_000;
+/// A full frame at 10 Mbit/s takes no longer.
+const SLOW_WIRE_NS: u64 = 1_300_000;
+/// A shorter silence is not worth counting.
+const SILENCE_NS: u64 = 1_000_000;
 
 /// What a packet did for its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,13 +235,17 @@ impl Sender {
     fn advances(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64, number: u64) {
         let end = segment.end();
         if segment.len > 0 {
+            self.keeps_time(segment, time_ns);
+            self.figures.sent_behind[usize::from(self.ahead())] += 1;
             self.begin_or_continue_burst(time_ns);
             self.figures.sent_at[usize::from(self.position)] += 1;
             let controls =
                 u32::from(segment.any(Segment::SYN)) + u32::from(segment.any(Segment::FIN));
             self.figures.unique_bytes += u64::from(end.wrapping_sub(seq).saturating_sub(controls));
             self.payload_end = Some(end.wrapping_sub(u32::from(segment.any(Segment::FIN))));
-            self.last_was_small = segment.len < self.segment_size();
+            // Where no full one was sent, the largest is no measure.
+            let half = self.mss.map_or(0, |mss| u32::from(mss) / 2);
+            self.last_was_small = segment.len < self.segment_size().max(half);
             if segment.len > self.figures.largest_segment {
                 self.figures.largest_segment = segment.len;
                 self.least_gap_ns = u64::MAX;
@@ -267,6 +275,26 @@ impl Sender {
         self.figures.most_in_flight = self.figures.most_in_flight.max(self.in_flight());
     }
 
+    /// How many full segments are outstanding, as [`Figures::sent_behind`] counts.
+    #[inline]
+    fn ahead(&self) -> u8 {
+        (self.in_flight() / self.segment_size().max(1)).min(AHEAD as u32 - 1) as u8
+    }
+
+    /// The rhythm in which it sends.
+    #[inline]
+    fn keeps_time(&mut self, segment: &Segment<'_>, time_ns: u64) {
+        if self.waits() {
+            let full = self.mss.map_or(self.segment_size(), u32::from);
+            self.figures.small_behind += u64::from(segment.len < full / 2);
+        } else if self.payload_end.is_some() {
+            let gap_ns = time_ns.saturating_sub(self.last_sent_ns);
+            if gap_ns >= SILENCE_NS {
+                self.figures.send_gaps.add(gap_ns);
+            }
+        }
+    }
+
     /// Something between `from` and `until` was not captured, or not yet.
     fn skips(&mut self, from: u32, until: u32, time_ns: u64) {
         if self.outstanding.is_empty() {
@@ -285,6 +313,7 @@ impl Sender {
             last_ns: time_ns,
             times,
             position: self.position,
+            ahead: self.ahead(),
             sacked: false,
         };
         self.outstanding.push(piece, self.last_ack.is_some());
@@ -292,7 +321,11 @@ impl Sender {
 
     #[inline]
     fn begin_or_continue_burst(&mut self, time_ns: u64) {
-        let within = WITHIN_BURST_NS.max(self.figures.rtt.min().unwrap_or(0) / 4);
+        let mut within = WITHIN_BURST_NS.max(self.figures.rtt.min().unwrap_or(0) / 4);
+        // On a slow wire the frames themselves take longer.
+        if self.least_gap_ns <= SLOW_WIRE_NS {
+            within = within.max(self.least_gap_ns + self.least_gap_ns / 4);
+        }
         self.position = if time_ns.saturating_sub(self.last_sent_ns) < within {
             (self.position + 1).min(POSITIONS as u8 - 1)
         } else {

@@ -110,6 +110,7 @@ impl Sender {
             self.figures.last_again = number;
             if segment.len > 0 && before_this.times == 1 {
                 self.figures.lost_at[usize::from(before_this.position)] += 1;
+                self.figures.lost_behind[usize::from(before_this.ahead)] += 1;
             }
         }
         self.counts_again(

@@ -1,0 +1,85 @@
+//! What is wrong with the capture or with the link as a whole, whoever talks over it.
+
+use super::super::evidence;
+use crate::record::{Cause, Finding};
+use crate::report::format;
+use crate::stats;
+use crate::traffic::{Counts, Path, PathFinding};
+
+/// Broadcasts each second from which on a small device is busy with them.
+const STORM_PER_S: f64 = 200.0;
+
+/// Acknowledgments of what the capture does not have.
+pub(super) fn missed(path: &Path) -> Option<PathFinding> {
+    let share = stats::ratio(
+        path.unseen_bytes as f64,
+        (path.unseen_bytes + path.unique_bytes) as f64,
+    );
+    (share > 0.01).then(|| PathFinding {
+        sender: Some(path.sender.to_string()),
+        receiver: Some(path.receiver.to_string()),
+        share_of_time: 0.0,
+        finding: Finding {
+            cause: Cause::CaptureIncomplete,
+            confidence: 1.0,
+            summary: format!(
+                "{} of payload ({}) were acknowledged and are not in the capture: it missed them, and what \
+                 looks like loss below may be its own.",
+                format::bytes(path.unseen_bytes),
+                format::percent(share),
+            ),
+            evidence: evidence([("unseen_bytes", path.unseen_bytes as f64), ("unseen_share", share)]),
+            advice: "Capture headers alone (tcpdump -s 128) with a larger buffer (-B 65536), or on another \
+                     machine."
+                .into(),
+        },
+    })
+}
+
+pub(super) fn storm(counts: &Counts, duration_ns: u64) -> Option<PathFinding> {
+    let per_s = stats::ratio(counts.broadcasts as f64, duration_ns as f64 / 1e9);
+    (per_s >= STORM_PER_S && counts.broadcasts > 1000).then(|| PathFinding {
+        sender: None,
+        receiver: None,
+        share_of_time: 0.0,
+        finding: Finding {
+            cause: Cause::BroadcastStorm,
+            confidence: 0.8,
+            summary: format!(
+                "{} broadcasts a second ({} of {} packets): every station has to take each of them.",
+                format::count(per_s as u64),
+                format::count(counts.broadcasts),
+                format::count(counts.packets),
+            ),
+            evidence: evidence([
+                ("broadcasts", counts.broadcasts as f64),
+                ("broadcasts_per_s", per_s),
+                ("arp_packets", counts.arp as f64),
+            ]),
+            advice: "Find who sends them (the stations are in --json); filter addresses before the receive \
+                     queue."
+                .into(),
+        },
+    })
+}
+
+pub(super) fn paused(counts: &Counts) -> Option<PathFinding> {
+    (counts.pauses > 0).then(|| PathFinding {
+        sender: None,
+        receiver: None,
+        share_of_time: 0.0,
+        finding: Finding {
+            cause: Cause::Paused,
+            confidence: 0.7,
+            summary: format!(
+                "{} pause frames: a station stops the one at the other end of its cable.",
+                format::count(counts.pauses),
+            ),
+            evidence: evidence([("pause_frames", counts.pauses as f64)]),
+            advice:
+                "Look at why that station's receive queue fills; most adapters keep such frames to \
+                     themselves, so there may be more (ethtool -S)."
+                    .into(),
+        },
+    })
+}

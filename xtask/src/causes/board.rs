@@ -1,0 +1,86 @@
+//! A run of the simulated board: its capture and its results.
+
+use super::case::{Board, Case, Made, SetUp};
+use super::out;
+use crate::{board, firmware, sh};
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Where the firmware goes that asks for `sizes`.
+fn folder(sizes: &str) -> PathBuf {
+    out().join("firmware").join(sizes)
+}
+
+/// Builds what `cases` run.
+pub fn build(cases: &[Case]) -> Result<()> {
+    let wanted: BTreeSet<(&str, &str)> = cases
+        .iter()
+        .filter_map(|case| match &case.set_up {
+            SetUp::Board(set_up) => Some((set_up.firmware.as_str(), set_up.sizes.as_str())),
+            SetUp::Linux(_) => None,
+        })
+        .collect();
+    let board = board::read(board::DEFAULT)?;
+    for (name, sizes) in wanted {
+        let (program, variant) = name.split_once('-').context("PROGRAM-VARIANT")?;
+        firmware::build_with(
+            &board,
+            &[program.to_owned()],
+            &[variant.to_owned()],
+            &[("LINERATE_SIZES", sizes)],
+            &folder(sizes),
+            None,
+        )?;
+    }
+    Ok(())
+}
+
+/// Brings it about; the capture, beside which the results are `run.json`.
+pub fn capture(linerate: &Path, made: &Made, set_up: &Board) -> Result<PathBuf> {
+    let dir = out().join(&made.name);
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir)?;
+    let scenario = dir.join("scenario.toml");
+    let text = format!(
+        "schema = 1\nname = \"cause\"\nboard = \"{}\"\n{}",
+        board::DEFAULT,
+        set_up.scenario
+    );
+    std::fs::write(&scenario, text)?;
+    let mut run = sh::cmd(linerate);
+    run.arg("run").arg(&scenario);
+    run.args(["--threads", "1", "--seed", &(made.seed >> 33).to_string()]);
+    run.arg("--out")
+        .arg(&dir)
+        .arg("--elf-dir")
+        .arg(folder(&set_up.sizes));
+    if !set_up.timing.is_empty() {
+        run.arg("--timing").arg(timing(&dir, set_up)?);
+    }
+    sh::logged(&mut run, &dir.join("log.txt"))?;
+    let captures = std::fs::read_dir(&dir)?.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_capture = |path: &PathBuf| path.extension().is_some_and(|it| it == "pcapng");
+    captures
+        .into_iter()
+        .find(is_capture)
+        .context("the run left no capture")
+}
+
+/// The board's timing table with some entries changed.
+fn timing(dir: &Path, set_up: &Board) -> Result<PathBuf> {
+    let table = std::fs::read_to_string(sh::root().join("sim/src/chip/esp32c6/timing.toml"))?;
+    let mut table: toml::Table = toml::from_str(&table)?;
+    for (entry, value) in &set_up.timing {
+        let (part, name) = entry.split_once('.').context("an entry is part.name")?;
+        let value: i64 = value.parse()?;
+        let entry = table
+            .get_mut(part)
+            .and_then(|part| part.get_mut(name))
+            .and_then(|entry| entry.get_mut("value"));
+        *entry.with_context(|| format!("no entry {name}"))? = toml::Value::Integer(value);
+    }
+    let file = dir.join("timing.toml");
+    std::fs::write(&file, toml::to_string(&table)?)?;
+    Ok(file)
+}

@@ -1,0 +1,146 @@
+//! What was named for what.
+
+use super::Set;
+use super::case::Case;
+use linerate_explain::record::Cause;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// One run.
+#[derive(Debug)]
+pub struct Row {
+    /// Of the case.
+    pub name: String,
+    set: Set,
+    /// Whether nothing is wrong in it.
+    pub case_is_control: bool,
+    expected: Option<Cause>,
+    named: Vec<Cause>,
+}
+
+impl Row {
+    /// What was `named` for a run of `case`.
+    pub fn new(case: &Case, set: Set, mut named: Vec<Cause>) -> Self {
+        // That nothing is wrong is no cause.
+        named.retain(|cause| *cause != Cause::AtLineRate);
+        Self {
+            name: case.name.clone(),
+            set,
+            case_is_control: case.expected.is_none(),
+            expected: case.expected,
+            named,
+        }
+    }
+
+    /// Whether the right cause came first, or none where nothing is wrong.
+    pub fn is_right(&self) -> bool {
+        self.named.first().copied() == self.expected
+    }
+
+    /// The run in a few words.
+    pub fn line(&self) -> String {
+        let named: Vec<String> = self.named.iter().map(|it| name(Some(*it))).collect();
+        let named = if named.is_empty() {
+            name(None)
+        } else {
+            named.join(", ")
+        };
+        let wrong = if self.is_right() { "" } else { "   WRONG" };
+        format!("{named}{wrong}")
+    }
+}
+
+/// A cause as results have it.
+fn name(cause: Option<Cause>) -> String {
+    let Some(cause) = cause else {
+        return "none".to_owned();
+    };
+    let text = serde_json::to_string(&cause).unwrap_or_default();
+    text.trim_matches('"').to_owned()
+}
+
+/// The confusion matrix of each set that was run: a line for each case, what was named first in how many runs.
+pub fn tell(rows: &[Row]) -> String {
+    let mut told = String::new();
+    for (set, title) in [
+        (Set::Development, "development"),
+        (Set::HeldOut, "held out"),
+    ] {
+        let of_set: Vec<&Row> = rows.iter().filter(|row| row.set == set).collect();
+        if !of_set.is_empty() {
+            table(&mut told, title, &of_set);
+        }
+    }
+    told
+}
+
+fn table(told: &mut String, title: &str, rows: &[&Row]) {
+    let _ = writeln!(
+        told,
+        "{:<24} {:<28} {:>7}  others that came first",
+        title, "expected", "right"
+    );
+    let mut names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    names.dedup();
+    for case in names {
+        let of_case: Vec<&&Row> = rows.iter().filter(|row| row.name == case).collect();
+        let mut others = BTreeMap::<String, usize>::new();
+        for row in of_case.iter().filter(|row| !row.is_right()) {
+            *others.entry(name(row.named.first().copied())).or_default() += 1;
+        }
+        let others: Vec<String> = others.iter().map(|(it, n)| format!("{it} {n}")).collect();
+        let right = of_case.iter().filter(|row| row.is_right()).count();
+        let line = format!(
+            "{case:<24} {:<28} {:>7}  {}",
+            name(of_case[0].expected),
+            format!("{right}/{}", of_case.len()),
+            others.join(", "),
+        );
+        let _ = writeln!(told, "{}", line.trim_end());
+    }
+    let (controls, causes): (Vec<&&Row>, Vec<&&Row>) =
+        rows.iter().partition(|row| row.case_is_control);
+    let right = |rows: &[&&Row]| rows.iter().filter(|row| row.is_right()).count();
+    let _ = writeln!(
+        told,
+        "{} of {} causes ({:.1}%), {} of {} controls\n",
+        right(&causes),
+        causes.len(),
+        100.0 * right(&causes) as f64 / causes.len().max(1) as f64,
+        right(&controls),
+        controls.len(),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(expected: Option<Cause>, named: &[Cause]) -> Row {
+        Row {
+            name: "case".to_owned(),
+            set: Set::Development,
+            case_is_control: expected.is_none(),
+            expected,
+            named: named.to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_first_cause_counts_and_others_are_told() {
+        let rows = [
+            row(Some(Cause::RandomLoss), &[Cause::RandomLoss, Cause::Paused]),
+            row(Some(Cause::RandomLoss), &[Cause::Paused]),
+            row(Some(Cause::RandomLoss), &[]),
+        ];
+        let told = tell(&rows);
+        assert!(told.contains("1/3  none 1, paused 1"), "{told}");
+        assert!(told.contains("1 of 3 causes (33.3%)"), "{told}");
+    }
+
+    #[test]
+    fn a_control_is_right_without_a_cause() {
+        assert!(row(None, &[]).is_right());
+        assert!(!row(None, &[Cause::Paused]).is_right());
+    }
+}

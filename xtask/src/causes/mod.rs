@@ -1,0 +1,164 @@
+//! `cargo xtask causes`: brings about what makes a link slow, on Linux and on the simulated board, has each
+//! capture explained, and counts how often the right cause comes first.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | `case` | a file of `scenarios/causes`: what is brought about, how bad, what varies |
+//! | `linux` | two namespaces with a relay between, programs at both ends, a capture at the sender |
+//! | `board` | a run of the simulated board: its capture and its results |
+//! | `talk` | the programs at the ends |
+//! | `matrix` | what was named for what |
+
+mod board;
+mod case;
+mod linux;
+mod matrix;
+pub mod talk;
+
+use crate::{demo, sh};
+use anyhow::{Context, Result, bail};
+use case::{Case, Made, SetUp, Severity};
+use clap::ValueEnum;
+use linerate_explain::capture::Reader;
+use linerate_explain::cause;
+use linerate_explain::record::{Cause, Run};
+use linerate_explain::traffic::{Source, Traffic};
+use matrix::Row;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Seeds of each case at each severity.
+pub const SEEDS: u64 = 5;
+/// Rules are written with seeds up to this one of severity a.
+const DEVELOPMENT_SEEDS: u64 = 3;
+
+/// Which part of the cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Set {
+    /// Seeds 1 to 3 of severity a: what the rules were written with
+    Development,
+    /// Seeds 4 and 5 and all of severity b: what was put by meanwhile
+    HeldOut,
+    /// Both
+    All,
+}
+
+impl Set {
+    /// Which of the two a run belongs to.
+    fn of(severity: Severity, seed: u64) -> Self {
+        if severity == Severity::A && seed <= DEVELOPMENT_SEEDS {
+            Self::Development
+        } else {
+            Self::HeldOut
+        }
+    }
+
+    fn has(self, severity: Severity, seed: u64) -> bool {
+        self == Self::All || self == Self::of(severity, seed)
+    }
+}
+
+/// Where captures and results go.
+pub fn out() -> PathBuf {
+    sh::out("causes")
+}
+
+/// The command.
+///
+/// # Errors
+/// A case could not be brought about, or a control was given a cause.
+pub fn run(set: Set, words: &[String], built: Option<PathBuf>) -> Result<()> {
+    let chosen = |case: &Case| words.is_empty() || words.iter().any(|it| case.name.contains(it));
+    let cases: Vec<Case> = case::all()?.into_iter().filter(chosen).collect();
+    if cases.is_empty() {
+        bail!("no file in {} is called so", case::FOLDER);
+    }
+    std::fs::create_dir_all(out())?;
+    let linerate = if let Some(built) = built {
+        built
+    } else {
+        board::build(&cases)?;
+        linerate()?
+    };
+    let rows = score(&linerate, &cases, set)?;
+    let told = matrix::tell(&rows);
+    print!("\n{told}");
+    std::fs::write(out().join("matrix.txt"), &told)?;
+    println!("captures: {}", out().display());
+    if rows
+        .iter()
+        .any(|row| row.case_is_control && !row.is_right())
+    {
+        bail!("a control with nothing wrong was given a cause");
+    }
+    Ok(())
+}
+
+/// Builds the command line; the simulator in it is optimised.
+fn linerate() -> Result<PathBuf> {
+    sh::run(sh::cargo().args(["build", "--locked", "--package", "linerate"]))?;
+    Ok(demo::target()?.join("debug/linerate"))
+}
+
+/// Brings about each run of `set` and has it explained.
+pub fn score(linerate: &Path, cases: &[Case], set: Set) -> Result<Vec<Row>> {
+    let started = Instant::now();
+    let runs: Vec<(&Case, Severity, u64)> = cases
+        .iter()
+        .flat_map(|case| Severity::BOTH.map(|severity| (case, severity)))
+        .flat_map(|(case, severity)| (1..=SEEDS).map(move |seed| (case, severity, seed)))
+        .filter(|(_, severity, seed)| set.has(*severity, *seed))
+        .collect();
+    let mut rows = Vec::new();
+    for (number, (case, severity, seed)) in runs.iter().enumerate() {
+        let made = case
+            .made(*severity, *seed)
+            .with_context(|| format!("{}/{}.toml", case::FOLDER, case.name))?;
+        if rows.last().is_none_or(|row: &Row| row.name != case.name) {
+            println!("{}: {}", case.name, case.title);
+        }
+        let (at, all) = (number + 1, runs.len());
+        let passed = started.elapsed().as_secs_f64();
+        print!("  [{at}/{all}, {passed:.0} s] {}: ", made.name);
+        std::io::stdout().flush()?;
+        let named = provoke(linerate, &made).with_context(|| made.name.clone())?;
+        let row = Row::new(case, Set::of(*severity, *seed), named);
+        println!("{}", row.line());
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// Brings it about; the causes that are named, the first first.
+fn provoke(linerate: &Path, made: &Made) -> Result<Vec<Cause>> {
+    match &made.set_up {
+        SetUp::Linux(set_up) => explain(&linux::capture(linerate, made, set_up)?, None),
+        SetUp::Board(set_up) => {
+            let capture = board::capture(linerate, made, set_up)?;
+            let results = capture.with_file_name("run.json");
+            explain(&capture, set_up.with_results.then_some(&results))
+        }
+    }
+}
+
+/// What `linerate explain CAPTURE --with RESULTS` names.
+fn explain(capture: &Path, results: Option<&PathBuf>) -> Result<Vec<Cause>> {
+    let mut reader = Reader::new(Box::new(File::open(capture)?))?;
+    let mut traffic = Traffic::default();
+    while let Some(packet) = reader.next() {
+        traffic.take(&packet);
+    }
+    let source = Source {
+        file: capture.display().to_string(),
+        packets: reader.packets(),
+        fault: reader.fault().map(ToString::to_string),
+    };
+    let mut findings = traffic.report(vec![source]).findings;
+    if let Some(results) = results {
+        let run: Run = serde_json::from_str(&std::fs::read_to_string(results)?)?;
+        findings = cause::with_results(findings, &run);
+    }
+    Ok(findings.into_iter().map(|it| it.finding.cause).collect())
+}

@@ -1,0 +1,175 @@
+//! The programs at the ends, which do what slow programs do: `cargo xtask causes-end send bytes=100000`.
+
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// The port of everything here.
+const PORT: u16 = 5001;
+/// Nobody waits longer for the other end.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What a program is to do: words like `bytes=100000`.
+struct Words(BTreeMap<String, String>);
+
+impl Words {
+    fn new(words: &[String]) -> Self {
+        let pair = |word: &String| match word.split_once('=') {
+            Some((key, value)) => (key.to_owned(), value.to_owned()),
+            None => (word.clone(), "1".to_owned()),
+        };
+        Self(words.iter().map(pair).collect())
+    }
+
+    /// A number, 0 if nothing is said of it.
+    fn number(&self, key: &str) -> Result<u64> {
+        let Some(text) = self.0.get(key) else {
+            return Ok(0);
+        };
+        text.parse().with_context(|| format!("{key}={text}"))
+    }
+
+    fn number_or(&self, key: &str, usual: u64) -> Result<u64> {
+        Ok(match self.number(key)? {
+            0 => usual,
+            number => number,
+        })
+    }
+
+    fn pause_us(&self, key: &str) -> Result<Duration> {
+        Ok(Duration::from_micros(self.number(key)?))
+    }
+}
+
+/// One end: `send`, `receive` or `shout`, with what it is to do.
+///
+/// # Errors
+/// The network, or words that mean nothing.
+pub fn run(words: &[String]) -> Result<()> {
+    let (what, words) = words.split_first().context("send, receive or shout")?;
+    let words = Words::new(words);
+    match what.as_str() {
+        "send" => send(&words),
+        "receive" => receive(&words),
+        "shout" => shout(&words),
+        _ => bail!("`{what}` is none of send, receive and shout"),
+    }
+}
+
+/// Writes `bytes` in pieces of `write`, one every `pace` microseconds. After each `ask` of them it reads `reply`
+/// octets and waits `pause` microseconds.
+fn send(words: &Words) -> Result<()> {
+    let to: Ipv4Addr = words.0.get("to").context("to=ADDRESS")?.parse()?;
+    let piece = vec![0x55; words.number_or("write", 65_536)? as usize];
+    let pace = words.pause_us("pace")?;
+    let (ask, reply) = (words.number("ask")?, words.number("reply")?);
+    let pause = words.pause_us("pause")?;
+    // Whole messages only: there is no answer to less.
+    let message = piece.len() as u64 * ask.max(1);
+    let bytes = match words.number("bytes")? {
+        bytes if ask > 0 => bytes / message * message,
+        bytes => bytes,
+    };
+    let mut stream = TcpStream::connect((to, PORT))?;
+    stream.set_nodelay(words.number("nodelay")? > 0)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut answer = vec![0; reply as usize];
+    let (mut sent, mut pieces) = (0, 0);
+    let mut due = Instant::now();
+    while sent < bytes {
+        let length = piece.len().min((bytes - sent) as usize);
+        stream.write_all(&piece[..length])?;
+        sent += length as u64;
+        pieces += 1;
+        if ask > 0 && pieces % ask == 0 {
+            stream.read_exact(&mut answer)?;
+            sleep(pause);
+        }
+        due += pace;
+        sleep(due.saturating_duration_since(Instant::now()));
+    }
+    stream.shutdown(std::net::Shutdown::Write)?;
+    stream.read_to_end(&mut answer)?;
+    Ok(())
+}
+
+/// Takes one connection and reads `read` octets at a time, one piece every `pause` microseconds. For each `ask`
+/// octets it answers with `reply`.
+fn receive(words: &Words) -> Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
+    std::fs::write(words.0.get("ready").context("ready=FILE")?, "")?;
+    let (mut stream, _) = listener.accept()?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut piece = vec![0; words.number_or("read", 65_536)? as usize];
+    let pause = words.pause_us("pause")?;
+    let (ask, reply) = (words.number("ask")?, words.number("reply")?);
+    let answer = vec![0xAA; reply as usize];
+    let mut unanswered = 0;
+    loop {
+        let read = stream.read(&mut piece)? as u64;
+        if read == 0 {
+            return Ok(());
+        }
+        unanswered += read;
+        while ask > 0 && unanswered >= ask {
+            unanswered -= ask;
+            stream.write_all(&answer)?;
+        }
+        sleep(pause);
+    }
+}
+
+/// Sends `octets` to everybody `rate` times a second, until it is ended.
+fn shout(words: &Words) -> Result<()> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket.set_broadcast(true)?;
+    let message = vec![0; words.number_or("octets", 18)? as usize];
+    let rate = words.number_or("rate", 1_000)?;
+    let began = Instant::now();
+    let mut sent: u64 = 0;
+    while began.elapsed() < PATIENCE {
+        let due = (began.elapsed().as_secs_f64() * rate as f64) as u64;
+        while sent < due {
+            // A full queue is no reason to stop.
+            match socket.send_to(&message, (Ipv4Addr::new(10, 0, 0, 255), 9)) {
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error.into()),
+                _ => sent += 1,
+            }
+        }
+        sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Leaves this share of the packets out of a capture (pcap of this machine's byte order), as a capture that is too
+/// slow does.
+///
+/// # Errors
+/// It is no such file.
+pub fn thin_out(file: &Path, share: f64, seed: u64) -> Result<()> {
+    const HEAD: usize = 24;
+    const PACKET_HEAD: usize = 16;
+    let capture = std::fs::read(file)?;
+    let mut kept = capture.get(..HEAD).context("no pcap")?.to_vec();
+    let mut rest = &capture[HEAD..];
+    let mut random = seed;
+    while let Some(length) = rest.get(8..12) {
+        let length = u32::from_ne_bytes(length.try_into()?) as usize + PACKET_HEAD;
+        let (packet, behind) = rest.split_at(length.min(rest.len()));
+        // Knuth's MMIX.
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        if (random >> 11) as f64 / (1_u64 << 53) as f64 >= share {
+            kept.extend_from_slice(packet);
+        }
+        rest = behind;
+    }
+    Ok(std::fs::write(file, kept)?)
+}
