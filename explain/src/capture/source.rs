@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 /// What is read at once: large enough that the system calls do not count.
-const CHUNK: usize = 512 * 1024;
+const CHUNK: usize = 128 * 1024;
 
 /// A stream of which the next octets can be looked at before they are taken.
 pub(super) struct Source<R> {

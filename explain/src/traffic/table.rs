@@ -1,8 +1,8 @@
 //! The connections of a capture, in bounded memory.
 
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
 
+use foldhash::fast::RandomState;
 use serde::Serialize;
 
 use crate::capture::Address;
@@ -30,6 +30,20 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// Which of its ends the first of `ends` is, if these are its ends.
+    #[inline]
+    fn end(&self, ends: &[Place; 2]) -> Option<End> {
+        let [source, destination] = ends;
+        let [first, second] = &self.ends;
+        if source == first && destination == second {
+            Some(End::First)
+        } else if source == second && destination == first {
+            Some(End::Second)
+        } else {
+            None
+        }
+    }
+
     /// Octets of payload, both ways.
     pub fn payload_bytes(&self) -> u64 {
         let of = |end| self.connection.figures(end).payload_bytes;
@@ -59,9 +73,8 @@ pub struct Others {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     open: Vec<Flow>,
-    by_ends: HashMap<Key, usize>,
-    /// Where the packet before belonged: most often the next one does, too.
-    last: Option<usize>,
+    by_ends: HashMap<Key, usize, RandomState>,
+    recent: Recent,
     done: Vec<Flow>,
     others: Others,
     /// Whether pictures will be made, and of how many connections there may be what they show.
@@ -69,25 +82,39 @@ pub(super) struct Table {
     traced: usize,
 }
 
-/// Both ends in an order of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Key([Place; 2]);
+/// Where the last packets belonged, by their ports: most often the next one with them does, too. Which connection
+/// lies there now has to be looked at.
+#[derive(Debug)]
+struct Recent([usize; Self::PLACES]);
 
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        for (address, port) in self.0 {
-            state.write_u128(u128::from_ne_bytes(address.0));
-            state.write_u16(port);
-        }
+impl Recent {
+    const PLACES: usize = 512;
+
+    #[inline]
+    fn of(&mut self, [(_, source), (_, destination)]: &[Place; 2]) -> &mut usize {
+        // Both directions have one.
+        &mut self.0[usize::from(source ^ destination) % Self::PLACES]
     }
 }
 
+impl Default for Recent {
+    fn default() -> Self {
+        Self([0; Self::PLACES])
+    }
+}
+
+/// Both ends in an order of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Key([(u128, u16); 2]);
+
 impl Key {
-    fn of(source: Place, destination: Place) -> Self {
-        Self(if source <= destination {
-            [source, destination]
+    #[inline]
+    fn of(ends: &[Place; 2]) -> Self {
+        let [one, other] = ends.map(|(address, port)| (u128::from_ne_bytes(address.0), port));
+        Self(if one <= other {
+            [one, other]
         } else {
-            [destination, source]
+            [other, one]
         })
     }
 }
@@ -97,43 +124,42 @@ impl Table {
     #[inline]
     pub(super) fn take(
         &mut self,
-        [source, destination]: [Place; 2],
+        ends: [Place; 2],
         segment: &Segment<'_>,
         time_ns: u64,
         number: u64,
     ) -> Flags {
-        let found = self.last.filter(|at| {
-            let ends = &self.open[*at].ends;
-            *ends == [source, destination] || *ends == [destination, source]
-        });
-        let found = found.or_else(|| self.by_ends.get(&Key::of(source, destination)).copied());
         let mut flags = Flags::default();
-        let at = match found {
-            Some(at) => {
-                let end = self.end(at, source);
+        let (at, end) = match self.find(&ends) {
+            Some((at, end)) => {
                 if self.open[at].connection.is_reopened(end, segment) {
                     flags = Flags::REUSED_PORTS;
-                    let flow = self.flow([source, destination], time_ns, number);
+                    let flow = self.flow(ends, time_ns, number);
                     let before = std::mem::replace(&mut self.open[at], flow);
                     self.finish(before);
+                    (at, End::First)
+                } else {
+                    (at, end)
                 }
-                at
             }
-            None => self.begin([source, destination], time_ns, number),
+            None => (self.begin(ends, time_ns, number), End::First),
         };
-        self.last = Some(at);
-        let end = self.end(at, source);
-        flags |= self.open[at].connection.take(end, segment, time_ns, number);
+        let connection = &mut self.open[at].connection;
+        flags |= connection.take(end, segment, time_ns, number);
         flags
     }
 
+    /// The connection between `ends`, and which of its ends the first of them is.
     #[inline]
-    fn end(&self, at: usize, source: Place) -> End {
-        if self.open[at].ends[0] == source {
-            End::First
-        } else {
-            End::Second
+    fn find(&mut self, ends: &[Place; 2]) -> Option<(usize, End)> {
+        let recent = *self.recent.of(ends);
+        if let Some(end) = self.open.get(recent).and_then(|flow| flow.end(ends)) {
+            return Some((recent, end));
         }
+        let at = *self.by_ends.get(&Key::of(ends))?;
+        *self.recent.of(ends) = at;
+        let end = self.open[at].end(ends)?;
+        Some((at, end))
     }
 
     fn begin(&mut self, ends: [Place; 2], time_ns: u64, number: u64) -> usize {
@@ -141,7 +167,8 @@ impl Table {
             self.let_go();
         }
         let at = self.open.len();
-        self.by_ends.insert(Key::of(ends[0], ends[1]), at);
+        self.by_ends.insert(Key::of(&ends), at);
+        *self.recent.of(&ends) = at;
         let flow = self.flow(ends, time_ns, number);
         self.open.push(flow);
         at
@@ -181,11 +208,8 @@ impl Table {
             self.finish(flow);
         }
         let places = rest.iter().enumerate();
-        self.by_ends = places
-            .map(|(at, flow)| (Key::of(flow.ends[0], flow.ends[1]), at))
-            .collect();
+        self.by_ends = places.map(|(at, flow)| (Key::of(&flow.ends), at)).collect();
         self.open = rest;
-        self.last = None;
     }
 
     fn finish(&mut self, flow: Flow) {
