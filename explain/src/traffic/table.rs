@@ -26,7 +26,7 @@ pub struct Flow {
     /// Who is connected.
     pub ends: [Place; 2],
     /// What was seen of it.
-    pub connection: Connection,
+    pub connection: Box<Connection>,
 }
 
 impl Flow {
@@ -175,7 +175,7 @@ impl Table {
     }
 
     fn flow(&mut self, ends: [Place; 2], time_ns: u64, number: u64) -> Flow {
-        let mut connection = Connection::new(number, time_ns);
+        let mut connection = Box::new(Connection::new(number, time_ns));
         if self.traces {
             if self.traced == MOST_TRACED {
                 self.forget_traces();
@@ -202,7 +202,7 @@ impl Table {
     /// Makes room: the half of which nothing was heard for the longest is over.
     fn let_go(&mut self) {
         let mut flows = std::mem::take(&mut self.open);
-        flows.sort_by_key(|flow| flow.connection.last_packet);
+        flows.sort_by_cached_key(|flow| flow.connection.last_packet);
         let rest = flows.split_off(MOST_OPEN / 2);
         for flow in flows {
             self.finish(flow);
@@ -218,7 +218,7 @@ impl Table {
             return;
         }
         self.done
-            .sort_by_key(|flow| std::cmp::Reverse(flow.payload_bytes()));
+            .sort_by_cached_key(|flow| std::cmp::Reverse(flow.payload_bytes()));
         for flow in self.done.drain(MOST_DONE..) {
             self.others.add(&flow);
         }
@@ -239,5 +239,60 @@ impl Others {
         self.connections += 1;
         self.packets += packets(End::First) + packets(End::Second);
         self.payload_bytes += flow.payload_bytes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a host that ends in `last` sends a server, from a port of its own.
+    fn ends(last: u16, port: u16) -> [Place; 2] {
+        let mut host = [0; 16];
+        host[14..].copy_from_slice(&last.to_be_bytes());
+        [(Address(host), port), (Address([1; 16]), 443)]
+    }
+
+    fn take(table: &mut Table, ends: [Place; 2], number: u64) {
+        let segment = Segment {
+            flags: Segment::ACK,
+            ..Segment::default()
+        };
+        table.take(ends, &segment, number, number);
+    }
+
+    #[test]
+    fn connections_with_the_same_ports_are_told_apart() {
+        let mut table = Table::default();
+        for number in 0..9 {
+            let [host, server] = ends(number % 3, 5000);
+            let back = number % 2 == 1;
+            let ends = if back { [server, host] } else { [host, server] };
+            take(&mut table, ends, u64::from(number) + 1);
+        }
+        let (flows, others) = table.into_flows();
+        let packets = |flow: &Flow, end| flow.connection.figures(end).packets;
+        let both = |flow| [packets(flow, End::First), packets(flow, End::Second)];
+        assert_eq!(flows.iter().map(both).collect::<Vec<_>>(), [[2, 1]; 3]);
+        assert_eq!(others, Others::default());
+    }
+
+    #[test]
+    fn of_many_connections_the_oldest_go_and_are_summed_up() {
+        let mut table = Table::default();
+        let most = 4 * MOST_OPEN as u64;
+        for number in 0..most {
+            take(
+                &mut table,
+                ends((number >> 8) as u16, number as u16 & 0xFF),
+                number,
+            );
+            // The first one goes on.
+            take(&mut table, ends(0, 0), number);
+        }
+        let (flows, others) = table.into_flows();
+        assert!(flows.len() <= MOST_OPEN + 2 * MOST_DONE);
+        assert_eq!(flows.len() as u64 + others.connections, most);
+        assert_eq!(flows[0].connection.figures(End::First).packets, most + 1);
     }
 }
