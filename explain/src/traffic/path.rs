@@ -276,7 +276,7 @@ mod tests {
         connection.take(End::First, &segment, end_ns, 2);
         Flow {
             ends: [(Address([1; 16]), 1), (Address([2; 16]), 2)],
-            connection,
+            connection: Box::new(connection),
         }
     }
 
