@@ -66,6 +66,9 @@ pub(super) fn congestion(path: &Path, signs: &Signs) -> Option<Weighed> {
 pub(super) fn paced(path: &Path, signs: &Signs) -> Option<Weighed> {
     let gap_ns = signs.paced_ns.filter(|_| !signs.one_in_flight)?;
     let part = share(path, Limit::Sender) + share(path, Limit::PathRate);
+    if part < WORTH_NAMING {
+        return None;
+    }
     let rate = stats::ratio(path.unique_bytes as f64 * 1e9, path.time_ns as f64);
     Some(Weighed {
         weight: part,
