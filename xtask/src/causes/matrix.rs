@@ -12,8 +12,7 @@ pub struct Row {
     /// Of the case.
     pub name: String,
     set: Set,
-    /// Whether nothing is wrong in it.
-    pub case_is_control: bool,
+    /// None for a control.
     expected: Option<Cause>,
     named: Vec<Cause>,
 }
@@ -26,10 +25,14 @@ impl Row {
         Self {
             name: case.name.clone(),
             set,
-            case_is_control: case.expected.is_none(),
             expected: case.expected,
             named,
         }
+    }
+
+    /// Whether nothing is wrong in it.
+    pub fn is_control(&self) -> bool {
+        self.expected.is_none()
     }
 
     /// Whether the right cause came first, or none where nothing is wrong.
@@ -99,7 +102,7 @@ fn table(told: &mut String, title: &str, rows: &[&Row]) {
         let _ = writeln!(told, "{}", line.trim_end());
     }
     let (controls, causes): (Vec<&&Row>, Vec<&&Row>) =
-        rows.iter().partition(|row| row.case_is_control);
+        rows.iter().partition(|row| row.is_control());
     let right = |rows: &[&&Row]| rows.iter().filter(|row| row.is_right()).count();
     let _ = writeln!(
         told,
@@ -120,7 +123,6 @@ mod tests {
         Row {
             name: "case".to_owned(),
             set: Set::Development,
-            case_is_control: expected.is_none(),
             expected,
             named: named.to_vec(),
         }

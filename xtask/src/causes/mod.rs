@@ -19,12 +19,9 @@ use crate::{demo, sh};
 use anyhow::{Context, Result, bail};
 use case::{Case, Made, SetUp, Severity};
 use clap::ValueEnum;
-use linerate_explain::capture::Reader;
-use linerate_explain::cause;
-use linerate_explain::record::{Cause, Run};
-use linerate_explain::traffic::{Source, Traffic};
+use linerate_explain::record::Cause;
 use matrix::Row;
-use std::fs::File;
+use serde::Deserialize;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -87,10 +84,7 @@ pub fn run(set: Set, words: &[String], built: Option<PathBuf>) -> Result<()> {
     print!("\n{told}");
     std::fs::write(out().join("matrix.txt"), &told)?;
     println!("captures: {}", out().display());
-    if rows
-        .iter()
-        .any(|row| row.case_is_control && !row.is_right())
-    {
+    if rows.iter().any(|row| row.is_control() && !row.is_right()) {
         bail!("a control with nothing wrong was given a cause");
     }
     Ok(())
@@ -134,31 +128,38 @@ pub fn score(linerate: &Path, cases: &[Case], set: Set) -> Result<Vec<Row>> {
 /// Brings it about; the causes that are named, the first first.
 fn provoke(linerate: &Path, made: &Made) -> Result<Vec<Cause>> {
     match &made.set_up {
-        SetUp::Linux(set_up) => explain(&linux::capture(linerate, made, set_up)?, None),
+        SetUp::Linux(set_up) => {
+            let capture = linux::capture(linerate, made, set_up)?;
+            explain(linerate, &capture, None)
+        }
         SetUp::Board(set_up) => {
             let capture = board::capture(linerate, made, set_up)?;
             let results = capture.with_file_name("run.json");
-            explain(&capture, set_up.with_results.then_some(&results))
+            let results = set_up.with_results.then_some(results.as_path());
+            explain(linerate, &capture, results)
         }
     }
 }
 
+/// What is read of `linerate explain --json`.
+#[derive(Deserialize)]
+struct Explained {
+    findings: Vec<Named>,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    cause: Cause,
+}
+
 /// What `linerate explain CAPTURE --with RESULTS` names.
-fn explain(capture: &Path, results: Option<&PathBuf>) -> Result<Vec<Cause>> {
-    let mut reader = Reader::new(Box::new(File::open(capture)?))?;
-    let mut traffic = Traffic::default();
-    while let Some(packet) = reader.next() {
-        traffic.take(&packet);
-    }
-    let source = Source {
-        file: capture.display().to_string(),
-        packets: reader.packets(),
-        fault: reader.fault().map(ToString::to_string),
-    };
-    let mut findings = traffic.report(vec![source]).findings;
+fn explain(linerate: &Path, capture: &Path, results: Option<&Path>) -> Result<Vec<Cause>> {
+    let mut explain = sh::cmd(linerate);
+    explain.arg("explain").arg(capture).arg("--json");
     if let Some(results) = results {
-        let run: Run = serde_json::from_str(&std::fs::read_to_string(results)?)?;
-        findings = cause::with_results(findings, &run);
+        explain.arg("--with").arg(results);
     }
-    Ok(findings.into_iter().map(|it| it.finding.cause).collect())
+    let explained: Explained = serde_json::from_str(&sh::read(&mut explain)?)
+        .with_context(|| format!("`{}` says something else", sh::show(&explain)))?;
+    Ok(explained.findings.into_iter().map(|it| it.cause).collect())
 }
