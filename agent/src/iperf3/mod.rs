@@ -15,6 +15,7 @@
 mod client;
 pub(crate) mod json;
 mod message;
+mod numbered;
 mod parameters;
 mod results;
 mod server;
@@ -23,6 +24,7 @@ mod streams;
 
 pub use crate::Limits;
 pub use client::{Client, Failure, Outcome, Plan, Progress};
+pub use numbered::Numbered;
 pub use parameters::{Amount, Direction, Test};
 pub use results::Count;
 pub use server::{Finished, Server};

@@ -2,11 +2,11 @@
 
 use core::net::SocketAddr;
 
+use super::numbered::Numbered;
 use super::parameters::{LEAST_UDP_OCTETS, Test};
 use super::results::Count;
 use crate::answer::are_same;
 use crate::count::Sink;
-use crate::octets::{put_u32, u32_at};
 use crate::pace::{Pace, Room};
 use crate::{Connection, Instant, Udp, span};
 
@@ -164,17 +164,9 @@ impl Stream {
         let Some(Role::Receives(sink)) = &mut self.role else {
             return;
         };
-        let fields = [0, 4, 8].map(|at| u32_at(octets, at));
-        let [Some(seconds), Some(micros), Some(number)] = fields else {
-            return;
-        };
-        let number = match (wide, u32_at(octets, 12)) {
-            (false, _) => u64::from(number),
-            (true, Some(low)) => u64::from(number) << 32 | u64::from(low),
-            (true, None) => return,
-        };
-        let sent = Instant::from_seconds_and_micros(seconds, micros);
-        sink.arrived(number, sent.ns(), octets.len(), now);
+        if let Some(said) = Numbered::parse(octets, wide) {
+            sink.arrived(said.number, said.sent_ns, octets.len(), now);
+        }
     }
 
     /// Writes what is to be sent over TCP now, `most` at most.
@@ -219,15 +211,7 @@ impl Stream {
         *datagrams += 1;
         let datagram = &mut room[..len];
         datagram.fill(0);
-        let (seconds, micros) = now.to_seconds_and_micros();
-        put_u32(datagram, 0, seconds);
-        put_u32(datagram, 4, micros);
-        if test.wide_numbers {
-            put_u32(datagram, 8, (*datagrams >> 32) as u32);
-            put_u32(datagram, 12, *datagrams as u32);
-        } else {
-            put_u32(datagram, 8, *datagrams as u32);
-        }
+        Numbered::emit(*datagrams, test.wide_numbers, now, datagram);
         Some(len)
     }
 

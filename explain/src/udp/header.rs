@@ -1,6 +1,6 @@
 //! What iperf writes at the start of each datagram.
 
-use linerate_agent::iperf2;
+use linerate_agent::{iperf2, iperf3};
 use serde::Serialize;
 
 /// Whose datagrams they are.
@@ -41,34 +41,31 @@ impl Numbered {
     /// What the datagram says if it is one of `tool`.
     #[inline]
     pub(super) fn parse(tool: Tool, octets: &[u8]) -> Option<Self> {
-        let word = |at: usize| {
-            let octets = octets.get(4 * at..)?.first_chunk()?;
-            Some(u32::from_be_bytes(*octets))
+        // More microseconds than a second has: it is none of them.
+        let micros_at = if tool == Tool::Iperf2 { 8 } else { 4 };
+        let micros = octets.get(micros_at..)?.first_chunk()?;
+        if u32::from_be_bytes(*micros) >= 1_000_000 {
+            return None;
+        }
+        let of_iperf3 = |wide| {
+            let said = iperf3::Numbered::parse(octets, wide)?;
+            Some(Self {
+                number: said.number,
+                sent_ns: said.sent_ns,
+                ends: false,
+            })
         };
-        let micros = |micros: u32| (micros < 1_000_000).then_some(micros);
-        let sent_ns = |seconds: u32, micros: u32| {
-            u64::from(seconds) * 1_000_000_000 + u64::from(micros) * 1_000
-        };
-        Some(match tool {
+        match tool {
             Tool::Iperf2 => {
-                micros(word(2)?)?;
                 let said = iperf2::Numbered::parse(octets)?;
-                Self {
+                Some(Self {
                     number: said.number.unsigned_abs(),
                     sent_ns: said.sent_ns,
                     ends: said.number < 0,
-                }
+                })
             }
-            Tool::Iperf3 => Self {
-                number: word(2)?.into(),
-                sent_ns: sent_ns(word(0)?, micros(word(1)?)?),
-                ends: false,
-            },
-            Tool::Iperf3Wide => Self {
-                number: u64::from(word(2)?) << 32 | u64::from(word(3)?),
-                sent_ns: sent_ns(word(0)?, micros(word(1)?)?),
-                ends: false,
-            },
-        })
+            Tool::Iperf3 => of_iperf3(false),
+            Tool::Iperf3Wide => of_iperf3(true),
+        }
     }
 }
