@@ -102,16 +102,16 @@ enum Command {
     /// Measure the simulator beside QEMU and the firmware's RAM and flash; write docs/performance.md
     Bench {
         /// Only RAM and flash
-        #[arg(long, conflicts_with = "load")]
+        #[arg(long, group = "what")]
         footprint: bool,
         /// Only this host's load generator beside iperf3 and trafgen (needs root)
-        #[arg(long)]
+        #[arg(long, group = "what")]
         load: bool,
         /// Only the instructions of a frame on the boards that QEMU emulates
-        #[arg(long, conflicts_with_all = ["load", "footprint"])]
+        #[arg(long, group = "what")]
         instructions: bool,
         /// Only `linerate explain` beside tcptrace and tshark
-        #[arg(long, conflicts_with_all = ["load", "footprint", "instructions"])]
+        #[arg(long, group = "what")]
         captures: bool,
     },
     /// Write docs/fidelity.md, the README's figures and the pictures from the last demo and the last

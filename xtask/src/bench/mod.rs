@@ -18,7 +18,7 @@ const DOCUMENT: &str = "docs/performance.md";
 const FOOTPRINT_TITLE: &str = "\n## RAM and flash of PHY and MAC\n";
 
 /// What is to be measured.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum What {
     /// The simulator, RAM and flash.
     Simulator,
@@ -36,30 +36,35 @@ pub enum What {
 pub fn run(what: What) -> Result<()> {
     let file = sh::root().join(DOCUMENT);
     let mut text = fs::read_to_string(&file)?;
-    if what == What::Load {
-        let Some(section) = load::measure()? else {
-            return Ok(());
-        };
-        text = with_section(&text, load::TITLE, &section);
-    } else if what == What::Instructions {
-        text = with_section(&text, instructions::TITLE, &instructions::measure()?);
-    } else if what == What::Captures {
-        text = with_section(&text, captures::TITLE, &captures::measure()?);
-    } else {
-        println!("RAM and flash of PHY and MAC, http_get-line-rate.elf:");
-        let footprint = footprint()?;
-        print!("{footprint}");
-        text = with_section(&text, FOOTPRINT_TITLE, &paragraph(&footprint));
-        println!("\nRAM and flash of the agent:");
-        text = with_section(&text, agent::TITLE, &agent::measure()?);
-    }
-    if what == What::Simulator {
-        let sections = text.find("\n## ").map_or("", |at| &text[at..]);
-        text = simulator::speed()? + sections;
-    }
+    text = match what {
+        What::Load => {
+            let Some(section) = load::measure()? else {
+                return Ok(());
+            };
+            with_section(&text, load::TITLE, &section)
+        }
+        What::Instructions => with_section(&text, instructions::TITLE, &instructions::measure()?),
+        What::Captures => with_section(&text, captures::TITLE, &captures::measure()?),
+        What::Footprint => with_footprints(&text)?,
+        What::Simulator => {
+            let text = with_footprints(&text)?;
+            let sections = text.find("\n## ").map_or("", |at| &text[at..]);
+            simulator::speed()? + sections
+        }
+    };
     fs::write(&file, text)?;
     println!("written: {DOCUMENT}");
     Ok(())
+}
+
+/// The document with what PHY, MAC and agent take now.
+fn with_footprints(document: &str) -> Result<String> {
+    println!("RAM and flash of PHY and MAC, http_get-line-rate.elf:");
+    let footprint = footprint()?;
+    print!("{footprint}");
+    let text = with_section(document, FOOTPRINT_TITLE, &paragraph(&footprint));
+    println!("\nRAM and flash of the agent:");
+    Ok(with_section(&text, agent::TITLE, &agent::measure()?))
 }
 
 /// The document with this section in place of the one that has its title, or at the end.
