@@ -120,7 +120,7 @@ impl Key {
 }
 
 impl Table {
-    /// Takes note of a segment from `source` to `destination`.
+    /// Takes note of a segment from the first of `ends` to the other.
     #[inline]
     pub(super) fn take(
         &mut self,
