@@ -7,6 +7,7 @@
 //! | `sequence` | tshark's rules for them |
 //! | `sender` | one direction: retransmissions and why, round trips, windows, bursts |
 //! | `marks` | where in a capture something happened |
+//! | `spacing` | loss by how closely segments follow others |
 //! | `outstanding` | what is not acknowledged yet |
 //! | `limit` | what the time went to |
 //! | `timeline` | the same in the order of time, in bounded memory |
@@ -24,6 +25,7 @@ mod outstanding;
 mod segment;
 mod sender;
 mod sequence;
+mod spacing;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -35,6 +37,8 @@ pub use limit::{Limit, Shares};
 pub use marks::Marks;
 pub use segment::{Options, Segment};
 pub use sender::{AHEAD, Again, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
+pub(crate) use spacing::at_most;
+pub use spacing::{Fate, Spacing};
 pub use timeline::LimitSpan;
 pub use trace::{Column, Gap, Gaps, Kind, MOST_COLUMNS, Mark, Trace};
 
@@ -330,7 +334,7 @@ impl Connection {
     }
 
     fn loses_in_bursts(&self) -> bool {
-        self.figures(self.carrier()).loses_in_bursts()
+        self.figures(self.carrier()).spacing.loses_in_bursts()
     }
 }
 

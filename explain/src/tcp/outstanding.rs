@@ -22,6 +22,8 @@ pub(super) struct Piece {
     pub(super) position: u8,
     /// How many segments were outstanding when it was sent first.
     pub(super) ahead: u8,
+    /// Whether it came right behind another packet when it was last sent.
+    pub(super) close: bool,
     pub(super) sacked: bool,
 }
 

@@ -436,3 +436,22 @@ fn what_is_acknowledged_in_a_gap_of_the_capture_is_unseen() {
     assert_eq!(figures.unseen_bytes, 1000);
     assert_eq!(figures.retransmitted, 0);
 }
+
+#[test]
+fn a_bare_acknowledgment_right_before_keeps_a_receiver_busy() {
+    let mut talk = Talk::new();
+    // Right behind an acknowledgment a segment is lost; the timer sends it alone, and it arrives.
+    for turn in 0..4 {
+        let (at, seq) = (400 * turn * MS, 500 + 1000 * turn as u32);
+        talk.ack(End::Second, 10 * MS + at, seq, 100);
+        talk.data(10 * MS + at + 60_000, seq, 1000);
+        talk.data(310 * MS + at, seq, 1000);
+        talk.answer(312 * MS + at, seq + 1000);
+    }
+    let figures = talk.figures();
+    assert_eq!(figures.time_outs, 4);
+    let fates = |fate: Fate| (fate.sent, fate.lost);
+    assert_eq!(fates(figures.spacing.alone), (4, 0));
+    assert_eq!(fates(figures.spacing.close), (4, 4));
+    assert!(figures.spacing.loses_in_bursts());
+}

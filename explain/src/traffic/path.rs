@@ -2,7 +2,7 @@
 //! links, not in a single connection.
 
 use crate::capture::Address;
-use crate::tcp::{AHEAD, Buckets, End, Limit, Marks, POSITIONS, Shares};
+use crate::tcp::{AHEAD, Buckets, End, Limit, Marks, POSITIONS, Shares, Spacing};
 
 use super::table::Flow;
 
@@ -40,6 +40,8 @@ pub struct Path {
     pub sent_at: [u64; POSITIONS],
     /// Of them, those that had to be sent again.
     pub lost_at: [u64; POSITIONS],
+    /// What became of all that was sent, by how closely it followed other packets.
+    pub spacing: Spacing,
     /// New segments by how many were outstanding when they were sent.
     pub sent_behind: [u64; AHEAD],
     /// Of them, those that had to be sent again.
@@ -166,6 +168,7 @@ impl Path {
             out_of_order: 0,
             sent_at: [0; POSITIONS],
             lost_at: [0; POSITIONS],
+            spacing: Spacing::default(),
             sent_behind: [0; AHEAD],
             lost_behind: [0; AHEAD],
             unseen_bytes: 0,
@@ -216,6 +219,7 @@ impl Path {
         self.out_of_order += figures.out_of_order + figures.overtaken_behind;
         sum(&mut self.sent_at, &figures.sent_at);
         sum(&mut self.lost_at, &figures.lost_at);
+        self.spacing = self.spacing.and(figures.spacing);
         sum(&mut self.sent_behind, &figures.sent_behind);
         sum(&mut self.lost_behind, &figures.lost_behind);
         self.unseen_bytes += figures.unseen_bytes;

@@ -8,11 +8,9 @@ use super::{FEWEST_LOSSES, share};
 use crate::record::{Cause, Finding};
 use crate::report::format;
 use crate::stats;
-use crate::tcp::{AHEAD, Limit, POSITIONS};
+use crate::tcp::{AHEAD, Limit, POSITIONS, at_most};
 use crate::traffic::Path;
 
-/// Losses behind the first place of a burst are this much more frequent where bursts are their cause.
-const BURSTS_MATTER: f64 = 3.0;
 /// Losses are this much more frequent where more is under way than fits a queue.
 const MUCH_MORE: f64 = 8.0;
 /// A queue for fewer segments is none: bursts are lost in it.
@@ -29,22 +27,16 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
     if signs.reordered || path.lost() < FEWEST_LOSSES || cost < WORTH_NAMING / 5.0 {
         return None;
     }
-    let rate = |places: std::ops::Range<usize>| {
-        let sum = |of: &[u64; POSITIONS]| of[places.clone()].iter().sum::<u64>() as f64;
-        stats::ratio(sum(&path.lost_at), sum(&path.sent_at))
-    };
-    let (first, behind) = (rate(0..1), rate(1..POSITIONS));
-    let lost_behind: u64 = path.lost_at[1..].iter().sum();
-    let in_bursts = lost_behind >= FEWEST_LOSSES
-        && behind >= BURSTS_MATTER * first
-        && chance_of_so_few(path) < CHANCE;
+    let spacing = &path.spacing;
+    let (alone, close) = (spacing.alone.rate(), spacing.close.rate());
+    let in_bursts = spacing.loses_in_bursts() && spacing.chance() < CHANCE;
     let figures = evidence([
         ("lost_segments", path.lost() as f64),
         ("segments", path.segments as f64),
         ("time_outs", path.time_outs as f64),
         ("time_out_share", stalls),
-        ("loss_rate_alone_or_first", first),
-        ("loss_rate_behind_others", behind),
+        ("loss_rate_alone", alone),
+        ("loss_rate_behind_others", close),
         ("longest_stall_ns", path.longest_stall_ns as f64),
         ("lost_before_capture", path.lost_before as f64),
         ("first_packet", path.first_again as f64),
@@ -66,17 +58,17 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
             .unwrap_or(1);
         Finding {
             cause: Cause::LossInBursts,
-            confidence: if behind >= 2.0 * BURSTS_MATTER * first {
+            confidence: if spacing.clearness() >= 2.0 {
                 0.95
             } else {
                 0.8
             },
             summary: format!(
-                "{} loses what follows closely: {} of the segments that come right behind others, but {} of those \
-                 that come alone or first. {waits}",
+                "{} loses what follows closely: {} of the segments that come right behind other packets, but {} of \
+                 those that come alone. {waits}",
                 path.receiver,
-                format::percent(behind),
-                format::percent(first),
+                format::percent(close),
+                format::percent(alone),
             ),
             evidence: figures,
             advice: format!(
@@ -116,24 +108,6 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
         weight: cost + less,
         finding,
     })
-}
-
-/// How probable it is that chance alone loses so few of the segments that come first.
-fn chance_of_so_few(path: &Path) -> f64 {
-    let [sent, lost] = [&path.sent_at, &path.lost_at].map(|at| at.iter().sum::<u64>() as f64);
-    let expected = lost * stats::ratio(path.sent_at[0] as f64, sent);
-    at_most(path.lost_at[0], expected)
-}
-
-/// How probable it is that at most `count` come where so many are expected (Poisson).
-fn at_most(count: u64, expected: f64) -> f64 {
-    let mut term = (-expected).exp();
-    let mut sum = term;
-    for number in 1..=count {
-        term *= expected / number as f64;
-        sum += term;
-    }
-    sum
 }
 
 /// How many segments fit what lies before the receiver, if more than that are lost and fewer are not.

@@ -1,8 +1,8 @@
 //! What is counted of a direction.
 
-use crate::stats;
 use crate::tcp::buckets::Buckets;
 use crate::tcp::marks::Marks;
+use crate::tcp::spacing::Spacing;
 
 /// Positions in a burst that are told apart.
 pub const POSITIONS: usize = 16;
@@ -10,11 +10,6 @@ pub const POSITIONS: usize = 16;
 pub const FIRST_DELAY_NS: u64 = 150_000_000;
 /// Ranges of retransmission delays that are told apart.
 pub const DELAYS: usize = 12;
-
-/// Losses behind the first place of a burst are this much more frequent where bursts are their cause.
-const BURSTS_MATTER: f64 = 3.0;
-/// Fewer losses are chance.
-const FEWEST_LOSSES: u64 = 3;
 
 /// Numbers of outstanding segments that are told apart.
 pub const AHEAD: usize = 32;
@@ -74,6 +69,8 @@ pub struct Figures {
     pub sent_at: [u64; POSITIONS],
     /// Of them, those that had to be sent again.
     pub lost_at: [u64; POSITIONS],
+    /// What became of all that was sent, by how closely it followed other packets.
+    pub spacing: Spacing,
     /// Segments with payload by how many full ones were outstanding when they were sent, the last place for all more.
     pub sent_behind: [u64; AHEAD],
     /// Of them, those that had to be sent again.
@@ -119,19 +116,4 @@ pub struct Figures {
     pub small_behind: u64,
     /// How long the sender was quiet between bursts, with nothing outstanding.
     pub send_gaps: Buckets,
-}
-
-impl Figures {
-    /// Whether what comes right behind other segments is lost much more often than what comes alone or first.
-    pub fn loses_in_bursts(&self) -> bool {
-        let sum = |of: &[u64]| of.iter().sum::<u64>() as f64;
-        let [first, behind] = [0..1, 1..POSITIONS].map(|places| {
-            stats::ratio(
-                sum(&self.lost_at[places.clone()]),
-                sum(&self.sent_at[places]),
-            )
-        });
-        let lost_behind: u64 = self.lost_at[1..].iter().sum();
-        lost_behind >= FEWEST_LOSSES && behind >= BURSTS_MATTER * first
-    }
 }

@@ -73,6 +73,11 @@ pub(super) struct Sender {
     mending: Mending,
     step: u8,
     position: u8,
+    /// Whether what it sends now comes right behind another packet of it.
+    close: bool,
+    /// How long before what it sends now that was.
+    gap_ns: u64,
+    last_packet_ns: u64,
     last_sent_ns: u64,
     last_heard_ns: u64,
     waiting_since_ns: u64,
@@ -107,6 +112,9 @@ impl Default for Sender {
             mending: Mending::Nothing,
             step: 0,
             position: 0,
+            close: false,
+            gap_ns: 0,
+            last_packet_ns: 0,
             last_sent_ns: 0,
             last_heard_ns: 0,
             waiting_since_ns: 0,
@@ -182,6 +190,7 @@ impl Sender {
     #[inline]
     pub(super) fn sends(&mut self, segment: &Segment<'_>, time_ns: u64, number: u64) -> Sent {
         self.figures.packets += 1;
+        self.gap_ns = time_ns.saturating_sub(std::mem::replace(&mut self.last_packet_ns, time_ns));
         if segment.any(Segment::RST) {
             self.figures.resets += 1;
             return Sent::Bare;
@@ -239,6 +248,7 @@ impl Sender {
             self.figures.sent_behind[usize::from(self.ahead())] += 1;
             self.begin_or_continue_burst(time_ns);
             self.figures.sent_at[usize::from(self.position)] += 1;
+            self.figures.spacing.sent(self.close);
             let controls =
                 u32::from(segment.any(Segment::SYN)) + u32::from(segment.any(Segment::FIN));
             self.figures.unique_bytes += u64::from(end.wrapping_sub(seq).saturating_sub(controls));
@@ -314,6 +324,7 @@ impl Sender {
             times,
             position: self.position,
             ahead: self.ahead(),
+            close: self.close,
             sacked: false,
         };
         self.outstanding.push(piece, self.last_ack.is_some());
@@ -326,6 +337,7 @@ impl Sender {
         if self.least_gap_ns <= SLOW_WIRE_NS {
             within = within.max(self.least_gap_ns + self.least_gap_ns / 4);
         }
+        self.close = self.gap_ns < within;
         self.position = if time_ns.saturating_sub(self.last_sent_ns) < within {
             (self.position + 1).min(POSITIONS as u8 - 1)
         } else {

@@ -118,6 +118,12 @@ impl Sender {
             (before_this.times > 0 && segment.len > 0).then_some(delay_ns),
         );
         self.begin_or_continue_burst(time_ns);
+        if again != Again::Spurious && segment.len > 0 {
+            if before_this.times > 0 {
+                self.figures.spacing.lost(before_this.close);
+            }
+            self.figures.spacing.sent(self.close);
+        }
         self.resent(seq, end, time_ns);
         Sent::Again(again)
     }
@@ -134,11 +140,12 @@ impl Sender {
     }
 
     fn resent(&mut self, seq: u32, end: u32, time_ns: u64) {
-        let position = self.position;
+        let (position, close) = (self.position, self.close);
         for piece in self.outstanding.within(seq, end) {
             piece.times = piece.times.saturating_add(1);
             piece.last_ns = time_ns;
             piece.position = position;
+            piece.close = close;
         }
     }
 
