@@ -104,13 +104,15 @@ pub(super) struct Before {
     expected_ns: u64,
     /// Segments this far apart follow each other as fast as the path takes them.
     at_once_ns: u64,
+    /// The path may still be busy with the last segment: the next one could hardly have come yet.
+    busy: bool,
     /// The round trip between the place of capture and the sender, if that is farther than the receiver.
     far_ns: u64,
 }
 
 impl Before {
     #[inline]
-    pub(super) fn of(sender: &Sender, far_ns: u64) -> Self {
+    pub(super) fn of(sender: &Sender, far_ns: u64, time_ns: u64) -> Self {
         let in_flight = sender.in_flight();
         let gap_ns = Some(sender.least_gap_ns()).filter(|gap| *gap <= SLOWEST_PATH_NS);
         Self {
@@ -125,6 +127,9 @@ impl Before {
             least_rtt_ns: sender.figures.rtt.min().unwrap_or(u64::MAX),
             expected_ns: sender.expected_ns(),
             at_once_ns: gap_ns.map_or(AT_ONCE_NS, |gap| (gap + gap / LATE).max(AT_ONCE_NS)),
+            busy: gap_ns.is_some_and(|gap| {
+                time_ns.saturating_sub(sender.last_sent_ns()) <= gap + gap / LATE
+            }),
             far_ns,
         }
     }
@@ -269,6 +274,7 @@ impl Attribution {
                 });
             }
             Mends::Requested => self.wait(Limit::RandomLoss, ns, packet),
+            Mends::Nothing if before.busy => self.wait(Self::waiting(before), ns, packet),
             Mends::Nothing => {
                 let late_ns = heard.rtt_ns.map_or(0, |rtt_ns| {
                     let least = before.least_rtt_ns;
@@ -308,6 +314,7 @@ impl Attribution {
             Mends::Requested => Limit::RandomLoss,
             Mends::TimeOut => Limit::TimeOut,
             Mends::Nothing if before.window_full => Limit::ReceiveWindow,
+            Mends::Nothing if before.busy => Limit::PathRate,
             // A small segment was the last that it had.
             Mends::Nothing if before.small => Limit::Sender,
             Mends::Nothing if before.growing && !before.lost => Limit::SlowStart,

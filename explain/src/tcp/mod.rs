@@ -193,6 +193,7 @@ impl Connection {
         let before = Before::of(
             &self.senders[carrier as usize],
             self.handshake.far_ns(carrier),
+            time_ns,
         );
         let open = self.handshake.ack_ns.is_some() || self.handshake.syn_ns.is_none();
         let (sender, hearer) = both(&mut self.senders, end);

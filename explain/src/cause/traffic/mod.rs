@@ -18,6 +18,8 @@ mod receiver;
 mod route;
 mod sender;
 mod signs;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 

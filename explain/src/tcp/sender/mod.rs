@@ -85,7 +85,8 @@ pub(super) struct Sender {
     /// A small segment's acknowledgment came late, just now: if a segment follows at once, it waited for it.
     late_ack: Option<(u64, u64)>,
     last_was_small: bool,
-    /// The shortest time between two of the largest segments: what the path takes, or nothing.
+    /// The shortest time between two of the largest segments that did not wait for each other's acknowledgments: what
+    /// the path takes, or nothing.
     least_gap_ns: u64,
     last_was_largest: bool,
     alone: Alone,
@@ -170,9 +171,14 @@ impl Sender {
         self.last_was_small
     }
 
-    /// The shortest time between two of its largest segments.
+    /// The shortest time between two of its largest segments, the second sent before the first was acknowledged.
     pub(super) fn least_gap_ns(&self) -> u64 {
         self.least_gap_ns
+    }
+
+    /// When it last sent something that takes sequence space.
+    pub(super) fn last_sent_ns(&self) -> u64 {
+        self.last_sent_ns
     }
 
     /// By when an acknowledgment is to be expected behind what was sent last.
@@ -259,7 +265,10 @@ impl Sender {
             if segment.len > self.figures.largest_segment {
                 self.figures.largest_segment = segment.len;
                 self.least_gap_ns = u64::MAX;
-            } else if segment.len == self.figures.largest_segment && self.last_was_largest {
+            } else if segment.len == self.figures.largest_segment
+                && self.last_was_largest
+                && self.waits()
+            {
                 let gap_ns = time_ns.saturating_sub(self.last_sent_ns);
                 self.least_gap_ns = self.least_gap_ns.min(gap_ns);
             }

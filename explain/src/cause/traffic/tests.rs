@@ -1,0 +1,354 @@
+//! Each rule over a connection that is made for it. What real hosts send is in `scenarios/causes`.
+
+use super::*;
+use crate::capture::Address;
+use crate::tcp::{Connection, End, Segment};
+use crate::traffic::Flow;
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+/// Octets of a full segment.
+const MSS: u32 = 1000;
+/// A full frame on the wire of these connections: 100 Mbit/s.
+const FRAME_NS: u64 = 85 * US;
+
+/// A download, captured at its sender.
+struct Download {
+    connection: Connection,
+    now_ns: u64,
+    packets: u64,
+    /// Behind what was sent.
+    sent: u32,
+    window: u16,
+}
+
+impl Download {
+    /// Opened in a round trip, by a receiver that grants `window`.
+    fn open(window: u16, rtt_ns: u64) -> Self {
+        let mut own = Self {
+            connection: Connection::new(1, 0),
+            now_ns: 0,
+            packets: 0,
+            sent: 1,
+            window,
+        };
+        // Largest segment, selective acknowledgments, windows as they are.
+        let options = [2, 4, 3, 0xE8, 4, 2, 3, 3, 0];
+        own.packet(End::First, Segment::SYN, 0, 0, 0, &options);
+        own.now_ns = 20 * US;
+        own.packet(End::Second, Segment::SYN | Segment::ACK, 0, 1, 0, &options);
+        own.now_ns = rtt_ns;
+        own.packet(End::First, Segment::ACK, 1, 1, 0, &[]);
+        own
+    }
+
+    fn packet(&mut self, end: End, flags: u8, seq: u32, ack: u32, len: u32, options: &[u8]) {
+        self.packets += 1;
+        let segment = Segment {
+            seq,
+            ack,
+            flags,
+            window: self.window,
+            len,
+            options,
+            ..Segment::default()
+        };
+        self.connection
+            .take(end, &segment, self.now_ns, self.packets);
+    }
+
+    fn after(&mut self, ns: u64) -> &mut Self {
+        self.now_ns += ns;
+        self
+    }
+
+    /// Sends what begins at `seq`, again or for the first time.
+    fn send_at(&mut self, seq: u32, len: u32) -> &mut Self {
+        self.packet(End::Second, Segment::ACK, seq, 1, len, &[]);
+        self.sent = self.sent.max(seq + len);
+        self
+    }
+
+    /// Sends `segments` new ones of `len`, as fast as the wire takes full ones.
+    fn send(&mut self, segments: u32, len: u32) -> &mut Self {
+        for at in 0..segments {
+            if at > 0 {
+                self.after(FRAME_NS);
+            }
+            self.send_at(self.sent, len);
+        }
+        self
+    }
+
+    fn ack(&mut self, ack: u32) -> &mut Self {
+        self.packet(End::First, Segment::ACK, 1, ack, 0, &[]);
+        self
+    }
+
+    fn ack_all(&mut self) -> &mut Self {
+        self.ack(self.sent)
+    }
+
+    /// Says three times that what begins at `ack` is missing.
+    fn ask_for(&mut self, ack: u32) -> &mut Self {
+        for _ in 0..4 {
+            self.after(10 * US).ack(ack);
+        }
+        self
+    }
+
+    fn causes(self) -> Vec<Cause> {
+        let ends = [1, 2].map(|host| (Address([host; 16]), 80));
+        let flow = Flow {
+            ends,
+            connection: Box::new(self.connection),
+        };
+        let paths = Path::of(&[flow]);
+        let found = of_traffic(&Counts::default(), self.now_ns, &paths);
+        found.into_iter().map(|it| it.finding.cause).collect()
+    }
+}
+
+/// The causes of a download of `rounds` rounds, opened in a millisecond.
+fn rounds(rounds: u32, window: u16, round: impl Fn(u32, &mut Download)) -> Vec<Cause> {
+    rounds_over(MS, rounds, window, round)
+}
+
+fn rounds_over(
+    rtt_ns: u64,
+    rounds: u32,
+    window: u16,
+    round: impl Fn(u32, &mut Download),
+) -> Vec<Cause> {
+    let mut download = Download::open(window, rtt_ns);
+    download.after(MS);
+    for number in 0..rounds {
+        round(number, &mut download);
+    }
+    download.causes()
+}
+
+/// Numbers that look like chance and are the same each time.
+fn dice(number: u32) -> u32 {
+    number.wrapping_mul(2_654_435_761) >> 16
+}
+
+#[test]
+fn a_full_wire_is_no_cause() {
+    let causes = rounds(400, 60_000, |_, download| {
+        download.send(1, MSS).after(20 * US);
+        let acked = download.sent - MSS;
+        download.ack(acked).after(FRAME_NS - 20 * US);
+    });
+    assert_eq!(causes, [Cause::AtLineRate]);
+}
+
+#[test]
+fn small_dialogues_have_no_cause() {
+    let causes = rounds(100, 60_000, |number, download| {
+        download.after(u64::from(dice(number) % 900) * MS);
+        download.send(1, 100).after(MS).ack_all();
+    });
+    assert_eq!(causes, []);
+}
+
+#[test]
+fn a_window_that_is_full_all_the_time() {
+    let causes = rounds_over(10 * MS, 50, 4_000, |_, download| {
+        download.send(4, MSS).after(10 * MS).ack_all();
+    });
+    assert_eq!(causes[0], Cause::ReceiveWindow);
+}
+
+#[test]
+fn a_window_that_is_closed() {
+    let causes = rounds(50, 4_000, |_, download| {
+        download.send(4, MSS).after(MS);
+        download.window = 0;
+        download.ack_all().after(20 * MS);
+        download.window = 4_000;
+        download.ack_all().after(100 * US);
+    });
+    assert_eq!(causes[0], Cause::ReceiverReadsSlowly);
+}
+
+#[test]
+fn a_segment_at_a_time() {
+    let causes = rounds(60, 60_000, |_, download| {
+        download.send(1, MSS).after(3 * MS).ack_all().after(50 * US);
+    });
+    assert_eq!(causes[0], Cause::OneInFlight);
+}
+
+#[test]
+fn small_segments_one_behind_the_other() {
+    let causes = rounds(40, 60_000, |_, download| {
+        download.send(20, 50).after(MS).ack_all();
+    });
+    assert_eq!(causes[0], Cause::SmallWrites);
+}
+
+#[test]
+fn small_segments_that_wait_for_delayed_acknowledgments() {
+    let causes = rounds(30, 60_000, |_, download| {
+        download.send(2, MSS).after(MS).ack_all();
+        download
+            .after(20 * US)
+            .send(1, 300)
+            .after(40 * MS)
+            .ack_all();
+        download.after(20 * US);
+    });
+    assert_eq!(causes[0], Cause::DelayedAckWithNagle);
+}
+
+#[test]
+fn a_sender_that_is_held_to_a_rate() {
+    let causes = rounds(60, 60_000, |_, download| {
+        download.send(1, MSS).after(MS).ack_all().after(9 * MS);
+        download.send(2, MSS).after(MS).ack_all().after(9 * MS);
+    });
+    assert_eq!(causes[0], Cause::HostPacing);
+}
+
+#[test]
+fn a_sender_with_nothing_ready() {
+    let causes = rounds(60, 60_000, |number, download| {
+        download.send(8, MSS).after(MS).ack_all();
+        download.after(u64::from(dice(number) % 60) * MS);
+    });
+    assert_eq!(causes[0], Cause::SenderIdle);
+}
+
+#[test]
+fn a_sender_that_dares_no_more() {
+    let causes = rounds_over(20 * MS, 60, 60_000, |_, download| {
+        download.send(4, MSS).after(20 * MS).ack_all();
+    });
+    assert_eq!(causes[0], Cause::CongestionWindow);
+}
+
+#[test]
+fn loss_wherever_a_segment_stands() {
+    let causes = rounds(80, 60_000, |number, download| {
+        let first = download.sent;
+        let lost = first + dice(number) % 8 * MSS;
+        download.send(12, MSS).after(10 * MS).ask_for(lost);
+        download.send_at(lost, MSS).after(10 * MS).ack_all();
+    });
+    assert_eq!(causes[0], Cause::RandomLoss);
+}
+
+#[test]
+fn loss_of_what_follows_closely() {
+    // The first of each burst arrives, the timer brings the others, one at a time.
+    let causes = rounds(20, 60_000, |_, download| {
+        let first = download.sent;
+        download.send(3, MSS).after(MS).ack(first + MSS);
+        for lost in [first + MSS, first + 2 * MSS] {
+            download.after(300 * MS).send_at(lost, MSS);
+            download.after(MS).ack(lost + MSS);
+        }
+    });
+    assert_eq!(causes[0], Cause::LossInBursts);
+}
+
+#[test]
+fn loss_that_only_the_timer_mends() {
+    let causes = rounds(60, 60_000, |number, download| {
+        let lost = download.sent;
+        download.send(1, MSS);
+        if number % 6 == 0 {
+            download.after(300 * MS).send_at(lost, MSS);
+        }
+        download.after(MS).ack_all();
+        // Every other one follows closely, whether the one before was lost or not.
+        download.send(2, MSS).after(MS).ack_all().after(5 * MS);
+        if number % 3 == 0 {
+            let lost = download.sent;
+            download.send(2, MSS).after(MS).ack(lost + MSS);
+            download.after(300 * MS).send_at(lost + MSS, MSS);
+            download.after(MS).ack_all();
+        }
+    });
+    assert_eq!(causes[0], Cause::RetransmissionStalls);
+}
+
+#[test]
+fn a_queue_that_is_shorter_than_the_window() {
+    // Eight fit; what comes while as many are under way is lost.
+    let causes = rounds(40, 60_000, |_, download| {
+        let first = download.sent;
+        download.send(10, MSS).after(5 * MS);
+        download.ack(first + 8 * MSS);
+        for lost in [8, 9].map(|at| first + at * MSS) {
+            download.after(300 * MS).send_at(lost, MSS);
+            download.after(5 * MS).ack(lost + MSS);
+        }
+        download.send(7, MSS).after(5 * MS).ack_all();
+    });
+    assert_eq!(causes[0], Cause::QueueOverflow);
+}
+
+#[test]
+fn segments_that_overtake_each_other() {
+    let causes = rounds(60, 60_000, |_, download| {
+        let first = download.sent;
+        download.send_at(first, MSS).after(FRAME_NS);
+        download.send_at(first + 2 * MSS, MSS).after(FRAME_NS);
+        download.send_at(first + MSS, MSS).after(FRAME_NS);
+        download.send(3, MSS).after(4 * MS).ack_all();
+    });
+    assert_eq!(causes[0], Cause::Reordering);
+}
+
+#[test]
+fn acknowledgments_that_come_late_at_times() {
+    let causes = rounds(60, 60_000, |number, download| {
+        let late = if number % 3 == 0 { MS } else { 25 * MS };
+        download.send(2, MSS).after(late).ack_all().after(50 * US);
+    });
+    assert_eq!(causes[0], Cause::LateAcks);
+}
+
+#[test]
+fn a_queue_of_the_path_that_fills() {
+    let mut download = Download::open(60_000, MS);
+    download.after(MS).send(50, MSS);
+    // 50 segments under way: each takes 5 ms on the slowest link.
+    for _ in 0..200 {
+        let acked = download.sent - 50 * MSS + MSS;
+        download.after(5 * MS).ack(acked);
+        download.after(20 * US).send(1, MSS);
+    }
+    assert_eq!(download.causes()[0], Cause::Bufferbloat);
+}
+
+#[test]
+fn a_capture_that_lacks_what_was_acknowledged() {
+    let causes = rounds(60, 60_000, |number, download| {
+        download.send(2, MSS);
+        if number % 5 == 0 {
+            download.sent += MSS;
+        }
+        download.after(FRAME_NS).ack_all();
+    });
+    assert_eq!(causes[0], Cause::CaptureIncomplete);
+}
+
+#[test]
+fn storms_and_pauses_are_of_the_link() {
+    let found = |counts: Counts| -> Vec<Cause> {
+        let found = of_traffic(&counts, 10_000 * MS, &[]);
+        found.into_iter().map(|it| it.finding.cause).collect()
+    };
+    let counts = |broadcasts, pauses| Counts {
+        packets: 10_000,
+        broadcasts,
+        pauses,
+        ..Counts::default()
+    };
+    assert_eq!(found(counts(5_000, 0)), [Cause::BroadcastStorm]);
+    assert_eq!(found(counts(0, 3)), [Cause::Paused]);
+    assert_eq!(found(counts(500, 0)), []);
+}
