@@ -32,13 +32,14 @@ struct Package {
 /// tshark's.
 pub fn run(compare: Option<&Path>) -> Result<()> {
     if let Some(folder) = compare {
-        return hold_against_tshark(folder);
+        return sh::run(&mut against_tshark(folder)?);
     }
     println!("{} in target/captures", bring(None)?);
     Ok(())
 }
 
-fn hold_against_tshark(folder: &Path) -> Result<()> {
+/// Holds the flags of the captures in `folder` against tshark's.
+pub fn against_tshark(folder: &Path) -> Result<Command> {
     let folder = folder
         .canonicalize()
         .with_context(|| format!("no folder {}", folder.display()))?;
@@ -48,7 +49,7 @@ fn hold_against_tshark(folder: &Path) -> Result<()> {
         .args(["--", "--nocapture"])
         .env("LINERATE_DATA", folder)
         .env("LINERATE_REQUIRE_TOOLS", "1");
-    sh::run(&mut test)
+    Ok(test)
 }
 
 /// Brings what is missing; says how many there are.

@@ -4,7 +4,7 @@ use crate::board::Board;
 use crate::fuzz::Extent;
 use crate::steps::{Outcome, Steps, must_have_tools};
 use crate::{
-    board, captures, firmware, foreign, fuzz, procedures, repro, scenarios, sh, tap, tools,
+    board, captures, causes, firmware, foreign, fuzz, procedures, repro, scenarios, sh, tap, tools,
 };
 use anyhow::{Result, bail};
 use std::path::Path;
@@ -49,6 +49,10 @@ pub fn run(long: bool, wanted: &[String]) -> Result<()> {
     }
     steps.step("scenarios", |_, log| scenarios::run(long, log));
     steps.step("procedures", |_, log| procedures::run(long, log));
+    // Two hundred and more runs, and a relay that has to keep up with the clock.
+    if long || !wanted.is_empty() {
+        steps.step("causes", |_, log| causes::step(log));
+    }
     steps.step("tap", |_, log| tap::run(Some(log)));
     steps.step("emulated", |_, log| tap::emulated::run(log));
     steps.step("tap and relay", |steps, log| {

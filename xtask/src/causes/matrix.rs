@@ -62,6 +62,18 @@ fn name(cause: Option<Cause>) -> String {
     text.trim_matches('"').to_owned()
 }
 
+/// In which part of the held-out runs that have a cause it came first, 0 to 1; 1 without such runs.
+pub fn held_out(rows: &[Row]) -> f64 {
+    let counted = |row: &&Row| row.set == Set::HeldOut && !row.is_control();
+    let all = rows.iter().filter(counted).count();
+    let right = rows.iter().filter(counted).filter(|row| row.is_right());
+    if all == 0 {
+        1.0
+    } else {
+        right.count() as f64 / all as f64
+    }
+}
+
 /// The confusion matrix of each set that was run: a line for each case, what was named first in how many runs.
 pub fn tell(rows: &[Row]) -> String {
     let mut told = String::new();
@@ -138,6 +150,19 @@ mod tests {
         let told = tell(&rows);
         assert!(told.contains("1/3  none 1, paused 1"), "{told}");
         assert!(told.contains("1 of 3 causes (33.3%)"), "{told}");
+    }
+
+    #[test]
+    fn of_what_is_held_out_controls_do_not_count() {
+        let held_out_row = |expected, named: &[Cause]| Row {
+            set: Set::HeldOut,
+            ..row(expected, named)
+        };
+        let mut rows = vec![row(Some(Cause::RandomLoss), &[]), held_out_row(None, &[])];
+        assert!((held_out(&rows) - 1.0).abs() < 1e-9);
+        rows.push(held_out_row(Some(Cause::RandomLoss), &[Cause::Paused]));
+        rows.push(held_out_row(Some(Cause::Paused), &[Cause::Paused]));
+        assert!((held_out(&rows) - 0.5).abs() < 1e-9);
     }
 
     #[test]
