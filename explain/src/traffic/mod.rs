@@ -6,11 +6,13 @@
 //! |---|---|
 //! | `table` | the connections, in bounded memory |
 //! | `streams` | the UDP streams, in bounded memory |
+//! | `pauses` | how long pause frames stopped a sender |
 //! | `path` | what the connections from one host to another have in common |
 //! | `report` | what is told of all that, for programs |
 //! | `text` | the same for people |
 
 mod path;
+mod pauses;
 mod report;
 mod stations;
 mod streams;
@@ -23,6 +25,7 @@ use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
 use crate::tcp::{Flags, Marks, Segment};
 
 pub use path::{Path, Spread};
+use pauses::Pauses;
 pub use report::{
     Direction, Near, PathFinding, Pictured, Report, Source, ToldConnection, ToldStream,
 };
@@ -45,7 +48,7 @@ pub struct Traffic {
     end_ns: u64,
     broadcasts: Marks,
     last_broadcast_ns: u64,
-    pauses: Marks,
+    pauses: Pauses,
     table: Table,
     streams: Streams,
 }
@@ -69,6 +72,8 @@ pub struct Counts {
     pub arp: u64,
     /// Pause frames.
     pub pauses: u64,
+    /// How long they stopped a sender, as far as the capture has them, on a link of 100 Mbit/s.
+    pub paused_ns: u64,
     /// Anything else.
     pub other: u64,
     /// Frames to every station.
@@ -116,7 +121,7 @@ impl Traffic {
             }
             Network::Pause { quanta } => {
                 self.counts.pauses += 1;
-                self.pauses.note(packet.number, quanta.into());
+                self.pauses.take(quanta, packet.time_ns, packet.number);
                 return Flags::default();
             }
             Network::Other => {

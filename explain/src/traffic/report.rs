@@ -323,7 +323,8 @@ impl Times {
 
 impl Traffic {
     /// What is told of it; `captures` is what it was read from.
-    pub fn report(self, captures: Vec<Source>) -> Report {
+    pub fn report(mut self, captures: Vec<Source>) -> Report {
+        self.counts.paused_ns = self.pauses.total_ns(self.end_ns);
         let start_ns = self.start_ns.unwrap_or(0);
         let duration_ns = self.end_ns.saturating_sub(start_ns);
         let (flows, other_connections) = self.table.into_flows();
@@ -331,7 +332,7 @@ impl Traffic {
         let paths = Path::of(&flows);
         let mut findings = cause::of_traffic(&self.counts, duration_ns, &paths);
         for finding in &mut findings {
-            cause::name_packets(finding, &paths, self.broadcasts, self.pauses);
+            cause::name_packets(finding, &paths, self.broadcasts, self.pauses.marks);
         }
         findings.extend(cause::of_udp_streams(&streams));
         Report {

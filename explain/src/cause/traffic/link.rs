@@ -1,6 +1,6 @@
 //! What is wrong with the capture or with the link as a whole, whoever talks over it.
 
-use super::super::evidence;
+use super::super::{WORTH_NAMING, evidence};
 use crate::record::{Cause, Finding};
 use crate::report::format;
 use crate::stats;
@@ -63,23 +63,29 @@ pub(super) fn storm(counts: &Counts, duration_ns: u64) -> Option<PathFinding> {
     })
 }
 
-pub(super) fn paused(counts: &Counts) -> Option<PathFinding> {
-    (counts.pauses > 0).then(|| PathFinding {
+/// Pauses that take less than a twentieth of the time are flow control at work.
+pub(super) fn paused(counts: &Counts, duration_ns: u64) -> Option<PathFinding> {
+    let share = stats::ratio(counts.paused_ns as f64, duration_ns as f64);
+    (share >= WORTH_NAMING).then(|| PathFinding {
         sender: None,
         receiver: None,
-        share_of_time: 0.0,
+        share_of_time: share,
         finding: Finding {
             cause: Cause::Paused,
             confidence: 0.7,
             summary: format!(
-                "{} pause frames: a station stops the one at the other end of its cable.",
+                "{} pause frames stop the station at the other end of a cable for {} of the time, on a link of \
+                 100 Mbit/s.",
                 format::count(counts.pauses),
+                format::percent(share),
             ),
-            evidence: evidence([("pause_frames", counts.pauses as f64)]),
-            advice:
-                "Look at why that station's receive queue fills; most adapters keep such frames to \
-                     themselves, so there may be more (ethtool -S)."
-                    .into(),
+            evidence: evidence([
+                ("pause_frames", counts.pauses as f64),
+                ("paused_ns", counts.paused_ns as f64),
+            ]),
+            advice: "Look at why the receive queue of the station that sends them fills; most adapters keep such \
+                     frames to themselves, so there may be more (ethtool -S)."
+                .into(),
         },
     })
 }

@@ -70,6 +70,7 @@ pub fn of_traffic(counts: &Counts, duration_ns: u64, paths: &[Path]) -> Vec<Path
             });
         }
     }
+    found.extend(link::paused(counts, duration_ns));
     // That a path is full is no cause: whatever else there is comes before it.
     let is_full = |found: &PathFinding| found.finding.cause == Cause::AtLineRate;
     found.sort_by(|a, b| {
@@ -78,7 +79,6 @@ pub fn of_traffic(counts: &Counts, duration_ns: u64, paths: &[Path]) -> Vec<Path
     });
     let mut first: Vec<PathFinding> = paths.iter().filter_map(link::missed).collect();
     first.extend(link::storm(counts, duration_ns));
-    first.extend(link::paused(counts));
     first.extend(found);
     first
 }

@@ -342,13 +342,14 @@ fn storms_and_pauses_are_of_the_link() {
         let found = of_traffic(&counts, 10_000 * MS, &[]);
         found.into_iter().map(|it| it.finding.cause).collect()
     };
-    let counts = |broadcasts, pauses| Counts {
+    let counts = |broadcasts, paused_ms| Counts {
         packets: 10_000,
         broadcasts,
-        pauses,
+        pauses: 3,
+        paused_ns: paused_ms * MS,
         ..Counts::default()
     };
     assert_eq!(found(counts(5_000, 0)), [Cause::BroadcastStorm]);
-    assert_eq!(found(counts(0, 3)), [Cause::Paused]);
-    assert_eq!(found(counts(500, 0)), []);
+    assert_eq!(found(counts(0, 3_000)), [Cause::Paused]);
+    assert_eq!(found(counts(500, 300)), []);
 }
