@@ -44,13 +44,18 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         Some((picture.column_x(column.at), height(column.window?)))
     });
     curves += &path("k-window", "granted window", &steps(windows));
-    let beyond = if granted > top {
-        format!("; window up to {}", format::bytes(granted))
+    let figures = if granted > top {
+        format!(
+            "{} of {} granted",
+            format::bytes(most),
+            format::bytes(granted)
+        )
     } else {
-        String::new()
+        format!("at most {}", format::bytes(most))
     };
     Panel {
-        name: format!("octets in flight, at most {}{beyond}", format::bytes(most)),
+        name: "in flight",
+        figures,
         curves,
         height: HEIGHT,
         top,

@@ -13,8 +13,8 @@ const BOTTOM: f64 = TOP + HEIGHT;
 pub fn gaps(gaps: &Gaps, label: &str) -> String {
     let mut svg = Svg::new("trace", (BOTTOM + 22.0) as u32, label);
     svg.raw(format_args!(
-        r#"<rect class="paper" width="100%" y="{TOP}" height="{HEIGHT}"/><text class="strong" x="0" y="{}">gaps between segments: <tspan class="k-count">■</tspan> how many <tspan class="k-time">■</tspan> their time</text>"#,
-        TOP - 7.0
+        r#"<rect class="paper" width="100%" y="{TOP}" height="{HEIGHT}"/><text class="strong" x="0" y="{y}">gaps by length</text><text x="100%" y="{y}" text-anchor="end"><tspan class="k-count">■</tspan> how many  <tspan class="k-time">■</tspan> their time</text>"#,
+        y = TOP - 7.0
     ));
     let ranges = gaps.ranges();
     let used = |gap: &Gap| gap.count > 0;
@@ -77,13 +77,10 @@ pub fn gaps(gaps: &Gaps, label: &str) -> String {
         if at % 3 == 0 && at < last {
             svg.line("tick", (end, BOTTOM), (end, BOTTOM + 4.0));
         }
-        if at % named == 0 && at < last {
-            svg.text(
-                "axis",
-                (end, BOTTOM + 17.0),
-                "middle",
-                &format::time(Gaps::end_ns(at)),
-            );
+        let name = format::time(Gaps::end_ns(at));
+        // On a phone half a letter is a per cent of the width: the first one may have no room to its left.
+        if at % named == 0 && at < last && end >= name.chars().count() as f64 {
+            svg.text("axis", (end, BOTTOM + 17.0), "middle", &name);
         }
     }
     svg.finish()

@@ -58,7 +58,8 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         curves += &path(class, &title, &data);
     }
     Panel {
-        name: "what limited it".to_owned(),
+        name: "what limited it",
+        figures: String::new(),
         curves,
         height: HEIGHT,
         top: 0,

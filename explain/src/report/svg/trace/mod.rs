@@ -25,6 +25,9 @@ const TALL: f64 = 200.0;
 /// The time axis has this much below the last panel.
 const AXIS: f64 = 22.0;
 
+/// Letters in a line of a file's legend.
+const LINE: usize = 140;
+
 /// What is drawn of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Picture<'a> {
@@ -42,7 +45,9 @@ pub struct Picture<'a> {
 
 /// A panel being drawn, with its place in the picture.
 struct Panel {
-    name: String,
+    name: &'static str,
+    /// Figures of the whole, at the other end of the line that names it; both fit side by side on a phone.
+    figures: String,
     /// Its curves, as markup in a box of its height.
     curves: String,
     height: f64,
@@ -100,18 +105,27 @@ impl Panel {
             svg.line("grid", (0.0, place(tick)), (100.0, place(tick)));
         }
         stretched(svg, top, self.height, &self.curves);
-        let still = |svg: &mut Svg, class: &str, y: f64, text: &str| {
-            svg.raw(format_args!(
-                r#"<text class="{class}" x="0" y="{y:.1}" data-still="">{}</text>"#,
-                escape(text)
-            ));
-        };
         // A number stands on its line if it has room there.
         for tick in ticks().skip(1).filter(|tick| place(*tick) - 14.0 > top) {
             still(svg, "axis", place(tick) - 3.0, &(self.written)(tick));
         }
-        still(svg, "strong", y + NAME - 7.0, &self.name);
+        still(svg, "strong", y + NAME - 7.0, self.name);
+        if !self.figures.is_empty() {
+            svg.raw(format_args!(
+                r#"<text x="100%" y="{:.1}" text-anchor="end" data-still="">{}</text>"#,
+                y + NAME - 7.0,
+                escape(&self.figures)
+            ));
+        }
     }
+}
+
+/// Text at the left edge, which stays there when the rest is stretched.
+fn still(svg: &mut Svg, class: &str, y: f64, text: &str) {
+    svg.raw(format_args!(
+        r#"<text class="{class}" x="0" y="{y:.1}" data-still="">{}</text>"#,
+        escape(text)
+    ));
 }
 
 /// A box of `height` at `y` whose curves stretch with the width.
@@ -181,19 +195,21 @@ pub fn file(picture: &Picture<'_>, title: &str, words: &str) -> String {
     let mut body = String::new();
     let _ = write!(
         body,
-        r#"<rect class="sheet" width="100%" height="100%"/><text class="title" x="20" y="30">{}</text><text x="20" y="50">{}</text><text x="20" y="74">"#,
+        r#"<rect class="sheet" width="100%" height="100%"/><text class="title" x="20" y="30">{}</text><text x="20" y="50">{}</text>"#,
         escape(title),
         escape(words)
     );
-    for (class, name) in sequence::legend(picture.trace) {
-        let _ = write!(body, r#"<tspan class="{class}">■ </tspan>{name}   "#);
+    let mut y = 54;
+    let legends = [sequence::legend(picture.trace), limits::legend(picture)];
+    for line in legends.into_iter().flat_map(lines) {
+        y += 20;
+        let _ = write!(body, r#"<text x="20" y="{y}">"#);
+        for (class, name) in line {
+            let _ = write!(body, r#"<tspan class="{class}">■ </tspan>{name}   "#);
+        }
+        body.push_str("</text>");
     }
-    body.push_str(r#"</text><text x="20" y="94">"#);
-    for (class, name) in limits::legend(picture) {
-        let _ = write!(body, r#"<tspan class="{class}">■ </tspan>{name}   "#);
-    }
-    body.push_str("</text>");
-    let mut y = 108;
+    y += 14;
     for (svg, height) in [over_time, lengths].iter().zip(heights) {
         let _ = write!(
             body,
@@ -206,6 +222,23 @@ pub fn file(picture: &Picture<'_>, title: &str, words: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"file\" width=\"1000\" height=\"{height}\" viewBox=\"0 0 1000 {height}\"><style>{}</style>{body}</svg>\n",
         include_str!("../../templates/trace.css"),
     )
+}
+
+/// What of a legend fits side by side in a file.
+fn lines(legend: Vec<(&'static str, &'static str)>) -> Vec<Vec<(&'static str, &'static str)>> {
+    let mut lines = Vec::new();
+    let mut width = LINE;
+    for entry in legend {
+        // With its swatch.
+        let letters = entry.1.len() + 3;
+        width += letters;
+        if width > LINE {
+            lines.push(Vec::new());
+            width = letters;
+        }
+        lines.last_mut().expect("one was begun").push(entry);
+    }
+    lines
 }
 
 fn height(svg: &str) -> u32 {

@@ -43,8 +43,9 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
             }
         }
     }
-    let mut curves = path("k-again-rate", "sent again", &all);
-    curves += &path("k-rate", "sent for the first time", &new);
+    let bins = format!("in bins of {}", format::time(width_ns));
+    let mut curves = path("k-again-rate", &format!("sent again, {bins}"), &all);
+    curves += &path("k-rate", &format!("sent for the first time, {bins}"), &new);
     let average = y(picture.bytes_per_s);
     curves += &path(
         "k-average",
@@ -52,11 +53,8 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         &format!("M0 {average:.1}H{}", super::ALONG),
     );
     Panel {
-        name: format!(
-            "payload a second, by {}; average {}",
-            format::time(width_ns),
-            format::rate(picture.bytes_per_s)
-        ),
+        name: "payload a second",
+        figures: format!("average {}", format::rate(picture.bytes_per_s)),
         curves,
         height: HEIGHT,
         top: top as u64,

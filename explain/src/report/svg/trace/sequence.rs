@@ -113,7 +113,8 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         }
     }
     Panel {
-        name: "octets since the first".to_owned(),
+        name: "octets since the first",
+        figures: String::new(),
         curves,
         height: HEIGHT,
         top,
