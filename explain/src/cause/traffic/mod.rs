@@ -66,7 +66,7 @@ pub fn of_traffic(counts: &Counts, duration_ns: u64, paths: &[Path]) -> Vec<Path
                 sender: Some(path.sender.to_string()),
                 receiver: Some(path.receiver.to_string()),
                 share_of_time: weight * part,
-                finding: with_gain(finding, path.time_ns, weight),
+                finding: with_gain(finding, path, weight),
             });
         }
     }
@@ -83,17 +83,22 @@ pub fn of_traffic(counts: &Counts, duration_ns: u64, paths: &[Path]) -> Vec<Path
     first
 }
 
-/// Says what the transfers would take if the cause were gone.
-fn with_gain(mut finding: Finding, time_ns: u64, weight: f64) -> Finding {
+/// Says what the transfers would take if the cause were gone. The times of connections are added up, whether one
+/// comes behind the other or beside it.
+fn with_gain(mut finding: Finding, path: &Path, weight: f64) -> Finding {
     if finding.cause != Cause::AtLineRate && weight >= LEAST_GAIN {
-        let without_ns = (time_ns as f64 * (1.0 - weight)) as u64;
+        let without_ns = (path.time_ns as f64 * (1.0 - weight)) as u64;
         let figures = &mut finding.evidence;
-        figures.insert("time_ns".to_owned(), time_ns as f64);
+        figures.insert("time_ns".to_owned(), path.time_ns as f64);
         figures.insert("time_without_ns".to_owned(), without_ns as f64);
-        let (with, without) = (format::time(time_ns), format::time(without_ns));
+        let (with, without) = (format::time(path.time_ns), format::time(without_ns));
+        let whose = match path.connections {
+            1 => format!("its {with}"),
+            _ => format!("the connections' {with}, added up,"),
+        };
         let _ = write!(
             finding.advice,
-            " Without this {with} would be about {without}."
+            " Without this {whose} would be about {without}."
         );
     }
     finding
