@@ -109,6 +109,14 @@ fn what_was_sent_and_what_again() {
     assert_eq!(sum(|sent| sent.retransmitted_bytes), 987_898);
     assert_eq!(sum(|sent| sent.unique_bytes), 2_613_675);
     assert_eq!(sum(|sent| sent.tail_loss_probes), 18);
+    let probes = || by_host(&report).filter_map(|sent| sent.tail_loss_probe_ns);
+    assert_eq!(probes().map(|delays| delays.count).sum::<u64>(), 18);
+    let (least, most) = (
+        probes().map(|delays| delays.min).min(),
+        probes().map(|delays| delays.max).max(),
+    );
+    // By hand: 12 to 50 ms, in whole ones.
+    assert!(least >= Some(11_500_000) && most.is_some_and(|ns| ns <= 50_500_000));
     let mut delays = std::collections::BTreeMap::new();
     for delay in by_host(&report).flat_map(|sent| &sent.retransmission_delays) {
         *delays.entry(delay.below_ns / 1_000_000).or_insert(0) += delay.segments;
@@ -249,6 +257,13 @@ fn loss_inside_bursts_is_the_first_finding() {
             first.finding.advice
         );
     }
+    // Two connections overlap, so their times add up to more than that of the capture.
+    let told = "Without this the connections' 296 s, added up, would be about 1";
+    assert!(
+        first.finding.advice.contains(told),
+        "{}",
+        first.finding.advice
+    );
     // Any finding says where to look; here at the answer that ended the longest stall.
     // Nothing that cost next to nothing is a cause beside it.
     for found in &report.findings {

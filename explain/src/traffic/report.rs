@@ -137,7 +137,9 @@ pub struct Direction {
     pub retransmitted_bytes: u64,
     /// Of them, tail-loss probes.
     pub tail_loss_probes: u64,
-    /// Of them, asked for by acknowledgments.
+    /// From a segment to the tail-loss probe that sends it again.
+    pub tail_loss_probe_ns: Option<Times>,
+    /// Of those sent again, asked for by acknowledgments.
     pub fast_retransmissions: u64,
     /// Of them, brought by the retransmission timer.
     pub time_outs: u64,
@@ -427,6 +429,7 @@ impl Direction {
             retransmitted_segments: figures.retransmitted,
             retransmitted_bytes: figures.retransmitted_bytes,
             tail_loss_probes: figures.tail_loss_probes,
+            tail_loss_probe_ns: Times::of(&figures.probe_delays),
             fast_retransmissions: figures.fast,
             time_outs: figures.time_outs,
             most_back_off: figures.most_back_off,

@@ -31,6 +31,8 @@ pub struct Figures {
     pub retransmitted_bytes: u64,
     /// Of them, tail-loss probes.
     pub tail_loss_probes: u64,
+    /// How long after the one before these came.
+    pub probe_delays: Buckets,
     /// Of them, fast retransmissions.
     pub fast: u64,
     /// Of them, those that a time-out brought.

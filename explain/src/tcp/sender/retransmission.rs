@@ -88,7 +88,10 @@ impl Sender {
         }
         let again = self.reason(seq, end, high, &before_this, delay_ns, time_ns);
         match again {
-            Again::TailLossProbe => self.figures.tail_loss_probes += 1,
+            Again::TailLossProbe => {
+                self.figures.tail_loss_probes += 1;
+                self.figures.probe_delays.add(delay_ns);
+            }
             Again::Fast => {
                 self.figures.fast += 1;
                 self.mending = Mending::Fast { until: high };
