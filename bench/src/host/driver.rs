@@ -1,5 +1,6 @@
 use super::HostError;
 use super::connection::{PIECE, Ready, Stream, Wrote};
+use crate::load::udp::drops_of_port;
 use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream, UdpSocket};
@@ -85,6 +86,13 @@ struct Datagrams {
     ready: Ready,
 }
 
+impl Datagrams {
+    /// Those that found no room in the socket; `None`: the system does not tell.
+    fn dropped(&self) -> Option<u64> {
+        drops_of_port(self.socket.local_addr().ok()?.port())
+    }
+}
+
 /// Runs a service.
 pub struct Driver<S> {
     service: S,
@@ -95,6 +103,8 @@ pub struct Driver<S> {
     listeners: Vec<Listener>,
     streams: Vec<Option<Stream>>,
     datagrams: BTreeMap<u8, Datagrams>,
+    /// What the system dropped of those that are closed; `None`: it did not tell.
+    dropped: Option<u64>,
     piece: Vec<u8>,
     /// A datagram that the socket had no room for.
     unsent: Option<(Udp, SocketAddr, Vec<u8>)>,
@@ -120,6 +130,7 @@ impl<S: Service> Driver<S> {
             listeners: Vec::new(),
             streams: Vec::new(),
             datagrams: BTreeMap::new(),
+            dropped: Some(0),
             piece: vec![0; PIECE.max(DATAGRAM)],
             unsent: None,
             busy: false,
@@ -148,6 +159,14 @@ impl<S: Service> Driver<S> {
     #[must_use]
     pub fn now(&self) -> Instant {
         now(self.clock)
+    }
+
+    /// Datagrams that came and were dropped because a socket had no room, since the driver began; `None`: the
+    /// system does not tell.
+    #[must_use]
+    pub fn dropped_datagrams(&self) -> Option<u64> {
+        let open = self.datagrams.values().map(Datagrams::dropped);
+        Some(self.dropped? + open.sum::<Option<u64>>()?)
     }
 
     /// How many TCP connections there are.
@@ -251,7 +270,11 @@ impl<S: Service> Driver<S> {
         match ask {
             Ask::Listen(port) => self.listen(port)?,
             Ask::Bind(socket, port) => self.bind(socket, port)?,
-            Ask::Unbind(Udp(number)) => drop(self.datagrams.remove(&number)),
+            Ask::Unbind(Udp(number)) => {
+                if let Some(closed) = self.datagrams.remove(&number) {
+                    self.dropped = self.dropped.zip(closed.dropped()).map(|(a, b)| a + b);
+                }
+            }
             Ask::Connect { to, token } => self.connect(to, token),
         }
         Ok(())

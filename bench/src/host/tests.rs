@@ -191,3 +191,24 @@ fn one_connection_that_fails_does_not_leave_the_next_waiting() {
     // EMFILE has no kind of its own.
     assert_eq!(after(ErrorKind::Other), Accepting::Later);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn datagrams_that_find_no_room_are_counted() {
+    let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
+    let port = free_port();
+    let service = Endless::new([Ask::Bind(Udp(0), Some(port))], None);
+    let mut driver = Driver::new(service, settings()).expect("a driver");
+    assert_eq!(driver.dropped_datagrams(), Some(0));
+    // More than any buffer that is asked for.
+    let octets = vec![0; 60_000];
+    for _ in 0..1_000 {
+        let sent = sender.send_to(&octets, (Ipv4Addr::LOCALHOST, port));
+        assert_eq!(sent.expect("room"), 60_000);
+    }
+    let dropped = driver.dropped_datagrams();
+    assert!(dropped > Some(0) && dropped < Some(1_000), "{dropped:?}");
+    driver.service().asks.push_back(Ask::Unbind(Udp(0)));
+    driver.turn(Duration::ZERO).expect("a turn");
+    assert_eq!(driver.dropped_datagrams(), dropped, "closed ones stay");
+}

@@ -179,12 +179,17 @@ fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
     if ran.is_cut {
         notes.push("ended by the user before its time".to_owned());
     }
+    let mut from_device = outcome.received.map(|count| Flow {
+        gaps: ran.gaps,
+        ..flow(count, udp, End::Host, ran.from_device)
+    });
+    if let Some(datagrams) = from_device.as_mut().and_then(|it| it.datagrams.as_mut()) {
+        // A hello may be dropped, too.
+        datagrams.lost_by_host = ran.dropped.map(|dropped| dropped.min(datagrams.lost));
+    }
     Outcome {
         to_device: to.map(|count| flow(count, udp, by, ran.to_device)),
-        from_device: outcome.received.map(|count| Flow {
-            gaps: ran.gaps,
-            ..flow(count, udp, End::Host, ran.from_device)
-        }),
+        from_device,
         notes,
         ..Outcome::default()
     }

@@ -46,6 +46,8 @@ pub(super) struct Ran<S> {
     pub(super) from_device: Vec<Interval>,
     /// The times between datagrams of the size that was named.
     pub(super) gaps: Option<Distribution>,
+    /// Datagrams that this machine's sockets had no room for, where the system tells.
+    pub(super) dropped: Option<u64>,
     /// The user has had enough before it was done.
     pub(super) is_cut: bool,
 }
@@ -94,6 +96,7 @@ pub(super) fn run<S: Service, F>(
         };
         let is_cut = !is_done && watch.is_over();
         if is_done || is_cut {
+            let dropped = driver.dropped_datagrams();
             let arrivals = driver.into_service();
             return Ok(Ran {
                 ended: now,
@@ -101,6 +104,7 @@ pub(super) fn run<S: Service, F>(
                 service: arrivals.service,
                 to_device: to_device.intervals,
                 from_device: from_device.intervals,
+                dropped,
                 is_cut,
             });
         }

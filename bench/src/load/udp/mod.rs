@@ -19,5 +19,6 @@ pub use receiver::{Options, Received, Receiver, Until, Wait};
 pub use sender::{Plan, Sender};
 
 use drops::of_port;
+pub(crate) use drops::of_port as drops_of_port;
 #[cfg(test)]
 pub(super) use drops::of_table;

@@ -156,6 +156,8 @@ impl Transfer {
                 ended: client.ended.unwrap_or(session.now()),
                 to_device: client.to_device.intervals,
                 from_device: client.from_device.intervals,
+                // This end has no sockets.
+                dropped: None,
                 is_cut: false,
             });
         }

@@ -72,21 +72,26 @@ pub(in crate::target) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Outco
     if asked.direction != Direction::FromDevice {
         outcome.to_device = counted.reported.map(|report| Flow {
             intervals: ran.to_device,
-            ..flow(report, End::Device, None)
+            ..flow(report, End::Device, [None; 2])
         });
     }
     if asked.direction != Direction::ToDevice {
         outcome.from_device = counted.received.map(|report| Flow {
             intervals: ran.from_device,
             gaps: ran.gaps,
-            ..flow(report, End::Host, Some(counted.received_duplicates))
+            ..flow(
+                report,
+                End::Host,
+                [Some(counted.received_duplicates), ran.dropped],
+            )
         });
     }
     cut(&mut outcome, ran.is_cut);
     outcome
 }
 
-fn flow(report: Report, counted_by: End, duplicates: Option<u64>) -> Flow {
+/// What came again and what this machine dropped, where that is known.
+fn flow(report: Report, counted_by: End, [duplicates, dropped]: [Option<u64>; 2]) -> Flow {
     let (sent, lost) = (u64::from(report.datagrams), u64::from(report.lost));
     let datagrams = record::Datagrams {
         sent,
@@ -95,7 +100,8 @@ fn flow(report: Report, counted_by: End, duplicates: Option<u64>) -> Flow {
         out_of_order: Some(u64::from(report.out_of_order)),
         duplicates,
         jitter_ns: report.jitter.as_nanos() as u64,
-        lost_by_host: None,
+        // What comes to the socket beside the test may be dropped, too.
+        lost_by_host: dropped.map(|dropped| dropped.min(lost)),
     };
     let span_ns = report.span.as_nanos() as u64;
     Flow::datagrams(report.octets, span_ns, counted_by, datagrams)
