@@ -116,6 +116,7 @@ pub fn run(
         title: scenario.title.clone(),
         provenance: before(scenario, &jobs),
         results: Vec::new(),
+        findings: Vec::new(),
         not_measured: Vec::new(),
         profiles: BTreeMap::new(),
     };

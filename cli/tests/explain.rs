@@ -104,3 +104,68 @@ fn what_is_cut_off_is_told_and_what_is_no_capture_refused() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).starts_with("error: cannot read /nowhere.pcap"));
 }
+
+/// Results of a load sweep to the device: offered and received, Mbit/s.
+fn results(points: &[(f64, f64)]) -> String {
+    let fixture = include_str!("../../explain/tests/fixtures/run.json");
+    let mut run: serde_json::Value = serde_json::from_str(fixture).expect("JSON");
+    let point = |(offered, received): &(f64, f64)| {
+        let count = |mbit_per_s: f64| (mbit_per_s * 125.0).round() as u64;
+        serde_json::json!({
+            "measurement": "udp_sweep",
+            "params": {
+                "conditions": [], "duplex": "unknown", "direction": "to_device", "payload_bytes": 1000,
+                "offered_bytes_per_s": offered * 125_000.0, "span_ns": 1_000_000_000
+            },
+            "metrics": {
+                "sent_bytes_per_s": offered * 125_000.0,
+                "received_bytes_per_s": received * 125_000.0,
+                "flow": {
+                    "octets": count(*received) * 1000, "span_ns": 1_000_000_000, "counted_by": "device",
+                    "goodput_bytes_per_s": received * 125_000.0,
+                    "datagrams": {
+                        "sent": count(*offered), "received": count(*received),
+                        "lost": count(*offered) - count(*received), "jitter_ns": 0
+                    }
+                }
+            }
+        })
+    };
+    run["results"] = points.iter().map(point).collect();
+    run.to_string()
+}
+
+#[test]
+fn results_are_explained_without_a_capture() {
+    let folder = std::env::temp_dir().join(format!("linerate-with-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("run.json");
+    let with = file.to_str().expect("text");
+    let falls = [(10.0, 10.0), (20.0, 18.0), (40.0, 6.0)];
+    std::fs::write(&file, results(&falls)).expect("room");
+    let output = explain(&["--with", with], b"");
+    let told = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(
+        told.starts_with(
+            "One thing stands out: receive livelock.\n\n1. receive livelock (70% sure)"
+        ),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("Without this the overload would bring 3.0 times as much.\n"),
+        "{told}"
+    );
+    let output = explain(&["--with", with, "--json"], b"");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(json["findings"][0]["cause"], "receive-livelock");
+    std::fs::write(&file, results(&falls[..1])).expect("room");
+    let output = explain(&["--with", with], b"");
+    assert_eq!(
+        text(&output.stdout),
+        "Nothing is wrong that these results show.\n"
+    );
+    let output = explain(&["--with", with, "--flags"], b"");
+    assert_eq!(output.status.code(), Some(2));
+    std::fs::remove_dir_all(&folder).expect("ours");
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use linerate_explain::cause::of_targets;
 use linerate_explain::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
 
 use super::{Bench, Procedure};
@@ -109,6 +110,7 @@ pub fn run(
         .map(ToString::to_string)
         .into_iter()
         .collect();
+    run.findings = of_targets(&run);
     store.finish(&run, &failure)?;
     outcome.map(|()| run)
 }
@@ -125,6 +127,7 @@ fn header(session: &Session, target: &dyn Target) -> Run {
             ..provenance::here()
         },
         results: Vec::new(),
+        findings: Vec::new(),
         not_measured: Vec::new(),
         profiles: BTreeMap::new(),
     }

@@ -8,7 +8,6 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use linerate_explain::capture::Reader;
 use linerate_explain::cause::with_results;
-use linerate_explain::record::Run;
 use linerate_explain::report::{capture_html, capture_pictures};
 use linerate_explain::tcp::Flags;
 use linerate_explain::traffic::{Report, Source, Traffic};
@@ -41,8 +40,7 @@ pub fn run(args: &args::Explain) -> Result<(), Failure> {
     }
     let mut report = traffic.report(sources);
     if let Some(file) = &args.with {
-        let run: Run = serde_json::from_str(&output::read(file)?)
-            .with_context(|| format!("{} has no results of linerate", file.display()))?;
+        let run = super::results(file)?;
         report.findings = with_results(report.findings, &run);
     }
     let written = draw(args, &report)?;

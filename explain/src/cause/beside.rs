@@ -39,6 +39,15 @@ pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
             }
         }
     }
+    // What measurements of a target show together is no part of the time: it comes behind, in its own order.
+    for finding in super::of_targets(run) {
+        counted.push(PathFinding {
+            sender: None,
+            receiver: None,
+            share_of_time: 0.0,
+            finding,
+        });
+    }
     counted.sort_by(|a, b| b.share_of_time.total_cmp(&a.share_of_time));
     let of_capture = |it: &PathFinding| it.finding.cause == Cause::CaptureIncomplete;
     let (mut all, others): (Vec<_>, Vec<_>) = found.into_iter().partition(of_capture);

@@ -14,6 +14,7 @@ mod peer;
 mod put;
 mod queue;
 mod retransmission;
+pub(crate) mod sweep;
 mod thread;
 mod traffic;
 mod transmit;
@@ -35,6 +36,7 @@ pub(crate) struct Weighed {
 pub use beside::with_results;
 pub use packets::name_packets;
 pub use put::of_http_put;
+pub use sweep::of_targets;
 pub use traffic::of_traffic;
 pub use udp::of_udp_streams;
 

@@ -75,6 +75,14 @@ pub enum Cause {
     Bufferbloat,
     /// Stations on a half-duplex medium send at the same time.
     Collisions,
+    /// The host that measures drops what has already arrived.
+    HostReceiveDrops,
+    /// The host that measures sends less than it was to.
+    HostSendLimit,
+    /// The more a receiver is offered, the less it delivers.
+    ReceiveLivelock,
+    /// Most of a frame's time is the same whatever its length.
+    PerFrameCost,
     /// The capture does not have all that passed.
     CaptureIncomplete,
     /// Nothing keeps it from line rate.
@@ -109,6 +117,10 @@ impl fmt::Display for Cause {
             Self::HostPacing => "paced by the sending host",
             Self::Bufferbloat => "bufferbloat",
             Self::Collisions => "collisions",
+            Self::HostReceiveDrops => "drops by the measuring host",
+            Self::HostSendLimit => "limit of the measuring host",
+            Self::ReceiveLivelock => "receive livelock",
+            Self::PerFrameCost => "cost of each frame",
             Self::CaptureIncomplete => "capture is incomplete",
             Self::AtLineRate => "at line rate",
         })

@@ -90,6 +90,9 @@ pub struct Run {
     pub provenance: Provenance,
     /// One entry a measurement, in the scenario's order.
     pub results: Vec<Measurement>,
+    /// What several results show together, of measurements of targets: what to look at first first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// What was asked for and could not be measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<NotMeasured>,

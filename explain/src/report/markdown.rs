@@ -141,7 +141,21 @@ fn summarise(summary: &Summary, said: &str, out: &mut String) -> std::fmt::Resul
     if summary.verdict != said {
         writeln!(out, "{}", summary.verdict)?;
     }
+    for finding in &summary.findings {
+        writeln!(
+            out,
+            "- **{}** ({} sure): {} {}",
+            finding.cause,
+            format::percent(finding.confidence),
+            finding.summary,
+            finding.advice
+        )?;
+    }
     if !summary.variant.is_empty() {
+        // Else it would belong to the list.
+        if !summary.findings.is_empty() {
+            writeln!(out)?;
+        }
         writeln!(out, "{}", summary.variant)?;
     }
     let table = &summary.table;

@@ -80,6 +80,7 @@ fn empty_run_is_still_a_page() {
         title: String::new(),
         provenance: Provenance::default(),
         results: Vec::new(),
+        findings: Vec::new(),
         not_measured: Vec::new(),
         profiles: BTreeMap::new(),
     };

@@ -1,6 +1,7 @@
 //! Round trips, idle beside loaded.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::cause::sweep;
 use crate::record::{Direction, Latency, Load, Run};
 use crate::report::format;
 use crate::stats;
@@ -20,6 +21,7 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     vec![Summary {
         title: "Latency".to_owned(),
         verdict: verdict(&all),
+        findings: sweep::of_latencies(run),
         variant: format!(
             "{} PDV is RFC 8219's, of the round trip: its 99.9th percentile less its shortest.",
             all[0].limits.words()
@@ -45,21 +47,21 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
 }
 
 /// The median without load, if it was measured.
-fn idle_p50(all: &[&Latency]) -> Option<u64> {
+pub(crate) fn idle_p50(all: &[&Latency]) -> Option<u64> {
     let idle = all.iter().find(|it| it.params.load.is_none())?;
     Some(idle.metrics.rtt.as_ref()?.p50_ns)
 }
 
 /// The median under this load, how many times the idle one it is, and whether that is a queue and not
 /// this machine.
-struct Loaded {
+pub(crate) struct Loaded {
     load: Load,
-    p50_ns: u64,
+    pub(crate) p50_ns: u64,
     times: f64,
-    is_bloat: bool,
+    pub(crate) is_bloat: bool,
 }
 
-fn loaded(result: &Latency, idle_ns: u64) -> Option<Loaded> {
+pub(crate) fn loaded(result: &Latency, idle_ns: u64) -> Option<Loaded> {
     let p50_ns = result.metrics.rtt.as_ref()?.p50_ns;
     let times = stats::ratio(p50_ns as f64, idle_ns as f64);
     let floor = result.limits.noise_floor.as_ref().map_or(0, |it| it.p99_ns);

@@ -5,19 +5,20 @@
 //! summary is one file here and one line of `KINDS`.
 
 mod conformance;
-mod latency;
+pub(crate) mod cost;
+pub(crate) mod latency;
 mod packet_gaps;
-mod rfc2544;
+pub(crate) mod rfc2544;
 mod rfc6349;
-mod size_sweep;
+pub(crate) mod size_sweep;
 mod throughput;
-mod udp_sweep;
+pub(crate) mod udp_sweep;
 mod window_sweep;
 
 use serde::Serialize;
 
 use crate::export::Figure;
-use crate::record::Run;
+use crate::record::{Finding, Run};
 pub use crate::report::svg::curve::{Axis, Curves, Line};
 
 /// What results of one kind say together.
@@ -27,6 +28,8 @@ pub struct Summary {
     pub title: String,
     /// What came out, in a sentence or two.
     pub verdict: String,
+    /// Why, what to look at first first. Empty where nothing is wrong.
+    pub findings: Vec<Finding>,
     /// Which variant of a procedure ran, where it matters: a short one is not the standard's.
     pub variant: String,
     /// Pictures.

@@ -1,6 +1,7 @@
 //! The times between datagrams, by their size.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::cause::sweep;
 use crate::record::{Distribution, PacketGaps, Run};
 use crate::report::format;
 
@@ -31,6 +32,7 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
         } else {
             format!("{}.", verdicts.join("; "))
         },
+        findings: sweep::of_gaps(run),
         variant: variant.to_owned(),
         charts: all.iter().filter_map(|it| chart(it)).collect(),
         table: Table {

@@ -116,6 +116,7 @@ impl<'a> Path<'a> {
                 ],
                 rows: self.transfers.iter().map(|it| self.row(it)).collect(),
             },
+            ..Summary::default()
         }
     }
 

@@ -1,15 +1,14 @@
 //! Sweeps over the size of sends: what a send costs, whatever is in it.
 
+use super::cost::Cost;
 use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::cause::sweep;
 use crate::record::{Direction, Flow, Run, SizeSweep, Transport};
 use crate::report::format;
 
 /// From this share of the best on, a size is good enough.
 const GOOD: f64 = 0.95;
-/// A cost for each send and one for each octet tell a curve if no point is further from them than this
-/// share of its time.
-const FITS: f64 = 0.15;
-/// Points that a fit takes at least.
+/// A cost is told of so many points at least.
 const FIT_POINTS: usize = 4;
 
 /// One summary of all sizes.
@@ -22,6 +21,7 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     vec![Summary {
         title: "Sizes of sends".to_owned(),
         verdict: verdicts.join(" "),
+        findings: sweep::of_sizes(run),
         variant: "A send is a write of TCP, or a datagram. What a send costs comes from a straight line through \
                   the time for each over its octets; it is told where the line fits."
             .to_owned(),
@@ -36,13 +36,14 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
 }
 
 /// The points of one transport and direction, by size.
-struct Sweep<'a> {
-    transport: Transport,
-    direction: Direction,
-    points: Vec<&'a SizeSweep>,
+pub(crate) struct Sweep<'a> {
+    pub(crate) transport: Transport,
+    pub(crate) direction: Direction,
+    pub(crate) points: Vec<&'a SizeSweep>,
 }
 
-fn sweeps(run: &Run) -> Vec<Sweep<'_>> {
+/// All of `run`.
+pub(crate) fn sweeps(run: &Run) -> Vec<Sweep<'_>> {
     let mut sweeps: Vec<Sweep<'_>> = Vec::new();
     for result in run.size_sweeps() {
         let (transport, direction) = (result.params.transport, result.params.direction);
@@ -62,13 +63,6 @@ fn sweeps(run: &Run) -> Vec<Sweep<'_>> {
         sweep.points.sort_by_key(|it| it.params.payload_bytes);
     }
     sweeps
-}
-
-/// What sends cost by a straight line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Cost {
-    send_ns: f64,
-    octet_ns: f64,
 }
 
 impl Sweep<'_> {
@@ -99,34 +93,20 @@ impl Sweep<'_> {
         })
     }
 
-    /// The straight line through the time of each send, each point weighed by its share of it.
-    fn cost(&self) -> Option<Cost> {
-        let points: Vec<(f64, f64)> = self
-            .counted()
-            .into_iter()
+    /// Octets of a send, and its time, where its cost was the limit.
+    pub(crate) fn times(&self) -> Vec<(f64, f64)> {
+        if self.is_paced() {
+            return Vec::new();
+        }
+        let counted = self.counted().into_iter();
+        counted
             .map(|(octets, goodput)| (octets, octets * 1e9 / goodput))
-            .collect();
-        if points.len() < FIT_POINTS || self.is_paced() {
-            return None;
-        }
-        let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
-        for (x, y) in &points {
-            let weight = 1.0 / (y * y);
-            w += weight;
-            wx += weight * x;
-            wy += weight * y;
-            wxx += weight * x * x;
-            wxy += weight * x * y;
-        }
-        let bottom = w * wxx - wx * wx;
-        if bottom <= 0.0 {
-            return None;
-        }
-        let octet_ns = (w * wxy - wx * wy) / bottom;
-        let send_ns = (wy - octet_ns * wx) / w;
-        let off = |(x, y): &(f64, f64)| (send_ns + octet_ns * x - y).abs() / y;
-        let fits = points.iter().all(|point| off(point) <= FITS);
-        (fits && send_ns > 0.0 && octet_ns >= 0.0).then_some(Cost { send_ns, octet_ns })
+            .collect()
+    }
+
+    fn cost(&self) -> Option<Cost> {
+        let points = self.times();
+        (points.len() >= FIT_POINTS).then(|| Cost::of(&points))?
     }
 
     fn verdict(&self) -> String {

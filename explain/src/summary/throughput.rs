@@ -1,6 +1,7 @@
 //! Transfers.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::cause::sweep;
 use crate::record::{Direction, Flow, Run, Throughput, Transport};
 use crate::report::format;
 
@@ -13,6 +14,7 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     vec![Summary {
         title: "Throughput".to_owned(),
         verdict: verdict(&all),
+        findings: sweep::of_transfers(run),
         variant: String::new(),
         charts: chart(&all).into_iter().collect(),
         table: Table {

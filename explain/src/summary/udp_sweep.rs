@@ -1,26 +1,29 @@
 //! Load sweeps: where what arrives stops to be what was offered, and what comes after that.
 
+mod points;
+
 use std::collections::BTreeMap;
 
+use self::points::COLLAPSE;
+pub(crate) use self::points::{Point, Sweep, TOLERANCE, collapsed, knee, most};
 use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::cause::sweep;
 use crate::export::Figure;
 use crate::record::{Direction, Run, UdpSweep};
 use crate::report::format;
 
-/// Less than what was offered by more than this share is not "all of it". A trial of seconds has
-/// datagrams for no finer one.
-pub const TOLERANCE: f64 = 0.01;
-/// Below this share of the most that was ever received, more load has made it collapse.
-pub const COLLAPSE: f64 = 0.8;
-/// At this share of the most that was ever received, it has what it can get.
-const PLATEAU: f64 = 0.97;
-
 /// One summary for each size of datagrams.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
+    let sizes = sizes(run).into_iter();
+    sizes.map(|size| summary(run, size)).collect()
+}
+
+/// The sizes of datagrams.
+pub(crate) fn sizes(run: &Run) -> Vec<u64> {
     let mut sizes: Vec<u64> = run.udp_sweeps().map(|it| it.params.payload_bytes).collect();
     sizes.sort_unstable();
     sizes.dedup();
-    sizes.into_iter().map(|size| summary(run, size)).collect()
+    sizes
 }
 
 /// The most that arrived, whatever was offered.
@@ -57,6 +60,7 @@ fn summary(run: &Run, payload_bytes: u64) -> Summary {
             format::bytes(payload_bytes)
         ),
         verdict: verdicts.join(" "),
+        findings: sweep::of_loads(run, payload_bytes),
         variant: format!(
             "The knee is the first load of which more than {} does not arrive; a collapse, less than {} \
              of the most that ever did. Rates are payload.",
@@ -83,72 +87,7 @@ fn summary(run: &Run, payload_bytes: u64) -> Summary {
     }
 }
 
-/// The points of one direction, by what was offered.
-struct Sweep<'a> {
-    direction: Direction,
-    points: Vec<&'a UdpSweep>,
-}
-
-/// What a point of a sweep has.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Point {
-    offered: f64,
-    sent: f64,
-    received: f64,
-    loss: f64,
-    /// Of all datagrams that were sent, counted: the rates are of times that differ by one interval.
-    arrived: f64,
-}
-
-impl Point {
-    fn of(result: &UdpSweep) -> Option<Self> {
-        let metrics = &result.metrics;
-        let datagrams = metrics.flow.as_ref()?.datagrams?;
-        let octets = datagrams.received as f64 * result.params.payload_bytes as f64;
-        let sent = metrics.sent_bytes_per_s * result.params.span_ns as f64 / 1e9;
-        Some(Self {
-            offered: result.params.offered_bytes_per_s,
-            sent: metrics.sent_bytes_per_s,
-            received: metrics.received_bytes_per_s,
-            loss: datagrams.loss_ratio(),
-            arrived: octets / sent.max(1.0),
-        })
-    }
-
-    /// Whether all that was offered has arrived, and all that was sent where that was more.
-    fn is_whole(&self) -> bool {
-        self.received >= self.offered * (1.0 - TOLERANCE) && self.arrived >= 1.0 - TOLERANCE
-    }
-
-    /// Whether the sender has sent all that it was to send.
-    fn is_sent(&self) -> bool {
-        self.sent >= self.offered * (1.0 - TOLERANCE)
-    }
-}
-
-impl<'a> Sweep<'a> {
-    fn of(run: &'a Run, direction: Direction, payload_bytes: u64) -> Self {
-        let mut points: Vec<&UdpSweep> = run
-            .udp_sweeps()
-            .filter(|it| it.params.direction == direction)
-            .filter(|it| it.params.payload_bytes == payload_bytes)
-            .collect();
-        let offered = |it: &UdpSweep| it.params.offered_bytes_per_s;
-        points.sort_by(|one, other| offered(one).total_cmp(&offered(other)));
-        Self { direction, points }
-    }
-
-    fn counted(&self) -> Vec<Point> {
-        self.points.iter().filter_map(|it| Point::of(it)).collect()
-    }
-
-    /// The first point that is not whole, and the last one before it.
-    fn knee(points: &[Point]) -> Option<(Option<Point>, Point)> {
-        let at = points.iter().position(|point| !point.is_whole())?;
-        let before = at.checked_sub(1).map(|before| points[before]);
-        Some((before, points[at]))
-    }
-
+impl Sweep<'_> {
     fn verdict(&self) -> String {
         let way = match self.direction {
             Direction::FromDevice => "From the device",
@@ -169,7 +108,7 @@ impl<'a> Sweep<'a> {
             1 => " At one load the receiver told nothing.".to_owned(),
             silent => format!(" At {silent} loads the receiver told nothing."),
         };
-        let Some((before, knee)) = Self::knee(&points) else {
+        let Some((before, knee)) = knee(&points) else {
             return format!(
                 "{way}: delivers all that was offered, up to {}; the knee is beyond.{silent}",
                 rate(last.offered)
@@ -257,21 +196,9 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// The least load of those at which about the most was received.
-fn most(points: &[Point]) -> Option<Point> {
-    let received = points.iter().map(|it| it.received).fold(0.0, f64::max);
-    let has_about_that = |it: &&Point| it.received > 0.0 && it.received >= received * PLATEAU;
-    let first = points.iter().find(has_about_that)?;
-    Some(Point { received, ..*first })
-}
-
 /// How far what arrives falls below the most as more is offered.
 fn collapse(points: &[Point], most: Point) -> Option<String> {
-    let after = points.iter().filter(|it| it.offered > most.offered);
-    let least = after.min_by(|one, other| one.received.total_cmp(&other.received))?;
-    if least.received >= most.received * COLLAPSE {
-        return None;
-    }
+    let least = collapsed(points, most)?;
     // Not so where the sender itself has sent less.
     let livelock = if least.sent > most.received {
         " (livelock: the more is offered, the less arrives)"
@@ -322,7 +249,7 @@ fn received(sweeps: &[Sweep<'_>]) -> Option<Chart> {
     for sweep in sweeps {
         let points = sweep.counted();
         ends.extend(points.iter().map(|it| it.offered));
-        if let Some((_, knee)) = Sweep::knee(&points) {
+        if let Some((_, knee)) = knee(&points) {
             marks.push((knee.offered * 8.0, format!("knee {}", sweep.words())));
         }
         lines.push(Line {

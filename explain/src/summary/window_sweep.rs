@@ -32,6 +32,7 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
             head: vec!["window", "way", "goodput", "window / round trip", "of that"],
             rows: sweeps.iter().flat_map(Sweep::rows).collect(),
         },
+        ..Summary::default()
     }]
 }
 

@@ -47,6 +47,10 @@ impl Report {
             let _ = writeln!(text, "   {}", finding.summary);
             let _ = writeln!(text, "   {}", finding.advice);
         }
+        // Results may be explained without a capture.
+        if self.captures.is_empty() {
+            return text;
+        }
         let _ = write!(text, "\n{}", self.seen());
         self.connection_table(&mut text);
         self.stream_table(&mut text);
@@ -71,6 +75,9 @@ impl Report {
                 found.finding.cause
             ),
             Some(found) => format!("One thing stands out: {}.", found.finding.cause),
+            None if self.captures.is_empty() => {
+                "Nothing is wrong that these results show.".to_owned()
+            }
             None if self.connections.is_empty() && self.udp_streams.is_empty() => {
                 "There is no TCP connection and no UDP stream of iperf in it: nothing to explain."
                     .to_owned()

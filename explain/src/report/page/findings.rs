@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::{label, size};
 use crate::cause;
-use crate::record::HttpGet;
+use crate::record::{Finding, HttpGet};
 use crate::report::format;
+use crate::summary::Summary;
 
 #[derive(Serialize)]
 pub(super) struct StageFindings<'a> {
@@ -13,16 +14,31 @@ pub(super) struct StageFindings<'a> {
     variant: &'a str,
     size: String,
     verdict: String,
-    findings: Vec<FindingView<'a>>,
+    findings: Vec<FindingView>,
+}
+
+/// What several results say together, and why.
+#[derive(Serialize)]
+pub(super) struct SummaryView {
+    #[serde(flatten)]
+    summary: Summary,
+    why: Vec<FindingView>,
+}
+
+impl From<Summary> for SummaryView {
+    fn from(summary: Summary) -> Self {
+        let why = views(&summary.findings);
+        Self { summary, why }
+    }
 }
 
 #[derive(Serialize)]
-pub(super) struct FindingView<'a> {
+pub(super) struct FindingView {
     cause: String,
     confidence: String,
-    summary: &'a str,
-    advice: &'a str,
-    evidence: Vec<(&'a str, String)>,
+    summary: String,
+    advice: String,
+    evidence: Vec<(String, String)>,
 }
 
 pub(super) fn stage_findings(get: &HttpGet, class: String) -> StageFindings<'_> {
@@ -31,28 +47,39 @@ pub(super) fn stage_findings(get: &HttpGet, class: String) -> StageFindings<'_> 
         variant: label(get),
         size: size(get),
         verdict: cause::verdict(get),
-        findings: get
-            .findings
-            .iter()
-            .map(|finding| FindingView {
-                cause: finding.cause.to_string(),
-                confidence: format::percent(finding.confidence),
-                summary: &finding.summary,
-                advice: &finding.advice,
-                evidence: finding
-                    .evidence
-                    .iter()
-                    .map(|(name, value)| (name.as_str(), evidence(name, *value)))
-                    .collect(),
-            })
-            .collect(),
+        findings: views(&get.findings),
     }
+}
+
+fn views(findings: &[Finding]) -> Vec<FindingView> {
+    let view = |finding: &Finding| {
+        let Finding {
+            cause,
+            confidence,
+            summary,
+            evidence: figures,
+            advice,
+        } = finding;
+        FindingView {
+            cause: cause.to_string(),
+            confidence: format::percent(*confidence),
+            summary: summary.clone(),
+            advice: advice.clone(),
+            evidence: figures
+                .iter()
+                .map(|(name, value)| (name.clone(), evidence(name, *value)))
+                .collect(),
+        }
+    };
+    findings.iter().map(view).collect()
 }
 
 /// A figure of evidence, worded by the unit in its name.
 pub(in crate::report) fn evidence(name: &str, value: f64) -> String {
     if name.contains("_share") || name.starts_with("share_") {
         format::percent(value)
+    } else if name.contains("_bytes_per_s") {
+        format::bit_rate(value)
     } else if name.contains("_ns") {
         format::time(value as u64)
     } else if value < 0.0 {

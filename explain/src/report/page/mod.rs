@@ -20,7 +20,7 @@ use serde::Serialize;
 use self::checks::{Check, checks};
 use self::fates::{Fate, fate, fate_legend};
 pub(super) use self::findings::evidence;
-use self::findings::{StageFindings, stage_findings};
+use self::findings::{StageFindings, SummaryView, stage_findings};
 use self::gap::{Gap, gap_legend, gaps};
 use self::ladder::{Step, ladder};
 use self::line::{CaseRow, SurfaceView, cases, surface_legend, surfaces};
@@ -35,7 +35,7 @@ use super::svg::dots;
 use super::svg::surface::Point;
 use super::{format, name, verdict};
 use crate::record::{HttpGet, Run};
-use crate::summary::{self, Summary};
+use crate::summary;
 
 /// The page.
 #[derive(Serialize)]
@@ -61,7 +61,7 @@ pub struct Page<'a> {
     surfaces: Vec<SurfaceView>,
     surface_legend: Vec<Legend>,
     cases: Vec<CaseRow<'a>>,
-    summaries: Vec<Summary>,
+    summaries: Vec<SummaryView>,
     others: Vec<OtherRow<'a>>,
     pings: Vec<PingRow>,
     findings: Vec<StageFindings<'a>>,
@@ -157,7 +157,7 @@ impl<'a> Page<'a> {
             surfaces: surfaces(run),
             surface_legend: surface_legend(run),
             cases: cases(run),
-            summaries: summary::all(run),
+            summaries: summary::all(run).into_iter().map(Into::into).collect(),
             others: others(run),
             pings: run
                 .pings()

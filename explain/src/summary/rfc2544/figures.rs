@@ -6,22 +6,22 @@ use crate::record::Rfc2544;
 
 /// The highest rate without loss (RFC 2544 section 26.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Throughput {
+pub(crate) struct Throughput {
     /// What the line carries, frames a second.
-    pub(super) line: f64,
+    pub(crate) line: f64,
     /// The steps in which rates were tried.
-    pub(super) resolution: f64,
+    pub(crate) resolution: f64,
     /// The highest rate at which at least two trials and no other lost nothing.
-    pub(super) lossless: Option<f64>,
+    pub(crate) lossless: Option<f64>,
     /// Without one: the highest rate that lost nothing, but was not repeated.
-    pub(super) once: Option<f64>,
+    pub(crate) once: Option<f64>,
     /// Trials with a loss at lower rates than that: the loss does not depend on the rate alone.
-    pub(super) lossy_below: usize,
+    pub(crate) lossy_below: usize,
 }
 
 impl Throughput {
     /// Of the trials of one size; `None` without any.
-    pub(super) fn of(trials: &[&Rfc2544]) -> Option<Self> {
+    pub(crate) fn of(trials: &[&Rfc2544]) -> Option<Self> {
         let first = trials.first()?;
         // Rates are positive: their bits are in their order.
         let mut rates: BTreeMap<u64, (usize, usize)> = BTreeMap::new();
@@ -51,12 +51,12 @@ impl Throughput {
     }
 
     /// As a part of what the line carries.
-    pub(super) fn share(&self) -> Option<f64> {
+    pub(crate) fn share(&self) -> Option<f64> {
         self.lossless.map(|rate| rate / self.line)
     }
 
     /// Whether nothing faster can be.
-    pub(super) fn is_line_rate(&self) -> bool {
+    pub(crate) fn is_line_rate(&self) -> bool {
         self.share().is_some_and(|share| share > 1.0 - 1e-9)
     }
 }

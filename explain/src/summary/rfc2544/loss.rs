@@ -1,6 +1,7 @@
 //! Loss over offered rate (RFC 2544 section 26.3).
 
 use super::{NONE, Sizes, percent, title, trials};
+use crate::cause::sweep;
 use crate::record::{Counting, Rfc2544, Rfc2544Test};
 use crate::report::format;
 use crate::summary::{Axis, Chart, Curves, Line, Summary, Table};
@@ -64,12 +65,13 @@ pub(super) fn summary(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> 
     Some(Summary {
         title: title("frame loss rate", counting),
         verdict: verdict(&rows),
-        variant: String::new(),
+        findings: sweep::of_frame_loss(sizes),
         charts: vec![Chart::of("Frames lost", &curves)],
         table: Table {
             head,
             rows: rows.iter().map(cells).collect(),
         },
+        ..Summary::default()
     })
 }
 

@@ -8,14 +8,16 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use self::figures::{Bursts, Latency, Throughput};
+pub(crate) use self::figures::Throughput;
+use self::figures::{Bursts, Latency};
 use super::{Axis, Chart, Curves, Line, Summary, Table};
+use crate::cause::sweep;
 use crate::export::Figure;
 use crate::record::{Counting, Rfc2544, Rfc2544Test, Run};
 use crate::report::format;
 
 /// The trials of each test, by the size of the frames.
-type Sizes<'a> = BTreeMap<u64, BTreeMap<Rfc2544Test, Vec<&'a Rfc2544>>>;
+pub(crate) type Sizes<'a> = BTreeMap<u64, BTreeMap<Rfc2544Test, Vec<&'a Rfc2544>>>;
 
 /// What was not measured.
 const NONE: &str = "–";
@@ -59,7 +61,7 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
 }
 
 /// All trials in their order.
-fn ways(run: &Run) -> BTreeMap<Counting, Sizes<'_>> {
+pub(crate) fn ways(run: &Run) -> BTreeMap<Counting, Sizes<'_>> {
     let mut ways: BTreeMap<Counting, Sizes<'_>> = BTreeMap::new();
     for trial in run.rfc2544s() {
         let params = &trial.params;
@@ -75,7 +77,7 @@ fn title(what: &str, counting: Counting) -> String {
 }
 
 /// The trials of `test` in each size that has any.
-fn trials<'a, 's>(
+pub(crate) fn trials<'a, 's>(
     sizes: &'s Sizes<'a>,
     test: Rfc2544Test,
 ) -> impl Iterator<Item = (u64, &'s [&'a Rfc2544])> {
@@ -139,6 +141,7 @@ fn throughput(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
     Some(Summary {
         title: title("throughput", counting),
         verdict: throughput_verdict(&rows),
+        findings: sweep::of_frame_sizes(sizes),
         variant: extent::words(counting, sizes),
         charts: vec![throughput_chart(&rows)],
         table: Table {
@@ -304,7 +307,6 @@ fn bursts(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
                   the burst lasts; corrected, it is without the frames that the device takes out of its \
                   buffer meanwhile: buffer time × (1 − throughput / line)."
             .to_owned(),
-        charts: Vec::new(),
         table: Table {
             head: vec![
                 "frame",
@@ -316,5 +318,6 @@ fn bursts(counting: Counting, sizes: &Sizes<'_>) -> Option<Summary> {
             ],
             rows: rows.iter().map(cells).collect(),
         },
+        ..Summary::default()
     })
 }
