@@ -9,6 +9,48 @@ use super::table::Flow;
 /// What carries a smaller part of what another connection of its path does, only waits beside it.
 const NEXT_TO_NOTHING: u64 = 500;
 
+/// Of so many paths causes are looked for: whoever scans addresses has a path to each.
+const MOST_PATHS: usize = 1024;
+
+/// The connections of a path.
+struct Members<'a> {
+    /// The sender of the payload and its receiver.
+    ends: [Address; 2],
+    /// They, and which of their ends is the sender.
+    flows: Vec<(&'a Flow, End)>,
+}
+
+impl Members<'_> {
+    /// What the one carried that carried the most.
+    fn most(&self) -> u64 {
+        let carried = self
+            .flows
+            .iter()
+            .map(|(flow, carrier)| carried(flow, *carrier));
+        carried.max().unwrap_or(0)
+    }
+
+    /// The time of those that carry something.
+    fn time_ns(&self) -> u64 {
+        let most = self.most();
+        let working = self
+            .flows
+            .iter()
+            .filter(|(flow, carrier)| works(flow, *carrier, most));
+        let times = working.map(|(flow, _)| flow.connection.end_ns - flow.connection.start_ns);
+        times.fold(0, u64::saturating_add)
+    }
+}
+
+fn carried(flow: &Flow, carrier: End) -> u64 {
+    flow.connection.figures(carrier).unique_bytes
+}
+
+/// Whether it carries something beside another of its path that carries the `most`.
+fn works(flow: &Flow, carrier: End, most: u64) -> bool {
+    carried(flow, carrier) >= most / NEXT_TO_NOTHING
+}
+
 /// All connections that carry their payload from one host to another.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -114,42 +156,39 @@ impl Spread {
 }
 
 impl Path {
-    /// The paths of `flows`, the one that took the most time first. Connections without payload are on none. Those
-    /// that carry next to nothing beside another of their path count, but their time does not: a control
-    /// connection idles while the others work.
+    /// The paths of `flows`, the one that took the most time first, and no more than 1,024 of them. Connections
+    /// without payload are on none. Those that carry next to nothing beside another of their path count, but their
+    /// time does not: a control connection idles while the others work.
     pub fn of(flows: &[Flow]) -> Vec<Self> {
-        let mut paths: Vec<Self> = Vec::new();
-        let mut members: Vec<Vec<(&Flow, End)>> = Vec::new();
+        let mut all: Vec<Members<'_>> = Vec::new();
         for flow in flows {
             let carrier = flow.connection.carrier();
             if flow.connection.figures(carrier).unique_bytes == 0 {
                 continue;
             }
-            let (sender, receiver) = (
-                flow.ends[carrier as usize].0,
-                flow.ends[carrier.other() as usize].0,
-            );
-            let found = paths
-                .iter()
-                .position(|path| path.sender == sender && path.receiver == receiver);
+            let ends = [carrier, carrier.other()].map(|end| flow.ends[end as usize].0);
+            let found = all.iter().position(|members| members.ends == ends);
             let at = found.unwrap_or_else(|| {
-                paths.push(Self::new(sender, receiver));
-                members.push(Vec::new());
-                paths.len() - 1
+                all.push(Members {
+                    ends,
+                    flows: Vec::new(),
+                });
+                all.len() - 1
             });
-            members[at].push((flow, carrier));
+            all[at].flows.push((flow, carrier));
         }
-        for (path, members) in paths.iter_mut().zip(members) {
-            let carried =
-                |(flow, carrier): &(&Flow, End)| flow.connection.figures(*carrier).unique_bytes;
-            let most = members.iter().map(carried).max().unwrap_or(0);
-            for (flow, carrier) in members {
-                let works = carried(&(flow, carrier)) >= most / NEXT_TO_NOTHING;
-                path.add(flow, carrier, works);
+        all.sort_by_cached_key(|members| std::cmp::Reverse(members.time_ns()));
+        all.truncate(MOST_PATHS);
+        let paths = all.iter().map(|members| {
+            let [sender, receiver] = members.ends;
+            let mut path = Self::new(sender, receiver);
+            let most = members.most();
+            for (flow, carrier) in &members.flows {
+                path.add(flow, *carrier, works(flow, *carrier, most));
             }
-        }
-        paths.sort_by_key(|path| std::cmp::Reverse(path.time_ns));
-        paths
+            path
+        });
+        paths.collect()
     }
 
     fn new(sender: Address, receiver: Address) -> Self {

@@ -337,6 +337,11 @@ impl Traffic {
             cause::name_packets(finding, &paths, self.broadcasts, self.pauses.marks);
         }
         findings.extend(cause::of_udp_streams(&streams));
+        drop(paths);
+        let pictures = pictures(&flows);
+        // Each goes as it is told: there may be thousands.
+        let flows = flows.into_iter();
+        let connections = flows.map(|flow| ToldConnection::of(&flow, start_ns));
         Report {
             schema: 1,
             captures,
@@ -344,10 +349,7 @@ impl Traffic {
             duration_ns,
             packets: self.counts,
             stations: self.stations.told(),
-            connections: flows
-                .iter()
-                .map(|flow| ToldConnection::of(flow, start_ns))
-                .collect(),
+            connections: connections.collect(),
             other_connections,
             udp_streams: streams
                 .iter()
@@ -355,7 +357,7 @@ impl Traffic {
                 .collect(),
             other_udp_streams,
             findings,
-            pictures: pictures(&flows),
+            pictures,
         }
     }
 }
