@@ -149,7 +149,7 @@ fn cargo_test(steps: &mut Steps, what: &[&str], flags: &[&str], log: &Path) -> R
 }
 
 /// What runs longer with `LINERATE_LONG`: packages and tests of each go.
-const LONG: [(&[&str], &[&str]); 2] = [
+const LONG: [(&[&str], &[&str]); 3] = [
     (
         &["--package", "linerate-nic", "--package", "linerate-sim"],
         &["--test", "long", "--test", "hart"],
@@ -158,6 +158,7 @@ const LONG: [(&[&str], &[&str]); 2] = [
         &["--package", "linerate-bench"],
         &["--lib", "every_driver_passes"],
     ),
+    (&["--package", "linerate"], &["--test", "explain_noise"]),
 ];
 
 /// The tests that run a thousand times longer with `LINERATE_LONG`, optimised as what ships is.

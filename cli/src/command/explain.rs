@@ -94,6 +94,9 @@ fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failu
         }
     }
     output::print(&told)?;
+    if let Some(fault) = reader.fault().filter(|_| reader.packets() == 0) {
+        return Err(anyhow!("{file}: {fault}").into());
+    }
     traffic.missed(reader.dropped());
     Ok(Source {
         file,
