@@ -271,7 +271,7 @@ impl Connection {
         own.syn_seen = true;
         own.shift = said.window_shift;
         own.permits_sack = said.sack_permitted;
-        back.mss = said.mss;
+        back.may_send(said.mss);
     }
 
     /// The end that carries the payload: that which has sent the most of it so far.
@@ -303,7 +303,7 @@ impl Connection {
 
     /// The largest segment that `end` takes, if it said so.
     pub fn largest_taken(&self, end: End) -> Option<u16> {
-        self.senders[end.other() as usize].mss
+        self.senders[end.other() as usize].mss()
     }
 
     /// Whether `end` takes selective acknowledgments.

@@ -1,8 +1,8 @@
 //! What comes back: acknowledgments, windows, and what they tell of round trips.
 
-use super::Sender;
 use super::retransmission::Mending;
 use super::round_trip::Alone;
+use super::{Known, Sender};
 use crate::tcp::segment::{Options, Segment, before, until};
 
 /// An acknowledgment later than this was held back (RFC 9293 section 3.8.6.3 allows 500 ms).
@@ -37,11 +37,11 @@ impl Sender {
         }
         let ack = segment.ack;
         let repeats = self.last_ack == Some((ack, segment.window)) && segment.is_bare();
-        if self.acked.is_none_or(|acked| before(acked, ack)) {
+        if self.known == Known::Nothing || before(self.acked, ack) {
             let first_block = said.sack().first();
             heard.had_arrived = first_block.is_some_and(|(_, right)| until(*right, ack));
             self.advance(ack, time_ns, number, &mut heard);
-        } else if self.acked == Some(ack) && segment.is_bare() {
+        } else if self.acked == ack && segment.is_bare() {
             self.answered |= self.waits();
             if repeats && self.waits() {
                 self.figures.duplicate_acks += 1;
@@ -76,13 +76,14 @@ impl Sender {
     fn advance(&mut self, ack: u32, time_ns: u64, number: u64, heard: &mut Heard) {
         heard.advanced = true;
         let waited = self.waits();
-        if let Some(high) = self.high
-            && before(high, ack)
-        {
-            let unseen = u64::from(ack.wrapping_sub(high));
+        if self.known != Known::Sent {
+            self.known = Known::Acked;
+            self.high = ack;
+        } else if before(self.high, ack) {
+            let unseen = u64::from(ack.wrapping_sub(self.high));
             self.figures.unseen_bytes += unseen;
             self.figures.unseen.note(number, unseen);
-            self.high = Some(ack);
+            self.high = ack;
         }
         let acknowledged = self.outstanding.acknowledge(ack);
         self.figures.unseen_bytes += u64::from(acknowledged.unseen);
@@ -114,12 +115,11 @@ impl Sender {
                 self.figures.longest_stall_start_ns = self.waiting_since_ns;
             }
         }
-        let new_payload = |end| self.acked.is_none_or(|acked| before(acked, end));
-        if self.payload_end.is_some_and(new_payload) {
+        if self.payload_end.is_some_and(|end| before(self.acked, end)) {
             self.figures.last_acked_ns = time_ns;
         }
         self.waiting_since_ns = time_ns;
-        self.acked = Some(ack);
+        self.acked = ack;
         self.duplicates = 0;
         self.answered = false;
         self.sacked = 0;
@@ -146,7 +146,7 @@ impl Sender {
         );
         if window == 0 && !segment.any(Segment::FIN) {
             self.figures.zero_windows += 1;
-        } else if window < self.segment_size() && self.figures.segments > 0 {
+        } else if window < self.segment_size && self.figures.segments > 0 {
             self.figures.small_windows += 1;
         }
     }

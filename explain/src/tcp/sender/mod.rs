@@ -44,23 +44,37 @@ pub(super) enum Sent {
     Again(Again),
 }
 
+/// What is known of how far a sender is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    /// What was acknowledged.
+    Acked,
+    /// And what was sent.
+    Sent,
+}
+
 /// One direction of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     pub(super) figures: Figures,
     outstanding: Outstanding,
-    /// Behind the highest octet sent.
-    high: Option<u32>,
+    /// Behind the highest octet sent; the same as `acked` until one is.
+    high: u32,
     /// Behind the last octet of payload.
     payload_end: Option<u32>,
-    /// Behind the highest octet acknowledged.
-    acked: Option<u32>,
+    /// Behind the highest octet acknowledged; the first one sent until one is.
+    acked: u32,
+    /// Which of the two is known.
+    known: Known,
     /// The last acknowledgment as it came, for repetitions of it.
     last_ack: Option<(u32, u16)>,
     /// Where the window ends that the other end grants.
     edge: Option<u32>,
     /// Largest segment that the other end takes, if its SYN was captured.
-    pub(super) mss: Option<u16>,
+    mss: Option<u16>,
+    /// Octets of a full segment: what the other end takes, or the largest that was sent.
+    segment_size: u32,
     /// Shift of this end's own windows.
     pub(super) shift: Option<u8>,
     pub(super) permits_sack: bool,
@@ -97,12 +111,14 @@ impl Default for Sender {
         Self {
             figures: Figures::default(),
             outstanding: Outstanding::default(),
-            high: None,
+            high: 0,
             payload_end: None,
-            acked: None,
+            acked: 0,
+            known: Known::Nothing,
             last_ack: None,
             edge: None,
             mss: None,
+            segment_size: 1,
             shift: None,
             permits_sack: false,
             syn_seen: false,
@@ -133,15 +149,17 @@ impl Sender {
     /// Octets sent and not acknowledged.
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
-        match (self.high, self.acked) {
-            (Some(high), Some(acked)) if before(acked, high) => high.wrapping_sub(acked),
-            _ => 0,
+        if before(self.acked, self.high) {
+            self.high.wrapping_sub(self.acked)
+        } else {
+            0
         }
     }
 
     /// Behind what was acknowledged, and behind the window that was granted.
     pub(super) fn reach(&self) -> Option<(u32, u32)> {
-        self.acked.zip(self.edge)
+        let edge = self.edge.filter(|_| self.known != Known::Nothing)?;
+        Some((self.acked, edge))
     }
 
     #[inline]
@@ -152,18 +170,31 @@ impl Sender {
     /// Whether another full segment would not fit the window.
     #[inline]
     pub(super) fn is_window_full(&self) -> bool {
-        match (self.high, self.edge) {
-            (Some(high), Some(edge)) => before(edge, high.wrapping_add(self.segment_size())),
-            _ => false,
-        }
+        let end = self.high.wrapping_add(self.segment_size);
+        self.known == Known::Sent && self.edge.is_some_and(|edge| before(edge, end))
     }
 
     /// Octets of a full segment: what the other end takes, or the largest that was sent.
     #[inline]
     pub(super) fn segment_size(&self) -> u32 {
+        self.segment_size
+    }
+
+    fn sizes_segments(&mut self) {
         let largest = self.figures.largest_segment.max(1);
         // With timestamps in each segment there is less room than the handshake says.
-        self.mss.map_or(largest, |mss| u32::from(mss).min(largest))
+        self.segment_size = self.mss.map_or(largest, |mss| u32::from(mss).min(largest));
+    }
+
+    /// Largest segment that the other end takes, if its SYN was captured.
+    pub(super) fn mss(&self) -> Option<u16> {
+        self.mss
+    }
+
+    /// The other end's SYN says the largest segment that it takes, or does not.
+    pub(super) fn may_send(&mut self, mss: Option<u16>) {
+        self.mss = mss;
+        self.sizes_segments();
     }
 
     /// Whether its last new segment was less than a full one.
@@ -203,7 +234,7 @@ impl Sender {
         }
         let (seq, end) = (segment.seq, segment.end());
         if seq == end {
-            if self.high.is_some_and(|high| seq == high.wrapping_sub(1)) {
+            if self.known == Known::Sent && seq == self.high.wrapping_sub(1) {
                 self.figures.keep_alives += 1;
             }
             return Sent::Bare;
@@ -213,8 +244,10 @@ impl Sender {
             self.figures.payload_bytes += u64::from(segment.len);
         }
         self.fin_sent |= segment.any(Segment::FIN);
-        let high = *self.high.get_or_insert(seq);
-        self.acked.get_or_insert(seq);
+        if self.known != Known::Sent {
+            self.begins(seq);
+        }
+        let high = self.high;
         let sent = if before(seq, high) {
             // One octet before the next asks whether the other end is there.
             if segment.len == 1 && seq == high.wrapping_sub(1) && !self.waits() {
@@ -245,6 +278,15 @@ impl Sender {
         sent
     }
 
+    #[cold]
+    fn begins(&mut self, seq: u32) {
+        self.high = seq;
+        if self.known == Known::Nothing {
+            self.acked = seq;
+        }
+        self.known = Known::Sent;
+    }
+
     /// Sends something new, from `seq` on.
     #[inline]
     fn advances(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64, number: u64) {
@@ -261,9 +303,10 @@ impl Sender {
             self.payload_end = Some(end.wrapping_sub(u32::from(segment.any(Segment::FIN))));
             // Where no full one was sent, the largest is no measure.
             let half = self.mss.map_or(0, |mss| u32::from(mss) / 2);
-            self.last_was_small = segment.len < self.segment_size().max(half);
+            self.last_was_small = segment.len < self.segment_size.max(half);
             if segment.len > self.figures.largest_segment {
                 self.figures.largest_segment = segment.len;
+                self.sizes_segments();
                 self.least_gap_ns = u64::MAX;
             } else if segment.len == self.figures.largest_segment
                 && self.last_was_largest
@@ -290,21 +333,21 @@ impl Sender {
             self.waiting_since_ns = time_ns;
         }
         self.is_outstanding(seq, end, 1, time_ns);
-        self.high = Some(end);
+        self.high = end;
         self.figures.most_in_flight = self.figures.most_in_flight.max(self.in_flight());
     }
 
     /// How many full segments are outstanding, as [`Figures::sent_behind`] counts.
     #[inline]
     fn ahead(&self) -> u8 {
-        (self.in_flight() / self.segment_size().max(1)).min(AHEAD as u32 - 1) as u8
+        (self.in_flight() / self.segment_size.max(1)).min(AHEAD as u32 - 1) as u8
     }
 
     /// The rhythm in which it sends.
     #[inline]
     fn keeps_time(&mut self, segment: &Segment<'_>, time_ns: u64) {
         if self.waits() {
-            let full = self.mss.map_or(self.segment_size(), u32::from);
+            let full = self.mss.map_or(self.segment_size, u32::from);
             self.figures.small_behind += u64::from(segment.len < full / 2);
         } else if self.payload_end.is_some() {
             let gap_ns = time_ns.saturating_sub(self.last_sent_ns);
@@ -320,7 +363,7 @@ impl Sender {
             self.waiting_since_ns = time_ns;
         }
         self.is_outstanding(from, until, 0, time_ns);
-        self.high = Some(until);
+        self.high = until;
     }
 
     #[inline]

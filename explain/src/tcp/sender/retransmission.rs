@@ -61,7 +61,7 @@ impl Sender {
         number: u64,
     ) -> Sent {
         let (seq, end) = (segment.seq, segment.end());
-        if !self.acked.is_some_and(|acked| before(acked, end)) {
+        if !before(self.acked, end) {
             self.figures.spurious += 1;
             self.counts_again(segment, None);
             return Sent::Again(Again::Spurious);
@@ -167,7 +167,7 @@ impl Sender {
         let quiet_ns = time_ns.saturating_sub(self.last_sent_ns.max(self.last_heard_ns));
         let prompted =
             quiet_ns < PROMPT_NS.max(self.round_trip.smooth_ns + self.round_trip.smooth_ns / 4);
-        let first = self.acked == Some(seq);
+        let first = self.acked == seq;
         let asked_for = self.duplicates >= 3 || self.sacked > 0;
         match self.mending {
             _ if prompted && asked_for && self.mending == Mending::Nothing => Again::Fast,
