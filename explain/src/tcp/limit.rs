@@ -257,9 +257,10 @@ impl Attribution {
             Mends::Nothing if ns <= before.far_ns + before.far_ns / LATE => Limit::CongestionWindow,
             Mends::Nothing => Limit::Sender,
         };
-        self.wait(limit, ns, packet);
-        if before.mends != Mends::TimeOut {
-            self.moved();
+        if before.mends == Mends::TimeOut {
+            self.wait(limit, ns, packet);
+        } else {
+            self.moves(limit, ns, packet);
         }
     }
 
@@ -273,8 +274,10 @@ impl Attribution {
                     Limit::TimeOut
                 });
             }
-            Mends::Requested => self.wait(Limit::RandomLoss, ns, packet),
-            Mends::Nothing if before.busy => self.wait(Self::waiting(before), ns, packet),
+            Mends::Requested => return self.moves(Limit::RandomLoss, ns, packet),
+            Mends::Nothing if before.busy => {
+                return self.moves(Self::waiting(before), ns, packet);
+            }
             Mends::Nothing => {
                 let late_ns = heard.rtt_ns.map_or(0, |rtt_ns| {
                     let least = before.least_rtt_ns;
@@ -282,7 +285,11 @@ impl Attribution {
                         .saturating_sub(least.saturating_add(least / LATE))
                         .min(ns)
                 });
-                self.wait(Self::waiting(before), ns - late_ns, packet);
+                let waiting = Self::waiting(before);
+                if late_ns == 0 {
+                    return self.moves(waiting, ns, packet);
+                }
+                self.wait(waiting, ns - late_ns, packet);
                 let late = if before.in_flight <= 2 * before.segment {
                     Limit::Receiver
                 } else if ns > before.expected_ns {
@@ -330,6 +337,18 @@ impl Attribution {
                 self.pending[at].packet = packet;
             }
             _ => self.pending.push(Wait { limit, ns, packet }),
+        }
+    }
+
+    /// Something moves after so much time more.
+    #[inline]
+    fn moves(&mut self, limit: Limit, ns: u64, packet: u64) {
+        // By far the most often nothing is pending.
+        if self.pending.is_empty() {
+            self.settle(Wait { limit, ns, packet });
+        } else {
+            self.wait(limit, ns, packet);
+            self.moved();
         }
     }
 

@@ -89,6 +89,8 @@ pub struct Connection {
     senders: [Sender; 2],
     attribution: Attribution,
     handshake: Handshake,
+    /// See [`Handshake::far_ns`].
+    far_ns: [u64; 2],
     traces: Option<Box<[Trace; 2]>>,
 }
 
@@ -130,14 +132,16 @@ impl Handshake {
         }
     }
 
-    /// The round trip from the place of capture to `end` and back, if the other end is much nearer; else 0.
-    #[inline]
-    fn far_ns(&self, end: End) -> u64 {
-        if self.nearer() == Some(end.other()) {
-            self.ways_ns().map_or(0, |ways_ns| ways_ns[end as usize])
-        } else {
-            0
-        }
+    /// For each end, the round trip from the place of capture to it and back, if the other one is much nearer; else 0.
+    fn far_ns(&self) -> [u64; 2] {
+        let ways_ns = self.ways_ns().unwrap_or_default();
+        [End::First, End::Second].map(|end| {
+            if self.nearer() == Some(end.other()) {
+                ways_ns[end as usize]
+            } else {
+                0
+            }
+        })
     }
 }
 
@@ -154,6 +158,7 @@ impl Connection {
             senders: Default::default(),
             attribution: Attribution::default(),
             handshake: Handshake::default(),
+            far_ns: [0; 2],
             traces: None,
         }
     }
@@ -192,7 +197,7 @@ impl Connection {
         let carrier = self.carrier();
         let before = Before::of(
             &self.senders[carrier as usize],
-            self.handshake.far_ns(carrier),
+            self.far_ns[carrier as usize],
             time_ns,
         );
         let open = self.handshake.ack_ns.is_some() || self.handshake.syn_ns.is_none();
@@ -259,6 +264,7 @@ impl Connection {
                 && segment.any(Segment::ACK)
             {
                 self.handshake.ack_ns = Some(time_ns);
+                self.far_ns = self.handshake.far_ns();
             }
             return;
         }
@@ -267,6 +273,7 @@ impl Connection {
         } else {
             self.handshake.syn_ns = Some(time_ns);
         }
+        self.far_ns = self.handshake.far_ns();
         let (own, back) = both(&mut self.senders, end);
         own.syn_seen = true;
         own.shift = said.window_shift;

@@ -49,6 +49,18 @@ impl Span {
     const fn limit(self) -> Limit {
         Limit::ALL[(self.0 & ((1 << LIMIT_BITS) - 1)) as usize]
     }
+
+    /// Whether it is of this limit.
+    #[inline]
+    const fn is(self, limit: Limit) -> bool {
+        self.0 & ((1 << LIMIT_BITS) - 1) == limit as u64
+    }
+
+    /// Longer by so much.
+    #[inline]
+    const fn and(self, ns: u64) -> Self {
+        Self(self.0 + (ns << LIMIT_BITS))
+    }
 }
 
 impl Timeline {
@@ -60,7 +72,7 @@ impl Timeline {
         }
         self.shares[limit as usize] += ns;
         match self.spans.last_mut() {
-            Some(last) if last.limit() == limit => *last = Span::new(last.ns() + ns, limit),
+            Some(last) if last.is(limit) => *last = last.and(ns),
             _ => {
                 if self.spans.len() == MOST_SPANS {
                     self.coarsen();
@@ -141,9 +153,7 @@ fn flush(coarse: &mut Vec<Span>, group: &mut Shares) {
 
 fn push_merged(spans: &mut Vec<Span>, span: Span) {
     match spans.last_mut() {
-        Some(last) if last.limit() == span.limit() => {
-            *last = Span::new(last.ns() + span.ns(), span.limit());
-        }
+        Some(last) if last.is(span.limit()) => *last = last.and(span.ns()),
         _ => spans.push(span),
     }
 }
