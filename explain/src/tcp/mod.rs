@@ -35,7 +35,7 @@ pub use buckets::Buckets;
 pub use flags::Flags;
 pub use limit::{Limit, Shares};
 pub use marks::Marks;
-pub use segment::{Options, Segment};
+pub use segment::{Options, Sack, Segment};
 pub use sender::{AHEAD, Again, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
 pub(crate) use spacing::at_most;
 pub use spacing::{Fate, Spacing};
@@ -189,8 +189,7 @@ impl Connection {
     /// Takes note of a segment that `end` sent.
     #[inline]
     pub fn take(&mut self, end: End, segment: &Segment<'_>, time_ns: u64, number: u64) -> Flags {
-        let said = segment.said();
-        let flags = self.flag(end, segment, &said, time_ns);
+        let flags = self.flag(end, segment, time_ns);
         // Clocks of captures may step back.
         let since_start_ns = time_ns.saturating_sub(self.start_ns).min(LONGEST_NS);
         let time_ns = self.start_ns + since_start_ns;
@@ -207,7 +206,7 @@ impl Connection {
             (Some(shift), Some(_)) => shift,
             _ => 0,
         };
-        let heard = hearer.hears(segment, &said, shift, time_ns, number);
+        let heard = hearer.hears(segment, shift, time_ns, number);
         let event = if carrier == end {
             Event::Sent(sent)
         } else {
@@ -216,7 +215,7 @@ impl Connection {
         let passed_ns = time_ns.saturating_sub(self.end_ns);
         self.attribution
             .passes(passed_ns, open, &before, event, number);
-        self.opens(end, segment, &said, time_ns);
+        self.opens(end, segment, time_ns);
         if self.traces.is_some() {
             self.traces(end, segment, sent, time_ns);
         }
@@ -246,28 +245,34 @@ impl Connection {
     }
 
     #[inline]
-    fn flag(&mut self, end: End, segment: &Segment<'_>, said: &Options, time_ns: u64) -> Flags {
+    fn flag(&mut self, end: End, segment: &Segment<'_>, time_ns: u64) -> Flags {
         let (own, back) = both(&mut self.sequences, end);
         let flags = own.look(back, segment, time_ns, self.opening);
         self.opening.sees(segment, time_ns);
         if segment.any(Segment::SYN) {
-            own.scale(back, said.window_shift, segment.any(Segment::ACK));
+            let shift = segment.said().window_shift;
+            own.scale(back, shift, segment.any(Segment::ACK));
         }
         flags
     }
 
     #[inline]
-    fn opens(&mut self, end: End, segment: &Segment<'_>, said: &Options, time_ns: u64) {
-        if !segment.any(Segment::SYN) {
-            if self.handshake.ack_ns.is_none()
-                && self.handshake.syn_ns.is_some()
-                && segment.any(Segment::ACK)
-            {
-                self.handshake.ack_ns = Some(time_ns);
-                self.far_ns = self.handshake.far_ns();
-            }
-            return;
+    fn opens(&mut self, end: End, segment: &Segment<'_>, time_ns: u64) {
+        if segment.any(Segment::SYN) {
+            self.says(end, segment, time_ns);
+        } else if self.handshake.ack_ns.is_none()
+            && self.handshake.syn_ns.is_some()
+            && segment.any(Segment::ACK)
+        {
+            self.handshake.ack_ns = Some(time_ns);
+            self.far_ns = self.handshake.far_ns();
         }
+    }
+
+    /// Takes note of what a SYN says.
+    #[cold]
+    fn says(&mut self, end: End, segment: &Segment<'_>, time_ns: u64) {
+        let said = segment.said();
         if segment.any(Segment::ACK) {
             self.handshake.syn_ack_ns = Some(time_ns);
         } else {

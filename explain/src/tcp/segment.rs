@@ -81,43 +81,63 @@ impl<'a> Segment<'a> {
     }
 
     /// What its options say.
+    pub fn said(&self) -> Options<'a> {
+        Options::parse(self.options)
+    }
+
+    /// The blocks that its sender has beyond the acknowledgment.
     #[inline]
-    pub fn said(&self) -> Options {
-        // By far the most have none, or two timestamps behind two octets of padding.
+    pub fn sack(&self) -> Sack<'a> {
         match self.options {
-            [] => Options::default(),
-            [1, 1, 8, 10, rest @ ..] if rest.len() == 8 => Options {
-                timestamps: true,
-                ..Options::default()
-            },
-            options => Options::parse(options),
+            // By far the most have no options, or two timestamps behind two octets of padding.
+            [] => Sack::default(),
+            [1, 1, 8, 10, times @ ..] if times.len() == 8 => Sack::default(),
+            options => Options::parse(options).sack,
         }
     }
 }
 
 /// Options of a segment that the analysis uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct Options<'a> {
     /// Largest segment that its sender takes (RFC 9293 section 3.7.1).
     pub mss: Option<u16>,
     /// Shift of its sender's windows (RFC 7323 section 2).
     pub window_shift: Option<u8>,
     /// Its sender takes selective acknowledgments (RFC 2018 section 2).
     pub sack_permitted: bool,
-    /// Blocks that its sender has beyond the acknowledgment, `blocks` of them (RFC 2018 section 3).
-    pub sack: [(u32, u32); 4],
-    /// How many blocks there are.
-    pub blocks: u8,
+    /// Blocks that its sender has beyond the acknowledgment.
+    pub sack: Sack<'a>,
     /// It has timestamps (RFC 7323 section 3).
     pub timestamps: bool,
+}
+
+/// Blocks of a selective acknowledgment: RFC 2018 section 3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sack<'a>(&'a [[u8; 8]]);
+
+impl Sack<'_> {
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The sequence numbers of their first octets and behind their last ones.
+    pub fn blocks(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.0.iter().map(|[a, b, c, d, e, f, g, h]| {
+            let left = u32::from_be_bytes([*a, *b, *c, *d]);
+            (left, u32::from_be_bytes([*e, *f, *g, *h]))
+        })
+    }
 }
 
 /// The largest shift that a window may have (RFC 7323 section 2.3).
 const MOST_SHIFT: u8 = 14;
 
-impl Options {
+impl<'a> Options<'a> {
     #[cold]
-    fn parse(mut octets: &[u8]) -> Self {
+    fn parse(mut octets: &'a [u8]) -> Self {
         let mut options = Self::default();
         while let [kind, rest @ ..] = octets {
             match kind {
@@ -136,26 +156,13 @@ impl Options {
                 (2, [high, low]) => options.mss = Some(u16::from_be_bytes([*high, *low])),
                 (3, [shift]) => options.window_shift = Some((*shift).min(MOST_SHIFT)),
                 (4, []) => options.sack_permitted = true,
-                (5, blocks) => {
-                    for (at, block) in blocks.chunks_exact(8).take(4).enumerate() {
-                        let edge = |at: usize| {
-                            u32::from_be_bytes(block[at..at + 4].try_into().expect("four octets"))
-                        };
-                        options.sack[at] = (edge(0), edge(4));
-                        options.blocks += 1;
-                    }
-                }
+                (5, blocks) => options.sack = Sack(blocks.as_chunks().0),
                 (8, _) => options.timestamps = true,
                 _ => {}
             }
             octets = &octets[len..];
         }
         options
-    }
-
-    /// The blocks that its sender has beyond the acknowledgment.
-    pub fn sack(&self) -> &[(u32, u32)] {
-        &self.sack[..usize::from(self.blocks)]
     }
 }
 
@@ -195,7 +202,7 @@ mod tests {
         );
         let said = segment.said();
         assert_eq!((said.mss, said.window_shift), (Some(1460), Some(14)));
-        assert!(said.sack_permitted && said.timestamps && said.sack().is_empty());
+        assert!(said.sack_permitted && said.timestamps && said.sack.is_empty());
         for len in 0..octets.len() {
             let cut = Segment::parse(&octets[..len], 47);
             assert_eq!(cut.is_some(), len >= 20, "{len}");
@@ -212,7 +219,9 @@ mod tests {
             options: &options,
             ..Segment::default()
         };
-        assert_eq!(segment.said().sack(), [(1, 2), (5, 9)]);
+        let blocks: Vec<_> = segment.sack().blocks().collect();
+        assert_eq!(blocks, [(1, 2), (5, 9)]);
+        assert_eq!(segment.said().sack, segment.sack());
     }
 
     #[test]

@@ -48,14 +48,16 @@ impl Opening {
 /// What the rules know of one direction.
 #[derive(Clone, Debug)]
 pub(super) struct Sequence {
-    /// Behind the highest octet sent.
-    next: Option<u32>,
+    /// Behind the highest octet sent. As the rules have it, 0 stands for what is not known.
+    next: u32,
     next_ns: u64,
-    /// Behind the highest octet before any gap: beyond it an acknowledgment is of something unseen.
-    may_be_acked: Option<u32>,
+    /// Behind the highest octet before any gap: beyond it an acknowledgment is of something unseen. 0
+    /// for not known.
+    may_be_acked: u32,
     last_ack: u32,
     last_ns: u64,
-    window: Option<u16>,
+    /// Before the first segment the rules take the window for as large as can be.
+    window: u32,
     shift: Shift,
     /// The window came with a SYN, which is never scaled.
     unscaled: bool,
@@ -77,12 +79,12 @@ enum Shift {
 impl Default for Sequence {
     fn default() -> Self {
         Self {
-            next: None,
+            next: 0,
             next_ns: 0,
-            may_be_acked: None,
+            may_be_acked: 0,
             last_ack: 0,
             last_ns: 0,
-            window: None,
+            window: u32::MAX,
             shift: Shift::Unknown,
             unscaled: false,
             duplicates: 0,
@@ -145,23 +147,18 @@ impl Sequence {
     #[inline]
     fn windows_and_acks(&mut self, back: &mut Self, segment: &Segment<'_>) -> Flags {
         let mut flags = Flags::default();
-        let Segment {
-            seq,
-            ack,
-            len,
-            window,
-            ..
-        } = *segment;
-        let next = self.next.unwrap_or(0);
+        let Segment { seq, ack, len, .. } = *segment;
+        let window = u32::from(segment.window);
+        let next = self.next;
         let plain = !segment.any(Segment::SYN | Segment::FIN | Segment::RST);
-        if len == 1 && seq == next && back.window == Some(0) {
+        if len == 1 && seq == next && back.window == 0 {
             flags |= Flags::ZERO_WINDOW_PROBE;
             return flags;
         }
         if window == 0 && plain {
             flags |= Flags::ZERO_WINDOW;
         }
-        if self.next.is_some() && before(next, seq) && !segment.any(Segment::RST) {
+        if next != 0 && before(next, seq) && !segment.any(Segment::RST) {
             flags |= Flags::LOST_SEGMENT;
         }
         if !plain {
@@ -179,7 +176,7 @@ impl Sequence {
         if seq != next || ack != self.last_ack {
             return flags;
         }
-        let same_window = self.window == Some(window);
+        let same_window = self.window == window;
         if window != 0 && !same_window {
             flags |= Flags::WINDOW_UPDATE;
         } else if same_window && window != 0 {
@@ -204,21 +201,17 @@ impl Sequence {
             Shift::By(shift) if !self.unscaled => shift,
             _ => 0,
         };
-        // Before the first segment Wireshark takes the window for as large as can be.
-        let window = self.window.map_or(u32::MAX, u32::from);
-        Some(self.last_ack.wrapping_add(window << shift))
+        Some(self.last_ack.wrapping_add(self.window << shift))
     }
 
     /// Whether `segment`, which came back, acknowledges something that was not captured; told once for each gap.
     #[inline]
     fn has_unseen(&mut self, segment: &Segment<'_>) -> bool {
-        let Some(known) = self.may_be_acked else {
-            return false;
-        };
-        if !segment.any(Segment::ACK) || !before(known, segment.ack) {
+        let known = self.may_be_acked;
+        if known == 0 || !segment.any(Segment::ACK) || !before(known, segment.ack) {
             return false;
         }
-        if self.next.is_some_and(|next| before(known, next)) {
+        if self.next != 0 && before(known, self.next) {
             self.may_be_acked = self.next;
             return true;
         }
@@ -244,11 +237,9 @@ impl Sequence {
         if len > 0 && back.last_ack != 0 && until(seq.wrapping_add(len), back.last_ack) {
             return Flags::SPURIOUS_RETRANSMISSION;
         }
-        let Some(next) = self.next else {
-            return Flags::default();
-        };
+        let next = self.next;
         // Behind a probe of a closed window comes its octet again, with more.
-        if !before(seq, next) || (len > 1 && seq == next.wrapping_sub(1)) {
+        if next == 0 || !before(seq, next) || (len > 1 && seq == next.wrapping_sub(1)) {
             return Flags::default();
         }
         let since_ack = time_ns.wrapping_sub(back.last_ns);
@@ -271,16 +262,15 @@ impl Sequence {
         let end = segment.seq.wrapping_add(segment.len).wrapping_add(controls);
         // A probe of a closed window may be thrown away.
         if !flags.has(Flags::ZERO_WINDOW_PROBE) {
-            if self.next.is_none_or(|next| before(next, end)) {
-                // Here, too, 0 stands for what is not known.
-                self.next = Some(end).filter(|end| *end != 0);
+            if self.next == 0 || before(self.next, end) {
+                self.next = end;
                 self.next_ns = time_ns;
             }
-            if self.may_be_acked.is_none_or(|known| known == segment.seq) {
+            if self.may_be_acked == 0 || self.may_be_acked == segment.seq {
                 self.may_be_acked = self.next;
             }
         }
-        self.window = Some(segment.window);
+        self.window = segment.window.into();
         self.last_ack = segment.ack;
         self.last_ns = time_ns;
         self.last_flags = flags;

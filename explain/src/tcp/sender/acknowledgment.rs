@@ -3,7 +3,7 @@
 use super::retransmission::Mending;
 use super::round_trip::Alone;
 use super::{Known, Sender};
-use crate::tcp::segment::{Options, Segment, before, until};
+use crate::tcp::segment::{Segment, before, until};
 
 /// An acknowledgment later than this was held back (RFC 9293 section 3.8.6.3 allows 500 ms).
 const HELD_BACK_NS: u64 = 30_000_000;
@@ -26,7 +26,6 @@ impl Sender {
     pub(in crate::tcp) fn hears(
         &mut self,
         segment: &Segment<'_>,
-        said: &Options,
         shift: u8,
         time_ns: u64,
         number: u64,
@@ -35,11 +34,11 @@ impl Sender {
         if !segment.any(Segment::ACK) || segment.any(Segment::RST) {
             return heard;
         }
-        let ack = segment.ack;
+        let (ack, sack) = (segment.ack, segment.sack());
         let repeats = self.last_ack == Some((ack, segment.window)) && segment.is_bare();
         if self.known == Known::Nothing || before(self.acked, ack) {
-            let first_block = said.sack().first();
-            heard.had_arrived = first_block.is_some_and(|(_, right)| until(*right, ack));
+            let first_block = sack.blocks().next();
+            heard.had_arrived = first_block.is_some_and(|(_, right)| until(right, ack));
             self.advance(ack, time_ns, number, &mut heard);
         } else if self.acked == ack && segment.is_bare() {
             self.answered |= self.waits();
@@ -53,10 +52,10 @@ impl Sender {
                 self.figures.window_updates += 1;
             }
         }
-        if said.blocks > 0 {
+        if !sack.is_empty() {
             self.figures.selective_acks += 1;
-            for (left, right) in said.sack() {
-                if self.outstanding.sack(*left, *right) {
+            for (left, right) in sack.blocks() {
+                if self.outstanding.sack(left, right) {
                     self.sacked += 1;
                 }
             }
