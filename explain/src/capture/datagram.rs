@@ -8,20 +8,18 @@ use std::fmt;
 pub struct Address(pub [u8; 16]);
 
 /// What stands before an IPv4 address that is mapped (RFC 4291 section 2.5.5.2).
-const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
+const MAPPED: u128 = 0xFFFF << 32;
 
 impl Address {
     #[inline]
-    fn v4(octets: &[u8]) -> Self {
-        let mut address = [0; 16];
-        address[..12].copy_from_slice(&MAPPED);
-        address[12..].copy_from_slice(octets);
-        Self(address)
+    fn v4(octets: [u8; 4]) -> Self {
+        let address = u32::from_be_bytes(octets);
+        Self((MAPPED | u128::from(address)).to_be_bytes())
     }
 
     /// Whether it is one of IPv4.
     pub fn is_v4(&self) -> bool {
-        self.0.starts_with(&MAPPED)
+        u128::from_be_bytes(self.0) >> 32 == MAPPED >> 32
     }
 }
 
@@ -77,7 +75,7 @@ impl<'a> Datagram<'a> {
 
     #[inline]
     fn v4(octets: &'a [u8], length: u32) -> Option<Self> {
-        let header = octets.get(..20)?;
+        let header: &[u8; 20] = octets.first_chunk()?;
         let header_len = usize::from(header[0] & 0xF) * 4;
         let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
         // A sender that leaves cutting into segments to its adapter writes no length.
@@ -92,8 +90,8 @@ impl<'a> Datagram<'a> {
         let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x1FFF != 0;
         Some(
             Self {
-                source: Address::v4(&header[12..16]),
-                destination: Address::v4(&header[16..20]),
+                source: Address::v4([header[12], header[13], header[14], header[15]]),
+                destination: Address::v4([header[16], header[17], header[18], header[19]]),
                 protocol: protocol(header[9]),
                 fragment,
                 payload: octets.get(header_len..)?,

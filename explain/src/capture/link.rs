@@ -28,8 +28,8 @@ impl LinkType {
     pub const fn is_known(self) -> bool {
         matches!(
             self,
-            Self::NULL
-                | Self::ETHERNET
+            Self::ETHERNET
+                | Self::NULL
                 | Self::RAW
                 | Self(12 | 14)
                 | Self::LOOP
@@ -85,8 +85,23 @@ const MAC_CONTROL: u16 = 0x8808;
 const TAGS: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
 impl<'a> Frame<'a> {
-    /// Takes the header of its link off `packet`.
+    /// The same as [`of`](Self::of) for IP in Ethernet without a tag, as by far the most are; `None` of others.
     #[inline]
+    pub(crate) fn untagged(packet: &Packet<'a>) -> Option<Self> {
+        let octets = packet.octets;
+        let header: &[u8; 14] = octets.first_chunk()?;
+        let kind = u16::from_be_bytes([header[12], header[13]]);
+        if packet.link != LinkType::ETHERNET || !matches!(kind, IPV4 | IPV6) {
+            return None;
+        }
+        Some(Self {
+            source: header[6..12].try_into().ok(),
+            broadcast: header[..6] == [0xFF; 6],
+            network: ip(octets, 14, packet.length),
+        })
+    }
+
+    /// Takes the header of its link off `packet`.
     pub fn of(packet: &Packet<'a>) -> Self {
         let octets = packet.octets;
         let length = packet.length;
@@ -118,7 +133,6 @@ impl<'a> Frame<'a> {
 }
 
 /// What stands behind the `EtherType` at `at`, and behind tags.
-#[inline]
 fn typed(octets: &[u8], mut at: usize, length: u32) -> Network<'_> {
     loop {
         let Some(kind) = u16_at(octets, at) else {
@@ -132,7 +146,6 @@ fn typed(octets: &[u8], mut at: usize, length: u32) -> Network<'_> {
     }
 }
 
-#[inline]
 fn carried(kind: u16, octets: &[u8], at: usize, length: u32) -> Network<'_> {
     match kind {
         IPV4 | IPV6 => ip(octets, at, length),

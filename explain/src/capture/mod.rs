@@ -155,10 +155,20 @@ impl<R: Read> Reader<R> {
         if self.over {
             return None;
         }
-        let next = match &mut self.format {
-            Format::Pcap(pcap) => pcap.next(&mut self.source, self.packets),
-            Format::Pcapng(pcapng) => pcapng.next(&mut self.source, self.packets),
-        };
+        match &mut self.format {
+            Format::Pcap(pcap) => {
+                let next = pcap.next(&mut self.source, self.packets);
+                self.packet(next)
+            }
+            Format::Pcapng(pcapng) => {
+                let next = pcapng.next(&mut self.source, self.packets);
+                self.packet(next)
+            }
+        }
+    }
+
+    #[inline]
+    fn packet(&mut self, next: Result<Option<Record>, Fault>) -> Option<Packet<'_>> {
         let record = match next {
             Ok(Some(record)) => record,
             Ok(None) => {
@@ -241,6 +251,19 @@ impl Order {
         match self {
             Self::Big => u32::from_be_bytes(octets),
             Self::Little => u32::from_le_bytes(octets),
+        }
+    }
+
+    #[inline]
+    fn words(self, octets: &[u8; 16]) -> [u32; 4] {
+        let word = |at: usize| {
+            let [a, b, c, d] = [octets[at], octets[at + 1], octets[at + 2], octets[at + 3]];
+            u32::from_le_bytes([a, b, c, d])
+        };
+        let words = [word(0), word(4), word(8), word(12)];
+        match self {
+            Self::Big => words.map(u32::swap_bytes),
+            Self::Little => words,
         }
     }
 

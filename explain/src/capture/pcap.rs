@@ -61,7 +61,41 @@ impl Pcap {
         source: &mut Source<R>,
         number: u64,
     ) -> Result<Option<Record>, Fault> {
-        let offset = source.offset();
+        let record = match self.record(source) {
+            Some(record) => record,
+            None => match self.read(source, number)? {
+                Some(record) => record,
+                None => return Ok(None),
+            },
+        };
+        source.take(RECORD_HEADER + self.extra + record.captured);
+        Ok(Some(record))
+    }
+
+    /// The next record, if the whole of it is there.
+    #[inline]
+    fn record<R: Read>(&self, source: &Source<R>) -> Option<Record> {
+        let there = source.there();
+        let header: &[u8; RECORD_HEADER] = there.first_chunk()?;
+        let [seconds, fraction, captured, length] = self.order.words(header);
+        let left = there.len() - RECORD_HEADER;
+        if captured as usize + self.extra > left || captured as usize > MOST_OCTETS {
+            return None;
+        }
+        Some(Record {
+            offset: source.offset(),
+            time_ns: u64::from(seconds) * 1_000_000_000
+                + u64::from(fraction) * u64::from(self.fraction_ns),
+            captured: captured as usize,
+            padding: 0,
+            length: length.max(captured),
+            link: self.link,
+        })
+    }
+
+    /// The next record, once it was read from the stream.
+    #[cold]
+    fn read<R: Read>(&self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Fault> {
         let header_len = RECORD_HEADER + self.extra;
         let there = source.ready(header_len);
         if there < header_len {
@@ -71,33 +105,16 @@ impl Pcap {
                 Err(Fault::at(source, number, "ends within a packet's header"))
             };
         }
-        let header = source.peek(RECORD_HEADER);
-        let seconds = self.order.u32_at(header, 0);
-        let fraction = self.order.u32_at(header, 4);
-        let captured = self.order.u32_at(header, 8) as usize;
-        let length = self.order.u32_at(header, 12);
+        let captured = self.order.u32_at(source.peek(header_len), 8) as usize;
         if captured > MOST_OCTETS {
             let what = format!("is damaged: a packet of {captured} octets cannot be");
             return Err(Fault::at(source, number, &what));
         }
-        source.take(header_len);
-        let there = source.ready(captured);
-        source.take(there);
+        let there = source.ready(header_len + captured) - header_len;
         if there < captured {
             let what = format!("ends within a packet: {there} of {captured} octets are there");
-            return Err(Fault {
-                offset,
-                ..Fault::at(source, number, &what)
-            });
+            return Err(Fault::at(source, number, &what));
         }
-        Ok(Some(Record {
-            offset,
-            time_ns: u64::from(seconds) * 1_000_000_000
-                + u64::from(fraction) * u64::from(self.fraction_ns),
-            captured,
-            padding: 0,
-            length: length.max(captured as u32),
-            link: self.link,
-        }))
+        Ok(self.record(source))
     }
 }

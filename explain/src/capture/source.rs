@@ -12,8 +12,8 @@ pub(super) struct Source<R> {
     /// The octets of the buffer that were read and not taken yet.
     start: usize,
     end: usize,
-    /// Where in the stream `start` is.
-    offset: u64,
+    /// Octets of the stream before those of the buffer.
+    before: u64,
     over: bool,
     failed: Option<io::Error>,
 }
@@ -25,20 +25,27 @@ impl<R: Read> Source<R> {
             buffer: vec![0; CHUNK],
             start: 0,
             end: 0,
-            offset: 0,
+            before: 0,
             over: false,
             failed: None,
         }
     }
 
     /// Octets taken so far.
+    #[inline]
     pub(super) fn offset(&self) -> u64 {
-        self.offset
+        self.before + self.start as u64
     }
 
     /// What kept the stream from being read to its end.
     pub(super) fn failure(&self) -> Option<&io::Error> {
         self.failed.as_ref()
+    }
+
+    /// What was read and not taken yet.
+    #[inline]
+    pub(super) fn there(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
     }
 
     /// Makes the next `len` octets ready, or as many as there are; says how many, at most `len`.
@@ -66,7 +73,6 @@ impl<R: Read> Source<R> {
     #[inline]
     pub(super) fn take(&mut self, len: usize) {
         self.start += len;
-        self.offset += len as u64;
     }
 
     /// The octets before the current place, `len` of them: those that were last taken.
@@ -93,6 +99,7 @@ impl<R: Read> Source<R> {
     fn fill(&mut self, len: usize) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
+        self.before += self.start as u64;
         self.start = 0;
         if self.buffer.len() < len {
             self.buffer.resize(len, 0);

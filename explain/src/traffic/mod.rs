@@ -97,12 +97,23 @@ impl Traffic {
     pub fn take(&mut self, packet: &Packet<'_>) -> Flags {
         self.counts.packets += 1;
         self.counts.bytes += u64::from(packet.length);
-        self.counts.unknown_links += u64::from(!packet.link.is_known());
         if self.start_ns.is_none() {
             self.start_ns = Some(packet.time_ns);
         }
         self.end_ns = self.end_ns.max(packet.time_ns);
-        let frame = Frame::of(packet);
+        match Frame::untagged(packet) {
+            Some(frame) => self.frame(&frame, packet),
+            None => self.any_frame(packet),
+        }
+    }
+
+    fn any_frame(&mut self, packet: &Packet<'_>) -> Flags {
+        self.counts.unknown_links += u64::from(!packet.link.is_known());
+        self.frame(&Frame::of(packet), packet)
+    }
+
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) -> Flags {
         if let Some(source) = frame.source {
             self.stations.sent(source, packet.length);
         }
@@ -160,7 +171,6 @@ impl Traffic {
         Flags::default()
     }
 
-    #[inline]
     fn udp(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
         let Some((header, payload)) = datagram.payload.split_at_checked(UDP_HEADER) else {
             return;

@@ -35,9 +35,11 @@ impl Flow {
     fn end(&self, ends: &[Place; 2]) -> Option<End> {
         let [source, destination] = ends;
         let [first, second] = &self.ends;
-        if source == first && destination == second {
+        // Ports differ more often than addresses, and are compared sooner.
+        let same = |one: &Place, other: &Place| one.1 == other.1 && one.0 == other.0;
+        if same(source, first) && same(destination, second) {
             Some(End::First)
-        } else if source == second && destination == first {
+        } else if same(source, second) && same(destination, first) {
             Some(End::Second)
         } else {
             None
@@ -129,6 +131,24 @@ impl Table {
         time_ns: u64,
         number: u64,
     ) -> Flags {
+        let recent = *self.recent.of(&ends);
+        if let Some(flow) = self.open.get_mut(recent)
+            && let Some(end) = flow.end(&ends)
+            && !segment.opens()
+        {
+            return flow.connection.take(end, segment, time_ns, number);
+        }
+        self.take_any(ends, segment, time_ns, number)
+    }
+
+    /// The same wherever it belongs, and if it opens a connection.
+    fn take_any(
+        &mut self,
+        ends: [Place; 2],
+        segment: &Segment<'_>,
+        time_ns: u64,
+        number: u64,
+    ) -> Flags {
         let mut flags = Flags::default();
         let (at, end) = match self.find(&ends) {
             Some((at, end)) => {
@@ -150,12 +170,7 @@ impl Table {
     }
 
     /// The connection between `ends`, and which of its ends the first of them is.
-    #[inline]
     fn find(&mut self, ends: &[Place; 2]) -> Option<(usize, End)> {
-        let recent = *self.recent.of(ends);
-        if let Some(end) = self.open.get(recent).and_then(|flow| flow.end(ends)) {
-            return Some((recent, end));
-        }
         let at = *self.by_ends.get(&Key::of(ends))?;
         *self.recent.of(ends) = at;
         let end = self.open[at].end(ends)?;
