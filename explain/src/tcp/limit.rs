@@ -88,60 +88,109 @@ const SLOWEST_PATH_NS: u64 = 13_000_000;
 /// An acknowledgment later than the shortest round trip by more than this part of it was kept waiting.
 const LATE: u64 = 4;
 
-/// How the direction that carries the payload stood before a packet.
+/// What the time before a packet goes to, by what the packet does. How the direction that carries the payload stood
+/// before it tells.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before {
-    waits: bool,
-    window_full: bool,
-    in_flight: u32,
-    segment: u32,
-    small: bool,
-    lost: bool,
-    growing: bool,
-    mends: Mends,
-    least_rtt_ns: u64,
-    /// An acknowledgment is expected sooner than this.
-    expected_ns: u64,
-    /// Segments this far apart follow each other as fast as the path takes them.
-    at_once_ns: u64,
-    /// The path may still be busy with the last segment: the next one could hardly have come yet.
-    busy: bool,
-    /// The round trip between the place of capture and the sender, if that is farther than the receiver.
-    far_ns: u64,
+pub(super) enum Before {
+    /// Its sender sends the packet.
+    Sent {
+        /// If that is something new.
+        new: Limit,
+        /// If that is nothing.
+        still: Limit,
+    },
+    /// The packet comes back.
+    Heard {
+        /// If it acknowledges something.
+        waiting: Limit,
+        /// The part of it by which that came late.
+        late: Limit,
+        /// What came sooner did not come late.
+        in_time_ns: u64,
+        /// If it acknowledges nothing new.
+        still: Limit,
+    },
 }
 
 impl Before {
+    /// Before a packet of `sender` at `time_ns`, when nothing had passed for `ns`. `far_ns` is the round trip between
+    /// the place of capture and the sender, if that is farther than the receiver.
     #[inline]
-    pub(super) fn of(sender: &Sender, far_ns: u64, time_ns: u64) -> Self {
-        let in_flight = sender.in_flight();
-        let gap_ns = Some(sender.least_gap_ns()).filter(|gap| *gap <= SLOWEST_PATH_NS);
-        Self {
-            waits: sender.waits(),
-            window_full: sender.is_window_full(),
-            in_flight,
-            segment: sender.segment_size(),
-            small: sender.last_was_small(),
-            lost: sender.has_lost(),
-            growing: in_flight >= sender.figures.most_in_flight,
-            mends: sender.mends(),
-            least_rtt_ns: sender.figures.rtt.min().unwrap_or(u64::MAX),
-            expected_ns: sender.expected_ns(),
-            at_once_ns: gap_ns.map_or(AT_ONCE_NS, |gap| (gap + gap / LATE).max(AT_ONCE_NS)),
-            busy: gap_ns.is_some_and(|gap| {
-                time_ns.saturating_sub(sender.last_sent_ns()) <= gap + gap / LATE
-            }),
-            far_ns,
+    pub(super) fn sent(sender: &Sender, time_ns: u64, ns: u64, far_ns: u64) -> Self {
+        let at_once = || {
+            let gap_ns = Some(sender.least_gap_ns()).filter(|gap| *gap <= SLOWEST_PATH_NS);
+            // Segments this far apart follow each other as fast as the path takes them.
+            ns < gap_ns.map_or(AT_ONCE_NS, |gap| (gap + gap / LATE).max(AT_ONCE_NS))
+        };
+        let waiting = waiting(sender, is_busy(sender, time_ns));
+        let new = match waiting {
+            Limit::RandomLoss | Limit::TimeOut | Limit::ReceiveWindow => waiting,
+            _ if sender.waits() && at_once() => Limit::PathRate,
+            // What the receiver acknowledged is still on its way to the sender, or what that sent on its way here.
+            _ if ns <= far_ns + far_ns / LATE => Limit::CongestionWindow,
+            _ => Limit::Sender,
+        };
+        let still = still(sender, waiting);
+        Self::Sent { new, still }
+    }
+
+    /// Before a packet that comes back to `sender` at `time_ns`, when nothing had passed for `ns`.
+    #[inline]
+    pub(super) fn heard(sender: &Sender, time_ns: u64, ns: u64) -> Self {
+        let busy = is_busy(sender, time_ns);
+        let waiting = waiting(sender, busy);
+        let least_rtt_ns = sender.figures.rtt.min().filter(|_| !busy);
+        Self::Heard {
+            waiting,
+            late: if sender.in_flight() <= 2 * sender.segment_size() {
+                Limit::Receiver
+            } else if ns > sender.expected_ns() {
+                Limit::AckStarvation
+            } else if sender.is_window_full() {
+                Limit::ReceiveWindow
+            } else {
+                Limit::PathRate
+            },
+            in_time_ns: least_rtt_ns.map_or(u64::MAX, |least_ns| least_ns + least_ns / LATE),
+            still: still(sender, waiting),
         }
     }
 }
 
-/// What a packet was for the direction that carries the payload.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
-    /// Its sender sent it.
-    Sent(Sent),
-    /// It came back.
-    Heard(Heard),
+/// Whether the path may still be busy with the last segment: the next one could hardly have come yet.
+#[inline]
+fn is_busy(sender: &Sender, time_ns: u64) -> bool {
+    let gap_ns = sender.least_gap_ns();
+    let since_ns = time_ns.saturating_sub(sender.last_sent_ns());
+    gap_ns <= SLOWEST_PATH_NS && since_ns <= gap_ns + gap_ns / LATE
+}
+
+/// Why the sender waits for an acknowledgment and does not send.
+#[inline]
+fn waiting(sender: &Sender, busy: bool) -> Limit {
+    let grows = || sender.in_flight() >= sender.figures.most_in_flight && !sender.has_lost();
+    match sender.mends() {
+        Mends::Requested => Limit::RandomLoss,
+        Mends::TimeOut => Limit::TimeOut,
+        Mends::Nothing if sender.is_window_full() => Limit::ReceiveWindow,
+        Mends::Nothing if busy => Limit::PathRate,
+        // A small segment was the last that it had.
+        Mends::Nothing if sender.last_was_small() => Limit::Sender,
+        Mends::Nothing if grows() => Limit::SlowStart,
+        Mends::Nothing => Limit::CongestionWindow,
+    }
+}
+
+/// Why nothing moves, if a sender that waits does so for this reason.
+#[inline]
+fn still(sender: &Sender, waiting: Limit) -> Limit {
+    if sender.waits() {
+        waiting
+    } else if sender.is_window_full() {
+        Limit::ReceiveWindow
+    } else {
+        Limit::Tail
+    }
 }
 
 /// What the time went to so far. Which kind of losses was mended, all of them together tell: until the end it is
@@ -208,34 +257,31 @@ impl Attribution {
         marks
     }
 
-    /// Attributes the `ns` before packet number `packet`.
+    /// Attributes the `ns` before packet number `packet`, by which the connection is still not open. `again` if the
+    /// end that carries the payload sent it again.
+    #[cold]
+    pub(super) fn opens(&mut self, ns: u64, again: bool, packet: u64) {
+        let limit = if again {
+            Limit::TimeOut
+        } else {
+            Limit::Handshake
+        };
+        self.moved();
+        self.settle(Wait { limit, ns, packet });
+    }
+
+    /// Attributes the `ns` before packet number `packet`, which was sent.
     #[inline]
-    pub(super) fn passes(
-        &mut self,
-        ns: u64,
-        open: bool,
-        before: &Before,
-        event: Event,
-        packet: u64,
-    ) {
-        if !open {
-            let limit = match event {
-                Event::Sent(Sent::Again(_)) => Limit::TimeOut,
-                _ => Limit::Handshake,
-            };
-            self.moved();
-            self.settle(Wait { limit, ns, packet });
-            return;
-        }
-        match event {
-            Event::Sent(Sent::Again(Again::TimeOut { .. } | Again::TailLossProbe)) => {
+    pub(super) fn sent(&mut self, ns: u64, (new, still): (Limit, Limit), sent: Sent, packet: u64) {
+        match sent {
+            Sent::New | Sent::Overtaken if new == Limit::TimeOut => self.wait(new, ns, packet),
+            Sent::New | Sent::Overtaken => self.moves(new, ns, packet),
+            Sent::Again(Again::TimeOut { .. } | Again::TailLossProbe) => {
                 self.wait(Limit::TimeOut, ns, packet);
                 self.all_was(Limit::TimeOut);
             }
-            Event::Sent(Sent::Again(_)) => self.wait(Limit::RandomLoss, ns, packet),
-            Event::Sent(Sent::New | Sent::Overtaken) => self.sent(ns, before, packet),
-            Event::Heard(heard) if heard.advanced => self.acknowledged(ns, before, &heard, packet),
-            Event::Sent(Sent::Bare) | Event::Heard(_) => self.nothing_moved(ns, before, packet),
+            Sent::Again(_) => self.wait(Limit::RandomLoss, ns, packet),
+            Sent::Bare => self.wait(still, ns, packet),
         }
     }
 
@@ -247,89 +293,44 @@ impl Attribution {
         self.pending.push(Wait { limit, ns, packet });
     }
 
-    fn sent(&mut self, ns: u64, before: &Before, packet: u64) {
-        let limit = match before.mends {
-            Mends::Requested => Limit::RandomLoss,
-            Mends::TimeOut => Limit::TimeOut,
-            Mends::Nothing if before.window_full => Limit::ReceiveWindow,
-            Mends::Nothing if ns < before.at_once_ns && before.waits => Limit::PathRate,
-            // What the receiver acknowledged is still on its way to the sender, or what that sent on its way here.
-            Mends::Nothing if ns <= before.far_ns + before.far_ns / LATE => Limit::CongestionWindow,
-            Mends::Nothing => Limit::Sender,
-        };
-        if before.mends == Mends::TimeOut {
-            self.wait(limit, ns, packet);
-        } else {
-            self.moves(limit, ns, packet);
-        }
-    }
-
-    fn acknowledged(&mut self, ns: u64, before: &Before, heard: &Heard, packet: u64) {
-        match before.mends {
-            Mends::TimeOut => {
-                self.wait(Limit::TimeOut, ns, packet);
+    /// Attributes the `ns` before packet number `packet`, which acknowledged something new.
+    #[inline]
+    pub(super) fn acknowledged(
+        &mut self,
+        ns: u64,
+        (waiting, late): (Limit, Limit),
+        in_time_ns: u64,
+        heard: &Heard,
+        packet: u64,
+    ) {
+        match waiting {
+            Limit::TimeOut => {
+                self.wait(waiting, ns, packet);
                 self.all_was(if heard.had_arrived {
                     Limit::AckStarvation
                 } else {
                     Limit::TimeOut
                 });
+                self.moved();
             }
-            Mends::Requested => return self.moves(Limit::RandomLoss, ns, packet),
-            Mends::Nothing if before.busy => {
-                return self.moves(Self::waiting(before), ns, packet);
-            }
-            Mends::Nothing => {
-                let late_ns = heard.rtt_ns.map_or(0, |rtt_ns| {
-                    let least = before.least_rtt_ns;
-                    rtt_ns
-                        .saturating_sub(least.saturating_add(least / LATE))
-                        .min(ns)
-                });
-                let waiting = Self::waiting(before);
-                if late_ns == 0 {
-                    return self.moves(waiting, ns, packet);
-                }
-                self.wait(waiting, ns - late_ns, packet);
-                let late = if before.in_flight <= 2 * before.segment {
-                    Limit::Receiver
-                } else if ns > before.expected_ns {
-                    Limit::AckStarvation
-                } else if before.window_full {
-                    Limit::ReceiveWindow
+            Limit::RandomLoss => self.moves(waiting, ns, packet),
+            _ => {
+                let late_ns = heard
+                    .rtt_ns
+                    .map_or(0, |rtt_ns| rtt_ns.saturating_sub(in_time_ns).min(ns));
+                if late_ns > 0 {
+                    self.wait(waiting, ns - late_ns, packet);
+                    self.moves(late, late_ns, packet);
                 } else {
-                    Limit::PathRate
-                };
-                self.wait(late, late_ns, packet);
+                    self.moves(waiting, ns, packet);
+                }
             }
         }
-        self.moved();
     }
 
-    fn nothing_moved(&mut self, ns: u64, before: &Before, packet: u64) {
-        if before.waits {
-            self.wait(Self::waiting(before), ns, packet);
-        } else if before.window_full {
-            self.wait(Limit::ReceiveWindow, ns, packet);
-        } else {
-            self.wait(Limit::Tail, ns, packet);
-        }
-    }
-
-    /// Why the sender waits for an acknowledgment and does not send.
-    fn waiting(before: &Before) -> Limit {
-        match before.mends {
-            Mends::Requested => Limit::RandomLoss,
-            Mends::TimeOut => Limit::TimeOut,
-            Mends::Nothing if before.window_full => Limit::ReceiveWindow,
-            Mends::Nothing if before.busy => Limit::PathRate,
-            // A small segment was the last that it had.
-            Mends::Nothing if before.small => Limit::Sender,
-            Mends::Nothing if before.growing && !before.lost => Limit::SlowStart,
-            Mends::Nothing => Limit::CongestionWindow,
-        }
-    }
-
-    fn wait(&mut self, limit: Limit, ns: u64, packet: u64) {
+    /// Attributes the `ns` before packet number `packet`.
+    #[inline]
+    pub(super) fn wait(&mut self, limit: Limit, ns: u64, packet: u64) {
         let pending = self.pending.len();
         match self.pending.iter().rposition(|wait| wait.limit == limit) {
             Some(at) if at + 1 == pending || pending >= MOST_PENDING => {

@@ -42,7 +42,7 @@ pub use spacing::{Fate, Spacing};
 pub use timeline::LimitSpan;
 pub use trace::{Column, Gap, Gaps, Kind, MOST_COLUMNS, Mark, Trace};
 
-use limit::{Attribution, Before, Event};
+use limit::{Attribution, Before};
 use sender::{Sender, Sent};
 use sequence::{Opening, Sequence};
 use trace::Stand;
@@ -193,12 +193,14 @@ impl Connection {
         // Clocks of captures may step back.
         let since_start_ns = time_ns.saturating_sub(self.start_ns).min(LONGEST_NS);
         let time_ns = self.start_ns + since_start_ns;
+        let passed_ns = time_ns.saturating_sub(self.end_ns);
         let carrier = self.carrier();
-        let before = Before::of(
-            &self.senders[carrier as usize],
-            self.far_ns[carrier as usize],
-            time_ns,
-        );
+        let carries = &self.senders[carrier as usize];
+        let before = if carrier == end {
+            Before::sent(carries, time_ns, passed_ns, self.far_ns[carrier as usize])
+        } else {
+            Before::heard(carries, time_ns, passed_ns)
+        };
         let open = self.handshake.ack_ns.is_some() || self.handshake.syn_ns.is_none();
         let (sender, hearer) = both(&mut self.senders, end);
         let sent = sender.sends(segment, time_ns, number);
@@ -207,14 +209,24 @@ impl Connection {
             _ => 0,
         };
         let heard = hearer.hears(segment, shift, time_ns, number);
-        let event = if carrier == end {
-            Event::Sent(sent)
-        } else {
-            Event::Heard(heard)
-        };
-        let passed_ns = time_ns.saturating_sub(self.end_ns);
-        self.attribution
-            .passes(passed_ns, open, &before, event, number);
+        let attribution = &mut self.attribution;
+        match before {
+            _ if !open => {
+                let again = carrier == end && matches!(sent, Sent::Again(_));
+                attribution.opens(passed_ns, again, number);
+            }
+            Before::Sent { new, still } => attribution.sent(passed_ns, (new, still), sent, number),
+            Before::Heard {
+                waiting,
+                late,
+                in_time_ns,
+                ..
+            } if heard.advanced => {
+                let limits = (waiting, late);
+                attribution.acknowledged(passed_ns, limits, in_time_ns, &heard, number);
+            }
+            Before::Heard { still, .. } => attribution.wait(still, passed_ns, number),
+        }
         self.opens(end, segment, time_ns);
         if self.traces.is_some() {
             self.traces(end, segment, sent, time_ns);

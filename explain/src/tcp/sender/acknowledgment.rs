@@ -35,21 +35,21 @@ impl Sender {
             return heard;
         }
         let (ack, sack) = (segment.ack, segment.sack());
-        let repeats = self.last_ack == Some((ack, segment.window)) && segment.is_bare();
         if self.known == Known::Nothing || before(self.acked, ack) {
             let first_block = sack.blocks().next();
             heard.had_arrived = first_block.is_some_and(|(_, right)| until(right, ack));
             self.advance(ack, time_ns, number, &mut heard);
         } else if self.acked == ack && segment.is_bare() {
             self.answered |= self.waits();
-            if repeats && self.waits() {
-                self.figures.duplicate_acks += 1;
-                self.duplicates += 1;
-            } else if self
-                .last_ack
-                .is_some_and(|(last, window)| last == ack && window != segment.window)
+            if let Some((last, window)) = self.last_ack
+                && last == ack
             {
-                self.figures.window_updates += 1;
+                if window != segment.window {
+                    self.figures.window_updates += 1;
+                } else if self.waits() {
+                    self.figures.duplicate_acks += 1;
+                    self.duplicates += 1;
+                }
             }
         }
         if !sack.is_empty() {
