@@ -6,7 +6,7 @@ use linerate_explain::traffic::{Report, Traffic};
 
 libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
     if let Ok(mut reader) = Reader::new(octets) {
-        let mut traffic = Traffic::default();
+        let mut traffic = Traffic::with_flags();
         let mut before = 0;
         while let Some(packet) = reader.next() {
             assert!(packet.number == before + 1 && packet.octets.len() <= packet.length as usize);
@@ -28,7 +28,7 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
         LinkType::NULL,
     ];
     let link = links[usize::from(*link) % links.len()];
-    let mut traffic = Traffic::default();
+    let mut traffic = Traffic::with_flags();
     let (mut rest, mut time_ns, mut number) = (packets, 0_u64, 0);
     while let [len, steps, doublings, packet @ ..] = rest {
         let (octets, behind) = packet.split_at(packet.len().min(usize::from(*len)));

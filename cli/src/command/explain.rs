@@ -22,6 +22,8 @@ const PIECE: usize = 64 * 1024;
 pub fn run(args: &args::Explain) -> Result<(), Failure> {
     let mut traffic = if args.report.is_some() || args.svg.is_some() {
         Traffic::with_pictures()
+    } else if args.flags {
+        Traffic::with_flags()
     } else {
         Traffic::default()
     };

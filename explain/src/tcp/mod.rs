@@ -44,7 +44,7 @@ pub use trace::{Column, Gap, Gaps, Kind, MOST_COLUMNS, Mark, Trace};
 
 use limit::{Attribution, Before};
 use sender::{Sender, Sent};
-use sequence::{Opening, Sequence};
+use sequence::Rules;
 use trace::Stand;
 
 /// Longer than any connection is captured: 833 days. What comes later has a damaged time.
@@ -84,8 +84,9 @@ pub struct Connection {
     pub start_ns: u64,
     /// When its last one was.
     pub end_ns: u64,
-    sequences: [Sequence; 2],
-    opening: Opening,
+    /// Sequence numbers of the ends' SYNs, or what they must have been.
+    bases: [Option<u32>; 2],
+    rules: Option<Box<Rules>>,
     senders: [Sender; 2],
     attribution: Attribution,
     handshake: Handshake,
@@ -153,14 +154,19 @@ impl Connection {
             last_packet: number,
             start_ns: time_ns,
             end_ns: time_ns,
-            sequences: Default::default(),
-            opening: Opening::default(),
+            bases: [None; 2],
+            rules: None,
             senders: Default::default(),
             attribution: Attribution::default(),
             handshake: Handshake::default(),
             far_ns: [0; 2],
             traces: None,
         }
+    }
+
+    /// [`take`](Self::take) tells flags from now on. What they rest on takes time and memory.
+    pub fn keep_flags(&mut self) {
+        self.rules = Some(Box::default());
     }
 
     /// Keeps what a picture shows of both directions from now on, or lets go of it.
@@ -176,7 +182,7 @@ impl Connection {
     /// Whether `segment` of `end` cannot belong to it but opens another between the same ports.
     #[inline]
     pub fn is_reopened(&self, end: End, segment: &Segment<'_>) -> bool {
-        let base = self.sequences[end as usize].base;
+        let base = self.bases[end as usize];
         segment.opens() && base.is_some_and(|base| base != segment.seq)
     }
 
@@ -186,10 +192,15 @@ impl Connection {
         self.senders.iter().all(closed) || self.senders.iter().any(|end| end.figures.resets > 0)
     }
 
-    /// Takes note of a segment that `end` sent.
+    /// Takes note of a segment that `end` sent; what is remarkable about it, if [flags are kept](Self::keep_flags).
     #[inline]
     pub fn take(&mut self, end: End, segment: &Segment<'_>, time_ns: u64, number: u64) -> Flags {
-        let flags = self.flag(end, segment, time_ns);
+        let reused = self.begins(end, segment);
+        let mut flags = Flags::default();
+        if let Some(rules) = &mut self.rules {
+            flags = rules.look(end, segment, time_ns);
+            flags |= reused;
+        }
         // Clocks of captures may step back.
         let since_start_ns = time_ns.saturating_sub(self.start_ns).min(LONGEST_NS);
         let time_ns = self.start_ns + since_start_ns;
@@ -256,16 +267,21 @@ impl Connection {
         back.heard(segment, stand(end.other()), at_ns);
     }
 
+    /// An answer to a SYN with another sequence number is of another connection, which has all that is known of this
+    /// one.
     #[inline]
-    fn flag(&mut self, end: End, segment: &Segment<'_>, time_ns: u64) -> Flags {
-        let (own, back) = both(&mut self.sequences, end);
-        let flags = own.look(back, segment, time_ns, self.opening);
-        self.opening.sees(segment, time_ns);
-        if segment.any(Segment::SYN) {
-            let shift = segment.said().window_shift;
-            own.scale(back, shift, segment.any(Segment::ACK));
+    fn begins(&mut self, end: End, segment: &Segment<'_>) -> Flags {
+        let (own, back) = both(&mut self.bases, end);
+        let syn = segment.any(Segment::SYN);
+        let base = *own.get_or_insert(segment.seq.wrapping_sub(u32::from(!syn)));
+        if back.is_none() && segment.any(Segment::ACK) {
+            *back = Some(segment.ack.wrapping_sub(1));
         }
-        flags
+        if syn && !segment.opens() && base != segment.seq {
+            *own = Some(segment.seq);
+            return Flags::REUSED_PORTS;
+        }
+        Flags::default()
     }
 
     #[inline]

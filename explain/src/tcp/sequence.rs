@@ -6,6 +6,7 @@
 
 use super::flags::Flags;
 use super::segment::{Segment, before, until};
+use super::{End, both};
 
 /// A retransmission comes this soon after the duplicate acknowledgments that asked for it.
 const FAST_WITHIN_NS: u64 = 20_000_000;
@@ -14,15 +15,14 @@ const REORDERED_WITHIN_NS: u64 = 3_000_000;
 
 /// When a connection was opened, as the rules have it: 0 stands for what is not known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Opening {
+struct Opening {
     syn_ns: u64,
     rtt_ns: u64,
 }
 
 impl Opening {
     /// Takes note of a segment of either direction.
-    #[inline]
-    pub(super) fn sees(&mut self, segment: &Segment<'_>, time_ns: u64) {
+    fn sees(&mut self, segment: &Segment<'_>, time_ns: u64) {
         if segment.opens() {
             self.syn_ns = time_ns;
         } else if self.rtt_ns == 0
@@ -35,7 +35,6 @@ impl Opening {
     }
 
     /// What fills a gap sooner than this was overtaken.
-    #[inline]
     fn reordered_within_ns(self) -> u64 {
         if self.rtt_ns == 0 {
             REORDERED_WITHIN_NS
@@ -45,9 +44,30 @@ impl Opening {
     }
 }
 
+/// What the rules know of a connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rules {
+    sequences: [Sequence; 2],
+    opening: Opening,
+}
+
+impl Rules {
+    /// Looks at a segment that `end` sent at `time_ns`.
+    pub(super) fn look(&mut self, end: End, segment: &Segment<'_>, time_ns: u64) -> Flags {
+        let (own, back) = both(&mut self.sequences, end);
+        let flags = own.look(back, segment, time_ns, self.opening);
+        self.opening.sees(segment, time_ns);
+        if segment.any(Segment::SYN) {
+            let shift = segment.said().window_shift;
+            own.scale(back, shift, segment.any(Segment::ACK));
+        }
+        flags
+    }
+}
+
 /// What the rules know of one direction.
 #[derive(Clone, Debug)]
-pub(super) struct Sequence {
+struct Sequence {
     /// Behind the highest octet sent. As the rules have it, 0 stands for what is not known.
     next: u32,
     next_ns: u64,
@@ -63,8 +83,6 @@ pub(super) struct Sequence {
     unscaled: bool,
     duplicates: i32,
     last_flags: Flags,
-    /// Sequence number of the SYN, or what it must have been.
-    pub(super) base: Option<u32>,
 }
 
 /// How windows are scaled.
@@ -89,7 +107,6 @@ impl Default for Sequence {
             unscaled: false,
             duplicates: 0,
             last_flags: Flags::default(),
-            base: None,
         }
     }
 }
@@ -97,22 +114,17 @@ impl Default for Sequence {
 impl Sequence {
     /// Looks at `segment` of this direction, sent at `time_ns`; `back` is the other direction. The clock of a
     /// capture may step back: what seems to come before what it follows comes late by all that a clock holds.
-    #[inline]
-    pub(super) fn look(
+    fn look(
         &mut self,
         back: &mut Self,
         segment: &Segment<'_>,
         time_ns: u64,
         opening: Opening,
     ) -> Flags {
-        if self.base.is_none() {
-            let syn = u32::from(!segment.any(Segment::SYN));
-            self.base = Some(segment.seq.wrapping_sub(syn));
+        if segment.opens() {
+            // A SYN that comes again takes back what a reset in answer to it has claimed.
+            self.next = self.may_be_acked;
         }
-        if back.base.is_none() && segment.any(Segment::ACK) {
-            back.base = Some(segment.ack.wrapping_sub(1));
-        }
-        let reused = self.opens(segment);
         let mut flags = self.windows_and_acks(back, segment);
         if segment.ack != self.last_ack {
             self.duplicates = 0;
@@ -124,27 +136,9 @@ impl Sequence {
             flags |= self.again(back, segment, time_ns, opening, flags);
         }
         self.remember(segment, time_ns, flags);
-        flags |= reused;
         flags
     }
 
-    /// A SYN that comes again takes back what a reset in answer to it has claimed; an answer with another
-    /// sequence number is of another connection, which has all that is known of this one.
-    #[inline]
-    fn opens(&mut self, segment: &Segment<'_>) -> Flags {
-        if !segment.any(Segment::SYN) {
-            return Flags::default();
-        }
-        if segment.opens() {
-            self.next = self.may_be_acked;
-        } else if self.base != Some(segment.seq) {
-            self.base = Some(segment.seq);
-            return Flags::REUSED_PORTS;
-        }
-        Flags::default()
-    }
-
-    #[inline]
     fn windows_and_acks(&mut self, back: &mut Self, segment: &Segment<'_>) -> Flags {
         let mut flags = Flags::default();
         let Segment { seq, ack, len, .. } = *segment;
@@ -194,7 +188,6 @@ impl Sequence {
     }
 
     /// Where the window that this direction grants ends, if that is known.
-    #[inline]
     fn edge(&self) -> Option<u32> {
         let shift = match self.shift {
             Shift::Unknown => return None,
@@ -205,7 +198,6 @@ impl Sequence {
     }
 
     /// Whether `segment`, which came back, acknowledges something that was not captured; told once for each gap.
-    #[inline]
     fn has_unseen(&mut self, segment: &Segment<'_>) -> bool {
         let known = self.may_be_acked;
         if known == 0 || !segment.any(Segment::ACK) || !before(known, segment.ack) {
@@ -221,7 +213,6 @@ impl Sequence {
     }
 
     /// Sent again, overtaken, or neither.
-    #[inline]
     fn again(
         &self,
         back: &Self,
@@ -256,7 +247,6 @@ impl Sequence {
         }
     }
 
-    #[inline]
     fn remember(&mut self, segment: &Segment<'_>, time_ns: u64, flags: Flags) {
         let controls = u32::from(segment.any(Segment::SYN | Segment::FIN));
         let end = segment.seq.wrapping_add(segment.len).wrapping_add(controls);
@@ -278,7 +268,7 @@ impl Sequence {
     }
 
     /// Takes note of a SYN's shift of windows; both ends must have one, or neither is used.
-    pub(super) fn scale(&mut self, back: &mut Self, shift: Option<u8>, answers: bool) {
+    fn scale(&mut self, back: &mut Self, shift: Option<u8>, answers: bool) {
         match shift {
             None => (self.shift, back.shift) = (Shift::Never, Shift::Never),
             Some(_) if answers && back.shift == Shift::Never => self.shift = Shift::Never,
@@ -316,18 +306,6 @@ mod tests {
         assert_eq!(flags(2000, 1000, 50_000_000), Flags::default());
         assert_eq!(flags(1000, 500, 51_000_000), Flags::OUT_OF_ORDER);
         assert_eq!(flags(1000, 500, 49_000_000), Flags::RETRANSMISSION);
-    }
-
-    #[test]
-    fn answers_to_a_syn_are_of_another_connection_by_their_sequence_number() {
-        let mut own = Sequence::default();
-        let mut flags = |seq, flags| look(&mut own, &segment(seq, flags, 0), 1, Opening::default());
-        // A reset whose sequence number is 0 tells nothing of what comes next.
-        let refused = flags(0, Segment::RST | Segment::ACK);
-        assert_eq!(refused, Flags::default());
-        let answer = Segment::SYN | Segment::ACK;
-        assert_eq!(flags(9000, answer), Flags::REUSED_PORTS);
-        assert_eq!(flags(9000, answer), Flags::RETRANSMISSION);
     }
 
     #[test]

@@ -79,6 +79,27 @@ impl Talk {
 }
 
 #[test]
+fn answers_to_a_syn_are_of_another_connection_by_their_sequence_number() {
+    let mut connection = Connection::new(1, 0);
+    connection.keep_flags();
+    let mut flags = |seq, flags| {
+        let segment = Segment {
+            seq,
+            flags,
+            window: 500,
+            ..Segment::default()
+        };
+        connection.take(End::First, &segment, 1, 1)
+    };
+    // A reset whose sequence number is 0 tells nothing of what comes next.
+    let refused = flags(0, Segment::RST | Segment::ACK);
+    assert_eq!(refused, Flags::default());
+    let answer = Segment::SYN | Segment::ACK;
+    assert_eq!(flags(9000, answer), Flags::REUSED_PORTS);
+    assert_eq!(flags(9000, answer), Flags::RETRANSMISSION);
+}
+
+#[test]
 fn handshake_windows_and_round_trips() {
     let mut talk = Talk::new();
     talk.data(10 * MS, 500, 1000);

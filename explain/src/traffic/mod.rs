@@ -92,7 +92,14 @@ impl Traffic {
         traffic
     }
 
-    /// Takes note of a packet; what is remarkable about it.
+    /// Nothing seen yet. It will tell the flags of each packet, which takes time and memory.
+    pub fn with_flags() -> Self {
+        let mut traffic = Self::default();
+        traffic.table.flags = true;
+        traffic
+    }
+
+    /// Takes note of a packet; what is remarkable about it, if [flags](Self::with_flags) were asked for.
     #[inline]
     pub fn take(&mut self, packet: &Packet<'_>) -> Flags {
         self.counts.packets += 1;

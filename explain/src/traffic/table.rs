@@ -79,6 +79,8 @@ pub(super) struct Table {
     recent: Recent,
     done: Vec<Flow>,
     others: Others,
+    /// Whether flags are told.
+    pub(super) flags: bool,
     /// Whether pictures will be made, and of how many connections there may be what they show.
     pub(super) traces: bool,
     traced: usize,
@@ -153,7 +155,9 @@ impl Table {
         let (at, end) = match self.find(&ends) {
             Some((at, end)) => {
                 if self.open[at].connection.is_reopened(end, segment) {
-                    flags = Flags::REUSED_PORTS;
+                    if self.flags {
+                        flags = Flags::REUSED_PORTS;
+                    }
                     let flow = self.flow(ends, time_ns, number);
                     let before = std::mem::replace(&mut self.open[at], flow);
                     self.finish(before);
@@ -191,6 +195,9 @@ impl Table {
 
     fn flow(&mut self, ends: [Place; 2], time_ns: u64, number: u64) -> Flow {
         let mut connection = Box::new(Connection::new(number, time_ns));
+        if self.flags {
+            connection.keep_flags();
+        }
         if self.traces {
             if self.traced == MOST_TRACED {
                 self.forget_traces();

@@ -18,7 +18,7 @@ type Marked = BTreeMap<&'static str, BTreeSet<u64>>;
 
 fn ours(capture: &Path) -> Marked {
     let mut reader = Reader::new(File::open(capture).expect("readable")).expect("a capture");
-    let mut traffic = Traffic::default();
+    let mut traffic = Traffic::with_flags();
     let mut marked = Marked::new();
     while let Some(packet) = reader.next() {
         let flags = traffic.take(&packet);
