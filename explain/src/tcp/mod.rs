@@ -267,10 +267,21 @@ impl Connection {
         back.heard(segment, stand(end.other()), at_ns);
     }
 
-    /// An answer to a SYN with another sequence number is of another connection, which has all that is known of this
-    /// one.
+    /// What `segment` tells of where the sequence numbers begin.
     #[inline]
     fn begins(&mut self, end: End, segment: &Segment<'_>) -> Flags {
+        let known = matches!(self.bases, [Some(_), Some(_)]);
+        if known && !segment.any(Segment::SYN) {
+            Flags::default()
+        } else {
+            self.bases(end, segment)
+        }
+    }
+
+    /// An answer to a SYN with another sequence number is of another connection, which has all that is known of this
+    /// one.
+    #[cold]
+    fn bases(&mut self, end: End, segment: &Segment<'_>) -> Flags {
         let (own, back) = both(&mut self.bases, end);
         let syn = segment.any(Segment::SYN);
         let base = *own.get_or_insert(segment.seq.wrapping_sub(u32::from(!syn)));

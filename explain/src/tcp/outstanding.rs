@@ -1,13 +1,14 @@
 //! What a sender sent and has no acknowledgment of, by sequence number.
 
-use std::collections::VecDeque;
-
 use super::segment::{before, until};
 
 /// More pieces than this are not told apart, which bounds the memory that a connection takes.
 const MOST_PIECES: usize = 4096;
 /// The same for a direction of whose acknowledgments none was captured: nothing ever takes them away.
 const MOST_UNANSWERED: usize = 64;
+
+/// Acknowledged pieces are kept until there are as many: to move the others up takes time.
+const MOST_GONE: usize = 256;
 
 /// A piece of what is outstanding: a segment, or what one has left uncovered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,10 @@ pub(super) struct Acknowledged {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outstanding {
-    pieces: VecDeque<Piece>,
+    /// Empty as soon as all of them are acknowledged.
+    pieces: Vec<Piece>,
+    /// The first ones, which are acknowledged.
+    gone: usize,
 }
 
 impl Outstanding {
@@ -56,9 +60,9 @@ impl Outstanding {
         } else {
             MOST_UNANSWERED
         };
-        if self.pieces.len() < most {
-            self.pieces.push_back(piece);
-        } else if let Some(last) = self.pieces.back_mut() {
+        if self.pieces.len() - self.gone < most {
+            self.pieces.push(piece);
+        } else if let Some(last) = self.pieces.last_mut() {
             last.end = piece.end;
             last.last_ns = piece.last_ns;
         }
@@ -66,9 +70,10 @@ impl Outstanding {
 
     /// The pieces that have something of `seq` to `end`.
     pub(super) fn within(&mut self, seq: u32, end: u32) -> impl Iterator<Item = &mut Piece> {
-        let from = self.pieces.partition_point(|piece| until(piece.end, seq));
-        self.pieces
-            .range_mut(from..)
+        let pieces = &mut self.pieces[self.gone..];
+        let from = pieces.partition_point(|piece| until(piece.end, seq));
+        pieces[from..]
+            .iter_mut()
             .take_while(move |piece| before(piece.seq, end))
     }
 
@@ -78,7 +83,8 @@ impl Outstanding {
         let (mut sent_ns, mut once) = (None, true);
         let (mut again_ns, mut behind_again) = (0, false);
         let mut unseen = 0;
-        while let Some(piece) = self.pieces.front_mut() {
+        let mut gone = self.gone;
+        for piece in &mut self.pieces[gone..] {
             if until(piece.end, ack) {
                 sent_ns = Some(piece.first_ns);
                 once &= piece.times == 1;
@@ -90,13 +96,18 @@ impl Outstanding {
                 } else {
                     behind_again |= piece.first_ns < again_ns;
                 }
-                self.pieces.pop_front();
+                gone += 1;
                 continue;
             }
             if before(piece.seq, ack) {
                 piece.seq = ack;
             }
             break;
+        }
+        self.gone = gone;
+        if gone == self.pieces.len() || gone >= MOST_GONE {
+            self.pieces.drain(..gone);
+            self.gone = 0;
         }
         Acknowledged {
             sent_ns: sent_ns.filter(|_| once),

@@ -26,16 +26,20 @@ pub(super) struct Stations {
 impl Stations {
     #[inline]
     pub(super) fn sent(&mut self, source: [u8; 6], length: u32) {
-        let is = |at: &usize| {
-            self.seen
-                .get(*at)
-                .is_some_and(|(address, ..)| *address == source)
-        };
-        let found = Some(self.last).filter(is).or_else(|| {
-            self.seen
-                .iter()
-                .position(|(address, ..)| *address == source)
-        });
+        match self.seen.get_mut(self.last) {
+            Some((address, frames, bytes)) if *address == source => {
+                *frames += 1;
+                *bytes += u64::from(length);
+            }
+            _ => self.another_sent(source, length),
+        }
+    }
+
+    fn another_sent(&mut self, source: [u8; 6], length: u32) {
+        let found = self
+            .seen
+            .iter()
+            .position(|(address, ..)| *address == source);
         let (frames, bytes) = match found {
             Some(at) => {
                 self.last = at;
