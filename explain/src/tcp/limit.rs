@@ -365,6 +365,7 @@ impl Attribution {
         self.pending.clear();
     }
 
+    #[inline]
     fn settle(&mut self, wait: Wait) {
         if wait.ns > 0 {
             self.timeline.push(wait.limit, wait.ns);

@@ -16,14 +16,14 @@ impl Marks {
     /// It happened with `packet`; `weight` says how bad it was.
     #[inline]
     pub fn note(&mut self, packet: u64, weight: u64) {
+        self.last = packet;
         if self.first == 0 {
             self.first = packet;
+        } else if weight <= self.worst_weight {
+            return;
         }
-        self.last = packet;
-        if self.worst == 0 || weight > self.worst_weight {
-            self.worst = packet;
-            self.worst_weight = weight;
-        }
+        self.worst = packet;
+        self.worst_weight = weight;
     }
 
     /// What happened in either.

@@ -73,13 +73,16 @@ impl Timeline {
         self.shares[limit as usize] += ns;
         match self.spans.last_mut() {
             Some(last) if last.is(limit) => *last = last.and(ns),
-            _ => {
-                if self.spans.len() == MOST_SPANS {
-                    self.coarsen();
-                }
-                push_merged(&mut self.spans, Span::new(ns, limit));
-            }
+            _ => self.push_other(Span::new(ns, limit)),
         }
+    }
+
+    #[inline(never)]
+    fn push_other(&mut self, span: Span) {
+        if self.spans.len() == MOST_SPANS {
+            self.coarsen();
+        }
+        push_merged(&mut self.spans, span);
     }
 
     /// Nanoseconds by limit, exact.
