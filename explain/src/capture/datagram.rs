@@ -8,18 +8,18 @@ use std::fmt;
 pub struct Address(pub [u8; 16]);
 
 /// What stands before an IPv4 address that is mapped (RFC 4291 section 2.5.5.2).
-const MAPPED: u128 = 0xFFFF << 32;
+const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
 
 impl Address {
     #[inline]
     fn v4(octets: [u8; 4]) -> Self {
-        let address = u32::from_be_bytes(octets);
-        Self((MAPPED | u128::from(address)).to_be_bytes())
+        let [a, b, c, d] = octets;
+        Self([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, a, b, c, d])
     }
 
     /// Whether it is one of IPv4.
     pub fn is_v4(&self) -> bool {
-        u128::from_be_bytes(self.0) >> 32 == MAPPED >> 32
+        self.0.starts_with(&MAPPED)
     }
 }
 
@@ -64,7 +64,6 @@ pub struct Datagram<'a> {
 
 impl<'a> Datagram<'a> {
     /// Reads one that had `length` octets on the link, with padding.
-    #[inline]
     pub fn parse(octets: &'a [u8], length: u32) -> Option<Self> {
         match octets.first()? >> 4 {
             4 => Self::v4(octets, length),
@@ -73,9 +72,13 @@ impl<'a> Datagram<'a> {
         }
     }
 
+    /// The same as [`parse`](Self::parse) for one of IPv4; `None` of others.
     #[inline]
-    fn v4(octets: &'a [u8], length: u32) -> Option<Self> {
+    pub(crate) fn v4(octets: &'a [u8], length: u32) -> Option<Self> {
         let header: &[u8; 20] = octets.first_chunk()?;
+        if header[0] >> 4 != 4 {
+            return None;
+        }
         let header_len = usize::from(header[0] & 0xF) * 4;
         let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
         // A sender that leaves cutting into segments to its adapter writes no length.

@@ -131,33 +131,35 @@ impl Traffic {
             // The worst is that which came the soonest behind another.
             self.broadcasts.note(packet.number, u64::MAX - since_ns);
         }
-        let (octets, length) = match frame.network {
-            Network::Ip { octets, length } => (octets, length),
-            Network::Arp => {
-                self.counts.arp += 1;
-                return Flags::default();
+        match frame.network {
+            Network::Ip { octets, length } => {
+                return match Datagram::v4(octets, length) {
+                    Some(datagram) => self.datagram(&datagram, packet),
+                    None => self.any_ip(octets, length, packet),
+                };
             }
+            Network::Arp => self.counts.arp += 1,
             Network::Pause { quanta } => {
                 self.counts.pauses += 1;
                 self.pauses.take(quanta, packet.time_ns, packet.number);
-                return Flags::default();
             }
-            Network::Other => {
-                self.counts.other += 1;
-                return Flags::default();
-            }
-        };
-        match Datagram::parse(octets, length) {
-            Some(datagram) if datagram.fragment => self.counts.fragments += 1,
-            Some(datagram) => return self.datagram(&datagram, packet),
-            None => self.counts.other += 1,
+            Network::Other => self.counts.other += 1,
         }
+        Flags::default()
+    }
+
+    fn any_ip(&mut self, octets: &[u8], length: u32, packet: &Packet<'_>) -> Flags {
+        if let Some(datagram) = Datagram::parse(octets, length) {
+            return self.datagram(&datagram, packet);
+        }
+        self.counts.other += 1;
         Flags::default()
     }
 
     #[inline]
     fn datagram(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Flags {
         match datagram.protocol {
+            _ if datagram.fragment => self.counts.fragments += 1,
             Protocol::Tcp => {
                 self.counts.tcp += 1;
                 if let Some(segment) = Segment::parse(datagram.payload, datagram.length) {
@@ -171,14 +173,14 @@ impl Traffic {
             }
             Protocol::Udp => {
                 self.counts.udp += 1;
-                self.udp(datagram, packet);
+                self.udp(*datagram, packet);
             }
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
         Flags::default()
     }
 
-    fn udp(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) {
+    fn udp(&mut self, datagram: Datagram<'_>, packet: &Packet<'_>) {
         let Some((header, payload)) = datagram.payload.split_at_checked(UDP_HEADER) else {
             return;
         };
