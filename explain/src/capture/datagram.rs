@@ -8,18 +8,18 @@ use std::fmt;
 pub struct Address(pub [u8; 16]);
 
 /// What stands before an IPv4 address that is mapped (RFC 4291 section 2.5.5.2).
-const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
+const MAPPED: u128 = 0xFFFF << 32;
 
 impl Address {
     #[inline]
     fn v4(octets: [u8; 4]) -> Self {
-        let [a, b, c, d] = octets;
-        Self([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, a, b, c, d])
+        let address = u32::from_be_bytes(octets);
+        Self((MAPPED | u128::from(address)).to_be_bytes())
     }
 
     /// Whether it is one of IPv4.
     pub fn is_v4(&self) -> bool {
-        self.0.starts_with(&MAPPED)
+        u128::from_be_bytes(self.0) >> 32 == MAPPED >> 32
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) mod text;
 
 use serde::Serialize;
 
-use crate::capture::{Datagram, Frame, Network, Packet, Protocol};
+use crate::capture::{Address, Datagram, Frame, Network, Packet, Protocol};
 use crate::tcp::{Flags, Marks, Segment};
 
 pub use path::{Path, Spread};
@@ -173,20 +173,27 @@ impl Traffic {
             }
             Protocol::Udp => {
                 self.counts.udp += 1;
-                self.udp(*datagram, packet);
+                let addresses = [datagram.source, datagram.destination];
+                self.udp(addresses, datagram.payload, datagram.length, packet);
             }
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
         Flags::default()
     }
 
-    fn udp(&mut self, datagram: Datagram<'_>, packet: &Packet<'_>) {
-        let Some((header, payload)) = datagram.payload.split_at_checked(UDP_HEADER) else {
+    fn udp(
+        &mut self,
+        [source, destination]: [Address; 2],
+        payload: &[u8],
+        length: u32,
+        packet: &Packet<'_>,
+    ) {
+        let Some((header, payload)) = payload.split_at_checked(UDP_HEADER) else {
             return;
         };
         let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-        let length = datagram.length.saturating_sub(UDP_HEADER as u32);
-        let ends = [(datagram.source, port(0)), (datagram.destination, port(2))];
+        let length = length.saturating_sub(UDP_HEADER as u32);
+        let ends = [(source, port(0)), (destination, port(2))];
         self.streams
             .take(ends, payload, length, packet.time_ns, packet.number);
     }
