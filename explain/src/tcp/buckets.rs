@@ -27,10 +27,18 @@ impl Buckets {
         self.max_ns = self.max_ns.max(ns);
         self.count += 1;
         let (octave, fine) = place(ns);
+        match self.octaves.get_mut(octave) {
+            Some(Some(buckets)) => buckets[fine] += 1,
+            _ => self.begin(octave)[fine] += 1,
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, octave: usize) -> &mut [u32; FINE] {
         if self.octaves.len() <= octave {
             self.octaves.resize(octave + 1, None);
         }
-        self.octaves[octave].get_or_insert_with(|| Box::new([0; FINE]))[fine] += 1;
+        self.octaves[octave].get_or_insert_with(|| Box::new([0; FINE]))
     }
 
     /// How many there were.

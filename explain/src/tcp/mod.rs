@@ -205,15 +205,14 @@ impl Connection {
         let since_start_ns = time_ns.saturating_sub(self.start_ns).min(LONGEST_NS);
         let time_ns = self.start_ns + since_start_ns;
         let passed_ns = time_ns.saturating_sub(self.end_ns);
-        let carrier = self.carrier();
-        let carries = &self.senders[carrier as usize];
-        let before = if carrier == end {
-            Before::sent(carries, time_ns, passed_ns, self.far_ns[carrier as usize])
-        } else {
-            Before::heard(carries, time_ns, passed_ns)
-        };
         let open = self.handshake.ack_ns.is_some() || self.handshake.syn_ns.is_none();
+        let carrier = self.carrier();
         let (sender, hearer) = both(&mut self.senders, end);
+        let before = if carrier == end {
+            Before::sent(sender, time_ns, passed_ns, self.far_ns[end as usize])
+        } else {
+            Before::heard(hearer, time_ns, passed_ns)
+        };
         let sent = sender.sends(segment, time_ns, number);
         let shift = match (sender.shift, hearer.shift) {
             (Some(shift), Some(_)) => shift,

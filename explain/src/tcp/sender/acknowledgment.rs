@@ -138,11 +138,9 @@ impl Sender {
         if opens {
             return;
         }
-        self.figures.least_window = Some(
-            self.figures
-                .least_window
-                .map_or(window, |least| least.min(window)),
-        );
+        if self.figures.least_window.is_none_or(|least| window < least) {
+            self.figures.least_window = Some(window);
+        }
         if window == 0 && !segment.any(Segment::FIN) {
             self.figures.zero_windows += 1;
         } else if window < self.segment_size && self.figures.segments > 0 {

@@ -291,9 +291,10 @@ impl Sender {
     #[inline]
     fn advances(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64, number: u64) {
         let end = segment.end();
+        let mut ahead = self.ahead();
         if segment.len > 0 {
             self.keeps_time(segment, time_ns);
-            self.figures.sent_behind[usize::from(self.ahead())] += 1;
+            self.figures.sent_behind[usize::from(ahead)] += 1;
             self.begin_or_continue_burst(time_ns);
             self.figures.sent_at[usize::from(self.position)] += 1;
             self.figures.spacing.sent(self.close);
@@ -307,6 +308,7 @@ impl Sender {
             if segment.len > self.figures.largest_segment {
                 self.figures.largest_segment = segment.len;
                 self.sizes_segments();
+                ahead = self.ahead();
                 self.least_gap_ns = u64::MAX;
             } else if segment.len == self.figures.largest_segment
                 && self.last_was_largest
@@ -332,7 +334,7 @@ impl Sender {
         if self.outstanding.is_empty() {
             self.waiting_since_ns = time_ns;
         }
-        self.is_outstanding(seq, end, 1, time_ns);
+        self.is_outstanding((seq, end), 1, ahead, time_ns);
         self.high = end;
         self.figures.most_in_flight = self.figures.most_in_flight.max(self.in_flight());
     }
@@ -362,12 +364,12 @@ impl Sender {
         if self.outstanding.is_empty() {
             self.waiting_since_ns = time_ns;
         }
-        self.is_outstanding(from, until, 0, time_ns);
+        self.is_outstanding((from, until), 0, self.ahead(), time_ns);
         self.high = until;
     }
 
     #[inline]
-    fn is_outstanding(&mut self, seq: u32, end: u32, times: u8, time_ns: u64) {
+    fn is_outstanding(&mut self, (seq, end): (u32, u32), times: u8, ahead: u8, time_ns: u64) {
         let piece = Piece {
             seq,
             end,
@@ -375,7 +377,7 @@ impl Sender {
             last_ns: time_ns,
             times,
             position: self.position,
-            ahead: self.ahead(),
+            ahead,
             close: self.close,
             sacked: false,
         };
