@@ -96,7 +96,7 @@ impl<'a> Frame<'a> {
         }
         Some(Self {
             source: header[6..12].try_into().ok(),
-            broadcast: header[..6] == [0xFF; 6],
+            broadcast: header[0] == 0xFF && header[..6] == [0xFF; 6],
             network: ip(octets, 14, packet.length),
         })
     }
