@@ -152,45 +152,44 @@ impl<R: Read> Reader<R> {
         reason = "a packet lends the reader's buffer"
     )]
     pub fn next(&mut self) -> Option<Packet<'_>> {
+        if let Format::Pcap(pcap) = &self.format
+            && let Some(record) = pcap.record(&mut self.source)
+        {
+            return Some(self.packet(&record));
+        }
+        self.read()
+    }
+
+    #[inline(never)]
+    fn read(&mut self) -> Option<Packet<'_>> {
         if self.over {
             return None;
         }
-        match &mut self.format {
-            Format::Pcap(pcap) => {
-                let next = pcap.next(&mut self.source, self.packets);
-                self.packet(next)
-            }
-            Format::Pcapng(pcapng) => {
-                let next = pcapng.next(&mut self.source, self.packets);
-                self.packet(next)
-            }
+        let next = match &mut self.format {
+            Format::Pcap(pcap) => pcap.read(&mut self.source, self.packets),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.source, self.packets),
+        };
+        match next {
+            Ok(Some(record)) => return Some(self.packet(&record)),
+            Ok(None) => {}
+            Err(fault) => self.fault = Some(fault),
         }
+        self.over = true;
+        None
     }
 
     #[inline]
-    fn packet(&mut self, next: Result<Option<Record>, Fault>) -> Option<Packet<'_>> {
-        let record = match next {
-            Ok(Some(record)) => record,
-            Ok(None) => {
-                self.over = true;
-                return None;
-            }
-            Err(fault) => {
-                self.over = true;
-                self.fault = Some(fault);
-                return None;
-            }
-        };
+    fn packet(&mut self, record: &Record) -> Packet<'_> {
         self.packets += 1;
         let octets = self.source.taken(record.captured + record.padding);
-        Some(Packet {
+        Packet {
             number: self.packets,
             offset: record.offset,
             time_ns: record.time_ns,
             length: record.length,
             link: record.link,
             octets: &octets[..record.captured],
-        })
+        }
     }
 
     /// Packets read so far.

@@ -54,27 +54,9 @@ impl Pcap {
         })
     }
 
-    /// The next record, whose octets are those that the source took last.
+    /// The next record, if the whole of it is there. Its octets are those that the source took last.
     #[inline]
-    pub(super) fn next<R: Read>(
-        &mut self,
-        source: &mut Source<R>,
-        number: u64,
-    ) -> Result<Option<Record>, Fault> {
-        let record = match self.record(source) {
-            Some(record) => record,
-            None => match self.read(source, number)? {
-                Some(record) => record,
-                None => return Ok(None),
-            },
-        };
-        source.take(RECORD_HEADER + self.extra + record.captured);
-        Ok(Some(record))
-    }
-
-    /// The next record, if the whole of it is there.
-    #[inline]
-    fn record<R: Read>(&self, source: &Source<R>) -> Option<Record> {
+    pub(super) fn record<R: Read>(&self, source: &mut Source<R>) -> Option<Record> {
         let there = source.there();
         let header: &[u8; RECORD_HEADER] = there.first_chunk()?;
         let [seconds, fraction, captured, length] = self.order.words(header);
@@ -82,7 +64,7 @@ impl Pcap {
         if captured as usize + self.extra > left || captured as usize > MOST_OCTETS {
             return None;
         }
-        Some(Record {
+        let record = Record {
             offset: source.offset(),
             time_ns: u64::from(seconds) * 1_000_000_000
                 + u64::from(fraction) * u64::from(self.fraction_ns),
@@ -90,12 +72,17 @@ impl Pcap {
             padding: 0,
             length: length.max(captured),
             link: self.link,
-        })
+        };
+        source.take(RECORD_HEADER + self.extra + record.captured);
+        Some(record)
     }
 
-    /// The next record, once it was read from the stream.
-    #[cold]
-    fn read<R: Read>(&self, source: &mut Source<R>, number: u64) -> Result<Option<Record>, Fault> {
+    /// The same, once it was read from the stream.
+    pub(super) fn read<R: Read>(
+        &self,
+        source: &mut Source<R>,
+        number: u64,
+    ) -> Result<Option<Record>, Fault> {
         let header_len = RECORD_HEADER + self.extra;
         let there = source.ready(header_len);
         if there < header_len {
