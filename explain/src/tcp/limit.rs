@@ -117,11 +117,10 @@ impl Before {
     /// the place of capture and the sender, if that is farther than the receiver.
     #[inline]
     pub(super) fn sent(sender: &Sender, time_ns: u64, ns: u64, far_ns: u64) -> Self {
-        let at_once = || {
-            let gap_ns = Some(sender.least_gap_ns()).filter(|gap| *gap <= SLOWEST_PATH_NS);
-            // Segments this far apart follow each other as fast as the path takes them.
-            ns < gap_ns.map_or(AT_ONCE_NS, |gap| (gap + gap / LATE).max(AT_ONCE_NS))
-        };
+        let gap_ns = sender.least_gap_ns();
+        // Segments that are no farther apart follow each other as fast as the path takes them.
+        let at_once =
+            || ns < AT_ONCE_NS || gap_ns <= SLOWEST_PATH_NS && ns < gap_ns + gap_ns / LATE;
         let waiting = waiting(sender, is_busy(sender, time_ns));
         let new = match waiting {
             Limit::RandomLoss | Limit::TimeOut | Limit::ReceiveWindow => waiting,
@@ -144,7 +143,7 @@ impl Before {
             waiting,
             late: if sender.in_flight() <= 2 * sender.segment_size() {
                 Limit::Receiver
-            } else if ns > sender.expected_ns() {
+            } else if sender.is_overdue(ns) {
                 Limit::AckStarvation
             } else if sender.is_window_full() {
                 Limit::ReceiveWindow

@@ -212,10 +212,10 @@ impl Sender {
         self.last_sent_ns
     }
 
-    /// By when an acknowledgment is to be expected behind what was sent last.
+    /// Whether an acknowledgment was to be expected sooner than so long behind what was sent last.
     #[inline]
-    pub(super) fn expected_ns(&self) -> u64 {
-        self.round_trip.expected_ns()
+    pub(super) fn is_overdue(&self, ns: u64) -> bool {
+        self.round_trip.is_overdue(ns)
     }
 
     /// Whether anything had to be sent again.
@@ -323,12 +323,13 @@ impl Sender {
             if self.edge == Some(end) {
                 self.figures.window_full += 1;
             }
-            if let Some((late_ns, at_ns)) = self.late_ack.take()
-                && time_ns.saturating_sub(at_ns) < PROMPT_NS
-            {
-                self.figures.held_back += 1;
-                self.figures.held_back_ns += late_ns;
-                self.figures.held.note(number, late_ns);
+            if let Some((late_ns, at_ns)) = self.late_ack {
+                self.late_ack = None;
+                if time_ns.saturating_sub(at_ns) < PROMPT_NS {
+                    self.figures.held_back += 1;
+                    self.figures.held_back_ns += late_ns;
+                    self.figures.held.note(number, late_ns);
+                }
             }
         }
         if self.outstanding.is_empty() {
@@ -386,13 +387,15 @@ impl Sender {
 
     #[inline]
     fn begin_or_continue_burst(&mut self, time_ns: u64) {
-        let mut within = WITHIN_BURST_NS.max(self.figures.rtt.min().unwrap_or(0) / 4);
-        // On a slow wire the frames themselves take longer.
-        if self.least_gap_ns <= SLOW_WIRE_NS {
-            within = within.max(self.least_gap_ns + self.least_gap_ns / 4);
-        }
-        self.close = self.gap_ns < within;
-        self.position = if time_ns.saturating_sub(self.last_sent_ns) < within {
+        let (least_rtt_ns, least_gap_ns) = (self.figures.rtt.min(), self.least_gap_ns);
+        let within_burst = |ns: u64| {
+            ns < WITHIN_BURST_NS
+                || ns < least_rtt_ns.unwrap_or(0) / 4
+                // On a slow wire the frames themselves take longer.
+                || least_gap_ns <= SLOW_WIRE_NS && ns < least_gap_ns + least_gap_ns / 4
+        };
+        self.close = within_burst(self.gap_ns);
+        self.position = if within_burst(time_ns.saturating_sub(self.last_sent_ns)) {
             (self.position + 1).min(POSITIONS as u8 - 1)
         } else {
             0

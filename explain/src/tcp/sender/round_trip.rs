@@ -27,13 +27,11 @@ impl RoundTrip {
         self.smooth_ns = (7 * self.smooth_ns + rtt_ns) / 8;
     }
 
-    /// By when an acknowledgment is to be expected: like the time-out, but sooner.
+    /// Whether an acknowledgment was to be expected sooner: like the time-out, but sooner than that.
     #[inline]
-    pub(super) fn expected_ns(&self) -> u64 {
-        match self.smooth_ns {
-            0 => u64::MAX,
-            smooth_ns => LEAST_SILENCE_NS.max(smooth_ns + 4 * self.variation_ns),
-        }
+    pub(super) fn is_overdue(&self, ns: u64) -> bool {
+        let known = self.smooth_ns > 0;
+        known && ns > LEAST_SILENCE_NS && ns > self.smooth_ns + 4 * self.variation_ns
     }
 
     /// How long the sender waits for an acknowledgment at least.
