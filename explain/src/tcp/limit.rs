@@ -141,7 +141,7 @@ impl Before {
         let least_rtt_ns = sender.figures.rtt.min().filter(|_| !busy);
         Self::Heard {
             waiting,
-            late: if sender.in_flight() <= 2 * sender.segment_size() {
+            late: if sender.in_flight() <= 2 * sender.segment_size {
                 Limit::Receiver
             } else if sender.is_overdue(ns) {
                 Limit::AckStarvation

@@ -74,7 +74,7 @@ pub(super) struct Sender {
     /// Largest segment that the other end takes, if its SYN was captured.
     mss: Option<u16>,
     /// Octets of a full segment: what the other end takes, or the largest that was sent.
-    segment_size: u32,
+    pub(super) segment_size: u32,
     /// Shift of this end's own windows.
     pub(super) shift: Option<u8>,
     pub(super) permits_sack: bool,
@@ -172,12 +172,6 @@ impl Sender {
     pub(super) fn is_window_full(&self) -> bool {
         let end = self.high.wrapping_add(self.segment_size);
         self.known == Known::Sent && self.edge.is_some_and(|edge| before(edge, end))
-    }
-
-    /// Octets of a full segment: what the other end takes, or the largest that was sent.
-    #[inline]
-    pub(super) fn segment_size(&self) -> u32 {
-        self.segment_size
     }
 
     fn sizes_segments(&mut self) {
