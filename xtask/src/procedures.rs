@@ -1,9 +1,10 @@
 //! Every procedure on the simulated board by the command line, as a person runs it: what must be in its
-//! results, and a page of all of them that is looked at in a browser.
+//! results, and a page of all of them that is looked at in a browser, beside those of captures.
 
 mod browser;
 mod look;
 
+use crate::board::Board;
 use crate::steps::Outcome;
 use crate::{board, demo, firmware, sh};
 use anyhow::{Context, Result, bail, ensure};
@@ -31,6 +32,10 @@ const FRAMES: [u64; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
 /// Preamble and gap of a frame, octets.
 const AROUND: f64 = 20.0;
 const LINE_BITS_PER_S: f64 = 10e6;
+
+/// A download that loses much: its capture has something to show. It has lost by the end of this many seconds.
+const LOSSY: [&str; 2] = ["http_get", "main-thread"];
+const LOSSY_SECONDS: &str = "8";
 
 /// Runs them, the short ones or also the `long` ones, two at a time.
 ///
@@ -66,9 +71,16 @@ pub fn run(long: bool, log: &Path) -> Result<Outcome> {
         runs.extend(half?);
     }
     runs.sort_by_key(|(number, _)| *number);
-    let page = page(&linerate, runs.into_iter().map(|(_, run)| run).collect())?;
+    let mut pages = vec![page(
+        &linerate,
+        runs.into_iter().map(|(_, run)| run).collect(),
+    )?];
+    let captures = [Some(capture(&linerate, &board, log)?), sh::niccle()];
+    for (number, capture) in captures.into_iter().flatten().enumerate() {
+        pages.push(explained(&linerate, &capture, number)?);
+    }
     let told = format!("{} commands", lines.len());
-    Ok(match look::at(&page)? {
+    Ok(match look::at(&pages)? {
         Outcome::Done(seen) => Outcome::Done(format!("{told}; {seen}")),
         skipped @ Outcome::Skipped(_) => skipped,
     })
@@ -176,6 +188,39 @@ fn rfc2544(run: &Value, text: &str) -> Result<()> {
         "no table:\n{text}"
     );
     Ok(())
+}
+
+/// A capture of the simulated board.
+fn capture(linerate: &Path, board: &Board, log: &Path) -> Result<PathBuf> {
+    let [program, variant] = LOSSY;
+    let (programs, variants) = ([program.to_owned()], [variant.to_owned()]);
+    firmware::build(board, &programs, &variants, Some(log))?;
+    let file = folder("lossy.pcapng");
+    let mut sim = sh::cmd(linerate);
+    sim.args(["sim", &board.name, "--program", program]);
+    sim.args(["--variant", variant, "--seconds", LOSSY_SECONDS]);
+    sh::logged(sim.arg("--pcap").arg(&file), log)?;
+    Ok(file)
+}
+
+/// The page of a capture, which has pictures.
+fn explained(linerate: &Path, capture: &Path, number: usize) -> Result<PathBuf> {
+    let page = folder(&format!("explain-{number}.html"));
+    let mut explain = sh::cmd(linerate);
+    sh::read(
+        explain
+            .arg("explain")
+            .arg(capture)
+            .arg("--report")
+            .arg(&page),
+    )?;
+    let html = fs::read_to_string(&page)?;
+    ensure!(
+        html.contains("class=\"finding\"") && html.contains("class=\"picture\""),
+        "{}: no finding or no picture",
+        page.display()
+    );
+    Ok(page)
 }
 
 /// One report of everything.

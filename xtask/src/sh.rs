@@ -24,6 +24,13 @@ pub fn out(name: &str) -> PathBuf {
     root().join("target").join(name)
 }
 
+/// The capture of the article's NIC, if `LINERATE_DATA` names a folder that has it.
+pub fn niccle() -> Option<PathBuf> {
+    let folder = PathBuf::from(std::env::var_os("LINERATE_DATA")?);
+    let file = folder.join("niccle/smoltcp_http_get_before_optimizations.pcap.gz");
+    file.canonicalize().ok()
+}
+
 /// A command that runs in the checkout, without cargo's variables about `xtask` itself.
 pub fn cmd(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);

@@ -1,6 +1,8 @@
 // What a person would find wrong with the page: {charts, wrong}.
 (() => {
-  const wrong = [], charts = [...document.querySelectorAll("svg")];
+  // Charts have further ones in them as boxes that stretch.
+  const inner = (it) => it.parentNode.closest("svg");
+  const wrong = [], charts = [...document.querySelectorAll("svg")].filter((it) => !inner(it));
   for (const closed of document.querySelectorAll("details")) closed.open = true;
   const root = document.documentElement, width = window.innerWidth;
   if (root.scrollWidth > width) {
@@ -26,8 +28,11 @@
       return { words: it.textContent, left: box.left, right: box.right, top: box.top + 2, bottom: box.bottom - 2 };
     });
     for (const [at, one] of texts.entries()) {
-      const hides = chart.closest(".scroll") || getComputedStyle(chart).overflow === "hidden";
-      if (!hides && (one.left < 0 || one.right > width)) wrong.push(`${name}: "${one.words}" is cut off`);
+      // What hides what is beyond its edges cuts off at them.
+      const hides = getComputedStyle(chart).overflow === "hidden";
+      const [left, right] = hides ? [frame.left - 1, frame.right + 1] : [0, width];
+      const cut = one.left < left || one.right > right;
+      if (cut && !chart.closest(".scroll")) wrong.push(`${name}: "${one.words}" is cut off`);
       for (const other of texts.slice(at + 1)) {
         const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
         const down = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);

@@ -1,11 +1,11 @@
-//! Looks at a report as people see it: on a desk and on a phone, by day and by night.
+//! Looks at reports as people see them: on a desk and on a phone, by day and by night.
 
 use super::browser::{Browser, PROGRAM};
 use crate::sh;
 use crate::steps::Outcome;
 use anyhow::{Result, bail};
-use serde_json::{Value, json};
-use std::path::Path;
+use serde_json::json;
+use std::path::PathBuf;
 
 /// Width and height of a window, pixels, and whether it is a phone's.
 const WINDOWS: [(u32, u32, bool); 2] = [(1280, 900, false), (390, 844, true)];
@@ -13,38 +13,45 @@ const SCHEMES: [&str; 2] = ["light", "dark"];
 /// What is wrong with a page and how many charts it has.
 const CHECKS: &str = include_str!("checks.js");
 
-/// Looks at `page` in every way.
+/// Looks at each of `pages` in every way.
 ///
 /// # Errors
 /// Says what is wrong, and where.
-pub fn at(page: &Path) -> Result<Outcome> {
+pub fn at(pages: &[PathBuf]) -> Result<Outcome> {
     if !sh::has(PROGRAM) {
         return Ok(Outcome::Skipped(format!(
             "looking at the report needs {PROGRAM}: apt-get install {PROGRAM} or cargo xtask setup"
         )));
     }
     let mut browser = Browser::start(&sh::out("chromium"))?;
-    let (mut wrong, mut charts) = (Vec::new(), Value::Null);
-    for (width, height, is_phone) in WINDOWS {
-        for scheme in SCHEMES {
+    let (mut wrong, mut charts) = (Vec::new(), 0);
+    for page in pages {
+        for (width, height, is_phone) in WINDOWS {
             let window = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone});
             browser.call("Emulation.setDeviceMetricsOverride", &window)?;
-            let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-            browser.call("Emulation.setEmulatedMedia", &media)?;
-            browser.open(page)?;
-            let mut seen = browser.evaluate(CHECKS)?;
-            charts = seen["charts"].take();
-            let told = seen["wrong"].as_array().into_iter().flatten();
-            let told = told.filter_map(|it| it.as_str().map(str::to_owned));
-            let told = told.chain(browser.errors());
-            wrong.extend(told.map(|it| format!("{width} pixels, {scheme}: {it}")));
+            for scheme in SCHEMES {
+                let feature = json!({"name": "prefers-color-scheme", "value": scheme});
+                let media = json!({"features": [feature]});
+                browser.call("Emulation.setEmulatedMedia", &media)?;
+                browser.open(page)?;
+                let seen = browser.evaluate(CHECKS)?;
+                charts += seen["charts"].as_u64().unwrap_or(0);
+                let told = seen["wrong"].as_array().into_iter().flatten();
+                let told = told.filter_map(|it| it.as_str().map(str::to_owned));
+                let told = told.chain(browser.errors());
+                let place = format!("{}, {width} pixels, {scheme}", page.display());
+                wrong.extend(told.map(|it| format!("{place}: {it}")));
+            }
         }
     }
     if !wrong.is_empty() {
-        bail!("{}\n{}", wrong.join("\n"), page.display());
+        bail!("{}", wrong.join("\n"));
     }
+    let views = (WINDOWS.len() * SCHEMES.len()) as u64;
     Ok(Outcome::Done(format!(
-        "{charts} charts at {} widths, light and dark",
+        "{} charts on {} pages at {} widths, light and dark",
+        charts / views,
+        pages.len(),
         WINDOWS.len()
     )))
 }
