@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: what the documents show of the last demo and of the last loss surface.
+//! `cargo xtask docs`: what the documents show of the last demo, of the last loss surface, and of a capture.
 
 use crate::{demo, sh};
 use anyhow::{Context, Result, bail};
@@ -26,6 +26,9 @@ const SURFACE: Picture = Picture {
     size: "1100,880",
 };
 
+/// The picture of a capture, and the number of the first packet of what it shows.
+const EXPLAIN: (&str, u64) = ("docs/explain.svg", 566);
+
 /// The command.
 pub fn run() -> Result<()> {
     let demo = sh::out("demo");
@@ -34,8 +37,19 @@ pub fn run() -> Result<()> {
         demo.join("run.json").is_file(),
         surface.join("report.html").is_file(),
     );
-    if !has_demo && !has_surface {
+    let capture = sh::niccle();
+    if !has_demo && !has_surface && capture.is_none() {
         bail!("there is no demo to take it from; run: cargo xtask demo");
+    }
+    match &capture {
+        Some(capture) => explained(capture)?,
+        None => println!(
+            "{} stays; a new one takes LINERATE_DATA, a folder with the capture of the article's NIC",
+            EXPLAIN.0
+        ),
+    }
+    if !has_demo && !has_surface {
+        return Ok(());
     }
     if has_demo {
         of_demo(&demo.join("run.json"))?;
@@ -55,6 +69,22 @@ pub fn run() -> Result<()> {
             SURFACE.file
         );
     }
+    Ok(())
+}
+
+/// Draws a connection of `capture`.
+fn explained(capture: &Path) -> Result<()> {
+    let (file, first_packet) = EXPLAIN;
+    let folder = sh::out("explain");
+    let mut explain = sh::cmd(demo::linerate(None)?);
+    explain.arg("explain").arg(capture).arg("--svg");
+    let told = sh::read(explain.arg(&folder))?;
+    // The names of what was drawn stand in lines of their own, each with its rank before.
+    let name = format!("-packet-{first_packet}.svg");
+    let drawn = told.lines().find(|line| line.ends_with(&name));
+    let drawn = drawn.context("the connection is not among those that cost most")?;
+    fs::copy(drawn, sh::root().join(file))?;
+    println!("written: {file}");
     Ok(())
 }
 

@@ -114,8 +114,8 @@ enum Command {
         #[arg(long, group = "what")]
         captures: bool,
     },
-    /// Write docs/fidelity.md, the README's figures and the pictures from the last demo and the last
-    /// loss surface (needs chromium)
+    /// Write docs/fidelity.md, the README's figures and the pictures from the last demo, the last loss
+    /// surface and a capture (needs chromium)
     Docs,
     /// Install what the checks use beyond Rust (Debian packages, targets, nightly)
     Setup {
