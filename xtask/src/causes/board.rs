@@ -18,7 +18,7 @@ pub fn build(cases: &[Case]) -> Result<()> {
         .iter()
         .filter_map(|case| match &case.set_up {
             SetUp::Board(set_up) => Some((set_up.firmware.as_str(), set_up.sizes.as_str())),
-            SetUp::Linux(_) => None,
+            SetUp::Linux(_) | SetUp::Sweep(_) => None,
         })
         .collect();
     let board = board::read(board::DEFAULT)?;

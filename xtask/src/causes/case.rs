@@ -55,6 +55,8 @@ pub enum SetUp {
     Linux(Linux),
     /// The simulated board.
     Board(Board),
+    /// A measurement of a target.
+    Sweep(Sweep),
 }
 
 /// Two ends on Linux.
@@ -80,6 +82,22 @@ pub struct Linux {
     pub beside: String,
     /// Each packet is missing from the capture with this probability.
     pub missed: String,
+}
+
+/// A measurement of a made-up device; no capture is made of it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Sweep {
+    /// What the relay does in both directions.
+    pub both: String,
+    /// Lines of shell at the measuring end, before.
+    pub left: Vec<String>,
+    /// What a frame costs the device: words of `device`.
+    pub device: String,
+    /// The measurement: words of `linerate`, with TARGET for the device.
+    pub measure: String,
+    /// The measuring program stands still for so many seconds, again and again.
+    pub away: String,
 }
 
 /// A run of the simulated board.
@@ -175,6 +193,13 @@ impl Case {
                     .map(|(entry, value)| Ok((entry.clone(), fill(value)?)))
                     .collect::<Result<_>>()?,
                 with_results: it.with_results,
+            }),
+            SetUp::Sweep(it) => SetUp::Sweep(Sweep {
+                both: fill(&it.both)?,
+                left: fill_all(&it.left)?,
+                device: fill(&it.device)?,
+                measure: fill(&it.measure)?,
+                away: fill(&it.away)?,
             }),
         };
         let seed = random(&name);

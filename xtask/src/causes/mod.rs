@@ -6,13 +6,16 @@
 //! | `case` | a file of `scenarios/causes`: what is brought about, how bad, what varies |
 //! | `linux` | two namespaces with a relay between, programs at both ends, a capture at the sender |
 //! | `board` | a run of the simulated board: its capture and its results |
-//! | `talk` | the programs at the ends |
+//! | `sweep` | measurements of a target, without a capture |
+//! | `talk`, `device` | the programs at the ends |
 //! | `matrix` | what was named for what |
 
 mod board;
 mod case;
+mod device;
 mod linux;
 mod matrix;
+mod sweep;
 pub mod talk;
 
 use crate::steps::Outcome;
@@ -175,13 +178,17 @@ fn provoke(linerate: &Path, made: &Made) -> Result<Vec<Cause>> {
     match &made.set_up {
         SetUp::Linux(set_up) => {
             let capture = linux::capture(linerate, made, set_up)?;
-            explain(linerate, &capture, None)
+            explain(linerate, Some(&capture), None)
         }
         SetUp::Board(set_up) => {
             let capture = board::capture(linerate, made, set_up)?;
             let results = capture.with_file_name("run.json");
             let results = set_up.with_results.then_some(results.as_path());
-            explain(linerate, &capture, results)
+            explain(linerate, Some(&capture), results)
+        }
+        SetUp::Sweep(set_up) => {
+            let results = sweep::results(linerate, made, set_up)?;
+            explain(linerate, None, Some(&results))
         }
     }
 }
@@ -198,9 +205,9 @@ struct Named {
 }
 
 /// What `linerate explain CAPTURE --with RESULTS` names.
-fn explain(linerate: &Path, capture: &Path, results: Option<&Path>) -> Result<Vec<Cause>> {
+fn explain(linerate: &Path, capture: Option<&Path>, results: Option<&Path>) -> Result<Vec<Cause>> {
     let mut explain = sh::cmd(linerate);
-    explain.arg("explain").arg(capture).arg("--json");
+    explain.arg("explain").args(capture).arg("--json");
     if let Some(results) = results {
         explain.arg("--with").arg(results);
     }

@@ -9,12 +9,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// The port of everything here.
-const PORT: u16 = 5001;
+pub(super) const PORT: u16 = 5001;
 /// Nobody waits longer for the other end.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a program is to do: words like `bytes=100000`.
-struct Words(BTreeMap<String, String>);
+pub(super) struct Words(BTreeMap<String, String>);
 
 impl Words {
     fn new(words: &[String]) -> Self {
@@ -26,37 +26,46 @@ impl Words {
     }
 
     /// A number, 0 if nothing is said of it.
-    fn number(&self, key: &str) -> Result<u64> {
+    pub(super) fn number(&self, key: &str) -> Result<u64> {
         let Some(text) = self.0.get(key) else {
             return Ok(0);
         };
         text.parse().with_context(|| format!("{key}={text}"))
     }
 
-    fn number_or(&self, key: &str, usual: u64) -> Result<u64> {
+    pub(super) fn number_or(&self, key: &str, usual: u64) -> Result<u64> {
         Ok(match self.number(key)? {
             0 => usual,
             number => number,
         })
     }
 
-    fn pause_us(&self, key: &str) -> Result<Duration> {
+    /// Tells whoever waits for it that this end listens.
+    pub(super) fn ready(&self) -> Result<()> {
+        let file = self.0.get("ready").context("ready=FILE")?;
+        Ok(std::fs::write(file, "")?)
+    }
+
+    pub(super) fn pause_us(&self, key: &str) -> Result<Duration> {
         Ok(Duration::from_micros(self.number(key)?))
     }
 }
 
-/// One end: `send`, `receive` or `shout`, with what it is to do.
+/// One end: `send`, `receive`, `shout` or `device`, with what it is to do.
 ///
 /// # Errors
 /// The network, or words that mean nothing.
 pub fn run(words: &[String]) -> Result<()> {
-    let (what, words) = words.split_first().context("send, receive or shout")?;
+    let (what, words) = words
+        .split_first()
+        .context("send, receive, shout or device")?;
     let words = Words::new(words);
     match what.as_str() {
         "send" => send(&words),
         "receive" => receive(&words),
         "shout" => shout(&words),
-        _ => bail!("`{what}` is none of send, receive and shout"),
+        "device" => super::device::run(&words),
+        _ => bail!("`{what}` is none of send, receive, shout and device"),
     }
 }
 
@@ -102,7 +111,7 @@ fn send(words: &Words) -> Result<()> {
 /// octets it answers with `reply`.
 fn receive(words: &Words) -> Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT))?;
-    std::fs::write(words.0.get("ready").context("ready=FILE")?, "")?;
+    words.ready()?;
     let (mut stream, _) = listener.accept()?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;

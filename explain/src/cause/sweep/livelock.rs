@@ -32,14 +32,15 @@ pub(super) fn look(points: &[Point], unit: Unit) -> Option<Weighed> {
     let most = most(points)?;
     let least = collapsed(points, most)?;
     // A trial that failed on the way up is none, nor one where the sender sent less.
-    let beyond = points.iter().filter(|it| it.offered >= least.offered);
-    let fell = |it: &Point| it.received < most.received && it.sent > most.received;
-    let stays = collapsed(&points[points.len() - 1..], most).is_some();
-    if !stays || !beyond.clone().all(fell) {
+    let mut beyond = points.iter().filter(|it| it.offered >= least.offered);
+    let is_low = |it: &Point| collapsed(&[*it], most).is_some();
+    if !points.last().is_some_and(is_low)
+        || !beyond.all(|it| it.received < most.received && it.sent > most.received)
+    {
         return None;
     }
     let gain = most.received / least.received;
-    let once = beyond.count() == 1;
+    let once = points.iter().filter(|it| is_low(it)).count() == 1;
     Some(Weighed {
         weight: 1.0 - stats::ratio(least.received, most.received),
         finding: Finding {

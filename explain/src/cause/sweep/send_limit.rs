@@ -4,7 +4,7 @@ use super::super::{Weighed, evidence};
 use crate::record::{Cause, Finding};
 use crate::report::format;
 use crate::stats;
-use crate::summary::udp_sweep::{Point, TOLERANCE, knee};
+use crate::summary::udp_sweep::{Point, TOLERANCE};
 
 /// Rates of Ethernet, bits a second.
 const LINES: [f64; 6] = [10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9];
@@ -15,10 +15,11 @@ const ABOVE: f64 = 1.01;
 
 /// `points` of a load sweep to the device.
 pub(super) fn look(points: &[Point], payload_bytes: u64) -> Option<Weighed> {
-    let (_, knee) = knee(points)?;
-    let arrives = points.iter().all(|it| it.arrived >= 1.0 - TOLERANCE);
-    let most = points.iter().map(|it| it.sent).fold(0.0, f64::max);
-    if !arrives || knee.is_sent() || most == 0.0 || is_line(most, payload_bytes) {
+    let unsent = points.iter().find(|it| !it.is_sent())?;
+    // What arrives of the most that was sent the device can take, whatever went wrong with less.
+    let fastest = points.iter().max_by(|a, b| a.sent.total_cmp(&b.sent))?;
+    let most = fastest.sent;
+    if fastest.arrived < 1.0 - TOLERANCE || fastest.is_sent() || is_line(most, payload_bytes) {
         return None;
     }
     let last = points.last()?;
@@ -28,15 +29,14 @@ pub(super) fn look(points: &[Point], payload_bytes: u64) -> Option<Weighed> {
             cause: Cause::HostSendLimit,
             confidence: 0.7,
             summary: format!(
-                "This machine sent no more than {} of the {} that it was to send, and all of that arrived: the knee \
+                "This machine sent no more than {} of the {} that it was to send, and all of that arrived: the limit \
                  is its own, and the device's lies beyond.",
                 format::bit_rate(most),
                 format::bit_rate(last.offered),
             ),
             evidence: evidence([
                 ("most_sent_bytes_per_s", most),
-                ("knee_offered_bytes_per_s", knee.offered),
-                ("knee_sent_bytes_per_s", knee.sent),
+                ("unsent_from_bytes_per_s", unsent.offered),
                 ("most_offered_bytes_per_s", last.offered),
             ]),
             advice: "Look at this machine first: its adapter's speed and pause frames (ethtool, ethtool -S), other \

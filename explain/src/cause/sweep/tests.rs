@@ -111,9 +111,15 @@ fn a_knee_at_what_this_machine_sends_is_its_own() {
     assert_eq!(
         found[0].summary,
         "This machine sent no more than 312 Mbit/s of the 800 Mbit/s that it was to send, and all of that arrived: \
-         the knee is its own, and the device's lies beyond."
+         the limit is its own, and the device's lies beyond."
     );
     assert_eq!(found[0].cause, Cause::HostSendLimit);
+    let once = vec![
+        to([150.0, 150.0, 140.0]),
+        to([400.0, 312.0, 312.0]),
+        to([800.0, 310.0, 300.0]),
+    ];
+    assert_eq!(causes(once), [Cause::HostSendLimit], "chance");
 }
 
 #[test]
@@ -220,6 +226,32 @@ fn frames_that_take_their_time_whatever_their_length_are_named() {
     );
     assert!(found[0].evidence["frame_share"] > 0.6);
     assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn one_size_that_was_held_up_does_not_hide_the_rest() {
+    let held_up = |times: fn(f64) -> f64| {
+        sizes(Direction::ToDevice, |octets| {
+            let ns = 900_000.0 + 300.0 * octets;
+            ns * times(octets)
+        })
+    };
+    let once = held_up(|octets| {
+        if (500.0..600.0).contains(&octets) {
+            1.8
+        } else {
+            1.0
+        }
+    });
+    assert_eq!(causes(once), [Cause::PerFrameCost]);
+    let often = held_up(|octets| {
+        if octets < 1_000.0 {
+            1_000.0 / octets
+        } else {
+            1.0
+        }
+    });
+    assert_eq!(causes(often), []);
 }
 
 #[test]
