@@ -236,18 +236,24 @@ impl Table {
 
     fn finish(&mut self, flow: Flow) {
         self.done.push(flow);
-        if self.done.len() < 2 * MOST_DONE {
-            return;
+        if self.done.len() == 2 * MOST_DONE {
+            self.sum_up();
         }
+    }
+
+    /// Of those that are over, keeps the ones with the most payload.
+    fn sum_up(&mut self) {
         self.done
             .sort_by_cached_key(|flow| std::cmp::Reverse(flow.payload_bytes()));
-        for flow in self.done.drain(MOST_DONE..) {
+        let most = self.done.len().min(MOST_DONE);
+        for flow in self.done.drain(most..) {
             self.others.add(&flow);
         }
     }
 
     /// All of them, in the order of their first packets, and the sum of those that are not told.
-    pub(super) fn into_flows(self) -> (Vec<Flow>, Others) {
+    pub(super) fn into_flows(mut self) -> (Vec<Flow>, Others) {
+        self.sum_up();
         let mut flows = self.done;
         flows.extend(self.open);
         flows.sort_by_key(|flow| flow.connection.first_packet);
@@ -313,7 +319,7 @@ mod tests {
             take(&mut table, ends(0, 0), number);
         }
         let (flows, others) = table.into_flows();
-        assert!(flows.len() <= MOST_OPEN + 2 * MOST_DONE);
+        assert!(flows.len() <= MOST_OPEN + MOST_DONE);
         assert_eq!(flows.len() as u64 + others.connections, most);
         assert_eq!(flows[0].connection.figures(End::First).packets, most + 1);
     }
