@@ -31,16 +31,18 @@ impl Unit {
 pub(super) fn look(points: &[Point], unit: Unit) -> Option<Weighed> {
     let most = most(points)?;
     let least = collapsed(points, most)?;
-    // A trial that failed on the way up is none, nor one where the sender sent less.
-    let mut beyond = points.iter().filter(|it| it.offered >= least.offered);
-    let is_low = |it: &Point| collapsed(&[*it], most).is_some();
-    if !points.last().is_some_and(is_low)
-        || !beyond.all(|it| it.received < most.received && it.sent > most.received)
+    // What has collapsed stays so: a trial that failed is none, nor one where the sender sent less.
+    let is_low = |it: &&Point| collapsed(&[**it], most).is_some();
+    let first = points.iter().position(|it| is_low(&it))?;
+    let beyond = &points[first..];
+    if !beyond
+        .iter()
+        .all(|it| is_low(&it) && it.sent > most.received)
     {
         return None;
     }
     let gain = most.received / least.received;
-    let once = points.iter().filter(|it| is_low(it)).count() == 1;
+    let once = beyond.len() == 1;
     Some(Weighed {
         weight: 1.0 - stats::ratio(least.received, most.received),
         finding: Finding {

@@ -172,6 +172,13 @@ fn a_plateau_and_a_single_bad_trial_are_no_livelock() {
         to([400.0, 400.0, 390.0]),
     ];
     assert_eq!(causes(bad), []);
+    let erratic = [
+        [300.0; 3],
+        [450.0, 450.0, 110.0],
+        [650.0, 650.0, 290.0],
+        [850.0, 850.0, 160.0],
+    ];
+    assert_eq!(causes(erratic.map(to).into()), []);
     let slow_sender = vec![to([300.0; 3]), to([600.0, 200.0, 200.0])];
     assert!(!causes(slow_sender).contains(&Cause::ReceiveLivelock));
 }

@@ -14,7 +14,9 @@ pub(super) fn window(path: &Path, signs: &Signs) -> Option<Weighed> {
     if part < WORTH_NAMING {
         return None;
     }
-    if path.zero_windows > 0 {
+    // A window that was closed once is not what a queue on the path is full for.
+    let closes = path.zero_windows >= FEWEST_LOSSES || (path.zero_windows > 0 && !signs.queued);
+    if closes {
         return Some(Weighed {
             weight: part,
             finding: Finding {

@@ -325,6 +325,23 @@ fn a_queue_of_the_path_that_fills() {
 }
 
 #[test]
+fn a_window_that_was_closed_once_is_not_why_a_queue_is_full() {
+    let mut download = Download::open(50_000, MS);
+    download.after(MS).send(50, MSS);
+    for number in 0..200 {
+        let acked = download.sent - 50 * MSS + MSS;
+        if number == 100 {
+            download.window = 0;
+            download.after(MS).ack(acked);
+            download.window = 50_000;
+        }
+        download.after(5 * MS).ack(acked);
+        download.after(20 * US).send(1, MSS);
+    }
+    assert_eq!(download.causes(), [Cause::Bufferbloat, Cause::AtLineRate]);
+}
+
+#[test]
 fn a_capture_that_lacks_what_was_acknowledged() {
     let causes = rounds(60, 60_000, |number, download| {
         download.send(2, MSS);
