@@ -71,14 +71,16 @@ pub fn measure() -> Result<String> {
     }
     let linerate = linerate.to_string_lossy().into_owned();
     let explain = [linerate.as_str(), "explain"];
-    let mut best = [Best::default(); 5];
+    let flags = [linerate.as_str(), "explain", "--flags"];
+    let mut best = [Best::default(); 6];
     let mut busy = Busy::default();
     for _ in 0..ROUNDS {
-        let runs: [(&[&str], &(PathBuf, u64)); 5] = [
+        let runs: [(&[&str], &(PathBuf, u64)); 6] = [
             (&explain, &all),
             (&["tcptrace"], &all),
             (&EACH, &all),
             (&SUMS, &all),
+            (&flags, &all),
             (&explain, &many),
         ];
         for (best, (program, capture)) in best.iter_mut().zip(runs) {
@@ -119,7 +121,7 @@ impl Best {
     }
 }
 
-fn section([all, tcptrace, each, sums, many]: &[Best; 5], busy: &Busy) -> Result<String> {
+fn section([all, tcptrace, each, sums, flags, many]: &[Best; 6], busy: &Busy) -> Result<String> {
     let mut table = String::from(
         "| program | packets | packets/s | linerate's ratio | target | peak memory, MiB |\n\
          |---|---:|---:|---:|---:|---:|\n",
@@ -134,6 +136,7 @@ fn section([all, tcptrace, each, sums, many]: &[Best; 5], busy: &Busy) -> Result
             Some(TSHARK_TARGET),
         ),
         ("`tshark -q -z expert`", PACKETS, sums, None),
+        ("`linerate explain --flags`", PACKETS, flags, None),
         (
             "`linerate explain`",
             TIMES_AS_MANY * PACKETS,
@@ -157,8 +160,9 @@ fn section([all, tcptrace, each, sums, many]: &[Best; 5], busy: &Busy) -> Result
          downloads over 64 TCP connections at a time, a fifth of their flights with a loss. Each program runs {ROUNDS} \
          times, in turn with the others, pinned to one core, its output thrown away; packets per second of CPU time, \
          the best counts. {busy}\n\n{table}\n\
-         tshark says of each packet what its TCP analysis makes of it, as linerate does within; then, with less work, \
-         how often each of that came. At most {MEMORY_TARGET_MIB} MiB are the target. Of the last line the ratio is \
+         tshark prints what its TCP analysis makes of each packet; then, with less work, how often each of that came. \
+         linerate names causes from an analysis of its own; with `--flags` it prints what tshark's would make of each \
+         packet, where that is something. At most {MEMORY_TARGET_MIB} MiB are the target. Of the last line the ratio is \
          that of the first to it: 1 where ten times as many packets take no longer each.\n"
     ))
 }
