@@ -163,7 +163,8 @@ fn among(boards: Vec<Board>, name: &str) -> Result<Board, UnknownBoard> {
         .into_iter()
         .find(|board| board.name == name)
         .ok_or_else(|| UnknownBoard {
-            nearest: crate::nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
+            nearest: linerate_host::nearest(name, known.iter().map(String::as_str))
+                .map(str::to_owned),
             name: name.to_owned(),
             known,
         })

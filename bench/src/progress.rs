@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use linerate_explain::record::Measurement;
-use linerate_explain::report::format;
+use linerate_results::format;
+use linerate_results::record::Measurement;
 
 /// Hears how a run goes, from several threads.
 pub trait Progress: Sync {
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn results_in_a_line() {
-        let run = linerate_explain::record::Run::from_json(include_str!(
-            "../../explain/tests/fixtures/run.json"
+        let run = linerate_results::record::Run::from_json(include_str!(
+            "../../results/tests/fixtures/run.json"
         ))
         .expect("the fixture is valid");
         let lines: Vec<String> = run.results[..2].iter().map(line).collect();

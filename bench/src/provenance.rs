@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use linerate_explain::record::Provenance;
+use linerate_results::record::Provenance;
 
 /// The commit that this program was built from.
 pub const GIT: &str = env!("LINERATE_GIT");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use linerate_explain::record::{
+use linerate_results::record::{
     EntryKind, Measurement, PeerModel, Provenance, Run, SCHEMA, Setting,
 };
 use linerate_sim::chip::TimingTable;

@@ -1,7 +1,7 @@
 //! What rests on guesses: a scenario measured again with each guessed timing entry changed alone.
 
-use linerate_explain::record::{Measurement, Run};
-use linerate_explain::report::format;
+use linerate_results::format;
+use linerate_results::record::{Measurement, Run};
 use linerate_sim::chip::{TimingError, TimingTable, esp32c6};
 use serde::Serialize;
 

@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use linerate_explain::export::{csv, hdr, junit, openmetrics};
-use linerate_explain::record::{Measurement, ReadError, Run};
 use linerate_explain::report;
+use linerate_results::export::{csv, hdr, junit, openmetrics};
+use linerate_results::record::{Measurement, ReadError, Run};
 
 /// Name of the growing file.
 pub const TRIALS: &str = "trials.ndjson";
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn fixture() -> Run {
-        Run::from_json(include_str!("../../explain/tests/fixtures/run.json"))
+        Run::from_json(include_str!("../../results/tests/fixtures/run.json"))
             .expect("the fixture is valid")
     }
 

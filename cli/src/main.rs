@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Command::Fidelity(args) => command::fidelity::run(&args),
         Command::Regs(args) => command::regs::run(&args),
         Command::Boards => command::boards::run(),
-        Command::Schema => output::print(&linerate_explain::record::schema_json()),
+        Command::Schema => output::print(&linerate_results::record::schema_json()),
         Command::Completions { shell } => command::completions::run(shell),
     };
     match outcome {

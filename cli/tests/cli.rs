@@ -26,7 +26,7 @@ fn results() -> (tempfile::TempDir, PathBuf) {
     let path = dir.path().join("run.json");
     let fixture = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../explain/tests/fixtures/run.json"
+        "/../results/tests/fixtures/run.json"
     );
     std::fs::copy(fixture, &path).expect("copied");
     (dir, path)

@@ -107,7 +107,7 @@ fn what_is_cut_off_is_told_and_what_is_no_capture_refused() {
 
 /// Results of a load sweep to the device: offered and received, Mbit/s.
 fn results(points: &[(f64, f64)]) -> String {
-    let fixture = include_str!("../../explain/tests/fixtures/run.json");
+    let fixture = include_str!("../../results/tests/fixtures/run.json");
     let mut run: serde_json::Value = serde_json::from_str(fixture).expect("JSON");
     let point = |(offered, received): &(f64, f64)| {
         let count = |mbit_per_s: f64| (mbit_per_s * 125.0).round() as u64;

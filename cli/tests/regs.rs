@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 const FIXTURES: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../explain/tests/fixtures/registers/"
+    "/../regs/decode/tests/fixtures/registers/"
 );
 
 fn regs(args: &[&str], input: &str) -> Output {

@@ -1,7 +1,7 @@
 //! `linerate relay`: what a person sees. Runs the built binary.
 #![cfg(target_os = "linux")]
 
-use linerate_bench::relay::rig;
+use linerate_host::relay::rig;
 use std::path::Path;
 use std::process::{Command, Output};
 

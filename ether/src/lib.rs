@@ -10,6 +10,7 @@
 //! | [`phy10`]    | Manchester, TP_IDL, link pulses, half-bit streams   | 802.3 clauses 14, 28 |
 //! | [`ledger`]   | names of counters and of every way to lose a frame  | RFC 3635, 2819      |
 //! | [`pattern`]  | payload that both ends can compute                  |                     |
+//! | [`random`]   | seeded random numbers                               | Steele, Lea, Flood 2014 |
 //! | [`exercise`] | entry points for fuzzers                            |                     |
 //!
 //! Nothing here knows a time source, socket or chip: bytes and times are passed in. Bits are in the
@@ -29,3 +30,4 @@ pub mod pattern;
 pub mod pause;
 pub mod phy10;
 pub mod preamble;
+pub mod random;

@@ -6,9 +6,9 @@
 use std::fmt::Write;
 
 use crate::published::{self, STAGES, Source, Stage};
-use crate::record::{HttpGet, Run};
-use crate::report::format;
-use crate::stats;
+use linerate_results::format;
+use linerate_results::record::{HttpGet, Run};
+use linerate_results::stats;
 
 /// One published figure beside what the run predicts.
 #[derive(Clone, Debug, PartialEq)]
@@ -298,7 +298,7 @@ fn write_budget(run: &Run, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "A segment of 1460 bytes takes {} on the wire. With our MAC (windowed, {}) there is one every {}.",
-        format::time(crate::line::segment_ns(1460)),
+        format::time(linerate_results::line::segment_ns(1460)),
         format::bytes(ours.params.bytes),
         format::time(segment_ns(ours) as u64),
     )?;

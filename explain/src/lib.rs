@@ -1,40 +1,26 @@
-//! Result types, causes and the report. Pure: no socket, no clock, no file.
+//! Causes, summaries and the report. Pure: no socket, no clock, no file.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | [`record`] | the result format: what every measuring command writes |
-//! | [`mod@line`] | what the wire allows: frame times and the goodput limit |
-//! | [`capture`] | captures of other programs, read packet by packet |
-//! | [`tcp`] | a TCP connection as a capture shows it |
-//! | [`udp`] | a UDP stream as a capture shows it |
-//! | [`traffic`] | a whole capture: its packets by kind, its connections |
-//! | [`wire`] | what frames on a wire tell: TCP requests, where their time went |
-//! | [`stats`] | percentiles, by one definition |
-//! | [`summary`] | what several results of a procedure say together |
-//! | [`cause`] | record to findings: what keeps a measurement from line rate |
-//! | [`published`] | the figures of the work that is reproduced, each with its source |
-//! | [`fidelity`] | published beside predicted |
-//! | [`compare`] | results beside earlier ones |
-//! | [`export`] | record to CSV, `JUnit`, `OpenMetrics`, `HdrHistogram` logs |
-//! | [`registers`] | values of registers by the names of their bits |
-//! | [`report`] | record to HTML and Markdown |
+//! | [`cause`] | record or capture to findings: what keeps a link from line rate |
+//! | `series` | trials of one procedure in order, as causes and summaries read them |
+//! | [`summary`] | results of one procedure together: a sentence, charts, a table |
+//! | [`traffic`] | the report of a capture |
+//! | [`published`] | published figures to compare with |
+//! | [`fidelity`] | published figures beside predicted ones |
+//! | [`profile`] | cycles by function: text and folded stacks |
+//! | [`report`] | records to HTML and Markdown |
+//! | `svg` | drawings |
 #![forbid(unsafe_code)]
 
-pub mod capture;
 pub mod cause;
-pub mod compare;
-pub mod export;
 pub mod fidelity;
-pub mod line;
+pub mod profile;
 pub mod published;
-pub mod record;
-pub mod registers;
 pub mod report;
 #[cfg(test)]
 mod sample;
-pub mod stats;
+pub(crate) mod series;
 pub mod summary;
-pub mod tcp;
+pub(crate) mod svg;
 pub mod traffic;
-pub mod udp;
-pub mod wire;

@@ -5,7 +5,7 @@
 //! hardware (timonvo/niccle, Apache-2.0). Goodput on the console is by the device's clock, which
 //! reads 1.8 to 1.9% long beside the capture's.
 
-use crate::stats;
+use linerate_results::stats;
 
 /// What the article and its console logs say about one stage.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 use linerate_ether::ledger::Drop;
 
 use crate::cause;
-use crate::line;
-use crate::record::*;
-use crate::stats;
+use linerate_results::line;
+use linerate_results::record::*;
+use linerate_results::stats;
 
 /// A run of all variants.
 pub fn run() -> Run {

@@ -6,9 +6,10 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use linerate_explain::capture::Reader;
-use linerate_explain::traffic::{Report, Source, ToldStream, Traffic};
-use linerate_explain::udp::Tool;
+use linerate_capture::reader::Reader;
+use linerate_capture::traffic::{ToldStream, Traffic};
+use linerate_capture::udp::Tool;
+use linerate_explain::traffic::{Report, Source};
 
 /// Nobody waits for a time: each step waits for the one before to be seen. `$1` is the folder to write into.
 const SCRIPT: &str = r#"
@@ -80,11 +81,14 @@ fn report(capture: &Path) -> Report {
     while let Some(packet) = reader.next() {
         traffic.take(&packet);
     }
-    traffic.report(vec![Source {
-        file: capture.display().to_string(),
-        packets: reader.packets(),
-        fault: reader.fault().map(ToString::to_string),
-    }])
+    Report::of(
+        traffic,
+        vec![Source {
+            file: capture.display().to_string(),
+            packets: reader.packets(),
+            fault: reader.fault().map(ToString::to_string),
+        }],
+    )
 }
 
 fn of(report: &Report, tool: Tool) -> &ToldStream {

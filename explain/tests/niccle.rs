@@ -4,9 +4,10 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use linerate_explain::capture::{Frame, Reader};
-use linerate_explain::record::Cause;
-use linerate_explain::traffic::{Direction, Near, Report, Source, ToldConnection, Traffic};
+use linerate_capture::reader::{Frame, Reader};
+use linerate_capture::traffic::{Direction, Near, ToldConnection, Traffic};
+use linerate_explain::traffic::{Report, Source};
+use linerate_results::record::Cause;
 
 const CAPTURE: &str = "niccle/smoltcp_http_get_before_optimizations.pcap.gz";
 
@@ -34,11 +35,14 @@ fn report() -> Option<Report> {
         traffic.take(&packet);
     }
     assert_eq!(reader.fault(), None);
-    Some(traffic.report(vec![Source {
-        file: CAPTURE.to_owned(),
-        packets: reader.packets(),
-        fault: None,
-    }]))
+    Some(Report::of(
+        traffic,
+        vec![Source {
+            file: CAPTURE.to_owned(),
+            packets: reader.packets(),
+            fault: None,
+        }],
+    ))
 }
 
 #[track_caller]

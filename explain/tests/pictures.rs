@@ -1,8 +1,9 @@
 //! Pictures of captures: the page and the files.
 
-use linerate_explain::capture::Reader;
+use linerate_capture::reader::Reader;
+use linerate_capture::traffic::Traffic;
 use linerate_explain::report::{capture_html, capture_pictures};
-use linerate_explain::traffic::{Report, Source, Traffic};
+use linerate_explain::traffic::{Report, Source};
 
 const SYN: u8 = 2;
 const ACK: u8 = 16;
@@ -90,11 +91,14 @@ impl Capture {
         while let Some(packet) = reader.next() {
             traffic.take(&packet);
         }
-        traffic.report(vec![Source {
-            file: file.to_owned(),
-            packets: reader.packets(),
-            fault: None,
-        }])
+        Report::of(
+            traffic,
+            vec![Source {
+                file: file.to_owned(),
+                packets: reader.packets(),
+                fault: None,
+            }],
+        )
     }
 }
 

@@ -1,8 +1,9 @@
 //! Any octets as a capture, and as packets of a link that the first octet chooses.
 #![no_main]
 
-use linerate_explain::capture::{LinkType, Packet, Reader};
-use linerate_explain::traffic::{Report, Traffic};
+use linerate_capture::reader::{LinkType, Packet, Reader};
+use linerate_capture::traffic::Traffic;
+use linerate_explain::traffic::Report;
 
 libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
     if let Ok(mut reader) = Reader::new(octets) {
@@ -16,7 +17,7 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
         if let Some(fault) = reader.fault() {
             assert_eq!(fault.packets, before);
         }
-        holds(&traffic.report(Vec::new()), before);
+        holds(&Report::of(traffic, Vec::new()), before);
     }
 
     let [link, packets @ ..] = octets else { return };
@@ -50,7 +51,7 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
         });
         rest = behind;
     }
-    holds(&traffic.report(Vec::new()), number);
+    holds(&Report::of(traffic, Vec::new()), number);
 });
 
 /// What is true of every report.

@@ -1,7 +1,7 @@
 //! Any text as a dump of registers, and as a map of a chip beside one.
 #![no_main]
 
-use linerate_explain::registers::{Chooser, MAPS, Map, decode::decode, diff::diff};
+use linerate_regs_decode::{Chooser, MAPS, Map, decode::decode, diff::diff};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let (dump, map) = text.split_once("\nmap ").unwrap_or((text, ""));

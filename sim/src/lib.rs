@@ -12,7 +12,7 @@ pub mod mem;
 pub mod pads;
 pub mod peer;
 pub mod profile;
-pub mod random;
+pub use linerate_ether::random;
 pub mod rv32;
 pub mod time;
 pub mod trace;

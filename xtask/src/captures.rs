@@ -1,6 +1,6 @@
 //! `cargo xtask captures`: captures that others published, out of the Debian source packages that ship them.
 //!
-//! Which ones stands in `explain/tests/tshark/captures.toml`. They lie in `target/captures/<package>` once
+//! Which ones stands in `capture/tests/tshark/captures.toml`. They lie in `target/captures/<package>` once
 //! each has the SHA-256 that it says there; the test beside that list holds their flags against tshark's.
 
 use crate::sh;
@@ -44,7 +44,7 @@ pub fn against_tshark(folder: &Path) -> Result<Command> {
         .canonicalize()
         .with_context(|| format!("no folder {}", folder.display()))?;
     let mut test = sh::cargo();
-    test.args(["test", "--locked", "--package", "linerate-explain"])
+    test.args(["test", "--locked", "--package", "linerate-capture"])
         .args(["--test", "tshark", "captures_of_the_data_folder"])
         .args(["--", "--nocapture"])
         .env("LINERATE_DATA", folder)
@@ -57,7 +57,7 @@ pub fn against_tshark(folder: &Path) -> Result<Command> {
 /// # Errors
 /// Where one of them cannot be brought. What could be is there.
 pub fn bring(log: Option<&Path>) -> Result<String> {
-    let table = sh::root().join("explain/tests/tshark/captures.toml");
+    let table = sh::root().join("capture/tests/tshark/captures.toml");
     let table: Table = toml::from_str(&fs::read_to_string(&table)?)?;
     let missing: Vec<&Package> = table.package.iter().filter(|it| !it.is_there()).collect();
     let mut failed = Vec::new();

@@ -15,7 +15,7 @@ const UNSAFE_IN: [&str; 10] = [
     "agent/c/src/",
     "agent/size/src/",
     "bench/plugin/src/",
-    "bench/ring/src/",
+    "host/ring/src/",
     "boards/",
     "nic/queue-cost/",
     "sim/tests/kernels/",
@@ -155,15 +155,16 @@ fn the_simulator_reads_nothing_of_its_host_and_iterates_no_hash_map() {
 
 #[test]
 fn the_result_side_and_the_frame_side_are_pure() {
+    const HOST: &[&str] = &["std::net", "std::time", "std::env", "std::process"];
     for (folder, words) in [
         (
             "ether/src/",
             &["std::", "smoltcp", "embassy", "esp_hal"][..],
         ),
-        (
-            "explain/src/",
-            &["std::net", "std::time", "std::env", "std::process"][..],
-        ),
+        ("results/src/", HOST),
+        ("capture/src/", HOST),
+        ("explain/src/", HOST),
+        ("regs/decode/src/", HOST),
     ] {
         for (name, text) in rust_files(folder) {
             if name.ends_with("tests.rs") || name.contains("/tests/") {

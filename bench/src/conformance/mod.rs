@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use self::rig::Rig;
-use crate::target::{Session, TargetError, Watch};
+use crate::endpoint::{Session, TargetError, Watch};
 
 pub use self::cases::CASES;
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Failed;
 use super::exchange::{Exchange, Order, STREAM};
-use crate::target::{Session, Watch};
+use crate::endpoint::{Session, Watch};
 
 /// Counters of frames that came and found no room (`linerate_ether::ledger::Counter`).
 const NO_ROOM: [&str; 3] = ["RxFifoOverruns", "RxRingFull", "RxQueueFull"];

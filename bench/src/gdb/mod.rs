@@ -16,7 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use linerate_explain::registers::live::{Fault, Memory};
+use linerate_regs_decode::live::{Fault, Memory};
 
 use self::packet::{Reader, Said, digits, number, packet};
 

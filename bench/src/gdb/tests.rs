@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use linerate_explain::registers::live::{Fault, Memory as _};
+use linerate_regs_decode::live::{Fault, Memory as _};
 
 use super::packet::packet;
 use super::{Gdb, GdbError, Stream};

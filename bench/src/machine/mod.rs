@@ -7,8 +7,8 @@ pub mod sim;
 
 use std::collections::BTreeMap;
 
-use linerate_explain::record::{Duplex, Edges, Profile, Pulse, TimingEntry};
-use linerate_explain::wire::{Busy, Frame};
+use linerate_capture::wire::{Busy, Frame};
+use linerate_results::record::{Duplex, Edges, Profile, Pulse, TimingEntry};
 use linerate_sim::chip::TimingTable;
 
 use crate::board::Board;
@@ -210,9 +210,9 @@ pub enum MachineError {
     Board(String),
     /// The network interface cannot be used.
     #[error(transparent)]
-    Tap(#[from] crate::tap::TapError),
+    Tap(#[from] linerate_host::tap::TapError),
     /// The processor stopped.
-    #[error("at {}: {what}", linerate_explain::report::format::time(*at_ns))]
+    #[error("at {}: {what}", linerate_results::format::time(*at_ns))]
     Fault {
         /// When.
         at_ns: u64,

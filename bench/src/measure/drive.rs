@@ -1,6 +1,6 @@
 //! Runs a machine under an observer, to the end of its program.
 
-use linerate_explain::record::{Duplex, Measurement};
+use linerate_results::record::{Duplex, Measurement};
 
 use super::{DeviceEvent, MeasureError, Observer};
 use crate::machine::{Event, Machine, Remains};

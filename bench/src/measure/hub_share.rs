@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linerate_capture::wire::{Frame, Side};
 use linerate_ether::ledger::Drop;
-use linerate_explain::line;
-use linerate_explain::record::{
+use linerate_results::line;
+use linerate_results::record::{
     HubShare, HubShareMetrics, HubShareParams, Ledger, Measurement, Setting,
 };
-use linerate_explain::stats;
-use linerate_explain::wire::{Frame, Side};
+use linerate_results::stats;
 use serde::Deserialize;
 
 use super::plan::scaled;

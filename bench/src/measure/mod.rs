@@ -21,8 +21,8 @@ pub use plan::{NAMES, Plan, Section};
 
 use std::collections::BTreeMap;
 
-use linerate_explain::record::{Edges, Measurement};
-use linerate_explain::wire::Busy;
+use linerate_capture::wire::Busy;
+use linerate_results::record::{Edges, Measurement};
 
 use crate::machine::{Event, MachineError, StationTraffic};
 
@@ -117,11 +117,11 @@ pub enum MeasureError {
 
 /// Where each of the peer's `frames` went, beside the device's own `counters`.
 fn ledger(
-    frames: &[linerate_explain::wire::Frame],
+    frames: &[linerate_capture::wire::Frame],
     counters: BTreeMap<String, u64>,
-) -> linerate_explain::record::Ledger {
-    use linerate_explain::wire::Side;
-    let mut ledger = linerate_explain::record::Ledger {
+) -> linerate_results::record::Ledger {
+    use linerate_capture::wire::Side;
+    let mut ledger = linerate_results::record::Ledger {
         counters,
         ..Default::default()
     };

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use linerate_explain::record::{
+use linerate_capture::wire::{Frame, Packet, Side};
+use linerate_results::record::{
     Ledger, Measurement, Negotiation, NegotiationMetrics, NegotiationParams, Setting,
 };
-use linerate_explain::wire::{Frame, Packet, Side};
 use serde::Deserialize;
 
 use super::{MeasureError, Observer, Section, console};
@@ -22,7 +22,7 @@ pub struct Plan {
     /// `up` or `down`.
     pub expect_link: LinkState,
     /// The duplex that must come out.
-    pub expect_duplex: Option<linerate_explain::record::Duplex>,
+    pub expect_duplex: Option<linerate_results::record::Duplex>,
     /// Remote faults that must be counted, at least.
     #[serde(default)]
     pub expect_remote_faults: u64,

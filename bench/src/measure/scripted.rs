@@ -1,8 +1,8 @@
 //! A machine that does what it is told, for tests.
 
-use linerate_explain::line;
-use linerate_explain::record::Duplex;
-use linerate_explain::wire::{Frame, Packet, Segment, Side};
+use linerate_capture::wire::{Frame, Packet, Segment, Side};
+use linerate_results::line;
+use linerate_results::record::Duplex;
 
 use crate::machine::{Event, Identity, Machine, MachineError, Remains};
 

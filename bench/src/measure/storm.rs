@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linerate_capture::wire::{Frame, Packet, Segment, Side};
 use linerate_ether::ledger::Counter;
-use linerate_explain::record::{Measurement, Pulse, Setting, Storm, StormMetrics, StormParams};
-use linerate_explain::wire::{Frame, Packet, Segment, Side};
+use linerate_results::record::{Measurement, Pulse, Setting, Storm, StormMetrics, StormParams};
 use linerate_sim::peer::generator;
 use linerate_sim::wire::config::Destination;
 use serde::Deserialize;
@@ -148,7 +148,7 @@ struct Watching {
     /// Everything else.
     frames: Vec<Frame>,
     busy_ns: u64,
-    fates: linerate_explain::record::Ledger,
+    fates: linerate_results::record::Ledger,
     counters: BTreeMap<String, u64>,
     after: After,
 }
@@ -173,7 +173,7 @@ pub fn observer(variant: &str, plan: &Plan) -> impl Observer + use<> {
         storm: Vec::new(),
         frames: Vec::new(),
         busy_ns: 0,
-        fates: linerate_explain::record::Ledger::default(),
+        fates: linerate_results::record::Ledger::default(),
         counters: BTreeMap::new(),
         after: After::default(),
     }

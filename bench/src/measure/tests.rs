@@ -1,8 +1,8 @@
 //! The procedures that run on a station, over scripted targets.
 
+use linerate_capture::wire::{Echo, Frame, Packet, Segment, Side};
 use linerate_ether::ledger::Drop;
-use linerate_explain::record::{Duplex, Measurement};
-use linerate_explain::wire::{Echo, Frame, Packet, Segment, Side};
+use linerate_results::record::{Duplex, Measurement};
 use linerate_sim::peer::conformance;
 
 use super::scripted::{Script, line};

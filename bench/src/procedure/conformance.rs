@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Conformance as Record, ConformanceMetrics, ConformanceParams, Ledger, Measurement,
 };
 
 use super::{Bench, Procedure, SessionError};
 use crate::conformance::{CASES, Case, Outcome};
-use crate::target::Target;
+use crate::endpoint::Target;
 
 /// Why a case was not tried to its end.
 const ENDED: &str = "the user ended it before";

@@ -1,7 +1,7 @@
 //! What is done with a target. A procedure is one file or folder here; what its results mean together
 //! is found in `linerate_explain::summary`.
 //!
-//! A procedure asks a target for [trials](crate::target::Trial), hands on a result for each as soon as
+//! A procedure asks a target for [trials](crate::endpoint::Trial), hands on a result for each as soon as
 //! it is there, and knows nothing of the kinds of targets.
 
 pub mod conformance;
@@ -23,9 +23,9 @@ pub use session::{Asked, Session, SessionError, run};
 
 use std::time::Duration;
 
-use linerate_explain::record::{Duplex, Measurement, NotMeasured, Setting};
+use linerate_results::record::{Duplex, Measurement, NotMeasured, Setting};
 
-use crate::target::{Outcome, Target, TargetError, Trial, Watch};
+use crate::endpoint::{Outcome, Target, TargetError, Trial, Watch};
 
 /// Something to be done with a target.
 pub trait Procedure {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{Direction, Flow, Measurement, Setting};
+use linerate_results::record::{Direction, Flow, Measurement, Setting};
 
 use super::{Bench, SessionError};
-use crate::target::{Outcome, Target, TargetError, Trial};
+use crate::endpoint::{Outcome, Target, TargetError, Trial};
 
 /// What a trial of a sweep came to.
 #[derive(Debug)]

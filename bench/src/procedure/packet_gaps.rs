@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Direction, Flow, Ledger, Measurement, PacketGaps as Record, PacketGapsMetrics, PacketGapsParams,
 };
 
 use super::one_way::Trials;
 use super::{Bench, Procedure, SessionError};
-use crate::target::{Amount, Datagrams, Target, Trial};
+use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
 /// Datagrams of one size after the other, one way, and when each arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +83,8 @@ impl Procedure for PacketGaps {
 mod tests {
     use super::super::scripted::{Scripted, counted, done};
     use super::*;
-    use crate::distribution;
-    use crate::target::Outcome;
+    use crate::endpoint::Outcome;
+    use linerate_results::distribution;
 
     #[test]
     fn gaps_come_from_the_target_and_their_absence_is_told() {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Direction, Distribution, Flow, Ledger, Measurement, Rfc6349 as Record, Rfc6349Metrics,
     Rfc6349Params, Rfc6349Step as Step,
 };
@@ -11,8 +11,8 @@ use linerate_explain::record::{
 use super::latency::idle;
 use super::one_way::{Counted, Trials};
 use super::{Bench, Procedure, SessionError};
-use crate::distribution;
-use crate::target::{Amount, RoundTrips, Stream, Target, Trial};
+use crate::endpoint::{Amount, RoundTrips, Stream, Target, Trial};
+use linerate_results::distribution;
 
 /// Windows, per cent of the bandwidth-delay product.
 const WINDOWS_PERCENT: [u64; 5] = [25, 50, 75, 100, 125];
@@ -235,8 +235,8 @@ impl Procedure for Rfc6349 {
 mod tests {
     use super::super::scripted::{Scripted, answered, done};
     use super::*;
-    use crate::target::Outcome;
-    use linerate_explain::record::End;
+    use crate::endpoint::Outcome;
+    use linerate_results::record::End;
 
     fn procedure() -> Rfc6349 {
         Rfc6349 {

@@ -1,9 +1,9 @@
 //! A target of which a test says what every trial comes to.
 
-use linerate_explain::record::{Datagrams as Count, End, Flow, Measurement};
+use linerate_results::record::{Datagrams as Count, End, Flow, Measurement};
 
 use super::{Bench, Procedure, SessionError};
-use crate::target::{
+use crate::endpoint::{
     Amount, Answer, Answers, Datagrams, Outcome, RoundTrips, Target, TargetError, Trial, Unwatched,
     Watch,
 };

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use linerate_explain::cause::of_targets;
-use linerate_explain::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
+use linerate_results::record::{Measurement, NotMeasured, Provenance, Run, SCHEMA};
 
 use super::{Bench, Procedure};
+use crate::endpoint::{Target, TargetError, Watch};
 use crate::provenance;
 use crate::store::{Store, StoreError};
-use crate::target::{Target, TargetError, Watch};
 
 /// Why a session ended before its end.
 #[derive(Debug, thiserror::Error)]
@@ -123,7 +123,7 @@ fn header(session: &Session, target: &dyn Target) -> Run {
         provenance: Provenance {
             target: session.url.clone(),
             seed: session.seed,
-            duplex: linerate_explain::record::Duplex::Unknown,
+            duplex: linerate_results::record::Duplex::Unknown,
             ..provenance::here()
         },
         results: Vec::new(),

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Direction, Ledger, Measurement, SizeSweep as Record, SizeSweepMetrics, SizeSweepParams,
     Transport,
 };
 
 use super::one_way::Trials;
 use super::{Bench, Procedure, SessionError};
-use crate::target::{Amount, Datagrams, Stream, Target, Trial};
+use crate::endpoint::{Amount, Datagrams, Stream, Target, Trial};
 
 /// Transfers with sends of one size after the other, one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,8 +94,8 @@ impl Procedure for SizeSweep {
 mod tests {
     use super::super::scripted::{Scripted, done};
     use super::*;
-    use crate::target::Outcome;
-    use linerate_explain::record::{End, Flow};
+    use crate::endpoint::Outcome;
+    use linerate_results::record::{End, Flow};
 
     #[test]
     fn each_size_is_a_result_and_silence_is_one_too() {

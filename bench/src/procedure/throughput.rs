@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Direction, Ledger, Measurement, Throughput as Record, ThroughputMetrics, ThroughputParams,
     Transport,
 };
 
 use super::{Bench, Procedure, SessionError};
-use crate::target::{Amount, Target, Trial};
+use crate::endpoint::{Amount, Target, Trial};
 
 /// A transfer to be measured.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Direction, Ledger, Measurement, UdpSweep as Record, UdpSweepMetrics, UdpSweepParams,
 };
 
 use super::one_way::{Counted, Trials};
 use super::{Bench, Procedure, SessionError};
-use crate::target::{Amount, Datagrams, Target, Trial};
+use crate::endpoint::{Amount, Datagrams, Target, Trial};
 
 /// Loads in a row that a receiver tells nothing of: then it is not the load alone.
 const SILENT: u32 = 2;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Direction, Ledger, Measurement, WindowSweep as Record, WindowSweepMetrics, WindowSweepParams,
 };
 
 use super::latency::idle;
 use super::one_way::Trials;
 use super::{Bench, Procedure, SessionError};
-use crate::target::{Amount, Stream, Target, Trial};
+use crate::endpoint::{Amount, Stream, Target, Trial};
 
 /// TCP with socket buffers of one size after the other, one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,8 +79,8 @@ impl Procedure for WindowSweep {
 mod tests {
     use super::super::scripted::{Scripted, answered, done};
     use super::*;
-    use crate::target::Outcome;
-    use linerate_explain::record::{End, Flow};
+    use crate::endpoint::Outcome;
+    use linerate_results::record::{End, Flow};
 
     #[test]
     fn the_round_trip_is_measured_before_and_goes_with_each_window() {

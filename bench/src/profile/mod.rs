@@ -22,7 +22,7 @@ mod words;
 pub use cost::{Cost, Function, LayerCost};
 pub use layer::Layer;
 
-use linerate_explain::record::Direction;
+use linerate_results::record::Direction;
 use serde::Serialize;
 
 /// What is to go on meanwhile.

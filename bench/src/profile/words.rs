@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use linerate_explain::record::Direction;
+use linerate_results::record::Direction;
 
 use super::{Cost, Profile};
 

@@ -6,11 +6,11 @@ mod tests;
 
 use std::time::Duration;
 
-use linerate_explain::registers::live::Memory;
+use linerate_regs_decode::live::Memory;
 
 use crate::board::Board;
+use crate::endpoint::{Options, TargetError, Url};
 use crate::gdb::{Gdb, GdbError};
-use crate::target::{Options, TargetError, Url};
 
 /// A device that runs, or will.
 pub trait Device {
@@ -69,7 +69,7 @@ pub fn open(url: &str, options: &Options) -> Result<Box<dyn Device>, TargetError
     parsed.knows_only(&[])?;
     match parsed.scheme.as_str() {
         #[cfg(target_os = "linux")]
-        "qemu" => crate::target::inspect(&parsed, options),
+        "qemu" => crate::endpoint::inspect(&parsed, options),
         "gdb" => server(&parsed, options),
         _ => Err(TargetError::Url {
             url: url.to_owned(),

@@ -4,11 +4,11 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use linerate_explain::registers::live::Memory;
+use linerate_regs_decode::live::Memory;
 
 use super::{Device, failed};
+use crate::endpoint::TargetError;
 use crate::gdb::{Gdb, GdbError};
-use crate::target::TargetError;
 
 const PROGRAM: &str = "probe-rs";
 /// How often it is looked whether the server listens.

@@ -1,6 +1,6 @@
 //! What a run should have come to and did not.
 
-use linerate_explain::record::{Measurement, Run};
+use linerate_results::record::{Measurement, Run};
 
 use crate::scenario::{Expectation, expect};
 

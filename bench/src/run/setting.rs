@@ -1,6 +1,6 @@
 //! Under which conditions a run takes place, as results tell it.
 
-use linerate_explain::record::{Conditions, Duplex, Setting};
+use linerate_results::record::{Conditions, Duplex, Setting};
 use linerate_sim::wire::config::{self, Impairments};
 use serde_json::Value;
 

@@ -2,9 +2,9 @@ use super::*;
 use crate::machine::Event;
 use crate::measure::scripted::{Script, line, segment};
 use crate::progress::Silent;
+use linerate_capture::wire::{Segment, Side};
 use linerate_ether::pattern;
-use linerate_explain::record::Duplex;
-use linerate_explain::wire::{Segment, Side};
+use linerate_results::record::Duplex;
 
 const SCENARIO: &str = r#"schema = 1
 name = "test"
@@ -207,7 +207,7 @@ fn a_target_that_fails_is_named_and_the_rest_is_kept() {
 #[test]
 fn what_always_must_hold_is_checked_without_being_asked_for() {
     let mut run =
-        Run::from_json(include_str!("../../../explain/tests/fixtures/run.json")).expect("valid");
+        Run::from_json(include_str!("../../../results/tests/fixtures/run.json")).expect("valid");
     assert_eq!(failures(&run, &[]), [""; 0]);
     if let Some(Measurement::HttpGet(get)) = run.results.get_mut(1) {
         get.metrics.crc32[0] ^= 1;

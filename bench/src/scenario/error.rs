@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::nearest;
+use linerate_host::nearest;
 
 /// A scenario that cannot be used: file, line, column and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

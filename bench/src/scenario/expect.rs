@@ -1,7 +1,7 @@
 //! What must come out, held against what did.
 
-use linerate_explain::record::Measurement;
-use linerate_explain::report::format;
+use linerate_results::format;
+use linerate_results::record::Measurement;
 use serde_json::Value;
 
 use super::Run;
@@ -151,10 +151,10 @@ fn in_words(metric: &str, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linerate_explain::record;
+    use linerate_results::record;
 
     fn results() -> Vec<Measurement> {
-        let text = include_str!("../../../explain/tests/fixtures/run.json");
+        let text = include_str!("../../../results/tests/fixtures/run.json");
         record::Run::from_json(text).expect("valid").results
     }
 

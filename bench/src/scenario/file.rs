@@ -13,7 +13,7 @@ use toml::{Spanned, Table};
 use super::{Expectation, Limit, Peer, Record, Run, Scenario, ScenarioError, Surroundings};
 use crate::board::{self, Board};
 use crate::measure::{self, Plan, Section, measurements};
-use crate::nearest;
+use linerate_host::nearest;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

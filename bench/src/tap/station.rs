@@ -6,7 +6,7 @@ use linerate_sim::peer::{Peer, Report, Station};
 use linerate_sim::time::{Instant, Span};
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
-use super::TapError;
+use linerate_host::tap::TapError;
 
 /// How often, in virtual time, the interface is asked for a frame.
 const ASK: Span = Span::from_us(50);

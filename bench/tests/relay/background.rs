@@ -1,7 +1,7 @@
 //! Stock servers in the background, and waiting for them.
 
 use super::Record;
-use linerate_bench::relay::{Namespace, Rig};
+use linerate_host::relay::{Namespace, Rig};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;

@@ -14,14 +14,14 @@ mod sockets;
 mod stock;
 mod targets;
 
-use linerate_bench::relay::{Plan, Rig, rig};
+use linerate_host::relay::{Plan, Rig, rig};
 use record::Record;
 
 /// Two namespaces and a relay that does the same in both directions; `None`, told of, where that cannot
 /// be had.
 fn rig(settings: &str) -> Option<Rig<Record>> {
     let both = settings.parse().unwrap_or_else(|error| panic!("{error}"));
-    let plan = |both: linerate_bench::relay::Impairment| Plan {
+    let plan = |both: linerate_host::relay::Impairment| Plan {
         forward: both.clone(),
         backward: both,
         seed: 1,

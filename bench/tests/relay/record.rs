@@ -1,6 +1,6 @@
 //! What passed the relay, frame by frame.
 
-use linerate_bench::relay::{Delivered, Exit, Fate, Verdict, Way, Witness};
+use linerate_host::relay::{Delivered, Exit, Fate, Verdict, Way, Witness};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Octets of a frame that are kept: down to the first of a UDP payload.

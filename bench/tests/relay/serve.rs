@@ -10,9 +10,9 @@ use super::said::{
 use super::stock::output;
 use super::{each, has, narrow, overflows, rig, undisturbed};
 use linerate_agent::Limits;
-use linerate_bench::relay::Way;
-use linerate_bench::relay::rig::RIGHT;
-use linerate_bench::serve::{Direction, Event, Order, Protocol, Served, serve};
+use linerate_host::relay::Way;
+use linerate_host::relay::rig::RIGHT;
+use linerate_host::serve::{Direction, Event, Order, Protocol, Served, serve};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;

@@ -4,8 +4,8 @@ use super::each;
 use super::record::Lane;
 use super::said::{end_of, number};
 use super::serve::run_at;
-use linerate_bench::relay::Way;
-use linerate_bench::serve::{Direction, Protocol, Served};
+use linerate_host::relay::Way;
+use linerate_host::serve::{Direction, Protocol, Served};
 
 pub const TCP_FAULTS: &str =
     "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";

@@ -1,8 +1,8 @@
 //! Datagrams of this process through the relay.
 
 use super::{Record, rig};
-use linerate_bench::relay::rig::{INTERFACE, LEFT, RIGHT};
-use linerate_bench::relay::{Report, Rig, Way};
+use linerate_host::relay::rig::{INTERFACE, LEFT, RIGHT};
+use linerate_host::relay::{Report, Rig, Way};
 use std::net::UdpSocket;
 use std::time::Duration;
 

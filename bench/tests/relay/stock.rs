@@ -5,7 +5,7 @@ use super::count::{as_iperf2_counts, iperf2_numbers, iperf3_may_count, iperf3_nu
 use super::record::Record;
 use super::said::printed;
 use super::{each, has, overflows, rig, undisturbed};
-use linerate_bench::relay::Way;
+use linerate_host::relay::Way;
 use std::process::Command;
 
 /// Runs `line` in a namespace, at most a minute; what it printed.

@@ -13,9 +13,11 @@ use super::said::{
 use super::serve_tcp::TCP_FAULTS;
 use super::{each, has, narrow, overflows, rig, undisturbed};
 use Direction::{Both, FromDevice, ToDevice};
-use linerate_bench::relay::Way;
-use linerate_bench::target::{Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open};
-use linerate_explain::record::{self, Direction, End, Flow};
+use linerate_bench::endpoint::{
+    Amount, Datagrams, Options, Outcome, Stream, Trial, Unwatched, open,
+};
+use linerate_host::relay::Way;
+use linerate_results::record::{self, Direction, End, Flow};
 use std::time::Duration;
 
 const IPERF2: &str = "iperf -s -f B -p 5001";

@@ -4,9 +4,9 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use linerate_bench::load::Rate;
-use linerate_bench::load::counters::parse_mac;
-use linerate_bench::serve::Protocol;
+use linerate_host::load::Rate;
+use linerate_host::load::counters::parse_mac;
+use linerate_host::serve::Protocol;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \

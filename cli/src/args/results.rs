@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use linerate_bench::quantity;
+use linerate_host::quantity;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \

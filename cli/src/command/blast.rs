@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use linerate_bench::load::{LoadError, Sent, noise_floor, raw};
-use linerate_explain::record::Distribution;
-use linerate_explain::report::format;
+use linerate_host::load::{LoadError, Sent, noise_floor, raw};
+use linerate_results::format;
+use linerate_results::record::Distribution;
 
 use crate::args;
 use crate::failure::Failure;

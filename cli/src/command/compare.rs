@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use linerate_explain::compare::{Comparison, Thresholds, compare};
-use linerate_explain::record::Run;
+use linerate_explain::summary;
+use linerate_results::compare::{Comparison, Thresholds, compare};
+use linerate_results::record::Run;
 
 use super::results;
 use crate::args;
@@ -13,7 +14,7 @@ use crate::output;
 pub fn run(args: &args::Compare) -> Result<(), Failure> {
     let before = results(&args.before)?;
     let after = results(&args.after)?;
-    let comparison = compare(&before, &after, &thresholds(&args.limits));
+    let comparison = compare(&before, &after, summary::figures, &thresholds(&args.limits));
     if args.json {
         let mut text = serde_json::to_string_pretty(&comparison).map_err(anyhow::Error::new)?;
         text.push('\n');
@@ -44,7 +45,7 @@ impl Baseline {
 
     /// Holds `run` against it.
     pub fn judge(&self, limits: &args::Thresholds, run: &Run) -> Result<(), Failure> {
-        let comparison = compare(&self.run, run, &thresholds(limits));
+        let comparison = compare(&self.run, run, summary::figures, &thresholds(limits));
         eprintln!("beside {}:\n{}", self.file.display(), comparison.markdown());
         judge(&comparison)
     }

@@ -6,11 +6,12 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use linerate_explain::capture::Reader;
+use linerate_capture::reader::Reader;
+use linerate_capture::tcp::Flags;
+use linerate_capture::traffic::Traffic;
 use linerate_explain::cause::with_results;
 use linerate_explain::report::{capture_html, capture_pictures};
-use linerate_explain::tcp::Flags;
-use linerate_explain::traffic::{Report, Source, Traffic};
+use linerate_explain::traffic::{Report, Source};
 
 use crate::args;
 use crate::failure::Failure;
@@ -40,7 +41,7 @@ pub fn run(args: &args::Explain) -> Result<(), Failure> {
     if args.flags {
         return Ok(());
     }
-    let mut report = traffic.report(sources);
+    let mut report = Report::of(traffic, sources);
     if let Some(file) = &args.with {
         let run = super::results(file)?;
         report.findings = with_results(report.findings, &run);

@@ -20,9 +20,9 @@ mod linux {
 
     use anyhow::anyhow;
     use linerate_bench::board::{self, Board};
+    use linerate_bench::endpoint::flood::{Flood, flood};
     use linerate_bench::firmware;
-    use linerate_bench::target::flood::{Flood, flood};
-    use linerate_explain::report::format;
+    use linerate_results::format;
 
     use crate::args;
     use crate::failure::Failure;

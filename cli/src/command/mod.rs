@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use linerate_bench::timing::TimingTable;
-use linerate_explain::record;
+use linerate_results::record;
 
 use crate::output;
 

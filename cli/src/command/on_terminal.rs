@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use linerate_bench::endpoint::Watch;
 use linerate_bench::progress;
-use linerate_bench::target::Watch;
-use linerate_explain::record::Measurement;
-use linerate_explain::report::format;
+use linerate_results::format;
+use linerate_results::record::Measurement;
 
 use super::stop_on_ctrl_c;
 

@@ -7,9 +7,9 @@ use crate::failure::Failure;
 pub fn run(args: &args::Profile) -> Result<(), Failure> {
     use std::path::Path;
 
+    use linerate_bench::endpoint::{self, Options};
     use linerate_bench::profile::Asked;
-    use linerate_bench::target::{self, Options};
-    use linerate_explain::record::Direction;
+    use linerate_results::record::Direction;
 
     use crate::output;
 
@@ -30,7 +30,7 @@ pub fn run(args: &args::Profile) -> Result<(), Failure> {
         ..Options::default()
     };
     eprintln!("{}: every instruction is counted", asked.target);
-    let profile = target::profile(&asked, &options)?;
+    let profile = endpoint::profile(&asked, &options)?;
     let json = serde_json::to_string_pretty(&profile).map_err(anyhow::Error::new)? + "\n";
     match args.json.as_deref() {
         Some(path) if path == Path::new("-") => return output::print(&json),

@@ -24,12 +24,12 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use anyhow::{Context, anyhow};
-    use linerate_bench::relay::rig::{INTERFACE, LEFT, RIGHT};
-    use linerate_bench::relay::{
+    use linerate_host::relay::rig::{INTERFACE, LEFT, RIGHT};
+    use linerate_host::relay::{
         Impairment, LATE_NS, Namespace, Pair, Plan, Port, RelayError, Report, WayReport,
         run as relay,
     };
-    use linerate_explain::report::format;
+    use linerate_results::format;
 
     use crate::args;
     use crate::command::stop_on_ctrl_c;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
+use linerate_bench::endpoint::Target;
 use linerate_bench::procedure::Asked;
 use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, line_of_interface};
-use linerate_bench::target::Target;
-use linerate_explain::record::{Counting, Rfc2544Test};
+use linerate_results::record::{Counting, Rfc2544Test};
 
 use super::test::{measure, open};
 use crate::args::{self, CountedBy, LineRate};

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use linerate_bench::serve::{self, Direction, Event, Limits, Order, Protocol, Served};
-use linerate_explain::report::format;
+use linerate_host::serve::{self, Direction, Event, Limits, Order, Protocol, Served};
+use linerate_results::format;
 
 use super::stop_on_ctrl_c;
 use crate::args;

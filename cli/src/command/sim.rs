@@ -9,7 +9,7 @@ use linerate_bench::board::{self, Board};
 use linerate_bench::machine::{self, LinkEnd, MachineError, Order, Remains};
 use linerate_bench::scenario::{Duplex, Partner, Record, Surroundings};
 use linerate_bench::{firmware, measure, tap};
-use linerate_explain::report::format;
+use linerate_results::format;
 
 use super::stop_on_ctrl_c;
 use crate::args;
@@ -142,7 +142,7 @@ fn known<'a>(
     if known.contains(&name) {
         return Ok(());
     }
-    let near = linerate_bench::nearest(name, known.iter().copied());
+    let near = linerate_host::nearest(name, known.iter().copied());
     let hint = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
     Err(anyhow!(
         "the board has no {what} `{name}`{hint}; it has {}",

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
+use linerate_bench::endpoint::RoundTrips;
 use linerate_bench::procedure::latency::Latency;
 use linerate_bench::procedure::packet_gaps::PacketGaps;
 use linerate_bench::procedure::rfc6349::Rfc6349;
@@ -10,8 +11,7 @@ use linerate_bench::procedure::size_sweep::SizeSweep;
 use linerate_bench::procedure::udp_sweep::{Offers, UdpSweep};
 use linerate_bench::procedure::window_sweep::WindowSweep;
 use linerate_bench::procedure::{Asked, Procedure, steps};
-use linerate_bench::target::RoundTrips;
-use linerate_explain::record::{Direction, Transport};
+use linerate_results::record::{Direction, Transport};
 
 use super::test;
 use crate::args::{self, Swept};

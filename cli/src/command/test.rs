@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
+use linerate_bench::endpoint::{
+    self, Amount, Datagrams, Options, Pair, RoundTrips, Stream, Target, TargetError, Trial,
+};
 use linerate_bench::procedure::latency::Latency;
 use linerate_bench::procedure::throughput::Throughput;
 use linerate_bench::procedure::{self, Asked, Session};
-use linerate_bench::target::{
-    self, Amount, Datagrams, Options, Pair, RoundTrips, Stream, Target, TargetError, Trial,
-};
-use linerate_explain::record::{Direction, Run};
 use linerate_explain::report;
+use linerate_results::record::{Direction, Run};
 
 use super::compare::Baseline;
 use super::on_terminal::Terminal;
@@ -34,13 +34,13 @@ pub fn open(link: &args::Link) -> Result<Box<dyn Target>, Failure> {
         elf_dir: link.elf_dir.clone(),
         seed: link.seed,
     };
-    let target = target::open(&link.target, &options)?;
+    let target = endpoint::open(&link.target, &options)?;
     let Some(probe) = &link.probe else {
         return Ok(target);
     };
     Ok(Box::new(Pair {
         load: target,
-        probe: target::open(probe, &options)?,
+        probe: endpoint::open(probe, &options)?,
     }))
 }
 

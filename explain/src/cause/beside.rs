@@ -1,9 +1,9 @@
 //! A capture beside the results of the same transfers: what the device counted says more than packets do.
 
 use super::weighed;
-use crate::record::{Cause, Measurement, Run};
-use crate::stats;
-use crate::traffic::PathFinding;
+use crate::cause::scored::PathFinding;
+use linerate_results::record::{Cause, Measurement, Run};
+use linerate_results::stats;
 
 /// `found` in a capture, with what the counters of `run` name. What is wrong with the capture stays first; then comes
 /// what was counted, then what else the capture shows.
@@ -17,7 +17,7 @@ pub fn with_results(found: Vec<PathFinding>, run: &Run) -> Vec<PathFinding> {
         })
         .collect();
     let mut counted: Vec<PathFinding> = Vec::new();
-    let time_ns = |of: &[crate::record::Request]| -> u64 {
+    let time_ns = |of: &[linerate_results::record::Request]| -> u64 {
         of.iter()
             .map(|it| it.end_ns.saturating_sub(it.start_ns))
             .sum()

@@ -2,10 +2,10 @@
 
 use linerate_ether::ledger::{Drop, Layer};
 
-use super::{Weighed, evidence};
-use crate::record::{Cause, Finding, HttpGet};
-use crate::report::format;
-use crate::stats;
+use crate::cause::scored::{Weighed, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, HttpGet};
+use linerate_results::stats;
 
 /// Fewer collisions for each frame that arrives are a part of half duplex.
 const USUAL: f64 = 0.25;

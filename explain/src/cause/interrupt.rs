@@ -1,10 +1,11 @@
 //! A receive interrupt that is still busy when the next frame begins.
 
-use super::{Weighed, evidence, late_frames, loss_weight};
-use crate::line;
-use crate::record::{Cause, Finding, HttpGet};
-use crate::report::format;
-use crate::stats;
+use super::{late_frames, loss_weight};
+use crate::cause::scored::{Weighed, evidence};
+use linerate_results::format;
+use linerate_results::line;
+use linerate_results::record::{Cause, Finding, HttpGet};
+use linerate_results::stats;
 
 /// From the edge on the pin to the first sample, with direct vectoring, as measured on the
 /// original (seed article, "Avoiding memcpy operations").

@@ -1,7 +1,7 @@
 //! Frames that nothing counted.
 
-use super::{Weighed, evidence};
-use crate::record::{Cause, Finding, HttpGet, Ledger};
+use crate::cause::scored::{Weighed, evidence};
+use linerate_results::record::{Cause, Finding, HttpGet, Ledger};
 
 pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     imbalance(&get.ledger)

@@ -14,6 +14,7 @@ mod peer;
 mod put;
 mod queue;
 mod retransmission;
+mod scored;
 pub(crate) mod sweep;
 mod thread;
 mod traffic;
@@ -23,19 +24,15 @@ mod wire;
 
 use linerate_ether::ledger::{Drop, Layer};
 
-use crate::record::{Cause, Finding, HttpGet, Ping};
-use crate::report::format;
-use crate::stats;
-
-/// A finding and the share of the time (0 to 1) that it explains.
-pub(crate) struct Weighed {
-    weight: f64,
-    finding: Finding,
-}
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, HttpGet, Ping};
+use linerate_results::stats;
 
 pub use beside::with_results;
 pub use packets::name_packets;
 pub use put::of_http_put;
+pub use scored::PathFinding;
+use scored::{Weighed, evidence};
 pub use sweep::of_targets;
 pub use traffic::of_traffic;
 pub use udp::of_udp_streams;
@@ -57,15 +54,12 @@ const LOOKS: [fn(&HttpGet) -> Option<Weighed>; 10] = [
 /// From this share of line rate on there is nothing left to explain.
 const AT_LINE_RATE: f64 = 0.97;
 
-/// A part of the time smaller than this is not worth a finding.
-const WORTH_NAMING: f64 = 0.05;
-
 /// What keeps `get` from line rate, the weightiest first. Never empty.
 pub fn of_http_get(get: &HttpGet) -> Vec<Finding> {
     let found = weighed(get);
     let mut findings: Vec<Finding> = found.into_iter().map(|weighed| weighed.finding).collect();
     if findings.is_empty() {
-        findings.push(nothing(share_of_line_rate(get)));
+        findings.push(nothing(get.share_of_line_rate()));
     }
     findings
 }
@@ -101,18 +95,10 @@ pub fn of_ping(ping: &Ping) -> Vec<Finding> {
     findings
 }
 
-/// Median goodput over the line's limit.
-pub fn share_of_line_rate(get: &HttpGet) -> f64 {
-    stats::ratio(
-        get.metrics.goodput_bytes_per_s_p50,
-        get.limits.line_goodput_bytes_per_s,
-    )
-}
-
 /// The gap to line rate and its first cause, in one sentence or two.
 pub fn verdict(get: &HttpGet) -> String {
     let goodput = format::rate(get.metrics.goodput_bytes_per_s_p50);
-    let share = format::percent(share_of_line_rate(get));
+    let share = format::percent(get.share_of_line_rate());
     let cause = get
         .findings
         .first()
@@ -139,13 +125,6 @@ fn nothing(share: f64) -> Finding {
             "Measure a larger transfer, so that the set-up weighs less.".into()
         },
     }
-}
-
-fn evidence<const N: usize>(figures: [(&str, f64); N]) -> std::collections::BTreeMap<String, f64> {
-    figures
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
 }
 
 /// Frames that a receiver misses or hears from the middle on because it came late.

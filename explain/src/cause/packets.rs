@@ -1,8 +1,9 @@
 //! Where in a capture a finding can be seen.
 
-use crate::record::Cause;
-use crate::tcp::{Limit, Marks};
-use crate::traffic::{Path, PathFinding};
+use crate::cause::scored::PathFinding;
+use linerate_capture::tcp::{Limit, Marks};
+use linerate_capture::traffic::Path;
+use linerate_results::record::Cause;
 
 /// Puts the packets with which it happened first, last and worst into a finding's evidence. `broadcasts` and `pauses` are those of the whole capture.
 pub fn name_packets(found: &mut PathFinding, paths: &[Path], broadcasts: Marks, pauses: Marks) {
@@ -71,8 +72,9 @@ fn of_path(cause: Cause, path: &Path) -> Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::{LinkType, Packet};
-    use crate::traffic::{Report, Traffic};
+    use crate::traffic::Report;
+    use linerate_capture::reader::{LinkType, Packet};
+    use linerate_capture::traffic::Traffic;
 
     const SYN: u8 = 2;
     const ACK: u8 = 16;
@@ -122,7 +124,7 @@ mod tests {
                     octets: &octets,
                 });
             }
-            (traffic.report(Vec::new()), packets)
+            (Report::of(traffic, Vec::new()), packets)
         }
     }
 

@@ -1,8 +1,9 @@
 //! A peer that takes its time.
 
-use super::{WORTH_NAMING, Weighed, evidence, ns_per_segment};
-use crate::record::{Cause, Finding, HttpGet};
-use crate::report::format;
+use super::ns_per_segment;
+use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, HttpGet};
 
 pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     let share = get.metrics.time_share.peer;

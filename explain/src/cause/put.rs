@@ -1,9 +1,10 @@
 //! Why an upload is not at line rate: who the wire waited for.
 
-use super::{AT_LINE_RATE, WORTH_NAMING, evidence, ledger, nothing};
-use crate::record::{Cause, Finding, HttpPut};
-use crate::report::format;
-use crate::stats;
+use super::{AT_LINE_RATE, ledger, nothing};
+use crate::cause::scored::{WORTH_NAMING, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, HttpPut};
+use linerate_results::stats;
 
 /// What keeps `put` from line rate, the weightiest first. Never empty.
 pub fn of_http_put(put: &HttpPut) -> Vec<Finding> {

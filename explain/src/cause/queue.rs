@@ -2,10 +2,11 @@
 
 use linerate_ether::ledger::{Drop, Layer};
 
-use super::{Weighed, evidence, loss_weight};
-use crate::record::{Cause, Finding, HttpGet};
-use crate::report::format;
-use crate::stats;
+use super::loss_weight;
+use crate::cause::scored::{Weighed, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, HttpGet};
+use linerate_results::stats;
 
 pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     let held_back =

@@ -1,9 +1,9 @@
 //! A sender that waits for its timer while nothing moves.
 
-use super::{WORTH_NAMING, Weighed, evidence};
-use crate::record::{Cause, Finding, HttpGet};
-use crate::report::format;
-use crate::stats;
+use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, HttpGet};
+use linerate_results::stats;
 
 pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     let share = get.metrics.time_share.retransmission_timer;

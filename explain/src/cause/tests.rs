@@ -66,7 +66,7 @@ fn broken_ledger_comes_before_everything_else() {
 #[test]
 fn at_line_rate_there_is_nothing_to_say_but_that() {
     let mut get = sample::get("windowed", 3_000_000);
-    get.metrics.time_share = crate::record::TimeShare {
+    get.metrics.time_share = linerate_results::record::TimeShare {
         receiving: 1.0,
         ..Default::default()
     };

@@ -1,9 +1,10 @@
 //! A main thread that the wire waits for.
 
-use super::{WORTH_NAMING, Weighed, evidence, ns_per_segment};
-use crate::line;
-use crate::record::{Cause, Finding, HttpGet};
-use crate::report::format;
+use super::ns_per_segment;
+use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use linerate_results::format;
+use linerate_results::line;
+use linerate_results::record::{Cause, Finding, HttpGet};
 
 pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     let share = get.metrics.time_share.device;

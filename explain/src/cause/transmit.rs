@@ -1,8 +1,8 @@
 //! The device's own frames.
 
-use super::{WORTH_NAMING, Weighed, evidence};
-use crate::record::{Cause, Finding, HttpGet};
-use crate::report::format;
+use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, HttpGet};
 
 pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     let share = get.metrics.time_share.transmitting;

@@ -1,13 +1,14 @@
 //! From UDP streams to causes: what was lost of them, how, and how they were sent.
 
-use super::evidence;
 use super::packets::insert;
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::tcp::POSITIONS;
-use crate::traffic::{PathFinding, UdpStream};
-use crate::udp::Stream;
+use crate::cause::scored::PathFinding;
+use crate::cause::scored::evidence;
+use linerate_capture::tcp::POSITIONS;
+use linerate_capture::traffic::UdpStream;
+use linerate_capture::udp::Stream;
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// A smaller part of the datagrams is not worth a finding.
 const WORTH_NAMING: f64 = 0.001;

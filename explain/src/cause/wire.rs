@@ -2,9 +2,10 @@
 
 use linerate_ether::ledger::{Drop, Layer};
 
-use super::{Weighed, collision, evidence, loss_weight};
-use crate::record::{Cause, Finding, HttpGet};
-use crate::report::format;
+use super::{collision, loss_weight};
+use crate::cause::scored::{Weighed, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, HttpGet};
 
 pub(super) fn look(get: &HttpGet) -> Option<Weighed> {
     let unfinished = get.ledger.lost_for(Drop::InFlight);

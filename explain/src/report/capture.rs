@@ -6,12 +6,13 @@ use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
 
-use super::format;
 use super::page::evidence;
-use super::svg::trace::{self, Picture};
-use crate::tcp::Limit;
+use crate::svg::trace::{self, Picture};
+use crate::traffic::Report;
 use crate::traffic::text::{HEAD, STREAM_HEAD, row, stream_row};
-use crate::traffic::{Pictured, Report, ToldConnection};
+use linerate_capture::tcp::Limit;
+use linerate_capture::traffic::{Pictured, ToldConnection};
+use linerate_results::format;
 
 /// Connections in the table.
 const MOST_ROWS: usize = 200;
@@ -61,10 +62,10 @@ pub fn capture_html(report: &Report, most: usize) -> String {
     let mut environment = Environment::new();
     let files = [
         // The name's ending turns escaping on.
-        ("capture.html", include_str!("templates/capture.html")),
-        ("report.css", include_str!("templates/report.css")),
-        ("trace.css", include_str!("templates/trace.css")),
-        ("zoom.js", include_str!("templates/zoom.js")),
+        ("capture.html", include_str!("../templates/capture.html")),
+        ("report.css", include_str!("../templates/report.css")),
+        ("trace.css", include_str!("../templates/trace.css")),
+        ("zoom.js", include_str!("../templates/zoom.js")),
     ];
     for (name, text) in files {
         environment

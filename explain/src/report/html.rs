@@ -4,17 +4,21 @@ use minijinja::Environment;
 use minijinja::value::Serde;
 
 use super::page::Page;
-use crate::record::Run;
+use linerate_results::record::Run;
 
 /// Renders `run` as one self-contained HTML page, dark or light as the reader's system asks.
 pub fn html(run: &Run) -> String {
     let mut environment = Environment::new();
     // The name's ending turns escaping on.
     environment
-        .add_template("report.html", include_str!("templates/report.html"))
-        .and_then(|()| environment.add_template("report.css", include_str!("templates/report.css")))
-        .and_then(|()| environment.add_template("flame.css", include_str!("templates/flame.css")))
-        .and_then(|()| environment.add_template("zoom.js", include_str!("templates/zoom.js")))
+        .add_template("report.html", include_str!("../templates/report.html"))
+        .and_then(|()| {
+            environment.add_template("report.css", include_str!("../templates/report.css"))
+        })
+        .and_then(|()| {
+            environment.add_template("flame.css", include_str!("../templates/flame.css"))
+        })
+        .and_then(|()| environment.add_template("zoom.js", include_str!("../templates/zoom.js")))
         .and_then(|()| {
             environment
                 .get_template("report.html")?

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{format, name, verdict};
-use crate::cause;
+use super::{name, verdict};
+use linerate_results::format;
+
 use crate::published::Stage;
-use crate::record::{HttpGet, Run, Setting};
 use crate::summary::{self, Summary};
+use linerate_results::record::{HttpGet, Run, Setting};
 
 /// Renders the summary of `run`: verdict, stages, pings, findings, provenance.
 pub fn markdown(run: &Run) -> String {
@@ -72,7 +73,7 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
             format::rate(goodput),
             published.map_or_else(|| "–".into(), format::rate),
             published.map_or_else(|| "–".into(), |published| format::error(goodput, published)),
-            format::percent(cause::share_of_line_rate(get)),
+            format::percent(get.share_of_line_rate()),
             format::percent(get.metrics.frame_loss_rate),
             format::time(get.metrics.isr_post_processing_ns_p50),
         )?;
@@ -111,7 +112,12 @@ fn write(run: &Run, out: &mut String) -> std::fmt::Result {
         }
     }
     for get in told {
-        writeln!(out, "- **{}**: {}", called(run, get), cause::verdict(get))?;
+        writeln!(
+            out,
+            "- **{}**: {}",
+            called(run, get),
+            crate::cause::verdict(get)
+        )?;
     }
 
     let p = &run.provenance;

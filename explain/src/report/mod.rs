@@ -1,23 +1,20 @@
 //! From a record to what a person reads. Pure: the same record gives the same bytes.
 
 mod capture;
-pub mod format;
 mod html;
 mod markdown;
 mod page;
-pub mod profile;
-pub(crate) mod svg;
 
+pub use crate::profile::{folded, profile_text};
+pub use crate::svg::flame::flame_file;
 pub use capture::{capture_html, capture_pictures};
 pub use html::html;
 pub use markdown::markdown;
-pub use profile::{folded, profile_text};
-pub use svg::flame::flame_file;
 
-use self::svg::surface::Point;
-use crate::cause;
-use crate::record::{HttpGet, Measurement, Run, Setting};
 use crate::summary;
+use crate::svg::surface::Point;
+use linerate_results::format;
+use linerate_results::record::{HttpGet, Measurement, Run, Setting};
 
 /// So many results are told in the headline in their own words.
 const IN_HEADLINE: usize = 3;
@@ -27,7 +24,7 @@ pub fn verdict(run: &Run) -> String {
     let Some(best) = best(run) else {
         return without_downloads(run);
     };
-    let share = cause::share_of_line_rate(best);
+    let share = best.share_of_line_rate();
     let first = format!(
         "The {} variant reaches {}, {} of line rate{}",
         best.params.variant,

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::record::{Measurement, Provenance, SCHEMA};
 use crate::sample;
+use linerate_results::record::{Measurement, Provenance, SCHEMA};
 
 #[test]
 fn page_is_whole_and_needs_nothing_else() {
@@ -196,4 +196,24 @@ fn what_the_page_says() {
 #[test]
 fn markdown_summary() {
     insta::assert_snapshot!(markdown(&sample::run()));
+}
+
+/// The file in `results/tests/fixtures` is what this version writes: a change of the format shows there.
+/// `LINERATE_BLESS=1` writes it anew.
+#[test]
+fn format_is_that_of_the_fixture() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../results/tests/fixtures/run.json"
+    );
+    let run = sample::run();
+    if std::env::var_os("LINERATE_BLESS").is_some() {
+        std::fs::write(path, run.to_json()).expect("the fixture can be written");
+    }
+    let text = std::fs::read_to_string(path).expect("the fixture is there");
+    assert!(
+        text == run.to_json(),
+        "the format changed; LINERATE_BLESS=1 if it was meant"
+    );
+    assert_eq!(Run::from_json(&text).expect("reads what it wrote"), run);
 }

@@ -1,7 +1,7 @@
 //! What a driver does of what every driver has to.
 
 use super::{Summary, Table};
-use crate::record::Run;
+use linerate_results::record::Run;
 
 /// One summary of all cases, those that were left out among them.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {

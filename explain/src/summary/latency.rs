@@ -2,12 +2,10 @@
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::record::{Direction, Latency, Load, Run};
-use crate::report::format;
-use crate::stats;
+use crate::series::latency::{Loaded, idle_p50, loaded};
+use linerate_results::format;
+use linerate_results::record::{Direction, Latency, Run};
 
-/// Under load a median of so many times the idle one is a queue that is too long.
-pub const BLOAT: f64 = 5.0;
 /// A load of the sweep is the first with such a queue, or it never comes to one.
 const POINTS_OF_A_SWEEP: usize = 3;
 
@@ -44,33 +42,6 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
             rows: all.iter().map(|it| row(it)).collect(),
         },
     }]
-}
-
-/// The median without load, if it was measured.
-pub(crate) fn idle_p50(all: &[&Latency]) -> Option<u64> {
-    let idle = all.iter().find(|it| it.params.load.is_none())?;
-    Some(idle.metrics.rtt.as_ref()?.p50_ns)
-}
-
-/// The median under this load, how many times the idle one it is, and whether that is a queue and not
-/// this machine.
-pub(crate) struct Loaded {
-    load: Load,
-    pub(crate) p50_ns: u64,
-    times: f64,
-    pub(crate) is_bloat: bool,
-}
-
-pub(crate) fn loaded(result: &Latency, idle_ns: u64) -> Option<Loaded> {
-    let p50_ns = result.metrics.rtt.as_ref()?.p50_ns;
-    let times = stats::ratio(p50_ns as f64, idle_ns as f64);
-    let floor = result.limits.noise_floor.as_ref().map_or(0, |it| it.p99_ns);
-    Some(Loaded {
-        load: result.params.load?,
-        p50_ns,
-        times,
-        is_bloat: times >= BLOAT && p50_ns.saturating_sub(idle_ns) > floor,
-    })
 }
 
 fn verdict(all: &[&Latency]) -> String {
@@ -258,7 +229,7 @@ fn over_load(all: &[&Latency]) -> Option<Chart> {
         if points.len() < 2 {
             continue;
         }
-        let line = |name: &str, of: fn(&crate::record::Distribution) -> u64| {
+        let line = |name: &str, of: fn(&linerate_results::record::Distribution) -> u64| {
             let point = |it: &&&Latency| {
                 let rtt = it.metrics.rtt.as_ref()?;
                 let offered = it.params.load?.offered_bytes_per_s * 8.0;
@@ -300,11 +271,11 @@ fn over_load(all: &[&Latency]) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{
-        Bucket, Distribution, Flow, LatencyLimits, LatencyMetrics, LatencyParams, Ledger,
+    use crate::sample;
+    use linerate_results::record::{
+        Bucket, Distribution, Flow, LatencyLimits, LatencyMetrics, LatencyParams, Ledger, Load,
         Measurement, Transport,
     };
-    use crate::sample;
 
     fn trips(p50_ns: u64, load: Option<Load>, limits: LatencyLimits) -> Measurement {
         let rtt = Distribution {

@@ -5,21 +5,20 @@
 //! summary is one file here and one line of `KINDS`.
 
 mod conformance;
-pub(crate) mod cost;
-pub(crate) mod latency;
+mod latency;
 mod packet_gaps;
-pub(crate) mod rfc2544;
+mod rfc2544;
 mod rfc6349;
-pub(crate) mod size_sweep;
+mod size_sweep;
 mod throughput;
-pub(crate) mod udp_sweep;
+mod udp_sweep;
 mod window_sweep;
 
 use serde::Serialize;
 
-use crate::export::Figure;
-use crate::record::{Finding, Run};
-pub use crate::report::svg::curve::{Axis, Curves, Line};
+pub use crate::svg::curve::{Axis, Curves, Line};
+use linerate_results::export::Figure;
+use linerate_results::record::{Finding, Run};
 
 /// What results of one kind say together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -55,7 +54,7 @@ impl Chart {
         Self {
             title: title.to_owned(),
             legend: curves.lines.iter().map(|line| line.name.clone()).collect(),
-            svg: crate::report::svg::curve::curves(curves),
+            svg: crate::svg::curve::curves(curves),
         }
     }
 }
@@ -89,7 +88,7 @@ pub fn all(run: &Run) -> Vec<Summary> {
 
 /// Figures that only several results together have, by what they are of: where a search has tried other
 /// values than another one, these are what can be compared.
-pub(crate) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
+pub fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
     [udp_sweep::figures, rfc2544::figures]
         .into_iter()
         .flat_map(|of| of(run))

@@ -2,8 +2,8 @@
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::record::{Distribution, PacketGaps, Run};
-use crate::report::format;
+use linerate_results::format;
+use linerate_results::record::{Distribution, PacketGaps, Run};
 
 /// Bars of a histogram in each decade of time.
 const BARS: f64 = 24.0;
@@ -191,11 +191,11 @@ fn chart(result: &PacketGaps) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{
+    use crate::sample;
+    use linerate_results::record::{
         Bucket, Datagrams, Direction, End, Flow, Ledger, Measurement, PacketGapsMetrics,
         PacketGapsParams,
     };
-    use crate::sample;
 
     fn result(payload_bytes: u64, gaps: Option<Distribution>) -> Measurement {
         let datagrams = Datagrams {

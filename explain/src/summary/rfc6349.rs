@@ -1,9 +1,9 @@
 //! RFC 6349: TCP with windows around the bandwidth-delay product, against the path's ideal.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
-use crate::record::{Direction, Rfc6349, Rfc6349Step, Run};
-use crate::report::format;
-use crate::stats;
+use linerate_results::format;
+use linerate_results::record::{Direction, Rfc6349, Rfc6349Step, Run};
+use linerate_results::stats;
 
 /// A transfer with a window of the BDP or more is as fast as it should be from this share of the ideal on.
 const IDEAL: f64 = 0.9;
@@ -290,10 +290,10 @@ impl<'a> Path<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{
+    use crate::sample;
+    use linerate_results::record::{
         Distribution, End, Flow, Ledger, Measurement, Rfc6349Metrics, Rfc6349Params,
     };
-    use crate::sample;
 
     fn step(params: Rfc6349Params, metrics: Rfc6349Metrics) -> Measurement {
         Measurement::Rfc6349(Rfc6349 {

@@ -1,13 +1,12 @@
 //! Sweeps over the size of sends: what a send costs, whatever is in it.
 
-use super::cost::Cost;
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::record::{Direction, Flow, Run, SizeSweep, Transport};
-use crate::report::format;
+use crate::series::cost::Cost;
+use crate::series::size::{GOOD, Sweep, sweeps};
+use linerate_results::format;
+use linerate_results::record::{Flow, Run, SizeSweep};
 
-/// From this share of the best on, a size is good enough.
-const GOOD: f64 = 0.95;
 /// A cost is told of so many points at least.
 const FIT_POINTS: usize = 4;
 
@@ -35,75 +34,7 @@ pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     }]
 }
 
-/// The points of one transport and direction, by size.
-pub(crate) struct Sweep<'a> {
-    pub(crate) transport: Transport,
-    pub(crate) direction: Direction,
-    pub(crate) points: Vec<&'a SizeSweep>,
-}
-
-/// All of `run`.
-pub(crate) fn sweeps(run: &Run) -> Vec<Sweep<'_>> {
-    let mut sweeps: Vec<Sweep<'_>> = Vec::new();
-    for result in run.size_sweeps() {
-        let (transport, direction) = (result.params.transport, result.params.direction);
-        let known = sweeps
-            .iter_mut()
-            .find(|it| it.transport == transport && it.direction == direction);
-        match known {
-            Some(sweep) => sweep.points.push(result),
-            None => sweeps.push(Sweep {
-                transport,
-                direction,
-                points: vec![result],
-            }),
-        }
-    }
-    for sweep in &mut sweeps {
-        sweep.points.sort_by_key(|it| it.params.payload_bytes);
-    }
-    sweeps
-}
-
 impl Sweep<'_> {
-    fn words(&self) -> String {
-        format!("{} {}", self.transport.words(), self.direction.words())
-    }
-
-    /// Octets of a send, and goodput.
-    fn counted(&self) -> Vec<(f64, f64)> {
-        let point = |it: &&SizeSweep| {
-            let goodput = it.metrics.flow.as_ref()?.goodput_bytes_per_s;
-            (goodput > 0.0).then_some((it.params.payload_bytes as f64, goodput))
-        };
-        self.points.iter().filter_map(point).collect()
-    }
-
-    fn best(&self) -> Option<f64> {
-        let rates = self.counted().into_iter().map(|it| it.1);
-        rates.max_by(f64::total_cmp)
-    }
-
-    /// Some size carried all that was offered: then that was the limit, and not what a send costs.
-    fn is_paced(&self) -> bool {
-        self.points.iter().any(|it| {
-            let offered = it.params.offered_bytes_per_s;
-            let flow = it.metrics.flow.as_ref();
-            offered > 0.0 && flow.is_some_and(|flow| flow.goodput_bytes_per_s >= offered * GOOD)
-        })
-    }
-
-    /// Octets of a send, and its time, where its cost was the limit.
-    pub(crate) fn times(&self) -> Vec<(f64, f64)> {
-        if self.is_paced() {
-            return Vec::new();
-        }
-        let counted = self.counted().into_iter();
-        counted
-            .map(|(octets, goodput)| (octets, octets * 1e9 / goodput))
-            .collect()
-    }
-
     fn cost(&self) -> Option<Cost> {
         let points = self.times();
         (points.len() >= FIT_POINTS).then(|| Cost::of(&points))?
@@ -171,7 +102,7 @@ impl Sweep<'_> {
         let sends_per_s = rate / octets.max(1) as f64;
         row.extend([
             format::rate(rate),
-            format::percent(crate::stats::ratio(rate, best)),
+            format::percent(linerate_results::stats::ratio(rate, best)),
             format::count(sends_per_s.round() as u64),
             if rate > 0.0 {
                 format::time((1e9 / sends_per_s).round() as u64)
@@ -215,8 +146,8 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{End, Ledger, Measurement, SizeSweepMetrics, SizeSweepParams};
     use crate::sample;
+    use linerate_results::record::{End, Ledger, Measurement, SizeSweepMetrics, SizeSweepParams};
 
     fn point(payload_bytes: u64, goodput_bytes_per_s: f64) -> Measurement {
         let octets = goodput_bytes_per_s as u64;

@@ -2,8 +2,8 @@
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::record::{Direction, Flow, Run, Throughput, Transport};
-use crate::report::format;
+use linerate_results::format;
+use linerate_results::record::{Direction, Flow, Run, Throughput, Transport};
 
 /// One summary of all transfers.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {

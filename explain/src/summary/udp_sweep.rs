@@ -1,29 +1,18 @@
 //! Load sweeps: where what arrives stops to be what was offered, and what comes after that.
 
-mod points;
-
 use std::collections::BTreeMap;
 
-use self::points::COLLAPSE;
-pub(crate) use self::points::{Point, Sweep, TOLERANCE, collapsed, knee, most};
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::export::Figure;
-use crate::record::{Direction, Run, UdpSweep};
-use crate::report::format;
+use crate::series::load::{COLLAPSE, Point, Sweep, TOLERANCE, collapsed, knee, most, sizes};
+use linerate_results::export::Figure;
+use linerate_results::format;
+use linerate_results::record::{Direction, Run, UdpSweep};
 
 /// One summary for each size of datagrams.
 pub(super) fn summaries(run: &Run) -> Vec<Summary> {
     let sizes = sizes(run).into_iter();
     sizes.map(|size| summary(run, size)).collect()
-}
-
-/// The sizes of datagrams.
-pub(crate) fn sizes(run: &Run) -> Vec<u64> {
-    let mut sizes: Vec<u64> = run.udp_sweeps().map(|it| it.params.payload_bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
 }
 
 /// The most that arrived, whatever was offered.

@@ -1,8 +1,8 @@
 //! Sweeps over TCP's window, beside what a window and a round trip allow.
 
 use super::{Axis, Chart, Curves, Line, Summary, Table};
-use crate::record::{Direction, Run, WindowSweep};
-use crate::report::format;
+use linerate_results::format;
+use linerate_results::record::{Direction, Run, WindowSweep};
 
 /// A window is the limit as long as goodput grows with it by this share of its own growth at least.
 const GROWS: f64 = 0.5;
@@ -186,8 +186,10 @@ fn chart(sweeps: &[Sweep<'_>]) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{End, Flow, Ledger, Measurement, WindowSweepMetrics, WindowSweepParams};
     use crate::sample;
+    use linerate_results::record::{
+        End, Flow, Ledger, Measurement, WindowSweepMetrics, WindowSweepParams,
+    };
 
     fn told(points: &[(u64, u64)], rtt_ns: Option<u64>) -> Summary {
         let point = |&(window_bytes, goodput): &(u64, u64)| {

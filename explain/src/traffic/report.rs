@@ -1,17 +1,11 @@
-//! What is told of a capture: the JSON of `linerate explain --json`.
+//! The report of a capture: the JSON of `linerate explain --json`.
 
-use std::collections::BTreeMap;
-
+use linerate_capture::traffic::{
+    Counts, Others, Path, Pictured, Station, ToldConnection, ToldStream, Traffic, pictures,
+};
 use serde::Serialize;
 
-use super::stations::Station;
-use super::table::{Flow, Others, Place};
-use super::{Counts, Path, Traffic, UdpStream};
-use crate::cause;
-use crate::record::Finding;
-use crate::stats;
-use crate::tcp::{Buckets, End, FIRST_DELAY_NS, Figures, Limit, LimitSpan, Trace};
-use crate::udp::Tool;
+use crate::cause::{self, PathFinding};
 
 /// What captures tell.
 #[derive(Clone, Debug, Serialize)]
@@ -38,18 +32,9 @@ pub struct Report {
     pub other_udp_streams: u64,
     /// Why it is slow, what cost the most time first.
     pub findings: Vec<PathFinding>,
-    /// Connections over time, if [pictures](Traffic::with_pictures) were asked for, what cost most first.
+    /// Connections over time, if [pictures](linerate_capture::traffic::Traffic::with_pictures) were asked for, what cost most first.
     #[serde(skip)]
     pub pictures: Vec<Pictured>,
-}
-
-/// What a picture shows of a connection.
-#[derive(Clone, Debug)]
-pub struct Pictured {
-    /// Its place in [`Report::connections`].
-    pub connection: usize,
-    /// What the sender of its payload did.
-    pub trace: Trace,
 }
 
 /// A capture that was read.
@@ -63,441 +48,38 @@ pub struct Source {
     pub fault: Option<String>,
 }
 
-/// A finding about what one host sends another.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PathFinding {
-    /// Who sends the payload; none if it is about the whole capture.
-    pub sender: Option<String>,
-    /// Who receives it.
-    pub receiver: Option<String>,
-    /// The part of the time that it cost, 0 to 1.
-    pub share_of_time: f64,
-    /// What it is.
-    #[serde(flatten)]
-    pub finding: Finding,
-}
-
-/// A TCP connection.
-#[derive(Clone, Debug, Serialize)]
-pub struct ToldConnection {
-    /// Who sends the payload, with its port.
-    pub sender: String,
-    /// Who receives it.
-    pub receiver: String,
-    /// Number of its first packet in its capture.
-    pub first_packet: u64,
-    /// Number of its last one.
-    pub last_packet: u64,
-    /// From the first packet of all to its first.
-    pub start_ns: u64,
-    /// From its first packet to its last.
-    pub duration_ns: u64,
-    /// Which end is beside the place of capture, if its handshake tells.
-    pub captured_near: Option<Near>,
-    /// The round trip of its handshake, if that was captured.
-    pub handshake_rtt_ns: Option<u64>,
-    /// Payload, each octet once, from the first packet to the acknowledgment of the last.
-    pub goodput_bytes_per_s: f64,
-    /// What its time went to: shares that add up to 1.
-    pub time_share: BTreeMap<&'static str, f64>,
-    /// The same in the order of time, without gaps; from the first packet of all.
-    pub limits: Vec<LimitSpan>,
-    /// Spans shorter than this were put together, under what took the most of them; 0 if none were.
-    pub limits_coarser_than_ns: u64,
-    /// What the sender of the payload sent, and what came back for it.
-    pub payload: Direction,
-    /// The same of the other direction.
-    pub back: Direction,
-}
-
-/// An end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Near {
-    /// That which sends the payload.
-    Sender,
-    /// That which receives it.
-    Receiver,
-}
-
-/// One direction of a connection.
-#[derive(Clone, Debug, Serialize)]
-pub struct Direction {
-    /// Packets of its sender.
-    pub packets: u64,
-    /// Of them, with payload or FIN.
-    pub segments: u64,
-    /// Octets of payload.
-    pub payload_bytes: u64,
-    /// The same, each once.
-    pub unique_bytes: u64,
-    /// Segments that were sent again.
-    pub retransmitted_segments: u64,
-    /// Octets of payload in them.
-    pub retransmitted_bytes: u64,
-    /// Of them, tail-loss probes.
-    pub tail_loss_probes: u64,
-    /// From a segment to the tail-loss probe that sends it again.
-    pub tail_loss_probe_ns: Option<Times>,
-    /// Of those sent again, asked for by acknowledgments.
-    pub fast_retransmissions: u64,
-    /// Of them, brought by the retransmission timer.
-    pub time_outs: u64,
-    /// How often in a row that timer ran out, each time twice as long.
-    pub most_back_off: u8,
-    /// Of them, the rest of a loss.
-    pub recovered_segments: u64,
-    /// Of them, sent again in vain.
-    pub spurious_retransmissions: u64,
-    /// How many of those with payload came how long after the one before: by the end of the range.
-    pub retransmission_delays: Vec<Delay>,
-    /// Segments that others overtook.
-    pub out_of_order: u64,
-    /// Acknowledgments that repeat the one before.
-    pub duplicate_acks: u64,
-    /// Packets that told a window and nothing else.
-    pub window_updates: u64,
-    /// Packets that closed the window.
-    pub zero_windows: u64,
-    /// Segments that filled it.
-    pub window_full: u64,
-    /// Acknowledgments that granted less than a segment.
-    pub small_windows: u64,
-    /// Acknowledgments with selective ones.
-    pub selective_acks: u64,
-    /// The smallest window granted to the sender.
-    pub least_window_bytes: Option<u32>,
-    /// The largest.
-    pub most_window_bytes: u32,
-    /// The shift of these windows, if the handshake was captured.
-    pub window_shift: Option<u8>,
-    /// The most octets outstanding.
-    pub most_in_flight_bytes: u32,
-    /// Octets in its largest segment.
-    pub largest_segment_bytes: u32,
-    /// Segments larger than the other end takes: the sender's adapter cuts them up behind the place of
-    /// capture.
-    pub super_segments: u64,
-    /// Octets that were acknowledged and not captured.
-    pub unseen_bytes: u64,
-    /// Keep-alives.
-    pub keep_alives: u64,
-    /// Packets with RST.
-    pub resets: u64,
-    /// Acknowledgments held back while the sender waited with a small segment.
-    pub held_back_acks: u64,
-    /// From a segment to its acknowledgment.
-    pub rtt_ns: Option<Times>,
-    /// The same of segments that stood alone.
-    pub isolated_rtt_ns: Option<Times>,
-    /// The longest time that something was outstanding and no acknowledgment came.
-    pub longest_stall_ns: u64,
-    /// When it began, from the first packet of all.
-    pub longest_stall_start_ns: u64,
-    /// New segments by their place in a burst, and how many of them were lost.
-    pub bursts: Vec<PlaceInBurst>,
-}
-
-/// Retransmissions within a range of delays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Delay {
-    /// Where the range ends; it begins where the one before ends.
-    pub below_ns: u64,
-    /// How many there were.
-    pub segments: u64,
-}
-
-/// A distribution of times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Times {
-    /// How many there were.
-    pub count: u64,
-    /// The shortest.
-    pub min: u64,
-    /// The median.
-    pub p50: u64,
-    /// 99 of 100 are no longer.
-    pub p99: u64,
-    /// The longest.
-    pub max: u64,
-}
-
-/// Segments at one place of bursts; the last place stands for all behind it, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PlaceInBurst {
-    /// New segments.
-    pub sent: u64,
-    /// Of them, lost.
-    pub lost: u64,
-}
-
-/// A UDP stream of iperf 2 or iperf 3, as it came by the place of capture.
-#[derive(Clone, Debug, Serialize)]
-pub struct ToldStream {
-    /// Whose datagrams they are.
-    pub tool: Tool,
-    /// Who sends it, with its port.
-    pub sender: String,
-    /// Who receives it.
-    pub receiver: String,
-    /// Number of its first packet in its capture.
-    pub first_packet: u64,
-    /// Number of its last one.
-    pub last_packet: u64,
-    /// From the first packet of all to its first.
-    pub start_ns: u64,
-    /// From its first datagram to its last.
-    pub duration_ns: u64,
-    /// Datagrams that came by.
-    pub datagrams: u64,
-    /// Octets of payload in them.
-    pub payload_bytes: u64,
-    /// The same in a second.
-    pub bytes_per_s: f64,
-    /// Octets of payload in the largest.
-    pub datagram_bytes: u32,
-    /// Datagrams that were sent, as their numbers tell.
-    pub sent_datagrams: u64,
-    /// Of them, those that did not come by.
-    pub lost_datagrams: u64,
-    /// Datagrams that came by behind later ones.
-    pub out_of_order: u64,
-    /// Datagrams that came by again.
-    pub duplicates: u64,
-    /// Interarrival jitter at the end (RFC 3550 section 6.4.1); none without times in the datagrams.
-    pub jitter_ns: Option<u64>,
-    /// Between two of them.
-    pub gap_ns: Option<Times>,
-    /// The same when they were sent, on their sender's clock.
-    pub sent_gap_ns: Option<Times>,
-    /// How often some were missing.
-    pub holes: u64,
-    /// The most that were missing at once.
-    pub longest_hole: u64,
-    /// Whether what comes behind others is lost more often, or more at once than by chance.
-    pub loses_in_bursts: bool,
-    /// Datagrams by their place in a burst of the sender, and how often the next was missing.
-    pub bursts: Vec<PlaceInBurst>,
-}
-
-impl ToldStream {
-    fn of(told: &UdpStream, start_ns: u64) -> Self {
-        let stream = &told.stream;
-        let duration = stream.duration();
-        Self {
-            tool: stream.tool,
-            sender: place(told.sender),
-            receiver: place(told.receiver),
-            first_packet: stream.first_packet,
-            last_packet: stream.last_packet,
-            start_ns: stream.start_ns.saturating_sub(start_ns),
-            duration_ns: duration.as_nanos() as u64,
-            datagrams: stream.datagrams(),
-            payload_bytes: stream.payload_bytes(),
-            bytes_per_s: stats::ratio(stream.payload_bytes() as f64, duration.as_secs_f64()),
-            datagram_bytes: stream.largest_bytes,
-            sent_datagrams: stream.sent(),
-            lost_datagrams: stream.lost(),
-            out_of_order: stream.out_of_order(),
-            duplicates: stream.duplicates(),
-            jitter_ns: stream.jitter_ns(),
-            gap_ns: Times::of(&stream.gaps),
-            sent_gap_ns: Times::of(&stream.sent_gaps),
-            holes: stream.holes,
-            longest_hole: stream.longest_hole,
-            loses_in_bursts: stream.loses_in_bursts(),
-            bursts: bursts(&stream.arrived_at, &stream.holes_behind),
-        }
-    }
-}
-
-impl Times {
-    fn of(buckets: &Buckets) -> Option<Self> {
-        Some(Self {
-            count: buckets.count(),
-            min: buckets.min()?,
-            p50: buckets.percentile(50.0)?,
-            p99: buckets.percentile(99.0)?,
-            max: buckets.max()?,
-        })
-    }
-}
-
-impl Traffic {
-    /// What is told of it; `captures` is what it was read from.
-    pub fn report(mut self, captures: Vec<Source>) -> Report {
-        self.counts.paused_ns = self.pauses.total_ns(self.end_ns);
-        let start_ns = self.start_ns.unwrap_or(0);
-        let duration_ns = self.end_ns.saturating_sub(start_ns);
-        let (flows, other_connections) = self.table.into_flows();
-        let (streams, other_udp_streams) = self.streams.into_streams();
-        let paths = Path::of(&flows);
-        let mut findings = cause::of_traffic(&self.counts, duration_ns, &paths);
+impl Report {
+    /// The report of `traffic`, which was read from `captures`.
+    pub fn of(traffic: Traffic, captures: Vec<Source>) -> Self {
+        let analysis = traffic.finish();
+        let start_ns = analysis.start_ns;
+        let paths = Path::of(&analysis.flows);
+        let mut findings = cause::of_traffic(&analysis.counts, analysis.duration_ns, &paths);
         for finding in &mut findings {
-            cause::name_packets(finding, &paths, self.broadcasts, self.pauses.marks);
+            cause::name_packets(finding, &paths, analysis.broadcasts, analysis.pauses);
         }
-        findings.extend(cause::of_udp_streams(&streams));
+        findings.extend(cause::of_udp_streams(&analysis.udp_streams));
         drop(paths);
-        let pictures = pictures(&flows);
-        // Each goes as it is told: there may be thousands.
-        let flows = flows.into_iter();
+        let pictures = pictures(&analysis.flows);
+        // Each flow is freed as soon as it is reported: there may be thousands.
+        let flows = analysis.flows.into_iter();
         let connections = flows.map(|flow| ToldConnection::of(&flow, start_ns));
-        Report {
+        let streams = analysis.udp_streams.iter();
+        Self {
             schema: 1,
             captures,
             start_ns,
-            duration_ns,
-            packets: self.counts,
-            stations: self.stations.told(),
+            duration_ns: analysis.duration_ns,
+            packets: analysis.counts,
+            stations: analysis.stations,
             connections: connections.collect(),
-            other_connections,
+            other_connections: analysis.other_connections,
             udp_streams: streams
-                .iter()
                 .map(|stream| ToldStream::of(stream, start_ns))
                 .collect(),
-            other_udp_streams,
+            other_udp_streams: analysis.other_udp_streams,
             findings,
             pictures,
         }
-    }
-}
-
-/// What pictures show, of what cost most first. A connection without payload has nothing to show.
-fn pictures(flows: &[Flow]) -> Vec<Pictured> {
-    let mut costly: Vec<(usize, &Flow)> = flows.iter().enumerate().collect();
-    costly.sort_by_key(|(_, flow)| std::cmp::Reverse(flow.cost()));
-    let traced = costly.into_iter().filter_map(|(connection, flow)| {
-        let carrier = flow.connection.carrier();
-        let carried = flow.connection.figures(carrier).unique_bytes > 0;
-        let trace = flow.connection.trace(carrier).filter(|_| carried)?;
-        Some(Pictured {
-            connection,
-            trace: trace.clone(),
-        })
-    });
-    traced.collect()
-}
-
-impl ToldConnection {
-    fn of(flow: &Flow, start_ns: u64) -> Self {
-        let connection = &flow.connection;
-        let carrier = connection.carrier();
-        let figures = connection.figures(carrier);
-        let total: u64 = connection.shares().iter().sum();
-        let (mut limits, limits_coarser_than_ns) = connection.limits();
-        for span in &mut limits {
-            span.start_ns = span.start_ns.saturating_sub(start_ns);
-            span.end_ns = span.end_ns.saturating_sub(start_ns);
-        }
-        let seconds = figures.last_acked_ns.saturating_sub(connection.start_ns) as f64 / 1e9;
-        Self {
-            sender: place(flow.ends[carrier as usize]),
-            receiver: place(flow.ends[carrier.other() as usize]),
-            first_packet: connection.first_packet,
-            last_packet: connection.last_packet,
-            start_ns: connection.start_ns.saturating_sub(start_ns),
-            duration_ns: connection.end_ns - connection.start_ns,
-            captured_near: connection.handshake().nearer().map(|end| {
-                if end == carrier {
-                    Near::Sender
-                } else {
-                    Near::Receiver
-                }
-            }),
-            handshake_rtt_ns: connection.handshake().rtt_ns(),
-            goodput_bytes_per_s: stats::ratio(figures.unique_bytes as f64, seconds),
-            time_share: Limit::ALL
-                .into_iter()
-                .zip(connection.shares())
-                .filter(|(_, ns)| *ns > 0)
-                .map(|(limit, ns)| (limit.name(), stats::ratio(ns as f64, total as f64)))
-                .collect(),
-            limits,
-            limits_coarser_than_ns,
-            payload: Direction::of(flow, carrier, start_ns),
-            back: Direction::of(flow, carrier.other(), start_ns),
-        }
-    }
-}
-
-impl Direction {
-    fn of(flow: &Flow, end: End, start_ns: u64) -> Self {
-        let figures = flow.connection.figures(end);
-        Self {
-            packets: figures.packets,
-            segments: figures.segments,
-            payload_bytes: figures.payload_bytes,
-            unique_bytes: figures.unique_bytes,
-            retransmitted_segments: figures.retransmitted,
-            retransmitted_bytes: figures.retransmitted_bytes,
-            tail_loss_probes: figures.tail_loss_probes,
-            tail_loss_probe_ns: Times::of(&figures.probe_delays),
-            fast_retransmissions: figures.fast,
-            time_outs: figures.time_outs,
-            most_back_off: figures.most_back_off,
-            recovered_segments: figures.recoveries,
-            spurious_retransmissions: figures.spurious,
-            retransmission_delays: delays(figures),
-            out_of_order: figures.out_of_order,
-            duplicate_acks: figures.duplicate_acks,
-            window_updates: figures.window_updates,
-            zero_windows: figures.zero_windows,
-            window_full: figures.window_full,
-            small_windows: figures.small_windows,
-            selective_acks: figures.selective_acks,
-            least_window_bytes: figures.least_window,
-            most_window_bytes: figures.most_window,
-            window_shift: flow.connection.window_shift(end.other()),
-            most_in_flight_bytes: figures.most_in_flight,
-            largest_segment_bytes: figures.largest_segment,
-            super_segments: figures.super_segments,
-            unseen_bytes: figures.unseen_bytes,
-            keep_alives: figures.keep_alives,
-            resets: figures.resets,
-            held_back_acks: figures.held_back,
-            rtt_ns: Times::of(&figures.rtt),
-            isolated_rtt_ns: Times::of(&figures.isolated_rtt),
-            longest_stall_ns: figures.longest_stall_ns,
-            longest_stall_start_ns: figures.longest_stall_start_ns.saturating_sub(start_ns),
-            bursts: bursts(&figures.sent_at, &figures.lost_at),
-        }
-    }
-}
-
-fn delays(figures: &Figures) -> Vec<Delay> {
-    let ranges = figures
-        .delays
-        .iter()
-        .enumerate()
-        .map(|(at, segments)| Delay {
-            below_ns: FIRST_DELAY_NS << at,
-            segments: *segments,
-        });
-    ranges.filter(|delay| delay.segments > 0).collect()
-}
-
-fn bursts(sent: &[u64], lost: &[u64]) -> Vec<PlaceInBurst> {
-    let places = sent.iter().zip(lost);
-    let mut places: Vec<PlaceInBurst> = places
-        .map(|(sent, lost)| PlaceInBurst {
-            sent: *sent,
-            lost: *lost,
-        })
-        .collect();
-    while places
-        .last()
-        .is_some_and(|place| place.sent == 0 && place.lost == 0)
-    {
-        places.pop();
-    }
-    places
-}
-
-/// An address and a port, as URLs have them.
-fn place((address, port): Place) -> String {
-    if address.is_v4() {
-        format!("{address}:{port}")
-    } else {
-        format!("[{address}]:{port}")
     }
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::report::{Direction, Near, Report, ToldConnection, ToldStream};
-use crate::record::Cause;
-use crate::report::format;
+use super::Report;
+use linerate_capture::traffic::{Direction, Near, ToldConnection, ToldStream};
+use linerate_results::format;
+use linerate_results::record::Cause;
 
 /// Connections that are told one by one before the rest is summed up.
 const MOST_ROWS: usize = 40;

@@ -5,7 +5,7 @@
 
 use crate::sh;
 use anyhow::{Context, Result, bail};
-use linerate_explain::record::Cause;
+use linerate_results::record::Cause;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;

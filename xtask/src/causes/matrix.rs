@@ -2,7 +2,7 @@
 
 use super::Set;
 use super::case::Case;
-use linerate_explain::record::Cause;
+use linerate_results::record::Cause;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

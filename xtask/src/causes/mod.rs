@@ -23,7 +23,7 @@ use crate::{captures, demo, sh, tools};
 use anyhow::{Context, Result, bail};
 use case::{Case, Made, SetUp, Severity};
 use clap::ValueEnum;
-use linerate_explain::record::Cause;
+use linerate_results::record::Cause;
 use matrix::Row;
 use serde::Deserialize;
 use std::io::Write as _;

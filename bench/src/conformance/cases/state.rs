@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_sim::random::Random;
+use linerate_ether::random::Random;
 use serde::Deserialize;
 
 use super::{LONGEST, SHORT};

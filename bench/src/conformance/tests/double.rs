@@ -12,7 +12,7 @@ use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::{self, Span};
 
 use crate::conformance::exchange::own;
-use crate::target::{Running, STEP, Stopped};
+use crate::endpoint::{Running, STEP, Stopped};
 
 /// Frames that it takes while it does nothing.
 const RING: usize = 8;

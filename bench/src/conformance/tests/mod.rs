@@ -6,7 +6,7 @@ mod double;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::target::Unwatched;
+use crate::endpoint::Unwatched;
 use double::{Double, Fault};
 
 /// What came of the case, of one device a case.

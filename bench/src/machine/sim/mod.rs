@@ -8,10 +8,10 @@ mod seen;
 
 use std::collections::BTreeMap;
 
+use linerate_capture::wire::{Busy, Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
-use linerate_explain::record::{Duplex, Edges, EntryKind, Pulse, TimingEntry};
 use linerate_explain::report;
-use linerate_explain::wire::{Busy, Frame, Packet, Side};
+use linerate_results::record::{Duplex, Edges, EntryKind, Pulse, TimingEntry};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
 use linerate_sim::chip::{Kind, esp32c6};
 use linerate_sim::elf::Elf;

@@ -1,7 +1,7 @@
 //! What a simulated board shows of itself, in the words of the record.
 
-use linerate_explain::record::{Duplex, Edges, GapCause, Profile, ProfileStack};
-use linerate_explain::wire::Busy;
+use linerate_capture::wire::Busy;
+use linerate_results::record::{Duplex, Edges, GapCause, Profile, ProfileStack};
 use linerate_sim::profile::{self, Activity, Work};
 use linerate_sim::time::{Instant, TICKS_PER_NS};
 use linerate_sim::wire::{self, LinkReport, Resolution};

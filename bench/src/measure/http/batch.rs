@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use linerate_capture::wire::{self, Busy, Frame, Segment, Side};
 use linerate_ether::ledger::Drop;
-use linerate_explain::record::{
+use linerate_results::record::{
     Edges, GapToLineRate, HttpGetLimits, HttpGetParams, Pulse, Request, Setting,
 };
-use linerate_explain::wire::{self, Busy, Frame, Segment, Side};
-use linerate_explain::{line, stats};
+use linerate_results::{line, stats};
 
 use super::super::MeasureError;
 

@@ -1,9 +1,9 @@
 //! The bodies that went one way, and the figures that a download and an upload have in common.
 
+use linerate_capture::wire::{self, Side};
 use linerate_ether::pattern;
-use linerate_explain::record::{GapToLineRate, Request, TimeShare};
-use linerate_explain::stats;
-use linerate_explain::wire::{self, Side};
+use linerate_results::record::{GapToLineRate, Request, TimeShare};
+use linerate_results::stats;
 
 use super::super::MeasureError;
 use super::batch::{Batch, Body};

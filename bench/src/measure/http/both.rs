@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use linerate_capture::wire::Side;
 use linerate_ether::pattern;
-use linerate_explain::record::{HttpBoth, HttpBothMetrics, Measurement, TransferSamples};
-use linerate_explain::stats;
-use linerate_explain::wire::Side;
+use linerate_results::record::{HttpBoth, HttpBothMetrics, Measurement, TransferSamples};
+use linerate_results::stats;
 use serde::Deserialize;
 
 use super::super::{MeasureError, Plan, Section, ledger};

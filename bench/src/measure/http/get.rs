@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use linerate_capture::wire::{self, Side};
 use linerate_explain::cause;
-use linerate_explain::record::{HttpGet, HttpGetMetrics, HttpGetSamples, Measurement};
-use linerate_explain::wire::{self, Side};
+use linerate_results::record::{HttpGet, HttpGetMetrics, HttpGetSamples, Measurement};
 use serde::Deserialize;
 
 use super::super::{MeasureError, Plan, Section, ledger};

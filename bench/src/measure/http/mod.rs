@@ -13,8 +13,8 @@ mod put;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use linerate_explain::record::{Edges, Measurement, Pulse};
-use linerate_explain::wire::{Busy, Frame, Segment, Side};
+use linerate_capture::wire::{Busy, Frame, Segment, Side};
+use linerate_results::record::{Edges, Measurement, Pulse};
 use serde::Deserialize;
 
 use self::batch::{Batch, Body, Round};

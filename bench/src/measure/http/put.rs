@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use linerate_capture::wire::{self, Frame, Side};
 use linerate_explain::cause;
-use linerate_explain::record::{HttpPut, HttpPutMetrics, Measurement, TransferSamples};
-use linerate_explain::wire::{self, Frame, Side};
+use linerate_results::record::{HttpPut, HttpPutMetrics, Measurement, TransferSamples};
 use serde::Deserialize;
 
 use super::super::{MeasureError, Plan, Section, ledger};

@@ -1,7 +1,7 @@
+use linerate_capture::wire::Segment;
 use linerate_ether::ledger::Drop;
 use linerate_ether::pattern;
-use linerate_explain::record::HttpGet;
-use linerate_explain::wire::Segment;
+use linerate_results::record::HttpGet;
 
 use super::*;
 use crate::measure::drive;

@@ -31,7 +31,7 @@ impl Section for Conformance {
         let known = |name: &str| {
             conformance::case(name).ok_or_else(|| {
                 let names = conformance::CASES.iter().map(|case| case.name);
-                let hint = crate::board::hint(crate::nearest(name, names));
+                let hint = crate::board::hint(linerate_host::nearest(name, names));
                 format!("there is no conformance case `{name}`{hint}")
             })
         };

@@ -9,12 +9,12 @@ mod surface;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use linerate_explain::record::{
+use linerate_capture::wire::{Frame, Side};
+use linerate_results::record::{
     Ledger, LossSurface, LossSurfaceMetrics, LossSurfaceParams, Measurement, PhyConformance,
     PhyConformanceMetrics, PhyConformanceParams, Setting,
 };
-use linerate_explain::stats;
-use linerate_explain::wire::{Frame, Side};
+use linerate_results::stats;
 use linerate_sim::peer::conformance::{Case, Expect};
 use linerate_sim::peer::generator;
 use linerate_sim::wire::config::{Destination, Impairments};

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use linerate_capture::wire::{Echo, Frame, Packet, Side};
 use linerate_explain::cause;
-use linerate_explain::line;
-use linerate_explain::record::{
+use linerate_results::line;
+use linerate_results::record::{
     Measurement, Ping, PingLimits, PingMetrics, PingParams, PingSamples, RttNs, Setting,
 };
-use linerate_explain::wire::{Echo, Frame, Packet, Side};
 use serde::Deserialize;
 
 use super::{MeasureError, Observer, Section, console};

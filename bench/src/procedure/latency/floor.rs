@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use linerate_explain::record::Distribution;
+use linerate_results::record::Distribution;
 
-use crate::distribution;
-use crate::serve::{self, Event, Limits, Order, Protocol};
-use crate::target::{self, Options, RoundTrips, Trial, Unwatched};
+use crate::endpoint::{self, Options, RoundTrips, Trial, Unwatched};
+use linerate_host::serve::{self, Event, Limits, Order, Protocol};
+use linerate_results::distribution;
 
 /// It takes no longer than this.
 const SPAN: Duration = Duration::from_millis(1_500);
@@ -61,7 +61,7 @@ fn free_port(here: IpAddr) -> Option<u16> {
 
 fn round_trips(port: u16, asked: &RoundTrips) -> Option<Distribution> {
     let url = format!("stamp://127.0.0.1:{port}");
-    let mut target = target::open(&url, &Options::default()).ok()?;
+    let mut target = endpoint::open(&url, &Options::default()).ok()?;
     let most = SPAN.as_nanos() / asked.interval.as_nanos().max(1);
     let trial = Trial::RoundTrips(RoundTrips {
         count: asked

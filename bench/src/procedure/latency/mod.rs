@@ -6,14 +6,14 @@ pub use floor::noise_floor;
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Direction, Distribution, Latency as Record, LatencyLimits, LatencyMetrics, LatencyParams,
     Ledger, Load, Measurement, Transport,
 };
 
 use super::{Bench, Procedure, SessionError};
-use crate::distribution;
-use crate::target::{Amount, Datagrams, Outcome, RoundTrips, Stream, Target, TargetError, Trial};
+use crate::endpoint::{Amount, Datagrams, Outcome, RoundTrips, Stream, Target, TargetError, Trial};
+use linerate_results::distribution;
 
 /// A load goes on for so much longer than the requests that are to find it.
 const MARGIN: Duration = Duration::from_secs(1);

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{Counting, Extent, Rfc2544Test};
+use linerate_results::record::{Counting, Extent, Rfc2544Test};
 
 use super::counting_of;
 use super::offer::Offer;
 use super::trials::{Part, Stop, Trials};
+use crate::endpoint::Target;
 use crate::procedure::{Bench, Procedure, SessionError};
-use crate::target::Target;
 
 /// The longest burst without loss, several times.
 #[derive(Clone, Copy, Debug)]

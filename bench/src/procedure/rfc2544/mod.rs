@@ -19,19 +19,19 @@ mod search;
 mod tests;
 mod trials;
 
-pub use crate::load::line::line_of_interface;
 pub use burst::BackToBack;
+pub use linerate_host::load::line::line_of_interface;
 pub use offer::AROUND_A_DATAGRAM;
 pub use plan::{Plan, SIZES, TESTS};
 
 use std::time::Duration;
 
-use linerate_explain::record::{Counting, Rfc2544Test};
+use linerate_results::record::{Counting, Rfc2544Test};
 
 use self::offer::Offer;
 use self::trials::{Part, Stop, Trials};
 use super::{Bench, Procedure, SessionError};
-use crate::target::Target;
+use crate::endpoint::Target;
 
 /// The ways to count, the best one first: an agent burdens the device with nothing but the frames; a
 /// reflector sends, too.

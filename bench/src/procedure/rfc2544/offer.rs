@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Counting, Direction, FrameRoundTrips, Rfc2544Metrics, line_frames_per_s,
 };
 
-use crate::target::{
+use crate::endpoint::{
     Amount, Answers, Datagrams, Frames, Outcome, RoundTrips, Target, TargetError, Trial,
 };
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{Counting, Extent, Rfc2544Test, line_frames_per_s};
+use linerate_results::record::{Counting, Extent, Rfc2544Test, line_frames_per_s};
 
 use super::longest::Longest;
 use super::search;

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     self, Counting, End, Flow, Measurement, Rfc2544 as Record, Rfc2544Test, line_frames_per_s,
 };
 
 use super::*;
-use crate::target::{
+use crate::endpoint::{
     Amount, Answer, Answers, Outcome, RoundTrips, TargetError, Trial, Unwatched, Watch,
 };
 

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use linerate_explain::record::{
+use linerate_results::record::{
     Extent, Measurement, Rfc2544 as Record, Rfc2544Params, Rfc2544Test,
 };
 
 use super::longest::Longest;
 use super::offer::{Offer, Unread};
 use super::search::Search;
+use crate::endpoint::{Outcome, Target, TargetError, Trial};
 use crate::procedure::{Bench, SessionError};
-use crate::target::{Outcome, Target, TargetError, Trial};
 
 /// A trial that fails is done again so often before that is the end: a report is a datagram, too, and
 /// can be lost where much is sent.

@@ -1,6 +1,6 @@
 use super::super::scripted::{Scripted, counted, done};
 use super::*;
-use crate::target::Outcome;
+use crate::endpoint::Outcome;
 
 /// A device that takes 6 Mbit/s, and less the more there is beyond 8.
 const fn livelocked(offered: u64) -> u64 {

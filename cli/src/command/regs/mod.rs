@@ -6,8 +6,8 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use linerate_explain::registers::{self, Chooser, Error, MAPS, Map, Note};
-use linerate_explain::registers::{decode, diff, list, svd};
+use linerate_regs_decode::{self, Chooser, Error, MAPS, Map, Note};
+use linerate_regs_decode::{decode, diff, list, svd};
 use serde_json::to_string_pretty;
 
 use crate::args::{self, RegsCommand};
@@ -84,9 +84,9 @@ fn listed(args: &args::RegsList) -> Result<(), Failure> {
 
 /// The map called `chip`, or which may have been meant.
 fn named<'a>(maps: &[Map<'a>], chip: &str) -> anyhow::Result<Map<'a>> {
-    registers::chip(maps, chip).map_err(|error| match &error {
+    linerate_regs_decode::chip(maps, chip).map_err(|error| match &error {
         Error::NoChip { name, known } => {
-            let near = linerate_bench::nearest(name, known.iter().map(String::as_str));
+            let near = linerate_host::nearest(name, known.iter().map(String::as_str));
             let hint = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
             anyhow!("{error}{hint}")
         }

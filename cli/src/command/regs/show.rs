@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use linerate_bench::board::{self, Board};
+use linerate_bench::endpoint::Options;
 use linerate_bench::registers::{self as devices, Device};
-use linerate_bench::target::Options;
-use linerate_explain::registers::live::{self, Memory, Seen, Wanted};
-use linerate_explain::registers::{self, Error, MII, Map, decode, diff, flow};
+use linerate_regs_decode::live::{self, Memory, Seen, Wanted};
+use linerate_regs_decode::{self, Error, MII, Map, decode, diff, flow};
 
 use super::{Own, json, named};
 use crate::args::{RegsShow, Then};
@@ -77,7 +77,9 @@ fn look(device: &mut dyn Device, wanted: &Wanted) -> Result<Seen, Failure> {
     let mut seen = Ok(Seen::default());
     device.look(&mut |memory: &mut dyn Memory| seen = live::read(memory, wanted))?;
     seen.map_err(|error| match error {
-        registers::Error::Lost(_) => Failure::Target(anyhow!("{}: {error}", device.name())),
+        linerate_regs_decode::Error::Lost(_) => {
+            Failure::Target(anyhow!("{}: {error}", device.name()))
+        }
         error => Failure::Input(anyhow!(error)),
     })
 }

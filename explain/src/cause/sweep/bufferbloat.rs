@@ -1,10 +1,10 @@
 //! Round trips that wait behind the load.
 
-use super::super::{Weighed, evidence};
-use crate::record::{Cause, Finding, Latency};
-use crate::report::format;
-use crate::stats;
-use crate::summary::latency::{idle_p50, loaded};
+use crate::cause::scored::{Weighed, evidence};
+use crate::series::latency::{idle_p50, loaded};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, Latency};
+use linerate_results::stats;
 
 /// The load under which a round trip waits the longest.
 pub(super) fn look(all: &[&Latency]) -> Option<Weighed> {

@@ -1,10 +1,10 @@
 //! Frames that take their time whatever their length.
 
-use super::super::{Weighed, evidence};
-use crate::record::{Cause, Direction, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::summary::cost::Cost;
+use crate::cause::scored::{Weighed, evidence};
+use crate::series::cost::Cost;
+use linerate_results::format;
+use linerate_results::record::{Cause, Direction, Finding};
+use linerate_results::stats;
 
 /// From this part of a full frame's time on, the cost of a frame is most of it.
 const MOST: f64 = 0.5;

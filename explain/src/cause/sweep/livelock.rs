@@ -1,10 +1,10 @@
 //! A device that receives less, the more it is offered.
 
-use super::super::{Weighed, evidence};
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::summary::udp_sweep::{Point, collapsed, most};
+use crate::cause::scored::{Weighed, evidence};
+use crate::series::load::{Point, collapsed, most};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// What rates are of.
 #[derive(Clone, Copy)]

@@ -17,11 +17,13 @@ mod livelock;
 mod receive_drops;
 mod send_limit;
 
-use super::Weighed;
-use crate::record::{Cause, Direction, Finding, Flow, Latency, Rfc2544Test, Run, Transport};
-use crate::summary::rfc2544::{self, Sizes, Throughput};
-use crate::summary::udp_sweep::{self, Sweep};
-use crate::summary::{size_sweep, udp_sweep::Point};
+use crate::cause::scored::Weighed;
+use crate::series::load::{self, Point, Sweep};
+use crate::series::rfc2544::{self, Sizes, Throughput};
+use crate::series::size;
+use linerate_results::record::{
+    Cause, Direction, Finding, Flow, Latency, Rfc2544Test, Run, Transport,
+};
 use livelock::Unit;
 
 /// What is wrong with the measurements of targets in `run`, what to look at first first.
@@ -31,7 +33,7 @@ pub fn of_targets(run: &Run) -> Vec<Finding> {
 
 /// The same with the part that each explains.
 fn weighed(run: &Run) -> Vec<Weighed> {
-    let sizes = udp_sweep::sizes(run).into_iter();
+    let sizes = load::sizes(run).into_iter();
     let mut found: Vec<Weighed> = sizes.flat_map(|size| loads(run, size)).collect();
     found.extend(transfers(run));
     found.extend(gaps(run));
@@ -108,7 +110,7 @@ fn gaps(run: &Run) -> Option<Weighed> {
 /// Of TCP a size is that of writes, of which nobody knows in how many segments they go.
 fn packets(run: &Run) -> Vec<Weighed> {
     let mut found = Vec::new();
-    let sweeps = size_sweep::sweeps(run);
+    let sweeps = size::sweeps(run);
     for sweep in sweeps.iter().filter(|it| it.transport == Transport::Udp) {
         let flows = || {
             let points = sweep.points.iter();
@@ -133,7 +135,7 @@ fn packets(run: &Run) -> Vec<Weighed> {
 /// Whether more was sent than arrived.
 fn is_beyond(flow: &Flow) -> bool {
     flow.datagrams
-        .is_some_and(|it| it.loss_ratio() > udp_sweep::TOLERANCE)
+        .is_some_and(|it| it.loss_ratio() > load::TOLERANCE)
 }
 
 fn frame_sizes(sizes: &Sizes<'_>) -> Option<Weighed> {

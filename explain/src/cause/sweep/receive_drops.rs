@@ -1,9 +1,9 @@
 //! Datagrams from the device that this machine dropped itself.
 
-use super::super::{Weighed, evidence};
-use crate::record::{Cause, Finding, Flow};
-use crate::report::format;
-use crate::stats;
+use crate::cause::scored::{Weighed, evidence};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding, Flow};
+use linerate_results::stats;
 
 /// Fewer are chance.
 const FEWEST: u64 = 3;

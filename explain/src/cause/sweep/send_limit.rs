@@ -1,10 +1,10 @@
 //! Loads that this machine did not offer although it was to.
 
-use super::super::{Weighed, evidence};
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::summary::udp_sweep::{Point, TOLERANCE};
+use crate::cause::scored::{Weighed, evidence};
+use crate::series::load::{Point, TOLERANCE};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// Rates of Ethernet, bits a second.
 const LINES: [f64; 6] = [10e6, 100e6, 1e9, 2.5e9, 5e9, 10e9];

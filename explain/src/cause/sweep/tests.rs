@@ -1,11 +1,11 @@
 use super::*;
-use crate::record::{
+use crate::sample;
+use linerate_results::record::{
     Datagrams, Distribution, End, LatencyLimits, LatencyMetrics, LatencyParams, Ledger, Load,
     Measurement, Rfc2544, Rfc2544Metrics, Rfc2544Params, SizeSweep, SizeSweepMetrics,
     SizeSweepParams, Throughput as Transfer, ThroughputMetrics, ThroughputParams, UdpSweep,
     UdpSweepMetrics, UdpSweepParams, line_frames_per_s,
 };
-use crate::sample;
 
 const PAYLOAD: u64 = 1_470;
 const SPAN_NS: u64 = 2_000_000_000;

@@ -1,10 +1,11 @@
 //! What is wrong with the capture or with the link as a whole, whoever talks over it.
 
-use super::super::{WORTH_NAMING, evidence};
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::traffic::{Counts, Path, PathFinding};
+use crate::cause::scored::PathFinding;
+use crate::cause::scored::{WORTH_NAMING, evidence};
+use linerate_capture::traffic::{Counts, Path};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// Broadcasts each second from which on a small device is busy with them.
 const STORM_PER_S: f64 = 200.0;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{WORTH_NAMING, Weighed, evidence};
 use super::signs::Signs;
 use super::{FEWEST_LOSSES, share};
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::tcp::{AHEAD, Limit, POSITIONS, at_most};
-use crate::traffic::Path;
+use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use linerate_capture::tcp::{AHEAD, Limit, POSITIONS, at_most};
+use linerate_capture::traffic::Path;
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// Losses are this much more frequent where more is under way than fits a queue.
 const MUCH_MORE: f64 = 8.0;

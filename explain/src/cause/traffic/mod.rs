@@ -23,12 +23,13 @@ mod tests;
 
 use std::fmt::Write as _;
 
-use super::Weighed;
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::tcp::Limit;
-use crate::traffic::{Counts, Path, PathFinding};
+use crate::cause::scored::PathFinding;
+use crate::cause::scored::Weighed;
+use linerate_capture::tcp::Limit;
+use linerate_capture::traffic::{Counts, Path};
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 use signs::Signs;
 
 /// Every look at a path.

@@ -1,13 +1,13 @@
 //! What the receiver does: its window, how it reads, when it acknowledges.
 
-use super::super::{WORTH_NAMING, Weighed, evidence};
 use super::signs::Signs;
 use super::{FEWEST_LOSSES, share};
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::tcp::Limit;
-use crate::traffic::Path;
+use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use linerate_capture::tcp::Limit;
+use linerate_capture::traffic::Path;
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 pub(super) fn window(path: &Path, signs: &Signs) -> Option<Weighed> {
     let part = share(path, Limit::ReceiveWindow);

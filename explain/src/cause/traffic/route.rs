@@ -1,13 +1,13 @@
 //! What lies between the ends.
 
-use super::super::{Weighed, evidence};
 use super::signs::Signs;
 use super::{FEWEST_LOSSES, share};
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::tcp::Limit;
-use crate::traffic::Path;
+use crate::cause::scored::{Weighed, evidence};
+use linerate_capture::tcp::Limit;
+use linerate_capture::traffic::Path;
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// A segment that waits in a queue for longer makes everything else on the link wait, too.
 const BLOATED_NS: u64 = 50_000_000;

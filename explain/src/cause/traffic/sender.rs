@@ -1,13 +1,13 @@
 //! What the sender does: its program, its system, what it dares.
 
-use super::super::{WORTH_NAMING, Weighed, evidence};
 use super::share;
 use super::signs::Signs;
-use crate::record::{Cause, Finding};
-use crate::report::format;
-use crate::stats;
-use crate::tcp::Limit;
-use crate::traffic::Path;
+use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
+use linerate_capture::tcp::Limit;
+use linerate_capture::traffic::Path;
+use linerate_results::format;
+use linerate_results::record::{Cause, Finding};
+use linerate_results::stats;
 
 /// Octets that a segment takes on the wire beside its payload: preamble, Ethernet, IPv4, TCP with timestamps, FCS, gap.
 const OVERHEAD: f64 = 90.0;

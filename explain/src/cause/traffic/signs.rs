@@ -1,8 +1,8 @@
 //! Signs that several rules go by: what says why a path waits says that another does not.
 
 use super::FEWEST_LOSSES;
-use crate::stats;
-use crate::traffic::{Path, Spread};
+use linerate_capture::traffic::{Path, Spread};
+use linerate_results::stats;
 
 /// Fewer of a kind tell nothing.
 const FEWEST: u64 = 10;

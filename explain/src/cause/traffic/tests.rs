@@ -1,9 +1,9 @@
 //! Each rule over a connection that is made for it. What real hosts send is in `scenarios/causes`.
 
 use super::*;
-use crate::capture::Address;
-use crate::tcp::{Connection, End, Segment};
-use crate::traffic::Flow;
+use linerate_capture::reader::Address;
+use linerate_capture::tcp::{Connection, End, Segment};
+use linerate_capture::traffic::Flow;
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::record::{Ledger, Measurement, Run};
+use linerate_results::record::{Ledger, Measurement, Run};
 
 /// A fact that must hold, and whether it does.
 #[derive(Serialize)]

@@ -4,9 +4,9 @@ use linerate_ether::ledger::Drop;
 use serde::Serialize;
 
 use super::{Legend, label, size};
-use crate::record::HttpGet;
-use crate::report::format;
-use crate::report::svg::stack;
+use crate::svg::stack;
+use linerate_results::format;
+use linerate_results::record::HttpGet;
 
 #[derive(Serialize)]
 pub(super) struct Fate {

@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::{label, size};
 use crate::cause;
-use crate::record::{Finding, HttpGet};
-use crate::report::format;
 use crate::summary::Summary;
+use linerate_results::format;
+use linerate_results::record::{Finding, HttpGet};
 
 #[derive(Serialize)]
 pub(super) struct StageFindings<'a> {

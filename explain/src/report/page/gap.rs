@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{Legend, name};
-use crate::record::{GapCause, GapToLineRate, Run, Setting};
-use crate::report::format;
-use crate::report::svg::stack;
+use crate::svg::stack;
+use linerate_results::format;
+use linerate_results::record::{GapCause, GapToLineRate, Run, Setting};
 
 /// One transfer's gap.
 #[derive(Serialize)]
@@ -77,12 +77,12 @@ pub(super) fn gaps(run: &Run, class: &dyn Fn(&str) -> String) -> Vec<Gap> {
 
 fn gap(known: &Known<'_>, class: &dyn Fn(&str) -> String) -> Gap {
     let Known { gap, bytes, .. } = *known;
-    let rate = |ns: u64| crate::stats::ratio(bytes as f64 * 1e9, ns as f64);
+    let rate = |ns: u64| linerate_results::stats::ratio(bytes as f64 * 1e9, ns as f64);
     let (limit, goodput) = (rate(gap.line_ns), rate(gap.total_ns));
     let beyond_ns = gap.total_ns as i64 - gap.line_ns as i64;
     let segments = (bytes as f64 / 1460.0).max(1.0);
     let row = |class: &'static str, cause: String, ns: i64| {
-        let share = crate::stats::ratio(ns as f64, beyond_ns as f64);
+        let share = linerate_results::stats::ratio(ns as f64, beyond_ns as f64);
         let signed = |text: String| if ns < 0 { format!("−{text}") } else { text };
         GapRow {
             class,

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::name;
-use crate::cause;
-use crate::record::{HttpGet, Run};
-use crate::report::format;
-use crate::report::svg::bars;
-use crate::stats;
+
+use crate::svg::bars;
+use linerate_results::format;
+use linerate_results::record::{HttpGet, Run};
+use linerate_results::stats;
 
 /// One step.
 #[derive(Serialize)]
@@ -131,7 +131,7 @@ fn step(what: &'static str, get: &HttpGet, bought: String, class: &dyn Fn(&str) 
     let colour = class(label);
     let goodput_words = format!(
         "{} · {}",
-        format::percent(cause::share_of_line_rate(get)),
+        format::percent(get.share_of_line_rate()),
         format::rate(goodput)
     );
     Step {

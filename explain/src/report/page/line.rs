@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{Legend, name};
-use crate::record::Run;
-use crate::report::format;
-use crate::report::svg::surface::{self, Point};
+use crate::svg::surface::{self, Point};
+use linerate_results::format;
+use linerate_results::record::Run;
 
 /// A conformance case.
 #[derive(Serialize)]

@@ -14,7 +14,7 @@ mod scope;
 mod stages;
 mod time;
 
-use crate::report::svg::curve::COLOURS;
+use crate::svg::curve::COLOURS;
 use serde::Serialize;
 
 use self::checks::{Check, checks};
@@ -31,11 +31,12 @@ use self::provenance::{Elf, TimingRow, elfs, provenance, timing};
 use self::scope::{Scope, scope_view};
 use self::stages::{StageRow, bar, groups, stage_row};
 use self::time::{time_bar, time_legend};
-use super::svg::dots;
-use super::svg::surface::Point;
-use super::{format, name, verdict};
-use crate::record::{HttpGet, Run};
+use super::{name, verdict};
 use crate::summary;
+use crate::svg::dots;
+use crate::svg::surface::Point;
+use linerate_results::format;
+use linerate_results::record::{HttpGet, Run};
 
 /// The page.
 #[derive(Serialize)]

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::name;
-use crate::record::{Conditions, Run};
-use crate::report::format;
+use linerate_results::format;
+use linerate_results::record::{Conditions, Run};
 
 /// A measurement.
 #[derive(Serialize)]

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::name;
 use crate::published::Stage;
-use crate::record::Ping;
-use crate::report::format;
+use linerate_results::format;
+use linerate_results::record::Ping;
 
 #[derive(Serialize)]
 pub(super) struct PingRow {

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use crate::record::Run;
-use crate::report::svg::flame;
-use crate::report::{format, profile};
-use crate::stats;
+use crate::profile;
+use crate::svg::flame;
+use linerate_results::format;
+use linerate_results::record::Run;
+use linerate_results::stats;
 
 /// The profile of one firmware.
 #[derive(Serialize)]

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::record::Run;
-use crate::report::format;
+use linerate_results::format;
+use linerate_results::record::Run;
 
 #[derive(Serialize)]
 pub(super) struct Elf<'a> {

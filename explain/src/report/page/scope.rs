@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::label;
 use crate::published::Stage;
-use crate::record::HttpGet;
-use crate::report::format;
-use crate::report::svg::scope;
+use crate::svg::scope;
+use linerate_results::format;
+use linerate_results::record::HttpGet;
 
 #[derive(Serialize)]
 pub(super) struct Scope {

@@ -3,11 +3,10 @@
 use serde::Serialize;
 
 use super::{Bar, label, size};
-use crate::cause;
 use crate::published::Stage;
-use crate::record::HttpGet;
-use crate::report::format;
-use crate::report::svg::{bars, dots};
+use crate::svg::{bars, dots};
+use linerate_results::format;
+use linerate_results::record::HttpGet;
 
 #[derive(Serialize)]
 pub(super) struct StageRow {
@@ -43,7 +42,7 @@ pub(super) fn stage_row(get: &HttpGet, class: String, last_of_stage: bool) -> St
         goodput: format::rate(goodput),
         published: or_dash(goodput_published.map(format::rate)),
         error: or_dash(goodput_published.map(|published| format::error(goodput, published))),
-        share: format::percent(cause::share_of_line_rate(get)),
+        share: format::percent(get.share_of_line_rate()),
         loss: format::percent(get.metrics.frame_loss_rate),
         loss_published: or_dash(loss_published.map(format::percent)),
         post: if post_ns == 0 {
@@ -68,7 +67,7 @@ pub(super) fn bar(get: &HttpGet, class: String) -> Bar {
         .and_then(|stage| stage.goodput_bytes_per_s(get.params.bytes));
     let value = format!(
         "{} · {}",
-        format::percent(cause::share_of_line_rate(get)),
+        format::percent(get.share_of_line_rate()),
         format::rate(goodput)
     );
     let words = format!("{}, {}: {value}", label(get), size(get));

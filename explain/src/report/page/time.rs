@@ -1,9 +1,9 @@
 //! Where the time of a download went.
 
 use super::{Bar, Legend, label, size};
-use crate::record::{HttpGet, TimeShare};
-use crate::report::format;
-use crate::report::svg::stack;
+use crate::svg::stack;
+use linerate_results::format;
+use linerate_results::record::{HttpGet, TimeShare};
 
 /// Classes of the parts of `TimeShare::parts`, in its order.
 const TIME_CLASSES: [&str; 6] = ["t-rx", "t-repeat", "t-tx", "t-device", "t-peer", "t-timer"];

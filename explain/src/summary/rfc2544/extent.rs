@@ -1,8 +1,8 @@
 //! Which variant ran, and in what it departs from the RFC.
 
-use super::Sizes;
-use crate::record::{Counting, Extent, Rfc2544, Rfc2544Test};
-use crate::report::format;
+use crate::series::rfc2544::Sizes;
+use linerate_results::format;
+use linerate_results::record::{Counting, Extent, Rfc2544, Rfc2544Test};
 
 /// Lengths and repetitions of `trials`, beside the standard's.
 struct Lengths<'a> {

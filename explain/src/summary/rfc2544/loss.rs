@@ -1,10 +1,11 @@
 //! Loss over offered rate (RFC 2544 section 26.3).
 
-use super::{NONE, Sizes, percent, title, trials};
+use super::{NONE, percent, title};
 use crate::cause::sweep;
-use crate::record::{Counting, Rfc2544, Rfc2544Test};
-use crate::report::format;
+use crate::series::rfc2544::{Sizes, trials};
 use crate::summary::{Axis, Chart, Curves, Line, Summary, Table};
+use linerate_results::format;
+use linerate_results::record::{Counting, Rfc2544, Rfc2544Test};
 
 /// The rates that are tried, as the table names them.
 const RATES: [&str; 10] = [

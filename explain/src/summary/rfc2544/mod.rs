@@ -1,23 +1,16 @@
 //! RFC 2544: throughput with latency, frame loss rate, back-to-back frames with RFC 9004's buffer time.
 
 mod extent;
-mod figures;
 mod loss;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
-pub(crate) use self::figures::Throughput;
-use self::figures::{Bursts, Latency};
 use super::{Axis, Chart, Curves, Line, Summary, Table};
 use crate::cause::sweep;
-use crate::export::Figure;
-use crate::record::{Counting, Rfc2544, Rfc2544Test, Run};
-use crate::report::format;
-
-/// The trials of each test, by the size of the frames.
-pub(crate) type Sizes<'a> = BTreeMap<u64, BTreeMap<Rfc2544Test, Vec<&'a Rfc2544>>>;
+use crate::series::rfc2544::{Bursts, Latency, Sizes, Throughput, of_size, trials, ways};
+use linerate_results::export::Figure;
+use linerate_results::format;
+use linerate_results::record::{Counting, Rfc2544Test, Run};
 
 /// What was not measured.
 const NONE: &str = "–";
@@ -60,37 +53,8 @@ pub(super) fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
     all
 }
 
-/// All trials in their order.
-pub(crate) fn ways(run: &Run) -> BTreeMap<Counting, Sizes<'_>> {
-    let mut ways: BTreeMap<Counting, Sizes<'_>> = BTreeMap::new();
-    for trial in run.rfc2544s() {
-        let params = &trial.params;
-        let sizes = ways.entry(params.counting).or_default();
-        let tests = sizes.entry(params.frame_octets).or_default();
-        tests.entry(params.test).or_default().push(trial);
-    }
-    ways
-}
-
 fn title(what: &str, counting: Counting) -> String {
     format!("RFC 2544 {what}: {}", counting.words())
-}
-
-/// The trials of `test` in each size that has any.
-pub(crate) fn trials<'a, 's>(
-    sizes: &'s Sizes<'a>,
-    test: Rfc2544Test,
-) -> impl Iterator<Item = (u64, &'s [&'a Rfc2544])> {
-    sizes
-        .iter()
-        .filter_map(move |(octets, tests)| Some((*octets, tests.get(&test)?.as_slice())))
-}
-
-fn of_size<'a, 's>(sizes: &'s Sizes<'a>, octets: u64, test: Rfc2544Test) -> &'s [&'a Rfc2544] {
-    let tests = sizes.get(&octets);
-    tests
-        .and_then(|tests| tests.get(&test))
-        .map_or(&[], Vec::as_slice)
 }
 
 fn frames_per_s(rate: f64) -> String {

@@ -1,8 +1,8 @@
 use super::*;
-use crate::record::{
-    Extent, FrameRoundTrips, Measurement, Rfc2544Metrics, Rfc2544Params, line_frames_per_s,
-};
 use crate::sample;
+use linerate_results::record::{
+    Extent, FrameRoundTrips, Measurement, Rfc2544, Rfc2544Metrics, Rfc2544Params, line_frames_per_s,
+};
 
 const LINE: u64 = 10_000_000;
 
@@ -214,10 +214,18 @@ fn a_full_run_says_so() {
 
 #[test]
 fn a_lower_throughput_is_worse_beside_an_earlier_one() {
-    use crate::compare::{Thresholds, compare};
+    use linerate_results::compare::{Thresholds, compare};
     let fast = run(searched(1518, &[(100, 5), (90, 0), (90, 0)]));
     let slow = run(searched(1518, &[(100, 5), (70, 0), (70, 0)]));
-    let failures = |before, after| compare(before, after, &Thresholds::default()).failures();
+    let failures = |before, after| {
+        compare(
+            before,
+            after,
+            crate::summary::figures,
+            &Thresholds::default(),
+        )
+        .failures()
+    };
     let told = failures(&fast, &slow);
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("frames_per_s was 731"), "{told:?}");

@@ -1,6 +1,8 @@
 use super::*;
-use crate::record::{Datagrams, End, Flow, Ledger, Measurement, UdpSweepMetrics, UdpSweepParams};
 use crate::sample;
+use linerate_results::record::{
+    Datagrams, End, Flow, Ledger, Measurement, UdpSweepMetrics, UdpSweepParams,
+};
 
 const PAYLOAD: u64 = 1_470;
 const SPAN_NS: u64 = 2_000_000_000;

@@ -60,8 +60,15 @@ pub fn measure() -> Result<Option<String>> {
 fn build() -> Result<Programs> {
     // In one go, so that what both share is built once.
     let mut build = sh::cargo();
-    build.args(["build", "--release", "--locked", "--package", "linerate"]);
-    build.args(["--package", "linerate-bench", "--bin", "linerate"]);
+    build.args(["build", "--release", "--locked"]);
+    build.args([
+        "--package",
+        "linerate-host",
+        "--package",
+        "linerate",
+        "--bin",
+        "linerate",
+    ]);
     sh::run(build.args(["--example", "load"]))?;
     let release = demo::target()?.join("release");
     Ok(Programs {

@@ -1,0 +1,93 @@
+//! When each datagram of a test arrives.
+
+use linerate_agent::{Ear, Instant, Overheard};
+use linerate_results::record::Distribution;
+
+use linerate_results::distribution::Times;
+
+/// The datagrams of a stream: a protocol's own messages are no part of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    /// Of each.
+    pub(super) octets: u32,
+    /// Tells them from messages of the same size.
+    pub(super) is_data: fn(&[u8]) -> bool,
+}
+
+impl Data {
+    fn is(&self, octets: &[u8]) -> bool {
+        self.octets as usize == octets.len() && (self.is_data)(octets)
+    }
+}
+
+/// A service, and the times between the datagrams that it gets.
+pub(super) type Arrivals<S> = Overheard<S, Gaps>;
+
+/// The times between datagrams.
+///
+/// The time is when this program has read a datagram: what waited in the system's buffer meanwhile comes at
+/// once. In a simulation it is when the frame has ended on the wire.
+#[derive(Debug)]
+pub(super) struct Gaps {
+    /// What counts; `None`: nothing does.
+    data: Option<Data>,
+    last: Option<Instant>,
+    times: Option<Times>,
+}
+
+impl Gaps {
+    /// Those of the datagrams that `service` gets.
+    pub(super) const fn of<S>(service: S, data: Option<Data>) -> Arrivals<S> {
+        let ear = Self {
+            data,
+            last: None,
+            times: None,
+        };
+        Overheard { service, ear }
+    }
+
+    /// The gaps; `None` where there are less than two datagrams.
+    pub(super) fn distribution(&self) -> Option<Distribution> {
+        self.times.as_ref()?.distribution()
+    }
+}
+
+impl Ear for Gaps {
+    fn heard(&mut self, octets: &[u8], now: Instant) {
+        if self.data.is_some_and(|data| data.is(octets))
+            && let Some(last) = self.last.replace(now)
+        {
+            let gap = now.ns().saturating_sub(last.ns());
+            self.times.get_or_insert_default().record(gap);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use linerate_agent::echo::Echo;
+    use linerate_agent::{Service, Udp};
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    #[test]
+    fn gaps_are_those_between_data_of_the_size() {
+        let from = SocketAddr::from((Ipv4Addr::LOCALHOST, 7));
+        let data = Data {
+            octets: 16,
+            is_data: |octets| octets[0] == 0,
+        };
+        let mut arrivals = Gaps::of(Echo::<4, 64>::new(7), Some(data));
+        for (ms, len, first) in [(0, 16, 0), (2, 60, 0), (3, 16, 0), (4, 16, 0), (250, 16, 9)] {
+            let now = Instant::from_ns(ms * 1_000_000);
+            let mut octets = [0; 64];
+            octets[0] = first;
+            arrivals.datagram(Udp(0), from, &octets[..len], now);
+        }
+        let gaps = arrivals.ear.distribution().expect("two gaps");
+        assert_eq!(
+            (gaps.count, gaps.min_ns, gaps.max_ns),
+            (2, 1_000_000, 3_000_000)
+        );
+    }
+}

@@ -1,0 +1,337 @@
+//! More frames than a board can take: what becomes of each, and of all else that the board has to do.
+//!
+//! QEMU is made to run the board some hundred times slower than it could, and up to 64,000 frames of 64 octets a
+//! second are offered to its cable. What the cable does not take is lost there, as in the queue of a
+//! TAP device. QEMU captures what it hands to its network device (`filter-dump`), the driver's ledger counts from
+//! there on, and the firmware counts rounds of its main loop. All frames are of one numbered stream, the last
+//! ones to be reflected: when the last is back, none is on its way.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use linerate_agent::frame::{Blast, Fill, Head, Kind, Plan, SHORTEST, renumber};
+use linerate_capture::reader::Reader;
+use linerate_ether::frame::MacAddress;
+use linerate_ether::ledger::{Counter, Drop};
+use linerate_sim::peer::generator::{DEVICE, OWN};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value};
+
+use super::super::console::Console;
+use super::emulator::Emulator;
+use crate::board::Board;
+
+/// Slows QEMU down: it writes the processor's registers to nowhere before each block of instructions.
+const SLOWLY: [&str; 4] = ["-d", "cpu,nochain", "-D", "/dev/null"];
+/// Which stream the frames are of.
+const STREAM: u8 = 1;
+/// So many frames are offered at a time, and so long is paused then: QEMU, too, needs a processor.
+const BATCH: usize = 64;
+const PAUSE: Duration = Duration::from_millis(1);
+/// The board says something within this time.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// After the flood, a frame to be reflected is sent so often.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// Rounds of the firmware's main loop, as it counts them.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Rounds {
+    /// So many.
+    pub rounds: u64,
+    /// In this time.
+    pub span_us: u64,
+    /// The longest time from one to the next.
+    pub longest_us: u64,
+    /// Frames that were received from one to the next, at most.
+    pub most_frames: u64,
+}
+
+impl Rounds {
+    /// In a second.
+    #[must_use]
+    pub fn per_s(&self) -> u64 {
+        self.rounds * 1_000_000 / self.span_us.max(1)
+    }
+}
+
+/// What came of a flood.
+#[derive(Clone, Debug)]
+pub struct Flood {
+    /// Frames that were sent, those behind the flood included.
+    pub sent: u64,
+    /// Of those, frames that the cable did not take: QEMU had not read those before.
+    pub refused: u64,
+    /// Of the others, those that QEMU handed to its network device.
+    pub captured: u64,
+    /// Lost by the ledger of the driver.
+    pub dropped: Vec<(Drop, u64)>,
+    /// Handed to the program, by the same ledger.
+    pub delivered: u64,
+    /// Counted by the program, and missing by their numbers.
+    pub counted: (u64, u64),
+    /// The main loop before the flood, with nothing to do but to burn time.
+    pub idle: Rounds,
+    /// What it said, during the flood, of the first half of it; `None`: nothing, while the flood lasted.
+    pub during: Option<Rounds>,
+    /// The flood, or its other half.
+    pub after: Rounds,
+    /// From the end of the flood until a frame was answered.
+    pub answered_after: Duration,
+}
+
+impl Flood {
+    /// Frames that QEMU's network device was given and neither the ledger counts as received nor as lost.
+    #[must_use]
+    pub fn lost_in_model(&self) -> i64 {
+        let dropped: u64 = self.dropped.iter().map(|(_, frames)| frames).sum();
+        self.captured as i64 - (self.delivered + dropped) as i64
+    }
+
+    /// Frames received from one round of the main loop to the next, and time, at most.
+    #[must_use]
+    pub fn longest(&self) -> (u64, Duration) {
+        let (first, rest) = (self.during.unwrap_or(self.after), self.after);
+        (
+            first.most_frames.max(rest.most_frames),
+            Duration::from_micros(first.longest_us.max(rest.longest_us)),
+        )
+    }
+
+    /// Whether every frame is accounted for.
+    ///
+    /// # Errors
+    /// The sum that is not right.
+    pub fn check(&self, board: &Board) -> Result<(), String> {
+        let lost = self.lost_in_model();
+        let may_lose = board.lacks.contains_key("overrun-count");
+        let (counted, missing) = self.counted;
+        if self.refused + self.captured != self.sent {
+            return Err(format!(
+                "{} frames were sent, but {} refused and {} captured",
+                self.sent, self.refused, self.captured
+            ));
+        }
+        if lost < 0 || (lost > 0 && !may_lose) {
+            return Err(format!(
+                "of {} frames {} were delivered and lost as {:?}: {lost} too few",
+                self.captured, self.delivered, self.dropped
+            ));
+        }
+        if counted != self.delivered || counted + missing != self.sent {
+            return Err(format!(
+                "{} frames were sent and {} delivered, but the program has counted {counted} and \
+                 misses {missing}",
+                self.sent, self.delivered
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Floods `board` with its program `elf` for so long.
+///
+/// # Errors
+/// QEMU cannot be started, or the board does not answer.
+pub fn flood(board: &Board, elf: &[u8], span: Duration) -> Result<Flood, String> {
+    let Some(qemu) = &board.qemu else {
+        return Err(format!("QEMU does not have the board {}", board.name));
+    };
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let file = folder.path().join("frames.pcap");
+    let capture = format!("filter-dump,id=f0,netdev=n0,file={}", file.display());
+    let mut further = SLOWLY.map(str::to_owned).to_vec();
+    further.extend(["-object".to_owned(), capture]);
+    let emulator = Emulator::start(qemu, elf, MacAddress(DEVICE), &further)?;
+    let mut flooding = Flooding::new(emulator);
+    flooding.said::<IgnoredAny>("listening")?;
+    flooding.emulator.type_in("burn spare\n");
+    flooding.count_from_zero()?;
+    flooding.pass(span / 4)?;
+    let idle = flooding.ask("rounds", "rounds")?;
+    let during = flooding.flood(span)?;
+    let answered_after = flooding.until_answered()?;
+    let after = match during {
+        Some(_) => flooding.ask("rounds", "rounds")?,
+        None => flooding.said("rounds")?,
+    };
+    let frames: Frames = flooding.ask("frames", "frames")?;
+    let counters: Map<String, Value> = flooding.ask("counters", "counters")?;
+    let (dropped, delivered) = received(&counters);
+    Ok(Flood {
+        sent: flooding.sent,
+        refused: flooding.refused,
+        captured: captured(&file)?,
+        dropped,
+        delivered,
+        counted: (frames.frames, frames.lost),
+        idle,
+        during,
+        after,
+        answered_after,
+    })
+}
+
+/// What the console says of the stream.
+#[derive(Deserialize)]
+struct Frames {
+    frames: u64,
+    lost: u64,
+}
+
+/// Frames to the board in QEMU's capture.
+fn captured(file: &Path) -> Result<u64, String> {
+    let file = File::open(file).map_err(|error| format!("QEMU's capture: {error}"))?;
+    let mut reader = Reader::new(file).map_err(|error| format!("QEMU's capture: {error}"))?;
+    let mut frames = 0;
+    while let Some(packet) = reader.next() {
+        frames += u64::from(packet.octets.starts_with(&DEVICE));
+    }
+    Ok(frames)
+}
+
+/// Of the ledger: what was lost of frames that came, and how many were delivered.
+fn received(counters: &Map<String, Value>) -> (Vec<(Drop, u64)>, u64) {
+    let count = |it: Counter| counters.get(it.name()).and_then(Value::as_u64);
+    let lost = |it: Counter| {
+        let drop = it.drop_cause().filter(|_| it.name().starts_with("Rx"))?;
+        Some((drop, count(it)?))
+    };
+    let dropped = Counter::ALL.into_iter().filter_map(lost).collect();
+    (dropped, count(Counter::RxDelivered).unwrap_or(0))
+}
+
+/// A board that is being flooded.
+struct Flooding {
+    emulator: Emulator,
+    console: Console,
+    /// A frame that is counted, and one that is reflected.
+    frames: [[u8; SHORTEST]; 2],
+    sent: u64,
+    refused: u64,
+}
+
+impl Flooding {
+    fn new(emulator: Emulator) -> Self {
+        let frames = [false, true].map(|reflect| {
+            let plan = Plan {
+                to: DEVICE,
+                from: OWN,
+                stream: STREAM,
+                sizes: &[SHORTEST as u16],
+                fill: Fill::Octet(0),
+                reflect,
+                count: 1,
+                rate_bits_per_s: 0,
+            };
+            let start = linerate_agent::Instant::from_ns(0);
+            let mut frame = [0; SHORTEST];
+            Blast::new(plan, start).next(&mut frame, start);
+            frame
+        });
+        Self {
+            emulator,
+            console: Console::default(),
+            frames,
+            sent: 0,
+            refused: 0,
+        }
+    }
+
+    /// Lets the board count the stream, and its rounds, from here.
+    fn count_from_zero(&mut self) -> Result<(), String> {
+        self.emulator.type_in(&format!("frames {STREAM}\n"));
+        self.ask::<Rounds>("rounds", "rounds").map(drop)
+    }
+
+    /// Offers frames for so long. What the main loop said of the first half.
+    fn flood(&mut self, span: Duration) -> Result<Option<Rounds>, String> {
+        let began = Instant::now();
+        let mut is_asked = false;
+        while began.elapsed() < span {
+            for _ in 0..BATCH {
+                self.send(false)?;
+            }
+            if !is_asked && began.elapsed() >= span / 2 {
+                self.emulator.type_in("rounds\n");
+                is_asked = true;
+            }
+            self.pass(PAUSE)?;
+        }
+        self.console.hear("rounds")
+    }
+
+    /// Sends frames that are to be reflected until the last of them is. How long that took.
+    fn until_answered(&mut self) -> Result<Duration, String> {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            self.send(true)?;
+            let (last, asked) = (self.sent - 1, Instant::now());
+            while asked.elapsed() < AGAIN {
+                let mut is_back = false;
+                let look = |frame: &[u8]| {
+                    let head = Head::parse(frame);
+                    is_back =
+                        head.is_some_and(|it| it.kind == Kind::Reflected && it.number == last);
+                };
+                if !self.emulator.receive(look)? {
+                    self.emulator
+                        .wait(AGAIN.saturating_sub(asked.elapsed()), false);
+                }
+                if is_back {
+                    return Ok(began.elapsed());
+                }
+            }
+        }
+        Err(self.silent("an answer"))
+    }
+
+    /// Sends the next frame, whether it is taken or not.
+    fn send(&mut self, is_reflected: bool) -> Result<(), String> {
+        let frame = &mut self.frames[usize::from(is_reflected)];
+        renumber(frame, self.sent, 0);
+        self.sent += 1;
+        self.refused += u64::from(!self.emulator.send(frame)?);
+        Ok(())
+    }
+
+    /// Lets time pass.
+    fn pass(&mut self, span: Duration) -> Result<(), String> {
+        let began = Instant::now();
+        while began.elapsed() < span {
+            self.emulator
+                .wait(span.saturating_sub(began.elapsed()), false);
+        }
+        self.emulator.read(&mut self.console.0)
+    }
+
+    /// Types `command` on the console and reads what `event` answers.
+    fn ask<T: DeserializeOwned>(&mut self, command: &str, event: &str) -> Result<T, String> {
+        self.emulator.type_in(&format!("{command}\n"));
+        self.said(event)
+    }
+
+    /// The console's next `event`.
+    fn said<T: DeserializeOwned>(&mut self, event: &str) -> Result<T, String> {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            self.pass(Duration::from_millis(1))?;
+            if let Some(said) = self.console.hear(event)? {
+                return Ok(said);
+            }
+        }
+        Err(self.silent(event))
+    }
+
+    fn silent(&self, what: &str) -> String {
+        format!(
+            "the board did not give {what} within {} s; its console's last line is {:?}",
+            PATIENCE.as_secs(),
+            self.console.last()
+        )
+    }
+}

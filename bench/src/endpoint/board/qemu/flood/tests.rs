@@ -1,0 +1,32 @@
+//! Every board and variant under a flood.
+
+use super::*;
+use crate::endpoint::board::PROGRAM;
+use crate::endpoint::board::qemu::tests::installed;
+use crate::firmware;
+
+/// Frames that a round of the main loop takes in at most (`agent/firmware/src/run.rs`).
+const BUDGET: u64 = 16;
+
+#[test]
+fn every_frame_of_a_flood_is_known_to_have_come_or_where_it_was_lost() {
+    for (board, folder) in installed() {
+        for variant in &board.firmware.variants {
+            let image = firmware::find(&folder, &board.name, PROGRAM, variant).expect("built");
+            let name = format!("{} {variant}", board.name);
+            let came = flood(&board, &image.elf, Duration::from_secs(1));
+            let came = came.unwrap_or_else(|error| panic!("{name}: {error}"));
+            println!("{name}: {came:?}");
+            came.check(&board)
+                .unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
+            // Several times what the board can take.
+            assert!(came.sent > 3 * came.delivered, "{name}: {came:?}");
+            let (frames, _) = came.longest();
+            if variant == "interrupt_per_frame" {
+                assert!(frames > 4 * BUDGET, "{name}: {came:?}");
+            } else {
+                assert!(frames <= BUDGET, "{name}: {came:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! `qemu://BOARD`: a board that QEMU emulates, as any user: the far end of its cable is in this process,
+//! whose host stack runs in the time of the wall.
+
+mod emulator;
+pub mod flood;
+pub(in crate::endpoint) mod profile;
+mod registers;
+
+use std::time::{Duration, Instant as Wall};
+
+use linerate_agent::Instant;
+use linerate_ether::frame::MacAddress;
+use linerate_sim::peer::generator::DEVICE;
+use linerate_sim::peer::host::program::Programs;
+use linerate_sim::peer::host::{self, Host};
+use linerate_sim::peer::{Peer as _, Station as _, tcp};
+use linerate_sim::time::{self, Span};
+
+use self::emulator::Emulator;
+pub(crate) use self::registers::inspect;
+use super::super::{Options, TargetError, Trial, Url};
+use super::session::{Running, STEP, Stopped};
+use super::{Runner, Target, tcp_of};
+use crate::machine::MachineError;
+
+const QEMU: Runner = Runner {
+    how: "emulated by QEMU",
+    is_simulated: false,
+    // A network in QEMU is as fast as this machine.
+    line_bits_per_s: None,
+    runs: |board| board.qemu.is_some(),
+    switch_on,
+};
+
+/// Frames taken in before some are sent.
+const BURST: usize = 64;
+
+/// Opens the board that `url` names.
+pub(in crate::endpoint) fn open(
+    url: &Url,
+    options: &Options,
+) -> Result<Box<dyn super::super::Target>, TargetError> {
+    super::open(url, options, QEMU)
+}
+
+fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetError> {
+    let image = target.image()?;
+    let board = start(target, &image.elf, tcp_of(trial), &[])?;
+    Ok(Box::new(board))
+}
+
+/// Starts QEMU with these `further` arguments, and a host with this TCP.
+fn start(
+    target: &Target,
+    elf: &[u8],
+    tcp: tcp::Config,
+    further: &[String],
+) -> Result<Emulated, TargetError> {
+    let Some(qemu) = &target.board.qemu else {
+        let what = format!("QEMU does not have the board {}", target.board.name);
+        return Err(MachineError::Board(what).into());
+    };
+    let emulator = Emulator::start(qemu, elf, MacAddress(DEVICE), further);
+    let emulator = emulator.map_err(|what| TargetError::Failed {
+        target: super::super::Target::name(target),
+        what,
+    })?;
+    let [a, b, c, _] = target.board.link.ipv4.octets();
+    let host = Host::new(host::Config {
+        seed: target.seed,
+        // It takes what it takes.
+        turnaround: Span::ZERO,
+        http_server: None,
+        tcp,
+        ..host::Config::default().at([a, b, c, 1].into(), 24)
+    });
+    Ok(Emulated {
+        emulator,
+        host,
+        started: Wall::now(),
+        held: None,
+    })
+}
+
+/// A board in QEMU, and the host at the other end.
+struct Emulated {
+    emulator: Emulator,
+    host: Host,
+    started: Wall,
+    /// A frame that QEMU had no room for.
+    held: Option<Vec<u8>>,
+}
+
+impl Emulated {
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Sends what is due, as far as there is room.
+    fn send(&mut self) -> Result<(), String> {
+        let now = simulated(self.elapsed());
+        loop {
+            let frame = self.held.take().or_else(|| self.host.poll_transmit(now));
+            let Some(frame) = frame else { return Ok(()) };
+            if !self.emulator.send(&frame)? {
+                self.held = Some(frame);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes in what has come. `true`: something had.
+    fn receive(&mut self) -> Result<bool, String> {
+        for taken in 0..BURST {
+            let now = simulated(self.started.elapsed());
+            let host = &mut self.host;
+            if !self.emulator.receive(|frame| host.receive(frame, now))? {
+                return Ok(taken > 0);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The host's form of a time.
+fn simulated(since_start: Duration) -> time::Instant {
+    time::Instant::from_ns(since_start.as_nanos() as u64)
+}
+
+impl Running for Emulated {
+    fn now(&self) -> Instant {
+        Instant::from_ns(self.elapsed().as_nanos() as u64)
+    }
+
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
+        let end = self.elapsed() + STEP;
+        while self.elapsed() < end {
+            self.send().map_err(Stopped::Words)?;
+            if self.receive().map_err(Stopped::Words)? {
+                continue;
+            }
+            let due = Duration::from_nanos(self.host.poll_timeout().as_ns()).min(end);
+            let left = due.saturating_sub(self.elapsed());
+            self.emulator.wait(left, self.held.is_some());
+        }
+        self.emulator.read(console).map_err(Stopped::Words)
+    }
+
+    fn type_in(&mut self, text: &str) {
+        self.emulator.type_in(text);
+    }
+
+    fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs)) {
+        self.host.programs().map(with);
+    }
+
+    fn set_link(&mut self, is_up: bool) -> Result<(), String> {
+        self.emulator.set_link(is_up)
+    }
+
+    /// Neither QEMU nor its cable tells what it lost.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! A board whose instructions are counted while frames come and go.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use linerate_agent::frame::LONGEST;
+use linerate_ether::fcs;
+use linerate_ether::frame::MacAddress;
+use linerate_ether::ledger::Counter;
+use linerate_results::record::Direction;
+use linerate_sim::peer::host;
+use serde_json::Value;
+
+use super::super::session::Session;
+use super::super::{PROGRAM, Target, find};
+use super::{QEMU, start, tcp_of};
+use crate::endpoint::{
+    Amount, Datagrams, Frames, Options, Stream, TargetError, Trial, Unwatched, Url,
+};
+use crate::profile::counts::Counts;
+use crate::profile::symbols::Symbols;
+use crate::profile::{Asked, Profile, Program};
+
+/// The plugin's file, in the folder of the firmware.
+const PLUGIN: &str = "liblinerate_qemu_plugin.so";
+/// The program without a network.
+const NULL: &str = "null";
+/// Octets of payload that fill a frame of UDP.
+const DATAGRAM: u16 = 1_472;
+/// What comes within this time comes at once. The board is mostly faster than the host, and this long it waits
+/// for all that the host has for it: a round of its main loop finds as many frames as on a line that is full,
+/// however busy the host is.
+const HELD_BACK: Duration = Duration::from_millis(10);
+/// What is still under way when a trial is over comes within this time.
+const AFTERWARDS: Duration = Duration::from_millis(50);
+
+/// Runs a board, with every instruction counted.
+///
+/// # Errors
+/// [`TargetError`]: there is no such board, or what it needs is missing, or it failed.
+pub fn run(asked: &Asked, options: &Options) -> Result<Profile, TargetError> {
+    let target = target(asked, options)?;
+    let failed = |what: String| TargetError::Failed {
+        target: crate::endpoint::Target::name(&target),
+        what,
+    };
+    let program = if asked.null { NULL } else { PROGRAM };
+    let image = target.image_of(program)?;
+    let symbols = Symbols::read(&image.elf).map_err(failed)?;
+    let folder = tempfile::tempdir();
+    let folder = folder.map_err(|error| failed(format!("no temporary folder: {error}")))?;
+    let counts = Counts::new(&folder.path().join("counts"), &symbols);
+    let cannot_count = |error: std::io::Error| failed(format!("nothing can be counted: {error}"));
+    let counts = counts.map_err(cannot_count)?;
+    let plugin = plugin(&options.elf_dir).map_err(failed)?;
+    let further = [
+        // A second of its time is a thousand million instructions.
+        "-icount".to_owned(),
+        "shift=0".to_owned(),
+        "-plugin".to_owned(),
+        format!("{},{}", plugin.display(), counts.arguments()),
+        "-object".to_owned(),
+        format!(
+            "filter-buffer,id=f0,netdev=n0,queue=tx,interval={}",
+            HELD_BACK.as_micros()
+        ),
+    ];
+    let trial = trial(asked);
+    let board = start(&target, &image.elf, tcp_of(&trial), &further)?;
+    let mut session = Session::begin(Box::new(board), crate::endpoint::Target::name(&target))?;
+
+    let before = counts.read().map_err(cannot_count)?;
+    if asked.null {
+        without_network(asked.direction, target.patience, &mut session)?;
+    } else {
+        go_on(&target, &trial, asked, &mut session)?;
+    }
+    session.pass(AFTERWARDS)?;
+    let after = counts.read().map_err(cannot_count)?;
+    // Before, it had counted none.
+    let ledger: BTreeMap<String, Value> = session.ask("counters", "counters")?;
+    let of = |counter: Counter| ledger.get(counter.name()).and_then(Value::as_u64);
+    let [received, sent] = [Counter::RxFrames, Counter::TxFrames].map(|it| of(it).unwrap_or(0));
+    let frames = match asked.direction {
+        Direction::FromDevice => (sent, received),
+        Direction::ToDevice | Direction::Both => (received, sent),
+    };
+    if frames.0 == 0 {
+        return Err(failed("it has counted no frame".to_owned()));
+    }
+    let (board, variant) = (&target.board.name, &target.board.firmware.default_variant);
+    let places = counts.between(&before, &after);
+    Ok(Profile::new(asked, board, variant, frames, places))
+}
+
+/// Lets the program without a network have its test in this direction: it is to the device if it was not
+/// stopped before.
+fn without_network(
+    direction: Direction,
+    patience: Duration,
+    session: &mut Session,
+) -> Result<(), TargetError> {
+    if direction == Direction::FromDevice {
+        session.ask::<Value>("device stop", "device")?;
+    }
+    session.tell("device start");
+    // Nobody answers the end of datagrams from it, which it says ten times.
+    session.patience = patience;
+    session.hear::<Value>("served").map(|_| ())
+}
+
+fn target(asked: &Asked, options: &Options) -> Result<Target, TargetError> {
+    let url = Url::parse(&asked.target)?;
+    let wrong = |what: String| TargetError::Url {
+        url: asked.target.clone(),
+        what,
+    };
+    if url.scheme != "qemu" {
+        let what = "instructions are counted of what QEMU emulates: qemu://BOARD";
+        return Err(wrong(what.to_owned()));
+    }
+    if asked.null && asked.program != Program::Udp {
+        return Err(wrong("without its network it knows only udp".to_owned()));
+    }
+    let mut target = find(&url, options, QEMU)?;
+    if let Some(variant) = &asked.variant {
+        let firmware = &mut target.board.firmware;
+        if !firmware.variants.contains(variant) {
+            let known = firmware.variants.join(", ");
+            return Err(wrong(format!("its variants are {known}, not {variant}")));
+        }
+        firmware.default_variant.clone_from(variant);
+    }
+    Ok(target)
+}
+
+fn plugin(folder: &Path) -> Result<PathBuf, String> {
+    let path = folder.join(PLUGIN);
+    path.canonicalize().map_err(|_| {
+        format!(
+            "there is no plugin {}: `cargo xtask firmware --board BOARD` builds it with the firmware",
+            path.display()
+        )
+    })
+}
+
+/// What a program is as a trial. Frames from the device are none: its console is told to send them.
+fn trial(asked: &Asked) -> Trial {
+    let (direction, amount) = (asked.direction, Amount::Octets(asked.octets));
+    match asked.program {
+        Program::Tcp => Trial::Stream(Stream::of(direction, amount)),
+        Program::Udp => Trial::Datagrams(Datagrams {
+            direction,
+            amount,
+            payload_octets: DATAGRAM,
+            payload_bits_per_s: 0,
+        }),
+        Program::Frames => Trial::Frames(Frames {
+            octets: (LONGEST + fcs::LEN) as u16,
+            count: frames(asked),
+            interval_ns: 0.0,
+            reflected: false,
+        }),
+    }
+}
+
+/// How many raw frames have that many octets.
+const fn frames(asked: &Asked) -> u64 {
+    asked.octets.div_ceil(LONGEST as u64)
+}
+
+fn go_on(
+    target: &Target,
+    trial: &Trial,
+    asked: &Asked,
+    session: &mut Session,
+) -> Result<(), TargetError> {
+    match trial {
+        Trial::Frames(_) if asked.direction == Direction::FromDevice => {
+            let to = MacAddress(host::Config::default().mac.0);
+            session.tell(&format!("blast {} {LONGEST} {to}", frames(asked)));
+            session.patience = target.patience;
+            session.hear::<Value>("blasted").map(|_| ())
+        }
+        Trial::Frames(asked) => target.frames(asked, session, &mut Unwatched).map(|_| ()),
+        _ => {
+            let mut transfer = target.begin(trial, session)?;
+            session.run_until(&mut Unwatched, |session| transfer.is_over(session))?;
+            transfer.end(session).map(|_| ())
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A board in QEMU whose registers can be read: its gdb server listens on a socket of ours.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use linerate_regs_decode::live::Memory;
+use linerate_results::record::Direction;
+use tempfile::TempDir;
+
+use super::super::super::{Amount, Options, Stream, TargetError, Trial, Unwatched, Url};
+use super::super::session::Session;
+use super::super::{Target, find};
+use super::QEMU;
+use crate::board::Board;
+use crate::gdb::Gdb;
+use crate::registers::Device;
+
+/// What is moved over TCP, octets each way.
+const OCTETS: u64 = 1_000_000;
+
+/// Switches the board on that `url` names, and waits until it listens.
+pub(crate) fn inspect(url: &Url, options: &Options) -> Result<Box<dyn Device>, TargetError> {
+    let mut target = find(url, options, QEMU)?;
+    let failed = |what: String| TargetError::Failed {
+        target: url.whole.clone(),
+        what,
+    };
+    let folder =
+        tempfile::tempdir().map_err(|error| failed(format!("no temporary folder: {error}")))?;
+    let socket = folder.path().join("gdb");
+    if let Some(qemu) = &mut target.board.qemu {
+        // With a gdb server, QEMU would hand semihosting's calls to whoever attaches to it.
+        if qemu.arguments.iter().any(|it| it == "-semihosting") {
+            let native = ["-semihosting-config", "enable=on,target=native"];
+            qemu.arguments.extend(native.map(str::to_owned));
+        }
+        let server = format!("unix:{},server=on,wait=off", socket.display());
+        qemu.arguments.extend(["-gdb".to_owned(), server]);
+    }
+    let session = target.switch_on(&stream(Direction::ToDevice))?;
+    Ok(Box::new(Inspected {
+        target,
+        session,
+        socket,
+        patience: options.patience,
+        _folder: folder,
+    }))
+}
+
+const fn stream(direction: Direction) -> Trial {
+    Trial::Stream(Stream::of(direction, Amount::Octets(OCTETS)))
+}
+
+/// A board that runs.
+struct Inspected {
+    target: Target,
+    session: Session,
+    socket: PathBuf,
+    patience: Duration,
+    _folder: TempDir,
+}
+
+impl Device for Inspected {
+    fn name(&self) -> String {
+        super::super::super::Target::name(&self.target)
+    }
+
+    fn board(&self) -> Option<&Board> {
+        Some(&self.target.board)
+    }
+
+    fn may_be_written(&self) -> bool {
+        true
+    }
+
+    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError> {
+        let failed = |error: crate::gdb::GdbError| self.session.failed(&error.to_string());
+        let mut gdb = Gdb::attach_socket(&self.socket, self.patience).map_err(failed)?;
+        look(&mut gdb);
+        gdb.detach().map_err(failed)
+    }
+
+    fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
+        self.session.pass(span)
+    }
+
+    fn transfer(&mut self) -> Result<String, TargetError> {
+        for direction in [Direction::ToDevice, Direction::FromDevice] {
+            let mut transfer = self.target.begin(&stream(direction), &mut self.session)?;
+            self.session
+                .run_until(&mut Unwatched, |session| transfer.is_over(session))?;
+            let outcome = transfer.end(&mut self.session)?;
+            let flow = outcome.to_device.or(outcome.from_device);
+            let octets = flow.map_or(0, |flow| flow.octets);
+            if octets != OCTETS {
+                let what = format!("{octets} of {OCTETS} octets came over TCP");
+                return Err(self.session.failed(&what));
+            }
+        }
+        Ok(format!("{OCTETS} octets each way over TCP"))
+    }
+}

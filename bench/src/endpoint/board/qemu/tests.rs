@@ -1,0 +1,248 @@
+//! Every kind of trial on every board that QEMU emulates, where it is installed and the firmware built.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use linerate_results::record::Direction;
+
+use super::super::super::*;
+use super::emulator;
+use crate::board::{self, Board};
+use crate::conformance::{self, CASES};
+use crate::profile::{Asked, Layer, Profile, Program};
+
+/// Few, as an emulator beside other tests has little of the processor.
+const OCTETS: u64 = 1_000_000;
+
+/// The boards that can be started here.
+fn boards() -> Vec<(Board, Box<dyn Target>)> {
+    let opened = installed().into_iter().map(|(board, folder)| {
+        let options = Options {
+            elf_dir: folder,
+            patience: Duration::from_secs(30),
+            ..Options::default()
+        };
+        let target = open(&format!("qemu://{}", board.name), &options).expect("a board");
+        (board, target)
+    });
+    opened.collect()
+}
+
+/// The same, with the folder of their firmware.
+pub(super) fn installed() -> Vec<(Board, PathBuf)> {
+    let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
+        println!("skipped: `cargo xtask test` builds the firmware and names its folder");
+        return Vec::new();
+    };
+    let folder = Path::new(&folder).parent().expect("a folder of boards");
+    let mut found = Vec::new();
+    for board in board::all() {
+        let Some(qemu) = &board.qemu else { continue };
+        if emulator::has(&qemu.program) {
+            found.push((board, folder.to_owned()));
+            continue;
+        }
+        println!("skipped: {} needs {}", board.name, qemu.program);
+        let must = std::env::var_os("LINERATE_REQUIRE_TOOLS").is_some();
+        assert!(!must, "{} is not installed", qemu.program);
+    }
+    found
+}
+
+fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
+    let done = target.run(trial, &mut Unwatched);
+    done.unwrap_or_else(|error| panic!("{}: {}: {error}", target.name(), trial.words()))
+}
+
+fn stream(direction: Direction) -> Trial {
+    Trial::Stream(Stream::of(direction, Amount::Octets(OCTETS)))
+}
+
+#[test]
+fn all_of_a_stream_arrives() {
+    for (board, mut target) in boards() {
+        for direction in [Direction::ToDevice, Direction::FromDevice] {
+            let outcome = run(target.as_mut(), &stream(direction));
+            let flow = outcome.to_device.or(outcome.from_device).expect("a way");
+            assert_eq!(flow.octets, OCTETS, "{}", board.name);
+        }
+    }
+}
+
+// What a controller has no room for is lost, as on a chip: an emulator that gets no time of the processor
+// loses some. Each is then known to be lost, and where.
+
+#[test]
+fn datagrams_arrive_or_are_known_to_be_lost() {
+    for (board, mut target) in boards() {
+        for direction in [Direction::ToDevice, Direction::FromDevice] {
+            let asked = Trial::Datagrams(Datagrams {
+                direction,
+                amount: Amount::Octets(200_000),
+                payload_octets: 1_000,
+                payload_bits_per_s: 2_000_000,
+            });
+            let outcome = run(target.as_mut(), &asked);
+            let flow = outcome.to_device.or(outcome.from_device).expect("a way");
+            let counts = flow.datagrams.expect("datagrams");
+            // The one that says that it is over may carry data, too.
+            let known = counts.received + counts.lost;
+            let is_all = (200..=201).contains(&known) && counts.received > 0;
+            assert!(is_all, "{}: {counts:?}", board.name);
+        }
+    }
+}
+
+#[test]
+fn round_trips_and_frames_come_back_or_are_known_to_be_lost() {
+    for (board, mut target) in boards() {
+        let asked = Trial::RoundTrips(RoundTrips {
+            count: 50,
+            interval: Duration::from_millis(2),
+            payload_octets: 44,
+            under: None,
+        });
+        let answers = run(target.as_mut(), &asked).round_trips;
+        all_known(&board, &answers.expect("answers"));
+        // QEMU's LAN91C111 makes shorter ones 68 octets long.
+        for octets in [68, 1_518] {
+            let asked = Trial::Frames(Frames {
+                octets,
+                count: 50,
+                interval_ns: 2_000_000.0,
+                reflected: true,
+            });
+            let answers = run(target.as_mut(), &asked).round_trips;
+            all_known(&board, &answers.expect("reflections"));
+        }
+    }
+}
+
+fn all_known(board: &Board, answers: &Answers) {
+    let came = answers.samples.len() as u64;
+    let known = came + answers.lost_forward + answers.lost_back;
+    assert_eq!((answers.sent, known), (50, 50), "{}", board.name);
+    assert!(came > 0, "{}", board.name);
+}
+
+/// Frames of the case that is long: a million with `LINERATE_LONG`.
+fn conformance_frames() -> u64 {
+    if std::env::var_os("LINERATE_LONG").is_some() {
+        1_000_000
+    } else {
+        2_000
+    }
+}
+
+#[test]
+fn every_driver_passes_the_conformance_cases() {
+    for (board, target) in boards() {
+        let stand = target.stand().expect("a board");
+        for case in CASES {
+            let outcome = stand.try_case(case, conformance_frames(), &mut Unwatched);
+            let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", board.name));
+            println!("{} {}: {outcome:?}", board.name, case.name);
+            let is_known = matches!(outcome, conformance::Outcome::Skipped(_));
+            assert_eq!(is_known, board.lacks.contains_key(case.name));
+            let is_wrong = matches!(outcome, conformance::Outcome::Failed(_));
+            assert!(!is_wrong, "{} {}: {outcome:?}", board.name, case.name);
+        }
+    }
+}
+
+#[test]
+fn what_no_emulator_has_is_said_with_what_there_is() {
+    let open = |url| open(url, &Options::default()).map(|it| it.name());
+    let error = open("qemu://esp32c6-bitbang")
+        .expect_err("simulated")
+        .to_string();
+    assert!(
+        error.contains("is not emulated by QEMU; these are: qemu-"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_emulator_that_is_missing_is_named_with_how_to_get_it() {
+    let boards = board::all();
+    let mut qemu = boards.iter().find_map(|it| it.qemu.clone()).expect("one");
+    qemu.program = "qemu-system-z80".into();
+    let mac = linerate_ether::frame::MacAddress([2, 0, 0, 0, 0, 2]);
+    let error = emulator::Emulator::start(&qemu, &[], mac, &[]).map(|_| ());
+    let error = error.expect_err("no such emulator");
+    assert!(
+        error.starts_with("qemu-system-z80 is not installed; on Debian:"),
+        "{error}"
+    );
+}
+
+#[test]
+fn layers_sum_up_to_all_instructions() {
+    for (board, folder) in installed() {
+        let options = Options {
+            elf_dir: folder,
+            patience: Duration::from_secs(30),
+            ..Options::default()
+        };
+        for (program, direction) in [
+            (Program::Tcp, Direction::ToDevice),
+            (Program::Frames, Direction::FromDevice),
+        ] {
+            let asked = Asked {
+                target: format!("qemu://{}", board.name),
+                variant: None,
+                program,
+                direction,
+                octets: 300_000,
+                null: false,
+            };
+            let profile = super::profile::run(&asked, &options).expect("profiled");
+            let what = format!("{}\n{}", board.name, profile.tables(5));
+            assert!(profile.frames >= 198, "{what}");
+            let sum: u64 = profile.layers.iter().map(|it| it.cost.all()).sum();
+            // The machine goes on while it is looked at.
+            assert!(sum.abs_diff(profile.instructions) * 1_000 < sum, "{what}");
+            let of = |layer| profile.layer(layer);
+            let driver = of(Layer::Driver);
+            assert!(driver.own > 0 && driver.reads + driver.writes > 0, "{what}");
+            assert_eq!(of(Layer::Unknown).all(), 0, "{what}");
+            // The blaster knows no stack.
+            let has_stack = of(Layer::Stack).all() > profile.instructions / 4;
+            assert_eq!(has_stack, program == Program::Tcp, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_frame_takes_less_without_a_network() {
+    for (board, folder) in installed() {
+        if !board.firmware.programs.contains_key("null") {
+            continue;
+        }
+        let options = Options {
+            elf_dir: folder,
+            patience: Duration::from_secs(30),
+            ..Options::default()
+        };
+        for direction in [Direction::ToDevice, Direction::FromDevice] {
+            let [with, without] = [false, true].map(|null| {
+                let asked = Asked {
+                    target: format!("qemu://{}", board.name),
+                    variant: None,
+                    program: Program::Udp,
+                    direction,
+                    octets: 1_000_000,
+                    null,
+                };
+                super::profile::run(&asked, &options).expect("profiled")
+            });
+            assert!(without.frames >= 4_000, "{}", without.tables(5));
+            let driver = |it: &Profile| it.per_frame(it.layer(Layer::Driver).all());
+            let [all, rest] = [&with, &without].map(|it| it.per_frame(it.instructions));
+            let added = all - (rest - driver(&without));
+            let what = format!("{}\n{}{}", board.name, with.tables(9), without.tables(9));
+            // What belongs to the driver by its source is what is missing without it, but for a tenth of all.
+            assert!((added - driver(&with)).abs() < all / 10.0, "{added} {what}");
+        }
+    }
+}

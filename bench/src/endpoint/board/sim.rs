@@ -1,0 +1,112 @@
+//! `sim://BOARD`: a simulated board in virtual time.
+
+use linerate_agent::Instant;
+use linerate_ether::ledger::Drop;
+use linerate_sim::board::{Board, Event, Stop};
+use linerate_sim::chip::esp32c6::Port;
+use linerate_sim::peer::host::program::Programs;
+use linerate_sim::peer::host::{self, Host};
+use linerate_sim::time::Span;
+
+use super::super::{Options, TargetError, Trial, Url};
+use super::session::{Running, STEP, Stopped};
+use super::{Runner, Target, tcp_of};
+use crate::machine::{self, Order};
+use crate::scenario::{Record, Surroundings};
+
+/// 10BASE-T.
+const LINE_BITS_PER_S: u64 = 10_000_000;
+
+const SIMULATOR: Runner = Runner {
+    how: "simulated",
+    is_simulated: true,
+    line_bits_per_s: Some(LINE_BITS_PER_S),
+    runs: |board| board.simulated.is_some(),
+    switch_on,
+};
+
+/// Opens the board that `url` names.
+pub(in crate::endpoint) fn open(
+    url: &Url,
+    options: &Options,
+) -> Result<Box<dyn super::super::Target>, TargetError> {
+    super::open(url, options, SIMULATOR)
+}
+
+fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetError> {
+    let image = target.image()?;
+    let order = Order {
+        board: target.board.clone(),
+        name: image.name,
+        elf: image.elf,
+        seed: target.seed,
+        surroundings: Surroundings::default(),
+        pings: None,
+        fetches: Vec::new(),
+        timing: None,
+        record: Record {
+            pcapng: false,
+            vcd_ms: 0,
+            profile: false,
+        },
+    };
+    let host = Host::new(host::Config {
+        seed: order.seed ^ machine::sim::PEER_SEED,
+        http_server: None,
+        tcp: tcp_of(trial),
+        ..host::Config::default()
+    });
+    Ok(Box::new(machine::sim::board(&order, Box::new(host))?))
+}
+
+impl Running for Board {
+    fn now(&self) -> Instant {
+        Instant::from_ns(Self::now(self).as_ns())
+    }
+
+    fn step(&mut self, console: &mut Vec<String>) -> Result<(), Stopped> {
+        let until = Self::now(self) + Span::from_ns(STEP.as_nanos() as u64);
+        match self.run(until) {
+            Stop::Reached => {}
+            Stop::Fault(report) => return Err(machine::sim::fault(&report).into()),
+            Stop::Asleep => {
+                let what = "the program sleeps and nothing will ever wake it";
+                return Err(Stopped::Words(what.to_owned()));
+            }
+        }
+        while let Some(event) = self.poll_event() {
+            if let Event::Line { text, .. } = event {
+                console.push(text);
+            }
+        }
+        // Nobody looks at these.
+        self.take_edges();
+        Ok(())
+    }
+
+    fn type_in(&mut self, text: &str) {
+        self.console_input(Port::UsbSerial, text.as_bytes());
+    }
+
+    fn with_programs(&mut self, with: &mut dyn FnMut(&mut Programs)) {
+        self.with_peer(|peer| peer.programs().map(with));
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let tally = self.tally();
+        // The first is sent again, the others are not over.
+        let open = [Drop::Collision, Drop::InFlight, Drop::LeftInQueue];
+        let lost = tally.lost.iter().filter(|(cause, _)| !open.contains(cause));
+        let causes: Vec<String> = lost
+            .map(|(cause, count)| format!("{} {count}", cause.name()))
+            .collect();
+        if causes.is_empty() {
+            return Vec::new();
+        }
+        vec![format!(
+            "of {} frames to the device some were lost: {}",
+            tally.sent,
+            causes.join(", ")
+        )]
+    }
+}

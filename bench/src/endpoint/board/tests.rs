@@ -1,0 +1,187 @@
+//! Every kind of trial on boards that run here, where somebody has built their firmware.
+
+use std::path::Path;
+use std::time::Duration;
+
+use linerate_results::record::{Direction, End};
+
+use super::super::*;
+
+/// Short: each millisecond of the board takes a while.
+const SPAN: Amount = Amount::Span(Duration::from_millis(200));
+
+/// The board, if its firmware is there.
+fn board(seed: u64) -> Option<Box<dyn Target>> {
+    let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
+        println!("skipped: `cargo xtask test` builds the firmware and names its folder");
+        return None;
+    };
+    let options = Options {
+        elf_dir: Path::new(&folder)
+            .parent()
+            .expect("a folder of boards")
+            .into(),
+        seed,
+        ..Options::default()
+    };
+    Some(open("sim://esp32c6-bitbang", &options).expect("a board"))
+}
+
+fn run(target: &mut dyn Target, trial: &Trial) -> Outcome {
+    let done = target.run(trial, &mut Unwatched);
+    done.unwrap_or_else(|error| panic!("{}: {error}", trial.words()))
+}
+
+fn stream(direction: Direction) -> Trial {
+    Trial::Stream(Stream::of(direction, SPAN))
+}
+
+fn datagrams(direction: Direction) -> Trial {
+    Trial::Datagrams(Datagrams {
+        direction,
+        amount: SPAN,
+        payload_octets: 1_000,
+        payload_bits_per_s: 2_000_000,
+    })
+}
+
+#[test]
+fn what_it_is_and_what_follows_no_name() {
+    let open = |url| open(url, &Options::default());
+    let target = open("sim://esp32c6-bitbang").expect("a board");
+    assert!(target.is_simulated() && target.name().contains("simulated"));
+    for (url, part) in [
+        ("sim://esp32c6-bitban", "did you mean `esp32c6-bitbang`"),
+        ("sim://esp32c6-bitbang:80", "nothing follows"),
+        ("sim://esp32c6-bitbang?x", "nothing may follow"),
+        (
+            "sim://qemu-riscv32-virt",
+            "is not simulated; these are: esp32c6",
+        ),
+    ] {
+        let error = open(url).map(|it| it.name()).expect_err(url).to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn firmware_that_nobody_has_built_is_named_with_the_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options {
+        elf_dir: folder.path().into(),
+        ..Options::default()
+    };
+    let mut target = open("sim://esp32c6-bitbang", &options).expect("a board");
+    let error = target
+        .run(&stream(Direction::ToDevice), &mut Unwatched)
+        .expect_err("no firmware");
+    assert!(error.is_input());
+    let text = error.to_string();
+    assert!(text.contains("cargo xtask firmware bench_agent"), "{text}");
+}
+
+#[test]
+fn the_mac_passes_the_conformance_cases() {
+    let Some(target) = board(5) else { return };
+    let stand = target.stand().expect("a board");
+    for case in crate::conformance::CASES {
+        let outcome = stand
+            .try_case(case, 300, &mut Unwatched)
+            .expect("it starts");
+        let is_wrong = matches!(outcome, crate::conformance::Outcome::Failed(_));
+        assert!(!is_wrong, "{}: {outcome:?}", case.name);
+    }
+}
+
+#[test]
+fn transfers_are_near_the_line_s_rate_and_the_same_each_time() {
+    let Some(mut target) = board(1) else { return };
+    for direction in [Direction::ToDevice, Direction::FromDevice] {
+        let outcome = run(target.as_mut(), &stream(direction));
+        let flow = outcome.to_device.clone().or(outcome.from_device.clone());
+        let goodput = flow.expect("one way").goodput_bytes_per_s;
+        assert!((900_000.0..1_250_000.0).contains(&goodput), "{goodput}");
+        if direction == Direction::ToDevice {
+            assert_eq!(outcome, run(target.as_mut(), &stream(direction)));
+        }
+    }
+    let both = run(target.as_mut(), &stream(Direction::Both));
+    let of = |flow: Option<linerate_results::record::Flow>| flow.expect("a way").octets;
+    assert!(of(both.to_device) > 10_000 && of(both.from_device) > 10_000);
+}
+
+#[test]
+fn datagrams_arrive_as_many_as_were_sent() {
+    let Some(mut target) = board(2) else { return };
+    for direction in [Direction::ToDevice, Direction::FromDevice] {
+        let outcome = run(target.as_mut(), &datagrams(direction));
+        let (flow, by) = match direction {
+            Direction::ToDevice => (outcome.to_device, End::Device),
+            _ => (outcome.from_device, End::Host),
+        };
+        let flow = flow.expect("that way");
+        let counts = flow.datagrams.expect("datagrams");
+        assert_eq!((flow.counted_by, counts.lost), (by, 0));
+        assert!((49..=53).contains(&counts.received), "{counts:?}");
+    }
+}
+
+#[test]
+fn round_trips_take_longer_under_a_load() {
+    let Some(mut target) = board(3) else { return };
+    let mut asked = RoundTrips {
+        count: 20,
+        interval: Duration::from_millis(10),
+        payload_octets: 44,
+        under: None,
+    };
+    let median = |outcome: Outcome| {
+        let answers = outcome.round_trips.expect("answers");
+        assert_eq!(answers.sent, 20);
+        let mut all: Vec<u64> = answers.samples.iter().map(|it| it.round_trip_ns).collect();
+        all.sort_unstable();
+        all[all.len() / 2]
+    };
+    let alone = median(run(target.as_mut(), &Trial::RoundTrips(asked.clone())));
+    // Two frames of 90 octets and more, and the peer's turnaround.
+    assert!((200_000..1_000_000).contains(&alone), "{alone}");
+    let load = Trial::Stream(Stream::of(
+        Direction::ToDevice,
+        Amount::Span(Duration::from_millis(900)),
+    ));
+    asked.under = Some(Box::new(load));
+    let loaded = run(target.as_mut(), &Trial::RoundTrips(asked));
+    assert!(loaded.to_device.is_some());
+    let loaded = median(loaded);
+    assert!(loaded > 2 * alone, "{loaded} under load, {alone} without");
+}
+
+#[test]
+fn frames_are_counted_and_come_back() {
+    let Some(mut target) = board(4) else { return };
+    let mut frames = Frames {
+        octets: 1_518,
+        count: 40,
+        interval_ns: 0.0,
+        reflected: false,
+    };
+    let outcome = run(target.as_mut(), &Trial::Frames(frames));
+    let flow = outcome.to_device.expect("what it counted");
+    let counts = flow.datagrams.expect("frames");
+    assert_eq!((counts.sent, counts.received, counts.lost), (40, 40, 0));
+    assert_eq!(flow.octets, 40 * 1_518);
+    // All but the first in the time of the others, as far as the main loop saw them at once.
+    let line = 39 * 1_538 * 800;
+    let late = flow.span_ns.abs_diff(line);
+    assert!(late < line / 10, "{} of {line}", flow.span_ns);
+    frames = Frames {
+        octets: 64,
+        count: 40,
+        interval_ns: 1_000_000.0,
+        reflected: true,
+    };
+    let outcome = run(target.as_mut(), &Trial::Frames(frames));
+    let answers = outcome.round_trips.expect("reflections");
+    assert_eq!((answers.sent, answers.samples.len()), (40, 40));
+    assert_eq!((answers.lost_forward, answers.lost_back), (0, 0));
+}

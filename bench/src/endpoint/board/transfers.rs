@@ -1,0 +1,181 @@
+//! Streams and datagrams: iperf 2, the agent's own client on the peer.
+
+use linerate_agent::iperf2::{self, Back, Client, Failure, Outcome as Counted, Plan, Test};
+use linerate_agent::{Instant, Progress};
+use linerate_results::record::Direction;
+use linerate_sim::peer::host::program::Handle;
+
+use super::super::arrivals::{Arrivals, Gaps};
+use super::super::iperf2::{count, data};
+use super::super::run::{Ran, Series};
+use super::super::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
+use super::Target;
+use super::session::Session;
+
+/// Where `bench_agent` serves iperf 2.
+const PORT: u16 = 5001;
+/// Where the peer listens for connections back.
+const BACK_PORT: u16 = 6001;
+/// UDP without a rate: more than any link here has.
+const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
+
+/// Clients that are at it.
+pub(super) struct Transfer {
+    clients: Vec<Running>,
+    trial: Trial,
+    began: Instant,
+}
+
+struct Running {
+    handle: Handle,
+    to_device: Series,
+    from_device: Series,
+    /// Seen to be done.
+    ended: Option<Instant>,
+}
+
+impl Target {
+    /// Starts what `trial` asks for: a stream or datagrams.
+    pub(super) fn begin(
+        &self,
+        trial: &Trial,
+        session: &mut Session,
+    ) -> Result<Transfer, TargetError> {
+        let plans: Vec<Plan> = match trial {
+            Trial::Stream(stream) => self.streams(stream),
+            Trial::Datagrams(datagrams) => vec![self.datagrams(datagrams)],
+            _ => Vec::new(),
+        };
+        let mut clients = Vec::new();
+        for plan in plans {
+            let measured = data(&plan);
+            clients.push(Running {
+                handle: session.start(Gaps::of(Client::new(plan), measured))?,
+                to_device: Series::default(),
+                from_device: Series::default(),
+                ended: None,
+            });
+        }
+        Ok(Transfer {
+            clients,
+            trial: trial.clone(),
+            began: session.now(),
+        })
+    }
+
+    fn streams(&self, asked: &Stream) -> Vec<Plan> {
+        let streams = asked.streams.max(1);
+        let plan = |number: u8| {
+            let amount = asked.amount.share(number, streams);
+            let test = test(asked.direction, amount, asked.write_octets, number);
+            self.plan(false, test)
+        };
+        (0..streams).map(plan).collect()
+    }
+
+    fn datagrams(&self, asked: &Datagrams) -> Plan {
+        let octets = asked.payload_octets.into();
+        let rate_bits_per_s = match asked.payload_bits_per_s {
+            0 => UNLIMITED_BITS_PER_S,
+            rate => rate,
+        };
+        let test = Test {
+            rate_bits_per_s,
+            ..test(asked.direction, asked.amount, octets, 0)
+        };
+        self.plan(true, test)
+    }
+
+    fn plan(&self, udp: bool, test: Test) -> Plan {
+        Plan {
+            to: (self.board.link.ipv4, PORT).into(),
+            udp,
+            test,
+            patience: self.patience,
+        }
+    }
+}
+
+fn test(direction: Direction, amount: Amount, octets: u32, number: u8) -> Test {
+    Test {
+        port: BACK_PORT + u16::from(number),
+        buffer_octets: octets,
+        amount: match amount {
+            Amount::Span(span) => iperf2::Amount::Span(span),
+            Amount::Octets(octets) => {
+                iperf2::Amount::Octets(u32::try_from(octets).unwrap_or(i32::MAX as u32))
+            }
+        },
+        rate_bits_per_s: 0,
+        back: match direction {
+            Direction::Both => Back::AtOnce,
+            Direction::ToDevice | Direction::FromDevice => Back::No,
+        },
+        reverse: direction == Direction::FromDevice,
+        full_duplex: false,
+    }
+}
+
+impl Transfer {
+    /// Whether all clients are done; notes how far they are.
+    pub(super) fn is_over(&mut self, session: &mut Session) -> Result<bool, TargetError> {
+        let now = session.now();
+        let since = Instant::from_ns(now.since(self.began).as_nanos() as u64);
+        let mut moved = 0;
+        for client in &mut self.clients {
+            let (progress, counted) = session
+                .with(client.handle, |it: &mut Arrivals<Client>| {
+                    (it.service.progress(now), it.service.outcome(now))
+                })?;
+            let Counted { sent, received, .. } = counted;
+            let octets = |report: Option<iperf2::Report>| report.map_or(0, |it| it.octets);
+            moved += octets(sent) + octets(received);
+            match progress {
+                Progress::Running => {
+                    client.to_device.at(since, octets(sent));
+                    client.from_device.at(since, octets(received));
+                }
+                Progress::Done => {
+                    client.ended.get_or_insert(now);
+                }
+                Progress::Failed(failure) => return Err(session.failed(words(failure))),
+            }
+        }
+        session.moved(moved);
+        Ok(self.clients.iter().all(|client| client.ended.is_some()))
+    }
+
+    /// What it came to.
+    pub(super) fn end(self, session: &mut Session) -> Result<Outcome, TargetError> {
+        let mut ran = Vec::new();
+        for client in self.clients {
+            let arrivals = session.stop::<Arrivals<Client>>(client.handle)?;
+            ran.push(Ran {
+                gaps: arrivals.ear.distribution(),
+                service: arrivals.service,
+                ended: client.ended.unwrap_or(session.now()),
+                to_device: client.to_device.intervals,
+                from_device: client.from_device.intervals,
+                // This end has no sockets.
+                dropped: None,
+                is_cut: false,
+            });
+        }
+        Ok(match (&self.trial, ran.pop()) {
+            (Trial::Datagrams(asked), Some(one)) => count::datagrams(one, asked),
+            (Trial::Stream(asked), Some(one)) => {
+                ran.push(one);
+                count::streams(ran, asked.direction)
+            }
+            _ => Outcome::default(),
+        })
+    }
+}
+
+const fn words(failure: Failure) -> &'static str {
+    match failure {
+        Failure::NotReached => "nobody listens on iperf 2's port: is it bench_agent?",
+        Failure::Broken => "it broke the connection off before the test was over",
+        Failure::NoAnswer => "it said nothing for as long as it may",
+    }
+}

@@ -1,0 +1,292 @@
+//! `http://HOST:PORT/PATH`: a web server, downloaded from and uploaded to.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use linerate_agent::Progress;
+use linerate_agent::http::{Client, Failure, Plan, Upload};
+use linerate_results::record::{Direction, End, Flow, Interval};
+
+use super::run::{self, Step};
+use super::{Amount, Options, Outcome, Stream, Target, TargetError, Trial, Unwatched, Url, Watch};
+
+const PORT: u16 = 80;
+/// What is asked for at first, and at a time, where the test is to last so long: a slow device is not to
+/// overrun its time by much, a fast one not to be asked all the time.
+const FIRST_OCTETS: u64 = 16_000;
+const MOST_OCTETS: u64 = 1_000_000;
+/// A piece is at most so many times the one before: of a short one the rate is known badly.
+const GROWTH: u64 = 4;
+
+struct Http {
+    to: SocketAddr,
+    /// The file; empty: `/N` of a server like ours.
+    path: String,
+    patience: Duration,
+}
+
+/// Opens the server that `url` names.
+pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
+    let query: Vec<String> = url
+        .query
+        .iter()
+        .map(|(name, value)| match value.as_str() {
+            "" => name.clone(),
+            value => format!("{name}={value}"),
+        })
+        .collect();
+    let path = match url.path.as_str() {
+        "/" | "" if query.is_empty() => String::new(),
+        "" => format!("/?{}", query.join("&")),
+        path if query.is_empty() => path.to_owned(),
+        path => format!("{path}?{}", query.join("&")),
+    };
+    Ok(Box::new(Http {
+        to: url.address(PORT)?,
+        path,
+        patience: options.patience,
+    }))
+}
+
+/// Transfers one after the other.
+struct Sum {
+    began: Instant,
+    octets: u64,
+    span_ns: u64,
+    intervals: Vec<Interval>,
+    is_cut: bool,
+    does_not_match: bool,
+}
+
+impl Sum {
+    fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            octets: 0,
+            span_ns: 0,
+            intervals: Vec::new(),
+            is_cut: false,
+            does_not_match: false,
+        }
+    }
+
+    /// What to ask for when so much time is left, after a piece of `before` octets.
+    fn next_piece(&self, before: u64, left: Duration) -> u64 {
+        let octets = self.octets as f64 * left.as_nanos() as f64 / self.span_ns.max(1) as f64;
+        (octets as u64).clamp(FIRST_OCTETS, MOST_OCTETS.min(before * GROWTH))
+    }
+
+    fn flow(self) -> Flow {
+        Flow {
+            intervals: self.intervals,
+            ..Flow::stream(self.octets, self.span_ns, End::Host)
+        }
+    }
+}
+
+/// Hears of a piece what follows those before.
+struct Later<'a> {
+    watch: &'a mut dyn Watch,
+    began: Instant,
+    octets: u64,
+}
+
+impl Watch for Later<'_> {
+    fn at(&mut self, _: Duration, octets: u64) {
+        self.watch.at(self.began.elapsed(), self.octets + octets);
+    }
+
+    fn is_over(&self) -> bool {
+        self.watch.is_over()
+    }
+}
+
+impl Http {
+    fn failed(&self, what: String) -> TargetError {
+        TargetError::Failed {
+            target: self.name(),
+            what,
+        }
+    }
+
+    /// One way, as much as is asked for.
+    fn one_way(
+        &self,
+        upload: bool,
+        stream: &Stream,
+        watch: &mut dyn Watch,
+    ) -> Result<Sum, TargetError> {
+        let mut sum = Sum::new();
+        match stream.amount {
+            Amount::Octets(octets) => self.transfer(upload, octets, stream, &mut sum, watch)?,
+            Amount::Span(span) => {
+                let mut piece = FIRST_OCTETS;
+                while sum.began.elapsed() < span && !sum.is_cut {
+                    self.transfer(upload, piece, stream, &mut sum, watch)?;
+                    piece = sum.next_piece(piece, span.saturating_sub(sum.began.elapsed()));
+                }
+            }
+        }
+        Ok(sum)
+    }
+
+    fn transfer(
+        &self,
+        upload: bool,
+        octets: u64,
+        stream: &Stream,
+        sum: &mut Sum,
+        watch: &mut dyn Watch,
+    ) -> Result<(), TargetError> {
+        let path = match self.path.as_str() {
+            "" => format!("/{octets}"),
+            path => path.to_owned(),
+        };
+        let plan = Plan {
+            to: self.to,
+            path: &path,
+            upload: upload.then_some(Upload {
+                octets,
+                chunked: false,
+            }),
+            check: !upload && self.path.is_empty(),
+            patience: self.patience,
+        };
+        let step = |client: &mut Client<'_>, now| match client.progress(now) {
+            Progress::Done => Step::Done,
+            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Running => {
+                let outcome = client.outcome();
+                Step::Running {
+                    to_device: if upload { outcome.sent } else { 0 },
+                    from_device: if upload { 0 } else { outcome.received },
+                }
+            }
+        };
+        let failed = |failure| {
+            self.failed(match failure {
+                Failure::BadPath => format!("`{path}` can't be asked for"),
+                Failure::NotReached => "nobody listens there; is this its port?".to_owned(),
+                Failure::Broken => format!("it broke the transfer of {path} off"),
+                Failure::NoAnswer => {
+                    let wait = self.patience.as_secs();
+                    format!("nothing went on for {wait} s during {path}")
+                }
+                Failure::Nonsense => "what it answers is no HTTP".to_owned(),
+            })
+        };
+        let sizes = run::Sizes {
+            buffer_octets: stream.window_octets,
+            data: None,
+        };
+        let mut later = Later {
+            watch,
+            began: sum.began,
+            octets: sum.octets,
+        };
+        let ran = run::run(Client::new(plan), self.to, sizes, &mut later, step, failed)?;
+        let outcome = ran.service.outcome();
+        sum.is_cut |= ran.is_cut;
+        if !ran.is_cut && !(200..300).contains(&outcome.status) {
+            return Err(self.failed(format!("it answers {} to {path}", outcome.status)));
+        }
+        sum.does_not_match |= outcome.differs_at.is_some();
+        let (octets, intervals) = if upload {
+            (outcome.confirmed.unwrap_or(outcome.sent), ran.to_device)
+        } else {
+            (outcome.received, ran.from_device)
+        };
+        let before = sum.span_ns;
+        let moved = intervals.into_iter().map(|interval| Interval {
+            end_ns: before + interval.end_ns,
+            ..interval
+        });
+        sum.intervals.extend(moved);
+        sum.octets += octets;
+        sum.span_ns += outcome.span.as_nanos() as u64;
+        Ok(())
+    }
+}
+
+impl Target for Http {
+    fn name(&self) -> String {
+        format!("HTTP at {}", self.to)
+    }
+
+    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+        match trial {
+            Trial::Stream(Stream {
+                write_octets: 1.., ..
+            }) => Err("HTTP has no size of a write to ask for; use iperf2:// or iperf3://"),
+            Trial::Stream(Stream { streams: 0 | 1, .. }) => Ok(()),
+            Trial::Stream(_) => Err("HTTP is done with one connection at a time here"),
+            Trial::Datagrams(_) => Err("HTTP is TCP; use iperf2:// or iperf3:// for UDP"),
+            Trial::RoundTrips(_) => Err("use stamp:// for round trips"),
+            Trial::Frames(_) => Err("HTTP is no Ethernet frame; use raw:// or sim://"),
+        }
+    }
+
+    fn path_mtu(&self) -> Option<u32> {
+        super::path::mtu(self.to)
+    }
+
+    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+        let stream = match (self.can(trial), trial) {
+            (Ok(()), Trial::Stream(stream)) => stream,
+            (Ok(()), _) => return Ok(Outcome::default()),
+            (Err(why), _) => return Err(super::unable(self, trial, why)),
+        };
+        let this = &*self;
+        let (to, from) = match stream.direction {
+            Direction::ToDevice => (Some(this.one_way(true, stream, watch)?), None),
+            Direction::FromDevice => (None, Some(this.one_way(false, stream, watch)?)),
+            Direction::Both => std::thread::scope(|scope| {
+                let up = scope.spawn(|| this.one_way(true, stream, &mut Unwatched));
+                let down = this.one_way(false, stream, watch);
+                let up = up
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                Ok::<_, TargetError>((Some(up?), Some(down?)))
+            })?,
+        };
+        let both = [&to, &from];
+        let mut notes = Vec::new();
+        if both.into_iter().flatten().any(|sum| sum.is_cut) {
+            notes.push("ended by the user before its time".to_owned());
+        }
+        if both.into_iter().flatten().any(|sum| sum.does_not_match) {
+            notes.push(
+                "what came is not the pattern that a server of linerate sends: another server, or \
+                 altered on the way"
+                    .to_owned(),
+            );
+        }
+        Ok(Outcome {
+            to_device: to.map(Sum::flow),
+            from_device: from.map(Sum::flow),
+            notes,
+            ..Outcome::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_grow_with_the_rate_and_fit_into_what_is_left() {
+        let sum = |octets, ms: u64| Sum {
+            octets,
+            span_ns: ms * 1_000_000,
+            ..Sum::new()
+        };
+        let left = Duration::from_secs;
+        // 10 kB/s: what takes two seconds, and no less than the first.
+        assert_eq!(sum(16_000, 1_600).next_piece(16_000, left(2)), 20_000);
+        assert_eq!(sum(16_000, 1_600).next_piece(16_000, left(1)), 16_000);
+        // 100 MB/s.
+        assert_eq!(sum(16_000, 0).next_piece(16_000, left(9)), 64_000);
+        assert_eq!(sum(900_000, 9).next_piece(500_000, left(9)), 1_000_000);
+    }
+}

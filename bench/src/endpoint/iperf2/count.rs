@@ -1,0 +1,116 @@
+//! What iperf 2's figures are in ours.
+
+use linerate_agent::iperf2::{Client, Report};
+use linerate_results::record::{self, Direction, End, Flow, Interval};
+
+use super::super::run::Ran;
+use super::super::{Datagrams, Outcome};
+
+/// Streams that ran at the same time, together.
+pub(in crate::endpoint) fn streams(ran: Vec<Ran<Client>>, direction: Direction) -> Outcome {
+    let mut to = Total::default();
+    let mut from = Total::default();
+    let mut outcome = Outcome::default();
+    for one in ran {
+        let counted = one.service.outcome(one.ended);
+        if let Some(sent) = counted.sent {
+            // The server says nothing of what it got. It has closed the connection when it had all:
+            // that ends the time, not the moment when the last octet was handed to the system.
+            let span = counted.read_after.unwrap_or(sent.span);
+            let span_ns = span.as_nanos() as u64;
+            to.add(sent.octets, span_ns, one.to_device);
+        }
+        if let Some(received) = counted.received {
+            let span_ns = received.span.as_nanos() as u64;
+            from.add(received.octets, span_ns, one.from_device);
+        }
+        cut(&mut outcome, one.is_cut);
+    }
+    if direction != Direction::FromDevice {
+        outcome.to_device = to.flow();
+    }
+    if direction != Direction::ToDevice {
+        outcome.from_device = from.flow();
+    }
+    outcome
+}
+
+#[derive(Default)]
+struct Total {
+    is_some: bool,
+    octets: u64,
+    span_ns: u64,
+    intervals: Vec<Interval>,
+}
+
+impl Total {
+    fn add(&mut self, octets: u64, span_ns: u64, intervals: Vec<Interval>) {
+        self.is_some = true;
+        self.octets += octets;
+        self.span_ns = self.span_ns.max(span_ns);
+        if self.intervals.is_empty() {
+            self.intervals = intervals;
+            return;
+        }
+        for (sum, more) in self.intervals.iter_mut().zip(intervals) {
+            sum.octets += more.octets;
+        }
+    }
+
+    fn flow(self) -> Option<Flow> {
+        self.is_some.then(|| Flow {
+            intervals: self.intervals,
+            ..Flow::stream(self.octets, self.span_ns, End::Host)
+        })
+    }
+}
+
+/// Datagrams of one test.
+pub(in crate::endpoint) fn datagrams(ran: Ran<Client>, asked: &Datagrams) -> Outcome {
+    let counted = ran.service.outcome(ran.ended);
+    let mut outcome = Outcome::default();
+    if asked.direction != Direction::FromDevice {
+        outcome.to_device = counted.reported.map(|report| Flow {
+            intervals: ran.to_device,
+            ..flow(report, End::Device, [None; 2])
+        });
+    }
+    if asked.direction != Direction::ToDevice {
+        outcome.from_device = counted.received.map(|report| Flow {
+            intervals: ran.from_device,
+            gaps: ran.gaps,
+            ..flow(
+                report,
+                End::Host,
+                [Some(counted.received_duplicates), ran.dropped],
+            )
+        });
+    }
+    cut(&mut outcome, ran.is_cut);
+    outcome
+}
+
+/// What came again and what this machine dropped, where that is known.
+fn flow(report: Report, counted_by: End, [duplicates, dropped]: [Option<u64>; 2]) -> Flow {
+    let (sent, lost) = (u64::from(report.datagrams), u64::from(report.lost));
+    let datagrams = record::Datagrams {
+        sent,
+        received: sent.saturating_sub(lost),
+        lost,
+        out_of_order: Some(u64::from(report.out_of_order)),
+        duplicates,
+        jitter_ns: report.jitter.as_nanos() as u64,
+        // What comes to the socket beside the test may be dropped, too.
+        lost_by_host: dropped.map(|dropped| dropped.min(lost)),
+    };
+    let span_ns = report.span.as_nanos() as u64;
+    Flow::datagrams(report.octets, span_ns, counted_by, datagrams)
+}
+
+fn cut(outcome: &mut Outcome, is_cut: bool) {
+    if is_cut && outcome.notes.is_empty() {
+        outcome
+            .notes
+            .push("ended by the user before its time".to_owned());
+    }
+}

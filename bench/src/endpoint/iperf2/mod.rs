@@ -1,0 +1,302 @@
+//! `iperf2://HOST:PORT`: a server of iperf 2.
+
+pub(super) mod count;
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant, SystemTime};
+
+use linerate_agent::Progress;
+use linerate_agent::iperf2::{self, Back, Client, Failure, Numbered, Plan, Test};
+use linerate_results::record::Direction;
+
+use super::arrivals::Data;
+use super::run::{self, Step};
+use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
+
+/// Its port (registered with IANA for "commplex-link", and iperf's ever since).
+const PORT: u16 = 5001;
+/// UDP without a rate: more than any link here has.
+const UNLIMITED_BITS_PER_S: u64 = 100_000_000_000;
+
+/// How a device is made to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// `-R`: it sends on our connection. Since version 2.1.
+    Reverse,
+    /// `-r`: it connects back when we have sent. Known to every version, and to lwIP's `lwiperf`.
+    Tradeoff,
+}
+
+struct Iperf2 {
+    to: SocketAddr,
+    patience: Duration,
+    from: From,
+    /// Where the next test listens for a connection back: another port each time, as the last one may
+    /// still be waiting for its connection's last segments (RFC 9293 section 3.6.1).
+    back_port: u16,
+    /// When the last test was over.
+    ended: Option<Instant>,
+}
+
+/// Ports for connections back begin here, above those that systems hand out themselves on Linux.
+const BACK_PORTS: std::ops::Range<u16> = 61_000..65_000;
+
+/// The server of stock iperf 2.1.8 crashes when a test comes while it still winds up the one before, as
+/// one that follows at once does: it is given this long.
+const SETTLE: Duration = Duration::from_millis(400);
+
+/// Unix time, nanoseconds; 0 where this machine does not know.
+fn time_of_day_ns() -> u64 {
+    let since = SystemTime::UNIX_EPOCH.elapsed();
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The datagrams of a stream: those that end it have their numbers negative, and come again when nobody
+/// answers.
+pub(super) fn data(plan: &Plan) -> Option<Data> {
+    let is_data = |octets: &[u8]| Numbered::parse(octets).is_some_and(|head| head.number >= 0);
+    plan.udp.then_some(Data {
+        octets: plan.test.buffer_octets,
+        is_data,
+    })
+}
+
+/// Opens the server that `url` names.
+pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
+    url.knows_only(&["from"])?;
+    let from = match url.value("from") {
+        None | Some("reverse") => From::Reverse,
+        Some("tradeoff") => From::Tradeoff,
+        Some(other) => {
+            return Err(TargetError::Url {
+                url: url.whole.clone(),
+                what: format!("`from` is reverse (iperf -R) or tradeoff (iperf -r), not `{other}`"),
+            });
+        }
+    };
+    Ok(Box::new(Iperf2 {
+        to: url.address(PORT)?,
+        patience: options.patience,
+        from,
+        back_port: BACK_PORTS.start + std::process::id() as u16 % (BACK_PORTS.len() as u16 / 2),
+        ended: None,
+    }))
+}
+
+impl Iperf2 {
+    fn test(&mut self, direction: Direction, amount: Amount, octets: u32, rate: u64) -> Test {
+        let (back, reverse) = match (direction, self.from) {
+            (Direction::ToDevice, _) => (Back::No, false),
+            (Direction::FromDevice, From::Reverse) => (Back::No, true),
+            (Direction::FromDevice, From::Tradeoff) => (Back::AtTheEnd, false),
+            (Direction::Both, _) => (Back::AtOnce, false),
+        };
+        self.back_port += 1;
+        if self.back_port >= BACK_PORTS.end {
+            self.back_port = BACK_PORTS.start;
+        }
+        Test {
+            port: self.back_port,
+            buffer_octets: octets,
+            amount: match amount {
+                Amount::Span(span) => iperf2::Amount::Span(span),
+                Amount::Octets(octets) => {
+                    iperf2::Amount::Octets(u32::try_from(octets).unwrap_or(i32::MAX as u32))
+                }
+            },
+            rate_bits_per_s: rate,
+            back,
+            reverse,
+            full_duplex: false,
+        }
+    }
+
+    fn plan(&self, udp: bool, test: Test) -> Plan {
+        Plan {
+            to: self.to,
+            udp,
+            test,
+            patience: self.patience,
+        }
+    }
+
+    fn one(
+        &self,
+        plan: Plan,
+        window: Option<u32>,
+        watch: &mut dyn Watch,
+    ) -> Result<run::Ran<Client>, TargetError> {
+        let step = |client: &mut Client, now| match client.progress(now) {
+            Progress::Done => Step::Done,
+            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Running => {
+                let outcome = client.outcome(now);
+                let octets = |report: Option<iperf2::Report>| report.map_or(0, |it| it.octets);
+                Step::Running {
+                    to_device: octets(outcome.sent),
+                    from_device: octets(outcome.received),
+                }
+            }
+        };
+        let failed = |failure| self.failed(failure, &plan);
+        let client = Client::new(plan).with_time_of_day(time_of_day_ns());
+        let sizes = run::Sizes {
+            buffer_octets: window,
+            data: data(&plan),
+        };
+        run::run(client, self.to, sizes, watch, step, failed)
+    }
+
+    fn failed(&self, failure: Failure, plan: &Plan) -> TargetError {
+        let what = match failure {
+            Failure::NotReached => {
+                "nobody listens there; is the iperf 2 server running, and this its port?".to_owned()
+            }
+            Failure::Broken => "it broke the connection off before the test was over".to_owned(),
+            Failure::NoAnswer => {
+                let what = match (plan.udp, plan.test.reverse, plan.test.back) {
+                    (_, true, _) => {
+                        "no data: it may not know -R, which came with iperf 2.1; try \
+                                     ?from=tradeoff, which every version knows (-r)"
+                    }
+                    (_, _, Back::AtOnce | Back::AtTheEnd) => {
+                        "no connection back: does a firewall \
+                                     here refuse it, or does the device not know -r and -d?"
+                    }
+                    (true, ..) => "no report at the end: does it listen on UDP (iperf -s -u)?",
+                    (false, ..) => "the connection stays open: it did not read all that was sent",
+                };
+                format!("{what} (waited {} s)", self.patience.as_secs())
+            }
+        };
+        TargetError::Failed {
+            target: self.name(),
+            what,
+        }
+    }
+
+    fn stream(&mut self, stream: &Stream, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+        let streams = stream.streams.max(1);
+        let plans: Vec<Plan> = (0..streams)
+            .map(|at| {
+                let (amount, octets) = (stream.amount.share(at, streams), stream.write_octets);
+                let test = self.test(stream.direction, amount, octets, 0);
+                self.plan(false, test)
+            })
+            .collect();
+        let (first, others) = plans.split_at(1);
+        let window = stream.window_octets;
+        let this = &*self;
+        let ran = std::thread::scope(|scope| {
+            let others: Vec<_> = others
+                .iter()
+                .map(|plan| scope.spawn(move || this.one(*plan, window, &mut super::Unwatched)))
+                .collect();
+            let mut ran = vec![this.one(first[0], window, watch)];
+            for other in others {
+                ran.extend(other.join());
+            }
+            ran.into_iter().collect::<Result<Vec<_>, _>>()
+        })?;
+        Ok(count::streams(ran, stream.direction))
+    }
+
+    fn datagrams(
+        &mut self,
+        asked: &Datagrams,
+        watch: &mut dyn Watch,
+    ) -> Result<Outcome, TargetError> {
+        let rate = match asked.payload_bits_per_s {
+            0 => UNLIMITED_BITS_PER_S,
+            rate => rate,
+        };
+        let octets = u32::from(asked.payload_octets);
+        let test = self.test(asked.direction, asked.amount, octets, rate);
+        let ran = self.one(self.plan(true, test), None, watch)?;
+        Ok(count::datagrams(ran, asked))
+    }
+}
+
+impl Target for Iperf2 {
+    fn name(&self) -> String {
+        format!("iperf 2 at {}", self.to)
+    }
+
+    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+        match trial {
+            Trial::Stream(Stream { amount, .. }) | Trial::Datagrams(Datagrams { amount, .. }) => {
+                match amount {
+                    // Signed on the wire, negative for a time.
+                    Amount::Octets(octets) if *octets > i32::MAX as u64 => {
+                        Err("iperf 2 can be asked for 2 GiB at most; give a time instead")
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Trial::RoundTrips(_) => Err("iperf 2 has no requests with answers; use stamp://"),
+            Trial::Frames(_) => Err("iperf 2 is no Ethernet frame; use raw:// or sim://"),
+        }
+    }
+
+    fn can_load(&self, trial: &Trial) -> Result<(), &'static str> {
+        let direction = match trial {
+            Trial::Stream(stream) => Some(stream.direction),
+            Trial::Datagrams(datagrams) => Some(datagrams.direction),
+            _ => None,
+        };
+        if direction == Some(Direction::FromDevice) && self.from == From::Tradeoff {
+            return Err("with ?from=tradeoff the device sends only after it has received");
+        }
+        self.can(trial)
+    }
+
+    fn path_mtu(&self) -> Option<u32> {
+        super::path::mtu(self.to)
+    }
+
+    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+        if let Some(ended) = self.ended {
+            std::thread::sleep(SETTLE.saturating_sub(ended.elapsed()));
+        }
+        let outcome = match (self.can(trial), trial) {
+            (Ok(()), Trial::Stream(stream)) => self.stream(stream, watch),
+            (Ok(()), Trial::Datagrams(datagrams)) => self.datagrams(datagrams, watch),
+            (Ok(()), _) => Ok(Outcome::default()),
+            (Err(why), _) => Err(super::unable(self, trial, why)),
+        };
+        self.ended = Some(Instant::now());
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_a_stream_is_none_of_its_data() {
+        let test = Test {
+            port: PORT,
+            buffer_octets: 100,
+            amount: iperf2::Amount::Octets(1_000),
+            rate_bits_per_s: 1_000_000,
+            back: Back::No,
+            reverse: true,
+            full_duplex: false,
+        };
+        let plan = |udp| Plan {
+            to: ([127, 0, 0, 1], PORT).into(),
+            udp,
+            test,
+            patience: Duration::from_secs(1),
+        };
+        let data = data(&plan(true)).expect("datagrams");
+        let is_data = [1, 9, -10].map(|number| {
+            let mut octets = [0; 100];
+            Numbered::emit(number, linerate_agent::Instant::default(), &mut octets);
+            (data.is_data)(&octets)
+        });
+        assert_eq!((data.octets, is_data), (100, [true, true, false]));
+        assert!(super::data(&plan(false)).is_none());
+    }
+}

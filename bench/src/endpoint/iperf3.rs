@@ -1,0 +1,284 @@
+//! `iperf3://HOST:PORT`: a server of iperf 3.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use linerate_agent::Progress;
+use linerate_agent::iperf3::{self, Client, Count, Failure, Plan, Test};
+use linerate_results::record::{self, Direction, End, Flow, Interval};
+
+use super::arrivals::Data;
+use super::run::{self, Ran, Step};
+use super::{Amount, Datagrams, Options, Outcome, Stream, Target, TargetError, Trial, Url, Watch};
+
+/// Its port.
+const PORT: u16 = 5201;
+/// Streams of a test, both ways together: as many as iperf3 itself allows one way.
+const STREAMS: usize = 127;
+
+struct Iperf3 {
+    to: SocketAddr,
+    patience: Duration,
+    /// Tests so far: each has a cookie of its own.
+    tests: u64,
+    /// When the last one was over.
+    ended: Option<Instant>,
+}
+
+/// The server was not ready for another test.
+struct Again;
+
+/// For so long after a test a server that does not answer may be winding up.
+const WINDS_UP: Duration = Duration::from_secs(5);
+/// Between two attempts meanwhile.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
+
+/// Opens the server that `url` names.
+pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
+    url.knows_only(&[])?;
+    Ok(Box::new(Iperf3 {
+        to: url.address(PORT)?,
+        patience: options.patience,
+        tests: 0,
+        ended: None,
+    }))
+}
+
+const fn direction(direction: Direction) -> iperf3::Direction {
+    match direction {
+        Direction::ToDevice => iperf3::Direction::Forward,
+        Direction::FromDevice => iperf3::Direction::Reverse,
+        Direction::Both => iperf3::Direction::Both,
+    }
+}
+
+const fn amount(amount: Amount) -> iperf3::Amount {
+    match amount {
+        Amount::Span(span) => iperf3::Amount::Span(span),
+        Amount::Octets(octets) => iperf3::Amount::Octets(octets),
+    }
+}
+
+impl Iperf3 {
+    fn one(
+        &mut self,
+        test: Test,
+        window: Option<u32>,
+        watch: &mut dyn Watch,
+    ) -> Result<Result<Outcome, Again>, TargetError> {
+        self.tests += 1;
+        let started = std::time::SystemTime::UNIX_EPOCH.elapsed();
+        let seed = started.map_or(0, |since| since.as_nanos() as u64) ^ self.tests;
+        let plan = Plan {
+            to: self.to,
+            test,
+            seed,
+            patience: self.patience,
+        };
+        let step = |client: &mut Client<STREAMS>, now| match client.progress(now) {
+            Progress::Done => Step::Done,
+            Progress::Failed(failure) => Step::Failed(failure),
+            Progress::Running => {
+                let outcome = client.outcome(now);
+                let octets = |count: Option<Count>| count.map_or(0, |it| it.octets);
+                Step::Running {
+                    to_device: octets(outcome.sent),
+                    from_device: octets(outcome.received),
+                }
+            }
+        };
+        let mut failure = None;
+        let failed = |what| {
+            failure = Some(what);
+            self.failed(what)
+        };
+        let sizes = run::Sizes {
+            buffer_octets: window,
+            data: test.udp.then_some(Data {
+                octets: test.octets,
+                // A hello has four octets, and its answer.
+                is_data: |_| true,
+            }),
+        };
+        let ran = run::run(Client::new(plan), self.to, sizes, watch, step, failed);
+        match (ran, failure) {
+            (Ok(ran), _) => Ok(Ok(counted(ran, test.udp))),
+            (Err(_), Some(Failure::NotReached | Failure::Broken | Failure::AccessDenied))
+                if self.winds_up() =>
+            {
+                Ok(Err(Again))
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Whether the server may still be at the end of the last test. Then it listens to nobody, as it
+    /// opens its port anew for each test.
+    fn winds_up(&self) -> bool {
+        self.ended.is_some_and(|ended| ended.elapsed() < WINDS_UP)
+    }
+
+    fn test(
+        &mut self,
+        test: Test,
+        window: Option<u32>,
+        watch: &mut dyn Watch,
+    ) -> Result<Outcome, TargetError> {
+        loop {
+            if let Ok(outcome) = self.one(test, window, watch)? {
+                self.ended = Some(Instant::now());
+                return Ok(outcome);
+            }
+            std::thread::sleep(AGAIN_AFTER);
+        }
+    }
+
+    fn failed(&self, failure: Failure) -> TargetError {
+        let what = match failure {
+            Failure::NotReached => {
+                "nobody listens there; is the iperf3 server running, and this its port?".to_owned()
+            }
+            Failure::Broken => "it broke the connection off before the test was over".to_owned(),
+            Failure::NoAnswer => format!("it said nothing for {} s", self.patience.as_secs()),
+            Failure::AccessDenied => "it is busy with another client; try again later".to_owned(),
+            Failure::Terminated => "it has given the test up".to_owned(),
+            Failure::ServerError { number, system } => format!(
+                "it can't do the test: iperf3's error {number}, its system's error {system}"
+            ),
+            Failure::UnexpectedState(state) => {
+                format!("it is in state {state}, which does not follow: is it iperf3?")
+            }
+            Failure::BadResults => "its results can't be read".to_owned(),
+            Failure::TooManyStreams => format!("{STREAMS} streams at most, both ways together"),
+        };
+        TargetError::Failed {
+            target: self.name(),
+            what,
+        }
+    }
+}
+
+fn counted(ran: Ran<Client<STREAMS>>, udp: bool) -> Outcome {
+    let outcome = ran.service.outcome(ran.ended);
+    let to = outcome.reported.or(outcome.sent);
+    let by = if outcome.reported.is_some() {
+        End::Device
+    } else {
+        End::Host
+    };
+    let mut notes = Vec::new();
+    let sent = outcome.sent.map_or(0, |sent| sent.datagrams);
+    let heard = outcome.reported.map_or(sent, |it| it.datagrams);
+    if udp && sent > heard {
+        notes.push(format!(
+            "{} of {sent} datagrams were on their way when the server had counted: they are neither \
+             received nor lost",
+            sent - heard
+        ));
+    }
+    if ran.is_cut {
+        notes.push("ended by the user before its time".to_owned());
+    }
+    let mut from_device = outcome.received.map(|count| Flow {
+        gaps: ran.gaps,
+        ..flow(count, udp, End::Host, ran.from_device)
+    });
+    if let Some(datagrams) = from_device.as_mut().and_then(|it| it.datagrams.as_mut()) {
+        // A hello may be dropped, too.
+        datagrams.lost_by_host = ran.dropped.map(|dropped| dropped.min(datagrams.lost));
+    }
+    Outcome {
+        to_device: to.map(|count| flow(count, udp, by, ran.to_device)),
+        from_device,
+        notes,
+        ..Outcome::default()
+    }
+}
+
+fn flow(count: Count, udp: bool, counted_by: End, intervals: Vec<Interval>) -> Flow {
+    let span_ns = count.span.as_nanos() as u64;
+    let flow = if udp {
+        // The results that the server sends have neither what came late nor what came again.
+        let is_ours = counted_by == End::Host;
+        let datagrams = record::Datagrams {
+            sent: count.datagrams,
+            received: count.datagrams.saturating_sub(count.lost),
+            lost: count.lost,
+            out_of_order: is_ours.then_some(count.out_of_order),
+            duplicates: is_ours.then_some(count.duplicates),
+            jitter_ns: count.jitter.as_nanos() as u64,
+            lost_by_host: None,
+        };
+        // Its time is the test's, from before the first datagram.
+        Flow {
+            datagrams: Some(datagrams),
+            ..Flow::stream(count.octets, span_ns, counted_by)
+        }
+    } else {
+        Flow::stream(count.octets, span_ns, counted_by)
+    };
+    Flow { intervals, ..flow }
+}
+
+impl Target for Iperf3 {
+    fn name(&self) -> String {
+        format!("iperf3 at {}", self.to)
+    }
+
+    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+        match trial {
+            Trial::Datagrams(datagrams) if datagrams.payload_octets < 16 => {
+                Err("a datagram of iperf3 has 16 octets of its own at least")
+            }
+            Trial::Stream(_) | Trial::Datagrams(_) => Ok(()),
+            Trial::RoundTrips(_) => Err("iperf3 has no requests with answers; use stamp://"),
+            Trial::Frames(_) => Err("iperf3 is no Ethernet frame; use raw:// or sim://"),
+        }
+    }
+
+    fn path_mtu(&self) -> Option<u32> {
+        super::path::mtu(self.to)
+    }
+
+    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+        if let Err(why) = self.can(trial) {
+            return Err(super::unable(self, trial, why));
+        }
+        match trial {
+            Trial::Stream(Stream {
+                direction: way,
+                amount: much,
+                streams,
+                write_octets,
+                window_octets,
+            }) => {
+                let test = Test {
+                    amount: amount(*much),
+                    parallel: (*streams).max(1),
+                    direction: direction(*way),
+                    octets: *write_octets,
+                    ..Test::default()
+                };
+                self.test(test, *window_octets, watch)
+            }
+            Trial::Datagrams(Datagrams {
+                direction: way,
+                amount: much,
+                payload_octets,
+                payload_bits_per_s,
+            }) => {
+                let test = Test {
+                    udp: true,
+                    amount: amount(*much),
+                    direction: direction(*way),
+                    octets: u32::from(*payload_octets),
+                    rate_bits_per_s: *payload_bits_per_s,
+                    wide_numbers: true,
+                    ..Test::default()
+                };
+                self.test(test, None, watch)
+            }
+            _ => Ok(Outcome::default()),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! `raw://IFACE/MAC`: a station on the line at interface IFACE whose agent sends frames back, addresses
+//! swapped. Below IP, on Linux, with the right to raw frames.
+
+#[cfg(target_os = "linux")]
+mod exchange;
+#[cfg(target_os = "linux")]
+mod matched;
+#[cfg(target_os = "linux")]
+mod pace;
+#[cfg(target_os = "linux")]
+mod station;
+#[cfg(test)]
+mod tests;
+
+use linerate_agent::frame::Mac;
+
+use super::{Options, Target, TargetError, Url};
+use linerate_host::load::counters::parse_mac;
+
+/// Makes ready for the station that `url` names. Whether the interface is there, and this user may, is
+/// known with the first trial.
+pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, TargetError> {
+    url.knows_only(&[])?;
+    let to = station_of(url).map_err(|what| TargetError::Url {
+        url: url.whole.clone(),
+        what,
+    })?;
+    #[cfg(target_os = "linux")]
+    {
+        let patience = options.patience;
+        Ok(Box::new(station::Station::new(&url.host, to, patience)))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (to, options);
+        Err(linerate_host::load::LoadError::from(linerate_ring::RingError::Unsupported).into())
+    }
+}
+
+/// The station's address, or what is wrong with it.
+fn station_of(url: &Url) -> Result<Mac, String> {
+    let text = url.path.trim_start_matches('/');
+    let example = format!("raw://{}/02:00:00:00:00:01", url.host);
+    if url.port.is_some() {
+        return Err(format!("an interface has no port, as in {example}"));
+    }
+    if text.is_empty() {
+        return Err(format!(
+            "the station's MAC address is missing, as in {example}"
+        ));
+    }
+    let Some(mac) = parse_mac(text) else {
+        return Err(format!("`{text}` is no MAC address, as in {example}"));
+    };
+    if mac[0] & 1 != 0 {
+        return Err(format!(
+            "{text} is the address of a group, and nobody sends back what a group gets; name one station"
+        ));
+    }
+    if mac == [0; 6] {
+        return Err(format!("{text} is nobody's address"));
+    }
+    Ok(mac)
+}

@@ -1,0 +1,247 @@
+//! Frames over a veth pair that was made for it, with a reflector at its far end: as root.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use linerate_agent::frame::{ETHERTYPE, Head, LONGEST, Mac, Which, reflect};
+use linerate_ring::{Receive, Transmit};
+
+use super::unable::opened;
+use crate::endpoint::{Answers, Frames, RoundTrips, Target, TargetError, Trial, Unwatched, Watch};
+use linerate_host::load::counters::mac_of;
+use linerate_host::testing::VethPair;
+
+/// How often the frame of a number is sent back.
+type Fate = fn(u64) -> usize;
+
+fn written(mac: Mac) -> String {
+    mac.map(|it| format!("{it:02x}")).join(":")
+}
+
+/// Sends back what comes to `interface`, until it is over.
+fn serve(interface: &str, fate: Fate, mut ring: Receive, over: &AtomicBool) {
+    let own = mac_of(interface).expect("an address");
+    let mut out = Transmit::open(interface, LONGEST, 256).expect("a ring");
+    while !over.load(Ordering::Relaxed) {
+        let mut back: Vec<Vec<u8>> = Vec::new();
+        let _ = ring.take(|frame| {
+            let mut answer = frame.octets.to_vec();
+            if reflect(&mut answer, own, Which::Marked) {
+                let head = Head::parse(&answer).expect("a head");
+                back.extend(vec![answer; fate(head.number)]);
+            }
+        });
+        for answer in &back {
+            loop {
+                if let Some(room) = out.room() {
+                    room[..answer.len()].copy_from_slice(answer);
+                    break;
+                }
+                out.flush().expect("sent");
+            }
+            out.commit(answer.len());
+        }
+        while !out.flush().expect("sent") {}
+        if back.is_empty() {
+            ring.wait(Duration::from_millis(5)).expect("waited");
+        }
+    }
+}
+
+/// Ends the reflector also by a panic.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Lets `work` have the target at the far end of a pair, whose frames come back as `fate` has it.
+fn with_reflector(tag: &str, fate: Fate, work: impl FnOnce(&mut dyn Target)) {
+    let Some(pair) = VethPair::new(tag) else {
+        return;
+    };
+    let [near, far] = &pair.names;
+    let to = written(mac_of(far).expect("an address"));
+    let mut target = opened(&format!("raw://{near}/{to}"));
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let ring = Receive::open(far, Some(ETHERTYPE), 8).expect("a ring");
+        let _end = End(&over);
+        scope.spawn(|| serve(far, fate, ring, &over));
+        work(target.as_mut());
+    });
+}
+
+fn run(target: &mut dyn Target, frames: Frames) -> Answers {
+    let trial = Trial::Frames(frames);
+    let outcome = target.run(&trial, &mut Unwatched).expect("it runs");
+    assert!(outcome.notes.is_empty(), "{:?}", outcome.notes);
+    outcome.round_trips.expect("answers")
+}
+
+const FRAMES: Frames = Frames {
+    octets: 64,
+    count: 1_000,
+    interval_ns: 20_000.0,
+    reflected: true,
+};
+
+#[test]
+fn every_frame_is_answered_once() {
+    with_reflector(
+        "t",
+        |_| 1,
+        |target| {
+            for frames in [
+                FRAMES,
+                Frames {
+                    octets: 1518,
+                    ..FRAMES
+                },
+                // Back to back, as many as the system's queue holds in any case.
+                Frames {
+                    count: 200,
+                    interval_ns: 0.0,
+                    ..FRAMES
+                },
+            ] {
+                let answers = run(target, frames);
+                let known = Answers {
+                    sent: frames.count,
+                    samples: answers.samples.clone(),
+                    ..Answers::default()
+                };
+                assert_eq!(answers, known);
+                assert_eq!(answers.samples.len() as u64, frames.count);
+                // Each one is sent when it is due or later, and comes back after it was sent.
+                let samples = answers.samples.iter().enumerate();
+                for (number, it) in samples {
+                    let due_ns = number as f64 * frames.interval_ns;
+                    assert!(
+                        it.sent_ns as f64 >= due_ns && it.round_trip_ns > 0,
+                        "{it:?}"
+                    );
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn what_is_not_sent_back_is_lost_and_what_comes_twice_is_told() {
+    with_reflector(
+        "l",
+        |number| usize::from(number % 10 != 9),
+        |target| {
+            let answers = run(target, FRAMES);
+            assert_eq!((answers.sent, answers.lost_either), (1_000, 100));
+            assert_eq!((answers.samples.len(), answers.duplicates), (900, 0));
+        },
+    );
+    with_reflector(
+        "w",
+        |number| if number % 100 == 0 { 2 } else { 1 },
+        |target| {
+            let answers = run(target, FRAMES);
+            assert_eq!((answers.samples.len(), answers.duplicates), (1_000, 10));
+            assert_eq!((answers.lost_either, answers.out_of_order), (0, 0));
+        },
+    );
+}
+
+const ROUND_TRIPS: RoundTrips = RoundTrips {
+    count: 20,
+    interval: Duration::from_micros(500),
+    payload_octets: 44,
+    under: None,
+};
+
+#[test]
+fn round_trips_of_any_payload_fit_a_frame() {
+    with_reflector(
+        "p",
+        |_| 1,
+        |target| {
+            for payload_octets in [0, 44, 1_500, u16::MAX] {
+                let asked = Trial::RoundTrips(RoundTrips {
+                    payload_octets,
+                    ..ROUND_TRIPS
+                });
+                let outcome = target.run(&asked, &mut Unwatched).expect("it runs");
+                let answers = outcome.round_trips.expect("answers");
+                assert_eq!((answers.sent, answers.samples.len()), (20, 20));
+            }
+        },
+    );
+}
+
+#[test]
+fn a_station_that_never_answers_fails() {
+    with_reflector(
+        "n",
+        |_| 0,
+        |target| {
+            let frames = Frames { count: 5, ..FRAMES };
+            for (trial, part) in [
+                (Trial::Frames(frames), "none of 8 frames"),
+                (Trial::RoundTrips(ROUND_TRIPS), "none of 20 frames"),
+            ] {
+                let error = target.run(&trial, &mut Unwatched).expect_err(part);
+                assert!(matches!(error, TargetError::Failed { .. }), "{error:?}");
+                assert!(error.to_string().contains(part), "{error}");
+            }
+        },
+    );
+}
+
+#[test]
+fn a_user_who_has_had_enough_ends_it() {
+    struct Enough(u64);
+    impl Watch for Enough {
+        fn at(&mut self, _: Duration, octets: u64) {
+            self.0 = octets;
+        }
+        fn is_over(&self) -> bool {
+            self.0 > 0
+        }
+    }
+    with_reflector(
+        "e",
+        |_| 1,
+        |target| {
+            let frames = Trial::Frames(Frames {
+                interval_ns: 1e9,
+                ..FRAMES
+            });
+            let outcome = target.run(&frames, &mut Enough(0)).expect("it ran");
+            let answers = outcome.round_trips.expect("answers");
+            assert!((1..10).contains(&answers.sent), "{answers:?}");
+        },
+    );
+}
+
+#[test]
+fn an_interface_that_is_missing_and_its_own_address_are_refused() {
+    let trial = Trial::RoundTrips(ROUND_TRIPS);
+    let mut missing = opened("raw://lr-none0/02:00:00:00:00:01");
+    assert_eq!(missing.line_bits_per_s(), None);
+    let error = missing.run(&trial, &mut Unwatched).expect_err("none");
+    assert!(error.is_input(), "{error:?}");
+    assert!(
+        error.to_string().contains("there is no interface lr-none0"),
+        "{error}"
+    );
+    let Some(pair) = VethPair::new("o") else {
+        return;
+    };
+    let name = &pair.names[0];
+    let own = written(mac_of(name).expect("an address"));
+    let mut target = opened(&format!("raw://{name}/{own}"));
+    let error = target.run(&trial, &mut Unwatched).expect_err("itself");
+    assert!(error.to_string().contains("itself"), "{error}");
+    // veth says 10 Gbit/s.
+    assert_eq!(target.line_bits_per_s(), Some(10_000_000_000));
+}

@@ -1,0 +1,137 @@
+//! Runs a client of the agent over this machine's sockets, to the end of its test.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use linerate_agent::{Instant, Service};
+use linerate_results::record::{Distribution, Interval};
+
+use super::arrivals::{Data, Gaps};
+use super::{TargetError, Watch};
+use linerate_host::sockets::{Driver, Settings};
+
+/// How often it is looked how far a client is.
+const LOOK: Duration = Duration::from_millis(20);
+/// The length of an [`Interval`].
+const INTERVAL: Duration = Duration::from_millis(100);
+/// As many connections as any test has.
+const CONNECTIONS: usize = 256;
+
+/// How far a client is.
+pub(super) enum Step<F> {
+    /// So many octets have come and gone, in each direction.
+    Running {
+        to_device: u64,
+        from_device: u64,
+    },
+    Done,
+    Failed(F),
+}
+
+/// What a client's sockets and datagrams are like.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sizes {
+    /// This end's buffers of a connection; `None`: the system's.
+    pub(super) buffer_octets: Option<u32>,
+    /// Whose arrivals are measured; `None`: nobody's.
+    pub(super) data: Option<Data>,
+}
+
+/// What is left when a client is done.
+pub(super) struct Ran<S> {
+    pub(super) service: S,
+    /// When it was done, since it began.
+    pub(super) ended: Instant,
+    pub(super) to_device: Vec<Interval>,
+    pub(super) from_device: Vec<Interval>,
+    /// The times between datagrams of the size that was named.
+    pub(super) gaps: Option<Distribution>,
+    /// Datagrams that this machine's sockets had no room for, where the system tells.
+    pub(super) dropped: Option<u64>,
+    /// The user has had enough before it was done.
+    pub(super) is_cut: bool,
+}
+
+/// The address to send from and to listen on for a peer at `to`.
+pub(super) fn own_address(to: SocketAddr) -> IpAddr {
+    if to.is_ipv4() {
+        Ipv4Addr::UNSPECIFIED.into()
+    } else {
+        Ipv6Addr::UNSPECIFIED.into()
+    }
+}
+
+/// Drives `service`, a client of the peer at `to`, until `step` says that it is done.
+pub(super) fn run<S: Service, F>(
+    service: S,
+    to: SocketAddr,
+    sizes: Sizes,
+    watch: &mut dyn Watch,
+    mut step: impl FnMut(&mut S, Instant) -> Step<F>,
+    failed: impl FnOnce(F) -> TargetError,
+) -> Result<Ran<S>, TargetError> {
+    let settings = Settings {
+        address: own_address(to),
+        connections: CONNECTIONS,
+        buffer_octets: sizes.buffer_octets,
+    };
+    let mut driver = Driver::new(Gaps::of(service, sizes.data), settings)?;
+    let mut to_device = Series::default();
+    let mut from_device = Series::default();
+    loop {
+        driver.turn(LOOK)?;
+        let now = driver.now();
+        let is_done = match step(&mut driver.service().service, now) {
+            Step::Running {
+                to_device: to,
+                from_device: from,
+            } => {
+                to_device.at(now, to);
+                from_device.at(now, from);
+                watch.at(Duration::from_nanos(now.ns()), to + from);
+                false
+            }
+            Step::Done => true,
+            Step::Failed(failure) => return Err(failed(failure)),
+        };
+        let is_cut = !is_done && watch.is_over();
+        if is_done || is_cut {
+            let dropped = driver.dropped_datagrams();
+            let arrivals = driver.into_service();
+            return Ok(Ran {
+                ended: now,
+                gaps: arrivals.ear.distribution(),
+                service: arrivals.service,
+                to_device: to_device.intervals,
+                from_device: from_device.intervals,
+                dropped,
+                is_cut,
+            });
+        }
+    }
+}
+
+/// A growing count, cut in pieces.
+#[derive(Default)]
+pub(super) struct Series {
+    pub(super) intervals: Vec<Interval>,
+    due: Duration,
+    octets: u64,
+}
+
+impl Series {
+    /// At `now`, since the transfer began, it is `octets`.
+    pub(super) fn at(&mut self, now: Instant, octets: u64) {
+        let now = Duration::from_nanos(now.ns());
+        if now < self.due {
+            return;
+        }
+        self.due = now + INTERVAL;
+        let new = octets.saturating_sub(self.octets);
+        self.octets = octets;
+        self.intervals.push(Interval {
+            end_ns: now.as_nanos() as u64,
+            octets: new,
+        });
+    }
+}

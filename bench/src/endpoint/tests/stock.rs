@@ -1,0 +1,173 @@
+//! Our targets against stock servers, over loopback.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use linerate_results::record::{Direction, Flow};
+
+use super::super::*;
+use linerate_host::testing::{free_port, has};
+
+/// A server that is ended with the test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether somebody has bound `port`, as `/proc/net` tells: asking the port itself would be a test.
+fn is_bound(protocol: &str, port: u16) -> bool {
+    let table = std::fs::read_to_string(format!("/proc/net/{protocol}")).unwrap_or_default();
+    let table6 = std::fs::read_to_string(format!("/proc/net/{protocol}6")).unwrap_or_default();
+    let wanted = format!(":{port:04X}");
+    let local = |line: &str| line.split_whitespace().nth(1).map(str::to_owned);
+    let mut lines = table.lines().chain(table6.lines()).filter_map(local);
+    lines.any(|address| address.ends_with(&wanted))
+}
+
+fn start(tool: &str, udp: bool, port: u16) -> Server {
+    let port_text = port.to_string();
+    let mut command = Command::new(tool);
+    command.args(["-s", "-p", &port_text]);
+    if udp && tool == "iperf" {
+        command.arg("-u");
+    }
+    let silent = command.stdout(Stdio::null()).stderr(Stdio::null());
+    let server = Server(silent.spawn().expect("it starts"));
+    let protocol = if udp && tool == "iperf" { "udp" } else { "tcp" };
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !is_bound(protocol, port) {
+        assert!(Instant::now() < deadline, "{tool} does not listen");
+        std::thread::yield_now();
+    }
+    server
+}
+
+fn open_at(scheme: &str, port: u16) -> Box<dyn Target> {
+    let options = Options {
+        patience: Duration::from_secs(30),
+        ..Options::default()
+    };
+    open(&format!("{scheme}://127.0.0.1:{port}"), &options).expect("a target")
+}
+
+fn stream(direction: Direction, streams: u8) -> Trial {
+    Trial::Stream(Stream {
+        direction,
+        amount: Amount::Span(Duration::from_secs(1)),
+        streams,
+        write_octets: 0,
+        window_octets: None,
+    })
+}
+
+fn datagrams(direction: Direction, payload_octets: u16) -> Trial {
+    Trial::Datagrams(Datagrams {
+        direction,
+        amount: Amount::Span(Duration::from_secs(1)),
+        payload_octets,
+        payload_bits_per_s: 2_000_000,
+    })
+}
+
+/// What a run of `trial` says of the ways that it has.
+fn flows(target: &mut dyn Target, trial: &Trial, direction: Direction) -> Vec<Flow> {
+    let outcome = target.run(trial, &mut Unwatched).expect("it runs");
+    let to = outcome
+        .to_device
+        .filter(|_| direction != Direction::FromDevice);
+    let from = outcome
+        .from_device
+        .filter(|_| direction != Direction::ToDevice);
+    let flows: Vec<Flow> = to.into_iter().chain(from).collect();
+    let ways = if direction == Direction::Both { 2 } else { 1 };
+    assert_eq!(flows.len(), ways, "{}", trial.words());
+    flows
+}
+
+const WAYS: [Direction; 3] = [Direction::ToDevice, Direction::FromDevice, Direction::Both];
+
+fn tcp_every_way(tool: &str, scheme: &str) {
+    if !has(tool) {
+        return;
+    }
+    let port = free_port();
+    let _server = start(tool, false, port);
+    let mut target = open_at(scheme, port);
+    for way in WAYS {
+        for flow in flows(target.as_mut(), &stream(way, 1), way) {
+            assert!(flow.octets > 0 && flow.goodput_bytes_per_s > 0.0, "{way:?}");
+            assert_eq!(flow.datagrams, None);
+        }
+    }
+    let parallel = stream(Direction::ToDevice, 3);
+    assert!(flows(target.as_mut(), &parallel, Direction::ToDevice)[0].octets > 0);
+}
+
+/// What was offered is sent, and each datagram is told received or lost.
+fn udp_every_way(tool: &str, scheme: &str) {
+    if !has(tool) {
+        return;
+    }
+    let port = free_port();
+    let _server = start(tool, true, port);
+    let mut target = open_at(scheme, port);
+    for octets in [64, 1470] {
+        for way in WAYS {
+            for flow in flows(target.as_mut(), &datagrams(way, octets), way) {
+                let counts = flow.datagrams.expect("datagrams");
+                // The first datagram of iperf 2 has 76 octets at least.
+                let excess = flow.octets - counts.received * u64::from(octets);
+                assert!(excess <= 12, "{excess} octets too many");
+                let sent = 250_000 / u64::from(octets);
+                assert!(
+                    counts.sent.abs_diff(sent) <= 2 + sent / 20,
+                    "{} of {sent}, {way:?}",
+                    counts.sent
+                );
+                // A machine that is busy elsewhere may lose some in a stock receiver's small buffer.
+                assert_eq!(counts.received + counts.lost, counts.sent, "{way:?}");
+                assert!(counts.received > counts.sent / 2, "{counts:?}");
+                assert_eq!(counts.out_of_order.unwrap_or(0), 0, "{way:?}");
+                // No decades: what the clocks of both ends differ by is no jitter.
+                assert!(counts.jitter_ns < 1_000_000_000, "{}", counts.jitter_ns);
+            }
+        }
+    }
+}
+
+#[test]
+fn stock_iperf_2_by_tcp() {
+    tcp_every_way("iperf", "iperf2");
+}
+
+#[test]
+fn stock_iperf_2_by_udp() {
+    udp_every_way("iperf", "iperf2");
+}
+
+#[test]
+fn stock_iperf_3_by_tcp() {
+    tcp_every_way("iperf3", "iperf3");
+}
+
+#[test]
+fn stock_iperf_3_by_udp() {
+    udp_every_way("iperf3", "iperf3");
+}
+
+#[test]
+fn a_tradeoff_makes_the_server_send_afterwards() {
+    if !has("iperf") {
+        return;
+    }
+    let port = free_port();
+    let _server = start("iperf", false, port);
+    let url = format!("iperf2://127.0.0.1:{port}?from=tradeoff");
+    let mut target = open(&url, &Options::default()).expect("a target");
+    let trial = stream(Direction::FromDevice, 1);
+    assert!(flows(target.as_mut(), &trial, Direction::FromDevice)[0].octets > 0);
+}

@@ -1,0 +1,253 @@
+//! A whole capture: its packets by kind, its stations, its connections.
+//!
+//! [`Traffic`] takes the packets of one capture or of several, one after the other.
+//!
+//! | module | what a person finds there |
+//! |---|---|
+//! | `table` | the connections, in bounded memory |
+//! | `streams` | the UDP streams, in bounded memory |
+//! | `pauses` | how long pause frames stopped a sender |
+//! | `path` | what the connections from one host to another have in common |
+//! | `report` | connections and streams in figures |
+
+mod path;
+mod pauses;
+mod report;
+mod stations;
+mod streams;
+mod table;
+
+use serde::Serialize;
+
+use crate::reader::{Address, Datagram, Frame, Network, Packet, Protocol};
+use crate::tcp::{Flags, Marks, Segment};
+
+pub use path::{Path, Spread};
+use pauses::Pauses;
+pub use report::{
+    Delay, Direction, Near, Pictured, PlaceInBurst, Times, ToldConnection, ToldStream, pictures,
+};
+pub use stations::Station;
+use stations::Stations;
+use streams::Streams;
+pub use streams::UdpStream;
+use table::Table;
+pub use table::{Flow, Others, Place};
+
+/// Octets of a UDP header (RFC 768).
+const UDP_HEADER: usize = 8;
+
+/// What was seen so far.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    counts: Counts,
+    stations: Stations,
+    start_ns: Option<u64>,
+    end_ns: u64,
+    broadcasts: Marks,
+    last_broadcast_ns: u64,
+    pauses: Pauses,
+    table: Table,
+    streams: Streams,
+}
+
+/// How many packets there were, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Of any kind.
+    pub packets: u64,
+    /// Octets that they had on the link.
+    pub bytes: u64,
+    /// TCP segments.
+    pub tcp: u64,
+    /// UDP datagrams.
+    pub udp: u64,
+    /// IP datagrams with anything else.
+    pub other_ip: u64,
+    /// Fragments of IP datagrams but the first of each; what they carry is not looked into.
+    pub fragments: u64,
+    /// ARP messages.
+    pub arp: u64,
+    /// Pause frames.
+    pub pauses: u64,
+    /// How long they stopped a sender, as far as the capture has them, on a link of 100 Mbit/s.
+    pub paused_ns: u64,
+    /// Anything else.
+    pub other: u64,
+    /// Frames to every station.
+    pub broadcasts: u64,
+    /// Packets of links that are not looked into.
+    pub unknown_links: u64,
+    /// Packets that were dropped while capturing, as far as the captures say.
+    pub dropped: u64,
+}
+
+/// What a whole capture held.
+#[derive(Debug)]
+pub struct Analysis {
+    /// Time of the first packet: nanoseconds since 1970.
+    pub start_ns: u64,
+    /// From there to the last packet.
+    pub duration_ns: u64,
+    /// Packets by kind.
+    pub counts: Counts,
+    /// Who sent frames, on Ethernet.
+    pub stations: Vec<Station>,
+    /// TCP connections in the order of their first packets.
+    pub flows: Vec<Flow>,
+    /// The sum of the connections that `flows` had no room for.
+    pub other_connections: Others,
+    /// UDP streams of iperf 2 and iperf 3, in the order of their first packets.
+    pub udp_streams: Vec<UdpStream>,
+    /// Number of further UDP streams.
+    pub other_udp_streams: u64,
+    /// Packets that show the broadcasts.
+    pub broadcasts: Marks,
+    /// Packets that show the pause frames.
+    pub pauses: Marks,
+}
+
+impl Traffic {
+    /// Ends the capture: what it held.
+    pub fn finish(mut self) -> Analysis {
+        self.counts.paused_ns = self.pauses.total_ns(self.end_ns);
+        let start_ns = self.start_ns.unwrap_or(0);
+        let (flows, other_connections) = self.table.into_flows();
+        let (udp_streams, other_udp_streams) = self.streams.into_streams();
+        Analysis {
+            start_ns,
+            duration_ns: self.end_ns.saturating_sub(start_ns),
+            counts: self.counts,
+            stations: self.stations.told(),
+            flows,
+            other_connections,
+            udp_streams,
+            other_udp_streams,
+            broadcasts: self.broadcasts,
+            pauses: self.pauses.marks,
+        }
+    }
+
+    /// Nothing seen yet. It will keep what [`pictures`] needs, which takes time and memory.
+    pub fn with_pictures() -> Self {
+        let mut traffic = Self::default();
+        traffic.table.traces = true;
+        traffic
+    }
+
+    /// Nothing seen yet. It will tell the flags of each packet, which takes time and memory.
+    pub fn with_flags() -> Self {
+        let mut traffic = Self::default();
+        traffic.table.flags = true;
+        traffic
+    }
+
+    /// Takes note of a packet; what is remarkable about it, if [flags](Self::with_flags) were asked for.
+    #[inline]
+    pub fn take(&mut self, packet: &Packet<'_>) -> Flags {
+        self.counts.packets += 1;
+        self.counts.bytes += u64::from(packet.length);
+        if self.start_ns.is_none() {
+            self.start_ns = Some(packet.time_ns);
+        }
+        self.end_ns = self.end_ns.max(packet.time_ns);
+        match Frame::untagged(packet) {
+            Some(frame) => self.frame(&frame, packet),
+            None => self.any_frame(packet),
+        }
+    }
+
+    fn any_frame(&mut self, packet: &Packet<'_>) -> Flags {
+        self.counts.unknown_links += u64::from(!packet.link.is_known());
+        self.frame(&Frame::of(packet), packet)
+    }
+
+    #[inline]
+    fn frame(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) -> Flags {
+        if let Some(source) = frame.source {
+            self.stations.sent(source, packet.length);
+        }
+        if frame.broadcast {
+            self.counts.broadcasts += 1;
+            let since_ns = packet.time_ns.saturating_sub(self.last_broadcast_ns);
+            self.last_broadcast_ns = packet.time_ns;
+            // The worst is that which came the soonest behind another.
+            self.broadcasts.note(packet.number, u64::MAX - since_ns);
+        }
+        match frame.network {
+            Network::Ip { octets, length } => {
+                return match Datagram::v4(octets, length) {
+                    Some(datagram) => self.datagram(&datagram, packet),
+                    None => self.any_ip(octets, length, packet),
+                };
+            }
+            Network::Arp => self.counts.arp += 1,
+            Network::Pause { quanta } => {
+                self.counts.pauses += 1;
+                self.pauses.take(quanta, packet.time_ns, packet.number);
+            }
+            Network::Other => self.counts.other += 1,
+        }
+        Flags::default()
+    }
+
+    fn any_ip(&mut self, octets: &[u8], length: u32, packet: &Packet<'_>) -> Flags {
+        if let Some(datagram) = Datagram::parse(octets, length) {
+            return self.datagram(&datagram, packet);
+        }
+        self.counts.other += 1;
+        Flags::default()
+    }
+
+    #[inline]
+    fn datagram(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Flags {
+        match datagram.protocol {
+            _ if datagram.fragment => self.counts.fragments += 1,
+            Protocol::Tcp => {
+                self.counts.tcp += 1;
+                if let Some(segment) = Segment::parse(datagram.payload, datagram.length) {
+                    let source = (datagram.source, segment.source);
+                    let destination = (datagram.destination, segment.destination);
+                    let ends = [source, destination];
+                    return self
+                        .table
+                        .take(ends, &segment, packet.time_ns, packet.number);
+                }
+            }
+            Protocol::Udp => {
+                self.counts.udp += 1;
+                let addresses = [datagram.source, datagram.destination];
+                self.udp(addresses, datagram.payload, datagram.length, packet);
+            }
+            Protocol::Other(_) => self.counts.other_ip += 1,
+        }
+        Flags::default()
+    }
+
+    fn udp(
+        &mut self,
+        [source, destination]: [Address; 2],
+        payload: &[u8],
+        length: u32,
+        packet: &Packet<'_>,
+    ) {
+        let Some((header, payload)) = payload.split_at_checked(UDP_HEADER) else {
+            return;
+        };
+        let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+        let length = length.saturating_sub(UDP_HEADER as u32);
+        let ends = [(source, port(0)), (destination, port(2))];
+        self.streams
+            .take(ends, payload, length, packet.time_ns, packet.number);
+    }
+
+    /// A capture says of itself that it is without so many packets.
+    pub fn missed(&mut self, packets: u64) {
+        self.counts.dropped += packets;
+    }
+
+    /// How many packets there were.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+}

@@ -1,0 +1,259 @@
+//! What the segments of TCP connections tell about loss and waiting.
+
+use std::collections::BTreeMap;
+
+use linerate_ether::ledger::Drop;
+
+use super::{Frame, Segment, Side};
+use linerate_results::stats;
+
+/// Figures over all TCP connections in some frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpFigures {
+    /// Segments with payload or FIN that the peer sent.
+    pub data_segments: u64,
+    /// Those that begin with octets that had been sent before.
+    pub retransmitted_segments: u64,
+    /// For each of those, the time since the same octet was sent last (start to start).
+    pub retransmission_delays_ns: Vec<u64>,
+    /// From the first bit of a data segment that was alone on the wire to the last bit of the
+    /// acknowledgment that covers just it: what a capture at the sender shows, the segment's own
+    /// time on the wire included.
+    pub segment_to_ack_ns: Vec<u64>,
+}
+
+impl TcpFigures {
+    /// Median of [`TcpFigures::segment_to_ack_ns`].
+    pub fn segment_to_ack_ns_p50(&self) -> Option<u64> {
+        stats::percentile(&self.segment_to_ack_ns, 50.0)
+    }
+
+    /// Takes in the figures of other frames.
+    pub fn extend(&mut self, other: Self) {
+        self.data_segments += other.data_segments;
+        self.retransmitted_segments += other.retransmitted_segments;
+        self.retransmission_delays_ns
+            .extend(other.retransmission_delays_ns);
+        self.segment_to_ack_ns.extend(other.segment_to_ack_ns);
+    }
+}
+
+/// The figures of `frames`, which are in the order of time and begin with the connections.
+pub fn tcp_figures(frames: &[Frame]) -> TcpFigures {
+    let mut figures = TcpFigures::default();
+    let mut sent = SentOctets::default();
+    for frame in frames.iter().filter(|frame| frame.from == Side::Peer) {
+        if frame
+            .segment()
+            .is_none_or(|segment| segment.has(Segment::SYN))
+        {
+            sent.note(frame);
+            continue;
+        }
+        match sent.note(frame) {
+            Sent::Nothing => {}
+            Sent::New => figures.data_segments += 1,
+            Sent::Again { delay_ns } => {
+                figures.data_segments += 1;
+                figures.retransmitted_segments += 1;
+                figures.retransmission_delays_ns.push(delay_ns);
+            }
+        }
+    }
+    for triple in frames.windows(3) {
+        figures
+            .segment_to_ack_ns
+            .extend(lone_segment_to_ack_ns(triple));
+    }
+    figures
+}
+
+/// What a segment brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    /// Nothing that is numbered: a lone acknowledgment, RST, or an attempt that collided.
+    Nothing,
+    /// Octets that were never sent before.
+    New,
+    /// Octets that were sent before, the first of them `delay_ns` ago.
+    Again {
+        /// Start to start.
+        delay_ns: u64,
+    },
+}
+
+/// What both stations have sent so far, by sender and the device's port (one connection each).
+#[derive(Default)]
+pub(super) struct SentOctets {
+    flows: BTreeMap<(bool, u16), Flow>,
+}
+
+#[derive(Default)]
+struct Flow {
+    next_seq: u32,
+    last_sent_ns: BTreeMap<u32, u64>,
+}
+
+impl SentOctets {
+    /// Notes what `frame` carries.
+    pub(super) fn note(&mut self, frame: &Frame) -> Sent {
+        let Some(segment) = frame.segment() else {
+            return Sent::Nothing;
+        };
+        // The MAC sends a frame that collided again by itself: TCP knows nothing of it.
+        if segment.sequence_len() == 0 || frame.lost == Some(Drop::Collision) {
+            return Sent::Nothing;
+        }
+        let from_device = frame.from == Side::Device;
+        let port = if from_device {
+            segment.source
+        } else {
+            segment.destination
+        };
+        let flow = self
+            .flows
+            .entry((from_device, port))
+            .or_insert_with(|| Flow::new(segment.seq));
+        if segment.has(Segment::SYN) && !flow.last_sent_ns.contains_key(&segment.seq) {
+            // The port is used again for a new connection.
+            *flow = Flow::new(segment.seq);
+        }
+        let end = segment.seq.wrapping_add(segment.sequence_len());
+        let again = before(segment.seq, flow.next_seq);
+        if before(flow.next_seq, end) {
+            flow.next_seq = end;
+        }
+        match flow.last_sent_ns.insert(segment.seq, frame.start_ns) {
+            _ if !again => Sent::New,
+            Some(last_ns) => Sent::Again {
+                delay_ns: frame.start_ns - last_ns,
+            },
+            None => Sent::Again { delay_ns: 0 },
+        }
+    }
+}
+
+impl Flow {
+    fn new(next_seq: u32) -> Self {
+        Self {
+            next_seq,
+            ..Self::default()
+        }
+    }
+}
+
+/// `a` is before `b` in sequence space (RFC 9293 section 3.4).
+fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+fn lone_segment_to_ack_ns(triple: &[Frame]) -> Option<u64> {
+    let [previous, frame, answer] = triple else {
+        return None;
+    };
+    let (segment, ack) = (frame.segment()?, answer.segment()?);
+    let alone = frame.from == Side::Peer
+        && answer.from == Side::Device
+        && (previous.from == Side::Device
+            || frame.start_ns.saturating_sub(previous.end_ns) > super::LINE_GAP_NS);
+    let covered =
+        segment.len >= FULL_SEGMENT && ack.ack == segment.seq.wrapping_add(segment.sequence_len());
+    (alone && covered).then(|| answer.end_ns - frame.start_ns)
+}
+
+/// Payload from which on a segment counts as a full one, whatever options it carries.
+const FULL_SEGMENT: u32 = 1_400;
+
+#[cfg(test)]
+mod tests {
+    use super::super::Packet;
+    use super::super::sample::{ack, data, frame};
+    use super::*;
+
+    fn syn_ack() -> Frame {
+        let segment = Segment {
+            source: 80,
+            destination: 4000,
+            seq: 0,
+            ack: 1,
+            len: 0,
+            flags: Segment::SYN | Segment::ACK,
+            window: 500,
+        };
+        frame(0, Side::Peer, segment)
+    }
+
+    #[test]
+    fn data_sent_again_is_counted_with_its_delay() {
+        let frames = [
+            syn_ack(),
+            data(1_000, 1, 1460),
+            data(2_300, 1461, 1460),
+            ack(4_000, 1461),
+            data(204_300, 1461, 1460),
+            data(614_300, 1461, 1460),
+        ];
+        let figures = tcp_figures(&frames);
+        assert_eq!(figures.data_segments, 4);
+        assert_eq!(figures.retransmitted_segments, 2);
+        assert_eq!(figures.retransmission_delays_ns, [202_000_000, 410_000_000]);
+    }
+
+    #[test]
+    fn an_attempt_that_collided_is_no_retransmission() {
+        let mut collided = data(1_000, 1, 1460);
+        collided.lost = Some(Drop::Collision);
+        let frames = [syn_ack(), collided, data(1_100, 1, 1460)];
+        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+    }
+
+    #[test]
+    fn a_handshake_again_is_no_data_again() {
+        let mut again = syn_ack();
+        again.start_ns += 1_000_000_000;
+        assert_eq!(tcp_figures(&[syn_ack(), again]), TcpFigures::default());
+    }
+
+    #[test]
+    fn a_port_used_again_is_another_connection() {
+        let mut next = syn_ack();
+        next.start_ns = 9_000_000;
+        if let Packet::Tcp(segment) = &mut next.packet {
+            segment.seq = 90_000;
+        }
+        let frames = [
+            syn_ack(),
+            data(1_000, 1, 1460),
+            next,
+            data(10_000, 90_001, 1460),
+        ];
+        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+    }
+
+    #[test]
+    fn only_a_lone_full_segment_is_timed() {
+        let frames = [
+            syn_ack(),
+            ack(100, 1),
+            data(1_000, 1, 1460),
+            ack(3_500, 1461),
+            data(5_000, 1461, 1460),
+            data(6_230, 2921, 1460),
+            ack(9_000, 4381),
+            data(10_000, 4381, 300),
+            ack(12_000, 4681),
+        ];
+        let end_ns = 3_500_000 + linerate_results::line::frame_ns(40);
+        assert_eq!(tcp_figures(&frames).segment_to_ack_ns, [end_ns - 1_000_000]);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let start = u32::MAX - 729;
+        let frames = [
+            data(0, start, 1460),
+            data(2_000, start.wrapping_add(1460), 1460),
+        ];
+        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+    }
+}

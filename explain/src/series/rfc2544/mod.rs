@@ -1,0 +1,45 @@
+//! The trials of RFC 2544 by the way to count, the size of the frames and the test.
+
+mod figures;
+
+use std::collections::BTreeMap;
+
+pub(crate) use figures::{Bursts, Latency, Throughput};
+use linerate_results::record::{Counting, Rfc2544, Rfc2544Test, Run};
+
+/// The trials of each test, by the size of the frames.
+pub(crate) type Sizes<'a> = BTreeMap<u64, BTreeMap<Rfc2544Test, Vec<&'a Rfc2544>>>;
+
+/// All trials in their order.
+pub(crate) fn ways(run: &Run) -> BTreeMap<Counting, Sizes<'_>> {
+    let mut ways: BTreeMap<Counting, Sizes<'_>> = BTreeMap::new();
+    for trial in run.rfc2544s() {
+        let params = &trial.params;
+        let sizes = ways.entry(params.counting).or_default();
+        let tests = sizes.entry(params.frame_octets).or_default();
+        tests.entry(params.test).or_default().push(trial);
+    }
+    ways
+}
+
+/// The trials of `test` in each size that has any.
+pub(crate) fn trials<'a, 's>(
+    sizes: &'s Sizes<'a>,
+    test: Rfc2544Test,
+) -> impl Iterator<Item = (u64, &'s [&'a Rfc2544])> {
+    sizes
+        .iter()
+        .filter_map(move |(octets, tests)| Some((*octets, tests.get(&test)?.as_slice())))
+}
+
+/// The trials of `test` with frames of `octets`; empty without any.
+pub(crate) fn of_size<'a, 's>(
+    sizes: &'s Sizes<'a>,
+    octets: u64,
+    test: Rfc2544Test,
+) -> &'s [&'a Rfc2544] {
+    let tests = sizes.get(&octets);
+    tests
+        .and_then(|tests| tests.get(&test))
+        .map_or(&[], Vec::as_slice)
+}

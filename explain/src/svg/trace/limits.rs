@@ -1,0 +1,68 @@
+//! What limited the connection, over time.
+
+use std::fmt::Write as _;
+
+use super::{Panel, Picture, path};
+use linerate_capture::tcp::Limit;
+use linerate_results::format;
+
+const HEIGHT: f64 = 26.0;
+
+/// The class and the name of each limit.
+const fn style(limit: Limit) -> (&'static str, &'static str) {
+    match limit {
+        Limit::Handshake => ("m-handshake", "limit: handshake"),
+        Limit::SlowStart => ("m-slow-start", "limit: slow start"),
+        Limit::ReceiveWindow => ("m-receive-window", "limit: receive window"),
+        Limit::CongestionWindow => ("m-congestion-window", "limit: congestion window"),
+        Limit::Sender => ("m-sender", "limit: sender's program"),
+        Limit::Receiver => ("m-receiver", "limit: late acknowledgments"),
+        Limit::LossInBursts => ("m-loss-in-bursts", "limit: loss inside bursts"),
+        Limit::RandomLoss => ("m-random-loss", "limit: random loss"),
+        Limit::TimeOut => ("m-time-out", "limit: time-outs"),
+        Limit::AckStarvation => ("m-ack-starvation", "limit: missing acknowledgments"),
+        Limit::PathRate => ("m-path-rate", "limit: the path's rate"),
+        Limit::Tail => ("m-tail", "tail"),
+    }
+}
+
+/// The time of a limit.
+fn total_ns(picture: &Picture<'_>, limit: Limit) -> u64 {
+    let spans = picture.limits.iter().filter(|span| span.limit == limit);
+    spans.map(|span| span.end_ns - span.start_ns).sum()
+}
+
+/// What occurs for a hundredth of the time, and can be seen.
+pub(super) fn legend(picture: &Picture<'_>) -> Vec<(&'static str, &'static str)> {
+    let limits = Limit::ALL.into_iter();
+    let seen = limits.filter(|limit| total_ns(picture, *limit) > picture.duration_ns / 100);
+    seen.map(style).collect()
+}
+
+/// The panel.
+pub(super) fn panel(picture: &Picture<'_>) -> Panel {
+    let mut curves = String::new();
+    for limit in Limit::ALL {
+        let mut data = String::new();
+        for span in picture.limits.iter().filter(|span| span.limit == limit) {
+            let x = |ns: u64| picture.x(ns.saturating_sub(picture.start_ns));
+            let _ = write!(
+                data,
+                "M{} 0H{}V{HEIGHT}H{0}z",
+                x(span.start_ns),
+                x(span.end_ns)
+            );
+        }
+        let (class, name) = style(limit);
+        let title = format!("{name}, {}", format::time(total_ns(picture, limit)));
+        curves += &path(class, &title, &data);
+    }
+    Panel {
+        name: "what limited it",
+        figures: String::new(),
+        curves,
+        height: HEIGHT,
+        top: 0,
+        written: format::bytes,
+    }
+}

@@ -1,0 +1,106 @@
+//! The `storm` measurement.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ledger, Row, Setting, Told};
+use crate::format;
+
+/// A storm of frames, and what the device can still do during and after it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Storm {
+    /// What was asked for.
+    pub params: StormParams,
+    /// What came out.
+    pub metrics: StormMetrics,
+    /// Where each frame of the peer went, those of the storm included.
+    pub ledger: Ledger,
+}
+
+/// Parameters of a storm.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StormParams {
+    /// Variant of the firmware.
+    pub variant: String,
+    /// Run and conditions.
+    #[serde(flatten)]
+    pub setting: Setting,
+    /// How long it lasts.
+    pub storm_ms: u64,
+    /// Octets of each frame with FCS.
+    pub frame_octets: u64,
+    /// Whom its frames are for: `device`, `foreign`, `broadcast` or `multicast`.
+    pub destination: String,
+}
+
+/// Metrics of a storm. Times are counted from its last frame's end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StormMetrics {
+    /// Frames of the storm.
+    pub storm_frames: u64,
+    /// Of these, those that the device's stack accepted.
+    pub storm_frames_received: u64,
+    /// The longest time in the storm in which the stack accepted no frame at all: an upper bound
+    /// for how long the main thread stood still. The storm's length when it accepted none.
+    pub longest_standstill_ms: f64,
+    /// Share of the storm's time that the receive interrupt left free, seen on the debug pin.
+    pub free_share: f64,
+    /// Until the reply to a ping was on the wire; nothing when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ping_after_ms: Option<f64>,
+    /// Until a download over a new connection was complete, begun at the storm's end; nothing when
+    /// it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_connection_after_ms: Option<f64>,
+    /// Until the connection that was open before brought new data; nothing when it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old_connection_after_ms: Option<f64>,
+    /// Whether that connection's download was complete in the end.
+    pub old_connection_completed: bool,
+    /// Frames that the peer sent and that are neither accepted nor counted as lost.
+    pub uncounted_frames: i64,
+    /// Whether the device's counters tell the same as the wire: frames accepted and lost, each cause.
+    pub counters_exact: bool,
+}
+
+/// When it came.
+fn after(ms: Option<f64>) -> String {
+    ms.map_or_else(|| "never".into(), |ms| format!("after {ms:.1} ms"))
+}
+
+impl Told for Storm {
+    fn detail(&self) -> String {
+        "storm".to_owned()
+    }
+
+    fn line(&self) -> String {
+        let metrics = &self.metrics;
+        format!(
+            "storm of {} frames: {} uncounted; then a ping {}, a connection {}, the old one {}",
+            metrics.storm_frames,
+            metrics.uncounted_frames,
+            after(metrics.ping_after_ms),
+            after(metrics.new_connection_after_ms),
+            after(metrics.old_connection_after_ms),
+        )
+    }
+
+    fn row(&self) -> Option<Row> {
+        let metrics = &self.metrics;
+        let words = format!(
+            "{} of {} frames of {} octets ({}): {} accepted, {} of the time free, longest \
+             standstill {:.1} ms; then a ping {}, a new connection {}, the old one {}",
+            format::time(self.params.storm_ms * 1_000_000),
+            format::count(metrics.storm_frames),
+            self.params.frame_octets,
+            self.params.destination,
+            format::count(metrics.storm_frames_received),
+            format::percent(metrics.free_share),
+            metrics.longest_standstill_ms,
+            after(metrics.ping_after_ms),
+            after(metrics.new_connection_after_ms),
+            after(metrics.old_connection_after_ms),
+        );
+        Some(Row::new("storm", words, metrics.uncounted_frames == 0))
+    }
+}
