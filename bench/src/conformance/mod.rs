@@ -14,11 +14,10 @@ pub(crate) mod rig;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use self::rig::Rig;
-use crate::endpoint::{Session, TargetError, Watch};
+use crate::endpoint::{TargetError, TestBoard, Watch};
 
 pub use self::cases::CASES;
 
@@ -57,43 +56,28 @@ pub enum Outcome {
     Skipped(String),
 }
 
-type SwitchOn<'a> = Box<dyn Fn() -> Result<Session, TargetError> + 'a>;
-
-/// Where a driver can be tried: a board that can be switched on.
-pub struct Stand<'a> {
-    lacks: &'a BTreeMap<String, String>,
-    switch_on: SwitchOn<'a>,
-}
-
-impl<'a> Stand<'a> {
-    /// A board that lacks what these cases are about.
-    pub(crate) fn new(lacks: &'a BTreeMap<String, String>, switch_on: SwitchOn<'a>) -> Self {
-        Self { lacks, switch_on }
-    }
-
-    /// Tries a case on a board that was just switched on. `frames`: those of a case without a number of its
-    /// own. A case that the board lacks is tried, too: if it can be passed after all, that is a failure.
-    ///
-    /// # Errors
-    /// [`TargetError`]: the board does not start.
-    pub fn try_case(
-        &self,
-        case: &Case,
-        frames: u64,
-        watch: &mut dyn Watch,
-    ) -> Result<Outcome, TargetError> {
-        let lack = self.lacks.get(case.name);
-        let mut session = (self.switch_on)()?;
-        session.patience = if lack.is_some() { IMPATIENCE } else { PATIENCE };
-        let mut rig = Rig::new(session, frames, watch);
-        let done = rig.count().and_then(|()| (case.run)(&mut rig));
-        Ok(match (done, lack) {
-            (Ok(frames), None) => Outcome::Passed(frames),
-            (Ok(_), Some(why)) => {
-                Outcome::Failed(format!("it can be passed, though the board says: {why}"))
-            }
-            (Err(Failed(what)), None) => Outcome::Failed(what),
-            (Err(_), Some(why)) => Outcome::Skipped(why.clone()),
-        })
-    }
+/// Tries a case on a board that was just switched on. `frames`: those of a case without a number of its
+/// own. A case that the board lacks is tried, too: if it can be passed after all, that is a failure.
+///
+/// # Errors
+/// [`TargetError`]: the board does not start.
+pub fn try_case(
+    board: &TestBoard<'_>,
+    case: &Case,
+    frames: u64,
+    watch: &mut dyn Watch,
+) -> Result<Outcome, TargetError> {
+    let lack = board.lacks.get(case.name);
+    let mut session = (board.switch_on)()?;
+    session.patience = if lack.is_some() { IMPATIENCE } else { PATIENCE };
+    let mut rig = Rig::new(session, frames, watch);
+    let done = rig.count().and_then(|()| (case.run)(&mut rig));
+    Ok(match (done, lack) {
+        (Ok(frames), None) => Outcome::Passed(frames),
+        (Ok(_), Some(why)) => {
+            Outcome::Failed(format!("it can be passed, though the board says: {why}"))
+        }
+        (Err(Failed(what)), None) => Outcome::Failed(what),
+        (Err(_), Some(why)) => Outcome::Skipped(why.clone()),
+    })
 }

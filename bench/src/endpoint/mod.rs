@@ -16,10 +16,13 @@ mod path;
 mod raw;
 mod run;
 mod stamp;
+mod target;
+mod test_board;
 #[cfg(test)]
 mod tests;
 mod trial;
 mod url;
+mod watch;
 
 #[cfg(target_os = "linux")]
 pub use board::qemu::flood;
@@ -29,105 +32,16 @@ pub(crate) use board::qemu::inspect;
 pub use board::qemu::profile::run as profile;
 pub use error::TargetError;
 pub use pair::Pair;
+pub(crate) use target::unable;
+pub use target::{Options, Target};
+pub use test_board::TestBoard;
 pub use trial::{Amount, Answer, Answers, Datagrams, Frames, Outcome, RoundTrips, Stream, Trial};
 pub use url::Url;
+pub use watch::{Unwatched, Watch};
 
 pub(crate) use board::session::Session;
 #[cfg(test)]
 pub(crate) use board::session::{Running, STEP, Stopped};
-
-use std::time::Duration;
-
-use crate::conformance::Stand;
-
-/// What is at the other end of a link.
-pub trait Target: Send {
-    /// What it is, for a sentence: `iperf 2 at 192.0.2.7:5001`.
-    fn name(&self) -> String;
-
-    /// Whether it can do `trial`.
-    ///
-    /// # Errors
-    /// Why it can't, to be read behind "it can't do this:".
-    fn can(&self, trial: &Trial) -> Result<(), &'static str>;
-
-    /// Whether all that it does for `trial` goes on from the begin to the end, so that something else can be
-    /// measured meanwhile.
-    ///
-    /// # Errors
-    /// As for [`can`](Self::can).
-    fn can_load(&self, trial: &Trial) -> Result<(), &'static str> {
-        self.can(trial)
-    }
-
-    /// Does it. `watch` hears now and then how far it is.
-    ///
-    /// # Errors
-    /// [`TargetError`]: it can't, or it failed.
-    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError>;
-
-    /// Where its driver is put through its paces; `None` for what is no board of ours.
-    fn stand(&self) -> Option<Stand<'_>> {
-        None
-    }
-
-    /// What the line to it carries, bits a second, where the target knows: then the highest frame rate
-    /// that the standard allows is known, too.
-    fn line_bits_per_s(&self) -> Option<u64> {
-        None
-    }
-
-    /// Whether its times are those of a simulation: then they are exact, and this machine's load and
-    /// clock play no part in them.
-    fn is_simulated(&self) -> bool {
-        false
-    }
-
-    /// The largest IP packet of the path to it, octets; `None` where nobody knows.
-    fn path_mtu(&self) -> Option<u32> {
-        None
-    }
-}
-
-/// Hears how far a trial is, and can end it.
-pub trait Watch {
-    /// So long it has been going on (of the target's time); `octets` of payload have come or gone.
-    fn at(&mut self, since_begin: Duration, octets: u64);
-
-    /// Whether the user has had enough.
-    fn is_over(&self) -> bool {
-        false
-    }
-}
-
-/// Hears nothing, for tests and whoever does not care.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Unwatched;
-
-impl Watch for Unwatched {
-    fn at(&mut self, _: Duration, _: u64) {}
-}
-
-/// How targets are opened.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How long a target may say nothing.
-    pub patience: Duration,
-    /// Folder with the firmware images, for simulated boards.
-    pub elf_dir: std::path::PathBuf,
-    /// Seed of everything random in simulated boards.
-    pub seed: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            patience: Duration::from_secs(10),
-            elf_dir: crate::firmware::DEFAULT_DIR.into(),
-            seed: 1,
-        }
-    }
-}
 
 /// A kind of target.
 pub struct Kind {
@@ -208,13 +122,4 @@ pub fn open(url: &str, options: &Options) -> Result<Box<dyn Target>, TargetError
         });
     };
     (kind.open)(&parsed, options)
-}
-
-/// `target` was asked for what it can't do.
-fn unable(target: &dyn Target, trial: &Trial, why: &'static str) -> TargetError {
-    TargetError::Unable {
-        target: target.name(),
-        trial: trial.words(),
-        why,
-    }
 }

@@ -3,6 +3,8 @@
 mod ours;
 mod stock;
 
+use std::time::Duration;
+
 use super::*;
 use linerate_results::record::Direction;
 

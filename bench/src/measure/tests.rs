@@ -7,7 +7,7 @@ use linerate_sim::peer::conformance;
 
 use super::scripted::{Script, line};
 use super::*;
-use crate::machine::Order;
+use crate::machine::{Event, Order};
 use crate::scenario::Surroundings;
 
 const MS: u64 = 1_000_000;

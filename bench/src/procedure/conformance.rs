@@ -7,7 +7,7 @@ use linerate_results::record::{
 };
 
 use super::{Bench, Procedure, SessionError};
-use crate::conformance::{CASES, Case, Outcome};
+use crate::conformance::{CASES, Case, Outcome, try_case};
 use crate::endpoint::Target;
 
 /// Why a case was not tried to its end.
@@ -42,14 +42,14 @@ impl Procedure for Conformance {
     }
 
     fn can(&self, target: &dyn Target) -> Result<(), &'static str> {
-        let stand = target.stand();
+        let stand = target.test_board();
         stand
             .map(|_| ())
             .ok_or("only boards that run here, sim:// and qemu://, can be tried")
     }
 
     fn run(&self, target: &mut dyn Target, bench: &mut Bench<'_>) -> Result<(), SessionError> {
-        let Some(stand) = target.stand() else {
+        let Some(stand) = target.test_board() else {
             return Ok(());
         };
         for case in self.cases() {
@@ -57,7 +57,7 @@ impl Procedure for Conformance {
                 bench.not_measured(case.name, ENDED);
                 continue;
             }
-            let (frames, failure) = match stand.try_case(case, self.frames, bench.watch)? {
+            let (frames, failure) = match try_case(&stand, case, self.frames, bench.watch)? {
                 Outcome::Failed(_) if bench.is_over() => {
                     bench.not_measured(case.name, ENDED);
                     continue;

@@ -1,5 +1,6 @@
 //! Devices whose registers can be shown, by URL: `qemu://BOARD`, `gdb://HOST:PORT`, `probe://CHIP`.
 
+mod device;
 mod probe;
 #[cfg(test)]
 mod tests;
@@ -8,53 +9,10 @@ use std::time::Duration;
 
 use linerate_regs_decode::live::Memory;
 
-use crate::board::Board;
+pub use device::Device;
+
 use crate::endpoint::{Options, TargetError, Url};
 use crate::gdb::{Gdb, GdbError};
-
-/// A device that runs, or will.
-pub trait Device {
-    /// What it is, for a sentence.
-    fn name(&self) -> String;
-
-    /// The board that it is, where that is known.
-    fn board(&self) -> Option<&Board> {
-        None
-    }
-
-    /// Whether it is there for this alone, so that its registers may be written and put back.
-    fn may_be_written(&self) -> bool {
-        false
-    }
-
-    /// Stops it, hands its memory to `look`, and lets it go on.
-    ///
-    /// # Errors
-    /// [`TargetError`]: it is not reached.
-    fn look(&mut self, look: &mut dyn FnMut(&mut dyn Memory)) -> Result<(), TargetError>;
-
-    /// Lets it run for so long.
-    ///
-    /// # Errors
-    /// [`TargetError`]: it has stopped.
-    fn pass(&mut self, span: Duration) -> Result<(), TargetError> {
-        std::thread::sleep(span);
-        Ok(())
-    }
-
-    /// Moves something over TCP, each way. Says what.
-    ///
-    /// # Errors
-    /// [`TargetError`]: it does not do that here, or fails.
-    fn transfer(&mut self) -> Result<String, TargetError> {
-        Err(TargetError::Url {
-            url: self.name(),
-            what:
-                "nothing is sent to it from here: let it do something yourself, with --then enter"
-                    .to_owned(),
-        })
-    }
-}
 
 /// Opens the device that `url` names; one in QEMU is switched on and listens then.
 ///

@@ -1,38 +1,17 @@
 //! A simulated board on a network interface of this machine: real programs talk to the firmware.
 //!
-//! The far end of the simulated cable is a TAP interface ([`Tap`]); virtual time is held to the
+//! The far end of the simulated cable is a TAP interface; virtual time is held to the
 //! wall clock ([`Pacer`]). This is the only place where a simulated board depends on the clock, so
 //! what comes out is not the same twice.
 
 mod pace;
-#[cfg(target_os = "linux")]
-mod station;
 
 pub use pace::{Pace, Pacer};
-#[cfg(target_os = "linux")]
-pub use station::Tap;
-
-use linerate_host::tap::TapError;
-use linerate_sim::peer::Peer;
 
 use std::time::{Duration, Instant};
 
 use crate::machine::{Event, Machine, MachineError, Remains};
 use crate::measure::DeviceEvent;
-
-/// Opens interface `name` as the station at the far end of a cable.
-///
-/// # Errors
-/// [`TapError`] says what is missing and how to get it.
-pub fn open(name: &str) -> Result<Box<dyn Peer>, TapError> {
-    #[cfg(target_os = "linux")]
-    return Ok(Box::new(Tap::open(name)?));
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = name;
-        Err(TapError::Unsupported)
-    }
-}
 
 /// How it went.
 #[derive(Clone, Debug)]

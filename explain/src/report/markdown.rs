@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{name, verdict};
+use super::names::name;
+use super::verdict::verdict;
 use linerate_results::format;
 
 use crate::published::Stage;

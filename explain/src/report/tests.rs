@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::sample;
-use linerate_results::record::{Measurement, Provenance, SCHEMA};
+use linerate_results::record::{Measurement, Provenance, Run, SCHEMA};
 
 #[test]
 fn page_is_whole_and_needs_nothing_else() {

@@ -7,6 +7,7 @@
 mod conformance;
 mod latency;
 mod packet_gaps;
+mod parts;
 mod rfc2544;
 mod rfc6349;
 mod size_sweep;
@@ -14,59 +15,11 @@ mod throughput;
 mod udp_sweep;
 mod window_sweep;
 
-use serde::Serialize;
-
 pub use crate::svg::curve::{Axis, Curves, Line};
 use linerate_results::export::Figure;
-use linerate_results::record::{Finding, Run};
-
-/// What results of one kind say together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Summary {
-    /// What was done.
-    pub title: String,
-    /// What came out, in a sentence or two.
-    pub verdict: String,
-    /// Why, what to look at first first. Empty where nothing is wrong.
-    pub findings: Vec<Finding>,
-    /// Which variant of a procedure ran, where it matters: a short one is not the standard's.
-    pub variant: String,
-    /// Pictures.
-    pub charts: Vec<Chart>,
-    /// The figures.
-    pub table: Table,
-}
-
-/// A picture.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Chart {
-    /// What it shows.
-    pub title: String,
-    /// The names of its lines, in the order of their colours.
-    pub legend: Vec<String>,
-    /// SVG markup, with the page's classes.
-    pub svg: String,
-}
-
-impl Chart {
-    /// Draws curves.
-    pub fn of(title: &str, curves: &Curves) -> Self {
-        Self {
-            title: title.to_owned(),
-            legend: curves.lines.iter().map(|line| line.name.clone()).collect(),
-            svg: crate::svg::curve::curves(curves),
-        }
-    }
-}
-
-/// Figures in rows; the first column names them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Table {
-    /// Names of the columns.
-    pub head: Vec<&'static str>,
-    /// As many cells each.
-    pub rows: Vec<Vec<String>>,
-}
+use linerate_results::record::Run;
+use parts::spread;
+pub use parts::{Chart, Summary, Table};
 
 /// Every kind of summary: each makes as many as there is something for.
 const KINDS: &[fn(&Run) -> Vec<Summary>] = &[
@@ -93,12 +46,4 @@ pub fn figures(run: &Run) -> Vec<(String, Vec<Figure>)> {
         .into_iter()
         .flat_map(|of| of(run))
         .collect()
-}
-
-/// Places of a model's line from `low` to `high`, each the same multiple of the one before.
-fn spread(low: f64, high: f64) -> impl Iterator<Item = f64> {
-    const PLACES: u32 = 24;
-    let low = low.max(f64::MIN_POSITIVE);
-    let factor = (high / low).max(1.0);
-    (0..=PLACES).map(move |at| low * factor.powf(f64::from(at) / f64::from(PLACES)))
 }

@@ -6,7 +6,7 @@ mod double;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::endpoint::Unwatched;
+use crate::endpoint::{Session, Unwatched};
 use double::{Double, Fault};
 
 /// What came of the case, of one device a case.
@@ -16,8 +16,8 @@ fn tried(case: &Case, fault: Fault, lacks: &[(&str, &str)]) -> Outcome {
         .map(|(name, why)| ((*name).to_owned(), (*why).to_owned()))
         .collect();
     let switch_on = || Session::begin(Box::new(Double::new(fault)), "a double".to_owned());
-    let stand = Stand::new(&lacks, Box::new(switch_on));
-    let outcome = stand.try_case(case, 500, &mut Unwatched);
+    let board = TestBoard::new(&lacks, Box::new(switch_on));
+    let outcome = try_case(&board, case, 500, &mut Unwatched);
     outcome.expect("it starts")
 }
 

@@ -10,9 +10,9 @@ use linerate_sim::peer::host;
 use linerate_sim::peer::host::program::{Blaster, LENGTHS};
 use serde::Deserialize;
 
-use super::super::{Answer, Answers, Frames, Outcome, TargetError, Watch};
-use super::Target;
+use super::runner::Target;
 use super::session::Session;
+use crate::endpoint::{Answer, Answers, Frames, Outcome, TargetError, Watch};
 
 /// Which stream the frames are of.
 const STREAM: u8 = 1;

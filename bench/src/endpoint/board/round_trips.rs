@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use linerate_agent::stamp::{Clock, LEN, PORT, Plan, Sender};
 
-use super::super::{Answer, Outcome, RoundTrips, TargetError, Watch, stamp};
-use super::Target;
+use super::runner::Target;
 use super::session::Session;
+use crate::endpoint::{Answer, Outcome, RoundTrips, TargetError, Watch, stamp};
 
 /// Samples that wait until they are taken.
 const SAMPLES: usize = 64;

@@ -7,8 +7,8 @@ use linerate_sim::peer::host::program::{Handle, Program, Programs};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::super::{TargetError, Watch};
 use super::console::Console;
+use crate::endpoint::{TargetError, Watch};
 use crate::machine::MachineError;
 
 /// How often it is looked how far a trial is.

@@ -8,9 +8,9 @@ use linerate_sim::peer::host::program::Programs;
 use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::Span;
 
-use super::super::{Options, TargetError, Trial, Url};
+use super::runner::{self, Runner, Target, tcp_of};
 use super::session::{Running, STEP, Stopped};
-use super::{Runner, Target, tcp_of};
+use crate::endpoint::{Options, TargetError, Trial, Url};
 use crate::machine::{self, Order};
 use crate::scenario::{Record, Surroundings};
 
@@ -29,8 +29,8 @@ const SIMULATOR: Runner = Runner {
 pub(in crate::endpoint) fn open(
     url: &Url,
     options: &Options,
-) -> Result<Box<dyn super::super::Target>, TargetError> {
-    super::open(url, options, SIMULATOR)
+) -> Result<Box<dyn crate::endpoint::Target>, TargetError> {
+    runner::open(url, options, SIMULATOR)
 }
 
 fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetError> {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use linerate_results::record::{Direction, End};
 
-use super::super::*;
+use crate::conformance::try_case;
+use crate::endpoint::*;
 
 /// Short: each millisecond of the board takes a while.
 const SPAN: Amount = Amount::Span(Duration::from_millis(200));
@@ -83,11 +84,9 @@ fn firmware_that_nobody_has_built_is_named_with_the_command() {
 #[test]
 fn the_mac_passes_the_conformance_cases() {
     let Some(target) = board(5) else { return };
-    let stand = target.stand().expect("a board");
+    let board = target.test_board().expect("a board");
     for case in crate::conformance::CASES {
-        let outcome = stand
-            .try_case(case, 300, &mut Unwatched)
-            .expect("it starts");
+        let outcome = try_case(&board, case, 300, &mut Unwatched).expect("it starts");
         let is_wrong = matches!(outcome, crate::conformance::Outcome::Failed(_));
         assert!(!is_wrong, "{}: {outcome:?}", case.name);
     }

@@ -5,12 +5,12 @@ use linerate_agent::{Instant, Progress};
 use linerate_results::record::Direction;
 use linerate_sim::peer::host::program::Handle;
 
-use super::super::arrivals::{Arrivals, Gaps};
-use super::super::iperf2::{count, data};
-use super::super::run::{Ran, Series};
-use super::super::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
-use super::Target;
+use super::runner::Target;
 use super::session::Session;
+use crate::endpoint::arrivals::{Arrivals, Gaps};
+use crate::endpoint::iperf2::{count, data};
+use crate::endpoint::run::{Ran, Series};
+use crate::endpoint::{Amount, Datagrams, Outcome, Stream, TargetError, Trial};
 
 /// Where `bench_agent` serves iperf 2.
 const PORT: u16 = 5001;

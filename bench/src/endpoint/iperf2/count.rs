@@ -3,8 +3,8 @@
 use linerate_agent::iperf2::{Client, Report};
 use linerate_results::record::{self, Direction, End, Flow, Interval};
 
-use super::super::run::Ran;
-use super::super::{Datagrams, Outcome};
+use crate::endpoint::run::Ran;
+use crate::endpoint::{Datagrams, Outcome};
 
 /// Streams that ran at the same time, together.
 pub(in crate::endpoint) fn streams(ran: Vec<Ran<Client>>, direction: Direction) -> Outcome {

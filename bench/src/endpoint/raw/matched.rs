@@ -2,7 +2,7 @@
 
 use linerate_agent::frame::{Head, Kind, Mac};
 
-use super::super::Answer;
+use crate::endpoint::Answer;
 
 /// What is to come back.
 #[derive(Clone, Copy, Debug)]

@@ -5,12 +5,15 @@ mod capture;
 mod fault;
 mod peer;
 mod seen;
+#[cfg(target_os = "linux")]
+mod tap;
 
 use std::collections::BTreeMap;
 
 use linerate_capture::wire::{Busy, Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
 use linerate_explain::report;
+use linerate_host::tap::TapError;
 use linerate_results::record::{Duplex, Edges, EntryKind, Pulse, TimingEntry};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
 use linerate_sim::chip::{Kind, esp32c6};
@@ -40,7 +43,19 @@ pub fn open(order: &Order) -> Result<Box<dyn Machine>, MachineError> {
 /// # Errors
 /// [`MachineError`] when firmware, board or interface cannot be used.
 pub fn open_on_tap(order: &Order, interface: &str) -> Result<Box<dyn Machine>, MachineError> {
-    switch_on(order, crate::tap::open(interface)?)
+    switch_on(order, open_tap(interface)?)
+}
+
+/// The TAP interface `name` as the station at the other end of the cable.
+#[cfg(target_os = "linux")]
+fn open_tap(name: &str) -> Result<Box<dyn Peer>, TapError> {
+    Ok(Box::new(tap::Tap::open(name)?))
+}
+
+/// Other systems have no TAP interfaces that linerate knows.
+#[cfg(not(target_os = "linux"))]
+fn open_tap(_: &str) -> Result<Box<dyn Peer>, TapError> {
+    Err(TapError::Unsupported)
 }
 
 /// The board of `order` with `peer` at the other end of its cable.

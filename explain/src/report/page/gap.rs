@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Legend, name};
+use super::Legend;
+use crate::report::names::name;
 use crate::svg::stack;
 use linerate_results::format;
 use linerate_results::record::{GapCause, GapToLineRate, Run, Setting};

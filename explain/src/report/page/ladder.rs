@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::name;
+use crate::report::names::name;
 
 use crate::svg::bars;
 use linerate_results::format;

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Legend, name};
+use super::Legend;
+use crate::report::names;
 use crate::svg::surface::{self, Point};
 use linerate_results::format;
 use linerate_results::record::Run;
@@ -81,12 +82,12 @@ pub(super) fn surfaces(run: &Run) -> Vec<SurfaceView> {
             text,
         }
     };
-    points(run).into_iter().map(view).collect()
+    names::surfaces(run).into_iter().map(view).collect()
 }
 
 /// What the colours of the surfaces stand for.
 pub(super) fn surface_legend(run: &Run) -> Vec<Legend> {
-    let runs = points(run);
+    let runs = names::surfaces(run);
     let legend = surface::legend(runs.iter().flat_map(|(.., points)| points));
     let item = |(class, name): (&str, &str)| Legend {
         class: class.to_owned(),
@@ -94,29 +95,4 @@ pub(super) fn surface_legend(run: &Run) -> Vec<Legend> {
     };
     let framed = item(("allowed", "what the standard allows"));
     legend.map(item).chain([framed]).collect()
-}
-
-/// The points of each run that has some, with its name and the octets of a frame.
-pub(super) fn points(run: &Run) -> Vec<(&str, u64, Vec<Point>)> {
-    let mut runs: Vec<(&str, u64, Vec<Point>)> = Vec::new();
-    for point in run.loss_surface() {
-        let octets = point.params.frame_octets;
-        let label = name(&point.params.variant, &point.params.setting);
-        let metrics = &point.metrics;
-        let point = Point {
-            clock_ppm: point.params.clock_ppm,
-            jitter_ns: point.params.jitter_ns,
-            sent: metrics.frames_sent,
-            lost: metrics.frames_sent.saturating_sub(metrics.frames_received),
-            wrong: metrics.frames_wrong,
-        };
-        match runs
-            .iter_mut()
-            .find(|run| (run.0, run.1) == (label, octets))
-        {
-            Some(run) => run.2.push(point),
-            None => runs.push((label, octets, vec![point])),
-        }
-    }
-    runs
 }

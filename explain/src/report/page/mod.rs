@@ -31,10 +31,10 @@ use self::provenance::{Elf, TimingRow, elfs, provenance, timing};
 use self::scope::{Scope, scope_view};
 use self::stages::{StageRow, bar, groups, stage_row};
 use self::time::{time_bar, time_legend};
-use super::{name, verdict};
+use crate::report::names::name;
+use crate::report::verdict::verdict;
 use crate::summary;
 use crate::svg::dots;
-use crate::svg::surface::Point;
 use linerate_results::format;
 use linerate_results::record::{HttpGet, Run};
 
@@ -178,12 +178,6 @@ impl<'a> Page<'a> {
             timing: timing(run),
         }
     }
-}
-
-/// The points of each loss surface of `run`, with its name.
-pub(super) fn surface_points(run: &Run) -> impl Iterator<Item = (&str, Vec<Point>)> {
-    let surfaces = line::points(run).into_iter();
-    surfaces.map(|(name, _, points)| (name, points))
 }
 
 /// The requests of a download, for a label.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::name;
+use crate::report::names::name;
 use linerate_results::format;
 use linerate_results::record::{Conditions, Run};
 

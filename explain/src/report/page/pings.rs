@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::name;
 use crate::published::Stage;
+use crate::report::names::name;
 use linerate_results::format;
 use linerate_results::record::Ping;
 

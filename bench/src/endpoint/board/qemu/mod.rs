@@ -18,9 +18,9 @@ use linerate_sim::time::{self, Span};
 
 use self::emulator::Emulator;
 pub(crate) use self::registers::inspect;
-use super::super::{Options, TargetError, Trial, Url};
-use super::session::{Running, STEP, Stopped};
-use super::{Runner, Target, tcp_of};
+use crate::endpoint::board::runner::{self, Runner, Target, tcp_of};
+use crate::endpoint::board::session::{Running, STEP, Stopped};
+use crate::endpoint::{Options, TargetError, Trial, Url};
 use crate::machine::MachineError;
 
 const QEMU: Runner = Runner {
@@ -39,8 +39,8 @@ const BURST: usize = 64;
 pub(in crate::endpoint) fn open(
     url: &Url,
     options: &Options,
-) -> Result<Box<dyn super::super::Target>, TargetError> {
-    super::open(url, options, QEMU)
+) -> Result<Box<dyn crate::endpoint::Target>, TargetError> {
+    runner::open(url, options, QEMU)
 }
 
 fn switch_on(target: &Target, trial: &Trial) -> Result<Box<dyn Running>, TargetError> {
@@ -62,7 +62,7 @@ fn start(
     };
     let emulator = Emulator::start(qemu, elf, MacAddress(DEVICE), further);
     let emulator = emulator.map_err(|what| TargetError::Failed {
-        target: super::super::Target::name(target),
+        target: crate::endpoint::Target::name(target),
         what,
     })?;
     let [a, b, c, _] = target.board.link.ipv4.octets();

@@ -12,9 +12,10 @@ use linerate_results::record::Direction;
 use linerate_sim::peer::host;
 use serde_json::Value;
 
-use super::super::session::Session;
-use super::super::{PROGRAM, Target, find};
-use super::{QEMU, start, tcp_of};
+use super::{QEMU, start};
+use crate::endpoint::board::runner::tcp_of;
+use crate::endpoint::board::runner::{PROGRAM, Target, find};
+use crate::endpoint::board::session::Session;
 use crate::endpoint::{
     Amount, Datagrams, Frames, Options, Stream, TargetError, Trial, Unwatched, Url,
 };

@@ -7,11 +7,11 @@ use linerate_regs_decode::live::Memory;
 use linerate_results::record::Direction;
 use tempfile::TempDir;
 
-use super::super::super::{Amount, Options, Stream, TargetError, Trial, Unwatched, Url};
-use super::super::session::Session;
-use super::super::{Target, find};
 use super::QEMU;
 use crate::board::Board;
+use crate::endpoint::board::runner::{Target, find};
+use crate::endpoint::board::session::Session;
+use crate::endpoint::{Amount, Options, Stream, TargetError, Trial, Unwatched, Url};
 use crate::gdb::Gdb;
 use crate::registers::Device;
 
@@ -62,7 +62,7 @@ struct Inspected {
 
 impl Device for Inspected {
     fn name(&self) -> String {
-        super::super::super::Target::name(&self.target)
+        crate::endpoint::Target::name(&self.target)
     }
 
     fn board(&self) -> Option<&Board> {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use linerate_results::record::Direction;
 
-use super::super::super::*;
 use super::emulator;
 use crate::board::{self, Board};
-use crate::conformance::{self, CASES};
+use crate::conformance::{self, CASES, try_case};
+use crate::endpoint::*;
 use crate::profile::{Asked, Layer, Profile, Program};
 
 /// Few, as an emulator beside other tests has little of the processor.
@@ -137,13 +137,13 @@ fn conformance_frames() -> u64 {
 #[test]
 fn every_driver_passes_the_conformance_cases() {
     for (board, target) in boards() {
-        let stand = target.stand().expect("a board");
+        let test_board = target.test_board().expect("a board");
         for case in CASES {
-            let outcome = stand.try_case(case, conformance_frames(), &mut Unwatched);
+            let outcome = try_case(&test_board, case, conformance_frames(), &mut Unwatched);
             let outcome = outcome.unwrap_or_else(|error| panic!("{}: {error}", board.name));
             println!("{} {}: {outcome:?}", board.name, case.name);
             let is_known = matches!(outcome, conformance::Outcome::Skipped(_));
-            assert_eq!(is_known, board.lacks.contains_key(case.name));
+            assert_eq!(is_known, test_board.lacks.contains_key(case.name));
             let is_wrong = matches!(outcome, conformance::Outcome::Failed(_));
             assert!(!is_wrong, "{} {}: {outcome:?}", board.name, case.name);
         }

@@ -22,9 +22,9 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::super::console::Console;
 use super::emulator::Emulator;
 use crate::board::Board;
+use crate::endpoint::board::console::Console;
 
 /// Slows QEMU down: it writes the processor's registers to nowhere before each block of instructions.
 const SLOWLY: [&str; 4] = ["-d", "cpu,nochain", "-D", "/dev/null"];

@@ -1,8 +1,8 @@
 //! Every board and variant under a flood.
 
 use super::*;
-use crate::endpoint::board::PROGRAM;
 use crate::endpoint::board::qemu::tests::installed;
+use crate::endpoint::board::runner::PROGRAM;
 use crate::firmware;
 
 /// Frames that a round of the main loop takes in at most (`agent/firmware/src/run.rs`).

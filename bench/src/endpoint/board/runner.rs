@@ -1,0 +1,232 @@
+//! A board with its firmware as a target, whatever runs it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use linerate_results::record::Direction;
+use linerate_sim::peer::tcp;
+
+use super::session::{Running, Session};
+use crate::board::{self, Board};
+use crate::endpoint::{self, TestBoard};
+use crate::endpoint::{
+    Amount, Datagrams, Options, Outcome, RoundTrips, Stream, TargetError, Trial, Url, Watch,
+};
+use crate::firmware::{self, Image};
+use crate::machine::MachineError;
+
+/// The program that carries everything that is asked for.
+pub(super) const PROGRAM: &str = "bench_agent";
+/// Tests of iperf 2 that it takes at a time, of either direction.
+const TESTS: u8 = 2;
+/// Octets of a STAMP packet that it answers.
+const STAMP_OCTETS: u16 = 256;
+/// Octets of a datagram that iperf 2's own fields take, and of one that fills a frame.
+const DATAGRAM_OCTETS: std::ops::RangeInclusive<u16> = 60..=1_472;
+/// Octets of a frame with FCS (IEEE 802.3 clause 4.4.2).
+const FRAME_OCTETS: std::ops::RangeInclusive<u16> = 64..=1_518;
+
+/// What a board is switched on for where nothing depends on it.
+const ANY: Trial = Trial::Frames(crate::endpoint::Frames {
+    octets: 64,
+    count: 0,
+    interval_ns: 0.0,
+    reflected: true,
+});
+
+/// A board, and what runs it.
+pub(super) struct Target {
+    pub(super) board: Board,
+    pub(super) elf_dir: PathBuf,
+    pub(super) seed: u64,
+    pub(super) patience: Duration,
+    pub(super) runner: Runner,
+}
+
+/// What runs boards.
+#[derive(Clone, Copy)]
+pub(super) struct Runner {
+    /// For a sentence.
+    pub(super) how: &'static str,
+    /// See [`endpoint::Target::is_simulated`].
+    pub(super) is_simulated: bool,
+    /// See [`endpoint::Target::line_bits_per_s`].
+    pub(super) line_bits_per_s: Option<u64>,
+    /// Whether it has this board.
+    pub(super) runs: fn(&Board) -> bool,
+    /// Switches a board on that is asked for such a trial.
+    pub(super) switch_on: SwitchOn,
+}
+
+pub(super) type SwitchOn = fn(&Target, &Trial) -> Result<Box<dyn Running>, TargetError>;
+
+/// Opens the board that `url` names; its firmware is looked for when it is first switched on.
+pub(super) fn open(
+    url: &Url,
+    options: &Options,
+    runner: Runner,
+) -> Result<Box<dyn endpoint::Target>, TargetError> {
+    Ok(Box::new(find(url, options, runner)?))
+}
+
+pub(super) fn find(url: &Url, options: &Options, runner: Runner) -> Result<Target, TargetError> {
+    url.knows_only(&[])?;
+    let wrong = |what: String| TargetError::Url {
+        url: url.whole.clone(),
+        what,
+    };
+    if url.port.is_some() || !matches!(url.path.as_str(), "" | "/") {
+        return Err(wrong("nothing follows the board's name".to_owned()));
+    }
+    let board = board::find(&url.host).map_err(|error| wrong(error.to_string()))?;
+    if !(runner.runs)(&board) {
+        let boards = board::all();
+        let known: Vec<&str> = boards
+            .iter()
+            .filter(|board| (runner.runs)(board))
+            .map(|board| board.name.as_str())
+            .collect();
+        return Err(wrong(format!(
+            "{} is not {}; these are: {}",
+            board.name,
+            runner.how,
+            known.join(", ")
+        )));
+    }
+    Ok(Target {
+        board,
+        elf_dir: options.elf_dir.clone(),
+        seed: options.seed,
+        patience: options.patience,
+        runner,
+    })
+}
+
+const fn stream(asked: &Stream) -> Result<(), &'static str> {
+    let each = match asked.direction {
+        Direction::Both => 2,
+        Direction::ToDevice | Direction::FromDevice => 1,
+    };
+    if asked.streams.saturating_mul(each) > TESTS {
+        return Err("bench_agent takes two streams at a time, both ways together");
+    }
+    amount(asked.amount)
+}
+
+const fn amount(amount: Amount) -> Result<(), &'static str> {
+    match amount {
+        // Signed on the wire, negative for a time.
+        Amount::Octets(octets) if octets > i32::MAX as u64 => {
+            Err("iperf 2 can be asked for 2 GiB at most; give a time instead")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn datagrams(asked: &Datagrams) -> Result<(), &'static str> {
+    if !DATAGRAM_OCTETS.contains(&asked.payload_octets) {
+        return Err("a datagram has 60 octets, as iperf 2 needs, to 1472, which fill a frame");
+    }
+    amount(asked.amount)
+}
+
+impl Target {
+    /// The firmware.
+    pub(super) fn image(&self) -> Result<Image, MachineError> {
+        self.image_of(PROGRAM)
+    }
+
+    pub(super) fn image_of(&self, program: &str) -> Result<Image, MachineError> {
+        let variant = &self.board.firmware.default_variant;
+        firmware::find(&self.elf_dir, &self.board.name, program, variant)
+            .map_err(|error| MachineError::Firmware(error.to_string()))
+    }
+
+    /// Switches the board on and waits until it listens.
+    pub(super) fn switch_on(&self, trial: &Trial) -> Result<Session, TargetError> {
+        let running = (self.runner.switch_on)(self, trial)?;
+        Session::begin(running, endpoint::Target::name(self))
+    }
+}
+
+impl endpoint::Target for Target {
+    fn name(&self) -> String {
+        format!("{} ({}, {PROGRAM})", self.board.name, self.runner.how)
+    }
+
+    fn can(&self, trial: &Trial) -> Result<(), &'static str> {
+        match trial {
+            Trial::Stream(asked) => stream(asked),
+            Trial::Datagrams(asked) => datagrams(asked),
+            Trial::RoundTrips(RoundTrips { payload_octets, .. })
+                if *payload_octets > STAMP_OCTETS =>
+            {
+                Err("bench_agent answers STAMP packets of 256 octets at most")
+            }
+            Trial::RoundTrips(RoundTrips {
+                under: Some(load), ..
+            }) => match &**load {
+                Trial::Stream(_) | Trial::Datagrams(_) => self.can(load),
+                _ => Err("only TCP and UDP go on beside round trips"),
+            },
+            Trial::Frames(frames) if !FRAME_OCTETS.contains(&frames.octets) => {
+                Err("a frame has 64 to 1518 octets")
+            }
+            Trial::RoundTrips(RoundTrips { under: None, .. }) | Trial::Frames(_) => Ok(()),
+        }
+    }
+
+    fn run(&mut self, trial: &Trial, watch: &mut dyn Watch) -> Result<Outcome, TargetError> {
+        if let Err(why) = self.can(trial) {
+            return Err(endpoint::unable(self, trial, why));
+        }
+        let mut session = self.switch_on(trial)?;
+        let mut outcome = match trial {
+            Trial::Stream(_) | Trial::Datagrams(_) => {
+                let mut transfer = self.begin(trial, &mut session)?;
+                session.run_until(watch, |session| transfer.is_over(session))?;
+                transfer.end(&mut session)?
+            }
+            Trial::RoundTrips(asked) => self.round_trips(asked, &mut session, watch)?,
+            Trial::Frames(asked) => self.frames(asked, &mut session, watch)?,
+        };
+        outcome.notes.extend(session.notes());
+        Ok(outcome)
+    }
+
+    fn test_board(&self) -> Option<TestBoard<'_>> {
+        let switch_on = || self.switch_on(&ANY);
+        Some(TestBoard::new(&self.board.lacks, Box::new(switch_on)))
+    }
+
+    fn line_bits_per_s(&self) -> Option<u64> {
+        self.runner.line_bits_per_s
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.runner.is_simulated
+    }
+}
+
+/// The host's TCP, with the buffers that the trial asks for.
+pub(super) fn tcp_of(trial: &Trial) -> tcp::Config {
+    let default = tcp::Config::default();
+    let trial = match trial {
+        Trial::RoundTrips(RoundTrips {
+            under: Some(load), ..
+        }) => load,
+        trial => trial,
+    };
+    let Trial::Stream(Stream {
+        window_octets: Some(window),
+        ..
+    }) = trial
+    else {
+        return default;
+    };
+    tcp::Config {
+        send_buffer: *window as usize,
+        receive_buffer: *window as usize,
+        ..default
+    }
+}

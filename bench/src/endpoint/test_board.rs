@@ -1,0 +1,24 @@
+//! A board that conformance cases can be tried on.
+
+use std::collections::BTreeMap;
+
+use super::board::session::Session;
+use super::error::TargetError;
+
+/// Switches the board on.
+pub(crate) type SwitchOn<'a> = Box<dyn Fn() -> Result<Session, TargetError> + 'a>;
+
+/// A board that can be switched on to test its driver.
+pub struct TestBoard<'a> {
+    /// Cases that the board cannot pass, by name, with the reason.
+    pub(crate) lacks: &'a BTreeMap<String, String>,
+    /// Switches it on.
+    pub(crate) switch_on: SwitchOn<'a>,
+}
+
+impl<'a> TestBoard<'a> {
+    /// A board that cannot pass the cases in `lacks`.
+    pub(crate) fn new(lacks: &'a BTreeMap<String, String>, switch_on: SwitchOn<'a>) -> Self {
+        Self { lacks, switch_on }
+    }
+}

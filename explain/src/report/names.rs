@@ -1,0 +1,38 @@
+//! Names of results, and the loss surfaces by them.
+
+use crate::svg::surface::Point;
+use linerate_results::record::{Run, Setting};
+
+/// What a result is called: its run's name, or the variant where that has none.
+pub(super) fn name<'a>(variant: &'a str, setting: &'a Setting) -> &'a str {
+    if setting.run.is_empty() {
+        variant
+    } else {
+        &setting.run
+    }
+}
+
+/// The points of each run that has some, with its name and the octets of a frame.
+pub(super) fn surfaces(run: &Run) -> Vec<(&str, u64, Vec<Point>)> {
+    let mut runs: Vec<(&str, u64, Vec<Point>)> = Vec::new();
+    for point in run.loss_surface() {
+        let octets = point.params.frame_octets;
+        let label = name(&point.params.variant, &point.params.setting);
+        let metrics = &point.metrics;
+        let point = Point {
+            clock_ppm: point.params.clock_ppm,
+            jitter_ns: point.params.jitter_ns,
+            sent: metrics.frames_sent,
+            lost: metrics.frames_sent.saturating_sub(metrics.frames_received),
+            wrong: metrics.frames_wrong,
+        };
+        match runs
+            .iter_mut()
+            .find(|run| (run.0, run.1) == (label, octets))
+        {
+            Some(run) => run.2.push(point),
+            None => runs.push((label, octets, vec![point])),
+        }
+    }
+    runs
+}

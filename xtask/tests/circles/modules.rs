@@ -1,0 +1,87 @@
+//! The modules of a crate: which file each is in, what it defines and what it re-exports.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::paths;
+
+/// Path of a module from the crate's root, without `crate`.
+pub type ModulePath = Vec<String>;
+
+/// A module that has a file of its own.
+#[derive(Debug)]
+pub struct Module {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its code, without comments, literals and tests.
+    pub code: String,
+    /// Names of the items that it defines.
+    pub defines: Vec<String>,
+}
+
+/// The modules of a crate.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// By path.
+    pub modules: BTreeMap<ModulePath, Module>,
+}
+
+impl Tree {
+    /// Reads the crate whose root is `root`.
+    pub fn read(root: &Path) -> Self {
+        Self::with(root, &|file| fs::read_to_string(file).ok())
+    }
+
+    /// A crate of these files; the first is the root.
+    pub fn from_files(files: &[(&str, &str)]) -> Self {
+        let text = |file: &Path| {
+            let found = files.iter().find(|(name, _)| Path::new(name) == file);
+            found.map(|(_, text)| (*text).to_owned())
+        };
+        Self::with(Path::new(files[0].0), &text)
+    }
+
+    fn with(root: &Path, text: &dyn Fn(&Path) -> Option<String>) -> Self {
+        let mut tree = Self::default();
+        let folder = root.parent().unwrap_or(root).to_path_buf();
+        tree.add(Vec::new(), root.to_path_buf(), &folder, text);
+        tree
+    }
+
+    /// Adds the module in `file`, whose children are in `folder`.
+    fn add(
+        &mut self,
+        path: ModulePath,
+        file: PathBuf,
+        folder: &Path,
+        text: &dyn Fn(&Path) -> Option<String>,
+    ) {
+        let Some(text_of_file) = text(&file) else {
+            return;
+        };
+        let code = paths::shipped(&text_of_file);
+        for name in paths::child_modules(&code) {
+            let mut child = path.clone();
+            child.push(name.clone());
+            let inner = folder.join(&name);
+            let beside = folder.join(format!("{name}.rs"));
+            let inside = inner.join("mod.rs");
+            let file = if text(&beside).is_some() {
+                beside
+            } else {
+                inside
+            };
+            self.add(child, file, &inner, text);
+        }
+        let defines = paths::definitions(&code);
+        self.modules.insert(
+            path,
+            Module {
+                file,
+                code,
+                defines,
+            },
+        );
+    }
+}
