@@ -80,7 +80,7 @@ pub struct Attribution {
     queue_full: bool,
     /// State of the device's link, once it is counted.
     link_up: Option<bool>,
-    /// The first frame that `queue_full` applies to: the first one after the last reception.
+    /// The first frame that `queue_full` applies to: the newest one when the queue was full.
     first_shut_out: usize,
     /// The newest frame that a reception belongs to.
     newest_received: Option<usize>,
@@ -156,12 +156,12 @@ impl Attribution {
         use Counter as C;
         match count.counter {
             C::RxFrames => {
-                let frame = self.received(count.last_sample);
+                let frame = self.on_reception(count.last_sample);
                 self.queue.push_back(frame);
             }
             C::RxWhileSending => {
                 let frame = self.missed_while_sending(count.at);
-                self.lose(frame, count.counter);
+                self.mark_lost(frame, count.counter);
             }
             C::LinkUps => {
                 if self.link_up.is_none() {
@@ -171,14 +171,14 @@ impl Attribution {
             }
             C::LinkDowns => self.link_up = Some(false),
             C::RxTruncated | C::RxSymbolErrors => {
-                let frame = self.received(count.last_sample);
-                self.lose(frame, count.counter);
+                let frame = self.on_reception(count.last_sample);
+                self.mark_lost(frame, count.counter);
             }
             C::RxQueueFull | C::RxRingFull | C::RxFifoOverruns => {
                 self.queue_full = true;
                 let frame = self.newest_started_by(count.at);
                 self.first_shut_out = frame.unwrap_or_default();
-                self.lose(frame, count.counter);
+                self.mark_lost(frame, count.counter);
             }
             C::RxValid => self.offered = self.queue.pop_front().flatten(),
             C::RxDelivered => {
@@ -189,7 +189,7 @@ impl Attribution {
             }
             C::RxStackRejected => {
                 let frame = self.offered.take();
-                self.lose(frame, count.counter);
+                self.mark_lost(frame, count.counter);
             }
             other if is_mac_rejection(other) => {
                 let judged = if count.in_interrupt {
@@ -197,7 +197,7 @@ impl Attribution {
                 } else {
                     self.queue.pop_front()
                 };
-                self.lose(judged.flatten(), other);
+                self.mark_lost(judged.flatten(), other);
             }
             _ => {}
         }
@@ -305,7 +305,7 @@ impl Attribution {
     }
 
     /// The PHY received something up to `last_sample`: reception is enabled again.
-    fn received(&mut self, last_sample: Instant) -> Option<usize> {
+    fn on_reception(&mut self, last_sample: Instant) -> Option<usize> {
         let frame = self.newest_started_by(last_sample)?;
         self.newest_received = self.newest_received.max(Some(frame));
         if self.queue_full {
@@ -318,7 +318,7 @@ impl Attribution {
         Some(frame)
     }
 
-    fn lose(&mut self, frame: Option<usize>, counter: Counter) {
+    fn mark_lost(&mut self, frame: Option<usize>, counter: Counter) {
         let (Some(frame), Some(cause)) = (frame, counter.drop_cause()) else {
             return;
         };

@@ -69,7 +69,7 @@ pub enum Error {
     Elf(#[from] ElfError),
     /// The firmware's counters do not match this version.
     #[error(
-        "the symbol {symbol} has {found} bytes, and the counters that this version knows take \
+        "the symbol {symbol} has {found} bytes, but the counters of this version take \
          {expected}: build firmware and simulator from the same source"
     )]
     Ledger {

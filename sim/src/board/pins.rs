@@ -47,7 +47,7 @@ pub(super) struct BoardWiring {
     last_debug_edge: (Instant, bool),
     rising_edge_at: Instant,
     pub waveform: Option<Waveform>,
-    /// Configuration: record edges periodically; true while recording; and the recorded edges.
+    /// Periodic recording of edges: enabled, active now, and the recorded edges.
     sample_edges: bool,
     recording: bool,
     sampled_edges: Vec<(Instant, bool)>,

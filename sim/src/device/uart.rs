@@ -119,7 +119,7 @@ impl Uart {
     }
 
     /// Time at which the transmit FIFO has room for a byte.
-    pub fn room_at(&mut self, now: Instant) -> Instant {
+    pub fn tx_ready_at(&mut self, now: Instant) -> Instant {
         let waiting = self.tx_count(now);
         if waiting < FIFO_BYTES {
             now
@@ -328,7 +328,7 @@ mod tests {
         }
         assert_eq!(uart.lost(), 3);
         assert_eq!(uart.read(STATUS, start).unwrap() >> 16 & 0xff, 128);
-        let room = uart.room_at(start);
+        let room = uart.tx_ready_at(start);
         assert_eq!(room, start + uart.byte_time());
         assert_eq!(uart.tx_count(room), 127);
         assert_eq!(uart.tx_count(uart.idle_at()), 0);

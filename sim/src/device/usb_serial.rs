@@ -72,7 +72,7 @@ impl UsbSerial {
     }
 
     /// Time at which a byte can be written.
-    pub fn room_at(&self, now: Instant) -> Instant {
+    pub fn tx_ready_at(&self, now: Instant) -> Instant {
         self.free_at.max(now)
     }
 

@@ -16,7 +16,7 @@ pub(super) const UNCACHED: u32 = u32::MAX;
 pub(super) const NO_SITE: u32 = u32::MAX;
 
 /// Capacity in operations, a power of two: an index reduced modulo it needs no bounds check.
-pub(super) const OPS: usize = 1 << 16;
+pub(super) const OP_CAPACITY: usize = 1 << 16;
 
 /// An exit of a block: the part that the fast path needs.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ pub(super) struct Block {
 #[derive(Debug)]
 pub(super) struct Translations {
     /// The operations of all blocks, contiguous.
-    pub(super) ops: Box<[Op; OPS]>,
+    pub(super) ops: Box<[Op; OP_CAPACITY]>,
     /// Instruction and cost of each operation.
     pub(super) op_infos: Vec<OpInfo>,
     /// The edges of all blocks; for each block: fall-through at its end, taken at its end, taken
@@ -123,7 +123,7 @@ pub(super) struct Context<'a> {
 
 impl Translations {
     pub(super) fn new() -> Self {
-        let ops = vec![Op::NOTHING; OPS].into_boxed_slice();
+        let ops = vec![Op::FILLER; OP_CAPACITY].into_boxed_slice();
         Self {
             ops: ops.try_into().expect("that size"),
             op_infos: Vec::new(),
@@ -195,7 +195,7 @@ impl Translations {
     #[cold]
     #[inline(never)]
     fn translate(&mut self, pc: u32, single: bool, context: Context<'_>) -> Option<u32> {
-        if self.op_infos.len() + MAX_OPS > OPS {
+        if self.op_infos.len() + MAX_OPS > OP_CAPACITY {
             self.flush(context.memory);
         }
         self.translated += 1;

@@ -88,7 +88,12 @@ impl Hart {
 
     /// Links an edge and goes there.
     #[cold]
-    pub(super) fn follow(&mut self, edge: usize, memory: &mut Memory, deadline: u64) -> NextOp {
+    pub(super) fn link_and_enter(
+        &mut self,
+        edge: usize,
+        memory: &mut Memory,
+        deadline: u64,
+    ) -> NextOp {
         self.pc = self.code.edges[edge].pc;
         if !self.rom.contains(&self.pc) {
             let context = Context {
@@ -138,7 +143,7 @@ impl Hart {
     }
 
     /// The cache line after the operation took `stall` cycles.
-    pub(super) fn line(&mut self, ip: usize, stall: u32, deadline: u64) -> NextOp {
+    pub(super) fn finish_line_fetch(&mut self, ip: usize, stall: u32, deadline: u64) -> NextOp {
         self.cycle += u64::from(stall);
         let last_begins = self.block(self.op_info(ip).block).last_begins;
         if self.cycle + u64::from(last_begins) >= deadline {
@@ -150,7 +155,7 @@ impl Hart {
 
     /// After an operation that stalled or accessed the chip: leaves the block after it if the
     /// deadline, an interrupt or changed code requires it.
-    pub(super) fn after<P: Platform>(
+    pub(super) fn finish_op<P: Platform>(
         &mut self,
         ip: usize,
         stall: u32,
@@ -173,7 +178,7 @@ impl Hart {
     /// Executes an operation that the fast path did not finish: a load, a store or a rare one.
     /// Returns the extra cycles.
     #[inline(never)]
-    pub(super) fn slow<P: Platform>(
+    pub(super) fn run_slow_op<P: Platform>(
         &mut self,
         ip: usize,
         memory: &mut Memory,

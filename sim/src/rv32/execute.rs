@@ -7,11 +7,11 @@
 //! Rare work leaves the inner loop with a [`LoopExit`] and is done outside of it, so that the loop
 //! keeps its state in registers.
 
-use super::block::{NO_SITE, OPS, UNCACHED};
+use super::block::{NO_SITE, OP_CAPACITY, UNCACHED};
 use super::csr::MSTATUS_MIE;
 use super::dispatch::fetch;
 use super::hart::{Exit, Hart};
-use super::op::{Code, EDGE, SINK};
+use super::op::{Code, DISCARD, EDGE_MASK};
 use super::platform::{IllegalCsr, Platform};
 use super::sequence::sequences;
 use super::trap::Cause;
@@ -67,7 +67,7 @@ impl Hart {
             /// The operation this far after the current one.
             macro_rules! op {
                 ($ahead:expr) => {
-                    ops[(ip + $ahead) % OPS]
+                    ops[(ip + $ahead) % OP_CAPACITY]
                 };
             }
             let loop_exit = 'run: loop {
@@ -161,7 +161,7 @@ impl Hart {
                     (Jalr, $ahead:literal, $link:tt) => {{
                         let op = op!($ahead);
                         let target = x[op.rs1].wrapping_add((op.imm as i32 >> 20) as u32) & !1;
-                        let edge = (op.imm & EDGE) as usize;
+                        let edge = (op.imm & EDGE_MASK) as usize;
                         let Some(&[ref link, ref jump]) =
                             self.code.edges.get(edge..).and_then(<[_]>::first_chunk)
                         else {
@@ -209,7 +209,7 @@ impl Hart {
                         };
                         let done = (|| {
                             let mut old = 0;
-                            if op.rs2 & 3 != 1 || op.rd != SINK {
+                            if op.rs2 & 3 != 1 || op.rd != DISCARD {
                                 old = platform.csr_read(number, at)?;
                             }
                             let new = match op.rs2 & 3 {
@@ -427,21 +427,21 @@ impl Hart {
                     self.pc = pc;
                     self.enter(memory, deadline)
                 }
-                LoopExit::Link(edge) => self.follow(edge, memory, deadline),
+                LoopExit::Link(edge) => self.link_and_enter(edge, memory, deadline),
                 LoopExit::Jump(target) => self.jump(target, memory, deadline),
-                LoopExit::Slow(ip) => match self.slow(ip, memory, platform) {
+                LoopExit::Slow(ip) => match self.run_slow_op(ip, memory, platform) {
                     Ok(stall) => {
                         deadline = platform.deadline();
-                        self.after(ip, stall, memory, platform)
+                        self.finish_op(ip, stall, memory, platform)
                     }
                     Err((cause, value)) => Err(self.trap_at(ip, cause, value)),
                 },
                 LoopExit::After(ip, stall) => {
                     deadline = platform.deadline();
-                    self.after(ip, stall, memory, platform)
+                    self.finish_op(ip, stall, memory, platform)
                 }
                 LoopExit::Trap(ip, cause) => Err(self.trap_at(ip, cause, 0)),
-                LoopExit::Line(ip, stall) => self.line(ip, stall, deadline),
+                LoopExit::Line(ip, stall) => self.finish_line_fetch(ip, stall, deadline),
                 LoopExit::System(ip) => Err(self.system_at(ip)),
             };
             match next {

@@ -49,7 +49,7 @@ macro_rules! declare {
                 Beq Bne Blt Bge Bltu Bgeu
                 // To edge `imm`.
                 Jal
-                // To edge `imm & EDGE` plus 1; the offset is above it.
+                // To edge `imm & EDGE_MASK` plus 1; the offset is above it.
                 Jalr
             }
             own {
@@ -99,15 +99,15 @@ macro_rules! declare {
 sequences!(declare);
 
 /// Destination of discarded results: a register after `x31`.
-pub(super) const SINK: u8 = 32;
+pub(super) const DISCARD: u8 = 32;
 /// The edge in the `imm` of [`Code::Jalr`]; the offset has the 12 bits above.
-pub(super) const EDGE: u32 = 0xf_ffff;
+pub(super) const EDGE_MASK: u32 = 0xf_ffff;
 
 /// One operation, eight to a cache line of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Op {
     pub(super) code: Code,
-    /// [`SINK`] instead of `x0`.
+    /// [`DISCARD`] instead of `x0`.
     pub(super) rd: u8,
     pub(super) rs1: u8,
     pub(super) rs2: u8,
@@ -135,13 +135,13 @@ pub(super) struct OpInfo {
 
 impl Op {
     /// Filler after the last block.
-    pub(super) const NOTHING: Self = Self::with_imm(Code::FallThrough, u32::MAX);
+    pub(super) const FILLER: Self = Self::with_imm(Code::FallThrough, u32::MAX);
 
     /// An operation with an immediate operand only.
     pub(super) const fn with_imm(code: Code, imm: u32) -> Self {
         Self {
             code,
-            rd: SINK,
+            rd: DISCARD,
             rs1: 0,
             rs2: 0,
             imm,
@@ -195,7 +195,7 @@ impl Op {
         };
         Some(Self {
             code,
-            rd: if rd == 0 { SINK } else { rd },
+            rd: if rd == 0 { DISCARD } else { rd },
             // `mv` is `addi rd, rs, 0` or, compressed, `add rd, x0, rs`.
             rs1: if kind == Kind::Add && rs1 == 0 {
                 rs2

@@ -3,7 +3,7 @@
 use super::block::{Block, Context, Edge, EdgeDetails, NO_SITE, Translations, UNCACHED};
 use super::decode::{decode, length};
 use super::instr::{Instr, Kind};
-use super::op::{Code, EDGE, Op, OpInfo};
+use super::op::{Code, EDGE_MASK, Op, OpInfo};
 use super::sequence::fuse_sequences;
 use super::timing::Timing;
 use crate::mem::{Memory, RegionKind};
@@ -195,7 +195,7 @@ impl Translator<'_> {
                 }
                 op.imm = self.first_edge + 1;
             }
-            Kind::Jalr => op.imm = op.imm << 20 | self.first_edge & EDGE,
+            Kind::Jalr => op.imm = op.imm << 20 | self.first_edge & EDGE_MASK,
             _ => {}
         }
         if self.fuse

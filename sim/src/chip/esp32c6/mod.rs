@@ -240,7 +240,7 @@ impl Esp32c6 {
     /// A chip that comes out of its boot loader with `elf` loaded.
     ///
     /// # Errors
-    /// [`ElfError::OutsideMemory`] if a segment lies where the chip has no memory.
+    /// [`ElfError::OutsideMemory`] if a segment is outside of the chip's memory.
     pub fn new(config: Config, elf: &Elf) -> Result<Self, ElfError> {
         let soc = Soc::new(&config);
         let region = |range: Range<u32>| (range.start, range.end - range.start);

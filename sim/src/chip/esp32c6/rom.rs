@@ -327,9 +327,9 @@ fn execute<P: Pads>(
 /// Writes a byte to UART 0 as soon as its FIFO has room.
 fn transmit<P: Pads>(bus: &mut Bus<'_, P>, byte: u8, cycle: u64) -> Outcome {
     let now = bus.soc.clock.instant(cycle);
-    let room = bus.soc.uart[0].room_at(now);
-    if room > now {
-        return Outcome::Retry(bus.soc.clock.cycle_at(room));
+    let ready = bus.soc.uart[0].tx_ready_at(now);
+    if ready > now {
+        return Outcome::Retry(bus.soc.clock.cycle_at(ready));
     }
     bus.soc.uart[0].transmit(byte, now);
     bus.soc.sync_block(Block::Uart0, now);
@@ -340,7 +340,7 @@ fn transmit<P: Pads>(bus: &mut Bus<'_, P>, byte: u8, cycle: u64) -> Outcome {
 fn print<P: Pads>(bus: &mut Bus<'_, P>, text: &[u8], cycle: u64) -> Outcome {
     let mut now = bus.soc.clock.instant(cycle);
     for &byte in text {
-        now = bus.soc.uart[0].room_at(now);
+        now = bus.soc.uart[0].tx_ready_at(now);
         bus.soc.uart[0].transmit(byte, now);
         bus.soc.sync_block(Block::Uart0, now);
     }
