@@ -1,6 +1,6 @@
 //! Timing tables that a person brings: what `cycle_counting` printed on a chip, or a "what if".
 
-pub use linerate_sim::chip::{Kind, TimingEntry, TimingError, TimingTable};
+pub use linerate_sim::chip::{Confidence, TimingEntry, TimingError, TimingTable};
 
 use linerate_sim::chip::esp32c6;
 use toml::{Table, Value};
@@ -174,9 +174,9 @@ pub fn compare(table: &TimingTable) -> Vec<(TimingEntry, u64, Verdict)> {
     let pairs = built_in.entries().zip(table.entries());
     pairs
         .map(|(before, now)| {
-            let guess = before.kind == Kind::Guess;
+            let guess = before.kind == Confidence::Guess;
             let verdict = match (guess, before.value == now.value) {
-                (true, _) if now.kind == Kind::Guess => Verdict::Open,
+                (true, _) if now.kind == Confidence::Guess => Verdict::Open,
                 (true, true) => Verdict::Confirmed,
                 (true, false) => Verdict::Refuted,
                 (false, true) => Verdict::Same,

@@ -1,4 +1,4 @@
-//! Seeded random numbers: the only source of chance in the simulator and the relay.
+//! Seeded random numbers: the only source of randomness in the simulator.
 
 /// `SplitMix64` (Steele, Lea, Flood 2014): one word of state, the same sequence on every machine.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
-//! How fast the hart is: simulated MIPS with timing and cache, on the image of `tests/kernels`.
+//! Speed of the hart: simulated MIPS with timing and cache, on the image of `tests/kernels`.
 //!
 //! `cargo run --release -p linerate-sim --example hart -- IMAGE [KERNEL|toggling ram|flash]`
 //!
-//! Each figure is the best of a few runs; it means something on an idle core only. `cargo xtask
+//! Each figure is the best of a few runs; it is meaningful only on an idle core. `cargo xtask
 //! bench` builds the image and compares with QEMU.
 
 use std::time::Instant;
@@ -12,7 +12,7 @@ use linerate_sim::rv32::{
     AccessFault, Hart, HartConfig, IllegalCsr, Platform, RomCall, Stop, Timing, Width,
 };
 
-/// QEMU's `virt` as far as the kernels need it, and the dedicated GPIO of the ESP32-C6.
+/// The parts of QEMU's `virt` that the kernels need, and the dedicated GPIO of the ESP32-C6.
 #[derive(Default)]
 struct Virt {
     off: bool,
@@ -158,7 +158,7 @@ fn patched(image: &[u8], bits: u32, rounds: u32) -> Vec<u8> {
     image
 }
 
-/// Sets and clears a pin 16 times in a loop: what a transmitter does.
+/// Sets and clears a pin 16 times in a loop, as a transmitter does.
 fn toggling() -> Vec<u8> {
     let csr = |funct3: u32| 0x805 << 20 | 1 << 15 | funct3 << 12 | 0x73;
     // lui x10, rounds
@@ -200,7 +200,7 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let image = std::fs::read(args.first().expect("an image")).expect("an image");
     if let [_, kernel, place] = &args[..] {
-        // One run, to look at with a profiler.
+        // One run, for a profiler.
         if kernel == "toggling" {
             println!("toggling: {} instructions", run(&toggling(), false).1);
             return;

@@ -1,8 +1,7 @@
-//! The loader: what an executable says about memory, checked once, so that nothing after it needs
-//! to distrust the file.
+//! The loader: validates an executable's memory layout once, so that later code can trust it.
 //!
-//! Segments lie at their virtual address (`p_vaddr`). On the ESP32-C6 that is where the boot loader
-//! copies RAM segments to and maps flash segments at; start-up code does not copy `.data`.
+//! Segments are at their virtual address (`p_vaddr`). On the ESP32-C6 the boot loader copies RAM
+//! segments and maps flash segments there; start-up code does not copy `.data`.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -13,10 +12,10 @@ use object::{LittleEndian, elf};
 
 use crate::mem::Memory;
 
-/// The most memory that all segments together may ask for: every chip here has less.
-const MOST_MEMORY: u32 = 64 << 20;
+/// Limit for the memory of all segments together: every chip here has less.
+const MAX_MEMORY: u32 = 64 << 20;
 
-/// Why a file cannot be run.
+/// Reason that a file cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
     /// The file does not begin with an ELF header.
@@ -25,7 +24,7 @@ pub enum ElfError {
     /// An ELF file for another kind of machine.
     #[error("made for {found}, needs a 32-bit little-endian RISC-V executable")]
     WrongMachine {
-        /// What the header says.
+        /// The machine in the header.
         found: String,
     },
     /// An object file or a shared library.
@@ -37,7 +36,7 @@ pub enum ElfError {
     /// A table or segment reaches past the end of the file.
     #[error("truncated or damaged: {what}")]
     Truncated {
-        /// What could not be read.
+        /// The part that could not be read.
         what: String,
     },
     /// Nothing to load.
@@ -51,13 +50,13 @@ pub enum ElfError {
         /// Its size in memory.
         size: u32,
     },
-    /// The entry point lies in no executable segment.
+    /// The entry point is in no executable segment.
     #[error("entry point {entry:#010x} is in no executable segment")]
     NoEntry {
         /// The entry point.
         entry: u32,
     },
-    /// A segment lies where the chip has no memory.
+    /// A segment is outside of the chip's memory.
     #[error("segment at {addr:#010x} of {size} bytes is outside of the chip's memory")]
     OutsideMemory {
         /// Its address.
@@ -70,13 +69,13 @@ pub enum ElfError {
 /// One part of the program's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Address that the program sees it at.
+    /// Address at which the program sees it.
     pub addr: u32,
     /// Its first bytes; the rest up to `size` is zero.
     pub data: Vec<u8>,
     /// Bytes in memory, at least `data.len()`.
     pub size: u32,
-    /// Whether instructions may be fetched from it.
+    /// True if instructions may be fetched from it.
     pub executable: bool,
 }
 
@@ -93,10 +92,10 @@ pub struct Symbol {
     pub name: String,
     /// Its first address.
     pub addr: u32,
-    /// Its size in bytes; 0 if the file does not say.
+    /// Its size in bytes; 0 if the file does not specify it.
     pub size: u32,
-    /// Whether it is a function.
-    pub function: bool,
+    /// True if it is a function.
+    pub is_function: bool,
 }
 
 /// A checked executable.
@@ -118,7 +117,7 @@ impl Elf {
     /// Reads a 32-bit little-endian RISC-V executable. Never panics, whatever the bytes.
     ///
     /// # Errors
-    /// [`ElfError`] names the first thing that is wrong.
+    /// [`ElfError`] names the first problem.
     pub fn parse(bytes: &[u8]) -> Result<Self, ElfError> {
         let ident = bytes
             .get(..20)
@@ -161,7 +160,7 @@ impl Elf {
         self.entry
     }
 
-    /// What to load, by rising address.
+    /// The segments to load, by rising address.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
@@ -171,20 +170,20 @@ impl Elf {
         &self.symbols
     }
 
-    /// The symbol called `name`.
+    /// The symbol `name`.
     pub fn symbol(&self, name: &str) -> Option<&Symbol> {
         self.by_name.get(name).map(|&i| &self.symbols[i])
     }
 
-    /// The function that `addr` lies in: the last one that begins at or before it, if its size is
+    /// The function that contains `addr`: the last one that starts at or before it, if its size is
     /// unknown or reaches that far.
     pub fn function_at(&self, addr: u32) -> Option<&Symbol> {
         let end = self.symbols.partition_point(|s| s.addr <= addr);
-        let last = self.symbols[..end].iter().rev().find(|s| s.function)?;
+        let last = self.symbols[..end].iter().rev().find(|s| s.is_function)?;
         (last.size == 0 || addr - last.addr < last.size).then_some(last)
     }
 
-    /// The addresses of the symbol called `name`.
+    /// The address range of the symbol `name`.
     pub fn range_of(&self, name: &str) -> Option<Range<u32>> {
         self.symbol(name)
             .map(|s| s.addr..s.addr.saturating_add(s.size))
@@ -228,7 +227,7 @@ fn load_segments(
             continue;
         }
         total = size.saturating_add(total);
-        let possible = total <= MOST_MEMORY && addr.checked_add(size - 1).is_some();
+        let possible = total <= MAX_MEMORY && addr.checked_add(size - 1).is_some();
         if !possible || data.len() > size as usize {
             return Err(ElfError::BadSegment { addr, size });
         }
@@ -272,7 +271,7 @@ fn symbols(header: &FileHeader32<LittleEndian>, bytes: &[u8]) -> Result<Vec<Symb
                 name: name.to_owned(),
                 addr: symbol.st_value(LittleEndian),
                 size: symbol.st_size(LittleEndian),
-                function: kind == STT_FUNC,
+                is_function: kind == STT_FUNC,
             })
         })
         .collect();
@@ -280,7 +279,7 @@ fn symbols(header: &FileHeader32<LittleEndian>, bytes: &[u8]) -> Result<Vec<Symb
     Ok(symbols)
 }
 
-/// What an ELF header of another machine says, in words.
+/// Description of the machine in an ELF header.
 fn describe(ident: &[u8]) -> String {
     let class = match ident[4] {
         1 => "32-bit",

@@ -1,7 +1,7 @@
 //! Deterministic virtual-time simulator that runs the real firmware.
 //!
 //! Pure: no host clock, no file, no environment, no iteration over a `HashMap`. ELF, board and seed
-//! come in as values; the same values give the same trace on any machine.
+//! are inputs; the same inputs give the same trace on any machine.
 #![forbid(unsafe_code)]
 
 pub mod board;

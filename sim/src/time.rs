@@ -1,7 +1,7 @@
-//! Virtual time: one base that every clock of the bench divides exactly.
+//! Virtual time, in ticks that are a divisor of every clock period of the bench.
 //!
-//! A tick is 1/12 ns (12 GHz), so 160 MHz (75 ticks), 150 MHz (80), 125 MHz (96), 20 MHz (600)
-//! and a nanosecond (12) are whole numbers. A `u64` of ticks lasts 48 years.
+//! A tick is 1/12 ns (12 GHz), so the periods of 160 MHz (75 ticks), 150 MHz (80), 125 MHz (96), 20
+//! MHz (600) and a nanosecond (12) are whole numbers. A `u64` of ticks lasts 48 years.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -15,14 +15,14 @@ pub const TICKS_PER_NS: u64 = 12;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
-/// A length of virtual time.
+/// A duration of virtual time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span(u64);
 
 impl Instant {
     /// Power-on.
     pub const ZERO: Self = Self(0);
-    /// A time that is never reached: the deadline of something with nothing to do.
+    /// A time that is never reached: the deadline when nothing is scheduled.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The instant `ticks` after power-on.
@@ -57,7 +57,7 @@ impl Instant {
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero duration.
     pub const ZERO: Self = Self(0);
 
     /// A span of `ticks`.

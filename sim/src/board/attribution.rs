@@ -1,18 +1,19 @@
-//! What became of each frame that the peer sent: delivered, or one cause of loss.
+//! Fate of each frame that the peer sent: delivered, or one cause of loss.
 //!
-//! The wire knows when each frame was on it; the device's ledger says what was counted, and the
-//! simulator saw each count happen. Put together, every frame ends in exactly one place, so frames
+//! The wire records when each frame was on it, the device's ledger counts its verdicts, and the
+//! simulator observes each increment. Combined, every frame ends in exactly one place, so frames
 //! sent = delivered + losses holds by construction, and each loss has the cause that the device
-//! itself gave, or [`Drop::Unheard`] where it noticed nothing.
+//! itself counted, or [`Drop::Unheard`] where it counted nothing.
 //!
-//! - A count of the PHY belongs to the frame that was on the line when the line was last sampled.
-//! - A count of the MAC belongs to the newest reception if it is made in the receive interrupt, and
-//!   to the oldest in the queue if it is made on the main thread.
-//! - What arrives after a full queue switched reception off, before the next reception, was lost to
-//!   the full queue.
-//! - What the device counts as deaf while it sent are the newest frames it says nothing else of.
-//! - What begins while the device counts its link as down, and is not heard, is lost to that.
-//! - What noise met and the device then found damaged was damaged by the noise.
+//! - A PHY count belongs to the frame that was on the line when the line was last sampled.
+//! - A MAC count belongs to the newest reception if it is made in the receive interrupt, and to the
+//!   oldest in the queue if it is made on the main thread.
+//! - Frames that arrive after a full queue disabled reception, and before the next reception, are
+//!   lost to the full queue.
+//! - Frames counted as missed while sending are the newest frames without another count.
+//! - Frames that begin while the device counts its link as down, and are not received, are lost to
+//!   the link being down.
+//! - Frames with noise on them that the device finds damaged were damaged by the noise.
 
 use std::collections::VecDeque;
 
@@ -20,82 +21,82 @@ use linerate_ether::ledger::{Counter, Drop, Layer};
 
 use crate::time::{Instant, Span};
 
-/// After this time no count speaks of a frame any more that no queue holds: the longest receive
-/// interrupt takes milliseconds.
-const PATIENCE: Span = Span::from_ms(100);
+/// After this time no count can refer to a frame that is in no queue: the longest receive interrupt
+/// takes milliseconds.
+const SETTLE_TIMEOUT: Span = Span::from_ms(100);
 
-/// What became of one frame.
+/// Fate of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The device's stack consumed it.
     Delivered,
-    /// It was lost, and this is why.
+    /// It was lost, for this cause.
     Lost(Drop),
 }
 
 /// One increment of one of the device's counters.
 #[derive(Clone, Copy, Debug)]
-pub struct Count {
+pub struct CounterIncrement {
     /// When the counter was written.
     pub at: Instant,
-    /// Which one.
+    /// The counter.
     pub counter: Counter,
-    /// Whether the device was in its receive interrupt.
+    /// True if the device was in its receive interrupt.
     pub in_interrupt: bool,
-    /// When the device last looked at the line.
+    /// When the device last sampled the line.
     pub last_sample: Instant,
 }
 
 /// The number of frames in each place. The sum of all but `sent` is `sent`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Frames that the peer put on the wire, collided attempts among them.
+    /// Frames that the peer put on the wire, including collided attempts.
     pub sent: u64,
     /// Frames that the stack consumed.
     pub delivered: u64,
-    /// Losses, in the order of [`Drop::ALL`]; zeros left out.
+    /// Losses, in the order of [`Drop::ALL`]; without zeros.
     pub lost: Vec<(Drop, u64)>,
 }
 
 #[derive(Debug)]
-struct Sent {
+struct TrackedFrame {
     start: Instant,
     end: Instant,
     fate: Option<Fate>,
-    /// The cause that stands if the device never mentions the frame.
-    unmentioned: Drop,
-    /// Noise was on the line meanwhile.
+    /// The cause if the device counts nothing for the frame.
+    default_cause: Drop,
+    /// True if noise was on the line during the frame.
     noisy: bool,
 }
 
 /// Follows the frames that the peer sends. Frames and counts come in the order of time.
 #[derive(Debug, Default)]
 pub struct Attribution {
-    frames: Vec<Sent>,
-    /// Receptions that the MAC has not judged, or whose frame the stack has not taken.
+    frames: Vec<TrackedFrame>,
+    /// Receptions that the MAC has not checked, or whose frame the stack has not taken.
     queue: VecDeque<Option<usize>>,
     /// The reception of the frame that is offered to the stack.
     offered: Option<usize>,
     queue_full: bool,
-    /// The device's link, once it has counted one.
+    /// State of the device's link, once it is counted.
     link_up: Option<bool>,
-    /// The first frame not yet passed by a reception: what `queue_full` speaks for begins here.
-    next_unheard: usize,
+    /// The first frame that `queue_full` applies to: the newest one when the queue was full.
+    first_shut_out: usize,
     /// The newest frame that a reception belongs to.
-    newest_heard: Option<usize>,
+    newest_received: Option<usize>,
     /// Frames before this one have been reported by [`Attribution::settle`].
     settled: usize,
 }
 
-/// Whether the MAC counts so what it found in the queue to be no frame for the stack.
-fn is_verdict(counter: Counter) -> bool {
+/// True if the counter means that the MAC rejected a queued reception.
+fn is_mac_rejection(counter: Counter) -> bool {
     matches!(counter, Counter::RxFragments | Counter::RxBadChecksum)
         || counter
             .drop_cause()
             .is_some_and(|drop| drop.layer() == Layer::Mac)
 }
 
-/// Whether noise can be what the device took for `cause`.
+/// True if noise can cause what the device counts as `cause`.
 const fn is_damage(cause: Drop) -> bool {
     matches!(
         cause,
@@ -113,29 +114,29 @@ const fn is_damage(cause: Drop) -> bool {
 }
 
 impl Attribution {
-    /// Nothing sent so far.
+    /// Starts without frames.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A frame goes onto the wire from `start` to `end`, as seen at the device's pad. Frames have
-    /// numbers in the order of these calls.
-    pub fn sent(&mut self, start: Instant, end: Instant) {
+    /// A frame is on the wire from `start` to `end`, as seen at the device's pad. Frames are
+    /// numbered in the order of these calls.
+    pub fn on_frame_start(&mut self, start: Instant, end: Instant) {
         let down = self.link_up == Some(false);
-        // Two that collide may begin in either order.
+        // Two colliding frames may be reported in either order.
         let before = self.frames.last().map_or(start, |last| last.start);
-        self.frames.push(Sent {
+        self.frames.push(TrackedFrame {
             start: start.max(before),
             end,
             fate: None,
-            unmentioned: if down { Drop::LinkDown } else { Drop::Unheard },
+            default_cause: if down { Drop::LinkDown } else { Drop::Unheard },
             noisy: false,
         });
     }
 
-    /// Frame `number` is off the wire since `end`; the wire itself spoiled it if there is a `cause`,
-    /// or may have if it was `noisy`.
-    pub fn ended(&mut self, number: usize, end: Instant, cause: Option<Drop>, noisy: bool) {
+    /// Frame `number` ended at `end`; the wire damaged it if there is a `cause`, or may have if it
+    /// was `noisy`.
+    pub fn on_frame_end(&mut self, number: usize, end: Instant, cause: Option<Drop>, noisy: bool) {
         if let Some(frame) = self.frames.get_mut(number) {
             frame.end = end;
             frame.noisy = noisy;
@@ -145,39 +146,39 @@ impl Attribution {
         }
     }
 
-    /// The device begins anew: what it knew of its link is forgotten.
-    pub const fn restarted(&mut self) {
+    /// The device restarted: the state of its link is unknown.
+    pub const fn on_reset(&mut self) {
         self.link_up = None;
     }
 
-    /// The device counted something.
-    pub fn counted(&mut self, count: Count) {
+    /// The device incremented a counter.
+    pub fn on_count(&mut self, count: CounterIncrement) {
         use Counter as C;
         match count.counter {
             C::RxFrames => {
-                let frame = self.received(count.last_sample);
+                let frame = self.on_reception(count.last_sample);
                 self.queue.push_back(frame);
             }
             C::RxWhileSending => {
-                let frame = self.deaf_to(count.at);
-                self.lose(frame, count.counter);
+                let frame = self.missed_while_sending(count.at);
+                self.mark_lost(frame, count.counter);
             }
             C::LinkUps => {
                 if self.link_up.is_none() {
-                    self.was_down();
+                    self.on_first_link_up();
                 }
                 self.link_up = Some(true);
             }
             C::LinkDowns => self.link_up = Some(false),
             C::RxTruncated | C::RxSymbolErrors => {
-                let frame = self.received(count.last_sample);
-                self.lose(frame, count.counter);
+                let frame = self.on_reception(count.last_sample);
+                self.mark_lost(frame, count.counter);
             }
             C::RxQueueFull | C::RxRingFull | C::RxFifoOverruns => {
                 self.queue_full = true;
-                let frame = self.began_by(count.at);
-                self.next_unheard = frame.unwrap_or_default();
-                self.lose(frame, count.counter);
+                let frame = self.newest_started_by(count.at);
+                self.first_shut_out = frame.unwrap_or_default();
+                self.mark_lost(frame, count.counter);
             }
             C::RxValid => self.offered = self.queue.pop_front().flatten(),
             C::RxDelivered => {
@@ -188,26 +189,26 @@ impl Attribution {
             }
             C::RxStackRejected => {
                 let frame = self.offered.take();
-                self.lose(frame, count.counter);
+                self.mark_lost(frame, count.counter);
             }
-            other if is_verdict(other) => {
+            other if is_mac_rejection(other) => {
                 let judged = if count.in_interrupt {
                     self.queue.pop_back()
                 } else {
                     self.queue.pop_front()
                 };
-                self.lose(judged.flatten(), other);
+                self.mark_lost(judged.flatten(), other);
             }
             _ => {}
         }
     }
 
-    /// What became of each frame so far, in the order of sending.
+    /// Fate of each frame so far, in the order of sending.
     pub fn fates(&self, now: Instant) -> impl Iterator<Item = Fate> + '_ {
         (0..self.frames.len()).map(move |index| self.fate(index, now))
     }
 
-    /// What became of the frame `index`, if the run ends `now`.
+    /// Fate of the frame `index`, if the run ends `now`.
     fn fate(&self, index: usize, now: Instant) -> Fate {
         let frame = &self.frames[index];
         frame.fate.unwrap_or_else(|| {
@@ -215,12 +216,12 @@ impl Attribution {
                 Drop::InFlight
             } else if self.is_queued(index) {
                 Drop::LeftInQueue
-            } else if self.queue_full && index >= self.next_unheard {
+            } else if self.queue_full && index >= self.first_shut_out {
                 Drop::QueueFull
-            } else if frame.noisy && is_damage(frame.unmentioned) {
+            } else if frame.noisy && is_damage(frame.default_cause) {
                 Drop::Corrupted
             } else {
-                frame.unmentioned
+                frame.default_cause
             })
         })
     }
@@ -248,17 +249,17 @@ impl Attribution {
             .collect()
     }
 
-    /// Whether nothing can change the frame's fate any more.
+    /// True if the frame's fate can no longer change.
     fn is_final(&self, index: usize, now: Instant) -> bool {
         let frame = &self.frames[index];
         if frame.fate == Some(Fate::Delivered) {
             return true;
         }
-        let passed = self.newest_heard.is_some_and(|newest| newest > index);
-        frame.end < now && !self.is_queued(index) && (passed || frame.end + PATIENCE < now)
+        let passed = self.newest_received.is_some_and(|newest| newest > index);
+        frame.end < now && !self.is_queued(index) && (passed || frame.end + SETTLE_TIMEOUT < now)
     }
 
-    /// How many frames ended where, if the run ends `now`.
+    /// Number of frames by fate, if the run ends `now`.
     pub fn tally(&self, now: Instant) -> Tally {
         let mut tally = Tally::default();
         let mut lost = [0; Drop::COUNT];
@@ -277,47 +278,47 @@ impl Attribution {
         tally
     }
 
-    /// The newest frame that had begun at `at`.
-    fn began_by(&self, at: Instant) -> Option<usize> {
+    /// The newest frame that started by `at`.
+    fn newest_started_by(&self, at: Instant) -> Option<usize> {
         self.frames
             .partition_point(|frame| frame.start <= at)
             .checked_sub(1)
     }
 
-    /// The newest frame by `at` that the device has not spoken of.
-    fn deaf_to(&self, at: Instant) -> Option<usize> {
-        let newest = self.began_by(at)?;
+    /// The newest frame by `at` that the device has not counted.
+    fn missed_while_sending(&self, at: Instant) -> Option<usize> {
+        let newest = self.newest_started_by(at)?;
         let open = |&index: &usize| self.frames[index].fate.is_none() && !self.is_queued(index);
         let oldest = self
             .settled
-            .max(self.newest_heard.map_or(0, |heard| heard + 1));
+            .max(self.newest_received.map_or(0, |newest| newest + 1));
         (oldest..=newest).rev().find(open)
     }
 
-    /// The link comes up for the first time: until now it was down.
-    fn was_down(&mut self) {
+    /// The link comes up for the first time, so it was down until now.
+    fn on_first_link_up(&mut self) {
         for frame in &mut self.frames[self.settled..] {
-            if frame.unmentioned == Drop::Unheard {
-                frame.unmentioned = Drop::LinkDown;
+            if frame.default_cause == Drop::Unheard {
+                frame.default_cause = Drop::LinkDown;
             }
         }
     }
 
-    /// The PHY received something up to `last_sample`: it listens again.
-    fn received(&mut self, last_sample: Instant) -> Option<usize> {
-        let frame = self.began_by(last_sample)?;
-        self.newest_heard = self.newest_heard.max(Some(frame));
+    /// The PHY received something up to `last_sample`: reception is enabled again.
+    fn on_reception(&mut self, last_sample: Instant) -> Option<usize> {
+        let frame = self.newest_started_by(last_sample)?;
+        self.newest_received = self.newest_received.max(Some(frame));
         if self.queue_full {
             self.queue_full = false;
-            let from = self.next_unheard.min(frame);
+            let from = self.first_shut_out.min(frame);
             for missed in &mut self.frames[from..frame] {
-                missed.unmentioned = Drop::QueueFull;
+                missed.default_cause = Drop::QueueFull;
             }
         }
         Some(frame)
     }
 
-    fn lose(&mut self, frame: Option<usize>, counter: Counter) {
+    fn mark_lost(&mut self, frame: Option<usize>, counter: Counter) {
         let (Some(frame), Some(cause)) = (frame, counter.drop_cause()) else {
             return;
         };

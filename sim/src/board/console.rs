@@ -1,4 +1,4 @@
-//! The consoles' bytes as lines.
+//! Splits the consoles' bytes into lines.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use super::Event;
 use crate::chip::esp32c6::{ConsoleByte, Port};
 use crate::time::Instant;
 
-/// A line that grows beyond this is handed out in parts.
-const LONGEST: usize = 64 * 1024;
+/// A longer line is split.
+const MAX_LINE_BYTES: usize = 64 * 1024;
 
-/// A line that is not complete.
+/// An incomplete line.
 #[derive(Debug, Default)]
 struct Line {
     at: Instant,
@@ -25,10 +25,10 @@ pub(super) struct Lines {
 const PORTS: [Port; 3] = [Port::Uart0, Port::Uart1, Port::UsbSerial];
 
 impl Lines {
-    /// Takes a byte; a complete line becomes an event.
-    pub fn byte(&mut self, byte: ConsoleByte, events: &mut VecDeque<Event>) {
+    /// Adds a byte; a complete line becomes an event.
+    pub fn push(&mut self, byte: ConsoleByte, events: &mut VecDeque<Event>) {
         let line = &mut self.lines[byte.port as usize];
-        if byte.byte == b'\n' || line.bytes.len() >= LONGEST {
+        if byte.byte == b'\n' || line.bytes.len() >= MAX_LINE_BYTES {
             line.end(byte.port, events);
         }
         if byte.byte != b'\n' {
@@ -39,7 +39,7 @@ impl Lines {
         }
     }
 
-    /// Hands out what has no end yet.
+    /// Turns incomplete lines into events.
     pub fn finish(&mut self, events: &mut VecDeque<Event>) {
         for (line, port) in self.lines.iter_mut().zip(PORTS) {
             if !line.bytes.is_empty() {
@@ -79,7 +79,7 @@ mod tests {
         for (port, text) in texts {
             for byte in text.bytes() {
                 ns += 10;
-                lines.byte(
+                lines.push(
                     ConsoleByte {
                         at: Instant::from_ns(ns),
                         port,

@@ -1,7 +1,7 @@
-//! Boards: a chip, a wire and a peer put together, and what was seen while they ran.
+//! Boards: a chip, a wire and a peer, and the events of their run.
 //!
-//! [`Board`] runs the firmware in virtual time and hands out [`Event`]s. [`attribution`] says what
-//! became of each frame that the peer sent.
+//! [`Board`] runs the firmware in virtual time and returns [`Event`]s. [`attribution`] determines
+//! the fate of each frame that the peer sent.
 
 pub mod attribution;
 mod console;
@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 
 use linerate_ether::ledger::Counter;
 
-use self::attribution::{Attribution, Count};
+use self::attribution::{Attribution, CounterIncrement};
 pub use self::attribution::{Fate, Tally};
 use self::console::Lines;
+use self::pins::BoardWiring;
 pub use self::pins::Pins;
-use self::pins::Soldered;
 use crate::chip::esp32c6::{self, Esp32c6, FaultReport, Port, ResetCause};
 use crate::elf::{Elf, ElfError};
 use crate::peer::Peer;
@@ -24,25 +24,25 @@ use crate::time::{Instant, Span};
 use crate::trace::{TraceHash, Waveform};
 use crate::wire::{self, Heard, Link, Sent};
 
-/// What a board is made of.
+/// Configuration of a board.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The board's name, for waveforms.
     pub name: String,
     /// The chip.
     pub chip: esp32c6::Config,
-    /// What is soldered to which pad.
+    /// Assignment of the pads.
     pub pins: Pins,
     /// The cable and the peer's transmitter.
     pub link: wire::Config,
     /// Symbol of the firmware's counters, an array of words in the order of [`Counter`].
     pub ledger_symbol: String,
-    /// Record the pins for so long from the peer's first frame on.
+    /// Record the pins for this long from the peer's first frame on.
     pub waveform: Option<Span>,
     /// Count cycles by function from the peer's first frame on. Several times slower.
     pub profile: bool,
-    /// Keep the edges toward the device now and then, for [`Board::take_edges`].
-    pub glimpses: bool,
+    /// Record the edges toward the device periodically, for [`Board::take_edges`].
+    pub sample_edges: bool,
 }
 
 impl Default for Config {
@@ -56,20 +56,20 @@ impl Default for Config {
             ledger_symbol: "LINERATE_LEDGER".to_owned(),
             waveform: None,
             profile: false,
-            glimpses: false,
+            sample_edges: false,
         }
     }
 }
 
-/// Why a board cannot be switched on.
+/// Reason that a board cannot start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The firmware cannot be loaded.
     #[error(transparent)]
     Elf(#[from] ElfError),
-    /// The firmware's counters are not what this version knows.
+    /// The firmware's counters do not match this version.
     #[error(
-        "the symbol {symbol} has {found} bytes, and the counters that this version knows take \
+        "the symbol {symbol} has {found} bytes, but the counters of this version take \
          {expected}: build firmware and simulator from the same source"
     )]
     Ledger {
@@ -82,71 +82,71 @@ pub enum Error {
     },
 }
 
-/// Something that happened. Each kind comes in the order of time; kinds may overtake each other.
+/// An event of a run. Events of one kind are in the order of time; kinds may overtake each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The program printed a line.
     Line {
-        /// When it printed the first byte.
+        /// Time of the first byte.
         at: Instant,
-        /// Where.
+        /// Console.
         port: Port,
-        /// What, without the line's end.
+        /// The text, without the line's end.
         text: String,
     },
-    /// A frame of the peer has met its fate.
+    /// The fate of a frame that the peer sent is final.
     Sent {
-        /// When it was on the wire.
+        /// Its times on the wire.
         record: Sent,
         /// From destination address to FCS.
         octets: Vec<u8>,
-        /// What became of it.
+        /// Its fate.
         fate: Fate,
     },
-    /// A frame of the device is over.
-    Heard {
-        /// When it was on the wire, and what the peer's MAC thinks of it.
+    /// The peer received a frame of the device.
+    Received {
+        /// Its times on the wire, and the verdict of the peer's MAC.
         record: Heard,
         /// From destination address to FCS.
         octets: Vec<u8>,
     },
     /// The debug pad was high.
     Pulse {
-        /// From.
+        /// Rising edge.
         start: Instant,
-        /// To.
+        /// Falling edge.
         end: Instant,
     },
-    /// The chip was reset and began again.
+    /// The chip was reset and restarted.
     Reset {
-        /// When.
+        /// Time of the reset.
         at: Instant,
-        /// By what.
+        /// Cause of the reset.
         cause: ResetCause,
     },
 }
 
-/// Why [`Board::run`] returned.
+/// Reason that [`Board::run`] returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// The time has come.
+    /// The requested time is reached.
     Reached,
-    /// The program waits for an interrupt that nothing will ever raise.
+    /// The program waits for an interrupt that nothing can raise.
     Asleep,
     /// An exception that the program cannot handle.
     Fault(Box<FaultReport>),
 }
 
-/// A board with its cable plugged in and power on.
+/// A powered board with its cable plugged in.
 #[derive(Debug)]
 pub struct Board {
     config: Config,
     chip: Esp32c6,
-    soldered: Soldered,
+    wiring: BoardWiring,
     ledger: Option<Ledger>,
     attribution: Attribution,
-    /// Transmissions to the device whose fate is open, in the order of sending, and their octets
-    /// once they are over.
+    /// Transmissions to the device whose fate is not final, in the order of sending, with their
+    /// octets once they have ended.
     unsettled: VecDeque<(Sent, Option<Vec<u8>>)>,
     lines: Lines,
     events: VecDeque<Event>,
@@ -162,17 +162,17 @@ struct Ledger {
     values: [u32; Counter::COUNT],
 }
 
-/// A chip that resets itself this often never gets anywhere.
-const RESETS: u32 = 100;
-/// How often fates are looked at: it takes a look at every frame that a queue holds.
-const SETTLE: Span = Span::from_ms(1);
+/// A chip that resets this often is in a reset loop.
+const MAX_RESETS: u32 = 100;
+/// Interval between checks for final fates, each of which visits every queued frame.
+const SETTLE_PERIOD: Span = Span::from_ms(1);
 
 impl Board {
     /// Switches the board on with the firmware `elf` and `peer` at the other end of the cable.
     ///
     /// # Errors
-    /// [`Error`] when the firmware does not fit the chip, or counts in a way that this version does
-    /// not know. A firmware without counters runs; nothing is known then of frames' fates.
+    /// [`Error`] when the firmware does not fit the chip, or its counters do not match this
+    /// version. A firmware without counters runs; frames' fates are then unknown.
     pub fn new(config: Config, elf: &Elf, peer: Box<dyn Peer>) -> Result<Self, Error> {
         let mut chip = Esp32c6::new(config.chip.clone(), elf)?;
         let expected = (Counter::COUNT * size_of::<u32>()) as u32;
@@ -198,11 +198,11 @@ impl Board {
             chip.start_profile();
         }
         let link = Link::new(config.link, peer);
-        let soldered = Soldered::new(config.pins, link, config.glimpses);
+        let wiring = BoardWiring::new(config.pins, link, config.sample_edges);
         Ok(Self {
             config,
             chip,
-            soldered,
+            wiring,
             ledger,
             attribution: Attribution::new(),
             unsettled: VecDeque::new(),
@@ -214,12 +214,12 @@ impl Board {
         })
     }
 
-    /// Lets the program run until `until`, at most an instruction longer.
+    /// Runs the program until `until`, at most one instruction longer.
     pub fn run(&mut self, until: Instant) -> Stop {
         loop {
-            let stop = self.chip.run(until, &mut self.soldered);
+            let stop = self.chip.run(until, &mut self.wiring);
             let now = self.chip.now();
-            self.soldered.poll(now);
+            self.wiring.poll(now);
             self.collect(now);
             match stop {
                 esp32c6::Stop::Deadline if now >= until => return Stop::Reached,
@@ -229,26 +229,26 @@ impl Board {
                 esp32c6::Stop::Reset(cause) => {
                     self.resets += 1;
                     self.events.push_back(Event::Reset { at: now, cause });
-                    if self.resets > RESETS {
+                    if self.resets > MAX_RESETS {
                         return Stop::Asleep;
                     }
                     self.chip.reset(cause);
                     if let Some(ledger) = &mut self.ledger {
                         ledger.values = [0; Counter::COUNT];
                     }
-                    self.attribution.restarted();
+                    self.attribution.on_reset();
                 }
             }
         }
     }
 
-    /// The time that the board has been run to.
+    /// The current virtual time.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.chip.now()
     }
 
-    /// The next thing that happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -267,14 +267,14 @@ impl Board {
     /// The peer, for its report.
     #[must_use]
     pub fn peer(&self) -> &dyn Peer {
-        self.soldered.link.station().as_ref()
+        self.wiring.link.station().as_ref()
     }
 
-    /// Does something with the peer, after which it may have something to send.
+    /// Calls `with` on the peer, which may have something to send afterwards.
     pub fn with_peer<R>(&mut self, with: impl FnOnce(&mut dyn Peer) -> R) -> R {
-        let result = with(self.soldered.link.station_mut().as_mut());
+        let result = with(self.wiring.link.station_mut().as_mut());
         let now = self.chip.now();
-        self.soldered.link.poll(now);
+        self.wiring.link.poll(now);
         self.collect(now);
         result
     }
@@ -282,16 +282,16 @@ impl Board {
     /// Counts at the peer's end of the cable.
     #[must_use]
     pub const fn wire(&self) -> &wire::Statistics {
-        self.soldered.link.statistics()
+        self.wiring.link.statistics()
     }
 
     /// The link as the peer sees it: up or down, and the duplex that it uses.
     #[must_use]
     pub fn link(&self) -> wire::LinkReport {
-        self.soldered.link.report()
+        self.wiring.link.report()
     }
 
-    /// Whether the firmware has counters, so that frames' fates are known.
+    /// True if the firmware has counters, so frames' fates are known.
     #[must_use]
     pub const fn has_ledger(&self) -> bool {
         self.ledger.is_some()
@@ -305,16 +305,16 @@ impl Board {
             .map_or(0, |ledger| ledger.values[counter as usize])
     }
 
-    /// Where the peer's frames are by now: delivered, lost and why, in flight or in a queue.
+    /// The peer's frames by fate: delivered, lost by cause, in flight or in a queue.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.attribution.tally(self.chip.now())
     }
 
-    /// The pins' levels, if they are recorded and the peer has sent something.
+    /// The pins' levels, if they are recorded and the peer has sent a frame.
     #[must_use]
     pub const fn waveform(&self) -> Option<&Waveform> {
-        self.soldered.waveform.as_ref()
+        self.wiring.waveform.as_ref()
     }
 
     /// Cycles by function, if they are counted.
@@ -322,24 +322,24 @@ impl Board {
         self.chip.profile()
     }
 
-    /// What the hart was busy with since the last call, if cycles are counted.
+    /// Activities of the hart since the last call, if cycles are counted.
     pub fn activities(&mut self) -> Vec<Activity> {
         self.chip.activities()
     }
 
-    /// Edges toward the device in the glimpses since the last call, of whole transmissions: a few
+    /// Edges toward the device recorded since the last call, of whole transmissions: a few
     /// milliseconds several times a second.
     pub fn take_edges(&mut self) -> Vec<(Instant, bool)> {
-        self.soldered.take_edges()
+        self.wiring.take_edges()
     }
 
-    /// A hash over everything that was on the wire and on the consoles.
+    /// A hash of everything on the wire and on the consoles.
     #[must_use]
     pub const fn trace_hash(&self) -> TraceHash {
         self.hash
     }
 
-    /// The run ends here: what was open is handed out as it stands.
+    /// Ends the run: open frames and lines are returned as events in their current state.
     pub fn finish(&mut self) {
         let now = self.chip.now();
         self.collect(now);
@@ -356,25 +356,25 @@ impl Board {
         self.lines.finish(&mut self.events);
     }
 
-    /// Takes in what has happened up to `now`.
+    /// Collects the events up to `now`.
     fn collect(&mut self, now: Instant) {
-        while let Some(event) = self.soldered.link.poll_event() {
+        while let Some(event) = self.wiring.link.poll_event() {
             self.wire_event(event);
         }
-        self.count();
-        self.soldered.take_pulses(&mut self.events, &mut self.hash);
+        self.count_stores();
+        self.wiring.take_pulses(&mut self.events, &mut self.hash);
         for byte in self.chip.console() {
             self.hash
                 .event(b'c', byte.at, &[byte.port as u8, byte.byte]);
-            self.lines.byte(byte, &mut self.events);
+            self.lines.push(byte, &mut self.events);
         }
         if now >= self.settle_at {
-            self.settle_at = now + SETTLE;
+            self.settle_at = now + SETTLE_PERIOD;
             self.settle(now);
         }
     }
 
-    /// Hands out the frames whose fate is final.
+    /// Appends the frames whose fate is final.
     fn settle(&mut self, now: Instant) {
         while let Some((_, Some(_))) = self.unsettled.front()
             && let Some(fate) = self.attribution.settle(now)
@@ -394,17 +394,17 @@ impl Board {
                 if self.config.profile && sent.id == 0 {
                     self.chip.start_profile();
                 }
-                // Counts may speak of it before it ends.
-                self.attribution.sent(sent.start, sent.end);
+                // Counts may refer to it before it ends.
+                self.attribution.on_frame_start(sent.start, sent.end);
                 if let Some(length) = self.config.waveform.take() {
-                    self.soldered.record(Waveform::new(sent.start, length));
+                    self.wiring.record(Waveform::new(sent.start, length));
                 }
                 self.unsettled.push_back((sent, None));
             }
             wire::Event::Sent(sent, octets) => {
                 let number = sent.id as usize;
                 self.attribution
-                    .ended(number, sent.end, sent.fault, sent.noisy);
+                    .on_frame_end(number, sent.end, sent.fault, sent.noisy);
                 self.hash.event(b's', sent.start, &octets);
                 self.hash.number(sent.end.ticks());
                 let ours = |(open, _): &&mut (Sent, _)| open.id == sent.id;
@@ -415,13 +415,13 @@ impl Board {
             wire::Event::Heard(record, octets) => {
                 self.hash.event(b'h', record.start, &octets);
                 self.hash.number(record.end.ticks());
-                self.events.push_back(Event::Heard { record, octets });
+                self.events.push_back(Event::Received { record, octets });
             }
         }
     }
 
-    /// Takes in the stores into the counters.
-    fn count(&mut self) {
+    /// Processes the stores into the counters.
+    fn count_stores(&mut self) {
         let stores = self.chip.watch_events();
         let Some(ledger) = &mut self.ledger else {
             return;
@@ -434,14 +434,14 @@ impl Board {
             let more = store.value.wrapping_sub(*value);
             *value = store.value;
             let counter = Counter::ALL[index];
-            let (in_interrupt, last_edge) = self.soldered.debug_at(store.at);
-            // A counter that is set to zero, or counts octets, counts no frames.
+            let (in_interrupt, last_edge) = self.wiring.debug_at(store.at);
+            // A counter that is set to zero, or counts octets, does not count frames.
             for _ in 0..if more > 16 { 0 } else { more } {
-                self.attribution.counted(Count {
+                self.attribution.on_count(CounterIncrement {
                     at: store.at,
                     counter,
                     in_interrupt,
-                    // The receive loop lowers and raises the pin when it has seen the end. A
+                    // The receive loop lowers and raises the pin when it has detected the end. A
                     // firmware that counts elsewhere has no such mark.
                     last_sample: if in_interrupt { last_edge } else { store.at },
                 });

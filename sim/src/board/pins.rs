@@ -1,4 +1,4 @@
-//! What is soldered to the chip's pads.
+//! The board's wiring: the link and the probes on the chip's pads.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub struct Pins {
     pub rx: u8,
     /// The comparator's output is low while the line is positive.
     pub rx_inverted: bool,
-    /// High while the receive interrupt works.
+    /// High while the receive interrupt runs.
     pub debug: u8,
 }
 
@@ -35,49 +35,49 @@ impl Default for Pins {
     }
 }
 
-/// The link, and what watches the pads.
+/// The link, and the recorders of the pads.
 #[derive(Debug)]
-pub(super) struct Soldered {
+pub(super) struct BoardWiring {
     pins: Pins,
     pub link: Link<Box<dyn Peer>>,
     debug: bool,
     /// Edges of the debug pad since [`Self::take_pulses`].
     debug_edges: Vec<(Instant, bool)>,
-    /// The last edge before those, and the last rising one.
-    debug_before: (Instant, bool),
-    rose_at: Instant,
+    /// The last edge before those, and the last rising edge.
+    last_debug_edge: (Instant, bool),
+    rising_edge_at: Instant,
     pub waveform: Option<Waveform>,
-    /// Whether edges are kept now and then, whether they are just now, and those that were.
-    glimpses: bool,
-    keeping: bool,
-    glimpsed: Vec<(Instant, bool)>,
+    /// Periodic recording of edges: enabled, active now, and the recorded edges.
+    sample_edges: bool,
+    recording: bool,
+    sampled_edges: Vec<(Instant, bool)>,
 }
 
-/// How often a glimpse of the edges toward the device is kept, and how long it is: what a picture
-/// needs, at little cost.
-const GLIMPSE_EVERY: Span = Span::from_ms(100);
-const GLIMPSE: Span = Span::from_ms(4);
+/// Period and length of the recordings of edges toward the device: enough for a diagram, at little
+/// cost.
+const EDGE_SAMPLE_PERIOD: Span = Span::from_ms(100);
+const EDGE_SAMPLE_LENGTH: Span = Span::from_ms(4);
 
-impl Soldered {
-    pub const fn new(pins: Pins, link: Link<Box<dyn Peer>>, glimpses: bool) -> Self {
+impl BoardWiring {
+    pub const fn new(pins: Pins, link: Link<Box<dyn Peer>>, sample_edges: bool) -> Self {
         Self {
             pins,
             link,
             debug: false,
             debug_edges: Vec::new(),
-            debug_before: (Instant::ZERO, false),
-            rose_at: Instant::ZERO,
+            last_debug_edge: (Instant::ZERO, false),
+            rising_edge_at: Instant::ZERO,
             waveform: None,
-            glimpses,
-            keeping: false,
-            glimpsed: Vec::new(),
+            sample_edges,
+            recording: false,
+            sampled_edges: Vec::new(),
         }
     }
 
     /// Records the pins from now on.
     pub fn record(&mut self, mut waveform: Waveform) {
         if self.debug {
-            let at = self.debug_before.0;
+            let at = self.last_debug_edge.0;
             waveform.edge(Edge {
                 at,
                 pin: Pin::Debug,
@@ -85,29 +85,29 @@ impl Soldered {
             });
         }
         self.waveform = Some(waveform);
-        self.keeping = true;
+        self.recording = true;
         self.link.keep_edges(true);
     }
 
-    /// Lets the link do what is due up to `now`, each thing at its own time.
+    /// Processes the link's events up to `now`, each at its own time.
     pub fn poll(&mut self, now: Instant) {
         while self.link.deadline() <= now {
             let due = self.link.deadline();
             self.link.poll(due);
         }
-        if self.keeping {
+        if self.recording {
             let edges = self.link.take_edges();
-            self.keep(edges);
+            self.add_edges(edges);
         }
         let recorded = self.waveform.as_ref().is_some_and(|w| now < w.until());
-        let wanted = recorded || self.glimpses && is_glimpse(now);
-        if wanted != self.keeping {
-            self.keeping = wanted;
+        let wanted = recorded || self.sample_edges && in_edge_sample(now);
+        if wanted != self.recording {
+            self.recording = wanted;
             self.link.keep_edges(wanted);
         }
     }
 
-    fn keep(&mut self, edges: Vec<(Instant, bool)>) {
+    fn add_edges(&mut self, edges: Vec<(Instant, bool)>) {
         if let Some(waveform) = &mut self.waveform {
             for &(at, level) in &edges {
                 waveform.edge(Edge {
@@ -117,42 +117,42 @@ impl Soldered {
                 });
             }
         }
-        if self.glimpses && edges.first().is_some_and(|first| is_glimpse(first.0)) {
-            self.glimpsed.extend(edges);
+        if self.sample_edges && edges.first().is_some_and(|first| in_edge_sample(first.0)) {
+            self.sampled_edges.extend(edges);
         }
     }
 
-    /// Edges that were kept in glimpses since the last call.
+    /// Edges recorded periodically since the last call.
     pub fn take_edges(&mut self) -> Vec<(Instant, bool)> {
-        core::mem::take(&mut self.glimpsed)
+        core::mem::take(&mut self.sampled_edges)
     }
 
-    /// The debug pad's level at `at`, which is not before the last [`Self::take_pulses`], and when
-    /// it had changed.
+    /// The debug pad's level at `at`, which is not before the last [`Self::take_pulses`], and the
+    /// time of its last change.
     pub fn debug_at(&self, at: Instant) -> (bool, Instant) {
         let before = self.debug_edges.partition_point(|&(edge, _)| edge <= at);
         let (since, level) = match before.checked_sub(1) {
             Some(last) => self.debug_edges[last],
-            None => self.debug_before,
+            None => self.last_debug_edge,
         };
         (level, since)
     }
 
-    /// Hands out the pulses that have ended.
+    /// Appends the pulses that have ended to `events`.
     pub fn take_pulses(&mut self, events: &mut VecDeque<Event>, hash: &mut TraceHash) {
         for &(at, level) in &self.debug_edges {
             hash.event(b'd', at, &[u8::from(level)]);
             if level {
-                self.rose_at = at;
+                self.rising_edge_at = at;
             } else {
                 events.push_back(Event::Pulse {
-                    start: self.rose_at,
+                    start: self.rising_edge_at,
                     end: at,
                 });
             }
         }
         if let Some(&last) = self.debug_edges.last() {
-            self.debug_before = last;
+            self.last_debug_edge = last;
             self.debug_edges.clear();
         }
     }
@@ -164,11 +164,11 @@ impl Soldered {
     }
 }
 
-fn is_glimpse(at: Instant) -> bool {
-    at.ticks() % GLIMPSE_EVERY.ticks() < GLIMPSE.ticks()
+fn in_edge_sample(at: Instant) -> bool {
+    at.ticks() % EDGE_SAMPLE_PERIOD.ticks() < EDGE_SAMPLE_LENGTH.ticks()
 }
 
-impl Pads for Soldered {
+impl Pads for BoardWiring {
     #[inline]
     fn level(&mut self, pad: u8, at: Instant) -> bool {
         pad == self.pins.rx && self.link.level(at) != self.pins.rx_inverted

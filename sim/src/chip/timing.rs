@@ -1,4 +1,4 @@
-//! Timing tables: how long things take on a chip, and how well each figure is known.
+//! Timing tables: latencies of a chip, each with its source and confidence.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::rv32;
 
-/// How well a figure is known.
+/// Confidence in a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// On a chip, by the source named.
+pub enum Confidence {
+    /// Measured on a chip by the named source.
     Measured,
     /// From a manual or a standard, or computed from one.
     Datasheet,
@@ -25,17 +25,17 @@ pub struct TimingEntry {
     pub name: String,
     /// The figure.
     pub value: u64,
-    /// How well it is known.
-    pub kind: Kind,
-    /// Who says so.
+    /// Confidence in it.
+    pub kind: Confidence,
+    /// Its source.
     pub source: String,
-    /// The published figure that was known when the value was chosen: what the table predicts of
-    /// that figure is no evidence.
+    /// The published figure that was known when the value was chosen: a prediction of that figure
+    /// from the table is no evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fitted: Option<String>,
 }
 
-/// Why a timing table cannot be used.
+/// Reason that a timing table cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TimingError {
     /// Not TOML, or of another shape.
@@ -44,10 +44,10 @@ pub enum TimingError {
     /// An entry that the chip needs is missing.
     #[error("timing entry {0} is missing")]
     Missing(String),
-    /// An entry that the chip does not know, or one that is there twice.
+    /// An unknown entry.
     #[error("timing entry {0} is unknown")]
     Unknown(String),
-    /// A figure that makes no sense.
+    /// A figure outside of its range.
     #[error("timing entry {name} cannot be {value}")]
     OutOfRange {
         /// The entry.
@@ -61,7 +61,7 @@ pub enum TimingError {
 #[serde(deny_unknown_fields)]
 struct RawEntry {
     value: u64,
-    kind: Kind,
+    kind: Confidence,
     source: String,
     fitted: Option<String>,
 }
@@ -141,7 +141,7 @@ impl TimingTable {
         })
     }
 
-    /// Which table it is.
+    /// Name of the table.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -156,20 +156,22 @@ impl TimingTable {
         self.entries.values()
     }
 
-    /// The entries that nobody has confirmed.
+    /// The unconfirmed entries.
     pub fn guesses(&self) -> impl Iterator<Item = &TimingEntry> {
-        self.entries().filter(|entry| entry.kind == Kind::Guess)
+        self.entries()
+            .filter(|entry| entry.kind == Confidence::Guess)
     }
 
     /// The figure of the entry `chip.name`.
     ///
     /// # Panics
-    /// If the table was not asked for that entry when it was read.
+    /// If the entry was not in the list of names given to [`Self::parse`].
     pub fn chip(&self, name: &str) -> u64 {
         self.entries[&format!("chip.{name}")].value
     }
 
-    /// The table with another figure, for "what if" and for fitting: the entry becomes a guess.
+    /// The table with one figure changed, for experiments and for fitting: the entry becomes a
+    /// guess.
     ///
     /// # Errors
     /// [`TimingError::Unknown`] if there is no entry `name` (`section.name`),
@@ -191,7 +193,7 @@ impl TimingTable {
         {
             *field = narrow;
         }
-        (entry.value, entry.kind) = (value, Kind::Guess);
+        (entry.value, entry.kind) = (value, Confidence::Guess);
         "changed by hand".clone_into(&mut entry.source);
         entry.fitted = None;
         Ok(self)

@@ -1,4 +1,4 @@
-//! Clocks that any frequency divides time into, without drift.
+//! Clocks of any frequency, without drift.
 
 use crate::time::{Instant, Span, TICKS_PER_SECOND};
 
@@ -40,7 +40,7 @@ impl ClockDomain {
         self.base = count;
     }
 
-    /// Changes the frequency at `now`; the counter continues, its phase begins anew.
+    /// Changes the frequency at `now`; the counter continues, its phase restarts.
     pub fn set_ratio(&mut self, numerator: u64, denominator: u64, now: Instant) {
         if (numerator, denominator) != (self.numerator, self.denominator) {
             self.load(self.count(now), now);
@@ -49,7 +49,7 @@ impl ClockDomain {
         }
     }
 
-    /// Whether the clock stands still.
+    /// True if the clock is stopped.
     pub const fn is_stopped(&self) -> bool {
         self.numerator == 0 || self.denominator == 0
     }
@@ -68,7 +68,7 @@ impl ClockDomain {
     }
 
     /// The first instant at which the counter is at least `count`; [`Instant::NEVER`] if the clock
-    /// stands still and is not there yet.
+    /// is stopped below `count`.
     pub fn instant(&self, count: u64) -> Instant {
         let Some(ahead) = count.checked_sub(self.base).filter(|&ahead| ahead > 0) else {
             return self.origin;
@@ -79,7 +79,7 @@ impl ClockDomain {
         self.origin + self.span(ahead)
     }
 
-    /// How long `counts` periods take, rounded up to a tick.
+    /// Duration of `counts` periods, rounded up to a tick.
     pub fn span(&self, counts: u64) -> Span {
         if self.is_stopped() {
             return Span::from_ticks(u64::MAX);

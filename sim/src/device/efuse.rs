@@ -1,4 +1,4 @@
-//! eFuse controller: the read-only data that the factory burnt.
+//! eFuse controller: the factory-programmed read-only data.
 //!
 //! ESP32-C6 Technical Reference Manual, chapter "eFuse Controller".
 
@@ -12,7 +12,7 @@ const RD_MAC_SPI_SYS_3: u32 = 0x50;
 /// `RD_MAC_SPI_SYS_3`: `WAFER_VERSION_MINOR` 1 and `WAFER_VERSION_MAJOR` 0, so revision v0.1.
 const REVISION: u32 = 1 << 18;
 
-/// The fuses; those that have no meaning here read as the reset values.
+/// The fuses; those without meaning here read as their reset values.
 #[derive(Clone, Debug)]
 pub struct Efuse {
     mac: [u8; 6],

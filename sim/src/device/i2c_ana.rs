@@ -13,12 +13,12 @@ const ANA_CONF0: u32 = 0x18;
 
 /// `CTRL`: the transfer is a write.
 const WRITE: u32 = 1 << 24;
-/// `CTRL`: a transfer is under way. Transfers take no time here.
+/// `CTRL`: a transfer is in progress. Transfers take no time here.
 const BUSY: u32 = 1 << 25;
 /// `ANA_CONF0`: the PLL's calibration has ended.
 const CALIBRATION_DONE: u32 = 1 << 24;
 
-/// Both masters and the registers behind them, all 0 at first.
+/// Both masters and the registers behind them, initially all 0.
 #[derive(Clone, Debug, Default)]
 pub struct I2cAna {
     control: [u32; 2],
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_back_and_nothing_is_ever_busy() {
+    fn written_values_are_read_back_and_no_transfer_is_ever_busy() {
         let mut i2c = I2cAna::default();
         i2c.write(
             CTRL0,

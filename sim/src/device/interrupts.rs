@@ -3,14 +3,14 @@
 /// Raw status, enable, masked status and clear, as in the reference manual's "Interrupt" sections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InterruptRegisters {
-    /// `INT_RAW`: what happened.
+    /// `INT_RAW`: events that occurred.
     pub raw: u32,
-    /// `INT_ENA`: what may interrupt.
+    /// `INT_ENA`: events that may interrupt.
     pub enable: u32,
 }
 
 impl InterruptRegisters {
-    /// `INT_ST`: what interrupts.
+    /// `INT_ST`: events that interrupt.
     pub const fn status(self) -> u32 {
         self.raw & self.enable
     }
@@ -20,7 +20,7 @@ impl InterruptRegisters {
         self.raw &= !bits;
     }
 
-    /// Whether anything interrupts, as a level of 0 or 1.
+    /// Level of the interrupt output, 0 or 1.
     pub const fn level(self) -> u32 {
         (self.status() != 0) as u32
     }

@@ -1,4 +1,4 @@
-//! Interrupt matrix: which peripheral's interrupt goes to which line of the CPU.
+//! Interrupt matrix: routes the peripherals' interrupts to the lines of the CPU.
 //!
 //! ESP32-C6 Technical Reference Manual, chapter "Interrupt Matrix".
 
@@ -10,7 +10,7 @@ pub const SOURCES: usize = 77;
 
 const STATUS: u32 = 0x134;
 
-/// Source levels in, line levels out.
+/// Input: source levels; output: line levels.
 #[derive(Clone, Debug)]
 pub struct IntMtx {
     map: [u8; SOURCES],
@@ -27,7 +27,7 @@ impl Default for IntMtx {
 }
 
 impl IntMtx {
-    /// Sets the level of one source; the answer is whether it changed.
+    /// Sets the level of one source; returns true if it changed.
     pub fn set_source(&mut self, source: usize, level: bool) -> bool {
         let before = self.sources;
         self.sources = before & !(1 << source) | u128::from(level) << source;

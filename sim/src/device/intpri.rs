@@ -1,4 +1,4 @@
-//! The four interrupts that software raises: `CPU_INTR_FROM_CPU_n`.
+//! The four software interrupts: `CPU_INTR_FROM_CPU_n`.
 //!
 //! ESP32-C6 Technical Reference Manual, chapter "Interrupt Matrix" (block INTPRI).
 

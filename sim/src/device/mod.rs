@@ -1,7 +1,8 @@
 //! Device models: one file, one peripheral.
 //!
-//! A model knows no bus, no CPU, no address and no other device. It gets an offset, a value and
-//! the time, says when it next has something to do, and shows its interrupt outputs as levels.
+//! A model does not depend on a bus, a CPU, an address or another device. It gets an offset, a
+//! value and the time, returns the time of its next event, and reports its interrupt outputs as
+//! levels.
 
 mod clock;
 mod efuse;
@@ -43,20 +44,20 @@ use crate::time::Instant;
 
 /// A peripheral behind 32-bit registers.
 pub trait Device {
-    /// Reads the register at `offset`. `None`: the model gives it no behaviour, so that it is plain
+    /// Reads the register at `offset`. `None`: the model gives it no behaviour, so it is plain
     /// storage.
     fn read(&mut self, offset: u32, now: Instant) -> Option<u32>;
 
-    /// Writes the register at `offset`; the answer is whether the model gives it behaviour. If not,
-    /// it is plain storage.
+    /// Writes the register at `offset`; returns true if the model gives it behaviour. If not, it is
+    /// plain storage.
     fn write(&mut self, offset: u32, value: u32, now: Instant) -> bool;
 
-    /// When [`Self::advance`] has something to do next.
+    /// Time of the next event for [`Self::advance`].
     fn next_event(&self) -> Instant {
         Instant::NEVER
     }
 
-    /// Does what is due at or before `now`.
+    /// Processes the events that are due at or before `now`.
     fn advance(&mut self, now: Instant) {
         let _ = now;
     }

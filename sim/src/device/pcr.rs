@@ -1,4 +1,4 @@
-//! Clock tree: what the PCR block's registers say about frequencies.
+//! Clock tree: the frequencies set by the PCR block's registers.
 //!
 //! ESP32-C6 Technical Reference Manual, chapter "Reset and Clock". Only a view: the registers
 //! themselves are plain storage.
@@ -21,7 +21,7 @@ const TIMG1_WDT_CLK_CONF: u32 = 0x50;
 const SYSCLK_CONF: u32 = 0x110;
 const CPU_FREQ_CONF: u32 = 0x118;
 
-/// A peripheral whose clock can be chosen.
+/// A peripheral with a selectable clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionClock {
     /// UART 0 or 1.
@@ -32,7 +32,7 @@ pub enum FunctionClock {
     Watchdog(u8),
 }
 
-/// Reads frequencies out of the registers.
+/// Computes frequencies from the registers.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockTree<F>(pub F);
 
@@ -72,7 +72,7 @@ impl<F: Fn(u32) -> u32> ClockTree<F> {
         }
     }
 
-    /// What the second-stage boot loader leaves behind, as (offset, value): PLL, CPU at 80 MHz.
+    /// Register state left by the second-stage boot loader, as (offset, value): PLL, CPU at 80 MHz.
     pub const HAND_OFF: [(u32, u32); 2] =
         [(SYSCLK_CONF, 0x2801_0200), (CPU_FREQ_CONF, 0x0000_0100)];
 }

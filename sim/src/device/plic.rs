@@ -14,7 +14,7 @@ const EMIP_STATUS: u32 = 0x0c;
 const PRIORITY: u32 = 0x10;
 const THRESHOLD: u32 = 0x90;
 
-/// Line levels in, the line to take out.
+/// Input: line levels; output: the line to take.
 #[derive(Clone, Debug, Default)]
 pub struct Plic {
     enable: u32,

@@ -26,7 +26,7 @@ const END: u32 = 0x8c;
 /// `UNIT_OP`: latch the counter; the latched value is valid.
 const UPDATE: u32 = 1 << 30;
 const VALID: u32 = 1 << 29;
-/// `TARGET_CONF`: alarm once a period; which unit is compared.
+/// `TARGET_CONF`: periodic alarm; unit to compare with.
 const PERIOD_MODE: u32 = 1 << 30;
 const UNIT_SELECT: u32 = 1 << 31;
 const COUNTER_MASK: u64 = (1 << 52) - 1;
@@ -36,7 +36,7 @@ struct Comparator {
     /// `TARGETn_HI`, `TARGETn_LO` and `TARGETn_CONF` as written.
     target: [u32; 2],
     conf: u32,
-    /// What `COMPn_LOAD` took over: the unit's count to wait for; `None` when it has passed.
+    /// The count loaded by `COMPn_LOAD`; `None` when it has passed.
     armed: Option<u64>,
 }
 
@@ -79,7 +79,7 @@ impl Default for SysTimer {
 }
 
 impl SysTimer {
-    /// Begins anew at `now`, with both counters at 0.
+    /// Restarts at `now`, with both counters at 0.
     pub fn reset(&mut self, now: Instant) {
         *self = Self::default();
         for unit in &mut self.units {
@@ -91,7 +91,7 @@ impl SysTimer {
         self.units[unit].count(now) & COUNTER_MASK
     }
 
-    fn working(&self, comparator: usize) -> bool {
+    fn is_enabled(&self, comparator: usize) -> bool {
         self.conf >> (24 - comparator) & 1 != 0
     }
 
@@ -104,10 +104,10 @@ impl SysTimer {
         });
     }
 
-    fn due(&self, index: usize) -> Instant {
+    fn alarm_at(&self, index: usize) -> Instant {
         let comparator = &self.comparators[index];
         match comparator.armed {
-            Some(count) if self.working(index) => self.units[comparator.unit()].instant(count),
+            Some(count) if self.is_enabled(index) => self.units[comparator.unit()].instant(count),
             _ => Instant::NEVER,
         }
     }
@@ -201,14 +201,14 @@ impl Device for SysTimer {
 
     fn next_event(&self) -> Instant {
         (0..3)
-            .map(|index| self.due(index))
+            .map(|index| self.alarm_at(index))
             .min()
             .unwrap_or(Instant::NEVER)
     }
 
     fn advance(&mut self, now: Instant) {
         for index in 0..3 {
-            if self.due(index) > now {
+            if self.alarm_at(index) > now {
                 continue;
             }
             self.interrupts.raw |= 1 << index;
@@ -217,9 +217,9 @@ impl Device for SysTimer {
             let (last, period) = (comparator.armed.unwrap_or(0), comparator.period().max(1));
             comparator.armed = periodic.then_some(last + period);
             if let Some(next) = comparator.armed
-                && self.due(index) <= now
+                && self.alarm_at(index) <= now
             {
-                // Whole periods that nobody looked at.
+                // Skip whole periods that have passed.
                 let unit = self.comparators[index].unit();
                 let missed = (self.count(unit, now) - next) / period + 1;
                 self.comparators[index].armed = Some(next + missed * period);

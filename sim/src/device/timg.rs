@@ -56,7 +56,7 @@ pub struct TimerGroup {
     timer_hertz: u64,
     watchdog_hertz: u64,
     slow_hertz: u64,
-    /// Counts that passed since the counter held `base`.
+    /// Counts since the counter held `base`.
     clock: ClockDomain,
     base: u64,
     latched: u64,
@@ -66,7 +66,7 @@ pub struct TimerGroup {
     wdt_config: [u32; 6],
     protect: u32,
     calibration: u32,
-    calibration_begun: Instant,
+    calibration_start: Instant,
     /// `RTC_CALI_CFG2`: the time limit, in periods of the crystal.
     calibration_limit: u32,
     interrupts: InterruptRegisters,
@@ -82,8 +82,8 @@ fn with_high(value: u64, high: u32) -> u64 {
 }
 
 impl TimerGroup {
-    /// A timer group beside a slow clock of `slow_hertz`, clocked by the crystal at first. The boot
-    /// loader has disabled the watchdog.
+    /// A timer group beside a slow clock of `slow_hertz`, initially clocked by the crystal. The
+    /// boot loader has disabled the watchdog.
     pub fn new(slow_hertz: u64) -> Self {
         Self {
             config: 0x6000_2000,
@@ -101,7 +101,7 @@ impl TimerGroup {
             ],
             protect: UNLOCK_KEY,
             calibration: 0x1_1000,
-            calibration_begun: Instant::ZERO,
+            calibration_start: Instant::ZERO,
             calibration_limit: 0xffff_ff98,
             interrupts: InterruptRegisters::default(),
             reset: None,
@@ -111,7 +111,7 @@ impl TimerGroup {
     /// Sets the source clocks of the timer and of the watchdog.
     pub fn set_clocks(&mut self, timer_hertz: u64, watchdog_hertz: u64, now: Instant) {
         (self.timer_hertz, self.watchdog_hertz) = (timer_hertz, watchdog_hertz);
-        self.retune(now);
+        self.update_clocks(now);
     }
 
     /// The reset that became due, once.
@@ -128,7 +128,7 @@ impl TimerGroup {
         }
     }
 
-    fn retune(&mut self, now: Instant) {
+    fn update_clocks(&mut self, now: Instant) {
         let hertz = if self.config & ENABLE == 0 {
             0
         } else {
@@ -156,7 +156,7 @@ impl TimerGroup {
         self.clock.load(0, now);
     }
 
-    fn alarm_due(&self) -> Instant {
+    fn alarm_at(&self) -> Instant {
         if self.config & ALARM_ENABLE == 0 {
             return Instant::NEVER;
         }
@@ -184,20 +184,20 @@ impl TimerGroup {
         }
     }
 
-    /// When the calibration has its result; never in cycling mode, which nothing ends.
-    fn calibration_done(&self) -> Instant {
+    /// End of the calibration; never in cycling mode, which has no end.
+    fn calibration_end(&self) -> Instant {
         if self.calibration & CALI_START == 0 {
             return Instant::NEVER;
         }
         let clock = ClockDomain::new(self.calibrated_hertz());
-        self.calibration_begun + clock.span(u64::from(self.calibration >> 16 & 0x7fff))
+        self.calibration_start + clock.span(u64::from(self.calibration >> 16 & 0x7fff))
     }
 
     fn calibration_timed_out(&self, now: Instant) -> bool {
         let limit = ClockDomain::new(XTAL_HZ).span(u64::from(self.calibration_limit >> 7));
-        let end = self.calibration_begun + limit;
+        let end = self.calibration_start + limit;
         let running = self.calibration & (CALI_START | CALI_CYCLING) != 0;
-        running && end <= now && end < self.calibration_done()
+        running && end <= now && end < self.calibration_end()
     }
 
     fn write_watchdog(&mut self, offset: u32, value: u32, now: Instant) {
@@ -215,7 +215,7 @@ impl TimerGroup {
                 let actions = [29, 27, 25, 23].map(|bit| Action::from_field(value >> bit & 3));
                 self.watchdog.configure(value & ENABLE != 0, actions, now);
             }
-            WDT_CONFIG1 => self.retune(now),
+            WDT_CONFIG1 => self.update_clocks(now),
             _ => self.watchdog.set_timeout(index - 2, u64::from(value)),
         }
     }
@@ -235,7 +235,7 @@ impl Device for TimerGroup {
             WDT_CONFIG0..WDT_FEED => self.wdt_config[(offset - WDT_CONFIG0) as usize / 4],
             WDT_PROTECT => self.protect,
             RTC_CALI_CFG => {
-                let ready = self.calibration_done() <= now;
+                let ready = self.calibration_end() <= now;
                 self.calibration | if ready { CALI_READY } else { 0 }
             }
             RTC_CALI_CFG1 => self.calibration_result() << 7 | CALI_CYCLING_VALID,
@@ -252,7 +252,7 @@ impl Device for TimerGroup {
             CONFIG => {
                 let count = self.count(now);
                 self.config = value & !DIVIDER_RESET;
-                self.retune(now);
+                self.update_clocks(now);
                 self.set_count(count, now);
             }
             UPDATE => self.latched = self.count(now),
@@ -268,7 +268,7 @@ impl Device for TimerGroup {
                 let started = value & !self.calibration & (CALI_START | CALI_CYCLING) != 0;
                 self.calibration = value & !CALI_READY;
                 if started {
-                    self.calibration_begun = now;
+                    self.calibration_start = now;
                 }
             }
             RTC_CALI_CFG2 => self.calibration_limit = value & !CALI_TIMEOUT,
@@ -280,11 +280,11 @@ impl Device for TimerGroup {
     }
 
     fn next_event(&self) -> Instant {
-        self.alarm_due().min(self.watchdog.next_event())
+        self.alarm_at().min(self.watchdog.next_event())
     }
 
     fn advance(&mut self, now: Instant) {
-        let due = self.alarm_due();
+        let due = self.alarm_at();
         if due <= now {
             self.interrupts.raw |= TIMER_INT;
             self.config &= !ALARM_ENABLE;
@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn calibration_gives_up_after_its_limit() {
         let mut group = TimerGroup::new(136_000);
-        // The cycling calibration that runs after reset has no end but the limit.
+        // The cycling calibration that runs after reset ends only at the limit.
         assert_eq!(group.read(RTC_CALI_CFG2, at(1)).unwrap() & CALI_TIMEOUT, 0);
         group.write(RTC_CALI_CFG2, 1 << 7, at(1));
         assert_eq!(

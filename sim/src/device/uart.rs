@@ -1,7 +1,7 @@
 //! UART with its FIFOs, timed by the baud rate.
 //!
 //! ESP32-C6 Technical Reference Manual, chapter "UART Controller". The line is not modelled bit by
-//! bit: a byte takes the time of its frame, and the far end sees bytes.
+//! bit: a byte takes the time of its frame, and the far end sends and receives bytes.
 
 use std::collections::VecDeque;
 
@@ -49,18 +49,18 @@ pub struct Uart {
     timeout_conf: u32,
     at_cmd_char: u32,
     interrupts: InterruptRegisters,
-    /// When each byte that was written has left, including its stop bit.
-    leaving: VecDeque<Instant>,
+    /// End of each written byte on the line, including its stop bit.
+    tx_end_times: VecDeque<Instant>,
     sent: Vec<u8>,
-    /// Bytes on their way in, and when each has arrived.
-    arriving: VecDeque<(Instant, u8)>,
+    /// Bytes being received, with their arrival times.
+    rx_in_flight: VecDeque<(Instant, u8)>,
     received: VecDeque<u8>,
     timeout_at: Instant,
     lost: u64,
 }
 
 impl Default for Uart {
-    /// As the boot loader leaves it: 115200 baud from the crystal, 8N1.
+    /// State left by the boot loader: 115200 baud from the crystal, 8N1.
     fn default() -> Self {
         Self {
             source_hertz: XTAL_HZ,
@@ -74,9 +74,9 @@ impl Default for Uart {
                 raw: TXFIFO_EMPTY,
                 enable: 0,
             },
-            leaving: VecDeque::new(),
+            tx_end_times: VecDeque::new(),
             sent: Vec::new(),
-            arriving: VecDeque::new(),
+            rx_in_flight: VecDeque::new(),
             received: VecDeque::new(),
             timeout_at: Instant::NEVER,
             lost: 0,
@@ -85,19 +85,19 @@ impl Default for Uart {
 }
 
 impl Uart {
-    /// Sets the function clock; bytes already on their way keep their time.
+    /// Sets the function clock; bytes already in flight keep their time.
     pub fn set_clock(&mut self, hertz: u64) {
         self.source_hertz = hertz;
     }
 
-    /// The time of `bits` on the line.
+    /// Duration of `bits` on the line.
     fn bits(&self, bits: u64) -> Span {
         // The divider has four fractional bits.
         let sixteenths = u64::from(self.divider & 0xfff) * 16 + u64::from(self.divider >> 20 & 15);
         ClockDomain::ratio(self.source_hertz * 16, sixteenths).span(bits)
     }
 
-    /// The time of one byte with start, parity and stop bits.
+    /// Duration of one byte with start, parity and stop bits.
     pub fn byte_time(&self) -> Span {
         let data = 5 + u64::from(self.conf0 >> 2 & 3);
         let parity = u64::from(self.conf0 >> 1 & 1);
@@ -107,38 +107,38 @@ impl Uart {
 
     /// Bytes in the transmit FIFO.
     pub fn tx_count(&mut self, now: Instant) -> usize {
-        while self.leaving.front().is_some_and(|&left| left <= now) {
-            self.leaving.pop_front();
+        while self.tx_end_times.front().is_some_and(|&left| left <= now) {
+            self.tx_end_times.pop_front();
         }
-        self.leaving.len()
+        self.tx_end_times.len()
     }
 
-    /// When the transmit FIFO is empty and the line idle.
+    /// Time at which the transmit FIFO is empty and the line idle.
     pub fn idle_at(&self) -> Instant {
-        self.leaving.back().copied().unwrap_or(Instant::ZERO)
+        self.tx_end_times.back().copied().unwrap_or(Instant::ZERO)
     }
 
-    /// When the transmit FIFO has room for a byte.
-    pub fn room_at(&mut self, now: Instant) -> Instant {
+    /// Time at which the transmit FIFO has room for a byte.
+    pub fn tx_ready_at(&mut self, now: Instant) -> Instant {
         let waiting = self.tx_count(now);
         if waiting < FIFO_BYTES {
             now
         } else {
-            self.leaving[waiting - FIFO_BYTES]
+            self.tx_end_times[waiting - FIFO_BYTES]
         }
     }
 
-    /// Writes a byte into the transmit FIFO; lost if there is no room.
+    /// Writes a byte into the transmit FIFO; lost if it is full.
     pub fn transmit(&mut self, byte: u8, now: Instant) {
         if self.tx_count(now) >= FIFO_BYTES {
             self.lost += 1;
             return;
         }
         let begin = self.idle_at().max(now);
-        self.leaving.push_back(begin + self.byte_time());
+        self.tx_end_times.push_back(begin + self.byte_time());
         self.sent.push(byte);
         self.interrupts.raw &= !TX_DONE;
-        self.update_empty(now);
+        self.update_tx_empty(now);
     }
 
     /// The bytes that were written since the last call.
@@ -146,7 +146,7 @@ impl Uart {
         std::mem::take(&mut self.sent)
     }
 
-    /// Whether bytes were written since the last [`Self::take_sent`].
+    /// True if bytes were written since the last [`Self::take_sent`].
     pub fn has_sent(&self) -> bool {
         !self.sent.is_empty()
     }
@@ -156,16 +156,16 @@ impl Uart {
         self.lost
     }
 
-    /// The far end begins to send `bytes` back to back at `now`.
+    /// The far end sends `bytes` back to back from `now`.
     pub fn receive(&mut self, bytes: &[u8], now: Instant) {
-        let mut at = self.arriving.back().map_or(now, |&(at, _)| at.max(now));
+        let mut at = self.rx_in_flight.back().map_or(now, |&(at, _)| at.max(now));
         for &byte in bytes {
             at += self.byte_time();
-            self.arriving.push_back((at, byte));
+            self.rx_in_flight.push_back((at, byte));
         }
     }
 
-    /// Takes a byte out of the receive FIFO.
+    /// Takes a byte from the receive FIFO.
     pub fn read_byte(&mut self) -> Option<u8> {
         self.received.pop_front()
     }
@@ -174,13 +174,13 @@ impl Uart {
         (self.conf1 >> 8 & 0xff) as usize
     }
 
-    fn update_empty(&mut self, now: Instant) {
+    fn update_tx_empty(&mut self, now: Instant) {
         if self.tx_count(now) < self.empty_threshold() {
             self.interrupts.raw |= TXFIFO_EMPTY;
         }
     }
 
-    fn arrived(&mut self, byte: u8, at: Instant) {
+    fn on_byte(&mut self, byte: u8, at: Instant) {
         if self.received.len() >= FIFO_BYTES {
             self.lost += 1;
             self.interrupts.raw |= RXFIFO_OVERFLOW;
@@ -193,11 +193,11 @@ impl Uart {
         if byte == self.at_cmd_char as u8 {
             self.interrupts.raw |= AT_CMD_DETECTED;
         }
-        let quiet_bits = u64::from(self.timeout_conf >> 2 & 0x3ff);
+        let idle_bits = u64::from(self.timeout_conf >> 2 & 0x3ff);
         self.timeout_at = if self.timeout_conf & 1 == 0 {
             Instant::NEVER
         } else {
-            at + self.bits(quiet_bits)
+            at + self.bits(idle_bits)
         };
     }
 }
@@ -240,7 +240,7 @@ impl Device for Uart {
             INT_ENA => self.interrupts.enable = value,
             INT_CLR => {
                 self.interrupts.clear(value);
-                self.update_empty(now);
+                self.update_tx_empty(now);
             }
             CLKDIV => self.divider = value,
             CONF0 => {
@@ -249,12 +249,12 @@ impl Device for Uart {
                     self.received.clear();
                 }
                 if value & TXFIFO_RESET != 0 {
-                    self.leaving.clear();
+                    self.tx_end_times.clear();
                 }
             }
             CONF1 => {
                 self.conf1 = value;
-                self.update_empty(now);
+                self.update_tx_empty(now);
             }
             AT_CMD_CHAR => self.at_cmd_char = value,
             TOUT_CONF => self.timeout_conf = value,
@@ -265,17 +265,21 @@ impl Device for Uart {
 
     fn next_event(&self) -> Instant {
         let mut next = self.timeout_at;
-        if let Some(&(at, _)) = self.arriving.front() {
+        if let Some(&(at, _)) = self.rx_in_flight.front() {
             next = next.min(at);
         }
-        // Transmit interrupts matter only to a program that asks for them.
-        if self.interrupts.enable & !self.interrupts.raw & TX_DONE != 0 && !self.leaving.is_empty()
+        // Transmit interrupts matter only if the program enables them.
+        if self.interrupts.enable & !self.interrupts.raw & TX_DONE != 0
+            && !self.tx_end_times.is_empty()
         {
             next = next.min(self.idle_at());
         }
         if self.interrupts.enable & !self.interrupts.raw & TXFIFO_EMPTY != 0 {
-            let above = self.leaving.len().saturating_sub(self.empty_threshold());
-            if let Some(&at) = self.leaving.get(above) {
+            let above = self
+                .tx_end_times
+                .len()
+                .saturating_sub(self.empty_threshold());
+            if let Some(&at) = self.tx_end_times.get(above) {
                 next = next.min(at);
             }
         }
@@ -283,20 +287,20 @@ impl Device for Uart {
     }
 
     fn advance(&mut self, now: Instant) {
-        while let Some(&(at, byte)) = self.arriving.front()
+        while let Some(&(at, byte)) = self.rx_in_flight.front()
             && at <= now
         {
-            self.arriving.pop_front();
-            self.arrived(byte, at);
+            self.rx_in_flight.pop_front();
+            self.on_byte(byte, at);
         }
         if self.timeout_at <= now {
             self.timeout_at = Instant::NEVER;
             self.interrupts.raw |= RXFIFO_TIMEOUT;
         }
-        if !self.leaving.is_empty() && self.idle_at() <= now {
+        if !self.tx_end_times.is_empty() && self.idle_at() <= now {
             self.interrupts.raw |= TX_DONE;
         }
-        self.update_empty(now);
+        self.update_tx_empty(now);
     }
 
     fn interrupts(&self) -> u32 {
@@ -324,7 +328,7 @@ mod tests {
         }
         assert_eq!(uart.lost(), 3);
         assert_eq!(uart.read(STATUS, start).unwrap() >> 16 & 0xff, 128);
-        let room = uart.room_at(start);
+        let room = uart.tx_ready_at(start);
         assert_eq!(room, start + uart.byte_time());
         assert_eq!(uart.tx_count(room), 127);
         assert_eq!(uart.tx_count(uart.idle_at()), 0);
@@ -332,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn received_bytes_arrive_one_after_the_other_and_time_out() {
+    fn received_bytes_arrive_in_sequence_and_time_out() {
         let mut uart = Uart::default();
         uart.write(TOUT_CONF, 1 | 10 << 2, Instant::ZERO);
         uart.write(INT_ENA, RXFIFO_TIMEOUT, Instant::ZERO);

@@ -1,4 +1,4 @@
-//! USB serial/JTAG controller: its serial port, with a host that always listens.
+//! USB serial/JTAG controller: its serial port, with a host that always reads.
 //!
 //! ESP32-C6 Technical Reference Manual, chapter "USB Serial/JTAG Controller".
 
@@ -17,11 +17,11 @@ const INT_ST: u32 = 0x0c;
 const INT_ENA: u32 = 0x10;
 const INT_CLR: u32 = 0x14;
 
-/// `EP1_CONF`: hand the bytes to the host; there is room; there are bytes to read.
+/// `EP1_CONF`: send the bytes to the host; the FIFO has room; there are bytes to read.
 const WR_DONE: u32 = 1 << 0;
 const IN_EP_DATA_FREE: u32 = 1 << 1;
 const OUT_EP_DATA_AVAIL: u32 = 1 << 2;
-/// `INT_*`: a packet came; the host took everything.
+/// `INT_*`: a packet was received; the host has read everything.
 const SERIAL_OUT_RECV_PKT: u32 = 1 << 2;
 const SERIAL_IN_EMPTY: u32 = 1 << 3;
 
@@ -32,7 +32,7 @@ pub struct UsbSerial {
     interrupts: InterruptRegisters,
     /// Bytes written since the last packet.
     filled: usize,
-    /// When the host has taken the last packet.
+    /// When the host has read the last packet.
     free_at: Instant,
     sent: Vec<u8>,
     received: VecDeque<u8>,
@@ -61,18 +61,18 @@ impl UsbSerial {
         std::mem::take(&mut self.sent)
     }
 
-    /// Whether bytes were written since the last [`Self::take_sent`].
+    /// True if bytes were written since the last [`Self::take_sent`].
     pub fn has_sent(&self) -> bool {
         !self.sent.is_empty()
     }
 
-    /// Bytes that were written while there was no room.
+    /// Bytes that were written while the FIFO was full.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// When there is room for a byte.
-    pub fn room_at(&self, now: Instant) -> Instant {
+    /// Time at which a byte can be written.
+    pub fn tx_ready_at(&self, now: Instant) -> Instant {
         self.free_at.max(now)
     }
 
@@ -84,7 +84,7 @@ impl UsbSerial {
         }
     }
 
-    /// Writes a byte; a full packet goes to the host by itself.
+    /// Writes a byte; a full packet is sent to the host without a flush.
     pub fn transmit(&mut self, byte: u8, now: Instant) {
         if now < self.free_at {
             self.lost += 1;
@@ -97,7 +97,7 @@ impl UsbSerial {
         }
     }
 
-    /// Hands what was written to the host.
+    /// Sends the written bytes to the host.
     pub fn flush(&mut self, now: Instant) {
         if self.filled > 0 {
             self.filled = 0;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn sixty_four_bytes_go_without_being_asked() {
+    fn a_full_packet_is_sent_without_a_flush() {
         let mut usb = UsbSerial::new(Span::from_us(53));
         for _ in 0..PACKET_BYTES {
             usb.write(EP1, 0, Instant::from_ns(1));

@@ -6,7 +6,7 @@ use crate::time::Instant;
 /// Writing this to `WDTWPROTECT` unlocks the other registers.
 pub(super) const UNLOCK_KEY: u32 = 0x50d8_3aa1;
 
-/// What a stage does when its time is over.
+/// Action at the end of a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Action {
     /// The stage does not exist.
@@ -34,7 +34,7 @@ impl Action {
         }
     }
 
-    /// Whether the action is a reset.
+    /// True if the action is a reset.
     pub const fn is_reset(self) -> bool {
         matches!(self, Self::ResetCpu | Self::ResetCore | Self::ResetSystem)
     }
@@ -63,7 +63,7 @@ impl Watchdog {
         }
     }
 
-    /// Enables or disables; a change begins at stage 0.
+    /// Enables or disables the watchdog; a change restarts at stage 0.
     pub fn configure(&mut self, enabled: bool, actions: [Action; 4], now: Instant) {
         if enabled != self.enabled {
             self.feed(now);
@@ -72,18 +72,18 @@ impl Watchdog {
         self.actions = actions;
     }
 
-    /// Sets how long a stage lasts, in counts.
+    /// Sets the duration of a stage, in counts.
     pub fn set_timeout(&mut self, stage: usize, counts: u64) {
         self.timeouts[stage] = counts;
     }
 
-    /// Back to stage 0.
+    /// Restarts at stage 0.
     pub fn feed(&mut self, now: Instant) {
         self.stage = 0;
         self.clock.load(0, now);
     }
 
-    /// When the current stage ends.
+    /// End of the current stage.
     pub fn next_event(&self) -> Instant {
         if !self.enabled || self.actions.iter().all(|&action| action == Action::Off) {
             return Instant::NEVER;
@@ -99,7 +99,7 @@ impl Watchdog {
         }
         let action = self.actions[self.stage];
         self.stage = (self.stage + 1) % 4;
-        // A stage of no length must not make the same instant last for ever.
+        // A stage of zero length must not repeat the same instant endlessly.
         self.clock.load(
             0,
             if self.timeouts[self.stage] == 0 {

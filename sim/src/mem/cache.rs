@@ -1,4 +1,4 @@
-//! The cache in front of the flash: which lines are in it, not their contents.
+//! The cache in front of the flash: tags only, no contents.
 
 /// Geometry and cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct CacheConfig {
     pub ways: u32,
     /// Bytes in a line, a power of two of at least 4.
     pub line: u32,
-    /// CPU cycles that the hart waits for a line that is not there.
+    /// CPU cycles that the hart waits for a miss.
     pub miss_cycles: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct Cache {
     config: CacheConfig,
     line_shift: u32,
     set_mask: u32,
-    /// The line number that was used last, for each set: looked at first.
+    /// The most recently used line number of each set: checked first.
     latest: Box<[u32]>,
     /// The other ways of each set side by side, the more recently used ones first.
     older: Box<[u32]>,
@@ -87,7 +87,7 @@ impl Cache {
         self.line_shift
     }
 
-    /// Reads line number `line`; the answer is how many cycles the hart waits.
+    /// Reads line number `line`; returns the cycles that the hart waits.
     #[inline]
     pub(crate) fn access(&mut self, line: u32) -> u32 {
         match self.latest.get((line & self.set_mask) as usize) {

@@ -1,4 +1,4 @@
-//! The memories that a hart reaches without asking the chip: RAM, and flash behind a cache.
+//! The memories that a hart accesses directly: RAM, and flash behind a cache.
 //!
 //! Everything else (peripherals, ROM) is reached through [`crate::rv32::Platform`]. The main RAM is
 //! the first region and the fast path; the others are searched in order.
@@ -10,7 +10,7 @@ mod split;
 pub use cache::{Cache, CacheConfig};
 pub use region::{RegionConfig, RegionKind};
 
-pub(crate) use split::{Main, Others};
+pub(crate) use split::{MainRam, OtherRegions};
 
 use core::ops::Range;
 
@@ -26,15 +26,15 @@ pub struct Unmapped {
     pub len: usize,
 }
 
-/// What a store did besides storing.
+/// Outcome of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stored {
-    /// Nothing else.
+pub(crate) enum StoreOutcome {
+    /// Stored, without further effect.
     Plain,
-    /// It hit a marked granule: see [`Memory::store_effects`].
+    /// Stored in a marked granule: see [`Memory::note_marked_store`].
     Marked,
-    /// No RAM there; nothing was stored.
-    Elsewhere,
+    /// Nothing was stored: no RAM there.
+    NotStored,
 }
 
 /// All memories of a chip.
@@ -50,7 +50,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Zeroed memory of these regions, the busiest RAM first, with the flash regions behind a
+    /// Zeroed memory of these regions, the most used RAM first, with the flash regions behind a
     /// cache.
     ///
     /// # Panics
@@ -88,7 +88,7 @@ impl Memory {
             .find_map(|r| r.offset(addr, len).map(|o| &r.bytes[o..o + len]))
     }
 
-    /// What the region at `addr` is made of; `None` if there is none.
+    /// Kind of the region at `addr`; `None` if there is none.
     pub fn kind(&self, addr: u32) -> Option<RegionKind> {
         self.regions()
             .find(|r| r.offset(addr, 1).is_some())
@@ -162,7 +162,7 @@ impl Memory {
         &self.cache
     }
 
-    /// The cache, for the chip to invalidate or to change.
+    /// The cache, for the chip to invalidate or replace.
     pub fn cache_mut(&mut self) -> &mut Cache {
         &mut self.cache
     }
@@ -173,7 +173,7 @@ impl Memory {
         self.code_generation
     }
 
-    /// Notes that `len` bytes from `addr` were translated, so that a store there is noticed.
+    /// Marks `len` bytes from `addr` as translated, so that a store there is detected.
     pub(crate) fn mark_code(&mut self, addr: u32, len: usize) {
         for region in self.regions_mut() {
             if let Some(offset) = region.offset(addr, len) {
@@ -182,14 +182,14 @@ impl Memory {
         }
     }
 
-    /// Forgets all translated code.
+    /// Removes all marks of translated code.
     pub(crate) fn clear_code(&mut self) {
         for region in self.regions_mut() {
             region.clear_code();
         }
     }
 
-    /// Where the main RAM begins.
+    /// Base address of the main RAM.
     #[inline]
     pub(crate) fn main_base(&self) -> u32 {
         self.main.base
@@ -197,7 +197,7 @@ impl Memory {
 
     /// The main RAM, and the rest.
     #[inline]
-    pub(crate) fn split(&mut self) -> (Main<'_>, Others<'_>) {
+    pub(crate) fn split(&mut self) -> (MainRam<'_>, OtherRegions<'_>) {
         let Self {
             main,
             others,
@@ -205,13 +205,13 @@ impl Memory {
             ..
         } = self;
         let main_base = main.base;
-        let main = Main {
+        let main = MainRam {
             bytes: &mut main.bytes,
             marks: &main.marks,
         };
         (
             main,
-            Others {
+            OtherRegions {
                 main_base,
                 regions: others,
                 cache,
@@ -228,12 +228,13 @@ impl Memory {
 
     /// An aligned store of `N` bytes (1, 2 or 4) into the main RAM.
     #[inline]
-    pub(crate) fn store_main<const N: usize>(&mut self, addr: u32, value: [u8; N]) -> Stored {
+    pub(crate) fn store_main<const N: usize>(&mut self, addr: u32, value: [u8; N]) -> StoreOutcome {
         let offset = addr.wrapping_sub(self.main.base);
         self.split().0.store(offset, value)
     }
 
-    /// A load of up to four bytes from any region, and the cycles that it waits for the cache.
+    /// A load of up to four bytes from any region; returns the value and the stall cycles of the
+    /// cache.
     pub(crate) fn load_any(&mut self, addr: u32, len: usize) -> Option<(u32, u32)> {
         let Self {
             main,
@@ -254,30 +255,30 @@ impl Memory {
     }
 
     /// A store into any RAM.
-    pub(crate) fn store_any(&mut self, addr: u32, bytes: &[u8]) -> Stored {
+    pub(crate) fn store_any(&mut self, addr: u32, bytes: &[u8]) -> StoreOutcome {
         for region in self.regions_mut() {
             let Some(offset) = region.offset(addr, bytes.len()) else {
                 continue;
             };
             if region.kind != RegionKind::Ram {
-                return Stored::Elsewhere;
+                return StoreOutcome::NotStored;
             }
             region.bytes[offset..offset + bytes.len()].copy_from_slice(bytes);
             // A misaligned store may reach into the next granule.
             let last = (offset + bytes.len() - 1) >> GRANULE_SHIFT;
             let mark = region.marks[offset >> GRANULE_SHIFT] | region.marks[last];
             return if mark == 0 {
-                Stored::Plain
+                StoreOutcome::Plain
             } else {
-                Stored::Marked
+                StoreOutcome::Marked
             };
         }
-        Stored::Elsewhere
+        StoreOutcome::NotStored
     }
 
-    /// What a store into a marked granule means: the answer is whether it is watched. Changed code
-    /// raises [`Self::code_generation`].
-    pub(crate) fn store_effects(&mut self, addr: u32, len: usize) -> bool {
+    /// Handles a store into a marked granule; returns true if it is watched. Changed code
+    /// increments [`Self::code_generation`].
+    pub(crate) fn note_marked_store(&mut self, addr: u32, len: usize) -> bool {
         let code = self
             .regions()
             .any(|r| r.offset(addr, len).is_some_and(|o| r.holds_code(o, len)));
@@ -309,7 +310,10 @@ mod tests {
         assert_eq!(memory.slice(0x4080_1000, 0), Some(&[][..]));
         let error = memory.write(0x4200_0ffe, &[1, 2, 3]).unwrap_err();
         assert_eq!(error.to_string(), "no memory at 0x42000ffe for 3 bytes");
-        assert_eq!(memory.store_main(0x4080_0ffe, [1u8; 4]), Stored::Elsewhere);
+        assert_eq!(
+            memory.store_main(0x4080_0ffe, [1u8; 4]),
+            StoreOutcome::NotStored
+        );
         assert_eq!(memory.load_main::<4>(0xffff_ffff), None);
     }
 
@@ -317,29 +321,41 @@ mod tests {
     fn stores_to_translated_code_are_noticed_to_the_halfword() {
         let mut memory = memory();
         memory.mark_code(0x4080_0010, 4);
-        assert_eq!(memory.store_main(0x4080_0014, [0u8; 4]), Stored::Marked);
-        assert!(!memory.store_effects(0x4080_0014, 4));
+        assert_eq!(
+            memory.store_main(0x4080_0014, [0u8; 4]),
+            StoreOutcome::Marked
+        );
+        assert!(!memory.note_marked_store(0x4080_0014, 4));
         assert_eq!(memory.code_generation(), 0);
-        memory.store_effects(0x4080_0012, 2);
+        memory.note_marked_store(0x4080_0012, 2);
         assert_eq!(memory.code_generation(), 1);
         memory.clear_code();
-        assert_eq!(memory.store_main(0x4080_0012, [0u8; 2]), Stored::Plain);
+        assert_eq!(
+            memory.store_main(0x4080_0012, [0u8; 2]),
+            StoreOutcome::Plain
+        );
     }
 
     #[test]
     fn a_store_that_straddles_into_a_watched_granule_is_noticed() {
         let mut memory = memory();
         memory.watch(0x4080_0040..0x4080_0044);
-        assert_eq!(memory.store_main(0x4080_003e, [0u8; 4]), Stored::Elsewhere);
-        assert_eq!(memory.store_any(0x4080_003e, &[0u8; 4]), Stored::Marked);
-        assert!(memory.store_effects(0x4080_003e, 4));
-        assert!(!memory.store_effects(0x4080_003c, 4));
+        assert_eq!(
+            memory.store_main(0x4080_003e, [0u8; 4]),
+            StoreOutcome::NotStored
+        );
+        assert_eq!(
+            memory.store_any(0x4080_003e, &[0u8; 4]),
+            StoreOutcome::Marked
+        );
+        assert!(memory.note_marked_store(0x4080_003e, 4));
+        assert!(!memory.note_marked_store(0x4080_003c, 4));
     }
 
     #[test]
     fn flash_is_not_written_by_stores() {
         let mut memory = memory();
-        assert_eq!(memory.store_any(0x4200_0000, &[1]), Stored::Elsewhere);
+        assert_eq!(memory.store_any(0x4200_0000, &[1]), StoreOutcome::NotStored);
         memory.write_u32(0x4200_0000, 7).unwrap();
         assert_eq!(memory.read_u32(0x4200_0000), Some(7));
     }

@@ -1,6 +1,6 @@
-//! One range of memory, and what is known about its contents.
+//! One range of memory, and marks on its contents.
 
-/// What a region is made of.
+/// Kind of memory of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionKind {
     /// Read and written by the hart, without wait states.
@@ -9,14 +9,14 @@ pub enum RegionKind {
     Flash,
 }
 
-/// Where a region lies.
+/// Position and kind of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionConfig {
     /// First address.
     pub base: u32,
     /// Size in bytes.
     pub size: u32,
-    /// What it is made of.
+    /// Kind of memory.
     pub kind: RegionKind,
 }
 
@@ -40,21 +40,21 @@ impl RegionConfig {
     }
 }
 
-/// A store in this granule may change translated code: look closer.
+/// A store in this granule may change translated code: check further.
 const MARK_CODE: u8 = 1;
-/// A store in this granule may be a watched one: look closer.
+/// A store in this granule may be watched: check further.
 pub(super) const MARK_WATCH: u8 = 2;
 /// Bytes of RAM under one mark, as a shift.
 pub(super) const GRANULE_SHIFT: u32 = 6;
 
-/// Which chunk of `N` bytes lies at `offset`. Rotating moves the bits that must be 0 to the top, so
-/// that the one range check also fails for a misaligned address.
+/// Index of the chunk of `N` bytes at `offset`. Rotating moves the bits that must be 0 to the top,
+/// so that the single range check also fails for a misaligned address.
 #[inline]
-pub(super) fn chunk<const N: usize>(offset: u32) -> usize {
+pub(super) fn chunk_index<const N: usize>(offset: u32) -> usize {
     offset.rotate_right(N.trailing_zeros()) as usize
 }
 
-/// One region and what is known about its contents.
+/// One region and the marks on its contents.
 #[derive(Debug)]
 pub(super) struct Region {
     pub(super) base: u32,
@@ -71,7 +71,7 @@ impl Region {
         let size = config.size as usize;
         assert!(
             config.base.is_multiple_of(64) && size.is_multiple_of(64),
-            "{config:?} is ragged"
+            "{config:?} is not aligned to 64 bytes"
         );
         Self {
             base: config.base,
@@ -82,7 +82,7 @@ impl Region {
         }
     }
 
-    /// Offset of `addr` if `len` bytes from there lie inside.
+    /// Offset of `addr` if the region contains the `len` bytes from there.
     #[inline]
     pub(super) fn offset(&self, addr: u32, len: usize) -> Option<usize> {
         let offset = addr.wrapping_sub(self.base) as usize;

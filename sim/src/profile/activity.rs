@@ -1,4 +1,4 @@
-//! What the processor is busy with, in a few words.
+//! Kinds of work of the processor.
 
 use crate::time::Instant;
 
@@ -13,27 +13,27 @@ pub enum Work {
     Copy,
     /// Checksums.
     Checksum,
-    /// The TCP/IP stack and what joins it to the interface.
+    /// The TCP/IP stack and its adapter to the interface.
     Stack,
     /// MAC and PHY on the main thread.
     Driver,
     /// The program, its executor and everything else.
-    Rest,
+    Other,
 }
 
-/// A stretch of time in which one kind of work was done.
+/// An interval with one kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// From.
+    /// Start time.
     pub start: Instant,
-    /// To.
+    /// End time.
     pub end: Instant,
-    /// What.
+    /// Kind of work.
     pub work: Work,
 }
 
-/// Words in a function's name, and what it does then. The first that fits holds.
-const WORDS: [(&str, Work); 16] = [
+/// Substrings of function names and the work they indicate. The first match counts.
+const NAME_PATTERNS: [(&str, Work); 16] = [
     ("memcpy", Work::Copy),
     ("memmove", Work::Copy),
     ("memset", Work::Copy),
@@ -53,10 +53,10 @@ const WORDS: [(&str, Work); 16] = [
 ];
 
 impl Work {
-    /// What the function called `name` does, by the crate and the words in its name.
-    pub(super) fn of(name: &str) -> Self {
+    /// Kind of work of the function `name`, by the crate and the words in its name.
+    pub(super) fn of_function(name: &str) -> Self {
         let name = name.to_lowercase();
-        let fits = WORDS.iter().find(|(word, _)| name.contains(word));
-        fits.map_or(Self::Rest, |&(_, work)| work)
+        let matches = NAME_PATTERNS.iter().find(|(word, _)| name.contains(word));
+        matches.map_or(Self::Other, |&(_, work)| work)
     }
 }

@@ -25,15 +25,15 @@ struct Function {
 }
 
 impl Functions {
-    /// The functions of `elf` and, at their entries within `rom`, those that `rom_name` knows.
+    /// The functions of `elf` and, at their entries within `rom`, those named by `rom_name`.
     pub fn new(elf: &Elf, rom: Range<u32>, rom_name: &dyn Fn(u32) -> Option<&'static str>) -> Self {
         let mut functions = Self {
             list: Vec::new(),
             by_addr: BTreeMap::new(),
         };
-        let symbols: Vec<_> = elf.symbols().iter().filter(|s| s.function).collect();
+        let symbols: Vec<_> = elf.symbols().iter().filter(|s| s.is_function).collect();
         for (at, symbol) in symbols.iter().enumerate() {
-            // Names of one place, and a symbol without a size that reaches to the next one.
+            // Several names may have one address; a symbol without a size reaches to the next one.
             let next = symbols[at + 1..].iter().find(|s| s.addr > symbol.addr);
             let end = match symbol.size {
                 0 => next.map_or(symbol.addr.saturating_add(2), |next| next.addr),
@@ -54,12 +54,12 @@ impl Functions {
     fn add(&mut self, range: Range<u32>, name: String) -> FunctionId {
         let id = self.list.len() as FunctionId;
         self.by_addr.insert(range.start, id);
-        let work = Work::of(&name);
+        let work = Work::of_function(&name);
         self.list.push(Function { range, name, work });
         id
     }
 
-    /// The function at `addr`; a place without a symbol becomes one.
+    /// The function at `addr`; code without a symbol becomes one.
     pub fn at(&mut self, addr: u32) -> FunctionId {
         let before = self.by_addr.range(..=addr).next_back();
         if let Some((_, &id)) = before
@@ -68,7 +68,7 @@ impl Functions {
             return id;
         }
         let next = self.by_addr.range(addr..).next();
-        // Code without symbols is told apart by pages of 256 bytes.
+        // Code without symbols is grouped by pages of 256 bytes.
         let page = addr & !0xff;
         let start = before.map_or(page, |(_, &id)| self.range(id).end.max(page));
         let end = page.saturating_add(0x100);
@@ -79,7 +79,7 @@ impl Functions {
         )
     }
 
-    /// Where function `id` lies.
+    /// Address range of function `id`.
     pub fn range(&self, id: FunctionId) -> Range<u32> {
         self.list[id as usize].range.clone()
     }
@@ -89,7 +89,7 @@ impl Functions {
         &self.list[id as usize].name
     }
 
-    /// What it does.
+    /// Its kind of work.
     pub fn work(&self, id: FunctionId) -> Work {
         self.list[id as usize].work
     }

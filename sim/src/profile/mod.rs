@@ -1,23 +1,22 @@
-//! Where the processor's time goes: cycles by function and call stack, from the firmware's symbols.
+//! CPU profile: cycles by function and call stack, from the firmware's symbols.
 //!
 //! The hart runs one instruction at a time while it is profiled, with a deadline of one cycle
-//! (`stepping`); nothing in its fast path knows of it, and a run that is not profiled costs
-//! nothing. Calls and returns are followed by the link registers `ra` and `t0` (RISC-V calling
-//! convention, chapter "Integer Register Convention"); interrupts and exceptions open a stack of
-//! their own until their `mret`. Functions that the compiler inlined belong to the one that they
-//! were inlined into.
+//! (`single_step`); its fast path is unaware of it, and a run without a profile has no overhead.
+//! Calls and returns are followed by the link registers `ra` and `t0` (RISC-V calling convention,
+//! chapter "Integer Register Convention"); interrupts and exceptions open a separate stack until
+//! their `mret`. Inlined functions count as part of the function that they were inlined into.
 
 mod activity;
 mod functions;
+mod single_step;
 mod stacks;
-mod stepping;
 
 use std::ops::Range;
 
 pub use self::activity::{Activity, Work};
 use self::functions::Functions;
+use self::single_step::SingleStep;
 use self::stacks::Stacks;
-use self::stepping::Stepping;
 use crate::elf::Elf;
 use crate::mem::Memory;
 use crate::rv32::{self, Hart, Kind, Platform};
@@ -28,39 +27,39 @@ use crate::time::Instant;
 pub struct Profile {
     /// Cycles that were profiled.
     pub cycles: u64,
-    /// Every stack that was seen, the outermost function first.
+    /// Every stack that occurred.
     pub stacks: Vec<Stack>,
 }
 
-/// A call stack and what was spent in its innermost function itself.
+/// A call stack and the cycles spent in its innermost function itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stack {
-    /// Whether an interrupt or an exception opened it.
+    /// True if an interrupt or an exception opened it.
     pub interrupt: bool,
     /// Names, demangled, the outermost first.
     pub functions: Vec<String>,
     /// CPU cycles in the innermost function itself.
     pub cycles: u64,
-    /// How often it was entered this way.
+    /// Number of calls by this path.
     pub calls: u64,
 }
 
-/// Follows a hart.
+/// Profiles a hart.
 #[derive(Debug)]
 pub(crate) struct Profiler {
     functions: Functions,
     stacks: Stacks,
     rom: Range<u32>,
-    /// Up to where cycles are accounted for.
-    seen: u64,
-    /// Since when what is being done is done.
-    since: (u64, Work),
-    /// What was done before, by its first and last cycle.
+    /// Cycle up to which time is accounted for.
+    accounted_until: u64,
+    /// The current work and its first cycle.
+    current: (u64, Work),
+    /// Completed activities, with first and last cycle.
     activities: Vec<(u64, u64, Work)>,
 }
 
 impl Profiler {
-    /// Follows a hart that runs `elf` and is at `pc`; `rom_name` tells the ROM's functions by
+    /// Profiles a hart that runs `elf` and is at `pc`; `rom_name` names the ROM's functions by
     /// address.
     pub fn new(
         elf: &Elf,
@@ -74,23 +73,23 @@ impl Profiler {
             functions,
             stacks,
             rom,
-            seen: 0,
-            since: (0, Work::Rest),
+            accounted_until: 0,
+            current: (0, Work::Other),
             activities: Vec::new(),
         }
     }
 
-    /// The hart begins at `entry` again, at `cycle`.
+    /// The hart restarts at `entry`, at `cycle`.
     pub fn restart(&mut self, entry: u32, cycle: u64) {
         self.pause(cycle);
         self.stacks.restart(self.functions.at(entry));
     }
 
-    /// Forgets what was spent so far.
+    /// Clears the cycles so far.
     pub fn clear(&mut self, cycle: u64) {
         self.stacks.clear();
         self.activities.clear();
-        (self.seen, self.since.0) = (cycle, cycle);
+        (self.accounted_until, self.current.0) = (cycle, cycle);
     }
 
     /// Runs `hart` as [`Hart::run`] does.
@@ -100,36 +99,36 @@ impl Profiler {
         memory: &mut Memory,
         platform: &mut P,
     ) -> rv32::Stop {
-        let mut platform = Stepping::new(platform);
+        let mut platform = SingleStep::new(platform);
         loop {
             let (pc, instret) = (hart.pc(), hart.instret());
             self.pause(hart.cycle());
             platform.allow_one(hart.cycle());
             let stop = hart.run(memory, &mut platform);
             self.account(pc, instret, hart, memory);
-            if stop != rv32::Stop::Deadline || hart.cycle() >= platform.real_deadline() {
+            if stop != rv32::Stop::Deadline || hart.cycle() >= platform.platform_deadline() {
                 return stop;
             }
         }
     }
 
-    /// Time that passed without the hart doing anything.
+    /// Accounts for time in which the hart did nothing.
     fn pause(&mut self, cycle: u64) {
-        let idle = cycle.saturating_sub(self.seen);
+        let idle = cycle.saturating_sub(self.accounted_until);
         if idle > 0 {
             self.stacks.charge_asleep(idle);
-            self.begin(self.seen, Work::Asleep);
-            self.seen = cycle;
+            self.begin(self.accounted_until, Work::Asleep);
+            self.accounted_until = cycle;
         }
     }
 
-    /// Takes in the step that began at `pc`.
+    /// Accounts for the step that began at `pc`.
     fn account(&mut self, pc: u32, instret: u64, hart: &Hart, memory: &Memory) {
         let (next, cycle) = (hart.pc(), hart.cycle());
-        if hart.instret() == instret && next == pc && cycle == self.seen {
+        if hart.instret() == instret && next == pc && cycle == self.accounted_until {
             return;
         }
-        let spent = cycle - self.seen;
+        let spent = cycle - self.accounted_until;
         if hart.instret() == instret && next != pc && !self.rom.contains(&pc) {
             // An interrupt or an exception: entering it is the handler's time.
             let handler = self.functions.at(next);
@@ -139,7 +138,7 @@ impl Profiler {
             self.charge(spent);
             self.follow(pc, next, memory);
         }
-        self.seen = cycle;
+        self.accounted_until = cycle;
     }
 
     fn charge(&mut self, cycles: u64) {
@@ -149,43 +148,43 @@ impl Profiler {
         } else {
             self.functions.work(self.stacks.function())
         };
-        self.begin(self.seen, work);
+        self.begin(self.accounted_until, work);
     }
 
-    /// From `cycle` on `work` is done.
+    /// `work` begins at `cycle`.
     fn begin(&mut self, cycle: u64, work: Work) {
-        let (since, before) = self.since;
+        let (since, before) = self.current;
         if before != work {
             if cycle > since {
                 self.activities.push((since, cycle, before));
             }
-            self.since = (cycle, work);
+            self.current = (cycle, work);
         }
     }
 
-    /// The instruction at `pc` was executed and `next` comes next.
+    /// The instruction at `pc` was executed; the next one is at `next`.
     fn follow(&mut self, pc: u32, next: u32, memory: &Memory) {
         if self.rom.contains(&pc) {
             if next != pc {
-                self.stacks.ret(next, &mut self.functions);
+                self.stacks.return_to(next, &mut self.functions);
             }
             return;
         }
         if matches!(next.wrapping_sub(pc), 2 | 4) {
-            self.stacks.settle(next, &mut self.functions);
+            self.stacks.move_to(next, &mut self.functions);
             return;
         }
-        match leaving(pc, memory) {
-            Leaving::Call { back } => {
-                self.stacks.call(self.functions.at(next), back);
+        match control_transfer(pc, memory) {
+            ControlTransfer::Call { return_addr } => {
+                self.stacks.call(self.functions.at(next), return_addr);
             }
-            Leaving::Return => self.stacks.ret(next, &mut self.functions),
-            Leaving::EndOfTrap => self.stacks.end_of_trap(next, &mut self.functions),
-            Leaving::Jump => self.stacks.settle(next, &mut self.functions),
+            ControlTransfer::Return => self.stacks.return_to(next, &mut self.functions),
+            ControlTransfer::EndOfTrap => self.stacks.end_of_trap(next, &mut self.functions),
+            ControlTransfer::Jump => self.stacks.move_to(next, &mut self.functions),
         }
     }
 
-    /// What was spent up to `cycle`.
+    /// Profile up to `cycle`.
     pub fn profile(&mut self, cycle: u64) -> Profile {
         self.pause(cycle);
         let stacks = self.stacks.list(&self.functions);
@@ -195,13 +194,13 @@ impl Profiler {
         }
     }
 
-    /// What was done since the last call and up to `cycle`; `instant` tells when a cycle begins.
+    /// Activities since the last call up to `cycle`; `instant` converts a cycle to its start time.
     pub fn activities(&mut self, cycle: u64, instant: impl Fn(u64) -> Instant) -> Vec<Activity> {
         self.pause(cycle);
-        let (since, work) = self.since;
-        if self.seen > since {
-            self.activities.push((since, self.seen, work));
-            self.since.0 = self.seen;
+        let (since, work) = self.current;
+        if self.accounted_until > since {
+            self.activities.push((since, self.accounted_until, work));
+            self.current.0 = self.accounted_until;
         }
         let done = self.activities.drain(..);
         done.map(|(from, to, work)| Activity {
@@ -213,11 +212,11 @@ impl Profiler {
     }
 }
 
-/// How an instruction leaves the straight path.
-enum Leaving {
-    /// A call that comes back to `back`.
+/// Kind of jump by which an instruction leaves sequential code.
+enum ControlTransfer {
+    /// A call that returns to `return_addr`.
     Call {
-        back: u32,
+        return_addr: u32,
     },
     Return,
     EndOfTrap,
@@ -225,9 +224,9 @@ enum Leaving {
 }
 
 /// `ra` and the alternate link register `t0`.
-const LINKS: [u8; 2] = [1, 5];
+const LINK_REGISTERS: [u8; 2] = [1, 5];
 
-fn leaving(pc: u32, memory: &Memory) -> Leaving {
+fn control_transfer(pc: u32, memory: &Memory) -> ControlTransfer {
     let Some(word) = memory
         .slice(pc, 4)
         .or_else(|| memory.slice(pc, 2))
@@ -237,15 +236,17 @@ fn leaving(pc: u32, memory: &Memory) -> Leaving {
             u32::from_le_bytes(word)
         })
     else {
-        return Leaving::Jump;
+        return ControlTransfer::Jump;
     };
     let (instr, len) = rv32::decode(word);
     match instr.kind {
-        Kind::Jal | Kind::Jalr if LINKS.contains(&instr.rd) => Leaving::Call {
-            back: pc.wrapping_add(len),
+        Kind::Jal | Kind::Jalr if LINK_REGISTERS.contains(&instr.rd) => ControlTransfer::Call {
+            return_addr: pc.wrapping_add(len),
         },
-        Kind::Jalr if instr.rd == 0 && LINKS.contains(&instr.rs1) => Leaving::Return,
-        Kind::Mret => Leaving::EndOfTrap,
-        _ => Leaving::Jump,
+        Kind::Jalr if instr.rd == 0 && LINK_REGISTERS.contains(&instr.rs1) => {
+            ControlTransfer::Return
+        }
+        Kind::Mret => ControlTransfer::EndOfTrap,
+        _ => ControlTransfer::Jump,
     }
 }

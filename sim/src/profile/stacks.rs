@@ -1,14 +1,14 @@
-//! Call stacks as a tree, and where in it the program is.
+//! Call stacks as a tree, and the program's position in it.
 
 use super::Stack;
 use super::functions::{FunctionId, Functions};
 
-/// Deeper calls are taken for jumps.
-const DEEPEST: usize = 256;
-/// A name for what takes time without executing anything.
-const ASLEEP: &str = "waits for an interrupt";
+/// Deeper calls are treated as jumps.
+const MAX_DEPTH: usize = 256;
+/// Name of the time without execution.
+const SLEEP_NAME: &str = "waits for an interrupt";
 
-/// A function called from somewhere.
+/// A function with a call path.
 #[derive(Debug)]
 struct Node {
     function: FunctionId,
@@ -23,7 +23,7 @@ struct Node {
 #[derive(Debug, Clone, Copy)]
 struct Call {
     node: u32,
-    back: u32,
+    return_addr: u32,
 }
 
 /// The calls of the main thread or of one interrupt, the innermost last. Never empty.
@@ -32,11 +32,11 @@ struct Thread {
     calls: Vec<Call>,
 }
 
-/// The tree and the place.
+/// The tree and the current position.
 #[derive(Debug)]
 pub(super) struct Stacks {
     nodes: Vec<Node>,
-    /// The main thread, and the interrupts on top of each other.
+    /// The main thread, and the nested interrupts.
     threads: Vec<Thread>,
     /// Outermost functions.
     roots: Vec<u32>,
@@ -55,13 +55,13 @@ impl Stacks {
         stacks
     }
 
-    /// Nothing runs but `entry`.
+    /// Restarts with only `entry` running.
     pub fn restart(&mut self, entry: FunctionId) {
         self.threads.clear();
         self.open(entry, false, 0);
     }
 
-    /// Forgets what was charged; the place stays.
+    /// Clears the charged cycles; keeps the position.
     pub fn clear(&mut self) {
         for node in &mut self.nodes {
             (node.cycles, node.calls) = (0, 0);
@@ -69,11 +69,11 @@ impl Stacks {
         self.asleep = 0;
     }
 
-    /// Opens a thread with `function` as its outermost one.
-    fn open(&mut self, function: FunctionId, interrupt: bool, back: u32) {
+    /// Opens a thread with `function` as the outermost one.
+    fn open(&mut self, function: FunctionId, interrupt: bool, return_addr: u32) {
         let node = self.child(None, function, interrupt);
         self.nodes[node as usize].calls += 1;
-        let calls = vec![Call { node, back }];
+        let calls = vec![Call { node, return_addr }];
         self.threads.push(Thread { calls });
     }
 
@@ -120,63 +120,63 @@ impl Stacks {
         self.nodes[self.top().node as usize].function
     }
 
-    /// Whether an interrupt runs.
+    /// True if an interrupt runs.
     pub fn in_interrupt(&self) -> bool {
         self.threads.len() > 1
     }
 
-    /// The running function took `cycles`.
+    /// Charges `cycles` to the running function.
     pub fn charge(&mut self, cycles: u64) {
         let top = self.top().node;
         self.nodes[top as usize].cycles += cycles;
     }
 
-    /// Nothing ran for `cycles`.
+    /// Charges `cycles` to waiting.
     pub fn charge_asleep(&mut self, cycles: u64) {
         self.asleep += cycles;
     }
 
-    /// An interrupt or exception begins in `handler` and will come back to `back`.
-    pub fn trap(&mut self, handler: FunctionId, back: u32) {
-        if self.threads.len() < DEEPEST {
-            self.open(handler, true, back);
+    /// An interrupt or exception begins in `handler` and will return to `return_addr`.
+    pub fn trap(&mut self, handler: FunctionId, return_addr: u32) {
+        if self.threads.len() < MAX_DEPTH {
+            self.open(handler, true, return_addr);
         }
     }
 
-    /// The innermost trap is over and the program goes on at `next`.
+    /// The innermost trap returns to `next`.
     pub fn end_of_trap(&mut self, next: u32, functions: &mut Functions) {
         if self.threads.len() > 1 {
             self.threads.pop();
         }
-        self.settle(next, functions);
+        self.move_to(next, functions);
     }
 
-    /// `function` is called and will come back to `back`.
-    pub fn call(&mut self, function: FunctionId, back: u32) {
+    /// `function` is called and will return to `return_addr`.
+    pub fn call(&mut self, function: FunctionId, return_addr: u32) {
         let Call { node, .. } = self.top();
         let interrupt = self.nodes[node as usize].interrupt;
-        if self.thread().calls.len() >= DEEPEST {
+        if self.thread().calls.len() >= MAX_DEPTH {
             return;
         }
         let node = self.child(Some(node), function, interrupt);
         self.nodes[node as usize].calls += 1;
-        self.thread().calls.push(Call { node, back });
+        self.thread().calls.push(Call { node, return_addr });
     }
 
-    /// A function returns to `next`: to the innermost call that waits for that.
-    pub fn ret(&mut self, next: u32, functions: &mut Functions) {
+    /// A function returns to `next`: pops to the innermost call with that return address.
+    pub fn return_to(&mut self, next: u32, functions: &mut Functions) {
         let calls = &mut self.thread().calls;
-        if let Some(at) = calls.iter().rposition(|call| call.back == next)
+        if let Some(at) = calls.iter().rposition(|call| call.return_addr == next)
             && at > 0
         {
             calls.truncate(at);
         }
-        self.settle(next, functions);
+        self.move_to(next, functions);
     }
 
-    /// The program is at `pc`: if that is another function, it takes the running one's place.
-    pub fn settle(&mut self, pc: u32, functions: &mut Functions) {
-        let Call { node, back } = self.top();
+    /// The program is at `pc`: if that is another function, it replaces the running one.
+    pub fn move_to(&mut self, pc: u32, functions: &mut Functions) {
+        let Call { node, return_addr } = self.top();
         let Node {
             function,
             parent,
@@ -190,10 +190,10 @@ impl Stacks {
         self.nodes[node as usize].calls += 1;
         let calls = &mut self.thread().calls;
         calls.pop();
-        calls.push(Call { node, back });
+        calls.push(Call { node, return_addr });
     }
 
-    /// Every stack with something in it.
+    /// Every stack with cycles.
     pub fn list(&self, functions: &Functions) -> Vec<Stack> {
         let spent = self.nodes.iter().filter(|node| node.cycles > 0);
         let mut stacks: Vec<Stack> = spent
@@ -207,7 +207,7 @@ impl Stacks {
         if self.asleep > 0 {
             stacks.push(Stack {
                 interrupt: false,
-                functions: vec![ASLEEP.to_owned()],
+                functions: vec![SLEEP_NAME.to_owned()],
                 cycles: self.asleep,
                 calls: 0,
             });

@@ -1,8 +1,8 @@
-//! Translated code: straight runs of instructions, decoded once, linked to what follows them.
+//! Translated code: straight runs of instructions, decoded once, linked to their successors.
 
-use super::index::Index;
+use super::block_index::BlockIndex;
 use super::instr::Instr;
-use super::op::{Op, Place};
+use super::op::{Op, OpInfo};
 use super::predict::Predictor;
 use super::timing::Timing;
 use super::translate::{MAX_OPS, translate};
@@ -10,24 +10,24 @@ use crate::mem::Memory;
 
 /// No block.
 pub(super) const UNLINKED: u32 = u32::MAX;
-/// The code does not lie behind the cache.
+/// The code is not cached.
 pub(super) const UNCACHED: u32 = u32::MAX;
-/// Not a jump that the branch-target buffer looks after.
+/// Not a jump that the branch-target buffer tracks.
 pub(super) const NO_SITE: u32 = u32::MAX;
 
-/// Operations that there is room for, a power of two: an index that is cut to it needs no check.
-pub(super) const OPS: usize = 1 << 16;
+/// Capacity in operations, a power of two: an index reduced modulo it needs no bounds check.
+pub(super) const OP_CAPACITY: usize = 1 << 16;
 
-/// Where a block can go: what the straight path needs on the way.
+/// An exit of a block: the part that the fast path needs.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct Edge {
-    /// The edge is as it says here while the branch-target buffer has made fewer allocations than
-    /// this; afterwards, [`Turn`] has to be looked at. So an edge with nothing to look at never
-    /// expires, and one that is not linked yet has expired at once.
+    /// These fields are valid while the branch-target buffer has made fewer allocations than this;
+    /// afterwards, [`EdgeDetails`] applies. An edge without details never expires; one that is not
+    /// linked yet has already expired.
     pub(super) expires: u64,
-    /// Cycles from the block's start if it leaves this way; if the branch-target buffer has a say,
-    /// then as it predicted.
+    /// Cycles from the block's start to this exit; for a jump in the branch-target buffer, as
+    /// predicted.
     pub(super) cycles: u32,
     /// Instructions from the block's start.
     pub(super) instructions: u32,
@@ -39,38 +39,41 @@ pub(super) struct Edge {
     pub(super) pc: u32,
 }
 
-/// What an edge means to the branch-target buffer and to the cache.
+/// State of an edge with respect to the branch-target buffer and the cache.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct EdgeDetails {
     pub(super) linked: bool,
     /// The block's end in the branch-target buffer, or [`NO_SITE`].
     pub(super) site: u32,
-    /// Cycles from the block's start if the buffer did not know its end.
-    pub(super) missed: u32,
+    /// Cycles from the block's start if its end is not in the buffer.
+    pub(super) cycles_if_missed: u32,
     /// The jump that was decoded on the wrong path, or [`NO_SITE`].
-    pub(super) decoded: u32,
-    /// The cache line that the fetch unit holds before, or [`UNCACHED`] if that is unknown.
-    pub(super) held: u32,
+    pub(super) decoded_site: u32,
+    /// The cache line that the fetch unit held before, or [`UNCACHED`] if unknown.
+    pub(super) held_line: u32,
     /// [`Block::lines`] of the next block.
     pub(super) lines: [u32; 2],
 }
 
-impl Turn {
-    /// When [`Edge::expires`], if the buffer knows the block's end until `known_until`.
+impl EdgeDetails {
+    /// Value of [`Edge::expires`] if the block's end is in the buffer until `resident_until`.
     #[inline]
-    pub(super) fn expires(&self, known_until: u64) -> u64 {
+    pub(super) fn expires(&self, resident_until: u64) -> u64 {
         let [_, line] = self.lines;
-        if !self.linked || self.decoded != NO_SITE || line != UNCACHED && line != self.held {
+        if !self.linked
+            || self.decoded_site != NO_SITE
+            || line != UNCACHED && line != self.held_line
+        {
             0
         } else if self.site == NO_SITE {
             u64::MAX
         } else {
-            known_until
+            resident_until
         }
     }
 }
 
-/// A run of instructions that is entered only at its top. It goes on behind branches that are
+/// A run of instructions that is entered only at its top. It continues past branches that are
 /// predicted not taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
@@ -87,30 +90,31 @@ pub(super) struct Block {
 /// All translated code of a hart.
 #[derive(Debug)]
 pub(super) struct Translations {
-    /// The operations of all blocks, one after the other.
-    pub(super) ops: Box<[Op; OPS]>,
-    /// Where each operation lies.
-    pub(super) places: Vec<Place>,
-    /// The edges of all blocks: behind the end of one; taken by the end; taken in between.
+    /// The operations of all blocks, contiguous.
+    pub(super) ops: Box<[Op; OP_CAPACITY]>,
+    /// Instruction and cost of each operation.
+    pub(super) op_infos: Vec<OpInfo>,
+    /// The edges of all blocks; for each block: fall-through at its end, taken at its end, taken
+    /// within.
     pub(super) edges: Vec<Edge>,
-    /// What else there is to know about each edge.
-    pub(super) turns: Vec<Turn>,
+    /// Details of each edge, by the same index.
+    pub(super) edge_details: Vec<EdgeDetails>,
     pub(super) blocks: Vec<Block>,
-    /// The instructions that are executed from the whole instruction.
-    pub(super) rare: Vec<Instr>,
+    /// Rare instructions, executed from their decoded form.
+    pub(super) rare_instrs: Vec<Instr>,
     /// Blocks as long as possible.
-    pub(super) long: Index,
-    /// Blocks of one instruction, for the way up to a deadline.
-    single: Index,
-    /// [`Memory::code_generation`] that this was translated from.
+    pub(super) long: BlockIndex,
+    /// Blocks of one instruction, to stop exactly at a deadline.
+    single: BlockIndex,
+    /// [`Memory::code_generation`] at translation.
     generation: u64,
-    /// How often everything was forgotten.
+    /// Number of flushes.
     flushes: u64,
-    /// Blocks translated so far, the forgotten ones included.
+    /// Blocks translated so far, including discarded ones.
     pub(super) translated: u64,
 }
 
-/// What translating needs to know about the hart.
+/// Parts of the hart that translation needs.
 pub(super) struct Context<'a> {
     pub(super) memory: &'a mut Memory,
     pub(super) timing: &'a Timing,
@@ -119,36 +123,36 @@ pub(super) struct Context<'a> {
 
 impl Translations {
     pub(super) fn new() -> Self {
-        let ops = vec![Op::NOTHING; OPS].into_boxed_slice();
+        let ops = vec![Op::FILLER; OP_CAPACITY].into_boxed_slice();
         Self {
             ops: ops.try_into().expect("that size"),
-            places: Vec::new(),
+            op_infos: Vec::new(),
             edges: Vec::new(),
-            turns: Vec::new(),
+            edge_details: Vec::new(),
             blocks: Vec::new(),
-            rare: Vec::new(),
-            long: Index::new(),
-            single: Index::new(),
+            rare_instrs: Vec::new(),
+            long: BlockIndex::new(),
+            single: BlockIndex::new(),
             generation: 0,
             flushes: 0,
             translated: 0,
         }
     }
 
-    /// Whether code changed since it was translated.
+    /// True if code changed since it was translated.
     #[inline]
     pub(super) fn is_stale(&self, memory: &Memory) -> bool {
         self.generation != memory.code_generation()
     }
 
-    /// Forgets everything.
+    /// Discards all translated code.
     #[cold]
     pub(super) fn flush(&mut self, memory: &mut Memory) {
-        self.places.clear();
+        self.op_infos.clear();
         self.edges.clear();
-        self.turns.clear();
+        self.edge_details.clear();
         self.blocks.clear();
-        self.rare.clear();
+        self.rare_instrs.clear();
         self.long.clear();
         self.single.clear();
         memory.clear_code();
@@ -173,18 +177,17 @@ impl Translations {
         }
     }
 
-    /// Links edge number `edge` to the block where it leads: the same as [`Self::find`], once and
-    /// for all.
+    /// Links edge number `edge` to its target block: as [`Self::find`], but permanently.
     pub(super) fn link(&mut self, edge: usize, context: Context<'_>) -> Option<u32> {
         let flushes = self.flushes;
         let pc = self.edges.get(edge)?.pc;
         let id = self.find(pc, context)?;
         if self.flushes == flushes {
             let block = self.blocks[id as usize];
-            let (edge, turn) = (&mut self.edges[edge], &mut self.turns[edge]);
+            let (edge, details) = (&mut self.edges[edge], &mut self.edge_details[edge]);
             (edge.next, edge.last_begins) = (block.first, block.last_begins);
-            (turn.linked, turn.lines) = (true, block.lines);
-            edge.expires = turn.expires(0);
+            (details.linked, details.lines) = (true, block.lines);
+            edge.expires = details.expires(0);
         }
         Some(id)
     }
@@ -192,7 +195,7 @@ impl Translations {
     #[cold]
     #[inline(never)]
     fn translate(&mut self, pc: u32, single: bool, context: Context<'_>) -> Option<u32> {
-        if self.places.len() + MAX_OPS > OPS {
+        if self.op_infos.len() + MAX_OPS > OP_CAPACITY {
             self.flush(context.memory);
         }
         self.translated += 1;

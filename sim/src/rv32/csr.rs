@@ -42,7 +42,7 @@ use number::{
 
 /// `mstatus.MIE`: interrupts are taken.
 pub(crate) const MSTATUS_MIE: u32 = 1 << 3;
-/// `mstatus.MPIE`: what MIE was before the trap.
+/// `mstatus.MPIE`: MIE before the trap.
 pub(crate) const MSTATUS_MPIE: u32 = 1 << 7;
 /// `mstatus.MPP`: the privilege before the trap.
 pub(crate) const MSTATUS_MPP: u32 = 3 << 11;
@@ -91,7 +91,7 @@ pub(crate) struct Csrs {
     mpccr: u32,
     /// Cycle and instruction count when `mpccr` was brought up to date.
     mpc_since: (u64, u64),
-    /// Subtracted (mod 2^64) from the true counts: what software wrote to the counters.
+    /// Subtracted (mod 2^64) from the true counts, as a result of software writes to the counters.
     mcycle_offset: u64,
     minstret_offset: u64,
 }
@@ -121,7 +121,7 @@ impl Csrs {
         }
     }
 
-    /// Whether CSR `number` belongs to the hart; the others belong to the chip.
+    /// True if CSR `number` belongs to the hart; all others belong to the chip.
     pub(crate) const fn owns(number: u16) -> bool {
         matches!(
             number,
@@ -246,7 +246,7 @@ impl Csrs {
                 let new = u64::from(value) << 32 | u64::from(old as u32);
                 self.minstret_offset = (instret + 1).wrapping_sub(new);
             }
-            // Read-only or hard-wired; writes to the former trap before they get here.
+            // Read-only or hard-wired; writes to the former trap earlier.
             _ => {}
         }
     }

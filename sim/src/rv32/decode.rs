@@ -11,8 +11,8 @@ pub const fn length(first_half: u16) -> u32 {
     if first_half & 3 == 3 { 4 } else { 2 }
 }
 
-/// Decodes the instruction at the start of `word`, and says how many bytes it has. The upper half
-/// is ignored if the lower is a compressed instruction.
+/// Decodes the instruction at the start of `word`; returns it and its length in bytes. The upper
+/// half is ignored if the lower is a compressed instruction.
 pub fn decode(word: u32) -> (Instr, u32) {
     let half = word as u16;
     if length(half) == 4 {
@@ -24,7 +24,7 @@ pub fn decode(word: u32) -> (Instr, u32) {
     }
 }
 
-/// What an undefined instruction decodes to.
+/// The decoded form of an undefined instruction.
 const fn illegal(word: u32) -> Instr {
     Instr {
         kind: Kind::Illegal,

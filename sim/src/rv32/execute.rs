@@ -1,40 +1,40 @@
-//! The straight path: one translated block after the other.
+//! The fast path: runs translated blocks in sequence.
 //!
-//! Everything that a block costs was added up when it was translated, but for what depends on the
-//! past: the branch-target buffer, the cache, and what the chip says. Only an operation that
-//! reaches the chip needs to know its own cycle; it is found from the operation's place.
+//! The cost of a block was added up when it was translated, except for the parts that depend on
+//! history: the branch-target buffer, the cache, and the chip. Only an operation that accesses the
+//! chip needs its own cycle, which follows from its position.
 //!
-//! What is rare leaves the inner loop with a [`Leave`] and is done outside of it, so that the loop
+//! Rare work leaves the inner loop with a [`LoopExit`] and is done outside of it, so that the loop
 //! keeps its state in registers.
 
-use super::block::{NO_SITE, OPS, UNCACHED};
-use super::border::fetch;
+use super::block::{NO_SITE, OP_CAPACITY, UNCACHED};
 use super::csr::MSTATUS_MIE;
+use super::dispatch::fetch;
 use super::hart::{Exit, Hart};
-use super::op::{Code, EDGE, SINK};
+use super::op::{Code, DISCARD, EDGE_MASK};
 use super::platform::{IllegalCsr, Platform};
 use super::sequence::sequences;
 use super::trap::Cause;
 use super::value::{taken, value};
-use crate::mem::{Memory, Stored};
+use crate::mem::{Memory, StoreOutcome};
 
-/// Why the inner loop was left.
-enum Leave {
-    /// An edge leads to an address where the loop cannot go on by itself.
+/// Reason that the inner loop ended.
+enum LoopExit {
+    /// An edge leads to an address where the loop cannot continue.
     Enter(u32),
     /// The edge of this number is not linked yet.
     Link(usize),
     /// An indirect jump to this address.
     Jump(u32),
-    /// The operation at this place is not done yet.
+    /// The operation at this index is not done yet.
     Slow(usize),
-    /// The operation at this place is done, took so many cycles longer, or asked the chip.
+    /// The operation at this index is done, with this many extra cycles, or accessed the chip.
     After(usize, u32),
-    /// The operation at this place cannot be done.
+    /// The operation at this index raises an exception.
     Trap(usize, Cause),
-    /// The cache line that begins at this place took so many cycles.
+    /// The cache line that begins at this index took this many cycles.
     Line(usize, u32),
-    /// The operation at this place is for [`Hart::system`].
+    /// The operation at this index is for [`Hart::system`].
     System(usize),
 }
 
@@ -64,14 +64,14 @@ impl Hart {
             let ops = &*self.code.ops;
             let x = &mut self.x;
 
-            /// The operation so many behind the current one.
+            /// The operation this far after the current one.
             macro_rules! op {
                 ($ahead:expr) => {
-                    ops[(ip + $ahead) % OPS]
+                    ops[(ip + $ahead) % OP_CAPACITY]
                 };
             }
-            let leave = 'run: loop {
-                // The result of the operation before, in a sequence.
+            let loop_exit = 'run: loop {
+                // The result of the previous operation in a sequence.
                 let mut last: u32;
                 /// The sources of an operation.
                 macro_rules! rs1 {
@@ -90,7 +90,7 @@ impl Hart {
                         x[$op.rs2]
                     };
                 }
-                /// One operation, `ahead` behind the current one, linked to the one before.
+                /// One operation, `ahead` after the current one, with its forwarding.
                 macro_rules! step {
                     (Lb, $ahead:literal, $link:tt) => {
                         load!($ahead, $link, |[b]: [u8; 1]| b as i8 as u32)
@@ -155,13 +155,13 @@ impl Hart {
                     (Jal, $ahead:literal, $link:tt) => {
                         break op!($ahead).imm
                     };
-                    (Fall, $ahead:literal, $link:tt) => {
+                    (FallThrough, $ahead:literal, $link:tt) => {
                         break op!($ahead).imm
                     };
                     (Jalr, $ahead:literal, $link:tt) => {{
                         let op = op!($ahead);
                         let target = x[op.rs1].wrapping_add((op.imm as i32 >> 20) as u32) & !1;
-                        let edge = (op.imm & EDGE) as usize;
+                        let edge = (op.imm & EDGE_MASK) as usize;
                         let Some(&[ref link, ref jump]) =
                             self.code.edges.get(edge..).and_then(<[_]>::first_chunk)
                         else {
@@ -186,13 +186,13 @@ impl Hart {
                                 continue;
                             }
                         }
-                        break 'run Leave::Jump(target);
+                        break 'run LoopExit::Jump(target);
                     }};
                     (ChipRead, $ahead:literal, $link:tt) => {{
                         let op = op!($ahead);
                         let (number, before) = op.csr();
                         let Ok(value) = platform.csr_read(number, cycle + before) else {
-                            break 'run Leave::Trap(ip + $ahead, Cause::IllegalInstruction);
+                            break 'run LoopExit::Trap(ip + $ahead, Cause::IllegalInstruction);
                         };
                         last = value;
                         x[op.rd] = last;
@@ -209,7 +209,7 @@ impl Hart {
                         };
                         let done = (|| {
                             let mut old = 0;
-                            if op.rs2 & 3 != 1 || op.rd != SINK {
+                            if op.rs2 & 3 != 1 || op.rd != DISCARD {
                                 old = platform.csr_read(number, at)?;
                             }
                             let new = match op.rs2 & 3 {
@@ -221,16 +221,16 @@ impl Hart {
                             Ok::<_, IllegalCsr>(old)
                         })();
                         let Ok(old) = done else {
-                            break 'run Leave::Trap(ip + $ahead, Cause::IllegalInstruction);
+                            break 'run LoopExit::Trap(ip + $ahead, Cause::IllegalInstruction);
                         };
                         x[op.rd] = old;
                         chip!($ahead);
                     }};
                     (Rare, $ahead:literal, $link:tt) => {
-                        break 'run Leave::Slow(ip + $ahead)
+                        break 'run LoopExit::Slow(ip + $ahead)
                     };
                     (System, $ahead:literal, $link:tt) => {
-                        break 'run Leave::System(ip + $ahead)
+                        break 'run LoopExit::System(ip + $ahead)
                     };
                     (Line, $ahead:literal, $link:tt) => {{
                         let line = op!($ahead).imm;
@@ -238,11 +238,11 @@ impl Hart {
                             self.fetch_line = line;
                             let stall = others.cache.access(line);
                             if stall != 0 {
-                                break 'run Leave::Line(ip + $ahead, stall);
+                                break 'run LoopExit::Line(ip + $ahead, stall);
                             }
                         }
                     }};
-                    // The others compute a value from their sources and nothing else.
+                    // All others only compute a value from their sources.
                     ($code:ident, $ahead:literal, $link:tt) => {{
                         let op = op!($ahead);
                         last = value!($code, rs1!(op, $link), rs2!(op, $link), op);
@@ -258,11 +258,11 @@ impl Hart {
                         } else if let Some((bytes, stall)) = others.load(offset) {
                             x[op.rd] = $extend(bytes);
                             if stall != 0 {
-                                break 'run Leave::After(ip + $ahead, stall);
+                                break 'run LoopExit::After(ip + $ahead, stall);
                             }
                             x[op.rd]
                         } else {
-                            break 'run Leave::Slow(ip + $ahead);
+                            break 'run LoopExit::Slow(ip + $ahead);
                         };
                         x[op.rd] = last;
                     }};
@@ -272,9 +272,9 @@ impl Hart {
                         let op = op!($ahead);
                         let offset = rs1!(op, $link).wrapping_add(op.imm);
                         let value = rs2!(op, $link) as $ty;
-                        // Storing twice does not hurt.
-                        if ram.store(offset, value.to_le_bytes()) != Stored::Plain {
-                            break 'run Leave::Slow(ip + $ahead);
+                        // The slow path may store again; that does no harm.
+                        if ram.store(offset, value.to_le_bytes()) != StoreOutcome::Plain {
+                            break 'run LoopExit::Slow(ip + $ahead);
                         }
                     }};
                 }
@@ -293,14 +293,14 @@ impl Hart {
                         break op.imm + u32::from(taken);
                     }};
                 }
-                /// The chip was asked: whatever it wants now is looked at outside.
+                /// After an access to the chip: a new deadline or interrupt is handled outside.
                 macro_rules! chip {
                     ($ahead:literal) => {
                         if platform.deadline() != deadline
                             || self.csrs.mstatus & MSTATUS_MIE != 0
                                 && platform.interrupt().is_some()
                         {
-                            break 'run Leave::After(ip + $ahead, 0);
+                            break 'run LoopExit::After(ip + $ahead, 0);
                         }
                     };
                 }
@@ -316,7 +316,8 @@ impl Hart {
                                 Const Copy
                                 SlliAdd SlliOr SrliXor SrliAdd SlliSrli SrliAndi XorAndi
                                 ChipRead ChipCsr Rare Line
-                                SideBeq SideBne SideBlt SideBge SideBltu SideBgeu Fall System
+                                SideBeq SideBne SideBlt SideBge SideBltu SideBgeu
+                                FallThrough System
                             }
                             $($sequences)*
                         }
@@ -339,7 +340,7 @@ impl Hart {
                         }
                     };
                 }
-                /// The others of a sequence.
+                /// The other operations of a sequence.
                 macro_rules! rest {
                     ($l1:tt $o1:ident) => {
                         step!($o1, 1, $l1);
@@ -369,79 +370,79 @@ impl Hart {
                     };
                 }
 
-                // By which edge the block is left.
+                // The edge by which the block exits.
                 #[allow(unreachable_code, reason = "some operations always leave")]
-                let exit: u32 = loop {
+                let edge_index: u32 = loop {
                     sequences!(dispatch);
                 };
 
-                let Some(edge) = self.code.edges.get_mut(exit as usize) else {
-                    break Leave::Enter(self.pc);
+                let Some(edge) = self.code.edges.get_mut(edge_index as usize) else {
+                    break LoopExit::Enter(self.pc);
                 };
                 if self.predictor.allocations() < edge.expires {
                     cycle += u64::from(edge.cycles);
                     instret += u64::from(edge.instructions);
                     if cycle + u64::from(edge.last_begins) >= deadline {
-                        break Leave::Enter(edge.pc);
+                        break LoopExit::Enter(edge.pc);
                     }
                     ip = edge.next as usize;
                     continue;
                 }
-                let Some(turn) = self.code.turns.get(exit as usize) else {
-                    break Leave::Enter(self.pc);
+                let Some(details) = self.code.edge_details.get(edge_index as usize) else {
+                    break LoopExit::Enter(self.pc);
                 };
                 let mut cycles = edge.cycles;
-                if turn.site != NO_SITE {
-                    if !self.predictor.knows(turn.site) {
-                        self.predictor.allocate(turn.site);
-                        cycles = turn.missed;
+                if details.site != NO_SITE {
+                    if !self.predictor.contains(details.site) {
+                        self.predictor.allocate(details.site);
+                        cycles = details.cycles_if_missed;
                     }
-                    edge.expires = turn.expires(self.predictor.known_until(turn.site));
+                    edge.expires = details.expires(self.predictor.resident_until(details.site));
                 }
-                if turn.decoded != NO_SITE {
-                    self.predictor.decode(turn.decoded);
+                if details.decoded_site != NO_SITE {
+                    self.predictor.decode(details.decoded_site);
                 }
                 cycle += u64::from(cycles);
                 instret += u64::from(edge.instructions);
-                if !turn.linked {
-                    break Leave::Link(exit as usize);
+                if !details.linked {
+                    break LoopExit::Link(edge_index as usize);
                 }
                 if cycle + u64::from(edge.last_begins) >= deadline {
-                    break Leave::Enter(edge.pc);
+                    break LoopExit::Enter(edge.pc);
                 }
-                let stall = fetch(turn.lines, &mut self.fetch_line, others.cache);
+                let stall = fetch(details.lines, &mut self.fetch_line, others.cache);
                 if stall != 0 {
-                    // Fetched; whether it still begins in time is another matter.
+                    // Fetched; check again that it begins before the deadline.
                     cycle += u64::from(stall);
                     if cycle + u64::from(edge.last_begins) >= deadline {
-                        break Leave::Enter(edge.pc);
+                        break LoopExit::Enter(edge.pc);
                     }
                 }
                 ip = edge.next as usize;
             };
 
             (self.cycle, self.instret) = (cycle, instret);
-            let next = match leave {
-                Leave::Enter(pc) => {
+            let next = match loop_exit {
+                LoopExit::Enter(pc) => {
                     self.pc = pc;
                     self.enter(memory, deadline)
                 }
-                Leave::Link(edge) => self.follow(edge, memory, deadline),
-                Leave::Jump(target) => self.jump(target, memory, deadline),
-                Leave::Slow(ip) => match self.slow(ip, memory, platform) {
+                LoopExit::Link(edge) => self.link_and_enter(edge, memory, deadline),
+                LoopExit::Jump(target) => self.jump(target, memory, deadline),
+                LoopExit::Slow(ip) => match self.run_slow_op(ip, memory, platform) {
                     Ok(stall) => {
                         deadline = platform.deadline();
-                        self.after(ip, stall, memory, platform)
+                        self.finish_op(ip, stall, memory, platform)
                     }
                     Err((cause, value)) => Err(self.trap_at(ip, cause, value)),
                 },
-                Leave::After(ip, stall) => {
+                LoopExit::After(ip, stall) => {
                     deadline = platform.deadline();
-                    self.after(ip, stall, memory, platform)
+                    self.finish_op(ip, stall, memory, platform)
                 }
-                Leave::Trap(ip, cause) => Err(self.trap_at(ip, cause, 0)),
-                Leave::Line(ip, stall) => self.line(ip, stall, deadline),
-                Leave::System(ip) => Err(self.system_at(ip)),
+                LoopExit::Trap(ip, cause) => Err(self.trap_at(ip, cause, 0)),
+                LoopExit::Line(ip, stall) => self.finish_line_fetch(ip, stall, deadline),
+                LoopExit::System(ip) => Err(self.system_at(ip)),
             };
             match next {
                 Ok(next) => ip = next,

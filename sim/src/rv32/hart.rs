@@ -1,5 +1,4 @@
-//! The hart's state, and what it does at the border of its straight path: interrupts, exceptions,
-//! calls into the ROM.
+//! The hart's state and its work between blocks: interrupts, exceptions, calls into the ROM.
 
 use core::ops::{Index, IndexMut, Range};
 
@@ -13,16 +12,16 @@ use super::translate::fetch;
 use super::trap::{Cause, Fault, Stop};
 use crate::mem::Memory;
 
-/// How a hart comes out of reset.
+/// Configuration of a hart at reset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HartConfig {
     /// First instruction.
     pub entry: u32,
     /// Pipeline figures.
     pub timing: Timing,
-    /// What `mvendorid` to `mhartid` read.
+    /// Values of `mvendorid` to `mhartid`.
     pub identity: Identity,
-    /// Whether `mstatus.MIE` is 1 at first, as a boot loader may leave it.
+    /// Initial value of `mstatus.MIE`, which a boot loader may leave set.
     pub interrupts_enabled: bool,
     /// Fetches from here become [`Platform::rom_call`]s.
     pub rom: Range<u32>,
@@ -41,7 +40,7 @@ impl HartConfig {
     }
 }
 
-/// `x0` to `x31`, and behind them as many more as an index can say, so that none needs a check.
+/// `x0` to `x31`, followed by as many more as a `u8` can index, so that no index needs a check.
 #[derive(Clone, Debug)]
 pub(super) struct Registers([u32; 256]);
 
@@ -91,10 +90,10 @@ pub struct Hart {
     last_fault: Option<Fault>,
 }
 
-/// Why the straight path was left.
+/// Reason that the fast path returned.
 pub(super) enum Exit {
-    /// Interrupts, the deadline or the ROM have to be looked at.
-    Border,
+    /// [`Hart::run`] must check interrupts, the deadline and the ROM.
+    Recheck,
     /// An exception.
     Fault(Cause, u32),
 }
@@ -124,8 +123,8 @@ impl Hart {
         self.cycle
     }
 
-    /// Lets the time pass until `cycle` without executing anything: for a hart that waits, or is
-    /// held in reset. Earlier cycles change nothing.
+    /// Advances the time to `cycle` without executing anything: for a hart that waits, or is held
+    /// in reset. Earlier cycles change nothing.
     pub fn advance_to(&mut self, cycle: u64) {
         self.cycle = self.cycle.max(cycle);
     }
@@ -162,7 +161,7 @@ impl Hart {
         Csrs::owns(number).then(|| self.csrs.read(number, self.cycle, self.instret))
     }
 
-    /// Whether the hart executed `wfi` and waits.
+    /// True if the hart executed `wfi` and is waiting.
     pub fn is_waiting(&self) -> bool {
         self.waiting
     }
@@ -172,14 +171,14 @@ impl Hart {
         self.last_fault
     }
 
-    /// Runs of instructions translated so far. It goes on growing if the program changes its code
-    /// all the time, or writes so close to it that it seems to: simulation is slow then.
+    /// Blocks translated so far. A steadily growing number means that the program keeps changing
+    /// its code, or writes so close to it that it seems to: simulation is slow then.
     pub fn translations(&self) -> u64 {
         self.code.translated
     }
 
-    /// Whether the next instruction is a jump to itself: without an interrupt to come, the program
-    /// does nothing any more.
+    /// True if the next instruction is a jump to itself: without an interrupt, the program does
+    /// nothing more.
     pub fn is_stuck(&self, memory: &Memory) -> bool {
         fetch(memory, self.pc).is_some_and(|(i, _)| i.kind == Kind::Jal && i.imm == 0)
     }
@@ -254,18 +253,18 @@ impl Hart {
                 self.x[0] = 0;
                 self.cycle += cycles;
                 self.pc = self.x[1] & !1;
-                Exit::Border
+                Exit::Recheck
             }
             RomCall::Wait { until_cycle } => {
                 let until = until_cycle.min(platform.deadline());
                 self.cycle = until.max(self.cycle + 1);
-                Exit::Border
+                Exit::Recheck
             }
             RomCall::Unknown => Exit::Fault(Cause::InstructionAccess, pc),
         }
     }
 
-    /// A block end that is neither branch nor jump; [`Self::run`] looks at interrupts next.
+    /// A block end that is neither branch nor jump; [`Self::run`] checks interrupts next.
     #[cold]
     pub(super) fn system(&mut self, kind: Kind, next: u32, value: u32) -> Exit {
         let cycles = match kind {
@@ -282,7 +281,7 @@ impl Hart {
                 self.pc = next;
                 1
             }
-            // Translated code follows every store at once; nothing is left to do.
+            // Translated code follows every store at once; nothing to do.
             Kind::FenceI => {
                 self.pc = next;
                 self.timing.fence
@@ -293,6 +292,6 @@ impl Hart {
         };
         self.cycle += u64::from(cycles);
         self.instret += 1;
-        Exit::Border
+        Exit::Recheck
     }
 }

@@ -1,7 +1,7 @@
 //! Instructions after decoding.
 
-/// What an instruction does. Names are the mnemonics of the ISA manual; pseudo-forms whose decoding
-/// saves work at run time have their own name.
+/// Operation of an instruction. Names are the mnemonics of the ISA manual; pseudo-forms whose
+/// decoding saves work at run time have names of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[allow(
@@ -82,7 +82,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether what follows in memory is not simply executed next.
+    /// True if the next instruction in memory does not necessarily follow.
     pub const fn ends_block(self) -> bool {
         self as u8 >= Kind::Beq as u8
     }
@@ -129,11 +129,12 @@ impl Kind {
 /// A decoded instruction, compact enough that eight fit in a cache line of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instr {
-    /// What it does.
+    /// Its operation.
     pub kind: Kind,
     /// Destination register, 0 if it has none.
     pub rd: u8,
-    /// First source register, or the immediate operand of `csrrwi` and its like; 0 if it has none.
+    /// First source register, or the immediate operand of `csrrwi`, `csrrsi` and `csrrci`; 0 if it
+    /// has none.
     pub rs1: u8,
     /// Second source register, 0 if it has none.
     pub rs2: u8,
@@ -143,13 +144,13 @@ pub struct Instr {
 }
 
 impl Instr {
-    /// Whether it reads register `reg` (never true for `x0`).
+    /// True if it reads register `reg` (never true for `x0`).
     pub const fn uses(&self, reg: u8) -> bool {
         let immediate = matches!(self.kind, Kind::Csrrwi | Kind::Csrrsi | Kind::Csrrci);
         reg != 0 && ((self.rs1 == reg && !immediate) || self.rs2 == reg)
     }
 
-    /// A branch that goes forward, and so is predicted not taken. A branch to itself goes backward.
+    /// True for a forward branch, which is predicted not taken. A branch to itself goes backward.
     pub(super) const fn is_forward(self) -> bool {
         self.kind.is_branch() && self.imm > 0
     }

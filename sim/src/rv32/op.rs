@@ -1,24 +1,24 @@
-//! What instructions become when they are translated.
+//! Operations: the translated form of instructions.
 
 use super::csr::Csrs;
 use super::instr::{Instr, Kind};
 use super::sequence::sequences;
 
-/// Declares [`Code`]: what is as in [`Kind`], what is not, and the sequences.
+/// Declares [`Code`]: the codes shared with [`Kind`], its own, and the sequences.
 macro_rules! codes {
     (
         same { $($same:ident)* }
         own { $($(#[$doc:meta])* $own:ident,)* }
         $($name:ident [$first:ident $($link:tt $next:ident)+])*
     ) => {
-        /// What an operation does: [`Kind`] without what needs no work, operations that do the
+        /// Code of an operation: [`Kind`] without those that need no work, operations that do the
         /// work of two instructions, and sequences.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(super) enum Code { $($same,)* $($(#[$doc])* $own,)* $($name,)* }
 
         impl Code {
-            /// The operation that does nothing but what `kind` says.
+            /// The operation that does exactly what `kind` does.
             const fn same(kind: Kind) -> Option<Self> {
                 match kind {
                     $(Kind::$same => Some(Self::$same),)*
@@ -26,7 +26,7 @@ macro_rules! codes {
                 }
             }
 
-            /// The first part of a sequence; anything else is its own.
+            /// The first part of a sequence; any other code itself.
             pub(super) const fn first(self) -> Self {
                 match self {
                     $(Self::$name => Self::$first,)*
@@ -45,11 +45,11 @@ macro_rules! declare {
                 Addi Slti Sltiu Xori Ori Andi Slli Srli Srai
                 Mul Mulh Mulhsu Mulhu Div Divu Rem Remu
                 Lb Lh Lw Lbu Lhu Sb Sh Sw
-                // The end of a block: to edge `imm`, or the one behind it if taken.
+                // The end of a block: to edge `imm`, or the next one if taken.
                 Beq Bne Blt Bge Bltu Bgeu
                 // To edge `imm`.
                 Jal
-                // To edge `imm & EDGE` plus 1; the offset is above it.
+                // To edge `imm & EDGE_MASK` plus 1; the offset is above it.
                 Jalr
             }
             own {
@@ -75,10 +75,10 @@ macro_rules! declare {
                 ChipRead,
                 /// A CSR of the chip, written: `rs2` is the instruction's funct3.
                 ChipCsr,
-                /// Everything that is rare: executed from the whole instruction, number `imm` of
-                /// the side table.
+                /// A rare instruction: executed from its decoded form, number `imm` of the side
+                /// table.
                 Rare,
-                /// What follows lies in cache line `imm`.
+                /// The next operation is in cache line `imm`.
                 Line,
                 /// A branch predicted not taken: leaves the block by edge `imm`.
                 SideBeq,
@@ -88,8 +88,8 @@ macro_rules! declare {
                 SideBltu,
                 SideBgeu,
                 /// The end of a block that is no jump: to edge `imm`.
-                Fall,
-                /// `ecall` and its like, number `imm` of the side table.
+                FallThrough,
+                /// `ecall` and similar, number `imm` of the side table.
                 System,
             }
             $($sequences)*
@@ -98,16 +98,16 @@ macro_rules! declare {
 }
 sequences!(declare);
 
-/// Where results go that the program does not want: a register behind `x31`.
-pub(super) const SINK: u8 = 32;
+/// Destination of discarded results: a register after `x31`.
+pub(super) const DISCARD: u8 = 32;
 /// The edge in the `imm` of [`Code::Jalr`]; the offset has the 12 bits above.
-pub(super) const EDGE: u32 = 0xf_ffff;
+pub(super) const EDGE_MASK: u32 = 0xf_ffff;
 
 /// One operation, eight to a cache line of the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Op {
     pub(super) code: Code,
-    /// [`SINK`] instead of `x0`.
+    /// [`DISCARD`] instead of `x0`.
     pub(super) rd: u8,
     pub(super) rs1: u8,
     pub(super) rs2: u8,
@@ -116,9 +116,9 @@ pub(super) struct Op {
 
 const _: () = assert!(size_of::<Op>() == 8);
 
-/// Where an operation lies: needed only when the hart leaves the fast path there.
+/// Position and cost of an operation: needed only when the hart leaves the fast path there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct OpInfo {
     /// Its instruction.
     pub(super) pc: u32,
     /// The next instruction.
@@ -134,14 +134,14 @@ pub(super) struct Place {
 }
 
 impl Op {
-    /// What lies behind the last block.
-    pub(super) const NOTHING: Self = Self::with_imm(Code::Fall, u32::MAX);
+    /// Filler after the last block.
+    pub(super) const FILLER: Self = Self::with_imm(Code::FallThrough, u32::MAX);
 
-    /// An operation that needs nothing else.
+    /// An operation with an immediate operand only.
     pub(super) const fn with_imm(code: Code, imm: u32) -> Self {
         Self {
             code,
-            rd: SINK,
+            rd: DISCARD,
             rs1: 0,
             rs2: 0,
             imm,
@@ -149,8 +149,8 @@ impl Op {
     }
 
     /// The operation of the instruction at `pc`, which begins `cycles` after its block, in a hart
-    /// whose main RAM begins at `ram`: loads and stores count from there. `None` if there is
-    /// nothing to do. Rare ones, branches and jumps still have to get their number.
+    /// whose main RAM begins at `ram`: offsets of loads and stores are relative to it. `None` if
+    /// there is nothing to do. The caller assigns the number to rare ones, branches and jumps.
     pub(super) fn new(instr: Instr, pc: u32, cycles: u32, ram: u32) -> Option<Self> {
         let Instr {
             kind,
@@ -195,7 +195,7 @@ impl Op {
         };
         Some(Self {
             code,
-            rd: if rd == 0 { SINK } else { rd },
+            rd: if rd == 0 { DISCARD } else { rd },
             // `mv` is `addi rd, rs, 0` or, compressed, `add rd, x0, rs`.
             rs1: if kind == Kind::Add && rs1 == 0 {
                 rs2
@@ -211,7 +211,7 @@ impl Op {
         })
     }
 
-    /// How an access to a CSR is executed.
+    /// The operation for an access to a CSR.
     fn csr_code(instr: Instr, cycles: u32) -> Code {
         let number = instr.imm as u16;
         let swaps = matches!(instr.kind, Kind::Csrrw | Kind::Csrrwi);
@@ -222,7 +222,7 @@ impl Op {
         } else if number >> 10 != 3 {
             Code::ChipCsr
         } else {
-            // The top two bits of the number say "read-only" (volume II, 2.1).
+            // The top two bits of the number mark it read-only (volume II, 2.1).
             Code::Rare
         }
     }
@@ -235,9 +235,9 @@ impl Op {
     }
 
     /// One operation that does the work of `self` and then of `next`, if there is one. Only
-    /// operations that cannot leave the block in between have one, so nobody can tell.
+    /// operations that cannot leave the block in between have one, so the result is the same.
     pub(super) fn fused_with(self, next: Self) -> Option<Self> {
-        // What comes second reads the first one's result and replaces it.
+        // The second operation reads the first one's result and replaces it.
         let replaces = next.rs1 == self.rd && next.rd == self.rd;
         let replaced_by_second = next.rs2 == self.rd && next.rd == self.rd;
         let both_ways = |code, op: Self| {

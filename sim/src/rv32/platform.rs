@@ -1,4 +1,4 @@
-//! The seam between the hart and the chip around it.
+//! The interface between the hart and the chip around it.
 
 use crate::mem::Memory;
 
@@ -24,7 +24,7 @@ impl Width {
     }
 }
 
-/// An access that nothing answers; the hart takes the access-fault trap.
+/// An access to an unmapped address; the hart takes the access-fault trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccessFault;
 
@@ -32,7 +32,7 @@ pub struct AccessFault;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IllegalCsr;
 
-/// What a call into the chip's ROM did.
+/// Result of a call into the chip's ROM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RomCall {
     /// The function ran and took `cycles`; the hart returns to `ra`.
@@ -40,8 +40,8 @@ pub enum RomCall {
         /// CPU cycles, to be added before the hart returns to `ra`.
         cycles: u64,
     },
-    /// The function waits: nothing to do before `cycle` (absolute). The hart stays at the entry and
-    /// asks again then, so that interrupts are taken meanwhile.
+    /// The function waits: nothing to do before `until_cycle`. The hart stays at the entry and
+    /// calls again then, so that interrupts are taken while it waits.
     Wait {
         /// Absolute CPU cycle.
         until_cycle: u64,
@@ -50,19 +50,19 @@ pub enum RomCall {
     Unknown,
 }
 
-/// The chip around a hart, as the hart sees it. Every access carries the cycle of its own
+/// The chip around a hart, as the hart sees it. Each access carries the cycle of its own
 /// instruction (not of its basic block): bit-banging depends on it.
 pub trait Platform {
     /// A load outside of [`Memory`].
     ///
     /// # Errors
-    /// [`AccessFault`] if nothing answers there.
+    /// [`AccessFault`] if the address is unmapped.
     fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault>;
 
     /// A store outside of [`Memory`].
     ///
     /// # Errors
-    /// [`AccessFault`] if nothing answers there.
+    /// [`AccessFault`] if the address is unmapped.
     fn store(&mut self, addr: u32, width: Width, value: u32, cycle: u64)
     -> Result<(), AccessFault>;
 

@@ -1,11 +1,11 @@
-//! The branch-target buffer: which jumps are in it.
+//! The branch-target buffer: the set of jumps in it.
 
 use std::collections::BTreeMap;
 
 /// A buffer whose oldest entry is replaced first.
 ///
-/// A jump is in the buffer if fewer than its capacity were allocated since: so each jump needs to
-/// remember only the number of its own last allocation.
+/// A jump is in the buffer if fewer than its capacity were allocated since: only the number of each
+/// jump's last allocation is stored.
 #[derive(Debug)]
 pub(super) struct Predictor {
     entries: u64,
@@ -37,9 +37,9 @@ impl Predictor {
         site
     }
 
-    /// Whether the jump is in the buffer.
+    /// True if the jump is in the buffer.
     #[inline]
-    pub(super) fn knows(&self, site: u32) -> bool {
+    pub(super) fn contains(&self, site: u32) -> bool {
         self.allocated
             .get(site as usize)
             .is_some_and(|n| self.allocations - n < self.entries)
@@ -51,9 +51,9 @@ impl Predictor {
         self.allocations
     }
 
-    /// The number of allocations until which the jump is in the buffer at least.
+    /// The jump stays in the buffer at least until this number of allocations.
     #[inline]
-    pub(super) fn known_until(&self, site: u32) -> u64 {
+    pub(super) fn resident_until(&self, site: u32) -> u64 {
         let last = self.allocated.get(site as usize);
         last.map_or(0, |n| n + self.entries)
     }
@@ -61,7 +61,7 @@ impl Predictor {
     /// A jump is decoded: it is in the buffer afterwards.
     #[inline]
     pub(super) fn decode(&mut self, site: u32) {
-        if !self.knows(site) {
+        if !self.contains(site) {
             self.allocate(site);
         }
     }
@@ -85,11 +85,11 @@ mod tests {
         let mut buffer = Predictor::new(2);
         let [a, b, c] = [0x100, 0x104, 0x102].map(|pc| buffer.site(pc));
         assert_eq!(buffer.site(0x104), b);
-        assert!(!buffer.knows(a));
+        assert!(!buffer.contains(a));
         buffer.allocate(a);
         buffer.allocate(b);
-        assert!(buffer.knows(a) && buffer.knows(b));
+        assert!(buffer.contains(a) && buffer.contains(b));
         buffer.allocate(c);
-        assert!(!buffer.knows(a) && buffer.knows(b) && buffer.knows(c));
+        assert!(!buffer.contains(a) && buffer.contains(b) && buffer.contains(c));
     }
 }

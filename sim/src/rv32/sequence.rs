@@ -1,11 +1,11 @@
-//! Sequences of operations that are one step.
+//! Sequences of operations that are executed as one step.
 
 use super::op::{Code, Op};
 
-/// Sequences of operations that are frequent enough to be one: name and parts. `>` says that an
-/// operation's first source is the result before it, `>>` the same of the second source: it need
-/// not go through the register file then. Longer ones come first. The hot loops of the firmware and
-/// of `sim/tests/kernels` decided.
+/// Sequences of operations that are frequent enough to fuse: name and parts. `>` means that an
+/// operation's first source is the previous result, `>>` the same for the second source: the result
+/// is forwarded without the register file. Longer ones come first. They were chosen from the hot
+/// loops of the firmware and of `sim/tests/kernels`.
 macro_rules! sequences {
     ($then:ident) => {
         $then! {
@@ -87,7 +87,7 @@ macro_rules! sequences {
             XorIntoSb [Xor >> Sb]
             SrliSrli [Srli, Srli]
             SlliSlli [Slli, Slli]
-            SlliOrApart [Slli, Or]
+            SlliOrUnfused [Slli, Or]
             OrToOr [Or > Or]
             OrToAdd [Or > Add]
             AddToAdd [Add > Add]
@@ -138,42 +138,42 @@ macro_rules! sequences {
 pub(super) use sequences;
 
 /// Operations in the longest sequence.
-const LONGEST: usize = 6;
+const MAX_SEQUENCE: usize = 6;
 
-/// How an operation of a sequence takes up the one before it.
+/// Operand forwarding from the previous operation of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
+enum Forwarding {
     /// It reads its sources from the register file.
-    Apart,
-    /// The result before it is its first source.
-    First,
-    /// The result before it is its second source.
-    Second,
+    None,
+    /// The previous result is its first source.
+    Rs1,
+    /// The previous result is its second source.
+    Rs2,
 }
 
 macro_rules! link {
     (,) => {
-        Link::Apart
+        Forwarding::None
     };
     (>) => {
-        Link::First
+        Forwarding::Rs1
     };
     (>>) => {
-        Link::Second
+        Forwarding::Rs2
     };
 }
 
 macro_rules! declare {
     ($($name:ident [$first:ident $($link:tt $next:ident)+])*) => {
-        /// Name, first part, and how the others go on.
-        const SEQUENCES: &[(Code, Code, &[(Link, Code)])] =
+        /// Name, first part, and the other parts with their forwarding.
+        const SEQUENCES: &[(Code, Code, &[(Forwarding, Code)])] =
             &[$((Code::$name, Code::$first, &[$((link!($link), Code::$next)),+])),*];
     };
 }
 sequences!(declare);
 
-/// `op` with its sources in the order that `link` asks for, if it can follow `last` so.
-fn linked(last: Op, link: Link, op: Op) -> Option<Op> {
+/// `op` with its sources in the order that `forwarding` requires, if it can follow `last` that way.
+fn with_forwarding(last: Op, forwarding: Forwarding, op: Op) -> Option<Op> {
     let commutes = matches!(
         op.code,
         Code::Add
@@ -186,45 +186,47 @@ fn linked(last: Op, link: Link, op: Op) -> Option<Op> {
             | Code::SideBeq
             | Code::SideBne
     );
-    match link {
-        Link::Apart => Some(op),
-        Link::First if op.rs1 == last.rd => Some(op),
-        Link::First if commutes && op.rs2 == last.rd => Some(Op {
+    match forwarding {
+        Forwarding::None => Some(op),
+        Forwarding::Rs1 if op.rs1 == last.rd => Some(op),
+        Forwarding::Rs1 if commutes && op.rs2 == last.rd => Some(Op {
             rs1: op.rs2,
             rs2: op.rs1,
             ..op
         }),
-        Link::Second if op.rs2 == last.rd => Some(op),
+        Forwarding::Rs2 if op.rs2 == last.rd => Some(op),
         _ => None,
     }
 }
 
-/// The beginning of `ops` as the sequence that is called `name`, if it is one: the operations in
-/// the order of their sources that the sequence asks for.
-fn named(
-    &(name, code, parts): &(Code, Code, &[(Link, Code)]),
+/// The start of `ops` as the sequence `name`, if it matches: the operations with their sources in
+/// the order that the sequence requires.
+fn match_sequence(
+    &(name, code, parts): &(Code, Code, &[(Forwarding, Code)]),
     ops: &[Op],
-) -> Option<([Op; LONGEST], usize)> {
+) -> Option<([Op; MAX_SEQUENCE], usize)> {
     let first = *ops.first().filter(|op| op.code == code)?;
     let mut sequence = [Op {
         code: name,
         ..first
-    }; LONGEST];
+    }; MAX_SEQUENCE];
     let mut last = first;
-    for (i, &(link, code)) in (1..).zip(parts) {
+    for (i, &(forwarding, code)) in (1..).zip(parts) {
         let op = *ops.get(i).filter(|op| op.code == code)?;
-        last = linked(last, link, op)?;
+        last = with_forwarding(last, forwarding, op)?;
         *sequence.get_mut(i)? = last;
     }
     Some((sequence, parts.len() + 1))
 }
 
-/// Gives the first operation of each known sequence its name. The others keep theirs, so that the
-/// hart can go on in between.
-pub(super) fn name_sequences(ops: &mut [Op]) {
+/// Replaces the code of the first operation of each known sequence. The others keep theirs, so that
+/// the hart can resume in between.
+pub(super) fn fuse_sequences(ops: &mut [Op]) {
     let mut rest = ops;
     while !rest.is_empty() {
-        let known = SEQUENCES.iter().find_map(|sequence| named(sequence, rest));
+        let known = SEQUENCES
+            .iter()
+            .find_map(|sequence| match_sequence(sequence, rest));
         let len = known.map_or(1, |(_, len)| len);
         let (done, left) = rest.split_at_mut(len);
         if let Some((sequence, len)) = known {
@@ -253,18 +255,18 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_has_the_order_of_sources_that_it_needs() {
+    fn sources_are_swapped_into_the_order_of_the_sequence() {
         let mut ops = [op(Code::Slli, 5, 6, 0), op(Code::Xor, 6, 6, 5)];
-        name_sequences(&mut ops);
+        fuse_sequences(&mut ops);
         assert_eq!(codes(&ops), [Code::SlliToXor, Code::Xor]);
         assert_eq!((ops[1].rs1, ops[1].rs2), (5, 6));
     }
 
     #[test]
-    fn what_does_not_hand_its_result_on_is_no_such_sequence() {
+    fn operations_without_forwarding_are_not_that_sequence() {
         let apart = [op(Code::Slli, 5, 6, 0), op(Code::Xor, 6, 6, 7)];
         let mut ops = apart;
-        name_sequences(&mut ops);
+        fuse_sequences(&mut ops);
         assert_eq!(codes(&ops), codes(&apart));
     }
 
@@ -272,6 +274,6 @@ mod tests {
     fn every_sequence_fits_and_none_hides_a_longer_one() {
         let lengths = SEQUENCES.iter().map(|(_, _, parts)| parts.len() + 1);
         assert!(lengths.clone().is_sorted_by(|a, b| a >= b));
-        assert_eq!(lengths.max(), Some(LONGEST));
+        assert_eq!(lengths.max(), Some(MAX_SEQUENCE));
     }
 }

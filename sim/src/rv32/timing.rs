@@ -1,12 +1,12 @@
-//! How many cycles things take.
+//! Cycle counts of the pipeline.
 
 /// The cycles of the hart's pipeline. A chip fills it from its timing table, where each entry has
-/// its source; [`Timing::ideal`] is one cycle an instruction.
+/// its source; [`Timing::ideal`] is one cycle per instruction.
 ///
-/// The rules that these figures belong to are in [`crate::rv32`]'s documentation.
+/// The rules that use these figures are in [`crate::rv32`]'s documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Cycles that a load takes more if the next instruction uses its result.
+    /// Extra cycles of a load if the next instruction uses its result.
     pub load_use: u32,
     /// Cycles of a conditional branch that went the other way than predicted.
     pub mispredicted: u32,
@@ -15,12 +15,12 @@ pub struct Timing {
     pub jump_hit: u32,
     /// The same if its target is not in the buffer.
     pub jump_miss: u32,
-    /// Cycles more if a jump that the buffer predicted lands on a direct jump.
+    /// Extra cycles if a jump that the buffer predicted lands on a direct jump.
     pub jump_to_jump: u32,
-    /// Cycles more if a mispredicted branch continues at a 32-bit instruction that straddles a
+    /// Extra cycles if a mispredicted branch continues at a 32-bit instruction that straddles a
     /// word.
     pub straddled_after_branch: u32,
-    /// The same for direct jumps that the buffer did not know and for indirect jumps.
+    /// The same for direct jumps that are not in the buffer and for indirect jumps.
     pub straddled_after_jump: u32,
     /// Entries of the branch-target buffer, replaced first in, first out.
     pub target_buffer_entries: u32,
@@ -38,11 +38,11 @@ pub struct Timing {
     pub amo: u32,
     /// Cycles of `fence` and `fence.i`.
     pub fence: u32,
-    /// Cycles more for each load or store in memory that is not naturally aligned.
+    /// Extra cycles for each load or store in memory that is not naturally aligned.
     pub misaligned: u32,
-    /// Cycles more for a load outside of memory.
+    /// Extra cycles for a load outside of memory.
     pub mmio_load: u32,
-    /// Cycles more for a store outside of memory.
+    /// Extra cycles for a store outside of memory.
     pub mmio_store: u32,
     /// Cycles from the last instruction before an exception to the first of its handler.
     pub exception_entry: u32,
@@ -109,7 +109,7 @@ impl Timing {
         })
     }
 
-    /// The names that [`Self::entry`] knows, in the order of the fields.
+    /// The names that [`Self::entry`] accepts, in the order of the fields.
     pub const NAMES: [&'static str; 21] = [
         "load_use",
         "mispredicted",

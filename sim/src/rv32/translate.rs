@@ -1,10 +1,10 @@
-//! Translation of a straight run of instructions, and what is known beforehand about its cycles.
+//! Translation of a straight run of instructions, and its statically known cycles.
 
-use super::block::{Block, Context, Edge, NO_SITE, Translations, Turn, UNCACHED};
+use super::block::{Block, Context, Edge, EdgeDetails, NO_SITE, Translations, UNCACHED};
 use super::decode::{decode, length};
 use super::instr::{Instr, Kind};
-use super::op::{Code, EDGE, Op, Place};
-use super::sequence::name_sequences;
+use super::op::{Code, EDGE_MASK, Op, OpInfo};
+use super::sequence::fuse_sequences;
 use super::timing::Timing;
 use crate::mem::{Memory, RegionKind};
 
@@ -25,13 +25,13 @@ pub(super) fn fetch(memory: &Memory, pc: u32) -> Option<(Instr, u32)> {
     Some(decode(u32::from(high) << 16 | u32::from(low)))
 }
 
-/// Whether the instruction at `pc` has 32 bits and straddles a word.
+/// True if the instruction at `pc` has 32 bits and straddles a word.
 fn straddles(memory: &Memory, pc: u32) -> bool {
     pc & 2 != 0 && memory.read_u16(pc).is_some_and(|half| length(half) == 4)
 }
 
-/// Translates from `pc` to the next jump, a single instruction if asked to, into `code`, where the
-/// block will be the next one. `None` if nothing can be fetched.
+/// Translates from `pc` to the next jump, or the single instruction there, into `code` as its next
+/// block. `None` if nothing can be fetched.
 pub(super) fn translate(
     pc: u32,
     single: bool,
@@ -45,33 +45,33 @@ pub(super) fn translate(
         pc,
         fuse: !single,
         line: first_lines[1],
-        first: code.places.len(),
+        first: code.op_infos.len(),
         first_edge: code.edges.len() as u32,
         sides: Vec::new(),
         ops: Vec::new(),
         code,
     };
     let limit = if single { 1 } else { MAX_INSTRUCTIONS };
-    let mut here = Here {
+    let mut cursor = Cursor {
         pc,
         instr: first,
         len,
         index: 0,
         cycles: 0,
     };
-    while !here.instr.kind.ends_block() || here.instr.is_forward() {
-        let next_pc = here.pc.wrapping_add(here.len);
+    while !cursor.instr.kind.ends_block() || cursor.instr.is_forward() {
+        let next_pc = cursor.pc.wrapping_add(cursor.len);
         let next = fetch(translator.context.memory, next_pc);
         let cost = cost(
             translator.context.timing,
-            here.instr,
+            cursor.instr,
             next.map(|(next, _)| next),
         );
-        translator.push(here, cost);
+        translator.push(cursor, cost);
         match next {
-            Some((instr, len)) if here.index + 1 < limit => {
-                let (index, cycles) = (here.index + 1, here.cycles + cost);
-                here = Here {
+            Some((instr, len)) if cursor.index + 1 < limit => {
+                let (index, cycles) = (cursor.index + 1, cursor.cycles + cost);
+                cursor = Cursor {
                     pc: next_pc,
                     instr,
                     len,
@@ -79,16 +79,16 @@ pub(super) fn translate(
                     cycles,
                 };
             }
-            _ => return Some(translator.finish(here, cost, first_lines)),
+            _ => return Some(translator.finish(cursor, cost, first_lines)),
         }
     }
-    translator.push(here, 0);
-    Some(translator.finish(here, 0, first_lines))
+    translator.push(cursor, 0);
+    Some(translator.finish(cursor, 0, first_lines))
 }
 
-/// One instruction on the way.
+/// The instruction being translated.
 #[derive(Clone, Copy)]
-struct Here {
+struct Cursor {
     pc: u32,
     instr: Instr,
     len: u32,
@@ -115,7 +115,7 @@ fn cost(timing: &Timing, instr: Instr, next: Option<Instr>) -> u32 {
     }
 }
 
-/// The cache lines that an instruction lies in.
+/// The first and last cache line of an instruction.
 fn lines(memory: &Memory, pc: u32, len: u32) -> [u32; 2] {
     if memory.kind(pc) == Some(RegionKind::Flash) {
         let shift = memory.cache().line_shift();
@@ -140,62 +140,62 @@ fn edge(pc: u32, cycles: u32, instructions: u32) -> Edge {
 struct Translator<'a> {
     context: Context<'a>,
     code: &'a mut Translations,
-    /// Where the block begins: address, operation, edge.
+    /// Start of the block: address, operation, edge.
     pc: u32,
     first: usize,
     first_edge: u32,
     fuse: bool,
     /// The cache line that the last instruction ends in.
     line: u32,
-    /// What branches in between lead to.
-    sides: Vec<(Edge, Turn)>,
+    /// Edges of the branches within the block.
+    sides: Vec<(Edge, EdgeDetails)>,
     ops: Vec<Op>,
 }
 
 impl Translator<'_> {
-    /// Appends what an instruction does, if anything.
-    fn push(&mut self, here: Here, cost: u32) {
-        let place = Place {
-            pc: here.pc,
-            next: here.pc.wrapping_add(here.len),
+    /// Appends the operation of an instruction, if any.
+    fn push(&mut self, cursor: Cursor, cost: u32) {
+        let info = OpInfo {
+            pc: cursor.pc,
+            next: cursor.pc.wrapping_add(cursor.len),
             block: self.code.blocks.len() as u32,
-            index: here.index,
-            cycles: here.cycles,
+            index: cursor.index,
+            cycles: cursor.cycles,
             cost,
         };
-        for line in lines(self.context.memory, here.pc, here.len) {
-            if line != self.line && here.index > 0 {
+        for line in lines(self.context.memory, cursor.pc, cursor.len) {
+            if line != self.line && cursor.index > 0 {
                 self.line = line;
-                self.append(Op::with_imm(Code::Line, line), place);
+                self.append(Op::with_imm(Code::Line, line), info);
             }
         }
         let ram = self.context.memory.main_base();
-        let Some(mut op) = Op::new(here.instr, here.pc, here.cycles, ram) else {
+        let Some(mut op) = Op::new(cursor.instr, cursor.pc, cursor.cycles, ram) else {
             return;
         };
-        match here.instr.kind {
+        match cursor.instr.kind {
             _ if matches!(op.code, Code::Rare | Code::System) => {
-                op.imm = self.code.rare.len() as u32;
-                self.code.rare.push(here.instr);
+                op.imm = self.code.rare_instrs.len() as u32;
+                self.code.rare_instrs.push(cursor.instr);
             }
-            _ if here.instr.is_forward() => {
+            _ if cursor.instr.is_forward() => {
                 // The first two edges are the end's.
                 op.imm = self.first_edge + 2 + self.sides.len() as u32;
-                let edge = self.side_edge(here);
+                let edge = self.side_edge(cursor);
                 self.sides.push(edge);
             }
             kind if kind.is_branch() => op.imm = self.first_edge,
             Kind::Jal => {
-                if here.instr.rd != 0 {
+                if cursor.instr.rd != 0 {
                     let link = Op {
                         rd: op.rd,
-                        ..Op::with_imm(Code::Const, place.next)
+                        ..Op::with_imm(Code::Const, info.next)
                     };
-                    self.append(link, place);
+                    self.append(link, info);
                 }
                 op.imm = self.first_edge + 1;
             }
-            Kind::Jalr => op.imm = op.imm << 20 | self.first_edge & EDGE,
+            Kind::Jalr => op.imm = op.imm << 20 | self.first_edge & EDGE_MASK,
             _ => {}
         }
         if self.fuse
@@ -205,53 +205,53 @@ impl Translator<'_> {
             *last = fused;
             return;
         }
-        self.append(op, place);
+        self.append(op, info);
     }
 
-    fn append(&mut self, op: Op, place: Place) {
+    fn append(&mut self, op: Op, info: OpInfo) {
         self.ops.push(op);
-        self.code.places.push(place);
+        self.code.op_infos.push(info);
     }
 
-    /// Where a branch leads that was predicted not taken: rules 2 and 4.
-    fn side_edge(&mut self, here: Here) -> (Edge, Turn) {
-        let target = here.pc.wrapping_add(here.instr.imm as u32);
-        let next = here.pc.wrapping_add(here.len);
-        let cycles = here.cycles + self.mispredicted(target);
-        let turn = Turn {
-            decoded: self.jump_site(next),
-            ..self.turn()
+    /// The edge of a taken branch that was predicted not taken: rules 2 and 4.
+    fn side_edge(&mut self, cursor: Cursor) -> (Edge, EdgeDetails) {
+        let target = cursor.pc.wrapping_add(cursor.instr.imm as u32);
+        let next = cursor.pc.wrapping_add(cursor.len);
+        let cycles = cursor.cycles + self.mispredicted(target);
+        let details = EdgeDetails {
+            decoded_site: self.jump_site(next),
+            ..self.unpredicted_edge()
         };
-        (edge(target, cycles, here.index + 1), turn)
+        (edge(target, cycles, cursor.index + 1), details)
     }
 
-    /// An edge from here that is no business of the branch-target buffer.
-    fn turn(&self) -> Turn {
-        Turn {
+    /// Details of an edge that does not involve the branch-target buffer.
+    fn unpredicted_edge(&self) -> EdgeDetails {
+        EdgeDetails {
             linked: false,
             site: NO_SITE,
-            missed: 0,
-            decoded: NO_SITE,
-            held: self.line,
+            cycles_if_missed: 0,
+            decoded_site: NO_SITE,
+            held_line: self.line,
             lines: [UNCACHED; 2],
         }
     }
 
     /// The block whose last instruction is `last`; it costs `cost`, if it is no jump.
-    fn finish(mut self, last: Here, cost: u32, lines: [u32; 2]) -> Block {
+    fn finish(mut self, last: Cursor, cost: u32, lines: [u32; 2]) -> Block {
         let fall_pc = last.pc.wrapping_add(last.len);
         let taken_pc = last.pc.wrapping_add(last.instr.imm as u32);
         let bytes = fall_pc.wrapping_sub(self.pc);
         self.context.memory.mark_code(self.pc, bytes as usize);
         if !last.instr.kind.ends_block() {
-            // What follows decided on the cost of the last instruction. Behind a jump may be data
-            // that changes all the time.
+            // The cost of the last instruction depends on the next one. After a jump there may be
+            // data that changes all the time.
             self.context.memory.mark_code(fall_pc, 4);
         }
         let (cycles, instructions) = (last.cycles + cost, last.index + 1);
         let mut fall = edge(fall_pc, cycles, instructions);
         let mut taken = edge(taken_pc, cycles, instructions);
-        let mut turns = [self.turn(); 2];
+        let mut details = [self.unpredicted_edge(); 2];
         let timing = *self.context.timing;
         match last.instr.kind {
             Kind::Jalr => taken.cycles += timing.indirect_jump,
@@ -259,8 +259,8 @@ impl Translator<'_> {
             kind if kind == Kind::Jal || (kind.is_branch() && !last.instr.is_forward()) => {
                 let to_jump = self.jump_site(taken_pc);
                 let site = self.context.predictor.site(last.pc);
-                (turns[0].site, turns[1].site) = (site, site);
-                turns[1].missed = cycles
+                (details[0].site, details[1].site) = (site, site);
+                details[1].cycles_if_missed = cycles
                     + timing.jump_miss
                     + self.straddled(taken_pc, timing.straddled_after_jump);
                 taken.cycles += timing.jump_hit;
@@ -269,13 +269,13 @@ impl Translator<'_> {
                 }
                 if kind != Kind::Jal {
                     fall.cycles += self.mispredicted(fall_pc);
-                    (turns[0].missed, turns[0].decoded) = (fall.cycles, to_jump);
+                    (details[0].cycles_if_missed, details[0].decoded_site) = (fall.cycles, to_jump);
                 }
             }
             _ => {}
         }
         if !last.instr.kind.ends_block() || last.instr.is_forward() {
-            let place = Place {
+            let info = OpInfo {
                 pc: last.pc,
                 next: fall_pc,
                 block: self.code.blocks.len() as u32,
@@ -283,18 +283,18 @@ impl Translator<'_> {
                 cycles: last.cycles,
                 cost,
             };
-            self.append(Op::with_imm(Code::Fall, self.first_edge), place);
+            self.append(Op::with_imm(Code::FallThrough, self.first_edge), info);
         }
         if self.fuse {
-            name_sequences(&mut self.ops);
+            fuse_sequences(&mut self.ops);
         }
         let room = self.first..self.first + self.ops.len();
         self.code.ops[room].copy_from_slice(&self.ops);
         self.code.edges.extend([fall, taken]);
-        self.code.turns.extend(turns);
-        for (edge, turn) in self.sides {
+        self.code.edge_details.extend(details);
+        for (edge, details) in self.sides {
             self.code.edges.push(edge);
-            self.code.turns.push(turn);
+            self.code.edge_details.push(details);
         }
         Block {
             first: self.first as u32,
@@ -324,8 +324,8 @@ impl Translator<'_> {
         }
     }
 
-    /// The direct jump at `pc` in the branch-target buffer, or [`NO_SITE`] if there is none. What
-    /// lies there shapes the block from now on.
+    /// The direct jump at `pc` in the branch-target buffer, or [`NO_SITE`] if there is none. The
+    /// block depends on the code there from now on.
     fn jump_site(&mut self, pc: u32) -> u32 {
         self.context.memory.mark_code(pc, 4);
         match fetch(self.context.memory, pc) {

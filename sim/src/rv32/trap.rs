@@ -1,4 +1,4 @@
-//! Why the hart left the path of the program.
+//! Exceptions, and reasons for the hart to stop.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Cause {
-    /// Fetch from where nothing answers.
+    /// Fetch from an unmapped address.
     InstructionAccess = 1,
     /// Undefined instruction, or a CSR that does not exist.
     IllegalInstruction = 2,
@@ -14,11 +14,11 @@ pub enum Cause {
     Breakpoint = 3,
     /// Misaligned load that the hardware does not split.
     LoadMisaligned = 4,
-    /// Load from where nothing answers.
+    /// Load from an unmapped address.
     LoadAccess = 5,
     /// Misaligned store or atomic that the hardware does not split.
     StoreMisaligned = 6,
-    /// Store or atomic to where nothing answers, or to flash.
+    /// Store or atomic to an unmapped address or to flash.
     StoreAccess = 7,
     /// `ecall`.
     MachineCall = 11,
@@ -42,11 +42,11 @@ impl fmt::Display for Cause {
 /// An exception and where it happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What happened.
+    /// The exception.
     pub cause: Cause,
     /// Address of the instruction.
     pub pc: u32,
-    /// What `mtval` gets: the address that was accessed, the illegal instruction's bits, or 0.
+    /// Value for `mtval`: the address that was accessed, the illegal instruction's bits, or 0.
     pub value: u32,
 }
 
@@ -60,13 +60,13 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why [`super::Hart::run`] returned.
+/// Reason that [`super::Hart::run`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The next instruction would begin at or after the platform's deadline.
     Deadline,
-    /// The hart waits for an interrupt and none is pending. It waits on until
-    /// [`super::Platform::interrupt`] answers: advance the time, then call `run` again.
+    /// The hart waits for an interrupt and none is pending. It waits until
+    /// [`super::Platform::interrupt`] returns a line: advance the time, then call `run` again.
     Wfi,
     /// An exception that the program cannot handle: no handler is installed, the handler cannot be
     /// fetched, or the handler's first instruction itself faults. The hart stays where it is.

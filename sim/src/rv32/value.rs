@@ -1,4 +1,4 @@
-//! What operations compute: values from their sources, and whether branches are taken.
+//! Results of operations from their sources, and conditions of branches.
 
 /// The value of an operation whose sources hold `$a` and `$b`.
 macro_rules! value {
@@ -113,7 +113,7 @@ macro_rules! value {
 }
 pub(super) use value;
 
-/// Whether a branch is taken whose sources hold `$a` and `$b`.
+/// True if a branch is taken whose sources hold `$a` and `$b`.
 macro_rules! taken {
     (Beq, $a:expr, $b:expr) => {
         $a == $b

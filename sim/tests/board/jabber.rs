@@ -27,7 +27,7 @@ const OFF_MS: core::ops::RangeInclusive<u64> = 250..=750;
 fn heard(board: &mut Board, until: Instant) -> Vec<Heard> {
     board.run(until);
     let frames = events(board).into_iter().filter_map(|event| match event {
-        Event::Heard { record, .. } => Some(record),
+        Event::Received { record, .. } => Some(record),
         _ => None,
     });
     frames.collect()

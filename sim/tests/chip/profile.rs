@@ -103,7 +103,7 @@ fn activities_follow_each_other_without_a_hole() {
     for pair in all.windows(2) {
         assert_eq!(pair[0].end, pair[1].start);
     }
-    for work in [Work::Asleep, Work::Interrupt, Work::Rest] {
+    for work in [Work::Asleep, Work::Interrupt, Work::Other] {
         assert!(all.iter().any(|activity| activity.work == work), "{work:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! What is unknown is said by name, never silently wrong.
 
-use linerate_sim::chip::esp32c6::{Finding, ResetCause, Stop};
+use linerate_sim::chip::esp32c6::{ReportKind, ResetCause, Stop};
 
 use crate::asm::{A0, Program, T0, ZERO};
 use crate::board::{Lines, boot};
@@ -53,8 +53,8 @@ fn an_access_where_nothing_is_faults() {
     let stop = chip.run(ms(1), &mut Lines::default());
     assert!(matches!(stop, Stop::Fault(_)), "{stop:?}");
     assert_eq!(
-        chip.reports()[0].finding,
-        Finding::NoDevice { write: false }
+        chip.reports()[0].kind,
+        ReportKind::NoDevice { write: false }
     );
 }
 
@@ -70,7 +70,7 @@ fn waiting_for_a_register_that_never_changes_is_reported() {
     let polled = chip
         .reports()
         .iter()
-        .find(|r| matches!(r.finding, Finding::Polled { .. }));
+        .find(|r| matches!(r.kind, ReportKind::Polled { .. }));
     let text = polled.expect("a report").to_string();
     assert!(
         text.starts_with("polls MODEM_SYSCON.CLK_CONF (0x600a9804)"),

@@ -59,7 +59,7 @@ impl Capture {
                     comment,
                 );
             }
-            Event::Heard { record, octets } => {
+            Event::Received { record, octets } => {
                 let comment = record.fault.map(|cause| {
                     format!("discarded by the peer: {}", cause.name().replace('_', " "))
                 });

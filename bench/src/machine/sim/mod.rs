@@ -16,7 +16,7 @@ use linerate_explain::report;
 use linerate_host::tap::TapError;
 use linerate_results::record::{Duplex, Edges, EntryKind, Pulse, TimingEntry};
 use linerate_sim::board::{self as simulated, Board, Fate, Pins, Stop};
-use linerate_sim::chip::{Kind, esp32c6};
+use linerate_sim::chip::{Confidence, esp32c6};
 use linerate_sim::elf::Elf;
 use linerate_sim::peer::Peer;
 use linerate_sim::time::{Instant, Span};
@@ -103,7 +103,7 @@ pub(crate) fn board(order: &Order, peer: Box<dyn Peer>) -> Result<Board, Machine
         },
         ledger_symbol: order.board.firmware.ledger_symbol.clone(),
         profile: order.record.profile,
-        glimpses: true,
+        sample_edges: true,
         waveform: (order.record.vcd_ms > 0).then(|| Span::from_ms(order.record.vcd_ms)),
     };
     Board::new(config, &elf, peer).map_err(|error| unusable(error.to_string()))
@@ -195,7 +195,7 @@ impl Sim {
                     },
                     tag: record.tag,
                 })),
-                simulated::Event::Heard { record, octets } => sink(Event::Frame(Frame {
+                simulated::Event::Received { record, octets } => sink(Event::Frame(Frame {
                     start_ns: record.start.as_ns(),
                     end_ns: record.end.as_ns(),
                     from: Side::Device,
@@ -222,9 +222,9 @@ impl Machine for Sim {
             name: entry.name.clone(),
             value: entry.value as f64,
             kind: match entry.kind {
-                Kind::Measured => EntryKind::Measured,
-                Kind::Datasheet => EntryKind::Datasheet,
-                Kind::Guess => EntryKind::Guess,
+                Confidence::Measured => EntryKind::Measured,
+                Confidence::Datasheet => EntryKind::Datasheet,
+                Confidence::Guess => EntryKind::Guess,
             },
             source: entry.source.clone(),
             fitted: entry.fitted.clone(),

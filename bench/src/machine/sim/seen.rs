@@ -45,7 +45,7 @@ pub fn busy(activity: &Activity) -> Busy {
             Work::Checksum => GapCause::Checksums,
             Work::Stack => GapCause::Stack,
             Work::Driver => GapCause::Driver,
-            Work::Rest => GapCause::Program,
+            Work::Other => GapCause::Program,
         },
     }
 }

@@ -7,7 +7,7 @@ fn sent(frames: u64) -> Attribution {
     let mut attribution = Attribution::new();
     for frame in 0..frames {
         let start = Instant::from_ns(frame * PERIOD_NS);
-        attribution.sent(start, start + crate::time::Span::from_ns(FRAME_NS));
+        attribution.on_frame_start(start, start + crate::time::Span::from_ns(FRAME_NS));
     }
     attribution
 }
@@ -17,7 +17,7 @@ fn end_of(frame: u64) -> Instant {
 }
 
 fn count(attribution: &mut Attribution, frame: u64, counter: Counter, in_interrupt: bool) {
-    attribution.counted(Count {
+    attribution.on_count(CounterIncrement {
         at: end_of(frame) + crate::time::Span::from_ns(500),
         counter,
         in_interrupt,
@@ -66,7 +66,7 @@ fn verdicts_in_the_interrupt_are_on_the_newest() {
 #[test]
 fn a_late_count_belongs_to_the_frame_that_was_sampled() {
     let mut a = sent(2);
-    a.counted(Count {
+    a.on_count(CounterIncrement {
         at: Instant::from_ns(PERIOD_NS + 5_000),
         counter: Counter::RxTruncated,
         in_interrupt: true,
@@ -79,10 +79,10 @@ fn a_late_count_belongs_to_the_frame_that_was_sampled() {
 }
 
 #[test]
-fn what_a_full_queue_shut_out_is_lost_to_it_until_the_next_reception() {
+fn a_full_queue_loses_frames_until_the_next_reception() {
     let mut a = sent(6);
     count(&mut a, 0, Counter::RxFrames, true);
-    a.counted(Count {
+    a.on_count(CounterIncrement {
         at: Instant::from_ns(PERIOD_NS + 700),
         counter: Counter::RxQueueFull,
         in_interrupt: true,
@@ -127,10 +127,10 @@ fn fates_are_reported_once_and_in_order_when_nothing_can_change_them() {
     count(&mut a, 3, Counter::RxBadFcs, false);
     assert_eq!(settled(&mut a, at(3)), []);
     assert_eq!(
-        settled(&mut a, at(3) + PATIENCE),
+        settled(&mut a, at(3) + SETTLE_TIMEOUT),
         [Fate::Lost(Drop::BadFcs), unheard]
     );
-    assert_eq!(settled(&mut a, at(3) + PATIENCE), []);
+    assert_eq!(settled(&mut a, at(3) + SETTLE_TIMEOUT), []);
     assert_eq!(fates(&a, 9999).len(), 4);
 }
 
@@ -141,7 +141,7 @@ fn the_tally_adds_up_at_any_time() {
     count(&mut a, 0, Counter::RxValid, false);
     count(&mut a, 0, Counter::RxDelivered, false);
     count(&mut a, 2, Counter::RxTruncated, true);
-    a.ended(
+    a.on_frame_end(
         4,
         Instant::from_ns(4 * PERIOD_NS + 100),
         Some(Drop::Collision),
@@ -165,10 +165,10 @@ fn the_tally_adds_up_at_any_time() {
 }
 
 #[test]
-fn what_was_not_heard_for_sending_are_the_newest_frames_not_spoken_of() {
+fn frames_missed_while_sending_are_the_newest_without_a_count() {
     let mut a = sent(4);
     count(&mut a, 0, Counter::RxFrames, true);
-    // The device sent through the second and the third, and says so after them.
+    // The device transmitted during the second and the third, and counts that after them.
     count(&mut a, 2, Counter::RxWhileSending, false);
     count(&mut a, 2, Counter::RxWhileSending, false);
     count(&mut a, 3, Counter::RxFrames, true);
@@ -178,7 +178,7 @@ fn what_was_not_heard_for_sending_are_the_newest_frames_not_spoken_of() {
 }
 
 #[test]
-fn what_the_loop_filters_never_reaches_the_queue() {
+fn frames_that_the_loop_filters_never_reach_the_queue() {
     let mut a = sent(4);
     count(&mut a, 0, Counter::RxFrames, true);
     for frame in [1, 2] {
@@ -201,12 +201,12 @@ fn what_the_loop_filters_never_reaches_the_queue() {
 }
 
 #[test]
-fn what_is_not_heard_while_the_link_is_down_is_lost_to_that() {
+fn frames_not_received_while_the_link_is_down_are_lost_to_link_down() {
     let mut a = sent(2);
     count(&mut a, 1, Counter::LinkUps, false);
     let next = |a: &mut Attribution, frame: u64| {
         let start = Instant::from_ns(frame * PERIOD_NS);
-        a.sent(start, start + Span::from_ns(FRAME_NS));
+        a.on_frame_start(start, start + Span::from_ns(FRAME_NS));
     };
     next(&mut a, 2);
     count(&mut a, 2, Counter::LinkDowns, false);
@@ -219,10 +219,10 @@ fn what_is_not_heard_while_the_link_is_down_is_lost_to_that() {
 }
 
 #[test]
-fn noise_is_the_cause_where_it_met_a_damaged_frame_only() {
+fn noise_is_the_cause_only_of_damaged_frames() {
     let mut a = sent(4);
     for number in [0, 1, 2] {
-        a.ended(number, end_of(number as u64), None, true);
+        a.on_frame_end(number, end_of(number as u64), None, true);
     }
     count(&mut a, 0, Counter::RxFrames, true);
     count(&mut a, 0, Counter::RxBadFcs, true);

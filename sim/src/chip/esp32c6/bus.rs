@@ -1,7 +1,7 @@
-//! What the hart sees of the chip: loads, stores and CSRs, each at its own cycle.
+//! The hart's view of the chip: loads, stores and CSRs, each at its own cycle.
 
 use super::WatchEvent;
-use super::report::Finding;
+use super::report::ReportKind;
 use super::soc::Soc;
 use crate::mem::Memory;
 use crate::pads::Pads;
@@ -13,7 +13,7 @@ const GPIO_OEN: u16 = 0x803;
 const GPIO_IN: u16 = 0x804;
 const GPIO_OUT: u16 = 0x805;
 
-/// The chip and its pads for the time of one run.
+/// The chip and its pads during one run.
 pub(super) struct Bus<'a, P> {
     pub soc: &'a mut Soc,
     pub pads: &'a mut P,
@@ -30,7 +30,7 @@ fn mask(width: Width) -> u32 {
 impl<P: Pads> Bus<'_, P> {
     fn no_device(&mut self, addr: u32, write: bool, cycle: u64) -> AccessFault {
         let at = self.soc.clock.instant(cycle);
-        self.soc.report(addr, Finding::NoDevice { write }, at);
+        self.soc.report(addr, ReportKind::NoDevice { write }, at);
         AccessFault
     }
 
@@ -38,7 +38,7 @@ impl<P: Pads> Bus<'_, P> {
     #[inline(never)]
     fn no_csr(&mut self, csr: u16, cycle: u64) -> IllegalCsr {
         let at = self.soc.clock.instant(cycle);
-        self.soc.report(u32::from(csr), Finding::UnknownCsr, at);
+        self.soc.report(u32::from(csr), ReportKind::UnknownCsr, at);
         IllegalCsr
     }
 }
@@ -101,7 +101,7 @@ impl<P: Pads> Platform for Bus<'_, P> {
             _ => return Err(self.no_csr(csr, cycle)),
         }
         soc.shorten_deadline(self.pads.deadline());
-        soc.note_gpio_event();
+        soc.update_gpio_event();
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::time::{Instant, TICKS_PER_SECOND};
 
-/// Counts cycles at a frequency that may change; no cycle is ever lost.
+/// Counts cycles at a frequency that may change, without losing a cycle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CpuClock {
     hertz: u64,
@@ -29,8 +29,8 @@ impl CpuClock {
         self.hertz
     }
 
-    /// Changes the frequency from `cycle` on. All frequencies but that of the RC oscillator are a
-    /// whole number of ticks; its period is rounded by less than 0.1%.
+    /// Changes the frequency from `cycle` on. The periods of all clocks except the RC oscillator
+    /// are a whole number of ticks; its period is rounded by less than 0.1%.
     pub fn set_hertz(&mut self, hertz: u64, cycle: u64) {
         self.base_ticks = self.instant(cycle).ticks();
         self.base_cycle = cycle;
@@ -38,7 +38,7 @@ impl CpuClock {
         self.ticks_per_cycle = ((TICKS_PER_SECOND + hertz / 2) / hertz).max(1);
     }
 
-    /// When `cycle` begins.
+    /// Start time of `cycle`.
     #[inline]
     pub fn instant(&self, cycle: u64) -> Instant {
         let cycles = cycle.saturating_sub(self.base_cycle);
@@ -57,7 +57,7 @@ impl CpuClock {
         self.base_cycle + cycles
     }
 
-    /// How many cycles `ns` nanoseconds take, rounded up.
+    /// Duration of `ns` nanoseconds in cycles, rounded up.
     pub fn cycles_of_ns(&self, ns: u64) -> u64 {
         (ns * 12).div_ceil(self.ticks_per_cycle)
     }

@@ -1,4 +1,4 @@
-//! The chip's consoles: what the program prints, and when.
+//! The chip's consoles: printed bytes with their times.
 
 use crate::time::Instant;
 
@@ -16,15 +16,15 @@ pub enum Port {
 /// A byte that the program printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConsoleByte {
-    /// When the program handed it over: not when the line has carried it.
+    /// When the program wrote it, not when it was transmitted on the line.
     pub at: Instant,
-    /// Where.
+    /// Console.
     pub port: Port,
-    /// What.
+    /// The byte.
     pub byte: u8,
 }
 
-/// What was printed and not fetched yet, and a hash of everything ever printed.
+/// Printed bytes that are not fetched yet, and a hash of everything printed.
 #[derive(Debug)]
 pub(super) struct Console {
     bytes: Vec<ConsoleByte>,

@@ -1,16 +1,16 @@
-//! A hash to compare runs with: the same on every machine, no protection against intent.
+//! A hash to compare runs: the same on every machine, not cryptographic.
 
 use crate::random::mix;
 
 /// The hash of nothing.
 pub(super) const SEED: u64 = 0x6c69_6e65_7261_7465;
 
-/// The hash of what `hash` was made of, then `word`.
+/// Extends `hash` by `word`.
 pub(super) const fn add(hash: u64, word: u64) -> u64 {
     mix(hash.rotate_left(5) ^ word)
 }
 
-/// The hash of what `hash` was made of, then `bytes`.
+/// Extends `hash` by `bytes`.
 pub(super) fn add_bytes(mut hash: u64, bytes: &[u8]) -> u64 {
     for chunk in bytes.chunks(8) {
         let mut word = [0; 8];

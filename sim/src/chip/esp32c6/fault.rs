@@ -1,4 +1,4 @@
-//! Where a program went wrong, in the words of its source.
+//! Faults of a program with a symbolic backtrace.
 
 use core::fmt;
 
@@ -6,8 +6,8 @@ use super::Esp32c6;
 use crate::rv32::Fault;
 use crate::time::Instant;
 
-/// Most frames that a backtrace holds.
-const DEEPEST: usize = 24;
+/// Maximum number of frames in a backtrace.
+const MAX_FRAMES: usize = 24;
 
 /// A place in the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +28,16 @@ impl fmt::Display for Frame {
     }
 }
 
-/// An exception that the program could not handle, and how it got there.
+/// An exception that the program could not handle, with a backtrace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultReport {
-    /// When.
+    /// Time of the exception.
     pub at: Instant,
-    /// What.
+    /// The exception.
     pub fault: Fault,
-    /// The place, its caller, and so on, as far as frame pointers reach.
+    /// The faulting function, its caller, and so on, as far as frame pointers reach.
     pub frames: Vec<Frame>,
-    /// What was reported last: often the cause.
+    /// The last serious report: often the cause.
     pub last_report: Option<String>,
 }
 
@@ -57,10 +57,10 @@ impl fmt::Display for FaultReport {
 impl Esp32c6 {
     /// The function that `pc` is in, demangled.
     pub fn function_at(&self, pc: u32) -> Option<String> {
-        self.frame(pc).function.map(|(name, _)| name)
+        self.frame_at(pc).function.map(|(name, _)| name)
     }
 
-    fn frame(&self, pc: u32) -> Frame {
+    fn frame_at(&self, pc: u32) -> Frame {
         let function = match self.soc.rom.name(pc) {
             Some(name) => Some((format!("{name} (ROM)"), 0)),
             None => self.elf.function_at(pc).map(|symbol| {
@@ -71,15 +71,15 @@ impl Esp32c6 {
         Frame { pc, function }
     }
 
-    /// The place where the program is, and its callers as far as the frame-pointer chain (`s0`;
-    /// return address and caller's frame pointer below it) can be followed.
+    /// The current position of the program, and its callers as far as the frame-pointer chain
+    /// (`s0`; return address and caller's frame pointer below it) can be followed.
     pub fn backtrace(&self) -> Vec<Frame> {
         let regs = self.hart.regs();
-        let mut frames = vec![self.frame(self.hart.pc())];
+        let mut frames = vec![self.frame_at(self.hart.pc())];
         // A leaf function has not saved its return address.
-        frames.push(self.frame(regs[1]));
+        frames.push(self.frame_at(regs[1]));
         let mut pointer = regs[8];
-        while frames.len() < DEEPEST {
+        while frames.len() < MAX_FRAMES {
             let saved = |offset: u32| self.memory.read_u32(pointer.wrapping_sub(offset));
             let (Some(ra), Some(next)) = (saved(4), saved(8)) else {
                 break;
@@ -88,9 +88,9 @@ impl Esp32c6 {
                 break;
             }
             if frames.last().is_none_or(|frame| frame.pc != ra) {
-                frames.push(self.frame(ra));
+                frames.push(self.frame_at(ra));
             }
-            // The stack grows down, so callers' frames lie higher.
+            // The stack grows down, so callers' frames have higher addresses.
             if next <= pointer {
                 break;
             }
@@ -99,7 +99,7 @@ impl Esp32c6 {
         frames
     }
 
-    pub(super) fn explain(&self, fault: Fault) -> FaultReport {
+    pub(super) fn fault_report(&self, fault: Fault) -> FaultReport {
         let last_report = self
             .reports()
             .iter()

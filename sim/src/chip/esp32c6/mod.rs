@@ -1,9 +1,9 @@
 //! The ESP32-C6: one RV32IMAC hart of up to 160 MHz, 512 KiB of RAM, flash behind a cache, and the
 //! peripherals that esp-hal and its users touch.
 //!
-//! It begins where the boot loaders end: segments at their addresses, PLL running, CPU at 80 MHz,
-//! watchdogs off, `mstatus.MIE` set. ESP32-C6 Technical Reference Manual, chapters "System and
-//! Memory" (map) and "Reset and Clock".
+//! It starts in the state that the boot loaders leave: segments at their addresses, PLL running,
+//! CPU at 80 MHz, watchdogs off, `mstatus.MIE` set. ESP32-C6 Technical Reference Manual, chapters
+//! "System and Memory" (map) and "Reset and Clock".
 
 mod bus;
 mod clock;
@@ -27,7 +27,7 @@ use crate::time::Instant;
 use bus::Bus;
 pub use console::{ConsoleByte, Port};
 pub use fault::{FaultReport, Frame};
-pub use report::{Finding, Report};
+pub use report::{Report, ReportKind};
 use soc::Soc;
 
 /// High-performance RAM.
@@ -39,7 +39,7 @@ pub const LP_RAM: Range<u32> = 0x5000_0000..0x5000_4000;
 /// ROM: fetches from here are calls of ROM functions.
 pub const ROM: Range<u32> = 0x4000_0000..0x4005_0000;
 
-/// The timing entries of section `chip` that the chip needs.
+/// The required timing entries of section `chip`.
 const TIMING_NAMES: [&str; 13] = [
     "dedicated_input_cycles",
     "gpio_interrupt_ns",
@@ -56,17 +56,17 @@ const TIMING_NAMES: [&str; 13] = [
     "rom_checksum_byte_cycles",
 ];
 
-/// Those of them that can only be powers of two.
+/// Those of them that must be powers of two.
 pub const POWERS_OF_TWO: [&str; 3] = [
     "flash_cache_bytes",
     "flash_cache_ways",
     "flash_cache_line_bytes",
 ];
 
-/// The built-in timing table as it is written.
+/// The text of the built-in timing table.
 pub const TIMING_TABLE: &str = include_str!("timing.toml");
 
-/// The timing table that is built in.
+/// The built-in timing table.
 ///
 /// # Panics
 /// Never: a test reads the table.
@@ -84,7 +84,7 @@ pub fn parse_timing_table(text: &str) -> Result<TimingTable, TimingError> {
     Ok(table)
 }
 
-/// Says whether the chip can be as `table` has it.
+/// Checks that `table` describes a possible chip.
 ///
 /// # Errors
 /// [`TimingError::OutOfRange`] names the entry that is wrong.
@@ -99,9 +99,9 @@ pub fn check_timing_table(table: &TimingTable) -> Result<(), TimingError> {
         }
     }
     let lines = table.chip("flash_cache_bytes") / table.chip("flash_cache_line_bytes");
-    for (name, least) in [("flash_cache_bytes", lines), ("slow_clock_hertz", 1)] {
+    for (name, min) in [("flash_cache_bytes", lines), ("slow_clock_hertz", 1)] {
         let value = table.chip(name);
-        if value < least || name == "flash_cache_bytes" && lines < table.chip("flash_cache_ways") {
+        if value < min || name == "flash_cache_bytes" && lines < table.chip("flash_cache_ways") {
             return Err(TimingError::OutOfRange {
                 name: format!("chip.{name}"),
                 value,
@@ -111,14 +111,14 @@ pub fn check_timing_table(table: &TimingTable) -> Result<(), TimingError> {
     Ok(())
 }
 
-/// What distinguishes one chip from another.
+/// Configuration of one chip.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Seed of the random number generator.
     pub seed: u64,
     /// Base MAC address in the fuses.
     pub mac: [u8; 6],
-    /// How long things take.
+    /// Latencies.
     pub timing: TimingTable,
 }
 
@@ -133,14 +133,14 @@ impl Default for Config {
     }
 }
 
-/// Why the chip was reset, as `rtc_get_reset_reason` numbers it (Technical Reference Manual, "Reset
-/// and Clock", table of reset sources).
+/// Cause of a chip reset, with the codes of `rtc_get_reset_reason` (Technical Reference Manual,
+/// "Reset and Clock", table of reset sources).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ResetCause {
-    /// Power came.
+    /// Power-on.
     PowerOn = 0x01,
-    /// The program asked for a system reset.
+    /// The program requested a system reset.
     Software = 0x03,
     /// Watchdog of timer group 0, digital system.
     TimerGroup0 = 0x07,
@@ -150,7 +150,7 @@ pub enum ResetCause {
     RtcWatchdogCore = 0x09,
     /// Watchdog of timer group 0, CPU only.
     TimerGroup0Cpu = 0x0b,
-    /// The program asked for a CPU reset.
+    /// The program requested a CPU reset.
     SoftwareCpu = 0x0c,
     /// RTC watchdog, CPU only.
     RtcWatchdogCpu = 0x0d,
@@ -179,18 +179,18 @@ impl ResetCause {
 /// A store of the program into a watched range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchEvent {
-    /// When.
+    /// Time of the store.
     pub at: Instant,
-    /// Where.
+    /// Address.
     pub addr: u32,
-    /// What, without the bits that the store's width leaves out.
+    /// Value, limited to the width of the store.
     pub value: u32,
 }
 
-/// Why [`Esp32c6::run`] returned.
+/// Reason that [`Esp32c6::run`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The time to stop has come, or the pads' deadline.
+    /// The requested time or the pads' deadline is reached.
     Deadline,
     /// An exception that the program cannot handle.
     Fault(Box<FaultReport>),
@@ -200,12 +200,12 @@ pub enum Stop {
     Asleep,
 }
 
-/// What the chip did so far.
+/// Statistics since power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Instructions retired.
     pub instructions: u64,
-    /// CPU cycles, idle ones too.
+    /// CPU cycles, including idle ones.
     pub cycles: u64,
     /// CPU cycles spent waiting for interrupts.
     pub idle_cycles: u64,
@@ -222,10 +222,10 @@ pub struct Esp32c6 {
     memory: Memory,
     soc: Soc,
     idle_cycles: u64,
-    /// Follows the hart, if somebody asked for it.
+    /// Present while the hart is profiled.
     profiler: Option<Box<Profiler>>,
-    /// Of harts and caches before the last reset or clock change.
-    past: Stats,
+    /// Statistics of the harts and caches before the last reset or clock change.
+    before_reset: Stats,
 }
 
 fn hart(config: &Config, elf: &Elf) -> Hart {
@@ -240,7 +240,7 @@ impl Esp32c6 {
     /// A chip that comes out of its boot loader with `elf` loaded.
     ///
     /// # Errors
-    /// [`ElfError::OutsideMemory`] if a segment lies where the chip has no memory.
+    /// [`ElfError::OutsideMemory`] if a segment is outside of the chip's memory.
     pub fn new(config: Config, elf: &Elf) -> Result<Self, ElfError> {
         let soc = Soc::new(&config);
         let region = |range: Range<u32>| (range.start, range.end - range.start);
@@ -261,21 +261,21 @@ impl Esp32c6 {
             soc,
             idle_cycles: 0,
             profiler: None,
-            past: Stats::default(),
+            before_reset: Stats::default(),
         };
         chip.soc.clock_changed = false;
         Ok(chip)
     }
 
-    /// Lets the program run until `until`, or until the pads' deadline if that is earlier; at most
-    /// one instruction (or one call of a short ROM function) past it.
+    /// Runs the program until `until`, or until the pads' deadline if that is earlier; at most one
+    /// instruction (or one call of a short ROM function) past it.
     pub fn run<P: Pads>(&mut self, until: Instant, pads: &mut P) -> Stop {
         let now = self.now();
         self.soc.refresh_pads(now, pads);
         loop {
             let now = self.now();
             self.soc.advance(now);
-            if let Some(stop) = self.settle(now) {
+            if let Some(stop) = self.handle_soc_requests(now) {
                 return stop;
             }
             if now >= until.min(pads.deadline()) {
@@ -304,34 +304,34 @@ impl Esp32c6 {
                     self.idle_cycles += cycle - self.hart.cycle();
                     self.hart.advance_to(cycle);
                 }
-                rv32::Stop::Fault(fault) => return Stop::Fault(Box::new(self.explain(fault))),
+                rv32::Stop::Fault(fault) => return Stop::Fault(Box::new(self.fault_report(fault))),
             }
         }
     }
 
-    /// Deals with what made the hart stop early.
-    fn settle(&mut self, now: Instant) -> Option<Stop> {
+    /// Handles the event that made the hart stop early.
+    fn handle_soc_requests(&mut self, now: Instant) -> Option<Stop> {
         if self.soc.clock_changed {
             self.soc.clock_changed = false;
             if let Some(profiler) = &mut self.profiler {
                 profiler.clear(self.hart.cycle());
             }
-            self.past.flash_misses += self.memory.cache().misses();
+            self.before_reset.flash_misses += self.memory.cache().misses();
             *self.memory.cache_mut() = Cache::new(cache_config(&self.config, &self.soc));
         }
-        if self.soc.polled.is_some() {
+        if self.soc.stuck_poll.is_some() {
             let function = self.function_at(self.hart.pc());
             self.soc.report_poll(function, now);
         }
         self.soc.reset.map(Stop::Reset)
     }
 
-    /// Starts the program again as after a reset by `cause`: time, consoles, reports and statistics
-    /// go on, low-power RAM keeps what no segment overwrites.
+    /// Restarts the program as after a reset by `cause`: time, consoles, reports and statistics
+    /// continue, low-power RAM keeps its contents unless a segment overwrites it.
     pub fn reset(&mut self, cause: ResetCause) {
         let stats = self.stats();
         let mut soc = Soc::new(&self.config);
-        soc.restart(&mut self.soc, self.hart.cycle(), cause);
+        soc.resume_from(&mut self.soc, self.hart.cycle(), cause);
         let cycle = self.hart.cycle();
         self.soc = soc;
         self.hart = hart(&self.config, &self.elf);
@@ -341,16 +341,16 @@ impl Esp32c6 {
         }
         *self.memory.cache_mut() = Cache::new(cache_config(&self.config, &self.soc));
         self.soc.clock_changed = false;
-        self.past = Stats {
+        self.before_reset = Stats {
             instructions: stats.instructions,
             flash_misses: stats.flash_misses,
-            ..self.past
+            ..self.before_reset
         };
         // The segments were loaded before, so they fit.
         let _ = self.elf.load(&mut self.memory);
     }
 
-    /// When the next instruction begins.
+    /// Start time of the next instruction.
     pub fn now(&self) -> Instant {
         self.soc.clock.instant(self.hart.cycle())
     }
@@ -360,7 +360,7 @@ impl Esp32c6 {
         self.soc.clock.hertz()
     }
 
-    /// What was printed since the last call.
+    /// Console bytes printed since the last call.
     pub fn console(&mut self) -> Vec<ConsoleByte> {
         self.soc.console.drain()
     }
@@ -378,12 +378,12 @@ impl Esp32c6 {
             .map(|symbol| (symbol.addr, symbol.size))
     }
 
-    /// The memories, for looking without taking time.
+    /// The memories, for inspection without taking time.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The hart, for looking.
+    /// The hart, for inspection.
     pub fn hart(&self) -> &Hart {
         &self.hart
     }
@@ -398,23 +398,24 @@ impl Esp32c6 {
         std::mem::take(&mut self.soc.watch_events)
     }
 
-    /// What the program touched that is unknown or only stored, by the time of the first touch.
+    /// Accesses of the program to unmodelled addresses and functions, by the time of the first
+    /// access.
     pub fn reports(&self) -> &[Report] {
         &self.soc.reports
     }
 
-    /// What the chip did so far.
+    /// Statistics since power-on.
     pub fn stats(&self) -> Stats {
         Stats {
-            instructions: self.past.instructions + self.hart.instret(),
+            instructions: self.before_reset.instructions + self.hart.instret(),
             cycles: self.hart.cycle(),
             idle_cycles: self.idle_cycles,
-            flash_misses: self.past.flash_misses + self.memory.cache().misses(),
+            flash_misses: self.before_reset.flash_misses + self.memory.cache().misses(),
         }
     }
 
-    /// Counts cycles by function from now on; the simulation is several times slower then, and
-    /// what it simulates is the same. A change of the CPU's clock begins the count anew.
+    /// Counts cycles by function from now on; the simulation then runs several times slower, with
+    /// the same result. A change of the CPU's clock restarts the count.
     pub fn start_profile(&mut self) {
         let cycle = self.hart.cycle();
         let rom = &self.soc.rom;
@@ -432,7 +433,7 @@ impl Esp32c6 {
         Some(profiler.profile(cycle))
     }
 
-    /// What the hart was busy with since the last call, if that is counted.
+    /// Activities of the hart since the last call, if cycles are counted.
     pub fn activities(&mut self) -> Vec<Activity> {
         let (clock, cycle) = (&self.soc.clock, self.hart.cycle());
         self.profiler.as_mut().map_or_else(Vec::new, |profiler| {

@@ -1,29 +1,29 @@
-//! What a program touched that the simulator does not know or only stores.
+//! Reports of accesses to addresses and functions that the simulator does not model.
 
 use core::fmt;
 
 use crate::time::Instant;
 
-/// What happened.
+/// Kind of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finding {
-    /// A register without behaviour: it holds what was written.
+pub enum ReportKind {
+    /// A register without behaviour: it holds the written value.
     Stored {
         /// Block and register.
         name: String,
-        /// Whether the first access was a store.
+        /// True if the first access was a store.
         write: bool,
     },
-    /// An address in a peripheral's range that no register is known at: it holds what was written.
+    /// An address in a peripheral's range without a known register: it holds the written value.
     UnknownRegister {
         /// The block that it seems to belong to, if any.
         block: Option<String>,
-        /// Whether the first access was a store.
+        /// True if the first access was a store.
         write: bool,
     },
-    /// An access where nothing answers.
+    /// An access to an unmapped address.
     NoDevice {
-        /// Whether it was a store.
+        /// True if it was a store.
         write: bool,
     },
     /// A call of a ROM function that is not implemented.
@@ -42,30 +42,30 @@ pub enum Finding {
     Polled {
         /// Block and register.
         name: String,
-        /// What it reads each time.
+        /// Value of each read.
         value: u32,
-        /// The reading function, if known.
+        /// The polling function, if known.
         function: Option<String>,
     },
 }
 
-/// One thing worth telling, the first time that it happened.
+/// The first access of its kind to one address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// When.
+    /// Time of the access.
     pub at: Instant,
     /// Address of the register or function, or number of the CSR.
     pub addr: u32,
-    /// What.
-    pub finding: Finding,
+    /// Its kind.
+    pub kind: ReportKind,
 }
 
 impl Report {
-    /// Whether it can make the program go wrong (not just storage of a known register).
+    /// True if it can make the program fail (not just storage of a known register).
     pub fn is_serious(&self) -> bool {
         !matches!(
-            self.finding,
-            Finding::Stored { .. } | Finding::RomStub { .. }
+            self.kind,
+            ReportKind::Stored { .. } | ReportKind::RomStub { .. }
         )
     }
 }
@@ -74,15 +74,15 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let addr = self.addr;
         let verb = |write: bool| if write { "written" } else { "read" };
-        match &self.finding {
-            Finding::Stored { name, write } => {
+        match &self.kind {
+            ReportKind::Stored { name, write } => {
                 write!(
                     f,
                     "register {name} ({addr:#010x}) is plain storage; first {}",
                     verb(*write)
                 )
             }
-            Finding::UnknownRegister { block, write } => {
+            ReportKind::UnknownRegister { block, write } => {
                 let block = block.as_deref().unwrap_or("no block");
                 write!(
                     f,
@@ -90,30 +90,30 @@ impl fmt::Display for Report {
                     verb(*write)
                 )
             }
-            Finding::NoDevice { write } => {
+            ReportKind::NoDevice { write } => {
                 write!(f, "nothing answers at {addr:#010x}; first {}", verb(*write))
             }
-            Finding::RomFunction { name: Some(name) } => {
+            ReportKind::RomFunction { name: Some(name) } => {
                 write!(f, "ROM function {name} ({addr:#010x}) is not implemented")
             }
-            Finding::RomFunction { name: None } => {
+            ReportKind::RomFunction { name: None } => {
                 write!(
                     f,
                     "jump into the ROM at {addr:#010x}, where no function begins"
                 )
             }
-            Finding::RomStub { name } => {
+            ReportKind::RomStub { name } => {
                 write!(f, "ROM function {name} ({addr:#010x}) does nothing here")
             }
-            Finding::UnknownCsr => write!(f, "unknown CSR {addr:#05x}"),
-            Finding::Polled {
+            ReportKind::UnknownCsr => write!(f, "unknown CSR {addr:#05x}"),
+            ReportKind::Polled {
                 name,
                 value,
                 function,
             } => {
                 write!(
                     f,
-                    "polls {name} ({addr:#010x}), which reads {value:#010x} for ever"
+                    "polls {name} ({addr:#010x}), which always reads {value:#010x}"
                 )?;
                 function
                     .as_ref()

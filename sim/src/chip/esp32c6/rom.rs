@@ -1,14 +1,14 @@
-//! The functions in the chip's ROM, done at once and charged with their time.
+//! The functions in the chip's ROM, executed natively and charged with their time.
 //!
-//! Names and addresses: `rom.symbols`. A function that takes long is done at its entry and then
-//! waits there, so that interrupts are taken meanwhile as in the real one.
+//! Names and addresses: `rom.symbols`. A long function does its work at its entry and then waits
+//! there, so that interrupts are taken as in the real one.
 
 mod format;
 mod memory;
 mod numbers;
 
 use super::bus::Bus;
-use super::report::Finding;
+use super::report::ReportKind;
 use super::soc::Block;
 use super::{ResetCause, TimingTable};
 use crate::device::PADS;
@@ -19,7 +19,7 @@ use crate::rv32::RomCall;
 /// Functions that charge more than this wait at their entry.
 const LONG_CYCLES: u64 = 64;
 
-/// A call whose time is not over.
+/// A call that has not returned yet.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     pc: u32,
@@ -80,15 +80,15 @@ impl Rom {
             .map(|i| self.names[i].1)
     }
 
-    /// The call that waits at this place, if it is one; calls that were left otherwise (by a jump
-    /// out of an interrupt) are forgotten.
+    /// The waiting call at this position, if any; calls that were left in another way (by a jump
+    /// out of an interrupt) are discarded.
     fn resume(&mut self, pc: u32, regs: &[u32; 32]) -> Option<Waiting> {
         let (ra, sp) = (regs[1], regs[2]);
         while let Some(&waiting) = self.waiting.last() {
             if (waiting.pc, waiting.sp, waiting.ra) == (pc, sp, ra) {
                 return Some(waiting);
             }
-            // An interrupted call lies higher on the stack than what runs now.
+            // An interrupted call is higher on the stack than the running code.
             if waiting.sp > sp {
                 return None;
             }
@@ -97,8 +97,8 @@ impl Rom {
         None
     }
 
-    /// Takes over what was reported already, so that it is not reported again.
-    pub fn keep_reported(&mut self, before: &mut Self) {
+    /// Keeps the list of reported functions, so that none is reported again.
+    pub fn inherit_reported(&mut self, before: &mut Self) {
         self.reported = std::mem::take(&mut before.reported);
     }
 
@@ -111,17 +111,17 @@ impl Rom {
     }
 }
 
-/// What a function did.
+/// Outcome of a function.
 enum Outcome {
-    /// Returns after so many cycles.
+    /// Returns after this many cycles.
     Cycles(u64),
     /// Returns at this absolute cycle.
     At(u64),
-    /// Has done nothing yet; asks again at this absolute cycle.
+    /// Has done nothing yet; to be called again at this absolute cycle.
     Retry(u64),
     /// Never returns: the chip is about to be reset.
-    Gone,
-    /// Its arguments point to where there is no memory.
+    NeverReturns,
+    /// An argument points to unmapped memory.
     BadPointer,
     /// Not implemented.
     Unknown,
@@ -151,12 +151,12 @@ pub(super) fn call<P: Pads>(
     };
     let until_cycle = match outcome {
         Outcome::Cycles(cycles) if cycles <= LONG_CYCLES => return RomCall::Done { cycles },
-        // The return takes the last of them.
+        // The return takes the last cycle.
         Outcome::Cycles(cycles) => cycle + cycles - 1,
         Outcome::At(until) if until <= cycle => return RomCall::Done { cycles: 1 },
         Outcome::At(until) => until,
         Outcome::Retry(until_cycle) => return RomCall::Wait { until_cycle },
-        Outcome::Gone => {
+        Outcome::NeverReturns => {
             return RomCall::Wait {
                 until_cycle: cycle + 1,
             };
@@ -165,7 +165,7 @@ pub(super) fn call<P: Pads>(
             if bus.soc.rom.is_first_report(pc) {
                 let at = bus.soc.clock.instant(cycle);
                 let name = name.map(str::to_owned);
-                bus.soc.report(pc, Finding::RomFunction { name }, at);
+                bus.soc.report(pc, ReportKind::RomFunction { name }, at);
             }
             return RomCall::Unknown;
         }
@@ -249,11 +249,11 @@ fn execute<P: Pads>(
         }
         "software_reset" => {
             bus.soc.request_reset(ResetCause::Software);
-            return Outcome::Gone;
+            return Outcome::NeverReturns;
         }
         "software_reset_cpu" => {
             bus.soc.request_reset(ResetCause::SoftwareCpu);
-            return Outcome::Gone;
+            return Outcome::NeverReturns;
         }
         "ets_efuse_get_mac" => {
             let mac = bus.soc.efuse.mac();
@@ -312,7 +312,7 @@ fn execute<P: Pads>(
                 let at = bus.soc.clock.instant(cycle);
                 bus.soc.report(
                     addr,
-                    Finding::RomStub {
+                    ReportKind::RomStub {
                         name: name.to_owned(),
                     },
                     at,
@@ -324,15 +324,15 @@ fn execute<P: Pads>(
     Outcome::Cycles(costs.call)
 }
 
-/// Writes a byte to UART 0 as soon as there is room.
+/// Writes a byte to UART 0 as soon as its FIFO has room.
 fn transmit<P: Pads>(bus: &mut Bus<'_, P>, byte: u8, cycle: u64) -> Outcome {
     let now = bus.soc.clock.instant(cycle);
-    let room = bus.soc.uart[0].room_at(now);
-    if room > now {
-        return Outcome::Retry(bus.soc.clock.cycle_at(room));
+    let ready = bus.soc.uart[0].tx_ready_at(now);
+    if ready > now {
+        return Outcome::Retry(bus.soc.clock.cycle_at(ready));
     }
     bus.soc.uart[0].transmit(byte, now);
-    bus.soc.settle(Block::Uart0, now);
+    bus.soc.sync_block(Block::Uart0, now);
     Outcome::Cycles(bus.soc.rom.costs.call)
 }
 
@@ -340,9 +340,9 @@ fn transmit<P: Pads>(bus: &mut Bus<'_, P>, byte: u8, cycle: u64) -> Outcome {
 fn print<P: Pads>(bus: &mut Bus<'_, P>, text: &[u8], cycle: u64) -> Outcome {
     let mut now = bus.soc.clock.instant(cycle);
     for &byte in text {
-        now = bus.soc.uart[0].room_at(now);
+        now = bus.soc.uart[0].tx_ready_at(now);
         bus.soc.uart[0].transmit(byte, now);
-        bus.soc.settle(Block::Uart0, now);
+        bus.soc.sync_block(Block::Uart0, now);
     }
     Outcome::At(bus.soc.clock.cycle_at(now) + bus.soc.rom.costs.call)
 }

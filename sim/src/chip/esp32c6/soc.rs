@@ -2,7 +2,7 @@
 
 use super::clock::CpuClock;
 use super::console::{Console, Port};
-use super::report::{Finding, Report};
+use super::report::{Report, ReportKind};
 use super::rom::Rom;
 use super::storage::{Storage, register_name};
 use super::{Config, ResetCause, WatchEvent};
@@ -13,7 +13,7 @@ use crate::device::{
 use crate::pads::Pads;
 use crate::time::{Instant, Span};
 
-/// Equal reads of a register without behaviour, one after the other, that count as waiting for it.
+/// Number of consecutive equal reads of a register without behaviour that counts as waiting for it.
 const POLL_LIMIT: u32 = 1_000_000;
 
 /// A peripheral with behaviour.
@@ -38,7 +38,7 @@ pub(super) enum Block {
     Pcr,
 }
 
-/// Blocks that have events of their own: the first ones of the enum.
+/// Blocks with events: the first ones of the enum.
 const EVENT_BLOCKS: [Block; 9] = [
     Block::Uart0,
     Block::Uart1,
@@ -84,8 +84,8 @@ impl Block {
         Some((block, addr & !0xfff))
     }
 
-    /// Whether a read takes something out of a FIFO.
-    fn reads_change_it(self) -> bool {
+    /// True if a read takes a byte out of a FIFO.
+    fn reads_have_side_effects(self) -> bool {
         matches!(self, Self::Uart0 | Self::Uart1 | Self::UsbSerial)
     }
 
@@ -124,13 +124,13 @@ pub(super) struct Soc {
     pub rom: Rom,
     pub reports: Vec<Report>,
     pub watch_events: Vec<WatchEvent>,
-    /// A reset that the hart has to be stopped for.
+    /// A requested reset, for which the hart has to stop.
     pub reset: Option<ResetCause>,
-    /// The CPU's clock changed: costs in nanoseconds have other cycles now.
+    /// The CPU's clock changed: costs in nanoseconds take a different number of cycles now.
     pub clock_changed: bool,
-    /// A register that the program seems to wait for in vain.
-    pub polled: Option<(u32, u32)>,
-    /// What reset the chip last, as `rtc_get_reset_reason` tells.
+    /// A register that the program polls without effect.
+    pub stuck_poll: Option<(u32, u32)>,
+    /// Cause of the last reset, as returned by `rtc_get_reset_reason`.
     pub reset_cause: ResetCause,
     pub uart: [Uart; 2],
     pub usb_serial: UsbSerial,
@@ -149,7 +149,8 @@ pub(super) struct Soc {
     events: [Instant; EVENT_BLOCKS.len()],
     pending: Option<u8>,
     poll: Poll,
-    /// Until when the hart may run, as cycle and as instant; what limits it besides events.
+    /// The time until which the hart may run, as cycle and as instant, and its limit apart from
+    /// events.
     deadline: u64,
     deadline_at: Instant,
     limit: Instant,
@@ -170,7 +171,7 @@ impl Soc {
             watch_events: Vec::new(),
             reset: None,
             clock_changed: true,
-            polled: None,
+            stuck_poll: None,
             reset_cause: ResetCause::PowerOn,
             uart: [Uart::default(), Uart::default()],
             usb_serial: UsbSerial::new(packet),
@@ -198,13 +199,13 @@ impl Soc {
         for (offset, value) in ClockTree::<fn(u32) -> u32>::HAND_OFF {
             soc.storage.set(0x6009_6000 + offset, value);
         }
-        soc.retune(0);
+        soc.update_clocks(0);
         soc
     }
 
-    /// Goes on from `before` after a reset at `cycle`: time, consoles, reports and the LP timer do
-    /// not begin anew.
-    pub fn restart(&mut self, before: &mut Self, cycle: u64, cause: ResetCause) {
+    /// Continues from `before` after a reset at `cycle`: time, consoles, reports and the LP timer
+    /// are kept.
+    pub fn resume_from(&mut self, before: &mut Self, cycle: u64, cause: ResetCause) {
         let hertz = self.clock.hertz();
         self.clock = before.clock;
         self.clock.set_hertz(hertz, cycle);
@@ -214,11 +215,11 @@ impl Soc {
         std::mem::swap(&mut self.watch_events, &mut before.watch_events);
         std::mem::swap(&mut self.rng, &mut before.rng);
         std::mem::swap(&mut self.lp_timer, &mut before.lp_timer);
-        self.storage.keep_touched(&before.storage);
-        self.rom.keep_reported(&mut before.rom);
+        self.storage.inherit_touched(&before.storage);
+        self.rom.inherit_reported(&mut before.rom);
         let now = self.clock.instant(cycle);
         self.systimer.reset(now);
-        self.settle(Block::LpTimer, now);
+        self.sync_block(Block::LpTimer, now);
     }
 
     /// The enabled pending interrupt line.
@@ -227,14 +228,14 @@ impl Soc {
         self.pending
     }
 
-    /// The first cycle that the hart must not begin an instruction at.
+    /// The first cycle at which the hart must not begin an instruction.
     #[inline]
     pub fn deadline(&self) -> u64 {
         self.deadline
     }
 
-    pub fn report(&mut self, addr: u32, finding: Finding, at: Instant) {
-        self.reports.push(Report { at, addr, finding });
+    pub fn report(&mut self, addr: u32, kind: ReportKind, at: Instant) {
+        self.reports.push(Report { at, addr, kind });
     }
 
     /// Lets the hart run until `limit`, the pads' deadline or the next event.
@@ -267,12 +268,12 @@ impl Soc {
         self.deadline = 0;
     }
 
-    /// When a device has something to do.
+    /// Time of the next device event.
     pub fn next_event(&self) -> Instant {
         self.events.iter().copied().min().unwrap_or(Instant::NEVER)
     }
 
-    /// Lets the devices do what is due at `now`.
+    /// Processes the device events that are due at `now`.
     pub fn advance(&mut self, now: Instant) {
         for (i, block) in EVENT_BLOCKS.into_iter().enumerate() {
             if self.events[i] <= now {
@@ -280,22 +281,22 @@ impl Soc {
                     Some(device) => device.advance(now),
                     None => self.gpio.advance(now),
                 }
-                self.settle(block, now);
+                self.sync_block(block, now);
             }
         }
     }
 
-    /// Whether the block's event lies between the hart's last stop and this access.
+    /// True if the block has an event between the hart's last stop and this access.
     fn is_due(&self, block: Block, now: Instant) -> bool {
         self.events
             .get(block as usize)
             .is_some_and(|&event| event <= now)
     }
 
-    /// Asks the pads anew for the edges that interrupts wait for.
+    /// Queries the pads again for the edges that interrupts wait for.
     pub fn refresh_pads<P: Pads>(&mut self, now: Instant, pads: &mut P) {
         self.gpio.refresh(now, pads);
-        self.settle(Block::Gpio, now);
+        self.sync_block(Block::Gpio, now);
     }
 
     fn device(&mut self, block: Block) -> Option<&mut dyn Device> {
@@ -318,9 +319,9 @@ impl Soc {
         })
     }
 
-    /// Takes over what an access to `block` or its event changed: interrupt levels, the next
+    /// Applies the changes after an access to `block` or its event: interrupt levels, the next
     /// event, console output, a reset.
-    pub fn settle(&mut self, block: Block, now: Instant) {
+    pub fn sync_block(&mut self, block: Block, now: Instant) {
         let (levels, next) = match self.device(block) {
             Some(device) => (device.interrupts(), device.next_event()),
             None if block == Block::Gpio => (self.gpio.interrupts(), self.gpio.next_event()),
@@ -372,15 +373,15 @@ impl Soc {
         }
     }
 
-    /// An output that is looped back may have set an interrupt's time.
+    /// Takes over the time of a GPIO interrupt, which an output that is looped back may have set.
     #[inline]
-    pub fn note_gpio_event(&mut self) {
+    pub fn update_gpio_event(&mut self) {
         let next = self.gpio.next_event();
         self.events[Block::Gpio as usize] = next;
         self.shorten_deadline(next);
     }
 
-    /// Resets the chip as soon as the current instruction is over.
+    /// Resets the chip at the end of the current instruction.
     pub fn request_reset(&mut self, cause: ResetCause) {
         self.reset = Some(cause);
         self.stop_now();
@@ -402,22 +403,22 @@ impl Soc {
                 }
                 None => Some(self.storage.get(addr)),
             };
-            if block.reads_change_it() {
-                self.settle(block, now);
+            if block.reads_have_side_effects() {
+                self.sync_block(block, now);
             }
             if let Some(value) = value {
                 return value;
             }
         }
-        if let Some(finding) = self.storage.touch(addr, false) {
-            self.report(addr, finding, now);
+        if let Some(kind) = self.storage.touch(addr, false) {
+            self.report(addr, kind, now);
         }
         let value = self.storage.get(addr);
-        self.note_poll(addr, value);
+        self.count_poll(addr, value);
         value
     }
 
-    fn note_poll(&mut self, addr: u32, value: u32) {
+    fn count_poll(&mut self, addr: u32, value: u32) {
         if (self.poll.addr, self.poll.value) != (addr, value) {
             self.poll = Poll {
                 addr,
@@ -427,18 +428,18 @@ impl Soc {
         }
         self.poll.count = self.poll.count.saturating_add(1);
         if self.poll.count == POLL_LIMIT {
-            self.polled = Some((addr, value));
+            self.stuck_poll = Some((addr, value));
             self.stop_now();
         }
     }
 
-    /// Reports the register that the program waits for, in `function`.
+    /// Reports the register that the program polls in `function`.
     pub fn report_poll(&mut self, function: Option<String>, now: Instant) {
-        if let Some((addr, value)) = self.polled.take() {
+        if let Some((addr, value)) = self.stuck_poll.take() {
             let name = register_name(addr).unwrap_or_else(|| "a register".to_owned());
             self.report(
                 addr,
-                Finding::Polled {
+                ReportKind::Polled {
                     name,
                     value,
                     function,
@@ -448,8 +449,8 @@ impl Soc {
         }
     }
 
-    /// Writes the word at `addr`, which [`Storage`] covers. Bits outside of `mask` are not written
-    /// by the program: a device sees zeroes there, storage keeps them.
+    /// Writes the word at `addr`, which [`Storage`] covers. Bits outside of `mask` are not written:
+    /// a device reads them as zero, storage keeps them.
     pub fn write<P: Pads>(&mut self, addr: u32, value: u32, mask: u32, cycle: u64, pads: &mut P) {
         let now = self.clock.instant(cycle);
         if let Some((block, base)) = Block::at(addr) {
@@ -466,23 +467,23 @@ impl Soc {
             } else {
                 self.store(addr, value, mask);
                 if block == Block::Pcr {
-                    self.retune(cycle);
+                    self.update_clocks(cycle);
                 } else if let Some(pad @ 0..=30) = (offset / 4).checked_sub(1) {
                     // IO MUX: FUN_IE.
                     let on = self.storage.get(addr) >> 9 & 1 != 0;
                     self.gpio.set_input_enable(pad as u8, on, now, pads);
-                    self.settle(Block::Gpio, now);
+                    self.sync_block(Block::Gpio, now);
                     self.shorten_deadline(pads.deadline());
                 }
                 true
             };
-            self.settle(block, now);
+            self.sync_block(block, now);
             if handled {
                 return;
             }
         }
-        if let Some(finding) = self.storage.touch(addr, true) {
-            self.report(addr, finding, now);
+        if let Some(kind) = self.storage.touch(addr, true) {
+            self.report(addr, kind, now);
         }
         self.store(addr, value, mask);
     }
@@ -492,8 +493,8 @@ impl Soc {
         self.storage.set(addr, kept | value & mask);
     }
 
-    /// Takes over the clock tree's registers.
-    fn retune(&mut self, cycle: u64) {
+    /// Applies the clock tree's registers.
+    fn update_clocks(&mut self, cycle: u64) {
         let now = self.clock.instant(cycle);
         let storage = &self.storage;
         let tree = ClockTree(|offset| storage.get(0x6009_6000 + offset));
@@ -513,8 +514,8 @@ impl Soc {
                 .set_delays(input, Span::from_ns(self.interrupt_ns));
             self.stop_now();
         }
-        self.settle(Block::Timg0, now);
-        self.settle(Block::Timg1, now);
+        self.sync_block(Block::Timg0, now);
+        self.sync_block(Block::Timg1, now);
     }
 
     /// The far end of a console sends `bytes`.
@@ -533,10 +534,10 @@ impl Soc {
                 Block::UsbSerial
             }
         };
-        self.settle(block, now);
+        self.sync_block(block, now);
     }
 
-    /// Whether `addr` is a peripheral's.
+    /// True if `addr` is in a peripheral's range.
     pub fn covers(addr: u32) -> bool {
         Storage::covers(addr)
     }

@@ -1,8 +1,8 @@
-//! Registers without behaviour: they hold what was written, and are reported once.
+//! Registers without behaviour: they hold the written value and are reported once.
 
 use linerate_regs::ESP32C6;
 
-use super::report::Finding;
+use super::report::ReportKind;
 
 /// The peripherals' address ranges: those of the CPU subsystem, and all others.
 const RANGES: [(u32, u32); 2] = [(0x2000_0000, 0x2000_2000), (0x6000_0000, 0x600d_0000)];
@@ -11,7 +11,7 @@ const RANGES: [(u32, u32); 2] = [(0x2000_0000, 0x2000_2000), (0x6000_0000, 0x600
 #[derive(Debug)]
 pub(super) struct Storage {
     words: Box<[u32]>,
-    /// Bit 0: a register is known there; bit 1: it was touched.
+    /// Bit 0: a register is known there; bit 1: it was accessed.
     flags: Box<[u8]>,
 }
 
@@ -49,7 +49,7 @@ impl Storage {
         storage
     }
 
-    /// Whether `addr` is a peripheral's.
+    /// True if `addr` is in a peripheral's range.
     pub fn covers(addr: u32) -> bool {
         index(addr).is_some()
     }
@@ -64,20 +64,20 @@ impl Storage {
         }
     }
 
-    /// Takes over what was touched already, so that it is not reported again.
-    pub fn keep_touched(&mut self, before: &Self) {
+    /// Keeps the accessed registers, so that none is reported again.
+    pub fn inherit_touched(&mut self, before: &Self) {
         self.flags.copy_from_slice(&before.flags);
     }
 
-    /// Notes an access; the answer is what to report the first time.
-    pub fn touch(&mut self, addr: u32, write: bool) -> Option<Finding> {
+    /// Records an access; returns the report for the first one.
+    pub fn touch(&mut self, addr: u32, write: bool) -> Option<ReportKind> {
         let flags = index(addr).map(|i| &mut self.flags[i])?;
         if *flags & TOUCHED != 0 {
             return None;
         }
         *flags |= TOUCHED;
         Some(if *flags & KNOWN != 0 {
-            Finding::Stored {
+            ReportKind::Stored {
                 name: register_name(addr).unwrap_or_default(),
                 write,
             }
@@ -90,7 +90,7 @@ impl Storage {
                         .is_some_and(|base| (base..base + 0x1000).contains(&addr))
                 })
                 .last();
-            Finding::UnknownRegister {
+            ReportKind::UnknownRegister {
                 block: block.map(|block| block.name.to_owned()),
                 write,
             }
@@ -116,13 +116,13 @@ mod tests {
         assert_eq!(storage.get(0x6009_6110), 0x2800_0200);
         let report = storage.touch(0x6009_6110, true);
         let name = "PCR.SYSCLK_CONF".to_owned();
-        assert_eq!(report, Some(Finding::Stored { name, write: true }));
+        assert_eq!(report, Some(ReportKind::Stored { name, write: true }));
         assert_eq!(storage.touch(0x6009_6110, false), None);
         let report = storage.touch(0x6009_6f00, false);
         let block = Some("PCR".to_owned());
         assert_eq!(
             report,
-            Some(Finding::UnknownRegister {
+            Some(ReportKind::UnknownRegister {
                 block,
                 write: false
             })

@@ -2,8 +2,8 @@
 //! GPIO channels.
 //!
 //! ESP32-C6 Technical Reference Manual, chapter "IO MUX and GPIO Matrix", and section "Dedicated
-//! IO" of chapter "High-Performance CPU". Pads are asked lazily: a level when the program reads it,
-//! the next edge when an interrupt waits for it.
+//! IO" of chapter "High-Performance CPU". Pads are queried lazily: a level when the program reads
+//! it, the next edge when an interrupt waits for it.
 
 use core::hint::select_unpredictable;
 
@@ -51,7 +51,7 @@ const IN_INVERT: u32 = 1 << 6;
 const IN_MATRIX: u32 = 1 << 7;
 const IN_ONE: u32 = 0x38;
 
-/// `PINn`: what raises the pad's interrupt, and for whom.
+/// `PINn`: trigger of the pad's interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trigger {
     Never,
@@ -60,7 +60,7 @@ enum Trigger {
 }
 
 impl Trigger {
-    fn of(pin: u32) -> Self {
+    fn from_pin(pin: u32) -> Self {
         match pin >> 7 & 7 {
             1 => Self::Edge {
                 rising: true,
@@ -95,7 +95,7 @@ const DISARMED: Armed = Armed {
 
 /// The dedicated channels that read one pad.
 #[derive(Clone, Copy, Debug)]
-struct Input {
+struct ChannelInput {
     pad: u8,
     /// The channels' bits if the pad is high, and if it is low.
     high: u32,
@@ -111,7 +111,7 @@ pub struct Gpio {
     pins: [u32; PADS as usize],
     in_sel: [u32; SIGNALS],
     out_sel: [u32; PADS as usize],
-    /// Pads whose input buffer the IO MUX enables.
+    /// Pads with the input buffer enabled by the IO MUX.
     input_enable: u32,
     dedicated_out: u32,
     dedicated_enable: u32,
@@ -121,15 +121,15 @@ pub struct Gpio {
     /// Pads that each dedicated channel drives.
     channel_pads: [u32; DEDICATED_CHANNELS],
     /// Pads that dedicated channels read, and the levels of all other channels.
-    channel_inputs: Vec<Input>,
+    channel_inputs: Vec<ChannelInput>,
     channel_constants: u32,
     armed: [Armed; PADS as usize],
     next_latch: Instant,
-    /// Pads are asked in the order of time.
-    last_asked: Instant,
-    /// From a pad to where the program reads it.
+    /// Time of the latest query; queries are in the order of time.
+    last_query: Instant,
+    /// Delay from a pad to the input register.
     input_delay: Span,
-    /// From an edge to the status bit and the interrupt line.
+    /// Delay from an edge to the status bit and the interrupt line.
     interrupt_delay: Span,
 }
 
@@ -153,7 +153,7 @@ impl Gpio {
             channel_constants: 0,
             armed: [DISARMED; PADS as usize],
             next_latch: Instant::NEVER,
-            last_asked: Instant::ZERO,
+            last_query: Instant::ZERO,
             input_delay: Span::ZERO,
             interrupt_delay: Span::ZERO,
         };
@@ -185,18 +185,18 @@ impl Gpio {
         if self.driving & bit != 0 {
             return self.level & bit != 0;
         }
-        self.last_asked = self.last_asked.max(at);
-        pads.level(pad, self.last_asked)
+        self.last_query = self.last_query.max(at);
+        pads.level(pad, self.last_query)
     }
 
-    /// The `GPIO_IN` CSR at `now`: one bit a dedicated channel.
+    /// The `GPIO_IN` CSR at `now`: one bit per dedicated channel.
     #[inline]
     pub fn dedicated_in<P: Pads>(&mut self, now: Instant, pads: &mut P) -> u32 {
         let at = now - self.input_delay;
         let mut value = self.channel_constants;
         for i in 0..self.channel_inputs.len() {
-            let Input { pad, high, low } = self.channel_inputs[i];
-            // Data decides on the level: a branch on it would be predicted wrongly half the time.
+            let ChannelInput { pad, high, low } = self.channel_inputs[i];
+            // The level depends on data: a branch on it would be mispredicted half of the time.
             value |= select_unpredictable(self.pad_level(pad, at, pads), high, low);
         }
         value
@@ -235,7 +235,7 @@ impl Gpio {
         }
     }
 
-    /// Whether the chip drives `pad`, and to which level.
+    /// The driver's state of `pad`: enabled, and level.
     fn output(&self, pad: u8) -> (bool, bool) {
         let select = self.out_sel[usize::from(pad)];
         let signal = select & 0xff;
@@ -263,8 +263,8 @@ impl Gpio {
         )
     }
 
-    /// Brings the pads in `mask` to the levels that the registers ask for. A pad that is no longer
-    /// driven counts as low outside: nothing pulls it up.
+    /// Drives the pads in `mask` to the levels in the registers. A pad that is no longer driven
+    /// counts as low outside: nothing pulls it up.
     fn update_outputs<P: Pads>(&mut self, mut mask: u32, now: Instant, pads: &mut P) {
         while mask != 0 {
             let pad = mask.trailing_zeros() as u8;
@@ -277,12 +277,12 @@ impl Gpio {
             self.level = self.level & !bit | u32::from(driven && level) << pad;
             let after = driven && level;
             if before != after || driven && !was_driven {
-                self.last_asked = self.last_asked.max(now);
+                self.last_query = self.last_query.max(now);
                 pads.drive(pad, after, now);
             }
-            if Trigger::of(self.pins[usize::from(pad)]) != Trigger::Never {
+            if Trigger::from_pin(self.pins[usize::from(pad)]) != Trigger::Never {
                 if driven && was_driven {
-                    self.own_edge(pad, before, after, now);
+                    self.on_own_edge(pad, before, after, now);
                 } else if driven != was_driven {
                     self.arm(pad, now, pads);
                 }
@@ -291,12 +291,12 @@ impl Gpio {
     }
 
     /// The chip's own output reaches the input of an armed pad.
-    fn own_edge(&mut self, pad: u8, before: bool, after: bool, now: Instant) {
+    fn on_own_edge(&mut self, pad: u8, before: bool, after: bool, now: Instant) {
         let bit = 1 << pad;
         if before == after || self.input_enable & bit == 0 || self.status & bit != 0 {
             return;
         }
-        let fires = match Trigger::of(self.pins[usize::from(pad)]) {
+        let fires = match Trigger::from_pin(self.pins[usize::from(pad)]) {
             Trigger::Never => false,
             Trigger::Edge { rising, falling } => {
                 if after {
@@ -319,10 +319,10 @@ impl Gpio {
             edge + self.interrupt_delay
         };
         self.armed[usize::from(pad)] = Armed { edge, latch };
-        self.find_next();
+        self.update_next_latch();
     }
 
-    fn find_next(&mut self) {
+    fn update_next_latch(&mut self) {
         self.next_latch = self
             .armed
             .iter()
@@ -334,13 +334,13 @@ impl Gpio {
     /// Looks for the next event after `since` that sets the status bit of `pad`.
     fn arm<P: Pads>(&mut self, pad: u8, since: Instant, pads: &mut P) {
         let bit = 1 << pad;
-        let trigger = Trigger::of(self.pins[usize::from(pad)]);
-        let deaf = (self.input_enable & !self.status) & bit == 0;
-        if trigger == Trigger::Never || deaf {
+        let trigger = Trigger::from_pin(self.pins[usize::from(pad)]);
+        let masked = (self.input_enable & !self.status) & bit == 0;
+        if trigger == Trigger::Never || masked {
             self.set_armed(pad, Instant::NEVER);
             return;
         }
-        let since = since.max(self.last_asked);
+        let since = since.max(self.last_query);
         let level = self.pad_level(pad, since, pads);
         let driven = self.driving & bit != 0;
         let mut next = |after| {
@@ -367,12 +367,12 @@ impl Gpio {
         self.set_armed(pad, edge);
     }
 
-    /// Asks the pads anew for edges: the outside may have scheduled some since it was last asked.
+    /// Queries the pads again for edges: the outside may have scheduled some since the last query.
     pub fn refresh<P: Pads>(&mut self, now: Instant, pads: &mut P) {
         let since = now - self.interrupt_delay;
         for pad in 0..PADS {
             let index = usize::from(pad);
-            let waits = Trigger::of(self.pins[index]) != Trigger::Never
+            let waits = Trigger::from_pin(self.pins[index]) != Trigger::Never
                 && self.input_enable & !self.status & 1 << pad != 0;
             // An edge that is on its way to the status bit already stays.
             if waits && self.armed[index].edge > since {
@@ -381,7 +381,7 @@ impl Gpio {
         }
     }
 
-    /// When a status bit is set next.
+    /// Time at which the next status bit is set.
     pub fn next_event(&self) -> Instant {
         self.next_latch
     }
@@ -397,10 +397,10 @@ impl Gpio {
                 self.status |= 1 << pad;
             }
         }
-        self.find_next();
+        self.update_next_latch();
     }
 
-    fn interrupting(&self, enable_bit: u32) -> u32 {
+    fn interrupting_pads(&self, enable_bit: u32) -> u32 {
         let mut left = self.status;
         let mut pads = 0;
         while left != 0 {
@@ -416,7 +416,7 @@ impl Gpio {
         if self.status == 0 {
             return 0;
         }
-        u32::from(self.interrupting(13) != 0) | u32::from(self.interrupting(14) != 0) << 1
+        u32::from(self.interrupting_pads(13) != 0) | u32::from(self.interrupting_pads(14) != 0) << 1
     }
 
     fn set_status<P: Pads>(&mut self, status: u32, now: Instant, pads: &mut P) {
@@ -442,7 +442,7 @@ impl Gpio {
                     .iter()
                     .position(|input| input.pad == pad);
                 let i = known.unwrap_or_else(|| {
-                    self.channel_inputs.push(Input {
+                    self.channel_inputs.push(ChannelInput {
                         pad,
                         high: 0,
                         low: 0,
@@ -488,8 +488,8 @@ impl Gpio {
                 levels.fold(0, |value, (pad, level)| value | u32::from(level) << pad)
             }
             STATUS => self.status,
-            PCPU_INT => self.interrupting(13),
-            PCPU_NMI_INT => self.interrupting(14),
+            PCPU_INT => self.interrupting_pads(13),
+            PCPU_NMI_INT => self.interrupting_pads(14),
             OUT_W1TS | OUT_W1TC | ENABLE_W1TS | ENABLE_W1TC | STATUS_W1TS | STATUS_W1TC => 0,
             PIN..PIN_END => self.pins[index(PIN)],
             IN_SEL..IN_SEL_END => self.in_sel[index(IN_SEL)],
@@ -515,9 +515,9 @@ impl Gpio {
             IN | PCPU_INT | PCPU_NMI_INT => {}
             PIN..PIN_END => {
                 let pad = index(PIN);
-                let before = Trigger::of(self.pins[pad]);
+                let before = Trigger::from_pin(self.pins[pad]);
                 self.pins[pad] = value;
-                if Trigger::of(value) != before {
+                if Trigger::from_pin(value) != before {
                     self.arm(pad as u8, now, pads);
                 }
             }

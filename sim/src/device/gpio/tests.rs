@@ -1,4 +1,4 @@
-//! Pads driven and read with times that a person can check.
+//! Pads driven and read at times that are easy to check by hand.
 
 use super::*;
 

@@ -2,8 +2,8 @@
 
 use crate::mem::Memory;
 
-/// Longest string that a pointer argument is followed for.
-const LONGEST: u32 = 4096;
+/// Maximum length of a string argument.
+const MAX_LENGTH: u32 = 4096;
 
 /// The variable arguments of the integer calling convention: `a1` to `a7`, then the stack.
 struct Arguments<'a> {
@@ -32,14 +32,14 @@ impl Arguments<'_> {
 }
 
 fn string(memory: &Memory, addr: u32) -> Option<Vec<u8>> {
-    let bytes = (0..LONGEST).map_while(|i| match memory.read_u8(addr.wrapping_add(i)) {
+    let bytes = (0..MAX_LENGTH).map_while(|i| match memory.read_u8(addr.wrapping_add(i)) {
         Some(0) => None,
         byte => Some(byte),
     });
     bytes.collect()
 }
 
-/// What `ets_printf` prints with these registers; `None` if a pointer is bad.
+/// Output of `ets_printf` for these registers; `None` if a pointer is bad.
 pub(super) fn printf(registers: [u32; 8], stack: u32, memory: &Memory) -> Option<Vec<u8>> {
     let mut args = Arguments {
         registers,
@@ -61,7 +61,7 @@ pub(super) fn printf(registers: [u32; 8], stack: u32, memory: &Memory) -> Option
                 Some(b'-') => left = true,
                 Some(b'0') if width == 0 => zero = true,
                 Some(digit @ b'0'..=b'9') => {
-                    width = (width * 10 + usize::from(digit - b'0')).min(LONGEST as usize);
+                    width = (width * 10 + usize::from(digit - b'0')).min(MAX_LENGTH as usize);
                 }
                 Some(b'l') => long += 1,
                 Some(b'#' | b'+' | b' ' | b'h' | b'z' | b'.') => {}

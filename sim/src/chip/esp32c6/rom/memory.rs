@@ -2,8 +2,8 @@
 
 use crate::mem::Memory;
 
-/// The result in `a0`, and how many bytes were looked at; `None` for a bad pointer.
-type Done = Option<(u32, u32)>;
+/// The result in `a0`, and the number of bytes processed; `None` for a bad pointer.
+type MemResult = Option<(u32, u32)>;
 
 fn string(memory: &Memory, addr: u32) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -15,7 +15,7 @@ fn string(memory: &Memory, addr: u32) -> Option<Vec<u8>> {
     }
 }
 
-fn copy(memory: &mut Memory, to: u32, from: u32, len: u32) -> Done {
+fn copy(memory: &mut Memory, to: u32, from: u32, len: u32) -> MemResult {
     let bytes = memory.slice(from, len as usize)?.to_vec();
     memory.write(to, &bytes).ok()?;
     Some((to, len))
@@ -28,28 +28,28 @@ fn compare(a: &[u8], b: &[u8]) -> (u32, u32) {
     ((at(a) - at(b)) as u32, same as u32 + 1)
 }
 
-fn fill(memory: &mut Memory, to: u32, byte: u8, len: u32) -> Done {
+fn fill(memory: &mut Memory, to: u32, byte: u8, len: u32) -> MemResult {
     memory.slice(to, len as usize)?;
     memory.write(to, &vec![byte; len as usize]).ok()?;
     Some((to, len))
 }
 
-fn compare_memory(memory: &Memory, a: u32, b: u32, len: u32) -> Done {
+fn compare_memory(memory: &Memory, a: u32, b: u32, len: u32) -> MemResult {
     Some(compare(
         memory.slice(a, len as usize)?,
         memory.slice(b, len as usize)?,
     ))
 }
 
-fn compare_strings(memory: &Memory, a: u32, b: u32, most: u32) -> Done {
+fn compare_strings(memory: &Memory, a: u32, b: u32, max_len: u32) -> MemResult {
     let (mut a, mut b) = (string(memory, a)?, string(memory, b)?);
-    a.truncate(most as usize);
-    b.truncate(most as usize);
+    a.truncate(max_len as usize);
+    b.truncate(max_len as usize);
     Some(compare(&a, &b))
 }
 
 /// The C library's memory and string functions; the outer `None`: not one of them.
-pub(super) fn call(name: &str, args: [u32; 8], memory: &mut Memory) -> Option<Done> {
+pub(super) fn call(name: &str, args: [u32; 8], memory: &mut Memory) -> Option<MemResult> {
     let [a, b, c, ..] = args;
     Some(match name {
         "memcpy" | "memmove" => copy(memory, a, b, c),
@@ -92,7 +92,7 @@ fn crc_be(crc: u32, bytes: &[u8], polynomial: u32, width: u32) -> u32 {
 }
 
 /// The ROM's checksums; the outer `None`: not one of them.
-pub(super) fn checksum(name: &str, args: [u32; 8], memory: &Memory) -> Option<Done> {
+pub(super) fn checksum(name: &str, args: [u32; 8], memory: &Memory) -> Option<MemResult> {
     let [crc, buffer, len, ..] = args;
     let compute: fn(u32, &[u8]) -> u32 = match name {
         "crc32_le" => |crc, bytes| crc_le(crc, bytes, 0xedb8_8320, 32),

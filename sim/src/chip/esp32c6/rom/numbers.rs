@@ -8,8 +8,8 @@ fn unpair(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]
 }
 
-/// Integer functions: the values of `a0` and `a1`, and whether a division was done; `None`: not
-/// one of them. Division by zero gives what the hardware gives: all ones, or the dividend.
+/// Integer functions: the values of `a0` and `a1`, and whether a division was done; `None`: not one
+/// of them. Division by zero gives the same as the hardware: all ones, or the dividend.
 pub(super) fn integer(name: &str, args: [u32; 8]) -> Option<([u32; 2], bool)> {
     let [a, b, count, ..] = args;
     let (x, y) = (pair(a, b), pair(count, args[3]));
@@ -61,7 +61,7 @@ pub(super) fn integer(name: &str, args: [u32; 8]) -> Option<([u32; 2], bool)> {
     }
 }
 
-/// What the comparison functions return: negative, zero or positive; unordered gives `nan`.
+/// Result of the comparison functions: negative, zero or positive; unordered gives `nan`.
 fn order(ordering: Option<core::cmp::Ordering>, nan: i32) -> [u32; 2] {
     [ordering.map_or(nan, |ordering| ordering as i32) as u32, 0]
 }

@@ -1,23 +1,23 @@
-//! What the straight path does not do itself: finding and linking blocks, slow operations, and
-//! stopping in the middle of a block.
+//! Work around the fast path: finding and linking blocks, slow operations, and stopping in the
+//! middle of a block.
 //!
-//! While a block runs, [`Hart`]'s cycle and instruction count are those at its start, plus what it
-//! was held up since.
+//! While a block runs, [`Hart`]'s cycle and instruction count are those at its start, plus the
+//! stalls since then.
 
 use super::block::{Block, Context, UNCACHED};
 use super::csr::MSTATUS_MIE;
-use super::elsewhere::{Access, Rare, Trap, load_elsewhere, store_elsewhere};
 use super::hart::{Exit, Hart};
-use super::op::{Code, Place};
+use super::op::{Code, OpInfo};
 use super::platform::{Platform, Width};
+use super::slow_path::{Access, RareContext, Trap, load_slow, store_slow};
 use super::trap::Cause;
 use crate::mem::{Cache, Memory};
 
-/// The operation to go on with, or why the straight path is left.
-type Next = Result<usize, Exit>;
+/// The operation to continue with, or the reason to leave the fast path.
+type NextOp = Result<usize, Exit>;
 
-/// Fetches the cache lines that a block's first instruction lies in; the answer is how many cycles
-/// that takes. `held` is the line that the fetch unit holds.
+/// Fetches the cache lines of a block's first instruction; returns the stall in cycles. `held` is
+/// the line that the fetch unit holds.
 #[inline]
 pub(super) fn fetch([first, line]: [u32; 2], held: &mut u32, cache: &mut Cache) -> u32 {
     if line == UNCACHED || line == *held {
@@ -36,11 +36,11 @@ impl Hart {
         self.code.blocks[id as usize]
     }
 
-    fn place(&self, ip: usize) -> Place {
-        self.code.places[ip]
+    fn op_info(&self, ip: usize) -> OpInfo {
+        self.code.op_infos[ip]
     }
 
-    /// What translating needs, beside the translations themselves.
+    /// The block at the program counter, translated if necessary.
     fn find(&mut self, single: bool, memory: &mut Memory) -> Option<u32> {
         let context = Context {
             memory,
@@ -54,11 +54,11 @@ impl Hart {
         }
     }
 
-    /// The first operation at `pc`, once it is fetched.
+    /// The first operation at `pc`, after it is fetched.
     #[inline(never)]
-    pub(super) fn enter(&mut self, memory: &mut Memory, deadline: u64) -> Next {
+    pub(super) fn enter(&mut self, memory: &mut Memory, deadline: u64) -> NextOp {
         if self.rom.contains(&self.pc) {
-            return Err(Exit::Border);
+            return Err(Exit::Recheck);
         }
         let unmapped = Exit::Fault(Cause::InstructionAccess, self.pc);
         let Some(mut id) = self.find(false, memory) else {
@@ -67,10 +67,10 @@ impl Hart {
         loop {
             if self.cycle + u64::from(self.block(id).last_begins) >= deadline {
                 if self.cycle >= deadline {
-                    return Err(Exit::Border);
+                    return Err(Exit::Recheck);
                 }
-                // As far as it goes, instruction by instruction. Of a single one, the first is
-                // the last: `last_begins` is 0.
+                // As far as possible, instruction by instruction. A block of one instruction has a
+                // `last_begins` of 0.
                 let Some(single) = self.find(true, memory) else {
                     return Err(unmapped);
                 };
@@ -82,13 +82,18 @@ impl Hart {
             if stall == 0 {
                 return Ok(block.first as usize);
             }
-            // Fetched; whether it still begins in time is another matter.
+            // Fetched; check again that it begins before the deadline.
         }
     }
 
     /// Links an edge and goes there.
     #[cold]
-    pub(super) fn follow(&mut self, edge: usize, memory: &mut Memory, deadline: u64) -> Next {
+    pub(super) fn link_and_enter(
+        &mut self,
+        edge: usize,
+        memory: &mut Memory,
+        deadline: u64,
+    ) -> NextOp {
         self.pc = self.code.edges[edge].pc;
         if !self.rom.contains(&self.pc) {
             let context = Context {
@@ -104,7 +109,7 @@ impl Hart {
     }
 
     /// An indirect jump to `target`.
-    pub(super) fn jump(&mut self, target: u32, memory: &mut Memory, deadline: u64) -> Next {
+    pub(super) fn jump(&mut self, target: u32, memory: &mut Memory, deadline: u64) -> NextOp {
         self.pc = target;
         if !self.rom.contains(&target)
             && let Some(id) = self.find(false, memory)
@@ -117,70 +122,70 @@ impl Hart {
 
     /// Leaves the block before the operation.
     fn stop_before(&mut self, ip: usize) {
-        let place = self.place(ip);
-        self.pc = place.pc;
-        self.cycle += u64::from(place.cycles);
-        self.instret += u64::from(place.index);
+        let info = self.op_info(ip);
+        self.pc = info.pc;
+        self.cycle += u64::from(info.cycles);
+        self.instret += u64::from(info.index);
     }
 
-    /// The operation cannot be done.
+    /// The operation raises an exception.
     #[cold]
     pub(super) fn trap_at(&mut self, ip: usize, cause: Cause, value: u32) -> Exit {
         self.stop_before(ip);
         Exit::Fault(cause, value)
     }
 
-    /// The operation is for [`Hart::system`].
+    /// Runs the operation in [`Hart::system`].
     pub(super) fn system_at(&mut self, ip: usize) -> Exit {
         self.stop_before(ip);
-        let instr = self.code.rare[self.code.ops[ip].imm as usize];
-        self.system(instr.kind, self.place(ip).next, instr.imm as u32)
+        let instr = self.code.rare_instrs[self.code.ops[ip].imm as usize];
+        self.system(instr.kind, self.op_info(ip).next, instr.imm as u32)
     }
 
-    /// The cache line behind the operation took `stall` cycles.
-    pub(super) fn line(&mut self, ip: usize, stall: u32, deadline: u64) -> Next {
+    /// The cache line after the operation took `stall` cycles.
+    pub(super) fn finish_line_fetch(&mut self, ip: usize, stall: u32, deadline: u64) -> NextOp {
         self.cycle += u64::from(stall);
-        let last_begins = self.block(self.place(ip).block).last_begins;
+        let last_begins = self.block(self.op_info(ip).block).last_begins;
         if self.cycle + u64::from(last_begins) >= deadline {
             self.stop_before(ip);
-            return Err(Exit::Border);
+            return Err(Exit::Recheck);
         }
         Ok(ip + 1)
     }
 
-    /// After an operation that took longer or asked the chip: leaves the block behind it if the
-    /// deadline, an interrupt or changed code demands it.
-    pub(super) fn after<P: Platform>(
+    /// After an operation that stalled or accessed the chip: leaves the block after it if the
+    /// deadline, an interrupt or changed code requires it.
+    pub(super) fn finish_op<P: Platform>(
         &mut self,
         ip: usize,
         stall: u32,
         memory: &Memory,
         platform: &P,
-    ) -> Next {
+    ) -> NextOp {
         self.cycle += u64::from(stall);
-        let place = self.place(ip);
+        let info = self.op_info(ip);
         let interrupted = self.csrs.mstatus & MSTATUS_MIE != 0 && platform.interrupt().is_some();
-        let last = self.cycle + u64::from(self.block(place.block).last_begins);
+        let last = self.cycle + u64::from(self.block(info.block).last_begins);
         if interrupted || last >= platform.deadline() || self.code.is_stale(memory) {
-            self.pc = place.next;
-            self.cycle += u64::from(place.cycles + place.cost);
-            self.instret += u64::from(place.index) + 1;
-            return Err(Exit::Border);
+            self.pc = info.next;
+            self.cycle += u64::from(info.cycles + info.cost);
+            self.instret += u64::from(info.index) + 1;
+            return Err(Exit::Recheck);
         }
         Ok(ip + 1)
     }
 
-    /// Does an operation that the straight path did not finish: a load, a store or a rare one. The
-    /// answer is by how many cycles it takes longer.
+    /// Executes an operation that the fast path did not finish: a load, a store or a rare one.
+    /// Returns the extra cycles.
     #[inline(never)]
-    pub(super) fn slow<P: Platform>(
+    pub(super) fn run_slow_op<P: Platform>(
         &mut self,
         ip: usize,
         memory: &mut Memory,
         platform: &mut P,
     ) -> Result<u32, Trap> {
-        let (op, place) = (self.code.ops[ip], self.place(ip));
-        let at = self.cycle + u64::from(place.cycles);
+        let (op, info) = (self.code.ops[ip], self.op_info(ip));
+        let at = self.cycle + u64::from(info.cycles);
         let (base, value) = (self.x[op.rs1], self.x[op.rs2]);
         let code = op.code.first();
         let width = match code {
@@ -192,15 +197,15 @@ impl Hart {
         let access = Access { addr, width, at };
         match code {
             Code::Rare => {
-                let mut rare = Rare {
+                let mut rare = RareContext {
                     x: &mut self.x,
                     csrs: &mut self.csrs,
                     reservation: &mut self.reservation,
                     timing: &self.timing,
                     cycle: at,
-                    instret: self.instret + u64::from(place.index),
+                    instret: self.instret + u64::from(info.index),
                 };
-                rare.run(self.code.rare[op.imm as usize], memory, platform)
+                rare.run(self.code.rare_instrs[op.imm as usize], memory, platform)
             }
             Code::Sb | Code::Sh | Code::Sw => {
                 let stored = match width {
@@ -208,10 +213,10 @@ impl Hart {
                     Width::Half => memory.store_main(access.addr, (value as u16).to_le_bytes()),
                     Width::Word => memory.store_main(access.addr, value.to_le_bytes()),
                 };
-                store_elsewhere(access, value, stored, memory, platform, &self.timing)
+                store_slow(access, value, stored, memory, platform, &self.timing)
             }
             _ => {
-                let (value, stall) = load_elsewhere(access, memory, platform, &self.timing)?;
+                let (value, stall) = load_slow(access, memory, platform, &self.timing)?;
                 self.x[op.rd] = match code {
                     Code::Lb => value as i8 as u32,
                     Code::Lbu => u32::from(value as u8),

@@ -1,31 +1,31 @@
-//! A platform that lets the hart run for one instruction at a time.
+//! A platform that lets the hart run one instruction at a time.
 
 use crate::mem::Memory;
 use crate::rv32::{AccessFault, IllegalCsr, Platform, RomCall, Width};
 
-/// The platform behind it, with an earlier deadline.
-pub(super) struct Stepping<'a, P> {
+/// A wrapped platform with an earlier deadline.
+pub(super) struct SingleStep<'a, P> {
     inner: &'a mut P,
     limit: u64,
 }
 
-impl<'a, P: Platform> Stepping<'a, P> {
+impl<'a, P: Platform> SingleStep<'a, P> {
     pub fn new(inner: &'a mut P) -> Self {
         Self { inner, limit: 0 }
     }
 
-    /// One instruction may begin: the one that begins at `cycle`.
+    /// Allows one instruction: the one that begins at `cycle`.
     pub fn allow_one(&mut self, cycle: u64) {
         self.limit = cycle.saturating_add(1);
     }
 
-    /// The deadline of the platform behind it.
-    pub fn real_deadline(&self) -> u64 {
+    /// The deadline of the wrapped platform.
+    pub fn platform_deadline(&self) -> u64 {
         self.inner.deadline()
     }
 }
 
-impl<P: Platform> Platform for Stepping<'_, P> {
+impl<P: Platform> Platform for SingleStep<'_, P> {
     fn load(&mut self, addr: u32, width: Width, cycle: u64) -> Result<u32, AccessFault> {
         self.inner.load(addr, width, cycle)
     }
@@ -61,7 +61,7 @@ impl<P: Platform> Platform for Stepping<'_, P> {
     ) -> RomCall {
         let call = self.inner.rom_call(pc, regs, memory, cycle);
         if let RomCall::Wait { until_cycle } = call {
-            // A function that waits does so in one go.
+            // A function that waits does so in one step.
             self.limit = self.limit.max(until_cycle);
         }
         call

@@ -2,15 +2,15 @@
 
 use super::block::UNLINKED;
 
-/// A table of tables, so that it costs memory only where code is.
+/// A two-level table, which takes memory only where there is code.
 #[derive(Debug)]
-pub(super) struct Index {
-    pages: Vec<Box<[u32; Index::SLOTS]>>,
+pub(super) struct BlockIndex {
+    pages: Vec<Box<[u32; BlockIndex::SLOTS]>>,
     /// Number of the page plus one, 0 if there is none.
-    by_page: Box<[u32; 1 << (32 - Index::PAGE_SHIFT)]>,
+    by_page: Box<[u32; 1 << (32 - BlockIndex::PAGE_SHIFT)]>,
 }
 
-impl Index {
+impl BlockIndex {
     const PAGE_SHIFT: u32 = 14;
     const SLOTS: usize = 1 << (Self::PAGE_SHIFT - 1);
 

@@ -1,4 +1,4 @@
-//! What the straight path leaves to others: accesses outside of the main RAM, atomics, CSRs.
+//! Operations outside of the fast path: accesses outside of the main RAM, atomics, CSRs.
 
 use super::csr::Csrs;
 use super::hart::Registers;
@@ -6,7 +6,7 @@ use super::instr::{Instr, Kind};
 use super::platform::{Platform, Width};
 use super::timing::Timing;
 use super::trap::Cause;
-use crate::mem::{Memory, Stored};
+use crate::mem::{Memory, StoreOutcome};
 
 /// An exception and its value.
 pub(super) type Trap = (Cause, u32);
@@ -20,10 +20,10 @@ pub(super) struct Access {
     pub(super) at: u64,
 }
 
-/// A load that memory does not answer at once: the value, and the cycles that it takes longer.
+/// A load outside of the main RAM: the value and the extra cycles.
 #[cold]
 #[inline(never)]
-pub(super) fn load_elsewhere<P: Platform>(
+pub(super) fn load_slow<P: Platform>(
     access: Access,
     memory: &mut Memory,
     platform: &mut P,
@@ -44,14 +44,14 @@ pub(super) fn load_elsewhere<P: Platform>(
     }
 }
 
-/// A store that the main RAM did not take, or that somebody wants to know of; the answer is by how
-/// many cycles it takes longer.
+/// A store that is outside of the main RAM, watched or into translated code; returns the extra
+/// cycles.
 #[cold]
 #[inline(never)]
-pub(super) fn store_elsewhere<P: Platform>(
+pub(super) fn store_slow<P: Platform>(
     access: Access,
     value: u32,
-    mut stored: Stored,
+    mut stored: StoreOutcome,
     memory: &mut Memory,
     platform: &mut P,
     timing: &Timing,
@@ -59,13 +59,13 @@ pub(super) fn store_elsewhere<P: Platform>(
     let Access { addr, width, at } = access;
     let len = width.bytes();
     let aligned = addr.is_multiple_of(len);
-    if stored == Stored::Elsewhere {
+    if stored == StoreOutcome::NotStored {
         stored = memory.store_any(addr, &value.to_le_bytes()[..len as usize]);
     }
-    if stored == Stored::Marked && memory.store_effects(addr, len as usize) {
+    if stored == StoreOutcome::Marked && memory.note_marked_store(addr, len as usize) {
         platform.watched_store(addr, width, value, at);
     }
-    if stored != Stored::Elsewhere {
+    if stored != StoreOutcome::NotStored {
         return Ok(if aligned { 0 } else { timing.misaligned });
     }
     if memory.kind(addr).is_some() {
@@ -80,8 +80,8 @@ pub(super) fn store_elsewhere<P: Platform>(
     }
 }
 
-/// What a rare instruction may touch.
-pub(super) struct Rare<'a> {
+/// State that a rare instruction may access.
+pub(super) struct RareContext<'a> {
     pub(super) x: &'a mut Registers,
     pub(super) csrs: &'a mut Csrs,
     pub(super) reservation: &'a mut Option<u32>,
@@ -92,8 +92,8 @@ pub(super) struct Rare<'a> {
     pub(super) instret: u64,
 }
 
-impl Rare<'_> {
-    /// Executes `instr`; the answer is by how many cycles it takes longer.
+impl RareContext<'_> {
+    /// Executes `instr`; returns the extra cycles.
     #[inline(never)]
     pub(super) fn run<P: Platform>(
         &mut self,
@@ -163,7 +163,7 @@ impl Rare<'_> {
             width: Width::Word,
             at: self.cycle,
         };
-        load_elsewhere(access, memory, platform, self.timing)
+        load_slow(access, memory, platform, self.timing)
     }
 
     fn store<P: Platform>(
@@ -174,14 +174,14 @@ impl Rare<'_> {
         platform: &mut P,
     ) -> Result<u32, Trap> {
         match memory.store_main(addr, value.to_le_bytes()) {
-            Stored::Plain => Ok(0),
+            StoreOutcome::Plain => Ok(0),
             stored => {
                 let access = Access {
                     addr,
                     width: Width::Word,
                     at: self.cycle,
                 };
-                store_elsewhere(access, value, stored, memory, platform, self.timing)
+                store_slow(access, value, stored, memory, platform, self.timing)
             }
         }
     }
@@ -197,7 +197,7 @@ impl Rare<'_> {
         let writes = swap || instr.rs1 != 0;
         let reads = !swap || instr.rd != 0;
         let illegal = (Cause::IllegalInstruction, 0);
-        // The top two bits of the number say "read-only" (volume II, 2.1).
+        // The top two bits of the number mark it read-only (volume II, 2.1).
         if writes && number >> 10 == 3 {
             return Err(illegal);
         }
