@@ -1,7 +1,7 @@
-//! The conformance cases: what a receiver of 10BASE-T has to cope with, as data.
+//! Conformance cases of a 10BASE-T receiver, as data.
 //!
-//! A case is a cycle of frames, each with what must become of it, and what the wire does to all of
-//! them. A generator sends it ([`super::generator`]); the record of each transmission carries the
+//! A case is a cycle of frames, each with its expected outcome, and the impairments that apply to all
+//! of them. A generator sends it ([`super::generator`]); the record of each transmission carries the
 //! frame's index in the cycle as its tag.
 
 use linerate_ether::ledger::Drop;
@@ -10,14 +10,14 @@ use super::outgoing::{Ending, Manner};
 use crate::time::Span;
 use crate::wire::config::{Destination, Impairments, Noise};
 
-/// What must become of a frame.
+/// Expected outcome of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// The device's stack gets it, octet for octet.
+    /// The device's stack receives it, octet for octet.
     Received,
     /// The device discards it and counts this cause.
     Discarded(Drop),
-    /// The device discards it, whatever it takes it for, or does not notice it.
+    /// The device discards it for any reason, or does not detect it.
     NotReceived,
 }
 
@@ -28,41 +28,41 @@ pub struct Step {
     pub octets: usize,
     /// Carries a VLAN tag.
     pub tagged: bool,
-    /// Whom it is for.
+    /// Destination address.
     pub destination: Destination,
-    /// How it is sent.
+    /// Transmission options.
     pub manner: Manner,
-    /// What must become of it.
+    /// Expected outcome.
     pub expect: Expect,
 }
 
-/// A case.
+/// A conformance case.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// Its name in scenarios and results.
+    /// Name in scenarios and results.
     pub name: &'static str,
-    /// What it tries, for a list that a person reads.
+    /// What the case tests, for lists.
     pub about: &'static str,
-    /// Where the standard asks for it.
+    /// Clause of the standard that requires it.
     pub source: &'static str,
-    /// The frames, over and over.
+    /// The frames, sent cyclically.
     pub steps: &'static [Step],
-    /// What the wire does meanwhile.
+    /// Sets the impairments of the wire.
     pub impair: fn(&mut Impairments),
-    /// So many frames at the start may be lost: the device has to notice something first. They are
-    /// broadcasts, far apart, that come before all others: what a partner sends whose own link is up.
+    /// Number of frames at the start that may be lost while the receiver adapts. They are broadcasts,
+    /// far apart, sent before all others, like those of a partner whose own link is up.
     pub settling_frames: u64,
 }
 
 impl Case {
-    /// So many frames it takes for each of [`Case::steps`] to be sent once behind those that may be
+    /// Minimum number of frames so that each of [`Case::steps`] is sent once after those that may be
     /// lost.
     #[must_use]
     pub const fn least_frames(&self) -> u64 {
         self.settling_frames + self.steps.len() as u64
     }
 
-    /// What must become of the frame whose record carries `tag`.
+    /// Expected outcome of the frame whose record carries `tag`.
     #[must_use]
     pub fn expected(&self, tag: u32) -> Expect {
         self.steps
@@ -102,7 +102,7 @@ const fn to(destination: Destination, expect: Expect) -> Step {
     }
 }
 
-/// A step whose manner differs.
+/// A step with different transmission options.
 macro_rules! sent {
     ($step:expr, $($field:ident: $value:expr),+ $(, expect: $expect:expr)?) => {{
         let mut step = $step;
@@ -138,10 +138,10 @@ const fn after_pulse(octets: usize, width_ns: u64) -> Step {
     )
 }
 
-/// Nothing.
+/// No impairments.
 fn clean(_: &mut Impairments) {}
 
-/// The jitter that a receiver has to bear, with the clocks as far apart as they may be.
+/// The jitter that a receiver must tolerate, at the limits of the clock offset.
 macro_rules! jittered {
     ($($name:ident: $ppm:expr, $jitter:expr, $distortion:expr;)*) => {
         $(fn $name(wire: &mut Impairments) {
@@ -180,7 +180,7 @@ fn noisy(wire: &mut Impairments) {
 }
 
 const SWAPPED: Step = sent!(good(200), swapped_polarity: true);
-/// The frames by which a receiver notices.
+/// The frames from which a receiver detects the polarity.
 const UNSEEN: Step = discarded(good(64), Drop::BadSfd);
 const SWAPPED_UNSEEN: Step = discarded(SWAPPED, Drop::BadSfd);
 
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_has_a_name_of_its_own_frames_and_a_source() {
+    fn every_case_has_a_unique_name_frames_and_a_source() {
         for (index, case) in CASES.iter().enumerate() {
             assert!(!case.steps.is_empty(), "{}", case.name);
             assert!(!case.source.is_empty(), "{}", case.name);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_s_tag_tells_what_must_become_of_the_frame() {
+    fn a_record_s_tag_gives_the_expected_outcome_of_the_frame() {
         let runts = case("runts").unwrap();
         assert_eq!(runts.expected(0), Expect::Discarded(Drop::Runt));
         assert_eq!(runts.expected(1), Expect::Received);

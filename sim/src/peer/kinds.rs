@@ -1,4 +1,4 @@
-//! The peers there are.
+//! The available kinds of peer.
 
 use super::host::{self, Host};
 use super::{Generator, Peer, Report, Station, WithTraffic, generator};
@@ -7,20 +7,20 @@ use crate::time::{Instant, Span};
 /// A kind of peer.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in a scenario.
+    /// Name in a scenario.
     pub name: &'static str,
-    /// What it is, for a list that a person reads.
+    /// Description for lists.
     pub about: &'static str,
-    /// Makes one. Everything about it that the configuration says applies where it makes sense.
+    /// Builds a peer. Settings that do not apply to this kind are ignored.
     pub build: fn(Config) -> Box<dyn Peer>,
 }
 
-/// What a peer is made of.
+/// Configuration of a peer.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// The host.
+    /// Configuration of the host.
     pub host: host::Config,
-    /// What a generator sends, or the cable carries beside a host's frames.
+    /// Frames of a generator, or additional traffic beside a host's frames.
     pub traffic: Option<generator::Config>,
 }
 
@@ -81,7 +81,7 @@ fn chatty(mut config: host::Config) -> host::Config {
     config
 }
 
-/// A station that never says a word.
+/// A station that never sends a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silent;
 

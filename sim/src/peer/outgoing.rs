@@ -1,45 +1,45 @@
-//! What a station hands to its MAC: a frame, and in what manner it goes onto the wire.
+//! A frame that a station hands to its MAC, with its transmission options.
 
 use linerate_ether::frame;
 
 use crate::time::Span;
 
-/// What stands at the end of a frame.
+/// Padding and FCS of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ending {
-    /// Padding to 64 octets and the right FCS.
+    /// Padding to 64 octets and the correct FCS.
     #[default]
     Whole,
-    /// The right FCS, without padding.
+    /// The correct FCS, without padding.
     Unpadded,
-    /// An FCS with a bit wrong, without padding.
+    /// An FCS with one bit wrong, without padding.
     BadFcs,
-    /// Nothing: the octets are all there is.
+    /// Neither padding nor FCS.
     Bare,
 }
 
-/// How a frame goes onto the wire, where it differs from the standard's manner. Added to what the
-/// wire's impairments do to every frame.
+/// Deviations of one transmission from the standard, in addition to the wire's impairments, which
+/// apply to every frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Manner {
-    /// What is appended to the octets.
+    /// Padding and FCS appended to the octets.
     pub ending: Ending,
-    /// Idle line before it at least; `None` for the MAC's gap.
+    /// Minimum idle line before it; `None` for the MAC's gap.
     pub gap: Option<Span>,
     /// Preamble bits that never arrive.
     pub lost_preamble_bits: u8,
-    /// Bits between last octet and end.
+    /// Bits between the last octet and the end of the frame.
     pub dribble_bits: u8,
-    /// The line is turned over for this frame.
+    /// The line's polarity is inverted for this frame.
     pub swapped_polarity: bool,
-    /// A pulse of this width in the middle of the gap before it.
+    /// Width of a pulse in the middle of the gap before it.
     pub pulse_before: Option<Span>,
-    /// For whoever makes the frames: comes back in the record of the transmission.
+    /// Tag of the sender, copied to the record of the transmission.
     pub tag: u32,
 }
 
 impl Manner {
-    /// As the standard wants it.
+    /// No deviation from the standard.
     pub const STANDARD: Self = Self {
         ending: Ending::Whole,
         gap: None,
@@ -51,17 +51,17 @@ impl Manner {
     };
 }
 
-/// A frame from the destination address on, without FCS, and its manner.
+/// A frame from the destination address on, without FCS, and its transmission options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outgoing {
     /// Destination address, source address and so on.
     pub octets: Vec<u8>,
-    /// How it is sent.
+    /// Transmission options.
     pub manner: Manner,
 }
 
 impl Outgoing {
-    /// A frame as the standard wants it.
+    /// A frame sent as the standard requires.
     #[must_use]
     pub fn frame(octets: Vec<u8>) -> Self {
         Self {
@@ -70,7 +70,7 @@ impl Outgoing {
         }
     }
 
-    /// The octets between SFD and end of frame.
+    /// The octets between SFD and end of frame, padding and FCS included.
     #[must_use]
     pub fn complete(&self) -> Vec<u8> {
         let len = self.octets.len();
@@ -79,7 +79,7 @@ impl Outgoing {
             Ending::Bare => {}
             Ending::Whole => {
                 octets.resize(len.max(frame::MIN_LEN) + linerate_ether::fcs::LEN, 0);
-                // The buffer has room for padding and FCS, which is all that could be wrong.
+                // The buffer has space for padding and FCS, so this cannot fail.
                 let whole = frame::finish(&mut octets, len).unwrap_or(0);
                 octets.truncate(whole);
             }

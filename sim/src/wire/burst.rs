@@ -1,4 +1,4 @@
-//! What the device sends: edges, tracked into half-bits, up to the silence that ends them.
+//! Reception from the device: converts edges into half-bits, up to the silence that ends a burst.
 
 use std::collections::VecDeque;
 
@@ -7,35 +7,35 @@ use linerate_ether::phy10::{HalfBits, TP_IDL_HALF_BITS};
 use super::signal::HALF_BIT_TICKS;
 use crate::time::{Instant, Span};
 
-/// Silence that ends a burst: longer than any level within a frame, no longer than `TP_IDL`'s
-/// plateau has to be for a receiver to see it.
+/// Silence that ends a burst: longer than any level within a frame, and no longer than the part of
+/// `TP_IDL` that a receiver needs to detect it.
 pub const SILENCE: Span = Span::from_ns(200);
-/// Edges that tell a frame from a link pulse, and so mean carrier.
+/// Number of edges that distinguish a frame from a link pulse, and so indicate carrier.
 const CARRIER_EDGES: u32 = 3;
-/// Half-bits after which nothing more is kept: more than twice the longest frame.
+/// Maximum number of half-bits stored: more than twice the longest frame.
 const LIMIT: usize = 1 << 16;
 
-/// What a burst turned out to be.
+/// Kind of a burst.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// One positive pulse, of this width.
+    /// One positive pulse of this width.
     Pulse(Span),
     /// More than one pulse.
     Frame,
 }
 
-/// A stretch of activity, complete.
+/// A complete period of activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Burst {
     /// The first edge.
     pub start: Instant,
-    /// The last edge before the silence, or the end of the last bit where `TP_IDL` follows it.
+    /// The last edge before the silence, or the end of the last bit if `TP_IDL` follows it.
     pub end: Instant,
     /// Pulse or frame.
     pub kind: Kind,
-    /// The greatest distance of an edge from where the one before it lets one expect it.
+    /// Maximum distance of an edge from the position expected from the previous edge.
     pub edge_error: Span,
-    /// The activity went on for longer than any frame: only its start was kept.
+    /// The activity lasted longer than any frame: only its start was stored.
     pub jabber: bool,
     words: Vec<u64>,
     len: usize,
@@ -49,14 +49,14 @@ impl Burst {
     }
 }
 
-/// Follows the device's transmit pad.
+/// Tracks the device's transmit pad.
 #[derive(Debug, Clone, Default)]
 pub struct Tracker {
     level: bool,
     active: Option<Active>,
-    /// Bursts that ended and have not been taken.
+    /// Bursts that ended and were not taken yet.
     ended: VecDeque<Burst>,
-    /// The pad stayed high after a burst that has been taken: its fall is no activity of its own.
+    /// The pad stayed high after a burst that was taken: its falling edge starts no new burst.
     trailing: bool,
 }
 
@@ -64,7 +64,7 @@ pub struct Tracker {
 struct Active {
     start: Instant,
     last_edge: Instant,
-    /// Where the last edge belongs, by all edges so far.
+    /// Expected position of the last edge, from all edges so far.
     place: Instant,
     carrier_at: Option<Instant>,
     edges: u32,
@@ -74,14 +74,14 @@ struct Active {
 }
 
 impl Tracker {
-    /// The pad is driven to `level` at `at`. True if this edge began a burst.
+    /// The pad is driven to `level` at `at`. True if this edge starts a burst.
     #[inline]
     pub fn drive(&mut self, level: bool, at: Instant) -> bool {
         if level == self.level {
             return false;
         }
         if level && self.active_ends_at().is_some_and(|end| end <= at) {
-            // Nobody has looked since the last burst ended.
+            // The last burst was not taken before this edge.
             self.end_burst(at);
         }
         self.level = level;
@@ -111,14 +111,14 @@ impl Tracker {
         }
     }
 
-    /// Since when there is carrier, if there is.
+    /// Start of the carrier, if there is carrier.
     #[inline]
     #[must_use]
     pub fn carrier_since(&self) -> Option<Instant> {
         self.active.as_ref().and_then(|active| active.carrier_at)
     }
 
-    /// When the burst under way ends if no further edge comes.
+    /// End of the current burst if no further edge arrives.
     #[inline]
     fn active_ends_at(&self) -> Option<Instant> {
         let active = self.active.as_ref()?;
@@ -131,7 +131,8 @@ impl Tracker {
         Some(active.last_edge + patience)
     }
 
-    /// When [`Self::take`] has something if no further edge comes; `None` while the line is idle.
+    /// Time at which [`Self::take`] returns a burst if no further edge arrives; `None` while the line is
+    /// idle.
     #[must_use]
     pub fn ends_at(&self) -> Option<Instant> {
         let ended = self.ended.front().map(|burst| burst.end);
@@ -161,7 +162,7 @@ impl Tracker {
         } else {
             Kind::Frame
         };
-        // The level that the silence has, long enough to be TP_IDL if it is high.
+        // The level of the silence, long enough to be TP_IDL if it is high.
         active.push(self.level, TP_IDL_HALF_BITS);
         self.ended.push_back(Burst {
             start: active.start,
@@ -179,15 +180,15 @@ impl Active {
     /// The line was at `level` from the last edge until `at`.
     #[inline]
     fn edge(&mut self, level: bool, at: Instant) {
-        // Counted from where the last edge should have been, so that one that was late and one that
-        // is early do not add up.
+        // Measured from the expected position of the last edge, so that the errors of a late edge and
+        // an early one do not add up.
         let since_place = at.since(self.place).ticks();
         let half_bits = ((since_place + HALF_BIT_TICKS / 2) / HALF_BIT_TICKS).clamp(1, 64);
         let span = half_bits * HALF_BIT_TICKS;
         let ticks = at.since(self.last_edge).ticks();
         self.edge_error = self.edge_error.max(ticks.abs_diff(span));
         self.push(level, half_bits as usize);
-        // A quarter of what is left over is taken for a change of phase.
+        // A quarter of the remaining error is treated as a change of phase.
         let off = since_place as i64 - span as i64;
         self.place += Span::from_ticks(span.saturating_add_signed(off / 4));
         self.last_edge = at;
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_looked_at_is_kept_apart() {
+    fn bursts_not_taken_yet_are_kept_separate() {
         let mut tracker = Tracker::default();
         let mut words = [0; 40];
         let mut at = 0;
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn lone_pulses_are_measured_and_a_stuck_line_ends_nothing_twice() {
+    fn lone_pulses_are_measured_and_a_stuck_line_ends_only_one_burst() {
         let mut tracker = Tracker::default();
         let at = Instant::from_ns;
         tracker.drive(true, at(1000));
@@ -295,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_toggles_for_ever_takes_bounded_memory() {
+    fn a_line_that_toggles_forever_uses_bounded_memory() {
         let mut tracker = Tracker::default();
         for index in 0..200_000 {
             tracker.drive(index % 2 == 0, Instant::from_ticks(index * 600));

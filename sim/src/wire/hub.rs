@@ -1,7 +1,7 @@
-//! The further stations on a hub: what they have to send.
+//! Traffic of the further stations on a hub.
 //!
-//! The hub itself, a repeater of IEEE 802.3 clause 9, is in the link: whatever one station sends
-//! reaches all others, and what several send at once becomes a jam for everyone.
+//! The hub itself, a repeater of IEEE 802.3 clause 9, is part of the link: a transmission of one station
+//! reaches all others, and simultaneous transmissions become a jam for all.
 
 use super::config::Hub;
 use super::mac::Transmitter;
@@ -9,13 +9,13 @@ use crate::peer::{Manner, Outgoing, generator};
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
-/// From one station's port to another's through the hub, beside the cables: start of packet
-/// propagation delay (clause 9.5.5, at most 8 bit times and what its transceivers take).
+/// Delay from one station's port to another's through the hub, without the cables: start of packet
+/// propagation delay (clause 9.5.5, at most 8 bit times plus the delay of its transceivers).
 pub const REPEATER_DELAY: Span = Span::from_ns(800);
-/// Frames that a station with always something to send keeps ready.
+/// Frames that a saturated station keeps queued.
 const READY: usize = 2;
 
-/// A further station.
+/// A further station on the hub.
 #[derive(Debug)]
 pub struct Extra {
     /// Its MAC.
@@ -23,12 +23,12 @@ pub struct Extra {
     source: Source,
 }
 
-/// Where a station's frames come from.
+/// Source of a station's frames.
 #[derive(Debug)]
 struct Source {
     hub: Hub,
     station: u8,
-    /// From one frame to the next on average; `None` for always another.
+    /// Mean interval of frames; `None` if the station always has a frame to send.
     every: Option<Span>,
     next_at: Instant,
     number: u32,
@@ -36,7 +36,7 @@ struct Source {
 }
 
 impl Extra {
-    /// The station with the number `station`, from 1 on, behind `transmitter`.
+    /// Station number `station`, from 1 on, with its MAC `transmitter`.
     #[must_use]
     pub fn new(hub: Hub, station: u8, transmitter: Transmitter, mut random: Random) -> Self {
         let each = hub.offered_load.clamp(0.0, 1.0) / f64::from(hub.stations.max(1));
@@ -62,7 +62,7 @@ impl Extra {
         }
     }
 
-    /// When it has the next frame, as long as its MAC takes any.
+    /// Time of its next frame; never while its MAC's queue is full.
     #[must_use]
     pub fn ready_at(&self) -> Instant {
         let full = match self.source.every {
@@ -76,7 +76,7 @@ impl Extra {
         }
     }
 
-    /// Hands the MAC what is ready at `now`.
+    /// Hands the MAC the frames that are ready at `now`.
     pub fn fill(&mut self, now: Instant) {
         while self.ready_at() <= now {
             let frame = self.source.frame();
@@ -102,7 +102,7 @@ impl Source {
     }
 }
 
-/// The address of the station with the number `station`.
+/// Address of station number `station`.
 #[must_use]
 pub const fn station_address(station: u8) -> [u8; 6] {
     [2, 0, 0, 0, 1, station]

@@ -1,7 +1,6 @@
-//! A station's MAC, transmit side: gap, deferring, collision, back-off (IEEE 802.3 clause 4.2).
+//! Transmit side of a station's MAC: gap, deferring, collision, back-off (IEEE 802.3 clause 4.2).
 //!
-//! It decides when to send and what follows from a collision; what arrives where is the link's
-//! business.
+//! It decides when to send and how to react to a collision; propagation is part of the link.
 
 use std::collections::VecDeque;
 
@@ -16,23 +15,23 @@ use crate::peer::{Manner, Outgoing};
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
-/// Frames that the adapter takes from the host before the first is on the wire.
+/// Size of the adapter's transmit ring in frames.
 pub const RING: usize = 256;
-/// Preamble and SFD are finished before a jam.
+/// Half-bits of preamble and SFD, which are completed before a jam.
 const PREAMBLE_HALF_BITS: usize = 128;
 
-/// A frame on its way to the wire.
+/// A queued frame.
 #[derive(Debug, Clone)]
 struct Queued {
     number: u64,
-    /// With all that is to follow it.
+    /// Including padding and FCS.
     octets: Vec<u8>,
     manner: Manner,
     attempts: u32,
     deferred: bool,
 }
 
-/// A frame on the wire. Times are the station's.
+/// A frame on the wire. Times are at the station.
 #[derive(Debug, Clone)]
 struct Sending {
     frame: Queued,
@@ -43,20 +42,20 @@ struct Sending {
     late: bool,
 }
 
-/// What the link knows of a transmission when it begins.
+/// Properties of a transmission that are known when it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Airing {
-    /// Counts the link's transmissions.
+    /// Number of the transmission on this link.
     pub id: u64,
-    /// When the first half-bit begins, at the station.
+    /// Start of the first half-bit, at the station.
     pub start: Instant,
-    /// Ticks of a half-bit.
+    /// Ticks of a half-bit, with [`super::timing::FRACTION`] fraction bits.
     pub period: u64,
     /// Half-bits up to the end of the last bit.
     pub half_bits: usize,
-    /// What the line did to it that no receiver can make good.
+    /// Damage by the line that no receiver can repair.
     pub spoiled: Option<Drop>,
-    /// Noise met it.
+    /// Noise overlapped it.
     pub noisy: bool,
 }
 
@@ -74,31 +73,31 @@ impl Sending {
     }
 }
 
-/// A transmitter.
+/// The transmit side of a MAC.
 #[derive(Debug)]
 pub struct Transmitter {
     half_duplex: bool,
     station: u8,
-    /// From the station to the device.
+    /// Propagation delay from the station to the device.
     delay: Span,
     gap: Span,
     random: Random,
     ring: VecDeque<Queued>,
     sending: Option<Sending>,
-    /// The medium was in use up to here, if it ever was.
+    /// End of the last use of the medium, if any.
     busy_until: Option<Instant>,
-    /// Something else of this station's is on the line up to here.
+    /// End of other activity of this station on the line.
     reserved_until: Instant,
-    /// Back-off ends here.
+    /// End of the back-off.
     wait_until: Instant,
-    /// The first frame waits for the carrier to end.
+    /// The first frame waits for the end of the carrier.
     deferring: bool,
     next_number: u64,
     statistics: StationStatistics,
 }
 
 impl Transmitter {
-    /// A transmitter with nothing to send, of the station with the number `station`.
+    /// An idle transmitter of station number `station`.
     #[must_use]
     pub fn new(half_duplex: bool, station: u8, delay: Span, gap: Span, random: Random) -> Self {
         Self {
@@ -118,25 +117,25 @@ impl Transmitter {
         }
     }
 
-    /// Counts so far.
+    /// Statistics so far.
     #[must_use]
     pub const fn statistics(&self) -> &StationStatistics {
         &self.statistics
     }
 
-    /// From now on the station defers to others, or does not.
+    /// Sets the duplex mode. In full duplex the station does not defer.
     pub const fn set_half_duplex(&mut self, half_duplex: bool) {
         self.half_duplex = half_duplex;
         self.deferring &= half_duplex;
     }
 
-    /// Whether another frame may be queued.
+    /// True if another frame can be queued.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.ring.len() < RING
     }
 
-    /// Frames not yet on the wire.
+    /// Number of frames not yet on the wire.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.ring.len()
@@ -155,7 +154,7 @@ impl Transmitter {
         });
     }
 
-    /// Gives up what is queued; returns how many frames that were.
+    /// Discards the queued frames; returns their number.
     pub fn discard(&mut self) -> usize {
         let count = self.ring.len();
         self.ring.clear();
@@ -163,31 +162,31 @@ impl Transmitter {
         count
     }
 
-    /// Something is on the wire.
+    /// True while a frame is on the wire.
     #[must_use]
     pub const fn is_sending(&self) -> bool {
         self.sending.is_some()
     }
 
-    /// Since when, and until when as far as it is known.
+    /// Start and expected end of the current transmission.
     #[must_use]
     pub fn on_air(&self) -> Option<(Instant, Instant)> {
         let sending = self.sending.as_ref()?;
         Some((sending.airing.start, sending.end))
     }
 
-    /// What is on the wire, as it will be recorded.
+    /// Preliminary record of the current transmission.
     #[must_use]
     pub fn on_the_wire(&self) -> Option<Sent> {
         self.sending.as_ref().map(|sending| self.record(sending))
     }
 
-    /// When [`Self::next`] or [`Self::finish`] has something to do, if the medium stays free.
+    /// Time at which [`Self::next`] or [`Self::finish`] is due if the medium stays free.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         match (&self.sending, self.ring.front()) {
             (Some(sending), _) => sending.end,
-            // The end of the carrier ends it.
+            // Deferring ends with the carrier.
             (None, Some(_)) if self.deferring => Instant::NEVER,
             (None, Some(frame)) => {
                 let gap = frame.manner.gap.unwrap_or(self.gap);
@@ -198,12 +197,12 @@ impl Transmitter {
         }
     }
 
-    /// Keeps the line free until `until`: something else of this station's is on it.
+    /// Reserves the line until `until` for other activity of this station.
     pub fn reserve(&mut self, until: Instant) {
         self.reserved_until = self.reserved_until.max(until);
     }
 
-    /// The pulse that the next frame wants before it, and where: in the middle of its gap.
+    /// Time and width of the pulse requested before the next frame, in the middle of its gap.
     #[must_use]
     pub fn pulse_before(&self) -> Option<(Instant, Span)> {
         let frame = self.ring.front()?;
@@ -213,8 +212,8 @@ impl Transmitter {
         Some((self.busy_until? + middle, width))
     }
 
-    /// The next frame, if its time has come and `carrier` does not forbid it: octets and manner.
-    /// [`Self::begin`] has to follow.
+    /// Octets and options of the next frame, if it is due and `carrier` does not defer it.
+    /// [`Self::begin`] must follow.
     pub fn next(&mut self, carrier: bool, now: Instant) -> Option<(&[u8], Manner)> {
         if self.sending.is_some() || self.deadline() > now {
             return None;
@@ -228,7 +227,7 @@ impl Transmitter {
         Some((&frame.octets, frame.manner))
     }
 
-    /// The frame that [`Self::next`] gave goes onto the wire.
+    /// Starts the transmission of the frame returned by [`Self::next`].
     pub fn begin(&mut self, airing: Airing) {
         if let Some(mut frame) = self.ring.pop_front() {
             frame.attempts += 1;
@@ -242,7 +241,7 @@ impl Transmitter {
         }
     }
 
-    /// The medium falls silent at `end`, after somebody else's transmission.
+    /// The transmission of another station ends at `end`.
     pub fn carrier_ended(&mut self, end: Instant) {
         if self.half_duplex && self.sending.is_none() {
             self.busy_until = self.busy_until.max(Some(end));
@@ -250,7 +249,7 @@ impl Transmitter {
         }
     }
 
-    /// Somebody else is heard at `at` while this station sends: jam. Returns the half-bit up to
+    /// Another station is detected at `at` while this one sends: jam. Returns the half-bit up to
     /// which the frame is sent.
     pub fn collide(&mut self, at: Instant) -> Option<usize> {
         let sending = self.sending.as_mut().filter(|sending| !sending.collided)?;
@@ -268,14 +267,14 @@ impl Transmitter {
         self.statistics.collisions += 1;
         let half_bit = half_bits(period, 1).ticks().max(1);
         let sent = (at.since(start).ticks() / half_bit) as usize;
-        // Up to the end of the bit, and never without the preamble.
+        // Up to the end of the bit, at least the preamble.
         let keep = (sent.next_multiple_of(2) + 2).max(PREAMBLE_HALF_BITS);
         let keep = keep.min(whole);
         sending.end = start + half_bits(period, (keep + 2 * JAM_BITS) as u64);
         Some(keep)
     }
 
-    /// Ends the transmission if it is over at `now`; returns its record and octets.
+    /// Ends the transmission if it is complete at `now`; returns its record and octets.
     pub fn finish(&mut self, now: Instant) -> Option<(Sent, Vec<u8>)> {
         let sending = self.sending.take_if(|sending| sending.end <= now)?;
         let record = self.record(&sending);

@@ -1,4 +1,4 @@
-//! Who is on the line: transmissions that begin, meet and end.
+//! Access to the medium: start, collision and end of transmissions.
 
 use linerate_ether::ledger::Drop;
 
@@ -10,19 +10,19 @@ use super::timing::FRACTION;
 use crate::peer::Station;
 use crate::time::Instant;
 
-/// What is on the line towards the device. Times are the stations'.
+/// Signal on the line towards the device. Times are at the stations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnAir {
-    /// The station whose frame it is, or began as.
+    /// Station whose frame it is, or was before a collision.
     owner: usize,
     start: Instant,
     period: u64,
-    /// Others sent, too: from this half-bit on it is a jam.
+    /// After a collision: the half-bit from which on the signal is a jam.
     keep: Option<usize>,
 }
 
 impl<S: Station> Link<S> {
-    /// The peer's transmitter, then those of further stations.
+    /// The peer's transmitter, then those of the further stations.
     pub(super) fn transmitters(&self) -> impl Iterator<Item = &Transmitter> {
         let extras = self.extras.iter().map(|extra| &extra.transmitter);
         core::iter::once(&self.transmitter).chain(extras)
@@ -41,14 +41,14 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// The device is heard sending at the stations' end at `now`.
+    /// True if the device's carrier is detected at the stations at `now`.
     fn carrier(&self, now: Instant) -> bool {
         self.tracker
             .carrier_since()
             .is_some_and(|since| since + self.config.delay <= now)
     }
 
-    /// Another station than `station` is heard sending at `now`.
+    /// True if `station` detects the carrier of another station at `now`.
     fn others(&self, station: usize, now: Instant) -> bool {
         self.transmitters().enumerate().any(|(other, transmitter)| {
             let heard = |(start, _): (Instant, Instant)| start + self.sense <= now;
@@ -56,7 +56,7 @@ impl<S: Station> Link<S> {
         })
     }
 
-    /// Begins what may begin.
+    /// Starts the transmissions that may start at `now`.
     pub(super) fn start(&mut self, now: Instant) {
         for station in 0..=self.extras.len() {
             let carrier = self.half_duplex && (self.carrier(now) || self.others(station, now));
@@ -104,13 +104,13 @@ impl<S: Station> Link<S> {
                 self.events.push_back(Event::Begun(sent));
             }
             if !alone {
-                // Neither had heard the other when it began.
+                // Neither had detected the other when it started.
                 self.collide(now + self.sense);
             }
         }
     }
 
-    /// The device sends while a station does.
+    /// Detects a collision of the device with a station.
     pub(super) fn meet(&mut self, now: Instant) {
         if self.half_duplex
             && self.on_air.is_some()
@@ -122,7 +122,7 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// All that send notice at `at` that they are not alone.
+    /// All sending stations detect a collision at `at`.
     fn collide(&mut self, at: Instant) {
         let Some(mut on_air) = self.on_air else {
             return;
@@ -148,7 +148,7 @@ impl<S: Station> Link<S> {
         self.count();
     }
 
-    /// Ends what is over.
+    /// Ends the transmissions that are complete at `now`.
     pub(super) fn finish(&mut self, now: Instant) {
         let mut ended = None;
         for station in 0..=self.extras.len() {
@@ -177,7 +177,7 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// The pulse that the peer's next frame wants before it.
+    /// Sends the pulse requested before the peer's next frame.
     fn pulse_before(&mut self, now: Instant) {
         if let Some((at, width)) = self.transmitter.pulse_before()
             && at > now
@@ -190,7 +190,7 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// Brings the statistics of sending up to date.
+    /// Updates the transmit statistics.
     pub(super) fn count(&mut self) {
         let stations: Vec<_> = self
             .transmitters()

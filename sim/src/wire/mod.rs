@@ -1,14 +1,14 @@
-//! A 10BASE-T link between the device's pads and a station, exact to the half-bit both ways.
+//! A 10BASE-T link between the device's pads and a station, exact to the half-bit in both directions.
 //!
-//! Towards the device, transmissions are packed half-bits from a known time on ([`signal`]), with
-//! what the line does to their bits ([`shape`]) and edges ([`timing`]); from the device, edges are
-//! tracked into half-bits and decoded when the line falls silent ([`burst`]). Between them and the
-//! station sits a MAC ([`mac`]) with FCS, padding, inter-packet gap and, in half duplex, carrier
-//! sense, collisions and back-off; beside it further stations may share the medium ([`hub`]). Link
-//! pulses and auto-negotiation are the link partner's ([`partner`]).
+//! Towards the device, transmissions are packed half-bits with a start time ([`signal`]), modified by
+//! the line's impairments of bits ([`shape`]) and edges ([`timing`]); from the device, edges are
+//! converted into half-bits and decoded when the line is silent ([`burst`]). Between them and the
+//! station is a MAC ([`mac`]) with FCS, padding, inter-packet gap and, in half duplex, carrier sense,
+//! collisions and back-off; further stations may share the medium ([`hub`]). The link partner
+//! implements link pulses and auto-negotiation ([`partner`]).
 //!
-//! Whoever runs the device calls [`Link::level`], [`Link::next_edge`] and [`Link::drive`] in the
-//! order of time, and [`Link::poll`] whenever [`Link::deadline`] is reached.
+//! The caller calls [`Link::level`], [`Link::next_edge`] and [`Link::drive`] in the order of time, and
+//! [`Link::poll`] whenever [`Link::deadline`] is reached.
 
 pub mod burst;
 pub mod config;
@@ -43,11 +43,11 @@ use crate::peer::Station;
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
-/// How often a transmission of the device is looked at: one event for many edges.
+/// Granularity of polling a transmission of the device: one event for many edges.
 const LOOK: Span = Span::from_ns(500);
-/// Idle line between a pulse and what comes next.
+/// Idle line after a pulse.
 const AFTER_PULSE: Span = Span::from_us(1);
-/// Tells the seed of what the line does from that of back-off.
+/// Distinguishes the seed of the line's bit errors from that of the back-off.
 const SHAPES: u64 = 0x5348_4150_4553;
 
 /// The link with the station at its far end.
@@ -60,37 +60,37 @@ pub struct Link<S> {
     transmitter: Transmitter,
     extras: Vec<Extra>,
     partner: LinkPartner,
-    /// One at a time.
+    /// Half duplex is in use.
     half_duplex: bool,
-    /// From one station to another through the hub.
+    /// Delay from one station to another through the hub.
     sense: Span,
-    /// What is on the line towards the device.
+    /// Signal on the line towards the device.
     on_air: Option<OnAir>,
-    /// A pulse that is under way, or will be, ends here.
+    /// End of the current or next pulse, with the idle time after it.
     pulse_until: Instant,
-    /// What the line does to bits.
+    /// Random source of bit impairments.
     shapes: Random,
     next_sent_id: u64,
-    /// The device's frame, once it is over, met another.
+    /// The device's current frame collided.
     met: bool,
     last_heard_end: Option<Instant>,
     next_heard_id: u64,
     deadline: Instant,
     events: VecDeque<Event>,
-    /// Edges towards the device, while somebody wants them.
+    /// Edges towards the device, while they are recorded.
     edges: Option<Vec<(Instant, bool)>>,
     statistics: Statistics,
 }
 
 impl<S: Station> Link<S> {
-    /// Plugs the cable in at time zero.
+    /// A link whose cable is plugged in at time zero.
     #[must_use]
     pub fn new(config: Config, station: S) -> Self {
         let mut random = Random::new(config.seed);
         let signal = Signal::new(&config.impairments, random.next_u64());
         let partner = LinkPartner::new(&config);
         let stations = config.hub.stations.min(Hub::MOST_STATIONS);
-        // A repeater is a half duplex device.
+        // A repeater is half duplex.
         let half_duplex = stations > 0 || partner.report().duplex == Duplex::Half;
         let delay = config.delay;
         let gap = config.inter_packet_gap;
@@ -134,18 +134,19 @@ impl<S: Station> Link<S> {
         &self.station
     }
 
-    /// The station at the far end. Whoever makes it ready to send must call [`Self::poll`] after.
+    /// The station at the far end. A caller that gives it something to send must call [`Self::poll`]
+    /// afterwards.
     pub const fn station_mut(&mut self) -> &mut S {
         &mut self.station
     }
 
-    /// Counts so far.
+    /// Statistics so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// The link as the partner sees it: up or down, and the duplex that it uses.
+    /// The partner's view of the link: up or down, and its duplex mode.
     #[must_use]
     pub fn report(&self) -> LinkReport {
         let mut report = self.partner.report();
@@ -155,7 +156,7 @@ impl<S: Station> Link<S> {
         report
     }
 
-    /// The transmissions to the device that are under way, in the order of their ids.
+    /// Transmissions to the device in progress, in the order of their ids.
     pub fn on_the_wire(&self) -> impl Iterator<Item = Sent> {
         let mut sent: Vec<_> = self
             .transmitters()
@@ -165,19 +166,19 @@ impl<S: Station> Link<S> {
         sent.into_iter()
     }
 
-    /// Frames that the station has handed to its MAC and that are not on the wire yet.
+    /// Number of frames that the station has handed to its MAC and that are not on the wire yet.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.transmitter.queued()
     }
 
-    /// The level that the device's receiver sees at `at`; high is a positive signal.
+    /// Level at the device's receiver at `at`; high is a positive signal.
     #[inline]
     pub fn level(&mut self, at: Instant) -> bool {
         self.signal.level(at)
     }
 
-    /// The first time after `after` at which that level changes, as far as it is known.
+    /// First time after `after` at which that level changes, as far as known.
     pub fn next_edge(&mut self, after: Instant) -> Instant {
         self.signal.next_edge(after)
     }
@@ -198,24 +199,24 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// When [`Self::poll`] has something to do, as far as it is known.
+    /// Next time [`Self::poll`] must be called, as far as known.
     #[inline]
     #[must_use]
     pub const fn deadline(&self) -> Instant {
         self.deadline
     }
 
-    /// The next thing that happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Keeps the edges of each transmission to the device from now on, or no longer.
+    /// Starts or stops recording the edges of transmissions to the device.
     pub fn keep_edges(&mut self, keep: bool) {
         self.edges = keep.then(Vec::new);
     }
 
-    /// The edges kept since the last call: of transmissions that are over, in the order of time.
+    /// Edges recorded since the last call: of completed transmissions, in the order of time.
     pub fn take_edges(&mut self) -> Vec<(Instant, bool)> {
         self.edges.as_mut().map(core::mem::take).unwrap_or_default()
     }
@@ -226,7 +227,7 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// Does everything that is due at `now`; the device has been run up to there.
+    /// Performs everything that is due at `now`; the device must have been run up to `now`.
     pub fn poll(&mut self, now: Instant) {
         self.meet(now);
         while let Some(burst) = self.tracker.take(now - self.config.delay) {
@@ -251,7 +252,7 @@ impl<S: Station> Link<S> {
             end.max(end + LOOK - burst::SILENCE) + self.config.delay
         });
         let sending = self.on_air.is_some();
-        // None of its pulses comes before the one that is on the line is over.
+        // The partner sends no pulse before the end of the current one.
         let partner = self.partner.deadline(sending).max(self.pulse_until);
         let mut deadline = station.min(burst).min(partner);
         for transmitter in self.transmitters() {
@@ -270,7 +271,7 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// Takes what the stations have to send.
+    /// Takes frames from the stations.
     fn take_frames(&mut self, now: Instant) {
         let up = self.partner.report().up;
         if !up {
@@ -288,7 +289,7 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// The partner's timers, and its next link pulse.
+    /// Runs the partner's timers, and sends its next link pulse.
     fn pulse(&mut self, now: Instant) {
         let busy = self.on_air.is_some() || self.pulse_until > now;
         if !self.partner.poll(now, busy) {
@@ -296,7 +297,7 @@ impl<S: Station> Link<S> {
         }
         self.statistics.link_pulses_sent += 1;
         let wire = &self.config.impairments;
-        // Of a negative pulse the receiver shows nothing.
+        // The receiver does not output a negative pulse.
         if !wire.swapped_polarity && !wire.flap.is_down(now) {
             let width = Span::from_ns(PULSE_NS);
             self.signal.pulse(now + self.config.delay, width);
@@ -305,7 +306,7 @@ impl<S: Station> Link<S> {
         self.hold(now + Span::from_ns(PULSE_NS));
     }
 
-    /// A pulse is on the line until `end`: nothing else right after it.
+    /// Reserves the line for a pulse that ends at `end`, and for the idle time after it.
     fn hold(&mut self, end: Instant) {
         self.pulse_until = end + AFTER_PULSE;
         let until = self.pulse_until;
@@ -314,7 +315,7 @@ impl<S: Station> Link<S> {
         }
     }
 
-    /// Takes over what the partner has found out.
+    /// Applies the partner's counts and negotiated duplex mode.
     fn negotiated(&mut self) {
         let statistics = &mut self.statistics;
         let counts = self.partner.counts();

@@ -1,8 +1,8 @@
-//! The link partner's side of link pulses: link integrity test (IEEE 802.3 clause 14.2.1.7) and
+//! Link pulses of the link partner: link integrity test (IEEE 802.3 clause 14.2.1.7) and
 //! auto-negotiation (clause 28.2).
 //!
-//! Written from the standard's state diagrams and apart from the device's own, so that the two can
-//! prove each other wrong.
+//! Written from the standard's state diagrams, independently of the device's implementation, so that
+//! each tests the other.
 
 mod integrity;
 
@@ -12,78 +12,79 @@ use self::integrity::Integrity;
 use super::config::{Config, Duplex, Partner, Pulses};
 use crate::time::{Instant, Span};
 
-/// Silence that makes the other end start anew (`break_link_timer`: 1200 to 1500 ms).
+/// Silence that makes the other end restart (`break_link_timer`: 1200 to 1500 ms).
 const BREAK_LINK: Span = Span::from_ms(1250);
-/// How long a negotiated link may take to come up (`link_fail_inhibit_timer`: 750 to 1000 ms).
+/// Time for a negotiated link to come up (`link_fail_inhibit_timer`: 750 to 1000 ms).
 const LINK_FAIL_INHIBIT: Span = Span::from_ms(900);
-/// How long a partner that does not negotiate is watched (`autoneg_wait_timer`: 500 to 1000 ms).
+/// Wait in parallel detection (`autoneg_wait_timer`: 500 to 1000 ms).
 const AUTONEG_WAIT: Span = Span::from_ms(700);
-/// No burst for so long: the partner has stopped negotiating (`nlp_test_max_timer`: 50 to 150 ms).
+/// Time without a burst after which the device no longer negotiates (`nlp_test_max_timer`: 50 to
+/// 150 ms).
 const BURSTS_LOST: Span = Span::from_ms(100);
-/// Bursts with the acknowledge bit that are sent after the partner's (clause 28.2.1.2.4: 6 to 8).
+/// Bursts with the acknowledge bit sent after the device's (clause 28.2.1.2.4: 6 to 8).
 const MORE_ACKNOWLEDGES: u32 = 7;
-/// Equal words in a row that are believed (clause 28.2.1.2.4).
+/// Consecutive equal words required to accept a word (clause 28.2.1.2.4).
 const MATCH: u32 = 3;
-/// Nothing that belongs to a burst comes later than this after a pulse.
+/// Maximum time after a pulse at which the same burst can continue.
 const AFTER_PULSE: Span = Span::from_us(200);
 
-/// How a link came up.
+/// Method by which the link was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// As configured, without asking the device.
+    /// As configured, without negotiation.
     Forced,
-    /// Both stations offered it.
+    /// Both stations advertised it.
     AutoNegotiation,
-    /// The device sent plain link pulses only.
+    /// The device sent normal link pulses only.
     ParallelDetection,
 }
 
-/// The state of the link as the partner sees it.
+/// The partner's view of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkReport {
-    /// Frames pass.
+    /// The link is up.
     pub up: bool,
-    /// Who may send when: never [`Duplex::Auto`].
+    /// Duplex mode; never [`Duplex::Auto`].
     pub duplex: Duplex,
-    /// How it came to that.
+    /// How it was established.
     pub by: Resolution,
-    /// What the device offered, as it was last believed.
+    /// The device's advertised word last accepted.
     pub heard: Option<LinkCodeWord>,
-    /// Times the link came up.
+    /// Number of transitions to up.
     pub ups: u32,
-    /// Times it went down.
+    /// Number of transitions to down.
     pub downs: u32,
 }
 
-/// Bursts that the partner has heard.
+/// Counts of received bursts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BurstCounts {
-    /// Whole ones.
+    /// Complete bursts.
     pub bursts: u64,
-    /// Pulses that resemble no burst.
+    /// Pulse sequences that are not a valid burst.
     pub broken: u64,
-    /// What the last whole one said.
+    /// Word of the last complete burst.
     pub last: Option<LinkCodeWord>,
 }
 
-/// Where auto-negotiation is: the states of Figure 28-18 that last.
+/// State of auto-negotiation: the non-transient states of Figure 28-18.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// TRANSMIT DISABLE: silent.
+    /// TRANSMIT DISABLE: sends nothing.
     Silent { until: Instant },
-    /// ABILITY DETECT: offers, and listens.
+    /// ABILITY DETECT: sends its abilities and waits for the device's.
     Offering,
-    /// ACKNOWLEDGE DETECT: the device's offer is known.
+    /// ACKNOWLEDGE DETECT: the device's abilities are known.
     Acknowledging,
-    /// COMPLETE ACKNOWLEDGE: the device knows ours; so many bursts are left to send.
+    /// COMPLETE ACKNOWLEDGE: the device knows ours; `bursts` bursts remain to be sent.
     Completing { bursts: u32 },
-    /// LINK STATUS CHECK: the device seems not to negotiate.
+    /// LINK STATUS CHECK: the device does not appear to negotiate.
     Watching { until: Instant },
-    /// FLP LINK GOOD CHECK: the link has to come up until then.
+    /// FLP LINK GOOD CHECK: the link must come up before `until`.
     Checking { until: Instant },
     /// FLP LINK GOOD.
     Good,
-    /// It does not negotiate.
+    /// Auto-negotiation is disabled.
     Off,
 }
 
@@ -98,14 +99,15 @@ pub struct LinkPartner {
     last_pulse: Option<Instant>,
     integrity: Integrity,
     state: State,
-    /// The word heard last, without the acknowledge bit; how often in a row, and of these with it.
+    /// The last word received, without the acknowledge bit; number of consecutive receptions, and of
+    /// those with the acknowledge bit.
     word: u16,
     matches: u32,
     acknowledges: u32,
     last_burst: Instant,
-    /// The word that was believed.
+    /// The accepted word.
     believed: Option<LinkCodeWord>,
-    /// When the burst that is sent began, and its pulse that comes next, ns after that.
+    /// Start of the burst being sent, and its next pulse in ns after that.
     burst: Option<(Instant, u64)>,
     next_send: Instant,
     report: LinkReport,
@@ -113,7 +115,7 @@ pub struct LinkPartner {
 }
 
 impl LinkPartner {
-    /// A partner that has been switched on for a while at time zero.
+    /// A partner that is already powered on at time zero.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let partner = config.partner;
@@ -159,13 +161,13 @@ impl LinkPartner {
         }
     }
 
-    /// Bursts so far.
+    /// Burst counts so far.
     #[must_use]
     pub const fn counts(&self) -> BurstCounts {
         self.counts
     }
 
-    /// The link's state.
+    /// State of the link.
     #[must_use]
     pub const fn report(&self) -> LinkReport {
         LinkReport {
@@ -174,7 +176,7 @@ impl LinkPartner {
         }
     }
 
-    /// The device's pulse is heard at `at`.
+    /// A pulse of the device arrives at `at`.
     pub fn pulse_heard(&mut self, at: Instant) {
         let event = self.receiver.pulse(at.as_ns());
         self.take(event, at);
@@ -185,20 +187,20 @@ impl LinkPartner {
         self.settle(at);
     }
 
-    /// A frame of the device's is heard at `at`.
+    /// A frame of the device ends at `at`.
     pub fn frame_heard(&mut self, at: Instant) {
         self.integrity.frame(at);
         self.settle(at);
     }
 
-    /// A frame to the device ends at `at`: the next link pulse is as long after it as after a pulse.
+    /// A frame to the device ends at `at`: the next link pulse follows it after the pulse interval.
     pub fn frame_sent(&mut self, at: Instant) {
         if self.burst.is_none() {
             self.next_send = self.interval.map_or(Instant::NEVER, |every| at + every);
         }
     }
 
-    /// When [`Self::poll`] has something to do. No pulse is sent while the line is `busy`.
+    /// Next time [`Self::poll`] must be called. No pulse is sent while the line is `busy`.
     #[must_use]
     pub fn deadline(&self, busy: bool) -> Instant {
         let silence = self
@@ -220,7 +222,8 @@ impl LinkPartner {
         pulse.min(silence).min(state).min(integrity)
     }
 
-    /// Does what is due at `now`; true if a pulse is to be sent. None is while the line is `busy`.
+    /// Performs what is due at `now`; true if a pulse is to be sent. None is sent while the line is
+    /// `busy`.
     pub fn poll(&mut self, now: Instant, busy: bool) -> bool {
         if self
             .last_pulse
@@ -241,7 +244,7 @@ impl LinkPartner {
         sends
     }
 
-    /// Where the next pulse is after the one at `now`.
+    /// Schedules the next pulse after the one at `now`.
     fn advance(&mut self, now: Instant) {
         let Some(interval) = self.interval else {
             self.next_send = Instant::NEVER;
@@ -266,7 +269,7 @@ impl LinkPartner {
         }
     }
 
-    /// The word that bursts carry now.
+    /// The word that bursts carry in this state.
     fn sending(&self) -> Option<LinkCodeWord> {
         let acknowledge = match self.state {
             State::Offering => 0,
@@ -282,7 +285,7 @@ impl LinkPartner {
         ))
     }
 
-    /// What the pulses so far amount to.
+    /// Processes an event of the pulse receiver.
     fn take(&mut self, event: Option<LinkEvent>, at: Instant) {
         match event {
             Some(LinkEvent::Burst(word)) => {
@@ -309,7 +312,7 @@ impl LinkPartner {
         }
     }
 
-    /// A burst is out.
+    /// A burst was sent completely.
     fn burst_sent(&mut self, now: Instant) {
         if let State::Completing { bursts } = &mut self.state {
             *bursts = bursts.saturating_sub(1);
@@ -322,10 +325,10 @@ impl LinkPartner {
         }
     }
 
-    /// Goes on to the state that follows.
+    /// Performs the state transition that is due.
     fn settle(&mut self, now: Instant) {
         match self.state {
-            // The test is one of both directions: who sends no pulses takes no link to be up.
+            // The test covers both directions: without its own pulses the partner's link is down.
             State::Off if self.tests_link => {
                 self.set_up(self.integrity.passes() && self.interval.is_some());
             }
@@ -372,7 +375,7 @@ impl LinkPartner {
         self.config.advertise.bits() & (LinkCodeWord::TEN_HALF | LinkCodeWord::TEN_FULL) != 0
     }
 
-    /// What both offer, of 10BASE-T; a link of 100 Mbit/s comes to nothing on this cable.
+    /// Duplex mode of the best common ability if it is 10BASE-T; this cable has no 100 Mbit/s link.
     fn in_common(&self) -> Option<Duplex> {
         let own = LinkCodeWord::base_page(self.config.advertise.bits());
         match own.best_in_common(self.believed?)? {

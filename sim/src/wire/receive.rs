@@ -1,4 +1,4 @@
-//! What the device sent, as the peer's receiver sees it.
+//! Reception of the device's transmissions by the peer.
 
 use linerate_ether::frame;
 use linerate_ether::ledger::Drop;
@@ -10,13 +10,13 @@ use super::record::{Content, Event, Heard};
 use crate::peer::Station;
 use crate::time::Span;
 
-/// Widths of a lone pulse that a receiver takes for a link pulse.
+/// Widths of a lone pulse that a receiver accepts as a link pulse.
 const PULSE_WIDTHS: core::ops::RangeInclusive<Span> = Span::from_ticks(750)..=Span::from_ns(150);
-/// Octets that a receiver keeps: more than the longest frame, so that it is told from a longer one.
+/// Receive buffer in octets: more than the longest frame, so that oversize frames are detected.
 const BUFFER: usize = 2048;
 
 impl<S: Station> Link<S> {
-    /// The device's burst is over.
+    /// Processes a complete burst of the device.
     pub(super) fn receive(&mut self, burst: &Burst) {
         if let Kind::Pulse(width) = burst.kind {
             let statistics = &mut self.statistics;

@@ -1,4 +1,4 @@
-//! Frames to half-bits as they arrive: with what their sender and the line did to their bits.
+//! Encoding of frames into half-bits as they arrive: with the sender's and the line's bit impairments.
 
 use linerate_ether::phy10::{HalfBitWriter, HalfBits, TP_IDL_HALF_BITS, encode, encoded_len};
 
@@ -12,7 +12,7 @@ use crate::time::Instant;
 const OCTET: usize = 16;
 /// Half-bits of preamble and SFD.
 const PREAMBLE: usize = 8 * OCTET;
-/// The most dribble bits: one more would be an octet.
+/// Maximum number of dribble bits: one more would be an octet.
 const MOST_DRIBBLE: u8 = 7;
 
 /// A frame as half-bits.
@@ -20,15 +20,15 @@ const MOST_DRIBBLE: u8 = 7;
 pub struct Shaped {
     /// The half-bits, the first in the least significant bit.
     pub words: Vec<u64>,
-    /// How many there are.
+    /// Number of half-bits.
     pub len: usize,
-    /// Of these, up to the end of the last bit.
+    /// Number of half-bits up to the end of the last bit.
     pub bits: usize,
-    /// Bits of it, preamble apart, were turned over.
+    /// Bits after the preamble were inverted.
     pub corrupted: bool,
 }
 
-/// What becomes of `octets`, from the destination address on with all that is to follow.
+/// Encodes `octets`, from the destination address on including the FCS, with all impairments.
 #[must_use]
 pub fn shape(
     octets: &[u8],
@@ -40,7 +40,7 @@ pub fn shape(
     let dribble = (manner.dribble_bits + impairments.dribble_bits.min(MOST_DRIBBLE))
         .min(MOST_DRIBBLE) as usize;
     let mut words = vec![0; (whole + 2 * dribble).div_ceil(64)];
-    // The words were counted for exactly this.
+    // The words have exactly the required size.
     let _ = encode(octets, &mut HalfBitWriter::new(&mut words));
     let mut shaped = Shaped {
         words,
@@ -68,14 +68,14 @@ pub fn shape(
 }
 
 impl Shaped {
-    /// Clears what arrives while the cable is out; true if anything did.
+    /// Clears the half-bits that arrive while the cable is unplugged; true if any do.
     pub fn cut(&mut self, flap: Flap, start: Instant, period: u64) -> bool {
         let end = start + half_bits(period, self.len as u64);
         if !flap.happens() {
             return false;
         }
         let down = |index: usize| flap.is_down(start + half_bits(period, index as u64));
-        // No cable is out for less than a millisecond, which a babbling station can outlast.
+        // An interruption lasts at least a millisecond; a babbling station can send longer than that.
         let step = 4096;
         let none = (0..self.len).step_by(step).all(|index| !down(index)) && !flap.is_down(end);
         if none {
@@ -89,7 +89,7 @@ impl Shaped {
         true
     }
 
-    /// Puts `count` bits of `random` in at half-bit `at`, before what is `TP_IDL`.
+    /// Inserts `count` bits of `random` at half-bit `at`, before `TP_IDL`.
     fn dribble(&mut self, at: usize, count: usize, random: u64) {
         let levels = (0..count).flat_map(|bit| {
             let bit = random >> bit & 1 != 0;
@@ -102,9 +102,9 @@ impl Shaped {
         }
     }
 
-    /// Turns each bit over with probability `rate`.
+    /// Inverts each bit with probability `rate`.
     fn turn_bits(&mut self, rate: f64, random: &mut Random) {
-        // Of 2^32; so that no machine's logarithm decides where an error is.
+        // In parts of 2^32: errors must not depend on a machine's logarithm.
         let limit = (rate.min(1.0) * 4_294_967_296.0) as u64;
         for bit in 0..self.bits / 2 {
             if random.next_u64() >> 32 < limit {
@@ -114,8 +114,8 @@ impl Shaped {
         }
     }
 
-    /// The wires are swapped: what was positive is negative, which the receiver shows like an idle
-    /// line. Nothing is left of `TP_IDL`.
+    /// Swaps the wires: positive levels become negative, which the receiver outputs like an idle
+    /// line. `TP_IDL` disappears.
     fn swap(&mut self) {
         for word in &mut self.words {
             *word = !*word;
@@ -140,7 +140,7 @@ impl Shaped {
 /// A jam of `len` half-bits, alternating ones and zeros, and `TP_IDL`.
 #[must_use]
 pub fn jam(len: usize) -> Shaped {
-    // Zeros and ones by turns as half-bits: high low, low high.
+    // Alternating zeros and ones as half-bits: high low, low high.
     const PATTERN: u64 = 0x9999_9999_9999_9999;
     let whole = len + TP_IDL_HALF_BITS;
     let mut shaped = Shaped {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_wrong_is_what_encoding_gives() {
+    fn without_impairments_the_result_is_the_plain_encoding() {
         let plain = shaped(Manner::STANDARD, Impairments::default());
         let mut words = [0; 32];
         let mut writer = HalfBitWriter::new(&mut words);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn dribble_bits_come_behind_the_fcs() {
+    fn dribble_bits_follow_the_fcs() {
         for bits in 1..=9 {
             let impairments = Impairments {
                 dribble_bits: bits,
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_preamble_bits_are_silent_and_the_frame_keeps_its_place() {
+    fn lost_preamble_bits_are_silent_and_the_frame_keeps_its_position() {
         for lost in 0..=5_u8 {
             let manner = Manner {
                 lost_preamble_bits: lost,
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn bit_errors_come_at_their_rate_and_leave_manchester_intact() {
+    fn bit_errors_occur_at_their_rate_and_leave_manchester_intact() {
         let octets = vec![0x5A; 100_000];
         let impairments = Impairments {
             bit_error_rate: 1e-3,
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_while_the_cable_is_out_is_missing() {
+    fn half_bits_that_arrive_while_the_cable_is_unplugged_are_missing() {
         let flap = Flap {
             every_ms: 100,
             down_ms: 10,

@@ -1,4 +1,4 @@
-//! The firmware's `bench_agent` and clients of what it serves, in virtual time: both ends count the same.
+//! The firmware's `bench_agent` and clients of its services, in virtual time: both ends count the same.
 //!
 //! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
 
@@ -22,21 +22,21 @@ const BOOT: Span = Span::from_secs(6);
 const LINE: u64 = 10_000_000;
 const STEP: Span = Span::from_ms(1);
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A short test: the simulation takes a while for each millisecond.
+/// Duration of a test: short, because the simulation is slow.
 const SPAN: Duration = Duration::from_millis(150);
 
 fn to(port: u16) -> SocketAddr {
     ([169, 254, 10, 2], port).into()
 }
 
-/// A board that runs `bench_agent`, and what its console says.
+/// A board that runs `bench_agent`, and its console output.
 struct Bench {
     board: Board,
     console: Vec<String>,
 }
 
 impl Bench {
-    /// `None` where nobody has built it.
+    /// `None` if the firmware was not built.
     fn new(seed: u64) -> Option<Self> {
         let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
             println!("skipped: `cargo xtask test` builds the firmware and names its folder");
@@ -79,13 +79,13 @@ impl Bench {
         self.console.iter().rfind(is_it).map(String::as_str)
     }
 
-    /// Runs a program on the host until it is over.
+    /// Runs a program on the host until it has finished.
     fn run<P: Program>(&mut self, program: P) -> P {
         let handle = self.programs(|all| all.start(Box::new(program)));
         self.until(Span::from_secs(10), |bench| {
             bench.programs(|all| all.is_over(handle))
         });
-        // Both ends say goodbye.
+        // Both ends close their connections.
         let end = self.board.now() + Span::from_ms(20);
         self.until(Span::from_secs(1), |bench| bench.board.now() >= end);
         let program = self.programs(|all| all.stop(handle));
@@ -97,7 +97,7 @@ impl Bench {
             .with_peer(|peer| with(peer.programs().expect("a host")))
     }
 
-    /// Types a command and lets some time pass.
+    /// Sends a console command and runs for 20 ms.
     fn tell(&mut self, command: &str) {
         let line = format!("{command}\n");
         self.board.console_input(Port::UsbSerial, line.as_bytes());
@@ -105,7 +105,7 @@ impl Bench {
         self.until(Span::from_secs(1), |bench| bench.board.now() >= end);
     }
 
-    /// Types a command and waits for the answer.
+    /// Sends a console command and waits for the answer.
     fn ask(&mut self, command: &str, event: &str) -> String {
         self.console.clear();
         self.tell(command);
@@ -113,7 +113,7 @@ impl Bench {
         self.said(event).unwrap_or_default().to_owned()
     }
 
-    /// A member of the device's last line of what it served.
+    /// A member of the device's last `served` line.
     fn served(&self, name: &str) -> u64 {
         member(self.said("served").expect("a test was served"), name)
     }
@@ -167,7 +167,7 @@ fn iperf_2_counts_the_same_at_both_ends() {
             bench.served("octets"),
             "udp {udp}, reverse {reverse}"
         );
-        // What TCP has taken is not there yet: of that the receiver knows when it came.
+        // Data accepted by TCP may not have arrived yet: only the receiver knows the time of arrival.
         let span_us = match (udp, reverse) {
             (false, false) => bench.served("span_us") as f64,
             _ => own.span.as_micros() as f64,
@@ -225,7 +225,7 @@ fn iperf_3_counts_the_same_at_both_ends() {
 }
 
 #[test]
-fn files_round_trips_and_frames() {
+fn files_round_trips_and_raw_frames_are_served() {
     let Some(mut bench) = Bench::new(3) else {
         return;
     };
@@ -273,8 +273,8 @@ fn files_round_trips_and_frames() {
         assert!((160..2_000).contains(&us), "{us}");
     }
 
-    // As fast as the wire takes them, short and long, more than the queue holds; then at a rate at which
-    // they can come back.
+    // At line rate, short and long, more than the queue holds; then at a rate at which they can be
+    // reflected.
     for (octets, reflect, rate_bits_per_s, count) in [
         (60, false, LINE, 2_000),
         (1514, false, LINE, 150),
@@ -309,7 +309,7 @@ fn files_round_trips_and_frames() {
 }
 
 #[test]
-fn what_is_left_of_the_cpu() {
+fn the_spare_cpu_is_measured() {
     let Some(mut bench) = Bench::new(4) else {
         return;
     };
@@ -320,7 +320,7 @@ fn what_is_left_of_the_cpu() {
     bench.tell("burn spare");
     let idle = burned(&mut bench);
     assert!((700..=1000).contains(&idle), "{idle}");
-    // While a frame comes, the processor is the receiver: at 4 Mbit/s it has less than half of the rest.
+    // While a frame arrives, the processor is the receiver: at 4 Mbit/s less than half of the rest is left.
     bench.tell("burn spare");
     bench.run(iperf2(true, false));
     let loaded = burned(&mut bench);

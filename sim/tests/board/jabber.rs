@@ -1,5 +1,5 @@
-//! The firmware's jabber function (IEEE 802.3 clause 14.2.1.6) on the wire: `station` is told to send
-//! without end, and then to send frames as if nothing were.
+//! The firmware's jabber function (IEEE 802.3 clause 14.2.1.6) on the wire: `station` is commanded to
+//! send without end, and then to send normal frames.
 //!
 //! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
 
@@ -15,15 +15,15 @@ use linerate_sim::wire::Heard;
 
 use super::{events, ms};
 
-/// When the link has been negotiated and the program listens.
+/// Time at which the link is negotiated and the program listens.
 const TOLD: u64 = 2_500;
 /// Test frames of 64 octets at a tenth of line rate: one every 672 us.
 const COMMANDS: &[u8] = b"jabber\nload 10 64\n";
-/// What the standard lets pass, and for how long the transmitter then stays off.
+/// Limits of the standard for the jabber time, and for how long the transmitter then stays off.
 const SENT_MS: core::ops::RangeInclusive<u64> = 20..=150;
 const OFF_MS: core::ops::RangeInclusive<u64> = 250..=750;
 
-/// What the peer hears of the device up to `until`.
+/// Transmissions of the device received by the peer up to `until`.
 fn heard(board: &mut Board, until: Instant) -> Vec<Heard> {
     board.run(until);
     let frames = events(board).into_iter().filter_map(|event| match event {
@@ -47,8 +47,8 @@ fn a_station_that_sends_without_end_is_cut_off_and_comes_back() {
     assert!(board.link().up);
     board.console_input(Port::UsbSerial, COMMANDS);
 
-    // All of it while the transmitter is off: link pulses go out (clause 14.2.1.6), though a frame is
-    // refused every 672 us.
+    // While the transmitter is off, link pulses are sent (clause 14.2.1.6), although a frame is rejected
+    // every 672 us.
     let mut records = heard(&mut board, ms(TOLD + 100));
     let pulses = board.wire().link_pulses_heard;
     records.extend(heard(&mut board, ms(TOLD + 350)));
@@ -61,7 +61,7 @@ fn a_station_that_sends_without_end_is_cut_off_and_comes_back() {
     assert!(board.link().up);
     let heard = records;
     let [endless, frames @ ..] = &heard[..] else {
-        panic!("nothing heard")
+        panic!("nothing received")
     };
     let sent = endless.end.since(endless.start);
     assert!(
@@ -74,7 +74,7 @@ fn a_station_that_sends_without_end_is_cut_off_and_comes_back() {
         (Span::from_ms(*OFF_MS.start())..=Span::from_ms(*OFF_MS.end())).contains(&off),
         "{off:?}"
     );
-    // All that was sent after it was heard, and nothing is wrong with it.
+    // Everything sent afterwards was received without errors.
     assert!(frames.iter().all(|frame| frame.fault.is_none()));
     assert!(frames.len() > 2_000, "{}", frames.len());
     let counted = |counter| board.counter(counter) as usize;

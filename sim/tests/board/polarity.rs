@@ -1,4 +1,4 @@
-//! The firmware on a swapped receive pair, whose line idles high for it once the inputs are turned:
+//! The firmware on a swapped receive pair, whose line idles high once the inputs are inverted:
 //! fragments that end in their preamble (IEEE 802.3 clause 4.2.4.2.2), among good frames.
 //!
 //! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
@@ -17,14 +17,14 @@ use linerate_sim::wire::{self, Impairments};
 
 use super::ms;
 
-/// When the PHY listens. On a swapped pair no pulse has been seen and the link is down, so that the
-/// program takes no frame yet: it is the interrupt that counts them.
+/// Time at which the PHY listens. On a swapped pair no pulse was detected and the link is down, so
+/// the program takes no frame yet: the interrupt counts them.
 const FROM_MS: u64 = 2_500;
-/// Frames after which the inputs have been turned for sure.
+/// Number of frames after which the inputs are certainly inverted.
 const SETTLING: usize = 10;
 const FRAGMENTS: usize = 20;
 
-/// A station that sends what it was given, one after the other.
+/// A station that sends the given frames in order.
 #[derive(Debug)]
 struct Sender(VecDeque<Outgoing>);
 
@@ -54,7 +54,7 @@ impl Peer for Sender {
     }
 }
 
-/// A frame to everybody.
+/// A broadcast frame.
 fn frame() -> Outgoing {
     let mut octets = vec![0xFF; 60];
     octets[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
@@ -62,7 +62,7 @@ fn frame() -> Outgoing {
     Outgoing::frame(octets)
 }
 
-/// Preamble and nothing else: not the wire's own, whose SFD would follow.
+/// Preamble only: as octets, because the wire adds an SFD to its own preamble.
 fn fragment() -> Outgoing {
     Outgoing {
         octets: vec![PREAMBLE_AND_SFD[0]; 8],
@@ -76,7 +76,7 @@ fn fragment() -> Outgoing {
 }
 
 #[test]
-fn fragments_that_end_in_their_preamble_are_told_and_cost_no_frame_either_way_round() {
+fn fragments_that_end_in_their_preamble_are_counted_and_cost_no_frame_with_either_polarity() {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
         return;

@@ -7,8 +7,8 @@ use super::qemu;
 
 const TARGET: &str = "riscv32imac-unknown-none-elf";
 
-/// The flat image of `tests/kernels`; `None` without the compiler's target. With
-/// `LINERATE_REQUIRE_TOOLS` set, it has to be there.
+/// The flat image of `tests/kernels`; `None` without the compiler's target, which is required if
+/// `LINERATE_REQUIRE_TOOLS` is set.
 fn build() -> Option<Vec<u8>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
     let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");

@@ -1,4 +1,4 @@
-//! A device made of a pin that listens and a pin that sends.
+//! A device that consists of a receive pin and a transmit pin.
 
 use linerate_ether::frame;
 use linerate_ether::phy10::{HALF_BIT_NS, HalfBitWriter, HalfBits, INTER_PACKET_GAP_NS, encode};
@@ -16,17 +16,17 @@ const LONGEST: usize = encoded_len(1518);
 /// Low half-bits that end a reception: more than occur within a frame.
 const SILENCE: u32 = 3;
 
-/// How the device listens.
+/// Method of reception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hears {
-    /// In the middle of each half-bit, counted from the first edge on, as a loop of fixed length
-    /// does.
+    /// Samples in the middle of each half-bit, counted from the first edge on, like a loop of fixed
+    /// length.
     Samples,
-    /// By the time from edge to edge.
+    /// Measures the time from edge to edge.
     Edges,
 }
 
-/// A reception under way, sampled.
+/// A sampled reception in progress.
 struct Sampler {
     next_at: Instant,
     words: Vec<u64>,
@@ -38,10 +38,10 @@ pub struct Device {
     hears: Hears,
     sampler: Option<Sampler>,
     tracker: Tracker,
-    /// The next edge at the receive pin, as far as it is known; and the last time looked at.
+    /// The next edge at the receive pin, as far as known, and the last time examined.
     edge: Option<Instant>,
     listened: Instant,
-    /// Edges to send, the last first.
+    /// Edges to send, in reverse order.
     edges: Vec<(Instant, bool)>,
     free_at: Instant,
     source: Source,
@@ -71,17 +71,17 @@ impl Device {
         }
     }
 
-    /// Everything has been sent.
+    /// True if everything was sent.
     pub fn is_done(&self) -> bool {
         self.source.left == 0 && self.edges.is_empty()
     }
 
-    /// The link may have more to hear than before.
+    /// Discards the known next edge: the link may have new ones.
     pub fn look_again(&mut self) {
         self.edge = None;
     }
 
-    /// When this device does something next.
+    /// Time of this device's next action.
     pub fn next_at(&mut self, link: &mut Link<Peer>) -> Instant {
         let hearing = if let Some(sampler) = &self.sampler {
             sampler.next_at
@@ -98,7 +98,7 @@ impl Device {
         hearing.min(sending)
     }
 
-    /// Does what is due at `at`.
+    /// Performs what is due at `at`.
     pub fn act(&mut self, link: &mut Link<Peer>, at: Instant) {
         if let Some(&(_, level)) = self.edges.last().filter(|&&(edge, _)| edge == at) {
             self.edges.pop();
@@ -152,7 +152,7 @@ impl Device {
         }
     }
 
-    /// What was heard is the frame that the peer sent, or a link pulse.
+    /// Checks that the reception is the frame that the peer sent, or a link pulse.
     fn take(&mut self, link: &mut Link<Peer>, half_bits: HalfBits<'_>) {
         let edges = (1..half_bits.len()).filter(|&i| half_bits.get(i) != half_bits.get(i - 1));
         if edges.take(2).count() < 2 {
@@ -193,7 +193,7 @@ impl Device {
         self.free_at = self.place(at, half_bits.len()) + Span::from_ns(INTER_PACKET_GAP_NS);
     }
 
-    /// When half-bit `index` of a transmission begins.
+    /// Start of half-bit `index` of a transmission.
     fn place(&mut self, start: Instant, index: usize) -> Instant {
         let exact = index as f64 * HALF_BIT.ticks() as f64 * (1.0 - self.clock_ppm / 1e6);
         let jitter = self.random.below(2 * self.jitter_ticks + 1);

@@ -1,5 +1,5 @@
-//! Many megabytes from one host to another over links that lose, double and reorder in both
-//! directions: each file arrives, and what the sender says it repeated is what was sent twice.
+//! Many megabytes from one host to another over links that lose, duplicate and reorder in both
+//! directions: each file arrives, and the sender's count of retransmissions is correct.
 //!
 //! With `LINERATE_LONG` set (`cargo xtask test --long`) hundreds of megabytes, else a megabyte.
 
@@ -17,7 +17,7 @@ use linerate_sim::time::{Instant, Span};
 use super::link::{End, Fate, Link, Sent};
 use super::station::Smol;
 
-/// A link's character, in frames of a thousand, and how much later the late ones come.
+/// Fault rates of a link, in frames per thousand, and the delay of late frames.
 #[derive(Debug, Clone, Copy)]
 struct Weather {
     lost: u64,
@@ -60,7 +60,7 @@ impl Weather {
     }
 }
 
-/// Octets of a file, of which each link carries one with and one without SACK.
+/// Octets of a file; each link carries one with and one without SACK.
 fn file() -> u64 {
     if std::env::var_os("LINERATE_LONG").is_some() {
         32_000_000
@@ -69,7 +69,7 @@ fn file() -> u64 {
     }
 }
 
-/// No link here is so bad that this does not suffice by far.
+/// Time limit, ample for every link here.
 const LIMIT: Instant = Instant::from_ns(24 * 3600 * 1_000_000_000);
 
 /// A host that fetches `/octets` from the default host.
@@ -94,7 +94,7 @@ fn client(octets: u64, tcp: tcp::Config) -> Host {
     })
 }
 
-/// Data segments of the host that begin where one began before.
+/// Number of the host's data segments that begin at the position of an earlier one.
 fn repeated<F: FnMut(&Sent) -> Fate>(link: &Link<F>) -> usize {
     let mut known = BTreeSet::new();
     let data = link.host_data();
@@ -104,7 +104,7 @@ fn repeated<F: FnMut(&Sent) -> Fate>(link: &Link<F>) -> usize {
 }
 
 #[test]
-fn files_arrive_at_another_host_in_any_weather() {
+fn files_arrive_at_another_host_over_any_link() {
     for (number, weather) in WEATHERS.into_iter().enumerate() {
         for sack in [true, false] {
             let octets = file();
@@ -144,7 +144,7 @@ fn files_arrive_at_another_host_in_any_weather() {
 }
 
 #[test]
-fn files_arrive_at_smoltcp_in_any_weather() {
+fn files_arrive_at_smoltcp_over_any_link() {
     for (number, weather) in WEATHERS.into_iter().enumerate() {
         for window in [2 * 1460, 7 * 1460, 60_000] {
             let octets = file() / 4;
@@ -152,7 +152,7 @@ fn files_arrive_at_smoltcp_in_any_weather() {
             let mut server = Host::new(host::Config::default());
             let mut device = Smol::fetch(octets, window);
             let mut link = Link::new(Span::from_us(weather.delay_us), |sent: &Sent| {
-                // A lost ARP answer costs smoltcp seconds, and is no matter of TCP.
+                // A lost ARP reply costs smoltcp seconds, and is unrelated to TCP.
                 let spared = sent.segment().is_none();
                 if spared {
                     Fate::Arrive

@@ -1,70 +1,70 @@
-//! An HTTP/1.1 client that fetches a file and takes its CRC-32.
+//! An HTTP/1.1 client that fetches files and computes their CRC-32.
 
 use linerate_ether::fcs::Crc32;
 
 use crate::peer::tcp::{ConnectionId, Endpoint, State, Tcp};
 use crate::time::{Instant, Span};
 
-/// A response head longer than this is refused.
+/// A longer response head is rejected.
 const HEAD_LIMIT: usize = 8 * 1024;
 
-/// What to fetch.
+/// Configuration of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The server.
     pub server: Endpoint,
-    /// The paths, one request each, one after the other.
+    /// Paths, fetched sequentially with one request each.
     pub paths: Vec<String>,
-    /// When to begin.
+    /// Start time.
     pub start: Instant,
     /// Pause between two requests.
     pub pause: Span,
-    /// A request that takes longer is given up.
+    /// A request that takes longer is aborted.
     pub patience: Span,
 }
 
-/// Why a fetch did not succeed.
+/// Reason for a failed fetch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The connection was refused, reset or timed out.
     #[error("the connection ended early")]
     Connection,
-    /// The answer took longer than the client waits.
+    /// The response was not complete within [`Config::patience`].
     #[error("no complete answer in time")]
     TimedOut,
-    /// The answer is no HTTP/1.x response.
+    /// The response is not HTTP/1.x.
     #[error("the answer is no HTTP response")]
     Malformed,
-    /// The answer ended before its Content-Length.
+    /// The response ended before its Content-Length.
     #[error("{received} of {expected} octets received")]
     Short {
-        /// Octets of the body that came.
+        /// Octets of the body received.
         received: u64,
-        /// Octets that Content-Length promised.
+        /// Octets announced by Content-Length.
         expected: u64,
     },
 }
 
-/// One request and its answer.
+/// One request and its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetch {
-    /// The path asked for.
+    /// Requested path.
     pub path: String,
     /// When the connection was opened.
     pub started_at: Instant,
     /// When the last octet of the body was read.
     pub finished_at: Option<Instant>,
-    /// The answer's status.
+    /// Status of the response.
     pub status: Option<u16>,
     /// Octets of the body.
     pub octets: u64,
     /// CRC-32 of the body.
     pub crc32: u32,
-    /// What went wrong.
+    /// Error, if the fetch failed.
     pub error: Option<FetchError>,
 }
 
-/// The client.
+/// The HTTP client.
 #[derive(Debug)]
 pub struct Client {
     config: Config,
@@ -73,14 +73,14 @@ pub struct Client {
     next_at: Instant,
 }
 
-/// Where the body of an answer ends.
+/// End of a response's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Body {
-    /// The head is not complete.
+    /// Unknown: the head is incomplete.
     NotYet,
-    /// After as many octets as Content-Length says.
+    /// After this many octets, by Content-Length.
     Octets(u64),
-    /// Where the connection ends.
+    /// At the end of the connection.
     UntilClose,
 }
 
@@ -89,13 +89,13 @@ struct Transfer {
     id: ConnectionId,
     requested: bool,
     head: Vec<u8>,
-    /// What is known of the body, once the head was read.
+    /// Known once the head was read.
     body: Body,
     crc: Crc32<'static>,
 }
 
 impl Client {
-    /// A client that works through its paths.
+    /// A client that fetches the paths of `config`.
     #[must_use]
     pub const fn new(config: Config) -> Self {
         let next_at = config.start;
@@ -107,19 +107,19 @@ impl Client {
         }
     }
 
-    /// Every fetch so far.
+    /// All fetches so far.
     #[must_use]
     pub fn fetches(&self) -> &[Fetch] {
         &self.fetches
     }
 
-    /// Nothing is left to fetch.
+    /// True if every path was fetched.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.current.is_none() && self.fetches.len() >= self.config.paths.len()
     }
 
-    /// When [`Self::poll`] has something to do without a segment received.
+    /// Next time [`Self::poll`] must be called if no segment arrives.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         match (&self.current, self.fetches.last()) {
@@ -129,7 +129,7 @@ impl Client {
         }
     }
 
-    /// Opens, writes and reads what can be.
+    /// Opens connections, writes requests and reads responses as far as possible.
     pub fn poll(&mut self, tcp: &mut Tcp, now: Instant) {
         if self.current.is_none()
             && now >= self.next_at
@@ -181,7 +181,7 @@ impl Client {
 }
 
 impl Transfer {
-    /// Goes on; `Some` when the answer is complete or has failed.
+    /// Continues; `Some` when the response is complete or has failed.
     fn poll(
         &mut self,
         tcp: &mut Tcp,

@@ -1,4 +1,4 @@
-//! Who has which address: the ARP table (RFC 826) and what waits for an answer.
+//! The ARP table (RFC 826) and the packets that wait for address resolution.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,12 +7,12 @@ use smoltcp::wire::{EthernetAddress, Ipv4Address};
 use super::packet::Packet;
 use crate::time::{Instant, Span};
 
-/// Time between requests, their number, and packets kept meanwhile (Linux).
+/// Time between requests, their number, and packets queued meanwhile (Linux).
 const RETRY: Span = Span::from_secs(1);
 const REQUESTS: u32 = 3;
 const PACKETS_KEPT: usize = 100;
 
-/// What is known of the neighbours, and what is asked.
+/// Neighbour table: resolved addresses and pending requests.
 #[derive(Debug, Default)]
 pub struct Neighbours {
     known: BTreeMap<Ipv4Address, EthernetAddress>,
@@ -33,7 +33,7 @@ impl Neighbours {
         self.known.get(&address).copied()
     }
 
-    /// Notes who has `address`; returns the packets that waited for this.
+    /// Records the hardware address of `address`; returns the packets that waited for it.
     pub fn learn(&mut self, address: Ipv4Address, hardware: EthernetAddress) -> VecDeque<Packet> {
         self.known.insert(address, hardware);
         self.waiting
@@ -42,7 +42,7 @@ impl Neighbours {
             .unwrap_or_default()
     }
 
-    /// Keeps a packet until its destination is known.
+    /// Queues a packet until its destination is resolved.
     pub fn wait(&mut self, packet: Packet, now: Instant) {
         let waiting = self
             .waiting
@@ -58,7 +58,7 @@ impl Neighbours {
         waiting.packets.push_back(packet);
     }
 
-    /// The next address to ask for at `now`. One that never answers is given up with its packets.
+    /// The next address to request at `now`. An address that never answers is dropped with its packets.
     pub fn poll_request(&mut self, now: Instant) -> Option<Ipv4Address> {
         self.waiting
             .retain(|_, waiting| waiting.request_at > now || waiting.requests_left > 0);
@@ -71,7 +71,7 @@ impl Neighbours {
         Some(address)
     }
 
-    /// When [`Self::poll_request`] has something to do.
+    /// Next time [`Self::poll_request`] must be called.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.waiting

@@ -1,10 +1,10 @@
-//! Taking in an acknowledgment: window, scoreboard, round trip; then [`super::recovery`] reacts.
+//! Processing of an acknowledgment: window, scoreboard, round trip; then [`super::recovery`] reacts.
 
 use super::retransmission::Delivery;
 use super::sender::{Phase, Sender};
 use crate::time::{Instant, Span};
 
-/// What a received segment says to the sender. Positions are those of the sender's own stream,
+/// The acknowledgment information of a received segment. Positions are in the sender's own stream,
 /// except `from`.
 #[derive(Debug, Clone, Default)]
 pub struct Acknowledgment {
@@ -12,25 +12,25 @@ pub struct Acknowledgment {
     pub position: u64,
     /// SACK blocks, in the order of the option.
     pub sack: Vec<(u64, u64)>,
-    /// The peer's window in octets, scaled.
+    /// The peer's window in octets, after scaling.
     pub window: u64,
     /// Position of the segment in the peer's stream.
     pub from: u64,
-    /// The segment carried data, SYN or FIN.
+    /// The segment carries data, SYN or FIN.
     pub occupies: bool,
-    /// Round trip by timestamps, for when there is no better measurement.
+    /// Round trip by timestamps, used if there is no better measurement.
     pub by_timestamp: Option<Span>,
 }
 
-/// The segment acknowledges what was never sent.
+/// Error: the segment acknowledges data that was never sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NeverSent;
 
 impl Sender {
-    /// Takes in an acknowledgment that arrived at `now`.
+    /// Processes an acknowledgment that arrived at `now`.
     ///
     /// # Errors
-    /// [`NeverSent`] when it lies beyond what was sent; nothing changes.
+    /// [`NeverSent`] if it is beyond SND.NXT; the state is unchanged.
     pub fn acknowledge(&mut self, ack: &Acknowledgment, now: Instant) -> Result<(), NeverSent> {
         if ack.position > self.next {
             return Err(NeverSent);
@@ -94,8 +94,8 @@ impl Sender {
         changed
     }
 
-    /// The SACK blocks that report holes; one that reports a duplicate (RFC 2883 section 4) is
-    /// noted apart.
+    /// The SACK blocks that report holes; a DSACK block (RFC 2883 section 4) is stored in
+    /// `delivery` instead.
     fn sack_blocks<'a>(
         &self,
         ack: &'a Acknowledgment,
@@ -130,8 +130,8 @@ impl Sender {
         }
     }
 
-    /// SACK reports data sent before the first segment was last sent. (Data sent after it shows
-    /// nothing about it, and must not put off its timeout.)
+    /// SACK reports data sent before the first segment was last sent. (Data sent after it is no
+    /// evidence about it, and must not postpone its timeout.)
     fn sack_shows_progress(&self, delivery: &Delivery, now: Instant) -> bool {
         match (delivery.sacked_after, self.queue.head()) {
             (Some(sacked_after), Some(head)) => sacked_after > now.since(head.sent_at),

@@ -1,4 +1,4 @@
-//! A segment arrives at a connection (RFC 9293 section 3.10.7).
+//! Arrival of a segment at a connection (RFC 9293 section 3.10.7).
 
 use super::acknowledge::Acknowledgment;
 use super::connection::{Connection, Failure, State, TIME_WAIT, timestamp};
@@ -6,7 +6,7 @@ use super::segment::{Control, Segment, to_position, to_sequence};
 use crate::time::{Instant, Span};
 
 impl Connection {
-    /// Takes in a segment.
+    /// Processes a segment.
     pub fn receive(&mut self, segment: &Segment, now: Instant) {
         match self.state {
             State::Closed => {}
@@ -31,7 +31,7 @@ impl Connection {
                     self.establish(now);
                     self.receiver.demand_ack();
                 } else {
-                    // Both ends opened at once.
+                    // Simultaneous open.
                     self.state = State::SynReceived;
                     self.handshake.due = now;
                 }
@@ -53,12 +53,12 @@ impl Connection {
     fn receive_synchronised(&mut self, segment: &Segment, now: Instant) {
         let next = self.receiver.next();
         let Some(start) = to_position(self.remote_initial, segment.sequence, next) else {
-            // Before the SYN; a repeated SYN lies at position 0.
+            // Before the SYN; a repeated SYN is at position 0.
             return;
         };
         if segment.control == Control::Syn {
             if self.state == State::SynReceived && start == 0 {
-                // The SYN again: our answer was lost.
+                // A retransmitted SYN: our SYN-ACK was lost.
                 self.handshake.due = now;
             } else if segment.control == Control::Syn {
                 self.receiver.demand_ack();
@@ -91,7 +91,7 @@ impl Connection {
         self.advance(now);
     }
 
-    /// RFC 9293 section 3.4: part of the segment lies in the window.
+    /// RFC 9293 section 3.4: part of the segment is in the window.
     fn acceptable(&self, start: u64, len: u64) -> bool {
         let (next, end) = (self.receiver.next(), self.receiver.offered_end());
         if len == 0 {
@@ -100,7 +100,7 @@ impl Connection {
         (start < end || start == next) && start + len > next
     }
 
-    /// Takes the segment's acknowledgment; false if the segment is to be dropped.
+    /// Processes the segment's acknowledgment; false if the segment is to be dropped.
     fn take_ack(&mut self, segment: &Segment, start: u64, now: Instant) -> bool {
         let Some(ack) = segment.ack else { return false };
         let (initial, near) = (self.initial, self.sender.unacknowledged);
@@ -141,7 +141,7 @@ impl Connection {
         true
     }
 
-    /// Moves on in the closing states.
+    /// Advances the closing states.
     fn advance(&mut self, now: Instant) {
         let peer_done = self.receiver.finished();
         let fin_done = self.sender.fin_acknowledged();

@@ -10,22 +10,22 @@ use super::statistics::Statistics;
 use super::{Config, Endpoint};
 use crate::time::{Instant, Span};
 
-/// How long a closed connection's ports stay taken (Linux).
+/// Duration of TIME-WAIT (Linux).
 pub(super) const TIME_WAIT: Span = Span::from_secs(60);
 /// Repetitions of a SYN, and of a SYN with ACK, before giving up (Linux).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
 /// Retransmissions of the same data before giving up (Linux's `tcp_retries2`).
 const DATA_RETRIES: u32 = 15;
-/// Octets that the timestamp option takes from each segment.
+/// Octets that the timestamp option occupies in each segment.
 const TIMESTAMP_LEN: usize = 12;
-/// Greatest payload towards a peer that names none (RFC 9293 section 3.7.1).
+/// MSS for a peer that sends no MSS option (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
-/// States of RFC 9293 section 3.3.2 (LISTEN is not a connection's).
+/// States of RFC 9293 section 3.3.2 (LISTEN is not the state of a connection).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// SYN sent, nothing heard.
+    /// SYN sent, nothing received.
     SynSent,
     /// SYN received and answered.
     SynReceived,
@@ -37,28 +37,28 @@ pub enum State {
     FinWait2,
     /// FIN received.
     CloseWait,
-    /// FIN received and sent, at once.
+    /// FIN sent and received, but not acknowledged (simultaneous close).
     Closing,
     /// FIN received, then sent.
     LastAck,
     /// Closed from both ends; late segments are still answered.
     TimeWait,
-    /// Over.
+    /// Closed.
     Closed,
 }
 
-/// Why a connection ended other than by FIN from both ends.
+/// Reason why a connection ended other than by FIN from both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// The peer sent RST.
     Reset,
     /// The peer did not answer.
     TimedOut,
-    /// The program gave up.
+    /// The program aborted it.
     Aborted,
 }
 
-/// The repetition of a SYN.
+/// Retransmission state of the SYN.
 #[derive(Debug, Clone)]
 pub(super) struct Handshake {
     pub(super) sent_at: Option<Instant>,
@@ -80,7 +80,7 @@ pub struct Connection {
     pub(super) handshake: Handshake,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
-    /// Shifts of the window fields that we send and receive.
+    /// Scale shifts of the window fields sent and received (RFC 7323).
     local_shift: u8,
     pub(super) remote_shift: Option<u8>,
     pub(super) timestamps: bool,
@@ -166,7 +166,7 @@ impl Connection {
         }
     }
 
-    /// Takes the peer's SYN: its options decide what this connection may use.
+    /// Processes the peer's SYN: its options determine which ones this connection uses.
     pub(super) fn take_syn(&mut self, syn: &Segment) {
         self.remote_initial = syn.sequence;
         self.sack &= syn.sack_permitted;
@@ -211,44 +211,45 @@ impl Connection {
         self.state
     }
 
-    /// Why it ended early, if it did.
+    /// Reason for an abnormal end, if any.
     #[must_use]
     pub const fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// When the SYN arrived, or was asked for.
+    /// Time at which the SYN arrived, or the connection was requested.
     #[must_use]
     pub const fn opened_at(&self) -> Instant {
         self.opened_at
     }
 
-    /// The handshake is done and no program has taken the connection yet. Marks it as taken.
+    /// True if the handshake is done and no program has accepted the connection yet; marks it as
+    /// accepted.
     pub fn take_accepted(&mut self) -> bool {
         let fresh = !self.accepted && !self.is_opening() && self.state != State::Closed;
         self.accepted |= fresh;
         fresh
     }
 
-    /// Whether a program has taken it, for counting against a backlog.
+    /// True if a program has accepted it; used to count the backlog.
     #[must_use]
     pub const fn is_accepted(&self) -> bool {
         self.accepted
     }
 
-    /// The handshake is not done.
+    /// True if the handshake is not done.
     #[must_use]
     pub const fn is_opening(&self) -> bool {
         matches!(self.state, State::SynSent | State::SynReceived)
     }
 
-    /// The peer has closed its direction and everything it sent was read.
+    /// True if the peer has closed its direction and everything it sent was read.
     #[must_use]
     pub fn at_end(&self) -> bool {
         self.state == State::Closed || (self.receiver.finished() && self.receiver.readable() == 0)
     }
 
-    /// Writes octets, see [`Sender::write`]. Nothing is taken before the connection is established.
+    /// Writes octets, see [`Sender::write`]. None are accepted before the connection is established.
     pub fn write(&mut self, bytes: &[u8], more_follows: bool) -> usize {
         if self.is_opening() || self.state == State::Closed {
             return 0;
@@ -267,13 +268,13 @@ impl Connection {
         self.receiver.readable()
     }
 
-    /// The sending half, for its figures.
+    /// The sending half, for its statistics.
     #[must_use]
     pub const fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// What the sending half did.
+    /// Statistics of the sending half.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         self.sender.statistics()
@@ -301,7 +302,7 @@ impl Connection {
         self.sender.close();
     }
 
-    /// Ends the connection with a RST.
+    /// Ends the connection with an RST.
     pub fn abort(&mut self) {
         if !self.is_opening() && self.state != State::Closed && self.state != State::TimeWait {
             self.reset_due = Some(to_sequence(self.initial, self.sender.next));
@@ -309,7 +310,7 @@ impl Connection {
         self.fail(Failure::Aborted);
     }
 
-    /// A RST is still to be sent.
+    /// True if an RST is pending.
     #[must_use]
     pub const fn has_reset_due(&self) -> bool {
         self.reset_due.is_some()
@@ -320,7 +321,7 @@ impl Connection {
         self.state = State::Closed;
     }
 
-    /// When [`Self::on_timer`] is due.
+    /// Time at which [`Self::on_timer`] is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         match self.state {
@@ -409,7 +410,7 @@ impl Connection {
         Some(segment)
     }
 
-    /// A segment with everything but its payload; what it acknowledges need not be sent again.
+    /// A segment without payload. It carries the current acknowledgment, so pending ones are cleared.
     fn segment(&mut self, sequence: u32, control: Control, now: Instant) -> Segment {
         let (next, window) = self.receiver.acknowledge();
         let mut sack = [None; 3];

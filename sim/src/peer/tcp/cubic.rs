@@ -1,11 +1,12 @@
 //! The congestion window: slow start and CUBIC (RFC 9438), in whole segments as Linux counts them.
 //!
-//! Linux's default. At the window sizes of a 10 Mbit/s link CUBIC's Reno-friendly region decides,
-//! so windows grow as with Reno but fall by 30% instead of 50%. `HyStart` is left out: it does
+//! Linux's default. At the window sizes of a 10 Mbit/s link CUBIC's Reno-friendly region applies,
+//! so windows grow as with Reno but fall by 30% instead of 50%. `HyStart` is omitted: it does
 //! nothing below 16 segments, and a microcontroller's receive window is smaller.
 //!
-//! Linux parts from the RFC where it shows at windows of two or three segments: growth is counted in
-//! whole segments, Reno's rate stays that of the reduced window, and a timeout forgets everything.
+//! Linux deviates from the RFC in ways that are visible at windows of two or three segments: growth is
+//! counted in whole segments, Reno's rate stays that of the reduced window, and a timeout resets all
+//! state.
 
 use crate::time::{Instant, Span};
 
@@ -15,14 +16,15 @@ pub const INITIAL_WINDOW: u32 = 10;
 /// Window after a loss, in parts of 1000 of the window before (RFC 9438 section 4.6).
 const BETA: u64 = 700;
 const THOUSAND: u64 = 1000;
-/// Acknowledged segments a segment of window, in eighths, for which Reno's window would grow by one:
-/// `(1 + beta) / (3 * (1 - beta))` (section 4.3).
+/// Acknowledged segments per segment of window, in eighths, after which Reno's window would grow by
+/// one: `(1 + beta) / (3 * (1 - beta))` (section 4.3).
 const RENO_EIGHTHS: u32 = 15;
-/// A rate of growth that was found stays so long, unless the window changes.
+/// A computed growth rate is valid this long, unless the window changes.
 const RATE_HOLDS: Span = Span::from_us(31_250);
-/// At most one segment more for so many acknowledged: half as much again a round trip.
+/// Minimum number of acknowledged segments per segment of growth: at most 1.5 times the window per
+/// round trip.
 const FASTEST: u32 = 2;
-/// Before the first loss: 5% a round trip at least.
+/// Maximum before the first loss: growth of at least 5% per round trip.
 const SLOWEST_WITHOUT_LOSS: u32 = 20;
 
 /// Growth of a window between losses. Windows are in segments.
@@ -30,18 +32,18 @@ const SLOWEST_WITHOUT_LOSS: u32 = 20;
 pub struct Cubic {
     /// The window at the last loss; zero before the first and after a timeout.
     window_max: u32,
-    /// Since when the window has grown without loss.
+    /// Start of the current growth without loss.
     epoch: Option<Instant>,
     /// Milliseconds from `epoch` to the plateau.
     plateau_ms: u64,
     /// The window at the plateau.
     plateau: u32,
-    /// What Reno's window would be, and the acknowledged segments not yet counted in it.
+    /// Reno's estimated window, and the acknowledged segments not yet counted in it.
     reno: u32,
     reno_credit: u32,
     /// Acknowledged segments not yet turned into growth.
     credit: u32,
-    /// When, and for which window, it was found how many are needed.
+    /// Time and window for which `needed` was computed.
     found: Option<(Instant, u32)>,
     needed: u32,
 }
@@ -60,7 +62,7 @@ impl Cubic {
         ((u64::from(window) * BETA / THOUSAND) as u32).max(2)
     }
 
-    /// The retransmission timer ran out: what was learnt is forgotten.
+    /// The retransmission timer expired: resets all state.
     pub fn timeout(&mut self) {
         *self = Self::default();
     }
@@ -89,7 +91,7 @@ impl Cubic {
         window + early + grown
     }
 
-    /// How many segments must be acknowledged for one segment more.
+    /// Number of segments that must be acknowledged to grow by one segment.
     fn find_needed(
         &mut self,
         window: u32,
@@ -128,7 +130,7 @@ impl Cubic {
     }
 }
 
-/// The integer cube root, rounded down.
+/// Integer cube root, rounded down.
 fn cube_root(value: u64) -> u64 {
     let (mut low, mut high) = (0_u64, 2_642_245);
     while low < high {
@@ -181,7 +183,7 @@ mod tests {
         let mut cubic = Cubic::default();
         let start = cubic.loss(20);
         let windows = grow(&mut cubic, start, 40, Span::from_ms(40));
-        // About half a segment a round trip (the round trip is longer than a rate holds).
+        // About half a segment per round trip (which is longer than `RATE_HOLDS`).
         assert_eq!(start, 14);
         assert!((18..=20).contains(&windows[9]), "{windows:?}");
         assert!((32..=36).contains(&windows[39]), "{windows:?}");
@@ -206,7 +208,7 @@ mod tests {
             cubic.timeout();
             let at = Instant::ZERO + Span::from_secs(second);
             let rtt = Span::from_ms(4);
-            // What the published capture shows: three at once, then one, and the next is lost.
+            // As in the published capture: three at once, then one, and the next is lost.
             assert_eq!(cubic.avoid(2, 3, at, rtt), 2);
             assert_eq!(cubic.avoid(2, 1, at + rtt, rtt), 2);
         }

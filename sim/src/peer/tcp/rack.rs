@@ -1,32 +1,32 @@
-//! RACK: losses told by time (RFC 8985 section 6), with Linux's reordering window.
+//! RACK: loss detection by time (RFC 8985 section 6), with Linux's reordering window.
 
 use super::retransmission::Sent;
 use crate::time::{Instant, Span};
 
-/// Recoveries for which a reordering window that DSACK has widened stays so (RFC 8985 section 6.2,
-/// step 4).
+/// Number of recoveries for which a reordering window widened by DSACK persists (RFC 8985 section
+/// 6.2, step 4).
 const WINDOW_PERSISTS: u32 = 16;
-/// The most quarters of a round trip that the reordering window is widened to (Linux).
+/// Maximum of the reordering window in quarters of the minimum round trip (Linux).
 const MOST_STEPS: u32 = 255;
 
-/// What RACK knows of a connection.
+/// RACK's state of a connection.
 #[derive(Debug, Clone)]
 pub struct Rack {
-    /// When the most recently sent segment that was delivered had been sent, and where it ends.
+    /// Of the most recently sent segment that was delivered: time of sending, and end position.
     newest: (Instant, u64),
     /// Its round trip.
     round_trip: Span,
-    /// Something was delivered since losses were last looked for.
+    /// Something was delivered since the last loss detection.
     advanced: bool,
     /// A segment arrived after one that was sent later.
     reordering_seen: bool,
-    /// The reordering window in quarters of the least round trip.
+    /// The reordering window in quarters of the minimum round trip.
     steps: u32,
-    /// Recoveries until it is one again.
+    /// Recoveries until it is reset to one.
     persists: u32,
-    /// A retransmission for which RACK may have been too impatient proved unnecessary.
+    /// A DSACK reported a retransmission as unnecessary for which RACK may have waited too briefly.
     duplicate_seen: bool,
-    /// What had been sent when the window was last widened: once a round trip is enough.
+    /// SND.NXT when the window was last widened: it is widened at most once per round trip.
     widened_at: u64,
 }
 
@@ -46,8 +46,8 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Notes that `sent` was delivered. `min_round_trip` tells the delivery of a retransmission
-    /// from the late acknowledgment of the original.
+    /// Records that `sent` was delivered. `min_round_trip` distinguishes the delivery of a
+    /// retransmission from the late acknowledgment of the original.
     pub fn delivered(&mut self, sent: &Sent, now: Instant, min_round_trip: Span) {
         let round_trip = now.since(sent.sent_at);
         if sent.transmissions > 1 && round_trip < min_round_trip {
@@ -58,24 +58,24 @@ impl Rack {
         self.newest = self.newest.max((sent.sent_at, sent.end));
     }
 
-    /// Notes that segments arrive out of order on this path.
+    /// Records that segments arrive out of order on this path.
     pub fn reordered(&mut self) {
         self.reordering_seen = true;
     }
 
-    /// Something was delivered since this was last asked. Only then an acknowledgment can show a
+    /// True if something was delivered since the last call. Only then can an acknowledgment reveal a
     /// loss; otherwise the reordering timer does.
     pub fn take_advanced(&mut self) -> bool {
         core::mem::take(&mut self.advanced)
     }
 
-    /// A DSACK reports a segment twice that no tail-loss probe had repeated. Without reordering it
-    /// says nothing about RACK.
+    /// A DSACK reports a segment as received twice that no tail-loss probe had repeated. Without
+    /// reordering it is irrelevant to RACK.
     pub fn duplicated(&mut self) {
         self.duplicate_seen |= self.reordering_seen;
     }
 
-    /// Adapts the reordering window to the DSACKs seen, once a round trip: `acknowledged` and `next`
+    /// Adapts the reordering window to the DSACKs seen, once per round trip: `acknowledged` and `next`
     /// are the first positions not acknowledged and not sent.
     pub fn adapt(&mut self, acknowledged: u64, next: u64) {
         if acknowledged < self.widened_at {
@@ -90,7 +90,7 @@ impl Rack {
         }
     }
 
-    /// A recovery ended: `needed` if its retransmissions were not all in vain.
+    /// A recovery ended: `needed` if at least one of its retransmissions was necessary.
     pub fn recovered(&mut self, needed: bool) {
         self.persists = if needed {
             self.persists.saturating_sub(1)
@@ -99,8 +99,8 @@ impl Rack {
         };
     }
 
-    /// How much later than a round trip an acknowledgment may come. Without reordering seen, three
-    /// segments known to be delivered or a recovery under way end the patience.
+    /// Time beyond a round trip to wait for an acknowledgment. Zero if no reordering was seen and
+    /// `impatient`: three segments are known to be delivered, or a recovery is in progress.
     #[must_use]
     pub fn reordering_window(
         &self,
@@ -116,14 +116,14 @@ impl Rack {
         window.min(smoothed.unwrap_or(window))
     }
 
-    /// Whether `sent` went out less than a round trip ago: even a timeout does not make it lost.
+    /// True if `sent` was sent less than a round trip ago: even a timeout does not mark it as lost.
     #[must_use]
     pub fn is_recent(&self, sent: &Sent, now: Instant) -> bool {
         sent.sent_at + self.round_trip > now
     }
 
-    /// Marks as lost what was sent before the newest delivery and is overdue. Returns for how long
-    /// those not yet overdue may still be waited for, and how many were marked.
+    /// Marks segments as lost that were sent before the newest delivery and are overdue. Returns the
+    /// longest remaining wait of those not yet overdue, and the number marked.
     pub fn detect<'s>(
         &self,
         segments: impl Iterator<Item = &'s mut Sent>,

@@ -1,15 +1,15 @@
-//! The receiving half of a connection: reassembly, the window to offer, when to acknowledge.
+//! The receiving half of a connection: reassembly, offered window, timing of acknowledgments.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::time::{Instant, Span};
 
-/// How long an acknowledgment may wait for a second segment (Linux's minimum).
+/// Maximum delay of an acknowledgment that waits for a second segment (Linux's minimum).
 pub const DELAYED_ACK: Span = Span::from_ms(40);
-/// Acknowledgments sent at once when a connection is new, so that the peer's window opens fast.
+/// Number of immediate acknowledgments on a new connection, so that the peer's window opens fast.
 const QUICK_ACKS: u32 = 16;
 
-/// The receiving half of one connection. Positions are those of the peer's stream.
+/// The receiving half of one connection. Positions are in the peer's stream.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     capacity: usize,
@@ -18,11 +18,11 @@ pub struct Receiver {
     next: u64,
     /// In-order octets that the program has not read.
     ready: VecDeque<u8>,
-    /// Octets beyond a hole, by position; neither overlapping nor adjacent to each other.
+    /// Octets beyond a hole, by position; ranges neither overlap nor touch.
     early: BTreeMap<u64, Vec<u8>>,
     /// Starts of ranges in `early`, the most recently changed first.
     recent: VecDeque<u64>,
-    /// A range received twice, to be reported once (RFC 2883).
+    /// A range received twice, to be reported once by DSACK (RFC 2883).
     duplicate: Option<(u64, u64)>,
     fin: Option<u64>,
     /// First position beyond the window last offered.
@@ -34,8 +34,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver for a peer whose SYN was taken in. `capacity` is the receive buffer in octets,
-    /// `mss` the greatest segment the peer is expected to send.
+    /// A receiver for a peer whose SYN was processed. `capacity` is the receive buffer in octets,
+    /// `mss` the largest segment expected from the peer.
     #[must_use]
     pub fn new(capacity: usize, mss: usize) -> Self {
         Self {
@@ -55,14 +55,14 @@ impl Receiver {
         }
     }
 
-    /// Takes in a segment's octets and FIN, from `start` on.
+    /// Processes a segment's octets and FIN, from `start` on.
     pub fn receive(&mut self, start: u64, payload: &[u8], fin: bool, now: Instant) {
         let end = start + payload.len() as u64;
         if payload.is_empty() && !fin {
             return;
         }
         if end + u64::from(fin) <= self.next {
-            // All of it is old: the acknowledgment was lost, or the sender was too impatient.
+            // All of it is old: the acknowledgment was lost, or the sender retransmitted too early.
             self.duplicate = Some((start, end));
             self.ack_now = true;
             return;
@@ -85,7 +85,7 @@ impl Receiver {
         }
     }
 
-    /// Adds octets that may overlap what is there.
+    /// Adds octets that may overlap stored ranges.
     fn insert(&mut self, from: u64, octets: &[u8]) {
         let (mut start, mut end) = (from, from + octets.len() as u64);
         let touching: Vec<u64> = self
@@ -113,7 +113,7 @@ impl Receiver {
         self.recent.push_front(start);
     }
 
-    /// Moves what is in order to the program.
+    /// Moves octets that are now in order to the program's buffer.
     fn deliver(&mut self) {
         if let Some(octets) = self.early.remove(&self.next) {
             self.recent.retain(|&range| range != self.next);
@@ -133,8 +133,8 @@ impl Receiver {
         }
     }
 
-    /// A segment of `len` octets from `start` on is not acceptable. What was received before is
-    /// reported as a duplicate (RFC 2883 section 4).
+    /// A segment of `len` octets from `start` on is not acceptable. If all of it was received before,
+    /// it is reported as a duplicate (RFC 2883 section 4).
     pub fn refuse(&mut self, start: u64, len: usize) {
         let end = start + len as u64;
         if len > 0 && end <= self.next {
@@ -143,24 +143,24 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// Demands an acknowledgment, as for a segment that is not acceptable.
+    /// Requests an immediate acknowledgment, as for a segment that is not acceptable.
     pub fn demand_ack(&mut self) {
         self.ack_now = true;
     }
 
-    /// Whether an acknowledgment is due at `now`.
+    /// True if an acknowledgment is due at `now`.
     #[must_use]
     pub fn ack_due(&self, now: Instant) -> bool {
         self.ack_now || self.ack_by.is_some_and(|by| by <= now)
     }
 
-    /// When [`Self::ack_due`] is worth asking again.
+    /// Time at which a delayed acknowledgment is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.ack_by.unwrap_or(Instant::NEVER)
     }
 
-    /// An acknowledgment goes out: returns the position to acknowledge and the window to offer.
+    /// An acknowledgment is being sent: returns the position to acknowledge and the window to offer.
     pub fn acknowledge(&mut self) -> (u64, u64) {
         let had_reason = self.ack_now || self.ack_by.is_some();
         self.quick = self.quick.saturating_sub(u32::from(had_reason));
@@ -171,7 +171,7 @@ impl Receiver {
         (self.next, self.offered_end - self.next)
     }
 
-    /// The end of the window to offer: never drawn back, and not moved for a few octets.
+    /// The end of the window to offer: never moved back, and not advanced by only a few octets.
     fn window_end(&self) -> u64 {
         let read = self.next - u64::from(self.fin.is_some_and(|fin| fin < self.next));
         let free = self.capacity.saturating_sub(self.ready.len()) as u64;
@@ -184,8 +184,8 @@ impl Receiver {
         }
     }
 
-    /// SACK blocks for the acknowledgment that goes out now (RFC 2018 section 4): a duplicate, then
-    /// the most recent ranges.
+    /// SACK blocks for the acknowledgment being sent (RFC 2018 section 4): a duplicate, then the most
+    /// recent ranges.
     pub fn sack(&mut self) -> Vec<(u64, u64)> {
         let ranges = self.recent.iter().filter_map(|start| {
             self.early
@@ -200,7 +200,7 @@ impl Receiver {
             .collect()
     }
 
-    /// Takes up to `limit` octets for the program. A window that opens by this is offered at once.
+    /// Reads up to `limit` octets for the program. If this opens the window, it is offered immediately.
     pub fn read(&mut self, limit: usize) -> Vec<u8> {
         let was_closed = self.offered_end <= self.next;
         let octets = self
@@ -214,7 +214,7 @@ impl Receiver {
         octets
     }
 
-    /// Octets that [`Self::read`] can take.
+    /// Octets that [`Self::read`] can return.
     #[must_use]
     pub fn readable(&self) -> usize {
         self.ready.len()
@@ -232,7 +232,7 @@ impl Receiver {
         self.offered_end
     }
 
-    /// Everything up to the peer's FIN has arrived.
+    /// True if everything up to the peer's FIN has arrived.
     #[must_use]
     pub fn finished(&self) -> bool {
         self.fin.is_some_and(|fin| fin < self.next)

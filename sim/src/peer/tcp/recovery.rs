@@ -1,4 +1,4 @@
-//! Loss: entering and leaving recovery, and rate reduction. What proves wrong is undone in
+//! Loss: entering and leaving recovery, and rate reduction. Spurious recoveries are undone in
 //! [`super::undo`].
 //!
 //! Fast recovery by RACK (RFC 8985) or `NewReno` (RFC 6582), proportional rate reduction (RFC 6937),
@@ -9,34 +9,34 @@ use super::sender::{Phase, Sender};
 use super::timers::{TIMER_MARGIN, Timer};
 use crate::time::Instant;
 
-/// Segments known to be delivered behind a hole that mean loss (RFC 5681 section 3.2).
+/// Number of segments delivered beyond a hole that indicates loss (RFC 5681 section 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// The state of dealing with loss.
+/// State of loss recovery.
 #[derive(Debug, Clone, Default)]
 pub struct Recovery {
-    /// Everything below was sent before the loss was noticed.
+    /// Recovery point: everything below was sent before the loss was detected.
     pub(super) point: u64,
     pub(super) prior_window: u32,
     pub(super) prior_threshold: u32,
-    /// Where recovery began, while it may still prove unnecessary.
+    /// SND.UNA at the start of recovery, while it may still prove unnecessary.
     pub(super) undo_from: Option<u64>,
-    /// Retransmissions since then that no DSACK has called unnecessary.
+    /// Retransmissions since then that no DSACK has reported as unnecessary.
     pub(super) unproven: i64,
-    /// F-RTO is finding out whether the timeout was spurious.
+    /// F-RTO is active: it determines whether the timeout was spurious.
     pub(super) f_rto: bool,
-    /// F-RTO wants new data sent before anything is sent again.
+    /// F-RTO requires new data to be sent before any retransmission.
     new_data_first: bool,
     /// Segments delivered and sent since recovery began (RFC 6937).
     delivered: u32,
     pub(super) sent_since: u32,
-    /// Duplicate acknowledgments where the peer knows no SACK.
+    /// Duplicate acknowledgments of a peer without SACK.
     duplicates: u32,
-    /// What a tail-loss probe has probed up to, until it is acknowledged.
+    /// End of the data covered by a tail-loss probe, until it is acknowledged.
     pub(super) probe_end: Option<u64>,
-    /// Segments that the peer reported as received twice.
+    /// Number of segments that the peer reported as received twice.
     pub(super) reported_twice: u64,
-    /// The probe was a segment sent again.
+    /// The probe was a retransmission.
     pub(super) probe_repeats: bool,
 }
 
@@ -55,7 +55,7 @@ impl Sender {
             .saturating_sub(self.recovery.duplicates)
     }
 
-    /// Segments known to have left the network behind a hole.
+    /// Segments known to be delivered beyond a hole.
     fn behind_hole(&self) -> u32 {
         if self.path.sack {
             self.queue.sacked()
@@ -68,7 +68,7 @@ impl Sender {
         self.recovery.new_data_first
     }
 
-    /// F-RTO has no new data to send. If some went out, its fate is awaited; else retransmit.
+    /// F-RTO has no new data to send. If some was sent, waits for its acknowledgment; else retransmits.
     pub(super) fn new_data_exhausted(&mut self) {
         if self.next <= self.recovery.point {
             self.recovery.f_rto = false;
@@ -76,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     pub(super) fn enter_loss(&mut self, now: Instant) {
         let (rack, sack) = (self.rack.clone(), self.path.sack);
         let first_time = self.phase < Phase::Recovery;
@@ -99,7 +99,7 @@ impl Sender {
         self.recovery.point = self.next;
     }
 
-    /// A threshold that remembers most of a window that has outgrown it.
+    /// Slow-start threshold that retains three quarters of a window that has outgrown it.
     pub(super) fn current_threshold(&self) -> u32 {
         if self.phase >= Phase::Reduced {
             self.threshold
@@ -126,7 +126,7 @@ impl Sender {
         self.threshold = self.cubic.loss(self.window_segments);
     }
 
-    /// Proportional rate reduction (RFC 6937): the window for what this acknowledgment permits.
+    /// Proportional rate reduction (RFC 6937): sets the window to what this acknowledgment permits.
     fn reduce_rate(&mut self, delivered: u32, newly_lost: bool, advanced: bool) {
         if delivered == 0 && self.recovery.sent_since > 0 {
             return;
@@ -146,12 +146,12 @@ impl Sender {
             let bonus = u32::from(advanced && !newly_lost);
             (self.threshold - in_flight).min(owed + bonus)
         };
-        // The first retransmission goes out in any case.
+        // The first retransmission is always permitted.
         let least = u32::from(recovery.sent_since == 0);
         self.window_segments = in_flight + permitted.max(least);
     }
 
-    /// Lets RACK mark losses at `now`; true if it found any. May set the reordering timer.
+    /// Runs RACK's loss detection at `now`; true if it marked any loss. May set the reordering timer.
     fn detect(&mut self, now: Instant) -> bool {
         let impatient = self.phase >= Phase::Recovery || self.queue.sacked() >= DUPLICATE_THRESHOLD;
         let window = self.rack.reordering_window(
@@ -166,7 +166,7 @@ impl Sender {
         lost > 0
     }
 
-    /// The reordering timer ran out.
+    /// The reordering timer expired.
     pub(super) fn detect_by_time(&mut self, now: Instant) {
         if self.detect(now) && self.phase < Phase::Recovery {
             self.enter_recovery();
@@ -174,7 +174,7 @@ impl Sender {
         }
     }
 
-    /// Everything that follows from an acknowledgment, once the scoreboard is up to date.
+    /// Reacts to an acknowledgment after the scoreboard was updated.
     pub(super) fn react(
         &mut self,
         delivery: &Delivery,
@@ -226,7 +226,7 @@ impl Sender {
             return self.rack.take_advanced() && self.detect(now);
         }
         let hole = if self.phase >= Phase::Recovery {
-            // A partial acknowledgment points at the next hole (RFC 6582).
+            // A partial acknowledgment indicates the next hole (RFC 6582).
             advanced
         } else {
             self.recovery.duplicates >= DUPLICATE_THRESHOLD
@@ -241,7 +241,7 @@ impl Sender {
         }
     }
 
-    /// Without SACK, each duplicate acknowledgment stands for a segment that left the network.
+    /// Without SACK, each duplicate acknowledgment indicates a segment that left the network.
     fn count_duplicates(&mut self, delivery: &Delivery, duplicate: bool) {
         let recovery = &mut self.recovery;
         if delivery.advanced > 0 {
@@ -257,7 +257,7 @@ impl Sender {
         }
     }
 
-    /// What the acknowledgment says about an outstanding tail-loss probe (RFC 8985 section 7.4).
+    /// Evaluates the acknowledgment of an outstanding tail-loss probe (RFC 8985 section 7.4).
     fn judge_probe(&mut self, delivery: &Delivery, duplicate: bool, acknowledged: u64) {
         let Some(end) = self.recovery.probe_end else {
             return;
@@ -269,7 +269,7 @@ impl Sender {
         {
             self.recovery.probe_end = None;
         } else if acknowledged > end {
-            // The probe repaired a loss that nothing else showed.
+            // The probe repaired a loss that nothing else revealed.
             self.recovery.probe_end = None;
             if self.phase < Phase::Reduced {
                 self.begin_reduction();
@@ -318,7 +318,7 @@ impl Sender {
         }
         if self.recovery.f_rto {
             if delivery.original && self.recovery.undo_from.is_some() {
-                // Step 3b: something never sent again arrived, so the timeout was spurious.
+                // Step 3b: a segment that was not retransmitted arrived, so the timeout was spurious.
                 self.undo();
                 return;
             }
@@ -327,7 +327,7 @@ impl Sender {
                     self.recovery.f_rto = false;
                 }
             } else if advanced && !recovered {
-                // Step 2b: new data shows whether more arrives than was sent again.
+                // Step 2b: new data shows whether more arrives than was retransmitted.
                 self.recovery.point = self.next;
                 self.recovery.new_data_first = true;
                 return;
@@ -340,7 +340,7 @@ impl Sender {
         }
     }
 
-    /// Grows the congestion window where it was the limit.
+    /// Grows the congestion window if it was the limit.
     fn grow(&mut self, delivered: u32, now: Instant) {
         let slow_start = self.window_segments < self.threshold;
         let limiting =

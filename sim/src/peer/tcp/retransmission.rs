@@ -1,4 +1,4 @@
-//! The retransmission queue: what was sent and not yet acknowledged, with the SACK scoreboard.
+//! The retransmission queue: segments sent and not yet acknowledged, with the SACK scoreboard.
 
 use std::collections::VecDeque;
 
@@ -9,19 +9,19 @@ use crate::time::{Instant, Span};
 pub struct Sent {
     /// First position.
     pub start: u64,
-    /// Position after the last, a FIN included.
+    /// Position after the last, including a FIN.
     pub end: u64,
     /// It ends with a FIN.
     pub fin: bool,
-    /// When it was last sent.
+    /// Time of the last transmission.
     pub sent_at: Instant,
-    /// How often it was sent.
+    /// Number of transmissions.
     pub transmissions: u32,
     /// The receiver reported it by SACK.
     pub sacked: bool,
-    /// It is believed lost.
+    /// It is assumed lost.
     pub lost: bool,
-    /// A retransmission of it is believed to be on its way.
+    /// A retransmission of it is assumed to be in flight.
     pub retransmitting: bool,
 }
 
@@ -41,14 +41,14 @@ impl Sent {
         }
     }
 
-    /// The segment waits to be sent again.
+    /// True if the segment waits for retransmission.
     #[must_use]
     pub const fn wants_retransmission(&self) -> bool {
         self.lost && !self.sacked && !self.retransmitting
     }
 }
 
-/// What an acknowledgment told about the segments sent.
+/// Effect of an acknowledgment on the segments sent.
 #[derive(Debug, Clone, Default)]
 pub struct Delivery {
     /// Segments now known to be delivered, cumulatively or by SACK.
@@ -59,15 +59,15 @@ pub struct Delivery {
     pub advanced: u64,
     /// Segments newly reported by SACK.
     pub sacked: u32,
-    /// A segment that had been sent again was acknowledged cumulatively: no round trip to measure.
+    /// A retransmitted segment was acknowledged cumulatively: no round trip can be measured.
     pub retransmitted: bool,
-    /// A segment below the recovery point was delivered that had been sent only once.
+    /// A segment below the recovery point was delivered that was sent only once.
     pub original: bool,
-    /// The round trip of the first segment acknowledged that was sent once.
+    /// Round trip of the first segment acknowledged cumulatively that was sent once.
     pub acknowledged_after: Option<Span>,
-    /// The round trip of the first segment newly reported by SACK that was sent once.
+    /// Round trip of the first segment newly reported by SACK that was sent once.
     pub sacked_after: Option<Span>,
-    /// The round trips of the last of these: they come nearest to the path's own.
+    /// Round trip of the last of these segments: the closest to that of the path.
     pub last_acknowledged_after: Option<Span>,
     /// See [`Self::last_acknowledged_after`].
     pub last_sacked_after: Option<Span>,
@@ -77,7 +77,7 @@ pub struct Delivery {
     pub duplicate_sack: Option<(u64, u64)>,
 }
 
-/// Segments in the order of their positions.
+/// Unacknowledged segments in the order of position.
 #[derive(Debug, Clone, Default)]
 pub struct Queue {
     segments: VecDeque<Sent>,
@@ -90,13 +90,13 @@ impl Queue {
         self.segments.push_back(sent);
     }
 
-    /// Segments not acknowledged cumulatively.
+    /// Number of segments not acknowledged cumulatively.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.segments.len() as u32
     }
 
-    /// Everything is acknowledged.
+    /// True if everything is acknowledged.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
@@ -123,29 +123,29 @@ impl Queue {
         self.segments.iter_mut()
     }
 
-    /// Segments reported by SACK.
+    /// Number of segments reported by SACK.
     #[must_use]
     pub fn sacked(&self) -> u32 {
         self.segments.iter().filter(|sent| sent.sacked).count() as u32
     }
 
-    /// Segments believed to be in the network: sent, not reported, not lost; and retransmissions.
+    /// Estimated number of segments in the network: sent, not sacked, not lost; plus retransmissions.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         let flies = |sent: &&Sent| !sent.sacked && (!sent.lost || sent.retransmitting);
-        // A segment whose original and retransmission both travel counts twice.
+        // A segment counts twice if its original and its retransmission are both in flight.
         let twice = |sent: &&Sent| !sent.sacked && !sent.lost && sent.retransmitting;
         (self.segments.iter().filter(flies).count() + self.segments.iter().filter(twice).count())
             as u32
     }
 
-    /// The index of the first segment that waits to be sent again.
+    /// Index of the first segment that waits for retransmission.
     #[must_use]
     pub fn first_lost(&self) -> Option<usize> {
         self.segments.iter().position(Sent::wants_retransmission)
     }
 
-    /// Takes in SACK blocks. `delivered` is told of each segment newly reported.
+    /// Applies SACK blocks. Calls `delivered` with each segment newly reported.
     pub fn take_sack(
         &mut self,
         blocks: &[(u64, u64)],
@@ -178,7 +178,7 @@ impl Queue {
         }
     }
 
-    /// Removes what lies below `position`. `delivered` is told of each segment that no SACK had
+    /// Removes segments below `position`. Calls `delivered` with each segment that no SACK had
     /// reported before.
     pub fn take_cumulative(
         &mut self,
@@ -190,7 +190,7 @@ impl Queue {
     ) {
         while let Some(sent) = self.segments.front_mut() {
             if sent.end > position {
-                // Acknowledged in part: what is left is a shorter segment.
+                // Partly acknowledged: the rest is a shorter segment.
                 sent.start = sent.start.max(position);
                 break;
             }
@@ -215,7 +215,7 @@ impl Queue {
         }
     }
 
-    /// Believes everything lost that `keeps` does not spare, and every retransmission with it.
+    /// Marks every segment as lost, with its retransmission, unless it is sacked or `keeps` it.
     pub fn lose_all(&mut self, keeps: impl Fn(usize, &Sent) -> bool) {
         for (index, sent) in self.segments.iter_mut().enumerate() {
             if !sent.sacked && !keeps(index, sent) {
@@ -225,7 +225,7 @@ impl Queue {
         }
     }
 
-    /// Takes back every belief in a loss: they were wrong.
+    /// Clears all loss marks: they were spurious.
     pub fn forgive(&mut self) {
         for sent in &mut self.segments {
             sent.lost = false;

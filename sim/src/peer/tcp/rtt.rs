@@ -1,29 +1,29 @@
-//! Round-trip time and retransmission timeout as Linux keeps them.
+//! Round-trip time and retransmission timeout as in Linux.
 //!
-//! RFC 6298 with three differences that a capture shows: the deviation falls more slowly than it
-//! rises, its maximum of a round trip counts, and the floor of 200 ms is put under the *variance*,
-//! so the timeout is never less than `srtt + 200 ms`.
+//! RFC 6298 with three differences that are visible in a capture: the deviation falls more slowly than
+//! it rises, its maximum within a round trip is used, and the floor of 200 ms applies to the
+//! *variance*, so the timeout is never less than `srtt + 200 ms`.
 
 use crate::time::Span;
 
-/// The least variance term, and so the least timeout beyond the smoothed round trip.
+/// Minimum of the variance term, and so of the timeout minus the smoothed round trip.
 pub const RTO_MIN: Span = Span::from_ms(200);
-/// The greatest timeout, backed off or not.
+/// Maximum timeout, backed off or not.
 pub const RTO_MAX: Span = Span::from_secs(120);
 /// The timeout before the first measurement (RFC 6298 section 2.1).
 pub const RTO_INITIAL: Span = Span::from_secs(1);
 
-/// The estimator of one connection. All times are ticks.
+/// Round-trip estimator of one connection. All times are in ticks.
 #[derive(Debug, Clone)]
 pub struct RoundTrip {
     /// Eight times the smoothed round trip; zero before the first measurement.
     smoothed_x8: u64,
     /// Four times the mean deviation.
     deviation_x4: u64,
-    /// The greatest deviation of this round trip (also four times).
+    /// Four times the maximum deviation of this round trip.
     deviation_max_x4: u64,
     variance_x4: u64,
-    /// The stream position that ends the round trip in which the maximum is taken.
+    /// Stream position that ends the round trip over which the maximum is taken.
     window_end: u64,
     min: Span,
     timeout: Span,
@@ -44,8 +44,8 @@ impl Default for RoundTrip {
 }
 
 impl RoundTrip {
-    /// Takes a measurement of a segment that was sent once (Karn). `acknowledged` and `next` are
-    /// the first stream positions not acknowledged and not sent. A back-off ends here.
+    /// Adds a measurement of a segment that was sent once (Karn). `acknowledged` and `next` are the
+    /// first stream positions not acknowledged and not sent. Resets the back-off.
     pub fn measure(&mut self, sample: Span, acknowledged: u64, next: u64) {
         let sample = sample.ticks().max(1);
         self.min = self.min.min(Span::from_ticks(sample));
@@ -61,7 +61,7 @@ impl RoundTrip {
             self.smoothed_x8 = (self.smoothed_x8 as i64 + error).max(1) as u64;
             let mut change = error.abs() - (self.deviation_x4 / 4) as i64;
             if error < 0 && change > 0 {
-                // A sudden fall of the round trip must not raise the timeout.
+                // A sudden drop of the round trip must not raise the timeout.
                 change /= 8;
             }
             self.deviation_x4 = (self.deviation_x4 as i64 + change).max(0) as u64;
@@ -79,8 +79,8 @@ impl RoundTrip {
         self.timeout = Span::from_ticks(self.smoothed_x8 / 8 + self.variance_x4).min(RTO_MAX);
     }
 
-    /// Takes a round trip for the least one only: that of the last segment of several that one
-    /// acknowledgment is for, which waited less for it than the first.
+    /// Adds a round trip for the minimum only: that of the last of several segments covered by one
+    /// acknowledgment, which waited less for it than the first.
     pub fn notice(&mut self, sample: Span) {
         self.min = self.min.min(sample.max(Span::from_ticks(1)));
     }
@@ -102,7 +102,7 @@ impl RoundTrip {
         (self.smoothed_x8 != 0).then(|| Span::from_ticks(self.smoothed_x8 / 8))
     }
 
-    /// The least round trip seen; the greatest possible span before the first measurement.
+    /// Minimum round trip; the greatest possible span before the first measurement.
     #[must_use]
     pub const fn min(&self) -> Span {
         self.min

@@ -1,7 +1,7 @@
-//! The sending half of a connection: the stream, and what may be sent now.
+//! The sending half of a connection: the stream, and which data may be sent now.
 //!
-//! Acknowledgments are taken in by [`super::acknowledge`], losses are handled in
-//! [`super::recovery`], the timer in [`super::timers`]. Positions count from the SYN (0); the first octet is at 1.
+//! Acknowledgments are processed in [`super::acknowledge`], losses in [`super::recovery`], the timer in
+//! [`super::timers`]. Positions count from the SYN (0); the first octet is at 1.
 
 use std::collections::VecDeque;
 
@@ -13,15 +13,15 @@ use super::statistics::{Cause, Statistics};
 use super::timers::Timer;
 use crate::time::{Instant, Span};
 
-/// How loss is being dealt with; Linux's congestion-avoidance states.
+/// Congestion state of a sender: Linux's `tcp_ca_state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Phase {
-    /// Nothing unusual.
+    /// Normal operation.
     #[default]
     Open,
     /// Segments arrived out of order or twice; perhaps one is lost.
     Disorder,
-    /// The window is being reduced without a retransmission.
+    /// The window is being reduced without a retransmission (Linux's CWR).
     Reduced,
     /// Fast recovery.
     Recovery,
@@ -29,18 +29,18 @@ pub enum Phase {
     Loss,
 }
 
-/// A segment that goes out whatever the congestion window says.
+/// A segment to be sent regardless of the congestion window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forced {
     /// The first segment, after a timeout.
     Head,
     /// A tail-loss probe: new data, else the last segment.
     Probe,
-    /// A probe of a window that is closed.
+    /// A zero-window probe.
     Window,
 }
 
-/// What [`Sender::poll`] wants sent.
+/// A segment that [`Sender::poll`] sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outgoing {
     /// First position.
@@ -49,18 +49,18 @@ pub struct Outgoing {
     pub len: usize,
     /// The segment carries FIN.
     pub fin: bool,
-    /// The segment ends what the program has written.
+    /// The segment ends the data written by the program.
     pub push: bool,
 }
 
-/// What a sender is told once, when the connection is established.
+/// Parameters of a connection, fixed when it is established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Path {
-    /// Greatest payload of a segment, options taken off.
+    /// Maximum payload of a segment, less options.
     pub mss: usize,
-    /// Both ends know SACK.
+    /// Both ends support SACK.
     pub sack: bool,
-    /// The peer's window as its SYN gave it, in octets.
+    /// The peer's window from its SYN, in octets.
     pub window: u64,
 }
 
@@ -73,7 +73,7 @@ pub struct Sender {
     buffer: VecDeque<u8>,
     buffer_start: u64,
     more_follows: bool,
-    /// A position that no segment crosses: the program pushed what was before it.
+    /// Position of the last push, which no segment crosses.
     boundary: u64,
     no_delay: bool,
     fin: bool,
@@ -81,7 +81,7 @@ pub struct Sender {
     pub(super) unacknowledged: u64,
     pub(super) next: u64,
     pub(super) window: u64,
-    /// The peer's position at its last window update.
+    /// Position of the segment in the peer's stream that last updated the window (SND.WL1).
     pub(super) window_from: u64,
     /// End of the last segment sent that was shorter than the MSS (Minshall's form of Nagle).
     small_end: u64,
@@ -101,7 +101,7 @@ pub struct Sender {
     pub(super) timeouts_in_a_row: u32,
     pub(super) persist_backoff: u32,
 
-    /// The congestion window, not the peer or the program, held the sender back.
+    /// The congestion window, not the peer or the program, limited the sender.
     pub(super) limited_by_window: bool,
     pub(super) most_in_queue: u32,
     usage_window_end: u64,
@@ -148,14 +148,14 @@ impl Sender {
         }
     }
 
-    /// Takes the round trip of the handshake as the first measurement.
+    /// Uses the round trip of the handshake as the first measurement.
     pub fn measure_handshake(&mut self, round_trip: Span) {
         self.round_trip
             .measure(round_trip, self.unacknowledged, self.next);
     }
 
-    /// Puts `bytes` into the stream, as many as there is room for; returns how many. With
-    /// `more_follows` a last short segment waits for the rest.
+    /// Appends as many of `bytes` to the stream as the buffer accepts; returns their number. With
+    /// `more_follows` a last short segment waits for more.
     pub fn write(&mut self, bytes: &[u8], more_follows: bool) -> usize {
         let taken = if self.fin {
             0
@@ -167,13 +167,13 @@ impl Sender {
         taken
     }
 
-    /// Octets that [`Self::write`] would take.
+    /// Octets that [`Self::write`] would accept.
     #[must_use]
     pub fn room(&self) -> usize {
         self.capacity.saturating_sub(self.buffer.len())
     }
 
-    /// What was written so far goes out in segments of its own.
+    /// Sends the data written so far in separate segments from later data.
     pub fn push(&mut self) {
         self.boundary = self.data_end();
     }
@@ -195,31 +195,31 @@ impl Sender {
         self.unacknowledged.min(self.data_end()) - 1
     }
 
-    /// Octets of the stream that were sent at least once.
+    /// Octets of the stream sent at least once.
     #[must_use]
     pub fn octets_sent(&self) -> u64 {
         self.next.min(self.data_end()) - 1
     }
 
-    /// The FIN is acknowledged.
+    /// True if the FIN is acknowledged.
     #[must_use]
     pub fn fin_acknowledged(&self) -> bool {
         self.fin && self.unacknowledged > self.data_end()
     }
 
-    /// The FIN has been sent.
+    /// True if the FIN has been sent.
     #[must_use]
     pub fn fin_sent(&self) -> bool {
         self.fin && self.next > self.data_end()
     }
 
-    /// Timeouts since the peer last acknowledged something new.
+    /// Consecutive timeouts since the peer last acknowledged new data.
     #[must_use]
     pub const fn timeouts_in_a_row(&self) -> u32 {
         self.timeouts_in_a_row
     }
 
-    /// What happened so far.
+    /// Statistics so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -231,7 +231,7 @@ impl Sender {
         self.window_segments
     }
 
-    /// The slow-start threshold in segments; the greatest number before the first loss.
+    /// The slow-start threshold in segments; `u32::MAX` before the first loss.
     #[must_use]
     pub const fn slow_start_threshold(&self) -> u32 {
         self.threshold
@@ -243,7 +243,7 @@ impl Sender {
         &self.round_trip
     }
 
-    /// How loss is being dealt with.
+    /// The congestion state.
     #[must_use]
     pub const fn phase(&self) -> Phase {
         self.phase
@@ -263,12 +263,12 @@ impl Sender {
     #[must_use]
     pub fn payload(&self, outgoing: &Outgoing) -> Vec<u8> {
         let from = outgoing.start.saturating_sub(self.buffer_start) as usize;
-        // A probe without payload lies before the buffer.
+        // A probe without payload is before the buffer.
         let to = from.saturating_add(outgoing.len).min(self.buffer.len());
         self.buffer.range(from.min(to)..to).copied().collect()
     }
 
-    /// Forgets the octets below the cumulative acknowledgment.
+    /// Releases the octets below the cumulative acknowledgment.
     pub(super) fn release(&mut self) {
         let done = self
             .unacknowledged
@@ -314,7 +314,7 @@ impl Sender {
             return Some(self.send_new(len, fin, now));
         }
         if self.prefers_new_data() {
-            // F-RTO found nothing new to send: without new data out, retransmit after all.
+            // F-RTO has nothing new to send: without new data in flight, retransmit.
             self.new_data_exhausted();
             return if self.queue.first_lost().is_some() && !self.prefers_new_data() {
                 self.poll(now)
@@ -340,7 +340,7 @@ impl Sender {
         if len == 0 && !fin {
             return None;
         }
-        // A FIN alone may exceed the window; data must fit whole (no silly windows).
+        // A FIN alone may exceed the window; data must fit completely (silly-window avoidance).
         if len > 0 && self.next + len as u64 > self.window_end() {
             return None;
         }
@@ -379,7 +379,7 @@ impl Sender {
         }
     }
 
-    /// Sends the segment at `index` again.
+    /// Retransmits the segment at `index`.
     fn retransmit(&mut self, index: usize, cause: Cause, now: Instant) -> Option<Outgoing> {
         let step = self.timeouts_in_a_row;
         let sent = self.queue.get_mut(index)?;
@@ -410,7 +410,7 @@ impl Sender {
             self.retransmit(last, Cause::TailLossProbe, now)
         };
         self.recovery.probe_end = Some(self.next);
-        // The full timeout starts anew with the probe.
+        // The full timeout restarts with the probe.
         self.timer = None;
         self.rearm(now);
         outgoing
@@ -425,7 +425,7 @@ impl Sender {
         if len > 0 {
             return self.send_new(len, false, now);
         }
-        // One position back: the receiver answers what it has acknowledged already.
+        // One position back: the receiver answers a segment that it has already acknowledged.
         Outgoing {
             start: self.unacknowledged - 1,
             len: 0,
@@ -434,7 +434,7 @@ impl Sender {
         }
     }
 
-    /// Congestion window after a pause (RFC 5681 section 4.1): halved for each timeout that passed.
+    /// Congestion window after an idle period (RFC 5681 section 4.1): halved for each elapsed timeout.
     fn restart_after_idle(&mut self, now: Instant) {
         let timeout = self.round_trip.timeout().ticks();
         let mut idle = now.since(self.last_sent_at).ticks();
@@ -450,7 +450,7 @@ impl Sender {
         self.cubic.idle();
     }
 
-    /// Nothing more can be sent now: note what the limit was and see that a timer runs.
+    /// Nothing more can be sent now: records whether the window was the limit, and starts a timer.
     fn burst_ends(&mut self, window_left: bool, now: Instant) {
         let queued = self.queue.len();
         let limited = !window_left;

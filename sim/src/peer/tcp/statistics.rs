@@ -1,15 +1,15 @@
-//! What a connection's sender did: the figures that a capture of it would show.
+//! Statistics of a connection's sender, as visible in a capture.
 
 use crate::time::{Instant, Span};
 
-/// Why a segment was sent again.
+/// Reason for a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// Tail-loss probe (RFC 8985 section 7).
     TailLossProbe,
-    /// Fast retransmit, by RACK or by three duplicate acknowledgments.
+    /// Fast retransmit, triggered by RACK or by three duplicate acknowledgments.
     Fast,
-    /// The retransmission timer.
+    /// Retransmission timeout.
     Timeout,
     /// In slow start after a timeout, without waiting for another.
     AfterTimeout,
@@ -18,17 +18,17 @@ pub enum Cause {
 /// One retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
-    /// Why.
+    /// Reason.
     pub cause: Cause,
-    /// When.
+    /// Time of sending.
     pub at: Instant,
     /// Stream offset of its first octet.
     pub offset: u64,
     /// Octets of payload.
     pub octets: u64,
-    /// The time since this segment was last sent.
+    /// Time since the previous transmission of this segment.
     pub waited: Span,
-    /// Timeouts in a row up to now: 1 at the first, more while backing off.
+    /// Consecutive timeouts so far: 1 at the first, more while backing off.
     pub backoff_step: u32,
 }
 
@@ -39,13 +39,13 @@ pub struct Statistics {
     pub segments: u64,
     /// Octets of payload sent for the first time.
     pub octets: u64,
-    /// Every retransmission, in the order of time.
+    /// All retransmissions in the order of time.
     pub retransmissions: Vec<Retransmission>,
-    /// Acknowledgments that moved nothing while data was out (RFC 5681 section 2).
+    /// Duplicate acknowledgments (RFC 5681 section 2).
     pub duplicate_acks: u64,
-    /// Probes of a closed window.
+    /// Zero-window probes.
     pub window_probes: u64,
-    /// Recoveries that proved unnecessary.
+    /// Recoveries undone because they proved unnecessary.
     pub undone: u64,
 }
 
@@ -75,7 +75,7 @@ impl Statistics {
         self.retransmissions.push(retransmission);
     }
 
-    /// Retransmissions for `cause`.
+    /// Number of retransmissions for `cause`.
     #[must_use]
     pub fn count(&self, cause: Cause) -> u64 {
         self.retransmissions

@@ -4,25 +4,25 @@ use super::rtt::{RTO_MAX, RTO_MIN};
 use super::sender::{Forced, Phase, Sender};
 use crate::time::{Instant, Span};
 
-/// What Linux adds to a tail-loss probe's two round trips and to the wait for reordered segments: two
-/// ticks of a 250 Hz kernel.
+/// Margin that Linux adds to a tail-loss probe's two round trips and to the wait for reordered
+/// segments: two ticks of a 250 Hz kernel.
 pub(super) const TIMER_MARGIN: Span = Span::from_ms(8);
 
-/// What the one timer of a sender waits for.
+/// Purpose of a sender's timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timer {
     /// The retransmission timeout (RFC 6298).
     Retransmission,
     /// The tail-loss probe (RFC 8985 section 7).
     Probe,
-    /// The end of RACK's patience with reordering.
+    /// The end of RACK's reordering window.
     Reordering,
     /// The window probe (RFC 9293 section 3.8.6.1).
     Persist,
 }
 
 impl Sender {
-    /// When [`Self::on_timer`] is due.
+    /// Time at which [`Self::on_timer`] is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.timer.map_or(Instant::NEVER, |(_, at)| at)
@@ -71,8 +71,8 @@ impl Sender {
         self.timer = Some((timer, at));
     }
 
-    /// Starts the retransmission timer, or stops it when nothing is out. In place of a probe or
-    /// reordering timer it counts from the time the first segment was sent.
+    /// Starts the retransmission timer, or stops it if nothing is outstanding. If it replaces a probe or
+    /// reordering timer, it counts from the time the first segment was sent.
     pub(super) fn rearm(&mut self, now: Instant) {
         let Some(head) = self.queue.head() else {
             self.timer = None;
@@ -87,7 +87,7 @@ impl Sender {
         self.timer = Some((Timer::Retransmission, at));
     }
 
-    /// Sets the timer for a tail-loss probe in place of the timeout, where one makes sense.
+    /// Sets the timer for a tail-loss probe in place of the timeout, if the conditions for one are met.
     pub(super) fn schedule_probe(&mut self, after_progress: bool, now: Instant) -> bool {
         let Some(head) = self.queue.head() else {
             return false;
@@ -127,7 +127,8 @@ impl Sender {
         self.set_timer(Timer::Persist, now + Span::from_ticks(wait));
     }
 
-    /// The peer's window moved: a probe of it starts over.
+    /// The peer's window was updated: stops the persist timer if data can be sent, and resets its
+    /// back-off.
     pub(super) fn window_moved(&mut self) {
         if matches!(self.timer, Some((Timer::Persist, _))) && self.sendable(true).is_some() {
             self.timer = None;

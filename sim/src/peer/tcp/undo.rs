@@ -1,4 +1,4 @@
-//! Undoing a recovery that was not needed, and what duplicates reported by the peer say (RFC 2883).
+//! Undo of an unnecessary recovery, and processing of DSACK blocks (RFC 2883).
 
 use super::retransmission::Delivery;
 use super::sender::{Phase, Sender};
@@ -26,7 +26,7 @@ impl Sender {
         self.statistics.undone += 1;
     }
 
-    /// Undoes a recovery all of whose retransmissions were in vain: there was no loss.
+    /// Undoes a recovery of which every retransmission was unnecessary: there was no loss.
     pub(super) fn undo_by_duplicate_sack(&mut self, delivery: &Delivery) {
         let fast = self.phase <= Phase::Disorder || self.phase == Phase::Recovery;
         if fast && delivery.duplicate_sack.is_some() && self.may_undo() {
@@ -39,7 +39,7 @@ impl Sender {
         let segments = (end - start).div_ceil(self.path.mss as u64).max(1);
         self.recovery.reported_twice += segments;
         if self.recovery.reported_twice > self.statistics.retransmissions.len() as u64 {
-            // The network doubled it.
+            // The network duplicated it.
             return;
         }
         if segments > 1 || self.recovery.probe_end != Some(end) {

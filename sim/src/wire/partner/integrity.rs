@@ -2,14 +2,13 @@
 
 use crate::time::{Instant, Span};
 
-/// Pulses nearer to each other than this count once (`link_test_min_timer`: 2 to 7 ms).
+/// Pulses closer together than this count once (`link_test_min_timer`: 2 to 7 ms).
 const LINK_TEST_MIN: Span = Span::from_us(4500);
-/// Pulses farther from each other than this start the count anew (`link_test_max_timer`: 25 to 150
-/// ms).
+/// Pulses farther apart than this restart the count (`link_test_max_timer`: 25 to 150 ms).
 const LINK_TEST_MAX: Span = Span::from_ms(90);
 /// Silence that ends the link (`link_loss_timer`: 50 to 150 ms).
 const LINK_LOSS: Span = Span::from_ms(100);
-/// Pulses in a row that make a link (`lc_max`: 2 to 10).
+/// Consecutive pulses that establish the link (`lc_max`: 2 to 10).
 const LINK_COUNT: u32 = 4;
 
 /// The link integrity test.
@@ -21,12 +20,12 @@ pub(super) struct Integrity {
 }
 
 impl Integrity {
-    /// Frames may pass.
+    /// True if the test is passed: frames may be exchanged.
     pub const fn passes(&self) -> bool {
         self.pass
     }
 
-    /// A pulse is heard.
+    /// A pulse arrives.
     pub fn pulse(&mut self, at: Instant) {
         let since = self.last.map(|last| at.since(last));
         if since.is_some_and(|since| since < LINK_TEST_MIN) {
@@ -38,7 +37,7 @@ impl Integrity {
         self.last = Some(at);
     }
 
-    /// A frame is heard.
+    /// A frame arrives.
     pub const fn frame(&mut self, at: Instant) {
         *self = Self {
             last: Some(at),
@@ -47,7 +46,7 @@ impl Integrity {
         };
     }
 
-    /// When it fails if nothing is heard.
+    /// Time at which the test fails if nothing arrives.
     pub fn fails_at(&self) -> Instant {
         match self.last {
             Some(last) if self.pass => last + LINK_LOSS,

@@ -18,7 +18,7 @@ fn ms(ms: u64) -> Instant {
     Instant::ZERO + Span::from_ms(ms)
 }
 
-/// Two ends of a cable, and the pulses that each has sent.
+/// Two ends of a cable, and the pulses sent by each.
 struct Pair {
     ends: [LinkPartner; 2],
     sent: [Vec<Instant>; 2],
@@ -65,7 +65,7 @@ impl Pair {
 }
 
 #[test]
-fn two_that_offer_find_the_best_they_have_in_common() {
+fn two_that_negotiate_resolve_to_the_best_common_ability() {
     use Ability::{HundredFull, TenFull, TenHalf};
     for (left, right, duplex) in [
         (&[TenHalf][..], &[TenHalf][..], Duplex::Half),
@@ -104,7 +104,7 @@ fn with_nothing_in_common_the_link_stays_down_and_both_try_again() {
 }
 
 #[test]
-fn a_device_that_only_sends_link_pulses_is_detected_in_parallel() {
+fn a_device_that_sends_only_link_pulses_is_found_by_parallel_detection() {
     let mut pair = Pair::new(config(&[Ability::TenHalf, Ability::TenFull]), config(&[]));
     pair.run(ms(2000));
     let report = pair.ends[0].report();
@@ -117,7 +117,7 @@ fn a_device_that_only_sends_link_pulses_is_detected_in_parallel() {
 }
 
 #[test]
-fn a_silent_device_makes_no_link() {
+fn a_silent_device_gives_no_link() {
     let mut silent = config(&[]);
     silent.partner.pulses = Some(Pulses::None);
     let mut pair = Pair::new(config(&[Ability::TenHalf]), silent);
@@ -127,7 +127,7 @@ fn a_silent_device_makes_no_link() {
 }
 
 #[test]
-fn a_partner_that_tests_its_link_and_sends_no_pulse_has_none() {
+fn a_partner_that_tests_its_link_and_sends_no_pulse_has_no_link() {
     let mut silent = config(&[]);
     silent.partner.pulses = Some(Pulses::None);
     silent.partner.link_test = Some(true);
@@ -152,7 +152,7 @@ fn a_fault_at_one_end_is_reported_to_the_other() {
 }
 
 #[test]
-fn a_pulled_cable_is_noticed_in_time_and_the_link_negotiated_anew() {
+fn an_unplugged_cable_is_detected_in_time_and_the_link_negotiated_again() {
     let both = [Ability::TenHalf, Ability::TenFull];
     let mut pair = Pair::new(config(&both), config(&both));
     pair.run(ms(1000));
@@ -170,7 +170,7 @@ fn a_pulled_cable_is_noticed_in_time_and_the_link_negotiated_anew() {
 }
 
 #[test]
-fn a_forced_duplex_stays_what_it_is() {
+fn a_forced_duplex_mode_is_kept() {
     let mut forced = config(&[Ability::TenHalf]);
     forced.duplex = Duplex::Full;
     let mut pair = Pair::new(forced, config(&[Ability::TenHalf]));
@@ -238,6 +238,6 @@ fn bursts_have_the_standard_s_timing() {
         assert_eq!(word.0 & !LinkCodeWord::ACKNOWLEDGE, 0x0021);
         assert_eq!(burst.last().unwrap().since(burst[0]), Span::from_ms(2));
     }
-    // Three of the other's, then six to eight more.
+    // Until three of the other end were received, then six to eight more.
     assert!((8..=13).contains(&acknowledging), "{acknowledging}");
 }

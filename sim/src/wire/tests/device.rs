@@ -1,4 +1,4 @@
-//! A device made of half-bits, and a station that records.
+//! A device that works on half-bits, and a station that records frames.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::time::{Instant, Span};
 use crate::wire::Link;
 use crate::wire::burst::{Kind, Tracker};
 
-/// A station that sends what it is given and keeps what it gets.
+/// A station that sends the given frames and records received ones.
 #[derive(Default)]
 pub struct Recorder {
     pub to_send: VecDeque<(Instant, Vec<u8>)>,
@@ -35,7 +35,7 @@ impl Station for Recorder {
     }
 }
 
-/// A device that receives by edges and sends half-bits, behind which sits a station.
+/// A device that receives by edges and sends half-bits for a station.
 pub struct Device<D> {
     pub station: D,
     pub tracker: Tracker,
@@ -46,7 +46,7 @@ pub struct Device<D> {
     pub pulses: Vec<Instant>,
     pub damaged: usize,
     pub free_at: Instant,
-    /// How long after a frame it sends nothing.
+    /// Time after a received frame in which it sends nothing.
     pub reaction: Span,
 }
 
@@ -65,7 +65,7 @@ impl<D: Station> Device<D> {
         }
     }
 
-    /// Sends raw octets, preamble and `TP_IDL` around them, without looking whether the line is free.
+    /// Sends raw octets with preamble and `TP_IDL`, without carrier sense.
     pub fn send(&mut self, octets: &[u8], at: Instant) {
         let mut words = vec![0; encoded_len(octets.len()).div_ceil(64)];
         let mut writer = HalfBitWriter::new(&mut words);

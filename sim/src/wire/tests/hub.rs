@@ -1,4 +1,4 @@
-//! A hub with further stations, against a device with a MAC of its own.
+//! A hub with further stations, against a device with its own MAC.
 
 use linerate_ether::phy10::HalfBits;
 
@@ -174,7 +174,7 @@ fn stations_share_a_saturated_medium_evenly() {
             assert!((0.75..1.25).contains(&of_fair), "{shares:?}");
         }
         assert_eq!(statistics.stations[0], StationStatistics::default());
-        // Whatever was sent arrived, or collided and was counted.
+        // Every frame sent arrived, or collided and was counted.
         let sent: u64 = statistics.stations.iter().map(|s| s.frames_sent).sum();
         let given_up = statistics.excessive_collisions + statistics.late_collisions;
         let missing = sent - given_up - device.heard as u64;
@@ -188,7 +188,7 @@ fn stations_share_a_saturated_medium_evenly() {
 }
 
 #[test]
-fn a_hub_s_load_is_what_was_asked_for() {
+fn a_hub_s_load_is_the_configured_one() {
     for (load, octets) in [(0.3, 1518), (0.6, 512)] {
         let mut link = hub(3, load, octets);
         let mut device = Sharing::new(None);
@@ -212,7 +212,7 @@ fn a_hub_s_load_is_what_was_asked_for() {
 }
 
 #[test]
-fn a_seed_decides_who_waits_for_whom() {
+fn the_seed_determines_the_order_of_stations() {
     let run = |seed| {
         let config = Config {
             hub: Hub {
@@ -232,7 +232,7 @@ fn a_seed_decides_who_waits_for_whom() {
 }
 
 #[test]
-fn what_collides_on_the_hub_is_recorded_for_each_station_in_order() {
+fn transmissions_on_the_hub_are_recorded_for_each_station_in_order() {
     let mut link = hub(3, 1.0, 64);
     Sharing::new(None).run(&mut link, us(100_000));
     let begun: Vec<_> = std::iter::from_fn(|| link.poll_event())

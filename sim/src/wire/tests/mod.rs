@@ -1,4 +1,4 @@
-//! Both directions, both duplex modes, against a device made of half-bits.
+//! Both directions and both duplex modes against a device that works on half-bits.
 
 mod device;
 mod fields;
@@ -188,7 +188,7 @@ fn in_half_duplex_the_peer_waits_for_the_device_to_finish() {
 }
 
 #[test]
-fn in_full_duplex_both_send_at_once() {
+fn in_full_duplex_both_send_simultaneously() {
     let mut link = link(Duplex::Full, &[(100, numbered(1, 60))]);
     let mut device = Device::new(Recorder::default());
     device.send(&whole(2, 500), us(50));
@@ -212,7 +212,7 @@ fn a_collision_is_jammed_and_the_frame_sent_again() {
     );
     assert_eq!((records[0].frame, records[1].frame), (0, 0));
     assert_eq!((records[0].attempt, records[1].attempt), (1, 2));
-    // The device began 10 us into the frame: that, the rest of the bit, 32 bits of jam.
+    // The device began 10 us into the frame: that time, the rest of the bit, 32 bits of jam.
     let jammed = records[0].end.since(records[0].start);
     assert!(
         (Span::from_ns(13_200)..=Span::from_ns(13_600)).contains(&jammed),
@@ -220,7 +220,7 @@ fn a_collision_is_jammed_and_the_frame_sent_again() {
     );
     assert_eq!(device.frames.len(), 1);
     assert_eq!(device.damaged, 1);
-    // What the device sent was lost too.
+    // The device's frame was lost, too.
     assert!(link.station().received.is_empty());
     assert_eq!(
         (
@@ -246,7 +246,7 @@ fn a_late_collision_loses_the_frame() {
 
 #[test]
 fn after_16_collisions_the_frame_is_given_up() {
-    // The device answers every transmission with one of its own.
+    // The device collides with every transmission.
     let mut link = link(
         Duplex::Half,
         &[(100, numbered(1, 1000)), (100, numbered(2, 60))],
@@ -271,7 +271,7 @@ fn after_16_collisions_the_frame_is_given_up() {
 }
 
 #[test]
-fn link_pulses_go_both_ways() {
+fn link_pulses_pass_in_both_directions() {
     let mut link = link(Duplex::Half, &[(20_000, numbered(1, 60))]);
     let mut device = Device::new(Recorder::default());
     for (at, width) in [(100, 100), (200, 62), (300, 63), (400, 150), (500, 250)] {
@@ -301,7 +301,7 @@ fn link_pulses_go_both_ways() {
     assert_eq!(device.pulses, expected.map(|at| at + delay));
 }
 
-/// Fetches a file over the half-bits; returns its rate in octets a second.
+/// Fetches a file over the wire; returns the rate in octets per second, and the statistics.
 fn fetch(config: Config, size: u64, reaction: Span) -> (f64, Statistics) {
     let mut link = Link::new(config, Host::new(host::Config::default()));
     let mut device = Device::new(Smol::fetch(size, 20_440));
@@ -353,10 +353,10 @@ fn a_clock_at_its_limits_changes_nothing_for_a_tracking_receiver() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever the device does to its pad, nothing panics, time goes on, and every event of the
-    /// peer's is one that can be explained.
+    /// For any edges of the device nothing panics, time advances, and every frame of the peer is
+    /// accounted for.
     #[test]
-    fn any_edges_are_survived(
+    fn any_edges_are_tolerated(
         steps in proptest::collection::vec((1..4000_u64, any::<bool>()), 0..600),
         half in any::<bool>(),
     ) {

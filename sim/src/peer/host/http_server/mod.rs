@@ -1,5 +1,5 @@
 //! An HTTP/1.1 server (RFC 9112): `GET /N` is answered with N octets of [`ether::pattern`]; `PUT /N`
-//! takes N octets and says whether they are the same.
+//! compares N octets with that pattern and answers 204 if they are equal, 422 if not.
 
 mod head;
 mod upload;
@@ -13,21 +13,21 @@ use self::upload::Receiving;
 use crate::peer::tcp::{Connection, ConnectionId, Retransmission, State, Tcp};
 use crate::time::{Instant, Span};
 
-/// A request line and fields longer than this are refused.
+/// A longer request line with fields is rejected.
 const REQUEST_LIMIT: usize = 8 * 1024;
 /// Octets written to the connection at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// What the server does.
+/// Configuration of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// The port it listens on.
     pub port: u16,
-    /// Connections that may wait to be accepted.
+    /// Maximum number of connections that wait to be accepted.
     pub backlog: usize,
-    /// The program's own time from a request to its answer, beyond the host's turnaround.
+    /// Processing time from a request to its response, in addition to the host's turnaround.
     pub service_time: Span,
-    /// The greatest file there is, in octets.
+    /// Size of the largest file, in octets.
     pub largest: u64,
 }
 
@@ -42,32 +42,32 @@ impl Default for Config {
     }
 }
 
-/// What happened to one request.
+/// Record of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The client's port.
     pub port: u16,
-    /// The path asked for.
+    /// Requested path.
     pub path: String,
-    /// The status of the answer.
+    /// Status of the response.
     pub status: u16,
-    /// Octets of the answer's body.
+    /// Octets of the response's body.
     pub body_octets: u64,
-    /// When the connection's SYN was processed.
+    /// Time at which the connection's SYN was processed.
     pub opened_at: Instant,
-    /// When the end of the request was read.
+    /// Time at which the end of the request was read.
     pub requested_at: Instant,
-    /// When the last octet of the answer was first handed to the MAC.
+    /// Time at which the last octet of the response was first handed to the MAC.
     pub last_sent_at: Option<Instant>,
-    /// When the last octet's acknowledgment was processed.
+    /// Time at which the last octet's acknowledgment was processed.
     pub acknowledged_at: Option<Instant>,
-    /// Retransmissions from the request until then.
+    /// Retransmissions between `requested_at` and `acknowledged_at`.
     pub retransmissions: Vec<Retransmission>,
-    /// Duplicate acknowledgments in the same time.
+    /// Duplicate acknowledgments in the same interval.
     pub duplicate_acks: u64,
 }
 
-/// The server, with a record of every request.
+/// The HTTP server, with a record of every request.
 #[derive(Debug)]
 pub struct Server {
     config: Config,
@@ -75,7 +75,7 @@ pub struct Server {
     records: Records,
 }
 
-/// What is kept of requests.
+/// Records of requests and uploads.
 #[derive(Debug, Default)]
 struct Records {
     requests: Vec<Request>,
@@ -87,14 +87,14 @@ struct Records {
 struct Session {
     id: ConnectionId,
     input: Vec<u8>,
-    /// Octets of this connection's stream that answers have taken up.
+    /// Position in the connection's stream at which the last response ends.
     stream_end: u64,
     upload: Option<(Head, Receiving)>,
     answer: Option<Answer>,
     last: bool,
 }
 
-/// An answer being written.
+/// A response being written.
 #[derive(Debug)]
 struct Answer {
     record: usize,
@@ -104,14 +104,14 @@ struct Answer {
     body_octets: u64,
     with_body: bool,
     start_at: Instant,
-    /// Where in the stream the answer ends.
+    /// Position in the stream at which the response ends.
     end: u64,
     retransmissions_before: usize,
     duplicates_before: u64,
 }
 
 impl Server {
-    /// A server; the caller has its host listen on the port.
+    /// A server; the caller makes its host listen on the port.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
@@ -133,7 +133,7 @@ impl Server {
         &self.records.uploads
     }
 
-    /// When an answer is due that waits for the program's own time.
+    /// Earliest time at which a response delayed by `service_time` is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         let answers = self
@@ -147,7 +147,7 @@ impl Server {
             .unwrap_or(Instant::NEVER)
     }
 
-    /// Accepts, reads and writes what can be.
+    /// Accepts connections, reads requests and writes responses as far as possible.
     pub fn poll(&mut self, tcp: &mut Tcp, now: Instant) {
         while let Some(id) = tcp.accept(self.config.port) {
             if let Some(connection) = tcp.get_mut(id) {
@@ -194,7 +194,7 @@ impl Session {
                 return;
             }
             if self.last {
-                // Whatever else the client sends is of no interest.
+                // Discard anything else the client sends.
                 connection.read(usize::MAX);
                 return;
             }
@@ -236,7 +236,7 @@ impl Session {
         }
     }
 
-    /// Gets ready for the body of an upload, or refuses it.
+    /// Prepares for the body of an upload, or rejects it.
     fn receive(
         &mut self,
         config: Config,
@@ -253,7 +253,7 @@ impl Session {
             _ => None,
         };
         if let Some(status) = refused {
-            // What follows would be taken for a request.
+            // The body that follows would be parsed as a request.
             let head = Head {
                 keep_alive: false,
                 ..head
@@ -279,7 +279,7 @@ impl Session {
         self.upload = Some((head, Receiving::new(records.uploads.len() - 1)));
     }
 
-    /// Begins an answer.
+    /// Starts a response.
     fn begin(
         &mut self,
         config: Config,
@@ -304,7 +304,7 @@ impl Session {
         } else {
             "Connection: close\r\n"
         };
-        // An answer without content says nothing of its length (RFC 9110, section 8.6).
+        // A 204 response has no Content-Length (RFC 9110, section 8.6).
         let content = if status == 204 {
             String::new()
         } else {
@@ -344,8 +344,8 @@ impl Session {
         });
     }
 
-    /// Writes as much of the answer as the connection takes. The head is written apart from the
-    /// body, as most servers do, so it travels in a segment of its own.
+    /// Writes as much of the response as the connection accepts. The head is written separately from
+    /// the body, as most servers do, so it travels in a separate segment.
     fn write(&mut self, connection: &mut Connection, now: Instant) {
         let Some(answer) = &mut self.answer else {
             return;
@@ -355,7 +355,7 @@ impl Session {
         }
         if answer.head_written < answer.head.len() {
             answer.head_written += connection.write(&answer.head[answer.head_written..], false);
-            // The head leaves before the body is there.
+            // The head is sent before the body is available.
             connection.push();
         }
         let body = if answer.with_body {
@@ -379,7 +379,7 @@ impl Session {
         }
     }
 
-    /// Brings the record up to date and ends the answer when all of it is acknowledged.
+    /// Updates the record and ends the response when all of it is acknowledged.
     fn settle(&mut self, connection: &Connection, requests: &mut [Request], now: Instant) {
         let Some(answer) = &self.answer else { return };
         let Some(record) = requests.get_mut(answer.record) else {
@@ -401,7 +401,7 @@ impl Session {
     }
 }
 
-/// What a status means (RFC 9110, section 15).
+/// Reason phrase of a status (RFC 9110, section 15).
 const fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",

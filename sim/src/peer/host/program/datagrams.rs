@@ -9,23 +9,23 @@ use smoltcp::wire::Ipv4Address;
 use super::{DATAGRAM, Program};
 use crate::peer::host::packet;
 
-/// The first port that sockets get that want any (RFC 6335); TCP's come from below.
+/// First ephemeral port of sockets (RFC 6335); TCP uses ports below.
 const FIRST_PORT: u16 = 0xC000;
 
-/// What a program has to send.
+/// Result of asking a program for its next datagram.
 #[derive(Debug)]
 pub(super) enum Sending {
     Nothing,
-    /// A datagram that nobody knows the way for.
+    /// A datagram without a route or a bound socket: dropped.
     Lost,
-    /// A datagram with its header.
+    /// A datagram with its UDP header, and its destination.
     Datagram(Ipv4Address, Vec<u8>),
 }
 
-/// The sockets, and what came for them.
+/// The sockets and their received datagrams.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    /// Ports by the program's names of the sockets.
+    /// Bound ports by the program's socket number.
     ports: BTreeMap<u8, u16>,
     last_port: u16,
     came: VecDeque<(Udp, SocketAddr, Vec<u8>)>,
@@ -44,7 +44,7 @@ impl Datagrams {
         self.ports.remove(&name);
     }
 
-    /// Keeps a datagram, if a socket has this port.
+    /// Queues a received datagram if a socket is bound to `port`.
     pub(super) fn arrived(&mut self, port: u16, from: (Ipv4Address, u16), octets: &[u8]) {
         if let Some((name, _)) = self.ports.iter().find(|(_, own)| **own == port) {
             let from = SocketAddr::new(IpAddr::V4(from.0), from.1);
@@ -52,7 +52,7 @@ impl Datagrams {
         }
     }
 
-    /// Tells the program what came. `true`: there was something.
+    /// Delivers received datagrams to the program; true if there were any.
     pub(super) fn receive(&mut self, program: &mut dyn Program, now: Instant) -> bool {
         let some = !self.came.is_empty();
         for (socket, from, octets) in self.came.drain(..) {
@@ -61,7 +61,7 @@ impl Datagrams {
         some
     }
 
-    /// What the program has to send next.
+    /// Gets the program's next datagram.
     pub(super) fn send(
         &mut self,
         program: &mut dyn Program,

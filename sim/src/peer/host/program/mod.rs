@@ -1,9 +1,9 @@
 //! Programs that run on the host: any [`Service`] of `linerate-agent`, over the host's TCP and UDP and in
 //! its time, and generators of raw frames.
 //!
-//! Whoever runs a simulation [starts](Programs::start) a program when the device is ready for it, lets
-//! time pass until it [is over](Programs::is_over), and [takes it back](Programs::stop) as what it is to
-//! look at what it found.
+//! The caller [starts](Programs::start) a program when the device is ready, lets time pass until it
+//! [is over](Programs::is_over), and [stops](Programs::stop) it, which returns the program with its
+//! results.
 
 mod blaster;
 mod datagrams;
@@ -26,24 +26,24 @@ use self::streams::Streams;
 use crate::peer::tcp::Tcp;
 use crate::time::{Instant, Span};
 
-/// How long is waited where all that is due waits for room.
+/// Delay before the next attempt when due data waits for queue space.
 const ROOMLESS: Span = Span::from_us(100);
-/// Turns in a row, then the host does something else.
+/// Maximum number of consecutive turns of a program before the host continues with other work.
 const TURNS: usize = 64;
-/// More than the longest frame, for programs that send longer ones.
+/// Buffer for a raw frame: more than the longest, for programs that send oversize frames.
 const ROOM: usize = 2_048;
 /// The largest datagram that fits into a frame.
 const DATAGRAM: usize = 1472;
 
-/// A program of the host. The time of a [`Service`] is the simulation's, from power-on.
+/// A program of the host. The time of a [`Service`] is virtual time since power-on.
 pub trait Program: Service + Any + Debug {
-    /// Whether it has what it was started for; asked after each of its turns.
+    /// Updates the program's state at `now`; true if it has finished. Called after each turn.
     fn is_over(&mut self, now: AgentInstant) -> bool;
 
-    /// A raw frame came: one with the `EtherType` of [`linerate_agent::frame`], for this host or a group.
+    /// A raw frame arrived: one with the `EtherType` of [`linerate_agent::frame`], for this host or a group.
     fn frame(&mut self, _frame: &[u8], _now: AgentInstant) {}
 
-    /// Writes the raw frame that is due to the start of `room`: its length.
+    /// Writes the next raw frame that is due to the start of `room`; returns its length.
     fn next_frame(&mut self, _room: &mut [u8], _now: AgentInstant) -> Option<usize> {
         None
     }
@@ -87,7 +87,7 @@ impl<const SAMPLES: usize> Program for stamp::Sender<SAMPLES> {
     }
 }
 
-/// Servers, which are never over.
+/// Servers, which never finish.
 macro_rules! servers {
     ($(<$(const $name:ident),*> $server:ty;)*) => {
         $(impl<$(const $name: usize),*> Program for $server {
@@ -106,41 +106,41 @@ servers! {
     <const WAITING, const OCTETS> echo::Echo<WAITING, OCTETS>;
 }
 
-/// What a turn has to send.
+/// Packets that a turn has to send.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
-    /// UDP datagrams with their headers.
+    /// Destinations and UDP datagrams with their headers.
     pub datagrams: Vec<(Ipv4Address, Vec<u8>)>,
     pub frames: Vec<Vec<u8>>,
 }
 
-/// The program that runs, and its sockets.
+/// A running program and its sockets.
 #[derive(Debug)]
 struct Running {
     program: Box<dyn Program>,
     streams: Streams,
     datagrams: Datagrams,
     is_over: bool,
-    /// When it was last asked for what is due; whether anything came or went with that.
+    /// Time of its last turn, and true if that turn sent or received anything.
     looked: Instant,
     moved: bool,
 }
 
-/// Names a program that was started; never used twice.
+/// Identifies a started program; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Handle(u64);
 
-/// Where programs run, each beside the others. No two of them should want the same port.
+/// The concurrently running programs. No two of them should use the same port.
 #[derive(Debug, Default)]
 pub struct Programs {
     running: BTreeMap<Handle, Running>,
     started: u64,
-    /// Of programs that were stopped: connections to be reset, ports to be closed.
+    /// Sockets of stopped programs: connections to reset, ports to close.
     stopped: Vec<Streams>,
 }
 
 impl Programs {
-    /// Runs `program` from now on.
+    /// Starts `program`.
     pub fn start(&mut self, program: Box<dyn Program>) -> Handle {
         self.started += 1;
         let handle = Handle(self.started);
@@ -156,21 +156,21 @@ impl Programs {
         handle
     }
 
-    /// Whether the program has what it was started for. It runs on: its connections may still have
-    /// something to do.
+    /// True if the program has finished, or is not running. A finished program continues to run: its
+    /// connections may still have data to exchange.
     #[must_use]
     pub fn is_over(&self, handle: Handle) -> bool {
         self.running.get(&handle).is_none_or(|it| it.is_over)
     }
 
-    /// The program as what it is; `None` if it is no such one.
+    /// The program as type `P`; `None` if it has another type or was stopped.
     pub fn get_mut<P: Program>(&mut self, handle: Handle) -> Option<&mut P> {
         let program: &mut dyn Any = self.running.get_mut(&handle)?.program.as_mut();
         program.downcast_mut()
     }
 
-    /// Stops the program and gives it back as what it is; what is left of its connections is reset. `None`
-    /// and it runs on if it is no such one.
+    /// Stops the program and returns it as type `P`; its open connections are reset. If it has another
+    /// type, returns `None` and leaves it running.
     pub fn stop<P: Program>(&mut self, handle: Handle) -> Option<Box<P>> {
         self.get_mut::<P>(handle)?;
         let running = self.running.remove(&handle)?;
@@ -179,7 +179,7 @@ impl Programs {
         program.downcast().ok()
     }
 
-    /// When there is something to do without a frame received.
+    /// Next time [`Self::poll`] must be called if no frame arrives.
     pub(super) fn deadline(&self) -> Instant {
         if !self.stopped.is_empty() {
             return Instant::ZERO;
@@ -188,14 +188,14 @@ impl Programs {
         deadlines.min().unwrap_or(Instant::NEVER)
     }
 
-    /// A datagram came for `port`.
+    /// A datagram arrived for `port`.
     pub(super) fn datagram(&mut self, port: u16, from: (Ipv4Address, u16), octets: &[u8]) {
         for running in self.running.values_mut() {
             running.datagrams.arrived(port, from, octets);
         }
     }
 
-    /// A raw frame came.
+    /// A raw frame arrived.
     pub(super) fn frame(&mut self, frame: &[u8], now: Instant) {
         for running in self.running.values_mut() {
             running.program.frame(frame, agent_time(now));
@@ -203,7 +203,7 @@ impl Programs {
         }
     }
 
-    /// Does what can be done, with at most `room` frames to send.
+    /// Runs the programs; they may send at most `room` frames.
     pub(super) fn poll(
         &mut self,
         tcp: &mut Tcp,
@@ -236,7 +236,7 @@ impl Running {
             return Instant::NEVER;
         };
         let due = virtual_time(due);
-        // It had its chance: it waits for room.
+        // Already due at the last turn: it waits for queue space.
         if due <= self.looked {
             self.looked + ROOMLESS
         } else {
@@ -300,14 +300,14 @@ fn next_frame(program: &mut dyn Program, at: AgentInstant) -> Option<Vec<u8>> {
     Some(room[..len.min(room.len())].to_vec())
 }
 
-/// A service's form of a time.
+/// Converts virtual time to a service's time.
 fn agent_time(now: Instant) -> AgentInstant {
     AgentInstant::from_ns(now.as_ns())
 }
 
-/// The simulation's form of a service's time.
+/// Converts a service's time to virtual time.
 fn virtual_time(at: AgentInstant) -> Instant {
-    // What is so far away never comes.
+    // A time this far away is treated as never.
     let most = Duration::from_hours(24 * 365).as_nanos() as u64;
     if at.ns() > most {
         Instant::NEVER

@@ -8,20 +8,20 @@ use super::Program;
 use crate::peer::tcp::{ConnectionId, Endpoint, State, Tcp};
 use crate::time::Instant;
 
-/// Connections that wait to be taken, of each port.
+/// Backlog of each listening port.
 const BACKLOG: usize = 16;
-/// Connections at a time.
+/// Maximum number of concurrent connections.
 const MOST: usize = 256;
-/// What is written in one piece, as iperf does it.
+/// Octets per write, as iperf does it.
 const PIECE: usize = 128 * 1024;
 
 #[derive(Debug)]
 struct Stream {
     id: ConnectionId,
-    /// A connection that was asked for, while it is not there yet: the token.
+    /// Token of an outgoing connection that is not established yet.
     asked: Option<u8>,
     ended: bool,
-    /// Filled by the program; what TCP had no room for yet.
+    /// Data from the program; TCP has accepted the first `sent_of` octets.
     unsent: Vec<u8>,
     sent_of: usize,
 }
@@ -38,11 +38,11 @@ impl Stream {
     }
 }
 
-/// The connections. A connection's name is its place.
+/// The connections. A connection's identifier is its index.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     places: Vec<Option<Stream>>,
-    /// Over for the program; TCP may still have something to do.
+    /// Closed for the program; TCP may not have finished yet.
     leaving: Vec<ConnectionId>,
     ports: Vec<u16>,
 }
@@ -53,7 +53,7 @@ impl Streams {
         self.ports.push(port);
     }
 
-    /// Opens a connection; `None`: it can't be.
+    /// Opens a connection; `None` if that is impossible.
     pub(super) fn connect(
         &mut self,
         to: SocketAddr,
@@ -69,7 +69,7 @@ impl Streams {
         self.keep(Stream::new(id, Some(token))).map(|_| ())
     }
 
-    /// A place for a connection, if there is one.
+    /// Stores a connection and returns its index, if there is a free slot.
     fn keep(&mut self, stream: Stream) -> Option<usize> {
         let free = self.places.iter().position(Option::is_none);
         let at = free.unwrap_or(self.places.len());
@@ -84,7 +84,7 @@ impl Streams {
         Some(at)
     }
 
-    /// Tells the program of connections that exist, and what came on them. `true`: there was something.
+    /// Passes new connections and received data to the program; true if there were any.
     pub(super) fn read(
         &mut self,
         program: &mut dyn Program,
@@ -163,8 +163,8 @@ impl Streams {
         moved
     }
 
-    /// Takes what the program has to send, and does what it wants to become of the connections. `true`:
-    /// there was something.
+    /// Writes the program's data, and closes or resets connections as it requests; true if anything
+    /// happened.
     pub(super) fn write(
         &mut self,
         program: &mut dyn Program,
@@ -192,7 +192,7 @@ impl Streams {
                 if rest.is_empty() {
                     break;
                 }
-                // A full piece is followed by another, as a rule: its end waits for that.
+                // A full piece is usually followed by another: its last short segment waits for that.
                 let more_follows = stream.unsent.len() == PIECE;
                 let taken = connection.write(rest, more_follows);
                 stream.sent_of += taken;
@@ -220,7 +220,7 @@ impl Streams {
 
     fn forget(&mut self, tcp: &mut Tcp) {
         self.leaving.retain(|id| {
-            // A reset that is due goes out first.
+            // Keep it until a pending RST has been sent.
             let done = |it: &crate::peer::tcp::Connection| {
                 it.state() == State::Closed && !it.has_reset_due()
             };
@@ -231,7 +231,7 @@ impl Streams {
         });
     }
 
-    /// Resets what is left, and listens no more.
+    /// Resets open connections and closes listening ports.
     pub(super) fn reset(&mut self, tcp: &mut Tcp) {
         for port in self.ports.drain(..) {
             tcp.listen(port, 0);

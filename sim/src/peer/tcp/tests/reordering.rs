@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// From one end to the other, beyond the millisecond that a pair has.
+/// One-way delay beyond the millisecond of a pair.
 const WAY: Span = Span::from_ms(9);
 
 #[test]
