@@ -57,8 +57,8 @@ fn compare(elf: &Path, esptool: &str) {
         .args([&image, elf])
         .output()
         .expect("esptool starts");
-    let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success(), "{name}: {said}");
+    let output_text = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{name}: {output_text}");
     let image = std::fs::read(image).expect("esptool wrote the image");
     let image_segments = segments(&image);
     // The boot loader maps one for constants and one for code.

@@ -86,7 +86,7 @@ impl Soldered {
         }
         self.waveform = Some(waveform);
         self.keeping = true;
-        self.link.keep_edges(true);
+        self.link.record_edges(true);
     }
 
     /// Lets the link do what is due up to `now`, each thing at its own time.
@@ -103,7 +103,7 @@ impl Soldered {
         let wanted = recorded || self.glimpses && is_glimpse(now);
         if wanted != self.keeping {
             self.keeping = wanted;
-            self.link.keep_edges(wanted);
+            self.link.record_edges(wanted);
         }
     }
 

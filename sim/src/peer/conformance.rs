@@ -6,7 +6,7 @@
 
 use linerate_ether::ledger::Drop;
 
-use super::outgoing::{Ending, Manner};
+use super::outgoing::{Framing, TxOptions};
 use crate::time::Span;
 use crate::wire::config::{Destination, Impairments, Noise};
 
@@ -31,7 +31,7 @@ pub struct Step {
     /// Destination address.
     pub destination: Destination,
     /// Transmission options.
-    pub manner: Manner,
+    pub options: TxOptions,
     /// Expected outcome.
     pub expect: Expect,
 }
@@ -58,7 +58,7 @@ impl Case {
     /// Minimum number of frames so that each of [`Case::steps`] is sent once after those that may be
     /// lost.
     #[must_use]
-    pub const fn least_frames(&self) -> u64 {
+    pub const fn min_frames(&self) -> u64 {
         self.settling_frames + self.steps.len() as u64
     }
 
@@ -82,7 +82,7 @@ const fn good(octets: usize) -> Step {
         octets,
         tagged: false,
         destination: Destination::Device,
-        manner: Manner::STANDARD,
+        options: TxOptions::STANDARD,
         expect: Expect::Received,
     }
 }
@@ -106,7 +106,7 @@ const fn to(destination: Destination, expect: Expect) -> Step {
 macro_rules! sent {
     ($step:expr, $($field:ident: $value:expr),+ $(, expect: $expect:expr)?) => {{
         let mut step = $step;
-        $(step.manner.$field = $value;)+
+        $(step.options.$field = $value;)+
         step
     }};
 }
@@ -124,11 +124,11 @@ const fn after_gap(octets: usize, bits: u64) -> Step {
 }
 
 const fn unpadded(octets: usize, cause: Drop) -> Step {
-    discarded(sent!(good(octets), ending: Ending::Unpadded), cause)
+    discarded(sent!(good(octets), framing: Framing::Unpadded), cause)
 }
 
 const fn bad_fcs(octets: usize, cause: Drop) -> Step {
-    discarded(sent!(good(octets), ending: Ending::BadFcs), cause)
+    discarded(sent!(good(octets), framing: Framing::BadFcs), cause)
 }
 
 const fn after_pulse(octets: usize, width_ns: u64) -> Step {
@@ -206,7 +206,7 @@ macro_rules! cases {
 cases! {
     "minimum", "Frames of 64 octets at the standard's gap", "802.3 3.2.8, 4.4.2", MINIMUM, clean, 0;
     "full", "Frames of 1518 octets at the standard's gap", "802.3 3.2.7, 4.4.2", FULL, clean, 0;
-    "lengths", "Lengths around words and limits", "802.3 3.2.7",
+    "lengths", "Lengths around word boundaries and limits", "802.3 3.2.7",
         &[good(64), good(65), good(66), good(67), good(68), good(127), good(128), good(129),
             good(1514), good(1515), good(1516), good(1517), good(1518)], clean, 0;
     "vlan", "Tagged frames, one of them 1522 octets", "802.3 3.2.7 (Q-tagged frames)",
@@ -223,9 +223,9 @@ cases! {
         &[sent!(good(64), lost_preamble_bits: 1), sent!(good(200), lost_preamble_bits: 2),
             sent!(good(64), lost_preamble_bits: 3), sent!(good(1518), lost_preamble_bits: 4),
             sent!(good(64), lost_preamble_bits: 5)], clean, 0;
-    "lost-preamble-jitter", "5 bits of preamble lost, +100 ppm, 13.5 ns of jitter: the least time there is for whatever holds a receiver up", "802.3 14.2.1.2, 14.3.1.3.1",
+    "lost-preamble-jitter", "5 bits of preamble lost, +100 ppm, 13.5 ns of jitter: the minimum time for a receiver to synchronise", "802.3 14.2.1.2, 14.3.1.3.1",
         &[sent!(good(64), lost_preamble_bits: 5)], jitter_fast, 0;
-    "dribble", "1 to 7 bits behind a good FCS", "802.3 4.2.4.2.1",
+    "dribble", "1 to 7 bits after a good FCS", "802.3 4.2.4.2.1",
         &[sent!(good(64), dribble_bits: 1), sent!(good(65), dribble_bits: 2),
             sent!(good(66), dribble_bits: 3), sent!(good(67), dribble_bits: 4),
             sent!(good(1518), dribble_bits: 5), sent!(good(128), dribble_bits: 6),
@@ -233,29 +233,29 @@ cases! {
     "runts", "Frames shorter than 64 octets among good ones", "802.3 4.2.4.2.2",
         &[unpadded(63, Drop::Runt), good(64), unpadded(32, Drop::Runt), good(200),
             unpadded(18, Drop::Runt), good(64)], clean, 0;
-    "fragments", "What collisions leave, among good frames", "802.3 4.2.4.2.2",
+    "fragments", "Collision fragments among good frames", "802.3 4.2.4.2.2",
         &[bad_fcs(63, Drop::Collision), good(64), bad_fcs(20, Drop::Collision), good(200),
-            expecting(sent!(good(4), ending: Ending::Bare), Expect::NotReceived), good(64),
-            expecting(sent!(good(0), ending: Ending::Bare), Expect::NotReceived), good(64)],
+            expecting(sent!(good(4), framing: Framing::Raw), Expect::NotReceived), good(64),
+            expecting(sent!(good(0), framing: Framing::Raw), Expect::NotReceived), good(64)],
         clean, 0;
-    "oversize", "Frames that are too long among good ones", "802.3 3.2.7, 4.2.4.2.1",
+    "oversize", "Oversize frames among good ones", "802.3 3.2.7, 4.2.4.2.1",
         &[discarded(good(1519), Drop::Oversize), good(64), discarded(good(1600), Drop::Oversize),
             good(1518), discarded(tagged(1523), Drop::Oversize), good(64),
             discarded(good(9018), Drop::Oversize), good(64)], clean, 0;
     "bad-fcs", "A wrong FCS every other frame", "802.3 4.2.4.1.2",
         &[bad_fcs(64, Drop::BadFcs), good(64), bad_fcs(1518, Drop::BadFcs), good(1518)], clean, 0;
     "alignment", "A wrong FCS and a broken octet every other frame", "802.3 4.2.4.2.1",
-        &[discarded(sent!(good(64), ending: Ending::BadFcs, dribble_bits: 3), Drop::Alignment),
+        &[discarded(sent!(good(64), framing: Framing::BadFcs, dribble_bits: 3), Drop::Alignment),
             good(64),
-            discarded(sent!(good(1000), ending: Ending::BadFcs, dribble_bits: 7), Drop::Alignment),
+            discarded(sent!(good(1000), framing: Framing::BadFcs, dribble_bits: 7), Drop::Alignment),
             good(1000)], clean, 0;
-    "swapped-polarity", "The receive pair's wires are swapped, link pulses and all",
+    "swapped-polarity", "The receive pair's wires are swapped, also for link pulses",
         "802.3 14.3.1.3 (an option there)", &[good(64), good(1518)], swapped, 60;
-    "polarity-changes", "The wires are swapped and swapped back, time and again",
+    "polarity-changes", "The wires are swapped and swapped back repeatedly",
         "802.3 14.3.1.3 (an option there)",
         &[SWAPPED_UNSEEN, SWAPPED_UNSEEN, SWAPPED_UNSEEN, SWAPPED, SWAPPED, SWAPPED,
             UNSEEN, UNSEEN, UNSEEN, good(64), good(200), good(64)], clean, 0;
-    "broadcast", "Frames for everyone", "802.3 3.2.3", &[to(Destination::Broadcast, Expect::Received)],
+    "broadcast", "Broadcast frames", "802.3 3.2.3", &[to(Destination::Broadcast, Expect::Received)],
         clean, 0;
     "multicast", "Frames for a group that the device has not joined, among its own", "802.3 3.2.3",
         &[to(Destination::Multicast, Expect::Discarded(Drop::Filtered)), good(64)], clean, 0;
@@ -277,13 +277,13 @@ cases! {
     "distortion-fast-minimum", "+100 ppm, the 13.5 ns made of distortion and jitter, 64 octets", "802.3 7.3.2, 14.3.1.3.1", MINIMUM, distorted_fast, 0;
     "distortion-narrow-full", "The same with short positive half-bits", "802.3 14.3.1.3.1", FULL, narrow_even, 0;
     "sender-limits-full", "+100 ppm and 3.5 ns of jitter: a sender's limits", "802.3 7.3.2, 14.3.1.2.3", FULL, sender_limits, 0;
-    "drift", "An offset that goes up and down between 100 ppm to either side", "802.3 7.3.2", FULL, drifting, 0;
+    "drift", "An offset that moves up and down between -100 and +100 ppm", "802.3 7.3.2", FULL, drifting, 0;
     "noise-between-frames", "A pulse of 20, 50 or 80 ns in each gap", "802.3 14.3.1.3.2",
         &[after_pulse(64, 20), after_pulse(1518, 50), after_pulse(64, 80), after_pulse(300, 20)],
         clean, 0;
     "link-pulses-between-frames", "A link pulse in each gap", "802.3 14.2.1.7",
         &[after_pulse(64, 100), after_pulse(1518, 100), after_pulse(300, 100)], clean, 0;
-    "noise", "100 pulses of 15 ns a second, anywhere", "none: past what the standard asks for", MINIMUM,
+    "noise", "100 pulses of 15 ns per second at random times", "none: exceeds the standard's requirements", MINIMUM,
         noisy, 0;
 }
 

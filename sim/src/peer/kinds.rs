@@ -29,17 +29,17 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "host",
         about: "A Linux-like host with a web server",
-        build: |config| beside(Host::new(config.host), config.traffic),
+        build: |config| add_traffic(Host::new(config.host), config.traffic),
     },
     Kind {
         name: "dhcp-host",
         about: "The same, giving out addresses by DHCP",
-        build: |config| beside(Host::new(with_dhcp(config.host)), config.traffic),
+        build: |config| add_traffic(Host::new(with_dhcp(config.host)), config.traffic),
     },
     Kind {
         name: "chatty-host",
         about: "The same, sending a broadcast every millisecond",
-        build: |config| beside(Host::new(chatty(config.host)), config.traffic),
+        build: |config| add_traffic(Host::new(chatty(config.host)), config.traffic),
     },
     Kind {
         name: "silent",
@@ -59,7 +59,7 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-fn beside(host: Host, traffic: Option<generator::Config>) -> Box<dyn Peer> {
+fn add_traffic(host: Host, traffic: Option<generator::Config>) -> Box<dyn Peer> {
     match traffic {
         None => Box::new(host),
         Some(traffic) => Box::new(WithTraffic::new(host, Generator::new(&traffic))),

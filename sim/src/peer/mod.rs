@@ -14,7 +14,7 @@ pub mod with_traffic;
 pub use generator::Generator;
 pub use host::Host;
 pub use kinds::{Config, KINDS, Kind, kind};
-pub use outgoing::{Manner, Outgoing};
+pub use outgoing::{Outgoing, TxOptions};
 pub use with_traffic::WithTraffic;
 
 use crate::time::Instant;

@@ -6,24 +6,24 @@ use crate::time::Span;
 
 /// Padding and FCS of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ending {
+pub enum Framing {
     /// Padding to 64 octets and the correct FCS.
     #[default]
-    Whole,
+    Standard,
     /// The correct FCS, without padding.
     Unpadded,
     /// An FCS with one bit wrong, without padding.
     BadFcs,
     /// Neither padding nor FCS.
-    Bare,
+    Raw,
 }
 
 /// Deviations of one transmission from the standard, in addition to the wire's impairments, which
 /// apply to every frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Manner {
+pub struct TxOptions {
     /// Padding and FCS appended to the octets.
-    pub ending: Ending,
+    pub framing: Framing,
     /// Minimum idle line before it; `None` for the MAC's gap.
     pub gap: Option<Span>,
     /// Preamble bits that never arrive.
@@ -38,10 +38,10 @@ pub struct Manner {
     pub tag: u32,
 }
 
-impl Manner {
+impl TxOptions {
     /// No deviation from the standard.
     pub const STANDARD: Self = Self {
-        ending: Ending::Whole,
+        framing: Framing::Standard,
         gap: None,
         lost_preamble_bits: 0,
         dribble_bits: 0,
@@ -57,7 +57,7 @@ pub struct Outgoing {
     /// Destination address, source address and so on.
     pub octets: Vec<u8>,
     /// Transmission options.
-    pub manner: Manner,
+    pub options: TxOptions,
 }
 
 impl Outgoing {
@@ -66,7 +66,7 @@ impl Outgoing {
     pub fn frame(octets: Vec<u8>) -> Self {
         Self {
             octets,
-            manner: Manner::default(),
+            options: TxOptions::default(),
         }
     }
 
@@ -75,18 +75,18 @@ impl Outgoing {
     pub fn complete(&self) -> Vec<u8> {
         let len = self.octets.len();
         let mut octets = self.octets.clone();
-        match self.manner.ending {
-            Ending::Bare => {}
-            Ending::Whole => {
+        match self.options.framing {
+            Framing::Raw => {}
+            Framing::Standard => {
                 octets.resize(len.max(frame::MIN_LEN) + linerate_ether::fcs::LEN, 0);
                 // The buffer has space for padding and FCS, so this cannot fail.
                 let whole = frame::finish(&mut octets, len).unwrap_or(0);
                 octets.truncate(whole);
             }
-            Ending::Unpadded | Ending::BadFcs => {
+            Framing::Unpadded | Framing::BadFcs => {
                 octets.resize(len + linerate_ether::fcs::LEN, 0);
                 let _ = linerate_ether::fcs::append(&mut octets, len);
-                if self.manner.ending == Ending::BadFcs {
+                if self.options.framing == Framing::BadFcs {
                     octets[len] ^= 0x10;
                 }
             }

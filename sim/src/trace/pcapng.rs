@@ -39,7 +39,7 @@ pub enum Direction {
 
 /// Link-layer errors of a frame, for the capture's flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flaws {
+pub struct FrameErrors {
     /// The FCS is wrong.
     pub fcs: bool,
     /// Shorter than 64 octets.
@@ -52,7 +52,7 @@ pub struct Flaws {
     pub delimiter: bool,
 }
 
-impl Flaws {
+impl FrameErrors {
     /// The link-layer error bits of `epb_flags`.
     const fn bits(self) -> u32 {
         (self.fcs as u32) << 24
@@ -146,12 +146,12 @@ impl<W: Write> Writer<W> {
         at: Instant,
         direction: Direction,
         octets: &[u8],
-        flaws: Flaws,
+        errors: FrameErrors,
         comment: Option<&str>,
     ) -> io::Result<()> {
         let ns = at.as_ns();
         let len = (octets.len() as u32).to_le_bytes();
-        let flags = flaws.bits()
+        let flags = errors.bits()
             | u32::from(FCS_LENGTH) << 5
             | match direction {
                 Direction::Inbound => 1,
@@ -245,9 +245,9 @@ mod tests {
         ) {
             let mut writer = Writer::new(Vec::new(), "w", "").unwrap();
             let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
-            let flaws = Flaws { fcs, ..Flaws::default() };
+            let errors = FrameErrors { fcs, ..FrameErrors::default() };
             writer
-                .frame(Instant::from_ns(ns), direction, &octets, flaws, comment.as_deref())
+                .frame(Instant::from_ns(ns), direction, &octets, errors, comment.as_deref())
                 .unwrap();
             let blocks = blocks(&writer.finish().unwrap());
             let (kind, body) = &blocks[2];

@@ -17,7 +17,7 @@ const LIMIT: usize = 1 << 16;
 
 /// Kind of a burst.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum BurstKind {
     /// One positive pulse of this width.
     Pulse(Span),
     /// More than one pulse.
@@ -32,7 +32,7 @@ pub struct Burst {
     /// The last edge before the silence, or the end of the last bit if `TP_IDL` follows it.
     pub end: Instant,
     /// Pulse or frame.
-    pub kind: Kind,
+    pub kind: BurstKind,
     /// Maximum distance of an edge from the position expected from the previous edge.
     pub edge_error: Span,
     /// The activity lasted longer than any frame: only its start was stored.
@@ -51,7 +51,7 @@ impl Burst {
 
 /// Tracks the device's transmit pad.
 #[derive(Debug, Clone, Default)]
-pub struct Tracker {
+pub struct EdgeTracker {
     level: bool,
     active: Option<Active>,
     /// Bursts that ended and were not taken yet.
@@ -65,7 +65,7 @@ struct Active {
     start: Instant,
     last_edge: Instant,
     /// Expected position of the last edge, from all edges so far.
-    place: Instant,
+    expected_edge: Instant,
     carrier_at: Option<Instant>,
     edges: u32,
     edge_error: u64,
@@ -73,7 +73,7 @@ struct Active {
     len: usize,
 }
 
-impl Tracker {
+impl EdgeTracker {
     /// The pad is driven to `level` at `at`. True if this edge starts a burst.
     #[inline]
     pub fn drive(&mut self, level: bool, at: Instant) -> bool {
@@ -99,7 +99,7 @@ impl Tracker {
                 self.active = Some(Active {
                     start: at,
                     last_edge: at,
-                    place: at,
+                    expected_edge: at,
                     carrier_at: None,
                     edges: 1,
                     edge_error: 0,
@@ -158,9 +158,9 @@ impl Tracker {
             } else {
                 now
             };
-            Kind::Pulse(end.since(active.start))
+            BurstKind::Pulse(end.since(active.start))
         } else {
-            Kind::Frame
+            BurstKind::Frame
         };
         // The level of the silence, long enough to be TP_IDL if it is high.
         active.push(self.level, TP_IDL_HALF_BITS);
@@ -182,15 +182,15 @@ impl Active {
     fn edge(&mut self, level: bool, at: Instant) {
         // Measured from the expected position of the last edge, so that the errors of a late edge and
         // an early one do not add up.
-        let since_place = at.since(self.place).ticks();
-        let half_bits = ((since_place + HALF_BIT_TICKS / 2) / HALF_BIT_TICKS).clamp(1, 64);
+        let since_expected = at.since(self.expected_edge).ticks();
+        let half_bits = ((since_expected + HALF_BIT_TICKS / 2) / HALF_BIT_TICKS).clamp(1, 64);
         let span = half_bits * HALF_BIT_TICKS;
         let ticks = at.since(self.last_edge).ticks();
         self.edge_error = self.edge_error.max(ticks.abs_diff(span));
         self.push(level, half_bits as usize);
         // A quarter of the remaining error is treated as a change of phase.
-        let off = since_place as i64 - span as i64;
-        self.place += Span::from_ticks(span.saturating_add_signed(off / 4));
+        let off = since_expected as i64 - span as i64;
+        self.expected_edge += Span::from_ticks(span.saturating_add_signed(off / 4));
         self.last_edge = at;
         self.edges = self.edges.saturating_add(1);
         if self.edges == CARRIER_EDGES {
@@ -222,7 +222,7 @@ mod tests {
     use linerate_ether::phy10::{HalfBitWriter, decode, encode};
 
     /// Drives `half_bits` from `start` on, half-bits lasting `period` ticks.
-    fn send(tracker: &mut Tracker, half_bits: HalfBits<'_>, start: u64, period: u64) -> u64 {
+    fn send(tracker: &mut EdgeTracker, half_bits: HalfBits<'_>, start: u64, period: u64) -> u64 {
         for (index, level) in (0..).zip(half_bits) {
             tracker.drive(level, Instant::from_ticks(start + index * period));
         }
@@ -245,13 +245,13 @@ mod tests {
         encode(&frame, &mut writer).unwrap();
         let half_bits = writer.finish();
         for period in [594, 600, 606] {
-            let mut tracker = Tracker::default();
+            let mut tracker = EdgeTracker::default();
             let end = send(&mut tracker, half_bits, 5000, period);
             assert_eq!(tracker.take(Instant::from_ticks(end)), None, "too early");
             let burst = tracker
                 .take(Instant::from_ticks(end + 2400))
                 .expect("a burst");
-            assert_eq!(burst.kind, Kind::Frame);
+            assert_eq!(burst.kind, BurstKind::Frame);
             assert_eq!(received(&burst), frame);
             assert_eq!(burst.start, Instant::from_ticks(5000 + period));
             assert!(
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn bursts_not_taken_yet_are_kept_separate() {
-        let mut tracker = Tracker::default();
+        let mut tracker = EdgeTracker::default();
         let mut words = [0; 40];
         let mut at = 0;
         for octet in [1, 2, 3] {
@@ -281,23 +281,23 @@ mod tests {
 
     #[test]
     fn lone_pulses_are_measured_and_a_stuck_line_ends_only_one_burst() {
-        let mut tracker = Tracker::default();
+        let mut tracker = EdgeTracker::default();
         let at = Instant::from_ns;
         tracker.drive(true, at(1000));
         tracker.drive(false, at(1063));
         assert_eq!(tracker.carrier_since(), None);
         let pulse = tracker.take(at(2000)).expect("a pulse");
-        assert_eq!(pulse.kind, Kind::Pulse(Span::from_ns(63)));
+        assert_eq!(pulse.kind, BurstKind::Pulse(Span::from_ns(63)));
         tracker.drive(true, at(3000));
         let stuck = tracker.take(at(9000)).expect("a pulse");
-        assert_eq!(stuck.kind, Kind::Pulse(Span::from_us(6)));
+        assert_eq!(stuck.kind, BurstKind::Pulse(Span::from_us(6)));
         tracker.drive(false, at(10_000));
         assert_eq!(tracker.take(at(20_000)), None);
     }
 
     #[test]
     fn a_line_that_toggles_forever_uses_bounded_memory() {
-        let mut tracker = Tracker::default();
+        let mut tracker = EdgeTracker::default();
         for index in 0..200_000 {
             tracker.drive(index % 2 == 0, Instant::from_ticks(index * 600));
         }

@@ -113,30 +113,30 @@ impl Impairments {
         self.clock_ppm.abs().max(100.0)
     }
 
-    /// Says whether every field is within its limits.
+    /// Checks that every field is within its limits.
     ///
     /// # Errors
     /// [`OutOfRange`] names the first that is not.
     pub fn check(&self) -> Result<(), OutOfRange> {
         // Edges are at least a half-bit apart and must keep their order.
         let room = HALF_BIT_NS as f64 - self.duty_cycle_distortion_ns.abs();
-        within("clock_ppm", self.clock_ppm, -10_000.0, 10_000.0)?;
-        within("drift_ppm_per_s", self.drift_ppm_per_s, -1000.0, 1000.0)?;
+        check_range("clock_ppm", self.clock_ppm, -10_000.0, 10_000.0)?;
+        check_range("drift_ppm_per_s", self.drift_ppm_per_s, -1000.0, 1000.0)?;
         let distortion = self.duty_cycle_distortion_ns;
-        within("duty_cycle_distortion_ns", distortion, -40.0, 40.0)?;
-        within("jitter_ns", self.jitter_ns, 0.0, room / 2.0 - 0.5)?;
-        within("noise.pulses_per_s", self.noise.pulses_per_s, 0.0, 1e6)?;
-        within("noise.width_ns", self.noise.width_ns, 0.0, 500.0)?;
-        within(
+        check_range("duty_cycle_distortion_ns", distortion, -40.0, 40.0)?;
+        check_range("jitter_ns", self.jitter_ns, 0.0, room / 2.0 - 0.5)?;
+        check_range("noise.pulses_per_s", self.noise.pulses_per_s, 0.0, 1e6)?;
+        check_range("noise.width_ns", self.noise.width_ns, 0.0, 500.0)?;
+        check_range(
             "lost_preamble_bits",
             self.lost_preamble_bits.into(),
             0.0,
             64.0,
         )?;
-        within("dribble_bits", self.dribble_bits.into(), 0.0, 7.0)?;
-        within("bit_error_rate", self.bit_error_rate, 0.0, 1.0)?;
+        check_range("dribble_bits", self.dribble_bits.into(), 0.0, 7.0)?;
+        check_range("bit_error_rate", self.bit_error_rate, 0.0, 1.0)?;
         let down = self.flap.down_ms as f64;
-        within("flap.down_ms", down, 0.0, self.flap.every_ms as f64)
+        check_range("flap.down_ms", down, 0.0, self.flap.every_ms as f64)
     }
 }
 
@@ -164,14 +164,14 @@ pub struct Flap {
 impl Flap {
     /// True if the cable is ever unplugged.
     #[must_use]
-    pub const fn happens(self) -> bool {
+    pub const fn is_enabled(self) -> bool {
         self.every_ms > 0 && self.down_ms > 0
     }
 
     /// True if the cable is unplugged at `at`.
     #[must_use]
     pub const fn is_down(self, at: Instant) -> bool {
-        if !self.happens() {
+        if !self.is_enabled() {
             return false;
         }
         let every = Span::from_ms(self.every_ms).ticks();
@@ -328,14 +328,14 @@ impl Default for Hub {
 
 impl Hub {
     /// Maximum number of stations.
-    pub const MOST_STATIONS: u8 = 30;
+    pub const MAX_STATIONS: u8 = 30;
 
     fn check(&self) -> Result<(), OutOfRange> {
-        let most = f64::from(Self::MOST_STATIONS);
-        within("hub.stations", self.stations.into(), 0.0, most)?;
-        within("hub.offered_load", self.offered_load, 0.0, 1.0)?;
+        let most = f64::from(Self::MAX_STATIONS);
+        check_range("hub.stations", self.stations.into(), 0.0, most)?;
+        check_range("hub.offered_load", self.offered_load, 0.0, 1.0)?;
         let octets = self.frame_octets;
-        within("hub.frame_octets", octets.into(), 64.0, 1518.0)
+        check_range("hub.frame_octets", octets.into(), 64.0, 1518.0)
     }
 }
 
@@ -356,33 +356,33 @@ pub enum Destination {
 
 /// A field of a configuration is out of range.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{field} is {found}: it must be between {least} and {most}")]
+#[error("{field} is {value}: it must be between {min} and {max}")]
 pub struct OutOfRange {
     /// Name of the field.
     pub field: &'static str,
     /// Its value.
-    pub found: f64,
+    pub value: f64,
     /// Minimum.
-    pub least: f64,
+    pub min: f64,
     /// Maximum.
-    pub most: f64,
+    pub max: f64,
 }
 
-/// Checks that `found` is within the limits. NaN is out of every range.
-pub(crate) fn within(
+/// Checks that `value` is within the limits. NaN is out of every range.
+pub(crate) fn check_range(
     field: &'static str,
-    found: f64,
-    least: f64,
-    most: f64,
+    value: f64,
+    min: f64,
+    max: f64,
 ) -> Result<(), OutOfRange> {
-    if (least..=most).contains(&found) {
+    if (min..=max).contains(&value) {
         return Ok(());
     }
     Err(OutOfRange {
         field,
-        found,
-        least,
-        most,
+        value,
+        min,
+        max,
     })
 }
 

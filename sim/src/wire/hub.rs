@@ -5,7 +5,7 @@
 
 use super::config::Hub;
 use super::mac::Transmitter;
-use crate::peer::{Manner, Outgoing, generator};
+use crate::peer::{Outgoing, TxOptions, generator};
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
@@ -13,44 +13,44 @@ use crate::time::{Instant, Span};
 /// propagation delay (clause 9.5.5, at most 8 bit times plus the delay of its transceivers).
 pub const REPEATER_DELAY: Span = Span::from_ns(800);
 /// Frames that a saturated station keeps queued.
-const READY: usize = 2;
+const SATURATED_QUEUE_FRAMES: usize = 2;
 
 /// A further station on the hub.
 #[derive(Debug)]
-pub struct Extra {
+pub struct HubStation {
     /// Its MAC.
     pub transmitter: Transmitter,
-    source: Source,
+    source: FrameSource,
 }
 
 /// Source of a station's frames.
 #[derive(Debug)]
-struct Source {
+struct FrameSource {
     hub: Hub,
     station: u8,
     /// Mean interval of frames; `None` if the station always has a frame to send.
-    every: Option<Span>,
+    interval: Option<Span>,
     next_at: Instant,
     number: u32,
     random: Random,
 }
 
-impl Extra {
+impl HubStation {
     /// Station number `station`, from 1 on, with its MAC `transmitter`.
     #[must_use]
     pub fn new(hub: Hub, station: u8, transmitter: Transmitter, mut random: Random) -> Self {
         let each = hub.offered_load.clamp(0.0, 1.0) / f64::from(hub.stations.max(1));
         let octets = usize::from(hub.frame_octets.clamp(64, 1518));
         let air_ns = linerate_ether::phy10::frame_time_ns(octets) as f64;
-        let every = (hub.offered_load < 1.0).then(|| Span::from_ns((air_ns / each) as u64));
-        let first = every.map_or(0, |every| random.below(every.ticks()));
+        let interval = (hub.offered_load < 1.0).then(|| Span::from_ns((air_ns / each) as u64));
+        let first = interval.map_or(0, |interval| random.below(interval.ticks()));
         let silent = hub.offered_load.is_nan() || hub.offered_load <= 0.0;
         Self {
             transmitter,
-            source: Source {
+            source: FrameSource {
                 hub,
                 station,
-                every,
+                interval,
                 next_at: if silent {
                     Instant::NEVER
                 } else {
@@ -65,8 +65,8 @@ impl Extra {
     /// Time of its next frame; never while its MAC's queue is full.
     #[must_use]
     pub fn ready_at(&self) -> Instant {
-        let full = match self.source.every {
-            None => self.transmitter.queued() >= READY,
+        let full = match self.source.interval {
+            None => self.transmitter.queued() >= SATURATED_QUEUE_FRAMES,
             Some(_) => !self.transmitter.has_room(),
         };
         if full {
@@ -85,11 +85,11 @@ impl Extra {
     }
 }
 
-impl Source {
+impl FrameSource {
     fn frame(&mut self) -> Outgoing {
-        if let Some(every) = self.every {
+        if let Some(interval) = self.interval {
             // Uniform up to twice the mean.
-            self.next_at += Span::from_ticks(self.random.below(2 * every.ticks()));
+            self.next_at += Span::from_ticks(self.random.below(2 * interval.ticks()));
         }
         let body = usize::from(self.hub.frame_octets.clamp(64, 1518)) - linerate_ether::fcs::LEN;
         let to = generator::address(self.hub.destination);
@@ -97,7 +97,7 @@ impl Source {
         self.number = self.number.wrapping_add(1);
         Outgoing {
             octets,
-            manner: Manner::STANDARD,
+            options: TxOptions::STANDARD,
         }
     }
 }

@@ -9,33 +9,33 @@ use linerate_ether::phy10::{
     ATTEMPT_LIMIT, BACK_OFF_LIMIT, INTER_PACKET_GAP_NS, JAM_BITS, SLOT_TIME_NS,
 };
 
-use super::record::{Content, Sent, StationStatistics};
+use super::record::{Content, SentFrame, StationStatistics};
 use super::timing::half_bits;
-use crate::peer::{Manner, Outgoing};
+use crate::peer::{Outgoing, TxOptions};
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
 /// Size of the adapter's transmit ring in frames.
-pub const RING: usize = 256;
+pub const TX_RING_FRAMES: usize = 256;
 /// Half-bits of preamble and SFD, which are completed before a jam.
 const PREAMBLE_HALF_BITS: usize = 128;
 
 /// A queued frame.
 #[derive(Debug, Clone)]
-struct Queued {
+struct QueuedFrame {
     number: u64,
     /// Including padding and FCS.
     octets: Vec<u8>,
-    manner: Manner,
+    options: TxOptions,
     attempts: u32,
     deferred: bool,
 }
 
 /// A frame on the wire. Times are at the station.
 #[derive(Debug, Clone)]
-struct Sending {
-    frame: Queued,
-    airing: Airing,
+struct ActiveTransmission {
+    frame: QueuedFrame,
+    transmission: Transmission,
     /// End of the last bit, or of the jam.
     end: Instant,
     collided: bool,
@@ -44,7 +44,7 @@ struct Sending {
 
 /// Properties of a transmission that are known when it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Airing {
+pub struct Transmission {
     /// Number of the transmission on this link.
     pub id: u64,
     /// Start of the first half-bit, at the station.
@@ -54,12 +54,12 @@ pub struct Airing {
     /// Half-bits up to the end of the last bit.
     pub half_bits: usize,
     /// Damage by the line that no receiver can repair.
-    pub spoiled: Option<Drop>,
+    pub line_fault: Option<Drop>,
     /// Noise overlapped it.
     pub noisy: bool,
 }
 
-impl Sending {
+impl ActiveTransmission {
     fn collision(&self) -> Option<Drop> {
         if !self.collided {
             None
@@ -82,8 +82,8 @@ pub struct Transmitter {
     delay: Span,
     gap: Span,
     random: Random,
-    ring: VecDeque<Queued>,
-    sending: Option<Sending>,
+    tx_ring: VecDeque<QueuedFrame>,
+    sending: Option<ActiveTransmission>,
     /// End of the last use of the medium, if any.
     busy_until: Option<Instant>,
     /// End of other activity of this station on the line.
@@ -106,7 +106,7 @@ impl Transmitter {
             delay,
             gap,
             random,
-            ring: VecDeque::new(),
+            tx_ring: VecDeque::new(),
             sending: None,
             busy_until: None,
             reserved_until: Instant::ZERO,
@@ -132,23 +132,23 @@ impl Transmitter {
     /// True if another frame can be queued.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        self.ring.len() < RING
+        self.tx_ring.len() < TX_RING_FRAMES
     }
 
     /// Number of frames not yet on the wire.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.ring.len()
+        self.tx_ring.len()
     }
 
     /// Queues a frame.
     pub fn queue(&mut self, outgoing: &Outgoing) {
         let number = self.next_number;
         self.next_number += 1;
-        self.ring.push_back(Queued {
+        self.tx_ring.push_back(QueuedFrame {
             number,
             octets: outgoing.complete(),
-            manner: outgoing.manner,
+            options: outgoing.options,
             attempts: 0,
             deferred: false,
         });
@@ -156,8 +156,8 @@ impl Transmitter {
 
     /// Discards the queued frames; returns their number.
     pub fn discard(&mut self) -> usize {
-        let count = self.ring.len();
-        self.ring.clear();
+        let count = self.tx_ring.len();
+        self.tx_ring.clear();
         self.deferring = false;
         count
     }
@@ -170,26 +170,26 @@ impl Transmitter {
 
     /// Start and expected end of the current transmission.
     #[must_use]
-    pub fn on_air(&self) -> Option<(Instant, Instant)> {
+    pub fn active_interval(&self) -> Option<(Instant, Instant)> {
         let sending = self.sending.as_ref()?;
-        Some((sending.airing.start, sending.end))
+        Some((sending.transmission.start, sending.end))
     }
 
     /// Preliminary record of the current transmission.
     #[must_use]
-    pub fn on_the_wire(&self) -> Option<Sent> {
+    pub fn current_record(&self) -> Option<SentFrame> {
         self.sending.as_ref().map(|sending| self.record(sending))
     }
 
-    /// Time at which [`Self::next`] or [`Self::finish`] is due if the medium stays free.
+    /// Time at which [`Self::next_frame`] or [`Self::finish`] is due if the medium stays free.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        match (&self.sending, self.ring.front()) {
+        match (&self.sending, self.tx_ring.front()) {
             (Some(sending), _) => sending.end,
             // Deferring ends with the carrier.
             (None, Some(_)) if self.deferring => Instant::NEVER,
             (None, Some(frame)) => {
-                let gap = frame.manner.gap.unwrap_or(self.gap);
+                let gap = frame.options.gap.unwrap_or(self.gap);
                 let gap_ends = self.busy_until.map_or(Instant::ZERO, |end| end + gap);
                 gap_ends.max(self.reserved_until).max(self.wait_until)
             }
@@ -205,36 +205,37 @@ impl Transmitter {
     /// Time and width of the pulse requested before the next frame, in the middle of its gap.
     #[must_use]
     pub fn pulse_before(&self) -> Option<(Instant, Span)> {
-        let frame = self.ring.front()?;
-        let width = frame.manner.pulse_before?;
-        let gap = frame.manner.gap.unwrap_or(self.gap);
+        let frame = self.tx_ring.front()?;
+        let width = frame.options.pulse_before?;
+        let gap = frame.options.gap.unwrap_or(self.gap);
         let middle = Span::from_ticks(gap.ticks().saturating_sub(width.ticks()) / 2);
         Some((self.busy_until? + middle, width))
     }
 
     /// Octets and options of the next frame, if it is due and `carrier` does not defer it.
     /// [`Self::begin`] must follow.
-    pub fn next(&mut self, carrier: bool, now: Instant) -> Option<(&[u8], Manner)> {
+    pub fn next_frame(&mut self, carrier: bool, now: Instant) -> Option<(&[u8], TxOptions)> {
         if self.sending.is_some() || self.deadline() > now {
             return None;
         }
-        let frame = self.ring.front_mut()?;
+        let frame = self.tx_ring.front_mut()?;
         if self.half_duplex && carrier {
             frame.deferred |= frame.attempts == 0;
             self.deferring = true;
             return None;
         }
-        Some((&frame.octets, frame.manner))
+        Some((&frame.octets, frame.options))
     }
 
-    /// Starts the transmission of the frame returned by [`Self::next`].
-    pub fn begin(&mut self, airing: Airing) {
-        if let Some(mut frame) = self.ring.pop_front() {
+    /// Starts the transmission of the frame returned by [`Self::next_frame`].
+    pub fn begin(&mut self, transmission: Transmission) {
+        if let Some(mut frame) = self.tx_ring.pop_front() {
             frame.attempts += 1;
-            self.sending = Some(Sending {
-                end: airing.start + half_bits(airing.period, airing.half_bits as u64),
+            self.sending = Some(ActiveTransmission {
+                end: transmission.start
+                    + half_bits(transmission.period, transmission.half_bits as u64),
                 frame,
-                airing,
+                transmission,
                 collided: false,
                 late: false,
             });
@@ -256,12 +257,12 @@ impl Transmitter {
         if !self.half_duplex || at >= sending.end {
             return None;
         }
-        let Airing {
+        let Transmission {
             start,
             period,
             half_bits: whole,
             ..
-        } = sending.airing;
+        } = sending.transmission;
         sending.collided = true;
         sending.late = at.since(start) > Span::from_ns(SLOT_TIME_NS);
         self.statistics.collisions += 1;
@@ -275,7 +276,7 @@ impl Transmitter {
     }
 
     /// Ends the transmission if it is complete at `now`; returns its record and octets.
-    pub fn finish(&mut self, now: Instant) -> Option<(Sent, Vec<u8>)> {
+    pub fn finish(&mut self, now: Instant) -> Option<(SentFrame, Vec<u8>)> {
         let sending = self.sending.take_if(|sending| sending.end <= now)?;
         let record = self.record(&sending);
         self.busy_until = self.busy_until.max(Some(sending.end));
@@ -291,7 +292,7 @@ impl Transmitter {
             None => {
                 let octets = octets.len() as u64;
                 statistics.octets_sent += octets;
-                let air = sending.end.since(sending.airing.start);
+                let air = sending.end.since(sending.transmission.start);
                 statistics.airtime = statistics.airtime + air + Span::from_ns(INTER_PACKET_GAP_NS);
             }
             Some(Drop::LateCollision) => statistics.late_collisions += 1,
@@ -300,25 +301,25 @@ impl Transmitter {
                 let slots = self.random.below(1 << frame.attempts.min(BACK_OFF_LIMIT));
                 self.wait_until = sending.end + Span::from_ns(SLOT_TIME_NS * slots);
                 frame.deferred = false;
-                self.ring.push_front(frame);
+                self.tx_ring.push_front(frame);
             }
         }
         Some((record, octets))
     }
 
-    fn record(&self, sending: &Sending) -> Sent {
-        Sent {
-            id: sending.airing.id,
+    fn record(&self, sending: &ActiveTransmission) -> SentFrame {
+        SentFrame {
+            id: sending.transmission.id,
             station: self.station,
             frame: sending.frame.number,
             attempt: sending.frame.attempts,
-            start: sending.airing.start + self.delay,
+            start: sending.transmission.start + self.delay,
             end: sending.end + self.delay,
             octets: sending.frame.octets.len(),
             content: Content::of(&sending.frame.octets),
-            fault: sending.collision().or(sending.airing.spoiled),
-            noisy: sending.airing.noisy,
-            tag: sending.frame.manner.tag,
+            fault: sending.collision().or(sending.transmission.line_fault),
+            noisy: sending.transmission.noisy,
+            tag: sending.frame.options.tag,
         }
     }
 }

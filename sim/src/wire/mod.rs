@@ -31,12 +31,12 @@ pub use config::{
     Partner, Pulses,
 };
 pub use partner::{LinkReport, Resolution};
-pub use record::{Content, Event, Heard, Sent, StationStatistics, Statistics};
+pub use record::{Content, Event, ReceivedFrame, SentFrame, StationStatistics, Statistics};
 
-use self::burst::Tracker;
-use self::hub::{Extra, REPEATER_DELAY};
+use self::burst::EdgeTracker;
+use self::hub::{HubStation, REPEATER_DELAY};
 use self::mac::Transmitter;
-use self::medium::OnAir;
+use self::medium::LineSignal;
 use self::partner::LinkPartner;
 use self::signal::Signal;
 use crate::peer::Station;
@@ -44,11 +44,11 @@ use crate::random::Random;
 use crate::time::{Instant, Span};
 
 /// Granularity of polling a transmission of the device: one event for many edges.
-const LOOK: Span = Span::from_ns(500);
+const POLL_INTERVAL: Span = Span::from_ns(500);
 /// Idle line after a pulse.
 const AFTER_PULSE: Span = Span::from_us(1);
 /// Distinguishes the seed of the line's bit errors from that of the back-off.
-const SHAPES: u64 = 0x5348_4150_4553;
+const SHAPE_SEED: u64 = 0x5348_4150_4553;
 
 /// The link with the station at its far end.
 #[derive(Debug)]
@@ -56,25 +56,25 @@ pub struct Link<S> {
     config: Config,
     station: S,
     signal: Signal,
-    tracker: Tracker,
+    tracker: EdgeTracker,
     transmitter: Transmitter,
-    extras: Vec<Extra>,
+    hub_stations: Vec<HubStation>,
     partner: LinkPartner,
     /// Half duplex is in use.
     half_duplex: bool,
     /// Delay from one station to another through the hub.
-    sense: Span,
+    sense_delay: Span,
     /// Signal on the line towards the device.
-    on_air: Option<OnAir>,
+    line_signal: Option<LineSignal>,
     /// End of the current or next pulse, with the idle time after it.
     pulse_until: Instant,
     /// Random source of bit impairments.
-    shapes: Random,
+    shape_random: Random,
     next_sent_id: u64,
     /// The device's current frame collided.
-    met: bool,
-    last_heard_end: Option<Instant>,
-    next_heard_id: u64,
+    device_collided: bool,
+    last_received_end: Option<Instant>,
+    next_received_id: u64,
     deadline: Instant,
     events: VecDeque<Event>,
     /// Edges towards the device, while they are recorded.
@@ -89,41 +89,41 @@ impl<S: Station> Link<S> {
         let mut random = Random::new(config.seed);
         let signal = Signal::new(&config.impairments, random.next_u64());
         let partner = LinkPartner::new(&config);
-        let stations = config.hub.stations.min(Hub::MOST_STATIONS);
+        let stations = config.hub.stations.min(Hub::MAX_STATIONS);
         // A repeater is half duplex.
         let half_duplex = stations > 0 || partner.report().duplex == Duplex::Half;
         let delay = config.delay;
         let gap = config.inter_packet_gap;
         let transmitter = Transmitter::new(half_duplex, 0, delay, gap, random.clone());
-        let extras = (1..=stations).map(|station| {
+        let hub_stations = (1..=stations).map(|station| {
             let mut random = Random::new(random.next_u64());
             let source = Random::new(random.next_u64());
             let transmitter = Transmitter::new(true, station, delay, gap, random);
-            Extra::new(config.hub, station, transmitter, source)
+            HubStation::new(config.hub, station, transmitter, source)
         });
         let mut link = Self {
             config,
             station,
             signal,
-            tracker: Tracker::default(),
+            tracker: EdgeTracker::default(),
             transmitter,
-            extras: extras.collect(),
+            hub_stations: hub_stations.collect(),
             partner,
             half_duplex,
-            sense: delay + delay + REPEATER_DELAY,
-            on_air: None,
+            sense_delay: delay + delay + REPEATER_DELAY,
+            line_signal: None,
             pulse_until: Instant::ZERO,
-            shapes: Random::new(config.seed ^ SHAPES),
+            shape_random: Random::new(config.seed ^ SHAPE_SEED),
             next_sent_id: 0,
-            met: false,
-            last_heard_end: None,
-            next_heard_id: 0,
+            device_collided: false,
+            last_received_end: None,
+            next_received_id: 0,
             deadline: Instant::ZERO,
             events: VecDeque::new(),
             edges: None,
             statistics: Statistics::default(),
         };
-        link.count();
+        link.update_statistics();
         link.rearm();
         link
     }
@@ -157,10 +157,10 @@ impl<S: Station> Link<S> {
     }
 
     /// Transmissions to the device in progress, in the order of their ids.
-    pub fn on_the_wire(&self) -> impl Iterator<Item = Sent> {
+    pub fn transmissions_in_progress(&self) -> impl Iterator<Item = SentFrame> {
         let mut sent: Vec<_> = self
             .transmitters()
-            .filter_map(Transmitter::on_the_wire)
+            .filter_map(Transmitter::current_record)
             .collect();
         sent.sort_by_key(|sent| sent.id);
         sent.into_iter()
@@ -189,9 +189,9 @@ impl<S: Station> Link<S> {
         let level = level && !self.config.impairments.flap.is_down(at);
         let began = self.tracker.drive(level, at);
         if began {
-            self.deadline = self.deadline.min(at + self.config.delay + LOOK);
+            self.deadline = self.deadline.min(at + self.config.delay + POLL_INTERVAL);
         }
-        if self.on_air.is_some()
+        if self.line_signal.is_some()
             && self.half_duplex
             && let Some(carrier) = self.tracker.carrier_since()
         {
@@ -212,7 +212,7 @@ impl<S: Station> Link<S> {
     }
 
     /// Starts or stops recording the edges of transmissions to the device.
-    pub fn keep_edges(&mut self, keep: bool) {
+    pub fn record_edges(&mut self, keep: bool) {
         self.edges = keep.then(Vec::new);
     }
 
@@ -221,7 +221,7 @@ impl<S: Station> Link<S> {
         self.edges.as_mut().map(core::mem::take).unwrap_or_default()
     }
 
-    fn keep_last_edges(&mut self) {
+    fn record_last_edges(&mut self) {
         if let Some(edges) = &mut self.edges {
             edges.extend(self.signal.last_edges());
         }
@@ -229,15 +229,15 @@ impl<S: Station> Link<S> {
 
     /// Performs everything that is due at `now`; the device must have been run up to `now`.
     pub fn poll(&mut self, now: Instant) {
-        self.meet(now);
+        self.detect_device_collision(now);
         while let Some(burst) = self.tracker.take(now - self.config.delay) {
             self.receive(&burst);
         }
-        self.finish(now);
+        self.finish_transmissions(now);
         self.take_frames(now);
-        self.start(now);
-        self.pulse(now);
-        self.negotiated();
+        self.start_transmissions(now);
+        self.send_link_pulse(now);
+        self.apply_negotiation();
         self.rearm();
         self.deadline = self.deadline.max(now + Span::from_ticks(1));
     }
@@ -249,22 +249,22 @@ impl<S: Station> Link<S> {
             Instant::NEVER
         };
         let burst = self.tracker.ends_at().map_or(Instant::NEVER, |end| {
-            end.max(end + LOOK - burst::SILENCE) + self.config.delay
+            end.max(end + POLL_INTERVAL - burst::SILENCE) + self.config.delay
         });
-        let sending = self.on_air.is_some();
+        let sending = self.line_signal.is_some();
         // The partner sends no pulse before the end of the current one.
         let partner = self.partner.deadline(sending).max(self.pulse_until);
         let mut deadline = station.min(burst).min(partner);
         for transmitter in self.transmitters() {
             deadline = deadline.min(transmitter.deadline());
         }
-        for extra in &self.extras {
-            deadline = deadline.min(extra.ready_at());
+        for hub_station in &self.hub_stations {
+            deadline = deadline.min(hub_station.ready_at());
         }
         self.deadline = deadline;
         if self.half_duplex
             && sending
-            && !self.met
+            && !self.device_collided
             && let Some(since) = self.tracker.carrier_since()
         {
             self.deadline = self.deadline.min(since + self.config.delay);
@@ -284,14 +284,14 @@ impl<S: Station> Link<S> {
                 None => break,
             }
         }
-        for extra in &mut self.extras {
-            extra.fill(now);
+        for hub_station in &mut self.hub_stations {
+            hub_station.fill(now);
         }
     }
 
     /// Runs the partner's timers, and sends its next link pulse.
-    fn pulse(&mut self, now: Instant) {
-        let busy = self.on_air.is_some() || self.pulse_until > now;
+    fn send_link_pulse(&mut self, now: Instant) {
+        let busy = self.line_signal.is_some() || self.pulse_until > now;
         if !self.partner.poll(now, busy) {
             return;
         }
@@ -301,13 +301,13 @@ impl<S: Station> Link<S> {
         if !wire.swapped_polarity && !wire.flap.is_down(now) {
             let width = Span::from_ns(PULSE_NS);
             self.signal.pulse(now + self.config.delay, width);
-            self.keep_last_edges();
+            self.record_last_edges();
         }
-        self.hold(now + Span::from_ns(PULSE_NS));
+        self.reserve_line(now + Span::from_ns(PULSE_NS));
     }
 
     /// Reserves the line for a pulse that ends at `end`, and for the idle time after it.
-    fn hold(&mut self, end: Instant) {
+    fn reserve_line(&mut self, end: Instant) {
         self.pulse_until = end + AFTER_PULSE;
         let until = self.pulse_until;
         for transmitter in self.transmitters_mut() {
@@ -316,13 +316,13 @@ impl<S: Station> Link<S> {
     }
 
     /// Applies the partner's counts and negotiated duplex mode.
-    fn negotiated(&mut self) {
+    fn apply_negotiation(&mut self) {
         let statistics = &mut self.statistics;
         let counts = self.partner.counts();
-        statistics.link_bursts_heard = counts.bursts;
+        statistics.link_bursts_received = counts.bursts;
         statistics.link_bursts_broken = counts.broken;
-        statistics.link_word_heard = counts.last;
-        let half = !self.extras.is_empty() || self.partner.report().duplex == Duplex::Half;
+        statistics.link_word_received = counts.last;
+        let half = !self.hub_stations.is_empty() || self.partner.report().duplex == Duplex::Half;
         if half != self.half_duplex {
             self.half_duplex = half;
             self.transmitter.set_half_duplex(half);

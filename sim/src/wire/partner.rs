@@ -8,7 +8,7 @@ mod integrity;
 
 use linerate_ether::phy10::link::{LinkCodeWord, LinkEvent, LinkReceiver};
 
-use self::integrity::Integrity;
+use self::integrity::LinkIntegrityTest;
 use super::config::{Config, Duplex, Partner, Pulses};
 use crate::time::{Instant, Span};
 
@@ -20,13 +20,13 @@ const LINK_FAIL_INHIBIT: Span = Span::from_ms(900);
 const AUTONEG_WAIT: Span = Span::from_ms(700);
 /// Time without a burst after which the device no longer negotiates (`nlp_test_max_timer`: 50 to
 /// 150 ms).
-const BURSTS_LOST: Span = Span::from_ms(100);
+const NLP_TEST_MAX: Span = Span::from_ms(100);
 /// Bursts with the acknowledge bit sent after the device's (clause 28.2.1.2.4: 6 to 8).
-const MORE_ACKNOWLEDGES: u32 = 7;
+const REMAINING_ACKS: u32 = 7;
 /// Consecutive equal words required to accept a word (clause 28.2.1.2.4).
-const MATCH: u32 = 3;
+const MATCHING_WORDS: u32 = 3;
 /// Maximum time after a pulse at which the same burst can continue.
-const AFTER_PULSE: Span = Span::from_us(200);
+const BURST_TIMEOUT: Span = Span::from_us(200);
 
 /// Method by which the link was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,9 +47,9 @@ pub struct LinkReport {
     /// Duplex mode; never [`Duplex::Auto`].
     pub duplex: Duplex,
     /// How it was established.
-    pub by: Resolution,
+    pub resolution: Resolution,
     /// The device's advertised word last accepted.
-    pub heard: Option<LinkCodeWord>,
+    pub device_word: Option<LinkCodeWord>,
     /// Number of transitions to up.
     pub ups: u32,
     /// Number of transitions to down.
@@ -71,21 +71,21 @@ pub struct BurstCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// TRANSMIT DISABLE: sends nothing.
-    Silent { until: Instant },
+    TransmitDisable { until: Instant },
     /// ABILITY DETECT: sends its abilities and waits for the device's.
-    Offering,
+    AbilityDetect,
     /// ACKNOWLEDGE DETECT: the device's abilities are known.
-    Acknowledging,
+    AcknowledgeDetect,
     /// COMPLETE ACKNOWLEDGE: the device knows ours; `bursts` bursts remain to be sent.
-    Completing { bursts: u32 },
+    CompleteAcknowledge { bursts: u32 },
     /// LINK STATUS CHECK: the device does not appear to negotiate.
-    Watching { until: Instant },
+    LinkStatusCheck { until: Instant },
     /// FLP LINK GOOD CHECK: the link must come up before `until`.
-    Checking { until: Instant },
+    FlpLinkGoodCheck { until: Instant },
     /// FLP LINK GOOD.
-    Good,
+    FlpLinkGood,
     /// Auto-negotiation is disabled.
-    Off,
+    Disabled,
 }
 
 /// The link partner.
@@ -94,10 +94,10 @@ pub struct LinkPartner {
     config: Partner,
     duplex: Duplex,
     interval: Option<Span>,
-    tests_link: bool,
+    link_test: bool,
     receiver: LinkReceiver,
     last_pulse: Option<Instant>,
-    integrity: Integrity,
+    integrity: LinkIntegrityTest,
     state: State,
     /// The last word received, without the acknowledge bit; number of consecutive receptions, and of
     /// those with the acknowledge bit.
@@ -106,7 +106,7 @@ pub struct LinkPartner {
     acknowledges: u32,
     last_burst: Instant,
     /// The accepted word.
-    believed: Option<LinkCodeWord>,
+    accepted: Option<LinkCodeWord>,
     /// Start of the burst being sent, and its next pulse in ns after that.
     burst: Option<(Instant, u64)>,
     next_send: Instant,
@@ -125,25 +125,25 @@ impl LinkPartner {
             .filter(|_| partner.pulses() != Pulses::None);
         let tests = partner
             .link_test
-            .unwrap_or(negotiates || config.impairments.flap.happens());
+            .unwrap_or(negotiates || config.impairments.flap.is_enabled());
         Self {
             config: partner,
             duplex: config.duplex,
             interval,
-            tests_link: tests || negotiates,
+            link_test: tests || negotiates,
             receiver: LinkReceiver::new(),
             last_pulse: None,
-            integrity: Integrity::default(),
+            integrity: LinkIntegrityTest::default(),
             state: if negotiates {
-                State::Offering
+                State::AbilityDetect
             } else {
-                State::Off
+                State::Disabled
             },
             word: 0,
             matches: 0,
             acknowledges: 0,
             last_burst: Instant::ZERO,
-            believed: None,
+            accepted: None,
             burst: None,
             next_send: interval.map_or(Instant::NEVER, |every| Instant::ZERO + every),
             report: LinkReport {
@@ -152,8 +152,8 @@ impl LinkPartner {
                     Duplex::Auto => Duplex::Half,
                     forced => forced,
                 },
-                by: Resolution::Forced,
-                heard: None,
+                resolution: Resolution::Forced,
+                device_word: None,
                 ups: 0,
                 downs: 0,
             },
@@ -171,26 +171,26 @@ impl LinkPartner {
     #[must_use]
     pub const fn report(&self) -> LinkReport {
         LinkReport {
-            heard: self.believed,
+            device_word: self.accepted,
             ..self.report
         }
     }
 
     /// A pulse of the device arrives at `at`.
-    pub fn pulse_heard(&mut self, at: Instant) {
+    pub fn pulse_received(&mut self, at: Instant) {
         let event = self.receiver.pulse(at.as_ns());
-        self.take(event, at);
+        self.process(event, at);
         self.last_pulse = Some(at);
-        if self.state == State::Off {
+        if self.state == State::Disabled {
             self.integrity.pulse(at);
         }
-        self.settle(at);
+        self.advance_state(at);
     }
 
     /// A frame of the device ends at `at`.
-    pub fn frame_heard(&mut self, at: Instant) {
+    pub fn frame_received(&mut self, at: Instant) {
         self.integrity.frame(at);
-        self.settle(at);
+        self.advance_state(at);
     }
 
     /// A frame to the device ends at `at`: the next link pulse follows it after the pulse interval.
@@ -205,15 +205,15 @@ impl LinkPartner {
     pub fn deadline(&self, busy: bool) -> Instant {
         let silence = self
             .last_pulse
-            .map_or(Instant::NEVER, |last| last + AFTER_PULSE);
+            .map_or(Instant::NEVER, |last| last + BURST_TIMEOUT);
         let state = match self.state {
-            State::Silent { until } | State::Watching { until } | State::Checking { until } => {
-                until
-            }
-            State::Acknowledging => self.last_burst + BURSTS_LOST,
+            State::TransmitDisable { until }
+            | State::LinkStatusCheck { until }
+            | State::FlpLinkGoodCheck { until } => until,
+            State::AcknowledgeDetect => self.last_burst + NLP_TEST_MAX,
             _ => Instant::NEVER,
         };
-        let integrity = if self.tests_link {
+        let integrity = if self.link_test {
             self.integrity.fails_at()
         } else {
             Instant::NEVER
@@ -227,30 +227,30 @@ impl LinkPartner {
     pub fn poll(&mut self, now: Instant, busy: bool) -> bool {
         if self
             .last_pulse
-            .is_some_and(|last| last + AFTER_PULSE <= now)
+            .is_some_and(|last| last + BURST_TIMEOUT <= now)
         {
             self.last_pulse = None;
             let event = self.receiver.silence(now.as_ns());
-            self.take(event, now);
+            self.process(event, now);
         }
         if self.integrity.fails_at() <= now {
-            self.integrity = Integrity::default();
+            self.integrity = LinkIntegrityTest::default();
         }
-        self.settle(now);
+        self.advance_state(now);
         let sends = !busy && self.next_send <= now;
         if sends {
-            self.advance(now);
+            self.schedule_next_pulse(now);
         }
         sends
     }
 
     /// Schedules the next pulse after the one at `now`.
-    fn advance(&mut self, now: Instant) {
+    fn schedule_next_pulse(&mut self, now: Instant) {
         let Some(interval) = self.interval else {
             self.next_send = Instant::NEVER;
             return;
         };
-        let Some(word) = self.sending() else {
+        let Some(word) = self.current_word() else {
             self.burst = None;
             self.next_send = now + interval;
             return;
@@ -270,10 +270,12 @@ impl LinkPartner {
     }
 
     /// The word that bursts carry in this state.
-    fn sending(&self) -> Option<LinkCodeWord> {
+    fn current_word(&self) -> Option<LinkCodeWord> {
         let acknowledge = match self.state {
-            State::Offering => 0,
-            State::Acknowledging | State::Completing { .. } => LinkCodeWord::ACKNOWLEDGE,
+            State::AbilityDetect => 0,
+            State::AcknowledgeDetect | State::CompleteAcknowledge { .. } => {
+                LinkCodeWord::ACKNOWLEDGE
+            }
             _ => return None,
         };
         let flag = |set: bool, flag: u16| if set { flag } else { 0 };
@@ -286,13 +288,13 @@ impl LinkPartner {
     }
 
     /// Processes an event of the pulse receiver.
-    fn take(&mut self, event: Option<LinkEvent>, at: Instant) {
+    fn process(&mut self, event: Option<LinkEvent>, at: Instant) {
         match event {
             Some(LinkEvent::Burst(word)) => {
                 self.last_burst = at;
                 self.counts.bursts += 1;
                 self.counts.last = Some(word);
-                if self.state == State::Good {
+                if self.state == State::FlpLinkGood {
                     self.integrity.pulse(at);
                 }
                 let bare = word.0 & !LinkCodeWord::ACKNOWLEDGE;
@@ -307,18 +309,20 @@ impl LinkPartner {
                 };
             }
             Some(LinkEvent::Broken(_)) => self.counts.broken += 1,
-            Some(LinkEvent::NormalPulse) if self.state != State::Off => self.integrity.pulse(at),
+            Some(LinkEvent::NormalPulse) if self.state != State::Disabled => {
+                self.integrity.pulse(at);
+            }
             _ => {}
         }
     }
 
     /// A burst was sent completely.
     fn burst_sent(&mut self, now: Instant) {
-        if let State::Completing { bursts } = &mut self.state {
+        if let State::CompleteAcknowledge { bursts } = &mut self.state {
             *bursts = bursts.saturating_sub(1);
             if *bursts == 0 {
-                self.integrity = Integrity::default();
-                self.state = State::Checking {
+                self.integrity = LinkIntegrityTest::default();
+                self.state = State::FlpLinkGoodCheck {
                     until: now + LINK_FAIL_INHIBIT,
                 };
             }
@@ -326,72 +330,74 @@ impl LinkPartner {
     }
 
     /// Performs the state transition that is due.
-    fn settle(&mut self, now: Instant) {
+    fn advance_state(&mut self, now: Instant) {
         match self.state {
             // The test covers both directions: without its own pulses the partner's link is down.
-            State::Off if self.tests_link => {
-                self.set_up(self.integrity.passes() && self.interval.is_some());
+            State::Disabled if self.link_test => {
+                self.set_up(self.integrity.is_passing() && self.interval.is_some());
             }
-            State::Silent { until } if until <= now => self.offer(now),
-            State::Offering if self.matches >= MATCH => {
-                self.believed = Some(LinkCodeWord(self.word));
-                self.state = State::Acknowledging;
+            State::TransmitDisable { until } if until <= now => self.begin_ability_detect(now),
+            State::AbilityDetect if self.matches >= MATCHING_WORDS => {
+                self.accepted = Some(LinkCodeWord(self.word));
+                self.state = State::AcknowledgeDetect;
                 self.acknowledges = 0;
             }
-            State::Offering if self.integrity.passes() && self.can_ten() => {
-                self.silence();
-                self.state = State::Watching {
+            State::AbilityDetect if self.integrity.is_passing() && self.supports_10base_t() => {
+                self.stop_sending();
+                self.state = State::LinkStatusCheck {
                     until: now + AUTONEG_WAIT,
                 };
             }
-            State::Acknowledging if self.acknowledges >= MATCH => {
-                if self.believed == Some(LinkCodeWord(self.word)) {
-                    self.state = State::Completing {
-                        bursts: MORE_ACKNOWLEDGES,
+            State::AcknowledgeDetect if self.acknowledges >= MATCHING_WORDS => {
+                if self.accepted == Some(LinkCodeWord(self.word)) {
+                    self.state = State::CompleteAcknowledge {
+                        bursts: REMAINING_ACKS,
                     };
                 } else {
                     self.restart(now);
                 }
             }
-            State::Acknowledging if self.last_burst + BURSTS_LOST <= now => self.restart(now),
-            State::Watching { until } if until <= now => {
-                if self.integrity.passes() {
+            State::AcknowledgeDetect if self.last_burst + NLP_TEST_MAX <= now => self.restart(now),
+            State::LinkStatusCheck { until } if until <= now => {
+                if self.integrity.is_passing() {
                     self.resolve(Duplex::Half, Resolution::ParallelDetection, now);
                 } else {
                     self.restart(now);
                 }
             }
-            State::Checking { .. } if self.integrity.passes() && self.in_common().is_some() => {
-                let duplex = self.in_common().unwrap_or(Duplex::Half);
+            State::FlpLinkGoodCheck { .. }
+                if self.integrity.is_passing() && self.common_duplex().is_some() =>
+            {
+                let duplex = self.common_duplex().unwrap_or(Duplex::Half);
                 self.resolve(duplex, Resolution::AutoNegotiation, now);
             }
-            State::Checking { until } if until <= now => self.restart(now),
-            State::Good if !self.integrity.passes() => self.restart(now),
+            State::FlpLinkGoodCheck { until } if until <= now => self.restart(now),
+            State::FlpLinkGood if !self.integrity.is_passing() => self.restart(now),
             _ => {}
         }
     }
 
-    const fn can_ten(&self) -> bool {
+    const fn supports_10base_t(&self) -> bool {
         self.config.advertise.bits() & (LinkCodeWord::TEN_HALF | LinkCodeWord::TEN_FULL) != 0
     }
 
     /// Duplex mode of the best common ability if it is 10BASE-T; this cable has no 100 Mbit/s link.
-    fn in_common(&self) -> Option<Duplex> {
+    fn common_duplex(&self) -> Option<Duplex> {
         let own = LinkCodeWord::base_page(self.config.advertise.bits());
-        match own.best_in_common(self.believed?)? {
+        match own.best_in_common(self.accepted?)? {
             LinkCodeWord::TEN_FULL => Some(Duplex::Full),
             LinkCodeWord::TEN_HALF => Some(Duplex::Half),
             _ => None,
         }
     }
 
-    fn resolve(&mut self, duplex: Duplex, by: Resolution, now: Instant) {
-        self.state = State::Good;
+    fn resolve(&mut self, duplex: Duplex, resolution: Resolution, now: Instant) {
+        self.state = State::FlpLinkGood;
         self.burst = None;
         if self.next_send == Instant::NEVER {
             self.next_send = now;
         }
-        self.report.by = by;
+        self.report.resolution = resolution;
         if self.duplex == Duplex::Auto {
             self.report.duplex = duplex;
         }
@@ -400,22 +406,22 @@ impl LinkPartner {
 
     fn restart(&mut self, now: Instant) {
         self.set_up(false);
-        self.silence();
-        self.state = State::Silent {
+        self.stop_sending();
+        self.state = State::TransmitDisable {
             until: now + BREAK_LINK,
         };
     }
 
-    fn silence(&mut self) {
+    fn stop_sending(&mut self) {
         self.burst = None;
         self.next_send = Instant::NEVER;
     }
 
-    fn offer(&mut self, now: Instant) {
-        self.state = State::Offering;
-        self.integrity = Integrity::default();
+    fn begin_ability_detect(&mut self, now: Instant) {
+        self.state = State::AbilityDetect;
+        self.integrity = LinkIntegrityTest::default();
         (self.matches, self.acknowledges) = (0, 0);
-        self.believed = None;
+        self.accepted = None;
         self.next_send = now;
     }
 

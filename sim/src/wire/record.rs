@@ -36,7 +36,7 @@ impl Content {
 
 /// A transmission to the device. Times are at the device's end of the cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentFrame {
     /// Number of the transmission, from 0.
     pub id: u64,
     /// Sending station: 0 for the peer, from 1 on for further stations on the hub.
@@ -59,13 +59,13 @@ pub struct Sent {
     pub fault: Option<Drop>,
     /// Noise overlapped the transmission, which may or may not have damaged it.
     pub noisy: bool,
-    /// The station's tag ([`crate::peer::Manner::tag`]).
+    /// The station's tag ([`crate::peer::TxOptions::tag`]).
     pub tag: u32,
 }
 
 /// A transmission from the device. Times are at the peer's end of the cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct ReceivedFrame {
     /// Number of the device's frame, good or not, from 0.
     pub id: u64,
     /// The first edge.
@@ -88,12 +88,12 @@ pub struct Heard {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A transmission to the device begins. Its record assumes that nothing interrupts it.
-    Begun(Sent),
+    Started(SentFrame),
     /// A transmission to the device ended. The octets include the FCS; after a collision they are
     /// those of the complete frame.
-    Sent(Sent, Vec<u8>),
+    Sent(SentFrame, Vec<u8>),
     /// A transmission from the device ended. The octets include the FCS.
-    Heard(Heard, Vec<u8>),
+    Received(ReceivedFrame, Vec<u8>),
 }
 
 /// Statistics of one station's transmitter.
@@ -135,27 +135,27 @@ pub struct Statistics {
     /// Frames of the peer for the device while the link was down: never sent.
     pub frames_withheld: u64,
     /// Frames from the device.
-    pub frames_heard: u64,
+    pub frames_received: u64,
     /// Octets with FCS of the good frames.
-    pub octets_heard: u64,
+    pub octets_received: u64,
     /// Line time of these frames, including preamble and the standard's gap.
-    pub airtime_heard: Span,
+    pub airtime_received: Span,
     /// Frames from the device that the peer's MAC discarded.
     pub frames_bad: u64,
     /// Pulses from the device with a width of 62.5 to 150 ns, including those of bursts.
-    pub link_pulses_heard: u64,
+    pub link_pulses_received: u64,
     /// Fast link pulse bursts from the device.
-    pub link_bursts_heard: u64,
+    pub link_bursts_received: u64,
     /// Pulse sequences from the device that are not a valid burst.
     pub link_bursts_broken: u64,
     /// Word of the last burst.
-    pub link_word_heard: Option<LinkCodeWord>,
+    pub link_word_received: Option<LinkCodeWord>,
     /// Lone pulses from the device with any other width.
     pub odd_pulses: u64,
     /// Widths of the narrowest and the widest lone pulse.
     pub pulse_widths: Option<(Span, Span)>,
     /// Shortest gap between two frames of the device.
-    pub least_gap: Option<Span>,
+    pub min_gap: Option<Span>,
     /// Maximum distance of any edge of the device's frames from its expected position.
     pub edge_error: Span,
 }

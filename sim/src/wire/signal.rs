@@ -19,11 +19,11 @@ const CHUNK: u64 = 64;
 /// reducing an index to it is free.
 const EDGES: usize = 128;
 /// Maximum number of edges of either kind: further noise edges are dropped.
-const MOST_EDGES: usize = EDGES - 4;
+const MAX_EDGES: usize = EDGES - 4;
 
 /// Half-bits with a start time. An empty one has no half-bits.
 #[derive(Debug, Clone, Default)]
-struct Transmission {
+struct SignalSegment {
     start: u64,
     /// Ticks of a half-bit with [`FRACTION`] fraction bits.
     period: u64,
@@ -33,7 +33,7 @@ struct Transmission {
     len: usize,
 }
 
-impl Transmission {
+impl SignalSegment {
     fn view(&self) -> HalfBits<'_> {
         HalfBits::new(&self.words).slice(0, self.len)
     }
@@ -109,9 +109,9 @@ pub struct Signal {
     clock: LineClock,
     displacement: Displacement,
     noise: Option<NoisePulses>,
-    /// The transmission read last, and the following ones.
-    current: Transmission,
-    following: VecDeque<Transmission>,
+    /// The segment read last, and those that follow.
+    current: SignalSegment,
+    following: VecDeque<SignalSegment>,
     /// The time range that `edges` describes.
     chunk: Range<u64>,
     /// Times at which the level changes, then the chunk's end twice. From `edges[n - 1]` until before
@@ -136,7 +136,7 @@ impl Signal {
             clock: LineClock::new(impairments),
             displacement: Displacement::new(impairments, seed),
             noise: NoisePulses::new(impairments, seed.rotate_left(17)),
-            current: Transmission::default(),
+            current: SignalSegment::default(),
             following: VecDeque::new(),
             chunk: 0..0,
             edges: [0; EDGES],
@@ -157,7 +157,7 @@ impl Signal {
     /// True if noise was on the line between `from` and `to`.
     #[must_use]
     pub fn is_noisy(&self, from: Instant, to: Instant) -> bool {
-        self.noise.is_some_and(|noise| noise.meets(from, to))
+        self.noise.is_some_and(|noise| noise.overlaps(from, to))
     }
 
     /// Sends the first `len` half-bits of `words` from `start` on, after everything sent before.
@@ -167,21 +167,21 @@ impl Signal {
         let id = self.sent;
         self.sent += 1;
         let displacement = &self.displacement;
-        let transmission = Transmission {
+        let segment = SignalSegment {
             start: start.ticks() + displacement.delay(start.ticks(), id),
             period: self.clock.period(start),
-            displaced: !displacement.is_none(),
+            displaced: !displacement.is_zero(),
             len: len.min(words.len() * 64),
             words,
         };
-        let begins = Instant::from_ticks(transmission.start);
-        self.push(transmission);
+        let begins = Instant::from_ticks(segment.start);
+        self.push(segment);
         begins
     }
 
     /// Sends a pulse of `width` at `start`, after everything sent before.
     pub fn pulse(&mut self, start: Instant, width: Span) {
-        self.push(Transmission {
+        self.push(SignalSegment {
             start: start.ticks(),
             period: width.ticks().max(1) << FRACTION,
             displaced: false,
@@ -190,9 +190,9 @@ impl Signal {
         });
     }
 
-    fn push(&mut self, transmission: Transmission) {
-        self.following.push_back(transmission);
-        self.forget();
+    fn push(&mut self, segment: SignalSegment) {
+        self.following.push_back(segment);
+        self.invalidate();
     }
 
     /// Replaces the half-bits of the last transmission from `keep` on.
@@ -207,7 +207,7 @@ impl Signal {
             last.words[word] = last.words[word] & !(1 << bit) | u64::from(level) << bit;
             last.len += 1;
         }
-        self.forget();
+        self.invalidate();
     }
 
     /// Edges of the last transmission at the receiver, without noise.
@@ -217,17 +217,17 @@ impl Signal {
             .map(move |(index, level)| (Instant::from_ticks(self.edge(last, index, level)), level))
     }
 
-    fn edge(&self, transmission: &Transmission, index: u64, level: bool) -> u64 {
-        let place = transmission.place(index);
-        if !transmission.displaced {
+    fn edge(&self, segment: &SignalSegment, index: u64, level: bool) -> u64 {
+        let place = segment.place(index);
+        if !segment.displaced {
             return place;
         }
-        let start = transmission.start;
+        let start = segment.start;
         self.displacement.edge(start, index, place, level)
     }
 
     /// Discards edges read ahead, which may have become invalid.
-    fn forget(&mut self) {
+    fn invalidate(&mut self) {
         self.chunk = 0..0;
         (self.from, self.until) = (u64::MAX, u64::MAX);
     }
@@ -263,14 +263,14 @@ impl Signal {
         let noise = self.noise.map_or(u64::MAX, |noise| noise.next_edge(after));
         let sent = core::iter::once(&self.current)
             .chain(&self.following)
-            .filter(|transmission| transmission.ends() > after)
-            .find_map(|transmission| {
-                let from = transmission.index(after).saturating_sub(1) as usize;
+            .filter(|segment| segment.ends() > after)
+            .find_map(|segment| {
+                let from = segment.index(after).saturating_sub(1) as usize;
                 // A pulse may be shorter than a half-bit.
                 let from = if from < 64 { 0 } else { from };
-                let edges = transmission.edges(from);
+                let edges = segment.edges(from);
                 edges
-                    .map(|(index, level)| self.edge(transmission, index, level))
+                    .map(|(index, level)| self.edge(segment, index, level))
                     .find(|&edge| edge > after)
             });
         Instant::from_ticks(noise.min(sent.unwrap_or(u64::MAX)))
@@ -303,7 +303,7 @@ impl Signal {
             0..current.begins()
         } else if at >= current.ends() {
             let next = self.following.front();
-            current.ends()..next.map_or(u64::MAX, Transmission::begins)
+            current.ends()..next.map_or(u64::MAX, SignalSegment::begins)
         } else {
             number = current.index(at + HALF_BIT_TICKS / 2) / CHUNK;
             let before;
@@ -315,8 +315,8 @@ impl Signal {
         if let Some(noise) = self.noise {
             if changes == 0 && !high {
                 // As much of an idle line as there is space for.
-                self.chunk.start = self.chunk.start.max(at.saturating_sub(noise.every()));
-                let most = (MOST_EDGES as u64 - CHUNK) / 4 * noise.every();
+                self.chunk.start = self.chunk.start.max(at.saturating_sub(noise.interval()));
+                let most = (MAX_EDGES as u64 - CHUNK) / 4 * noise.interval();
                 self.chunk.end = self.chunk.end.min(at.saturating_add(most));
             }
             high ^= noise.is_on(self.chunk.start);
@@ -346,7 +346,7 @@ impl Signal {
         }
         if let Some(noise) = self.noise {
             let mut edge = noise.next_edge(self.chunk.start);
-            while edge < self.chunk.end && self.count < MOST_EDGES {
+            while edge < self.chunk.end && self.count < MAX_EDGES {
                 self.edges[self.count] = edge;
                 self.count += 1;
                 edge = noise.next_edge(edge);

@@ -9,7 +9,7 @@ pub const HALF_BIT_TICKS: u64 = 600;
 /// Fraction bits of a period.
 pub const FRACTION: u32 = 20;
 /// Maximum displacement of an edge: less than half a half-bit, so that edges keep their order.
-const MOST_DISPLACEMENT: u64 = HALF_BIT_TICKS / 2 - 6;
+const MAX_DISPLACEMENT: u64 = HALF_BIT_TICKS / 2 - 6;
 
 const TICKS_PER_S: f64 = 1e9 * TICKS_PER_NS as f64;
 
@@ -87,9 +87,9 @@ impl Displacement {
     #[must_use]
     pub fn new(impairments: &Impairments, seed: u64) -> Self {
         let distortion = impairments.duty_cycle_distortion_ns / 2.0;
-        let half = ticks(distortion.abs(), MOST_DISPLACEMENT);
+        let half = ticks(distortion.abs(), MAX_DISPLACEMENT);
         Self {
-            jitter: ticks(impairments.jitter_ns, MOST_DISPLACEMENT - half),
+            jitter: ticks(impairments.jitter_ns, MAX_DISPLACEMENT - half),
             rising: if distortion > 0.0 {
                 -(half as i64)
             } else {
@@ -101,7 +101,7 @@ impl Displacement {
 
     /// True if no edge is displaced.
     #[must_use]
-    pub const fn is_none(&self) -> bool {
+    pub const fn is_zero(&self) -> bool {
         self.jitter == 0 && self.rising == 0
     }
 
@@ -115,7 +115,7 @@ impl Displacement {
     /// start. `id` distinguishes transmissions.
     #[must_use]
     pub const fn delay(&self, start: u64, id: u64) -> u64 {
-        if self.is_none() {
+        if self.is_zero() {
             return 0;
         }
         self.bound() + mix(self.seed ^ mix(start ^ id << 32)) % HALF_BIT_TICKS
@@ -139,7 +139,7 @@ impl Displacement {
     /// Displaced position of edge number `index` of the transmission that began at `start`.
     #[must_use]
     pub const fn edge(&self, start: u64, index: u64, place: u64, rising: bool) -> u64 {
-        if self.is_none() {
+        if self.is_zero() {
             return place;
         }
         let random = self.random(start, index / 4) >> (index % 4 * 16);
@@ -147,11 +147,11 @@ impl Displacement {
     }
 }
 
-/// Noise pulses, one at a random position in each interval of `every` ticks. The positions depend
+/// Noise pulses, one at a random position in each interval of `interval` ticks. The positions depend
 /// on the seed only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoisePulses {
-    every: u64,
+    interval: u64,
     width: u64,
     seed: u64,
     flap: Flap,
@@ -167,10 +167,10 @@ impl NoisePulses {
         if rate.is_nan() || rate <= 0.0 {
             return None;
         }
-        let every = (TICKS_PER_S / rate) as u64;
-        let width = ticks(noise.width_ns, every / 2);
+        let interval = (TICKS_PER_S / rate) as u64;
+        let width = ticks(noise.width_ns, interval / 2);
         (width > 0).then_some(Self {
-            every,
+            interval,
             width,
             seed,
             flap: impairments.flap,
@@ -179,14 +179,14 @@ impl NoisePulses {
 
     /// Mean interval of pulses, ticks.
     #[must_use]
-    pub const fn every(&self) -> u64 {
-        self.every
+    pub const fn interval(&self) -> u64 {
+        self.interval
     }
 
     /// Start and end of pulse `number`; none while the cable is unplugged.
     const fn pulse(&self, number: u64) -> Option<(u64, u64)> {
-        let place = mix(self.seed ^ mix(number)) % (self.every - self.width);
-        let from = number.saturating_mul(self.every) + place;
+        let place = mix(self.seed ^ mix(number)) % (self.interval - self.width);
+        let from = number.saturating_mul(self.interval) + place;
         if self.flap.is_down(Instant::from_ticks(from)) {
             return None;
         }
@@ -196,7 +196,7 @@ impl NoisePulses {
     /// True if there is a pulse at `at`.
     #[must_use]
     pub fn is_on(&self, at: u64) -> bool {
-        self.pulse(at / self.every)
+        self.pulse(at / self.interval)
             .is_some_and(|(from, to)| (from..to).contains(&at))
     }
 
@@ -204,7 +204,7 @@ impl NoisePulses {
     /// long.
     #[must_use]
     pub fn next_edge(&self, after: u64) -> u64 {
-        let first = after / self.every;
+        let first = after / self.interval;
         // An unplugged cable has no noise; the search is limited to 1000 pulses.
         (first..first + 1000)
             .filter_map(|number| self.pulse(number))
@@ -215,9 +215,9 @@ impl NoisePulses {
 
     /// True if there is any pulse between `from` and `to`.
     #[must_use]
-    pub fn meets(&self, from: Instant, to: Instant) -> bool {
+    pub fn overlaps(&self, from: Instant, to: Instant) -> bool {
         let (from, to) = (from.ticks(), to.ticks());
-        (from / self.every..=to / self.every)
+        (from / self.interval..=to / self.interval)
             .filter_map(|number| self.pulse(number))
             .any(|(begins, ends)| begins < to && ends > from)
     }

@@ -53,7 +53,7 @@ impl Bench {
             board,
             console: Vec::new(),
         };
-        bench.until(BOOT, |bench| bench.said("listening").is_some());
+        bench.until(BOOT, |bench| bench.last_event("listening").is_some());
         Some(bench)
     }
 
@@ -74,7 +74,7 @@ impl Bench {
     }
 
     /// The last line with this event.
-    fn said(&self, event: &str) -> Option<&str> {
+    fn last_event(&self, event: &str) -> Option<&str> {
         let is_it = |line: &&String| line.contains(&format!("\"event\":\"{event}\""));
         self.console.iter().rfind(is_it).map(String::as_str)
     }
@@ -83,7 +83,7 @@ impl Bench {
     fn run<P: Program>(&mut self, program: P) -> P {
         let handle = self.programs(|all| all.start(Box::new(program)));
         self.until(Span::from_secs(10), |bench| {
-            bench.programs(|all| all.is_over(handle))
+            bench.programs(|all| all.is_finished(handle))
         });
         // Both ends close their connections.
         let end = self.board.now() + Span::from_ms(20);
@@ -98,7 +98,7 @@ impl Bench {
     }
 
     /// Sends a console command and runs for 20 ms.
-    fn tell(&mut self, command: &str) {
+    fn send_command(&mut self, command: &str) {
         let line = format!("{command}\n");
         self.board.console_input(Port::UsbSerial, line.as_bytes());
         let end = self.board.now() + Span::from_ms(20);
@@ -106,16 +106,16 @@ impl Bench {
     }
 
     /// Sends a console command and waits for the answer.
-    fn ask(&mut self, command: &str, event: &str) -> String {
+    fn query(&mut self, command: &str, event: &str) -> String {
         self.console.clear();
-        self.tell(command);
-        self.until(Span::from_ms(50), |bench| bench.said(event).is_some());
-        self.said(event).unwrap_or_default().to_owned()
+        self.send_command(command);
+        self.until(Span::from_ms(50), |bench| bench.last_event(event).is_some());
+        self.last_event(event).unwrap_or_default().to_owned()
     }
 
     /// A member of the device's last `served` line.
     fn served(&self, name: &str) -> u64 {
-        member(self.said("served").expect("a test was served"), name)
+        member(self.last_event("served").expect("a test was served"), name)
     }
 }
 
@@ -280,7 +280,7 @@ fn files_round_trips_and_raw_frames_are_served() {
         (1514, false, LINE, 150),
         (60, true, 1_000_000, 30),
     ] {
-        bench.tell("frames 7");
+        bench.send_command("frames 7");
         let plan = frame::Plan {
             to: DEVICE,
             from: [2, 0, 0, 0, 0, 1],
@@ -295,12 +295,12 @@ fn files_round_trips_and_raw_frames_are_served() {
             .run(Blaster::new(plan, Duration::from_millis(50)))
             .counts();
         assert_eq!(counts.sent.0, count);
-        let said = bench.ask("frames", "frames");
-        let lost = count - member(&said, "frames");
-        assert_eq!((lost, member(&said, "altered")), (0, 0), "{said}");
-        assert_eq!(member(&said, "octets"), counts.sent.1);
+        let answer = bench.query("frames", "frames");
+        let lost = count - member(&answer, "frames");
+        assert_eq!((lost, member(&answer, "altered")), (0, 0), "{answer}");
+        assert_eq!(member(&answer, "octets"), counts.sent.1);
         let expected = if reflect { count } else { 0 };
-        assert_eq!(counts.reflections.len() as u64, expected, "{said}");
+        assert_eq!(counts.reflections.len() as u64, expected, "{answer}");
         for it in &counts.reflections {
             let us = it.round_trip.as_micros();
             assert!((2 * 67..1_000).contains(&us), "{us}");
@@ -314,24 +314,24 @@ fn the_spare_cpu_is_measured() {
         return;
     };
     let burned = |bench: &mut Bench| {
-        let said = bench.ask("burned", "burned");
-        member(&said, "burned_thousandths")
+        let answer = bench.query("burned", "burned");
+        member(&answer, "burned_thousandths")
     };
-    bench.tell("burn spare");
+    bench.send_command("burn spare");
     let idle = burned(&mut bench);
     assert!((700..=1000).contains(&idle), "{idle}");
     // While a frame arrives, the processor is the receiver: at 4 Mbit/s less than half of the rest is left.
-    bench.tell("burn spare");
+    bench.send_command("burn spare");
     bench.run(iperf2(true, false));
     let loaded = burned(&mut bench);
     assert!((100..idle - 200).contains(&loaded), "{loaded} of {idle}");
-    bench.tell("burn 300");
+    bench.send_command("burn 300");
     let share = burned(&mut bench);
     assert!((280..=300).contains(&share), "{share}");
-    bench.tell("burn none");
+    bench.send_command("burn none");
     assert_eq!(burned(&mut bench), 0);
-    bench.tell("burn 2000");
-    assert!(bench.said("error").is_some(), "{:?}", bench.console);
+    bench.send_command("burn 2000");
+    assert!(bench.last_event("error").is_some(), "{:?}", bench.console);
 }
 
 #[test]

@@ -15,13 +15,13 @@ use linerate_sim::wire::{self, Flap, Impairments};
 use super::ms;
 
 /// Time at which the link is up and the program listens.
-const TOLD: u64 = 2_500;
+const COMMAND_MS: u64 = 2_500;
 /// A frame of 0.8 ms every 4.02 ms, almost in step with pulses every 16 ms: once in 0.8 s the frames
 /// overlap all pulses of 160 ms.
 const EVEN: &[u8] = b"load 20 985\n";
 /// Back to back: hardly any time to receive in between.
 const FULL: &[u8] = b"load 100 1518\n";
-const FULL_FROM: u64 = TOLD + 1_000;
+const FULL_FROM: u64 = COMMAND_MS + 1_000;
 const PULLED: u64 = FULL_FROM + 500;
 /// The longest `link_loss_timer`.
 const LOSS: u64 = 150;
@@ -54,10 +54,10 @@ fn frames_that_overlap_the_partner_s_pulses_do_not_end_the_link_and_an_unplugged
         let counted = |counter| board.counter(counter);
         (counted(Counter::LinkDowns), counted(Counter::TxFrames))
     };
-    let (downs, before) = run(b"", TOLD);
+    let (downs, before) = run(b"", COMMAND_MS);
     assert_eq!(downs, 0);
     let (downs, even) = run(EVEN, FULL_FROM);
-    let frames = (FULL_FROM - TOLD) * 100 / 402;
+    let frames = (FULL_FROM - COMMAND_MS) * 100 / 402;
     assert_eq!(downs, 0);
     assert!(
         (frames - 5..=frames + 1).contains(&u64::from(even - before)),

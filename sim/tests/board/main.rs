@@ -87,7 +87,7 @@ fn the_program_s_pad_levels_arrive_at_the_peer() {
     let mut board = Board::new(Config::default(), &program.elf(), Box::new(Silent)).unwrap();
     assert_eq!(board.run(ms(1)), Stop::Reached);
     let wire = board.wire();
-    assert_eq!(wire.link_pulses_heard + wire.odd_pulses, 1);
+    assert_eq!(wire.link_pulses_received + wire.odd_pulses, 1);
     let (width, _) = wire.pulse_widths.unwrap();
     assert!(
         (Span::from_ns(60)..Span::from_ns(300)).contains(&width),

@@ -10,8 +10,8 @@ use linerate_ether::ledger::Counter;
 use linerate_ether::preamble::{PREAMBLE_AND_SFD, SFD};
 use linerate_sim::board::{Board, Config};
 use linerate_sim::elf::Elf;
-use linerate_sim::peer::outgoing::Ending;
-use linerate_sim::peer::{Manner, Outgoing, Peer, Report, Station};
+use linerate_sim::peer::outgoing::Framing;
+use linerate_sim::peer::{Outgoing, Peer, Report, Station, TxOptions};
 use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire::{self, Impairments};
 
@@ -66,11 +66,11 @@ fn frame() -> Outgoing {
 fn fragment() -> Outgoing {
     Outgoing {
         octets: vec![PREAMBLE_AND_SFD[0]; 8],
-        manner: Manner {
-            ending: Ending::Bare,
+        options: TxOptions {
+            framing: Framing::Raw,
             lost_preamble_bits: 8 * PREAMBLE_AND_SFD.len() as u8,
             gap: Some(Span::from_us(500)),
-            ..Manner::STANDARD
+            ..TxOptions::STANDARD
         },
     }
 }

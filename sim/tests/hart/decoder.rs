@@ -5,7 +5,7 @@ use raki::{Decode, Instruction, Isa};
 
 /// The word as decoded by `raki`, in our types; `None` if it is undefined or of an extension that the
 /// hart does not have.
-fn witness(word: u32) -> Option<Instr> {
+fn reference(word: u32) -> Option<Instr> {
     let decoded = if word & 3 == 3 {
         word.decode(Isa::Rv32).ok()?
     } else {
@@ -182,7 +182,7 @@ fn kind(name: &str) -> Option<Kind> {
 /// The correct kind of a word that `raki` is known to decode wrongly, and the reason, from the word's
 /// bits alone. `raki` confuses some encodings with their neighbours; those that are "reserved" or
 /// "custom" are illegal in this hart. Chapters and tables: volume I (20191213).
-fn excuse(word: u32) -> Option<(Kind, &'static str)> {
+fn known_exception(word: u32) -> Option<(Kind, &'static str)> {
     let (funct3, funct7) = (word >> 12 & 7, word >> 25);
     let (rd, rs1, rs2) = (word >> 7 & 31, word >> 15 & 31, word >> 20 & 31);
     let (half_bit12, half_rs2) = (word >> 12 & 1, word >> 2 & 31);
@@ -243,12 +243,12 @@ fn excuse(word: u32) -> Option<(Kind, &'static str)> {
 fn agree(word: u32) -> bool {
     let (instr, len) = decode(word);
     assert_eq!(len, if word & 3 == 3 { 4 } else { 2 }, "{word:#010x}");
-    let theirs = witness(word);
+    let theirs = reference(word);
     if theirs == (instr.kind != Kind::Illegal).then_some(instr) {
         return false;
     }
-    let Some((kind, reason)) = excuse(word) else {
-        panic!("{word:#010x}: {instr:?}, the witness says {theirs:?}");
+    let Some((kind, reason)) = known_exception(word) else {
+        panic!("{word:#010x}: {instr:?}, the reference gives {theirs:?}");
     };
     assert_eq!(instr.kind, kind, "{word:#010x}: {reason}");
     true

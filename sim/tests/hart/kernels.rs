@@ -20,14 +20,14 @@ fn build() -> Option<Vec<u8>> {
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() && said.contains("can't find crate for `core`") {
+    let output_text = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && output_text.contains("can't find crate for `core`") {
         let required = std::env::var_os("LINERATE_REQUIRE_TOOLS").is_some();
         assert!(!required, "target {TARGET} is required, but not there");
         println!("skipped: no target {TARGET} (rustup target add {TARGET})");
         return None;
     }
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{output_text}");
     Some(std::fs::read(target_dir.join(TARGET).join("release/linerate-sim-kernels")).unwrap())
 }
 

@@ -31,8 +31,12 @@ pub fn run(name: &str, image: &[u8]) -> Option<Vec<u8>> {
         }
         other => {
             let output = other.unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{name}: {} {said}", output.status);
+            let output_text = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success(),
+                "{name}: {} {output_text}",
+                output.status
+            );
             Some(output.stdout)
         }
     }

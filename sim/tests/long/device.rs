@@ -6,7 +6,7 @@ use linerate_ether::phy10::{decode, encoded_len};
 use linerate_sim::random::Random;
 use linerate_sim::time::{Instant, Span, TICKS_PER_NS};
 use linerate_sim::wire::Link;
-use linerate_sim::wire::burst::Tracker;
+use linerate_sim::wire::burst::EdgeTracker;
 
 use super::{Peer, Source, padded};
 
@@ -18,7 +18,7 @@ const SILENCE: u32 = 3;
 
 /// Method of reception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hears {
+pub enum Reception {
     /// Samples in the middle of each half-bit, counted from the first edge on, like a loop of fixed
     /// length.
     Samples,
@@ -35,9 +35,9 @@ struct Sampler {
 }
 
 pub struct Device {
-    hears: Hears,
+    reception: Reception,
     sampler: Option<Sampler>,
-    tracker: Tracker,
+    tracker: EdgeTracker,
     /// The next edge at the receive pin, as far as known, and the last time examined.
     edge: Option<Instant>,
     listened: Instant,
@@ -48,16 +48,16 @@ pub struct Device {
     clock_ppm: f64,
     jitter_ticks: u64,
     random: Random,
-    pub heard: u64,
+    pub received: u64,
     pub pulses: u64,
 }
 
 impl Device {
-    pub fn new(hears: Hears, source: Source, clock_ppm: f64, jitter_ns: f64) -> Self {
+    pub fn new(reception: Reception, source: Source, clock_ppm: f64, jitter_ns: f64) -> Self {
         Self {
-            hears,
+            reception,
             sampler: None,
-            tracker: Tracker::default(),
+            tracker: EdgeTracker::default(),
             edge: None,
             listened: Instant::ZERO,
             edges: Vec::new(),
@@ -66,7 +66,7 @@ impl Device {
             clock_ppm,
             jitter_ticks: (jitter_ns * TICKS_PER_NS as f64) as u64,
             random: Random::new(3),
-            heard: 0,
+            received: 0,
             pulses: 0,
         }
     }
@@ -77,7 +77,7 @@ impl Device {
     }
 
     /// Discards the known next edge: the link may have new ones.
-    pub fn look_again(&mut self) {
+    pub fn refresh_edge(&mut self) {
         self.edge = None;
     }
 
@@ -106,7 +106,7 @@ impl Device {
         } else if self.sampler.as_ref().is_some_and(|s| s.next_at == at) {
             self.sample(link, at);
         } else if self.sampler.is_none() && self.edge == Some(at) {
-            self.hear_edge(link, at);
+            self.on_edge(link, at);
         } else if self.tracker.ends_at().is_some_and(|end| end <= at) {
             if let Some(burst) = self.tracker.take(at) {
                 self.take(link, burst.half_bits());
@@ -116,14 +116,14 @@ impl Device {
         }
     }
 
-    fn hear_edge(&mut self, link: &mut Link<Peer>, at: Instant) {
+    fn on_edge(&mut self, link: &mut Link<Peer>, at: Instant) {
         self.edge = None;
         self.listened = at;
-        match self.hears {
-            Hears::Edges => {
+        match self.reception {
+            Reception::Edges => {
                 self.tracker.drive(link.level(at), at);
             }
-            Hears::Samples => {
+            Reception::Samples => {
                 self.sampler = Some(Sampler {
                     next_at: at + Span::from_ns(HALF_BIT_NS / 2),
                     words: vec![0; LONGEST.div_ceil(64) + 1],
@@ -165,7 +165,7 @@ impl Device {
         let peer = link.station_mut();
         assert_eq!(Some(frame.as_bytes()), peer.sent.pop_front().as_deref());
         peer.hash.event(2, self.listened, frame.as_bytes());
-        self.heard += 1;
+        self.received += 1;
     }
 
     /// Starts to send the next frame.

@@ -14,7 +14,7 @@ mod tcp;
 
 use std::collections::VecDeque;
 
-use device::{Device, Hears};
+use device::{Device, Reception};
 use linerate_ether::frame;
 // `link` and `station` of the peer's unit tests import these from their crate's root.
 use linerate_sim::trace::hash::TraceHash;
@@ -33,29 +33,29 @@ struct Conditions {
     /// Maximum displacement of edges, ns: of the peer and of the device.
     jitter_ns: [f64; 2],
     delay: Span,
-    hears: Hears,
+    reception: Reception,
 }
 
 /// Sampling half-bits from the first edge on tolerates 25 ns of drift and jitter; a receiver that
 /// tracks the edges tolerates the standard's limits.
 const CONDITIONS: [Conditions; 4] = [
-    conditions([0.0, 0.0], [0.0, 0.0], 50, Hears::Samples),
-    conditions([10.0, -100.0], [3.5, 3.5], 500, Hears::Samples),
-    conditions([100.0, 100.0], [10.0, 3.5], 50, Hears::Edges),
-    conditions([-100.0, 50.0], [3.5, 0.0], 1, Hears::Edges),
+    conditions([0.0, 0.0], [0.0, 0.0], 50, Reception::Samples),
+    conditions([10.0, -100.0], [3.5, 3.5], 500, Reception::Samples),
+    conditions([100.0, 100.0], [10.0, 3.5], 50, Reception::Edges),
+    conditions([-100.0, 50.0], [3.5, 0.0], 1, Reception::Edges),
 ];
 
 const fn conditions(
     clock_ppm: [f64; 2],
     jitter_ns: [f64; 2],
     delay_ns: u64,
-    hears: Hears,
+    reception: Reception,
 ) -> Conditions {
     Conditions {
         clock_ppm,
         jitter_ns,
         delay: Span::from_ns(delay_ns),
-        hears,
+        reception,
     }
 }
 
@@ -163,7 +163,7 @@ fn exchange(conditions: Conditions, frames: u64, seed: u64) -> u64 {
     };
     let mut link = Link::new(config, peer);
     let mut device = Device::new(
-        conditions.hears,
+        conditions.reception,
         Source::new(seed + 1, frames),
         conditions.clock_ppm[1],
         conditions.jitter_ns[1],
@@ -176,18 +176,18 @@ fn exchange(conditions: Conditions, frames: u64, seed: u64) -> u64 {
         if at == link.deadline() {
             link.poll(at);
             while link.poll_event().is_some() {}
-            device.look_again();
+            device.refresh_edge();
         } else {
             device.act(&mut link, at);
         }
         let peer = link.station();
-        if device.heard == frames && peer.expected.is_empty() && device.is_done() {
+        if device.received == frames && peer.expected.is_empty() && device.is_done() {
             break;
         }
     }
     let statistics = link.statistics();
     assert_eq!(statistics.frames_sent, frames, "{conditions:?}");
-    assert_eq!(statistics.frames_heard, frames, "{conditions:?}");
+    assert_eq!(statistics.frames_received, frames, "{conditions:?}");
     assert_eq!(statistics.frames_bad, 0, "{conditions:?}");
     assert_eq!(device.pulses, statistics.link_pulses_sent, "{conditions:?}");
     link.station().hash.value()

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::peer::conformance;
-use crate::wire::config::{Destination, OutOfRange, within};
+use crate::wire::config::{Destination, OutOfRange, check_range};
 
 /// Unsolicited traffic: storms, frames for others, conformance cases, babbling.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
@@ -67,10 +67,10 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] names the first that is not.
     pub fn check(&self) -> Result<(), ConfigError> {
-        within("frame_octets", self.frame_octets.into(), 64.0, 1518.0)?;
-        within("gap_bits", self.gap_bits.into(), 10.0, 1e6)?;
-        within("load", self.load, 0.0, 1.0)?;
-        within("babble_ms", self.babble_ms as f64, 0.0, 1000.0)?;
+        check_range("frame_octets", self.frame_octets.into(), 64.0, 1518.0)?;
+        check_range("gap_bits", self.gap_bits.into(), 10.0, 1e6)?;
+        check_range("load", self.load, 0.0, 1.0)?;
+        check_range("babble_ms", self.babble_ms as f64, 0.0, 1000.0)?;
         match &self.case {
             Some(name) if conformance::case(name).is_none() => {
                 Err(ConfigError::UnknownCase(name.clone()))

@@ -8,7 +8,7 @@ use linerate_ether::phy10::INTER_PACKET_GAP_NS;
 pub use config::{Config, ConfigError};
 
 use super::conformance::{self, Step};
-use super::outgoing::{Ending, Manner, Outgoing};
+use super::outgoing::{Framing, Outgoing, TxOptions};
 use super::{Peer, Report, Station};
 use crate::time::{Instant, Span};
 use crate::wire::config::Destination;
@@ -26,7 +26,7 @@ pub const ETHERTYPE: [u8; 2] = [0x88, 0xB5];
 /// Octets of preamble and SFD.
 const PREAMBLE: u64 = 8;
 /// Factor on the frame time that is faster than the fastest clock, 100 ppm.
-const SATURATED: f64 = 1.0 - 2e-4;
+const SATURATED_RATIO: f64 = 1.0 - 2e-4;
 const BIT_NS: u64 = linerate_ether::phy10::BIT_NS;
 /// Interval of the settling frames: as rare as those of a host that nobody answers yet.
 const SETTLING_MS: u64 = 20;
@@ -51,12 +51,12 @@ pub struct Generator {
     steps: Vec<Step>,
     from: Instant,
     until: Instant,
-    left: u64,
+    frames_left: u64,
     /// Number of broadcasts sent first, before `from` if there is time.
     settling: u64,
     /// Ratio of the frame period to the time of frame and gap on the wire; slightly less than 1 for
     /// back-to-back frames, so that one is always ready, but none long before its time.
-    stretch: f64,
+    period_ratio: f64,
     babble: Span,
     next_at: Instant,
     number: u32,
@@ -76,11 +76,11 @@ impl Generator {
                 octets: usize::from(octets),
                 tagged: false,
                 destination: config.destination,
-                manner: Manner {
+                options: TxOptions {
                     gap: Some(Span::from_ns(
                         u64::from(config.gap_bits.clamp(10, 1_000_000)) * BIT_NS,
                     )),
-                    ..Manner::STANDARD
+                    ..TxOptions::STANDARD
                 },
                 expect: conformance::Expect::Received,
             }],
@@ -97,13 +97,17 @@ impl Generator {
             } else {
                 from + Span::from_ms(config.for_ms)
             },
-            left: match config.frames {
+            frames_left: match config.frames {
                 _ if silent => 0,
                 0 => u64::MAX,
                 frames => frames,
             },
             settling,
-            stretch: if saturated { SATURATED } else { 1.0 / load },
+            period_ratio: if saturated {
+                SATURATED_RATIO
+            } else {
+                1.0 / load
+            },
             babble: Span::from_ms(config.babble_ms.min(1000)),
             next_at: Instant::ZERO
                 + Span::from_ms(config.from_ms.saturating_sub(settling * SETTLING_MS)),
@@ -118,7 +122,7 @@ impl Generator {
     }
 
     /// The next settling frame.
-    fn settling(&mut self) -> Outgoing {
+    fn settling_frame(&mut self) -> Outgoing {
         let to = address(Destination::Broadcast);
         let octets = frame(self.number, to, OWN, false, SETTLING_OCTETS - 4);
         self.number += 1;
@@ -128,42 +132,46 @@ impl Generator {
         }
         Outgoing {
             octets,
-            manner: Manner::STANDARD,
+            options: TxOptions::STANDARD,
         }
     }
 
-    fn next(&mut self) -> Outgoing {
+    fn next_outgoing(&mut self) -> Outgoing {
         if u64::from(self.number) < self.settling {
-            return self.settling();
+            return self.settling_frame();
         }
         let index = self.number as usize % self.steps.len();
         let step = self.steps[index];
         let gap = step
-            .manner
+            .options
             .gap
             .unwrap_or(Span::from_ns(INTER_PACKET_GAP_NS));
         let sending = Span::from_ns((step.octets as u64 + PREAMBLE) * 8 * BIT_NS);
         let took = self.babble.max(sending) + gap;
-        let period = Span::from_ticks((took.ticks() as f64 * self.stretch) as u64);
+        let period = Span::from_ticks((took.ticks() as f64 * self.period_ratio) as u64);
         self.next_at = self.next_at.max(self.from) + period;
-        let mut manner = step.manner;
-        manner.tag = index as u32;
+        let mut options = step.options;
+        options.tag = index as u32;
         let number = self.number;
         let to = address(step.destination);
         self.number = self.number.wrapping_add(1);
         if self.babble > Span::ZERO {
-            manner.ending = Ending::Bare;
+            options.framing = Framing::Raw;
             let octets = self.babble.as_ns() / (8 * BIT_NS);
             return Outgoing {
                 octets: frame(number, to, OWN, false, octets as usize),
-                manner,
+                options,
             };
         }
-        let fcs = if manner.ending == Ending::Bare { 0 } else { 4 };
+        let fcs = if options.framing == Framing::Raw {
+            0
+        } else {
+            4
+        };
         let body = step.octets.saturating_sub(fcs);
         Outgoing {
             octets: frame(number, to, OWN, step.tagged, body),
-            manner,
+            options,
         }
     }
 }
@@ -205,15 +213,15 @@ impl Station for Generator {
         }
         if now >= self.until {
             // Frames that the medium delayed past the end are not sent.
-            self.left = 0;
+            self.frames_left = 0;
             return None;
         }
-        self.left = self.left.saturating_sub(1);
-        Some(self.next())
+        self.frames_left = self.frames_left.saturating_sub(1);
+        Some(self.next_outgoing())
     }
 
     fn poll_timeout(&self) -> Instant {
-        if self.left == 0 || self.next_at >= self.until {
+        if self.frames_left == 0 || self.next_at >= self.until {
             Instant::NEVER
         } else {
             self.next_at

@@ -20,7 +20,7 @@ pub struct Config {
     /// Pause between two requests.
     pub pause: Span,
     /// A request that takes longer is aborted.
-    pub patience: Span,
+    pub timeout: Span,
 }
 
 /// Reason for a failed fetch.
@@ -29,7 +29,7 @@ pub enum FetchError {
     /// The connection was refused, reset or timed out.
     #[error("the connection ended early")]
     Connection,
-    /// The response was not complete within [`Config::patience`].
+    /// The response was not complete within [`Config::timeout`].
     #[error("no complete answer in time")]
     TimedOut,
     /// The response is not HTTP/1.x.
@@ -77,9 +77,9 @@ pub struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Body {
     /// Unknown: the head is incomplete.
-    NotYet,
+    Unknown,
     /// After this many octets, by Content-Length.
-    Octets(u64),
+    ContentLength(u64),
     /// At the end of the connection.
     UntilClose,
 }
@@ -123,7 +123,7 @@ impl Client {
     #[must_use]
     pub fn deadline(&self) -> Instant {
         match (&self.current, self.fetches.last()) {
-            (Some(_), Some(fetch)) => fetch.started_at + self.config.patience,
+            (Some(_), Some(fetch)) => fetch.started_at + self.config.timeout,
             _ if self.is_done() => Instant::NEVER,
             _ => self.next_at,
         }
@@ -148,14 +148,14 @@ impl Client {
                 id: tcp.connect(self.config.server, now),
                 requested: false,
                 head: Vec::new(),
-                body: Body::NotYet,
+                body: Body::Unknown,
                 crc: Crc32::new(),
             });
         }
         let (Some(transfer), Some(fetch)) = (&mut self.current, self.fetches.last_mut()) else {
             return;
         };
-        let late = now >= fetch.started_at + self.config.patience;
+        let late = now >= fetch.started_at + self.config.timeout;
         let outcome = match transfer.poll(tcp, fetch, self.config.server) {
             None if late => Some(Err(FetchError::TimedOut)),
             outcome => outcome,
@@ -199,26 +199,26 @@ impl Transfer {
             self.requested = true;
         }
         let octets = connection.read(usize::MAX);
-        let ended = connection.at_end();
-        if let Err(error) = self.take(&octets, fetch) {
+        let ended = connection.is_at_end();
+        if let Err(error) = self.consume(&octets, fetch) {
             return Some(Err(error));
         }
         match self.body {
-            Body::Octets(expected) if fetch.octets >= expected => Some(Ok(())),
+            Body::ContentLength(expected) if fetch.octets >= expected => Some(Ok(())),
             Body::UntilClose if ended => Some(Ok(())),
-            Body::Octets(expected) if ended => Some(Err(FetchError::Short {
+            Body::ContentLength(expected) if ended => Some(Err(FetchError::Short {
                 received: fetch.octets,
                 expected,
             })),
-            Body::NotYet if ended => Some(Err(FetchError::Connection)),
+            Body::Unknown if ended => Some(Err(FetchError::Connection)),
             _ => None,
         }
     }
 
-    fn take(&mut self, octets: &[u8], fetch: &mut Fetch) -> Result<(), FetchError> {
+    fn consume(&mut self, octets: &[u8], fetch: &mut Fetch) -> Result<(), FetchError> {
         let mut rest = octets;
         let kept;
-        if self.body == Body::NotYet {
+        if self.body == Body::Unknown {
             self.head.extend(octets);
             let Some(end) = self
                 .head
@@ -245,9 +245,9 @@ impl Transfer {
                 .filter_map(|line| line.split_once(':'))
                 .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
                 .and_then(|(_, value)| value.trim().parse().ok());
-            self.body = length.map_or(Body::UntilClose, Body::Octets);
+            self.body = length.map_or(Body::UntilClose, Body::ContentLength);
         }
-        if let Body::Octets(expected) = self.body {
+        if let Body::ContentLength(expected) = self.body {
             let missing = expected - fetch.octets.min(expected);
             rest = &rest[..rest
                 .len()

@@ -25,7 +25,7 @@ use crate::random::Random;
 use crate::time::{Instant, Span};
 
 /// Maximum number of a program's frames that wait for the MAC; the program itself keeps further ones.
-const EGRESS: usize = 16;
+const MAX_EGRESS_FRAMES: usize = 16;
 
 /// Configuration of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,20 +155,20 @@ impl Host {
                 self.process(&frame, now);
                 // The kernel acknowledges before the program runs.
                 self.flush_tcp(now);
-                self.run_programs(now);
+                self.run_applications(now);
             }
         }
         self.flush_tcp(now);
-        self.run_programs(now);
+        self.run_applications(now);
         if self.background_arp_at <= now {
-            self.ask_for_a_stranger(now);
+            self.send_background_arp(now);
         }
         while let Some(address) = self.neighbours.poll_request(now) {
-            self.ask_for(address);
+            self.send_arp_request(address);
         }
     }
 
-    fn run_programs(&mut self, now: Instant) {
+    fn run_applications(&mut self, now: Instant) {
         if let Some(server) = &mut self.http_server {
             server.poll(&mut self.tcp, now);
         }
@@ -179,17 +179,17 @@ impl Host {
             self.send(target, IpProtocol::Icmp, message, now);
         }
         self.flush_tcp(now);
-        self.run_program(now);
+        self.poll_programs(now);
         // Segments just sent may complete the records of responses.
         if let Some(server) = &mut self.http_server {
             server.poll(&mut self.tcp, now);
         }
     }
 
-    fn run_program(&mut self, now: Instant) {
-        let room = EGRESS.saturating_sub(self.egress.len());
+    fn poll_programs(&mut self, now: Instant) {
+        let free = MAX_EGRESS_FRAMES.saturating_sub(self.egress.len());
         let own = self.address();
-        let outgoing = self.programs.poll(&mut self.tcp, own, room, now);
+        let outgoing = self.programs.poll(&mut self.tcp, own, free, now);
         for (to, datagram) in outgoing.datagrams {
             self.send(to, IpProtocol::Udp, datagram, now);
         }
@@ -214,7 +214,7 @@ impl Host {
         };
         match self.neighbours.get(to) {
             Some(hardware) => self.emit(&packet, hardware),
-            None => self.neighbours.wait(packet, now),
+            None => self.neighbours.enqueue(packet, now),
         }
     }
 
@@ -224,17 +224,17 @@ impl Host {
             .push_back(packet.emit(self.config.mac, to, self.identification));
     }
 
-    fn ask_for(&mut self, address: Ipv4Address) {
+    fn send_arp_request(&mut self, address: Ipv4Address) {
         let own = (self.config.mac, self.address());
         let target = (EthernetAddress::BROADCAST, address);
         self.egress
             .push_back(packet::arp(ArpOperation::Request, own, target));
     }
 
-    fn ask_for_a_stranger(&mut self, now: Instant) {
+    fn send_background_arp(&mut self, now: Instant) {
         let mask = self.config.network.netmask().to_bits();
         let bits = self.address().to_bits() & mask | self.random.next_u64() as u32 & !mask;
-        self.ask_for(Ipv4Address::from_bits(bits));
+        self.send_arp_request(Ipv4Address::from_bits(bits));
         self.background_arp_at = now + self.config.background_arp.unwrap_or(Span::from_secs(1));
     }
 

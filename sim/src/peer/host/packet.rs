@@ -12,7 +12,7 @@ const ETHERNET_HEADER: usize = 14;
 /// Length of an IPv4 header without options.
 const IPV4_HEADER: usize = 20;
 /// Initial time to live.
-const HOPS: u8 = 64;
+const DEFAULT_TTL: u8 = 64;
 
 /// Payload of an IPv4 packet, with its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Packet {
             dst_addr: self.destination,
             next_header: self.protocol,
             payload_len: self.payload.len(),
-            hop_limit: HOPS,
+            hop_limit: DEFAULT_TTL,
         };
         let mut frame = frame(
             from,
@@ -136,7 +136,7 @@ pub fn udp(
         &IpAddress::Ipv4(source),
         &IpAddress::Ipv4(destination),
         payload.len(),
-        |room| room.copy_from_slice(payload),
+        |buffer| buffer.copy_from_slice(payload),
         &ChecksumCapabilities::default(),
     );
     bytes

@@ -38,7 +38,7 @@ use smoltcp::wire::Ipv4Address;
 
 pub use connection::{Connection, Failure, State};
 pub use segment::{Control, Segment};
-pub use statistics::{Cause, Retransmission, Statistics};
+pub use statistics::{Retransmission, RetransmitReason, Statistics};
 
 use crate::random::Random;
 use crate::time::Instant;
@@ -201,7 +201,7 @@ impl Tcp {
             });
             if waiting.count() < backlog {
                 let initial = self.random.next_u64() as u32;
-                self.add(Connection::answer(
+                self.add(Connection::from_syn(
                     self.config,
                     source,
                     segment,

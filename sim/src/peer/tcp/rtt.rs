@@ -15,7 +15,7 @@ pub const RTO_INITIAL: Span = Span::from_secs(1);
 
 /// Round-trip estimator of one connection. All times are in ticks.
 #[derive(Debug, Clone)]
-pub struct RoundTrip {
+pub struct RttEstimator {
     /// Eight times the smoothed round trip; zero before the first measurement.
     smoothed_x8: u64,
     /// Four times the mean deviation.
@@ -29,7 +29,7 @@ pub struct RoundTrip {
     timeout: Span,
 }
 
-impl Default for RoundTrip {
+impl Default for RttEstimator {
     fn default() -> Self {
         Self {
             smoothed_x8: 0,
@@ -43,10 +43,10 @@ impl Default for RoundTrip {
     }
 }
 
-impl RoundTrip {
+impl RttEstimator {
     /// Adds a measurement of a segment that was sent once (Karn). `acknowledged` and `next` are the
     /// first stream positions not acknowledged and not sent. Resets the back-off.
-    pub fn measure(&mut self, sample: Span, acknowledged: u64, next: u64) {
+    pub fn update(&mut self, sample: Span, acknowledged: u64, next: u64) {
         let sample = sample.ticks().max(1);
         self.min = self.min.min(Span::from_ticks(sample));
         let floor = RTO_MIN.ticks();
@@ -81,7 +81,7 @@ impl RoundTrip {
 
     /// Adds a round trip for the minimum only: that of the last of several segments covered by one
     /// acknowledgment, which waited less for it than the first.
-    pub fn notice(&mut self, sample: Span) {
+    pub fn update_min(&mut self, sample: Span) {
         self.min = self.min.min(sample.max(Span::from_ticks(1)));
     }
 
@@ -115,10 +115,10 @@ mod tests {
 
     #[test]
     fn the_timeout_is_the_round_trip_plus_at_least_200_ms() {
-        let mut rtt = RoundTrip::default();
+        let mut rtt = RttEstimator::default();
         assert_eq!(rtt.timeout(), RTO_INITIAL);
         for round in 0..50 {
-            rtt.measure(Span::from_ms(3), round, round + 1);
+            rtt.update(Span::from_ms(3), round, round + 1);
         }
         assert_eq!(rtt.smoothed(), Some(Span::from_ms(3)));
         assert_eq!(rtt.timeout(), Span::from_ms(203));
@@ -126,12 +126,12 @@ mod tests {
 
     #[test]
     fn a_back_off_lasts_until_the_next_measurement() {
-        let mut rtt = RoundTrip::default();
-        rtt.measure(Span::from_ms(10), 1, 2);
+        let mut rtt = RttEstimator::default();
+        rtt.update(Span::from_ms(10), 1, 2);
         rtt.back_off();
         rtt.back_off();
         assert_eq!(rtt.timeout(), Span::from_ms(840));
-        rtt.measure(Span::from_ms(10), 2, 3);
+        rtt.update(Span::from_ms(10), 2, 3);
         assert_eq!(rtt.timeout(), Span::from_ms(210));
         for _ in 0..20 {
             rtt.back_off();
@@ -141,17 +141,17 @@ mod tests {
 
     #[test]
     fn variance_rises_at_once_and_falls_slowly() {
-        let mut rtt = RoundTrip::default();
-        rtt.measure(Span::from_ms(10), 1, 2);
-        rtt.measure(Span::from_ms(900), 2, 3);
+        let mut rtt = RttEstimator::default();
+        rtt.update(Span::from_ms(10), 1, 2);
+        rtt.update(Span::from_ms(900), 2, 3);
         let raised = rtt.timeout();
         assert!(raised > Span::from_ms(300), "{raised:?}");
         for round in 3..6 {
-            rtt.measure(Span::from_ms(10), round, round + 1);
+            rtt.update(Span::from_ms(10), round, round + 1);
         }
         assert!(rtt.timeout() > Span::from_ms(250), "{:?}", rtt.timeout());
         for round in 6..200 {
-            rtt.measure(Span::from_ms(10), round, round + 1);
+            rtt.update(Span::from_ms(10), round, round + 1);
         }
         assert!(rtt.timeout() < Span::from_ms(215), "{:?}", rtt.timeout());
     }

@@ -4,11 +4,11 @@ use crate::time::{Instant, Span};
 
 /// Reason for a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
+pub enum RetransmitReason {
     /// Tail-loss probe (RFC 8985 section 7).
     TailLossProbe,
     /// Fast retransmit, triggered by RACK or by three duplicate acknowledgments.
-    Fast,
+    FastRetransmit,
     /// Retransmission timeout.
     Timeout,
     /// In slow start after a timeout, without waiting for another.
@@ -19,7 +19,7 @@ pub enum Cause {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
     /// Reason.
-    pub cause: Cause,
+    pub reason: RetransmitReason,
     /// Time of sending.
     pub at: Instant,
     /// Stream offset of its first octet.
@@ -46,7 +46,7 @@ pub struct Statistics {
     /// Zero-window probes.
     pub window_probes: u64,
     /// Recoveries undone because they proved unnecessary.
-    pub undone: u64,
+    pub undone_recoveries: u64,
 }
 
 impl Statistics {
@@ -57,7 +57,7 @@ impl Statistics {
 
     pub(super) fn retransmitted(
         &mut self,
-        cause: Cause,
+        reason: RetransmitReason,
         at: Instant,
         offset: u64,
         octets: u64,
@@ -65,7 +65,7 @@ impl Statistics {
         backoff_step: u32,
     ) {
         let retransmission = Retransmission {
-            cause,
+            reason,
             at,
             offset,
             octets,
@@ -75,12 +75,12 @@ impl Statistics {
         self.retransmissions.push(retransmission);
     }
 
-    /// Number of retransmissions for `cause`.
+    /// Number of retransmissions for `reason`.
     #[must_use]
-    pub fn count(&self, cause: Cause) -> u64 {
+    pub fn count(&self, reason: RetransmitReason) -> u64 {
         self.retransmissions
             .iter()
-            .filter(|event| event.cause == cause)
+            .filter(|event| event.reason == reason)
             .count() as u64
     }
 }

@@ -166,7 +166,7 @@ fn both_ends_close_and_the_first_to_close_waits() {
     pair.client.get_mut(client).unwrap().close();
     pair.settle();
     assert_eq!(pair.client.get(client).unwrap().state(), State::FinWait2);
-    assert!(pair.server.get(server).unwrap().at_end());
+    assert!(pair.server.get(server).unwrap().is_at_end());
     assert_eq!(pair.server.get(server).unwrap().state(), State::CloseWait);
     pair.server.get_mut(server).unwrap().close();
     pair.settle();
@@ -301,7 +301,7 @@ fn without_sack_three_duplicates_mean_loss() {
     );
     let statistics = pair.server.get(server).unwrap().statistics();
     assert_eq!(statistics.retransmissions.len(), 1);
-    assert_eq!(statistics.count(Cause::Fast), 1);
+    assert_eq!(statistics.count(RetransmitReason::FastRetransmit), 1);
     assert!(statistics.duplicate_acks >= 3);
 }
 

@@ -1,7 +1,7 @@
 //! The sender's timer: retransmission, tail-loss probe, reordering, window probe.
 
 use super::rtt::{RTO_MAX, RTO_MIN};
-use super::sender::{Forced, Phase, Sender};
+use super::sender::{CongestionState, Forced, Sender};
 use crate::time::{Instant, Span};
 
 /// Margin that Linux adds to a tail-loss probe's two round trips and to the wait for reordered
@@ -40,13 +40,13 @@ impl Sender {
                     return;
                 }
                 self.enter_loss(now);
-                self.timeouts_in_a_row += 1;
+                self.consecutive_timeouts += 1;
                 self.round_trip.back_off();
                 self.forced = Some(Forced::Head);
             }
             Timer::Probe => {
-                if self.recovery.probe_end.is_some() {
-                    self.rearm(now);
+                if self.recovery.tlp_end.is_some() {
+                    self.arm_retransmission_timer(now);
                 } else {
                     self.timer = None;
                     self.forced = Some(Forced::Probe);
@@ -54,9 +54,9 @@ impl Sender {
             }
             Timer::Reordering => {
                 self.timer = None;
-                self.detect_by_time(now);
+                self.on_reordering_timer(now);
                 if self.timer.is_none() {
-                    self.rearm(now);
+                    self.arm_retransmission_timer(now);
                 }
             }
             Timer::Persist => {
@@ -73,7 +73,7 @@ impl Sender {
 
     /// Starts the retransmission timer, or stops it if nothing is outstanding. If it replaces a probe or
     /// reordering timer, it counts from the time the first segment was sent.
-    pub(super) fn rearm(&mut self, now: Instant) {
+    pub(super) fn arm_retransmission_timer(&mut self, now: Instant) {
         let Some(head) = self.queue.head() else {
             self.timer = None;
             return;
@@ -92,8 +92,11 @@ impl Sender {
         let Some(head) = self.queue.head() else {
             return false;
         };
-        let calm = matches!(self.phase, Phase::Open | Phase::Reduced);
-        if !self.path.sack || !calm || self.queue.sacked() > 0 {
+        let calm = matches!(
+            self.congestion_state,
+            CongestionState::Open | CongestionState::Cwr
+        );
+        if !self.parameters.sack || !calm || self.queue.sacked() > 0 {
             return false;
         }
         let Some(smoothed) = self.round_trip.smoothed() else {
@@ -119,7 +122,7 @@ impl Sender {
         true
     }
 
-    pub(super) fn set_persist(&mut self, now: Instant) {
+    pub(super) fn arm_persist_timer(&mut self, now: Instant) {
         let base = self.round_trip.timeout().max(RTO_MIN).ticks();
         let wait = base
             .saturating_mul(1 << self.persist_backoff.min(20))
@@ -129,7 +132,7 @@ impl Sender {
 
     /// The peer's window was updated: stops the persist timer if data can be sent, and resets its
     /// back-off.
-    pub(super) fn window_moved(&mut self) {
+    pub(super) fn on_window_update(&mut self) {
         if matches!(self.timer, Some((Timer::Persist, _))) && self.sendable(true).is_some() {
             self.timer = None;
         }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::link::{End, Fate, Link, Sent};
 use super::station::Smol;
-use crate::peer::tcp::Cause;
+use crate::peer::tcp::RetransmitReason;
 use crate::peer::{Host, Peer, host};
 use crate::random::Random;
 use crate::time::{Instant, Span};
@@ -41,12 +41,12 @@ fn lose(numbers: &'static [usize]) -> impl FnMut(&Sent) -> Fate {
     }
 }
 
-fn causes(host: &Host) -> Vec<(Cause, Span)> {
+fn causes(host: &Host) -> Vec<(RetransmitReason, Span)> {
     let report = host.report();
     report.requests[0]
         .retransmissions
         .iter()
-        .map(|event| (event.cause, event.waited))
+        .map(|event| (event.reason, event.waited))
         .collect()
 }
 
@@ -73,7 +73,7 @@ fn a_hole_in_the_middle_is_repaired_by_fast_retransmit() {
     assert_eq!(device.crc32(), pattern::crc32(100_000));
     let causes = causes(&host);
     assert_eq!(causes.len(), 1, "{causes:?}");
-    assert_eq!(causes[0].0, Cause::Fast);
+    assert_eq!(causes[0].0, RetransmitReason::FastRetransmit);
     assert!(causes[0].1 < Span::from_ms(60), "{causes:?}");
 }
 
@@ -84,7 +84,7 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
     assert_eq!(device.crc32(), pattern::crc32(10_000));
     let causes = causes(&host);
     assert_eq!(causes.len(), 1, "{causes:?}");
-    assert_eq!(causes[0].0, Cause::TailLossProbe);
+    assert_eq!(causes[0].0, RetransmitReason::TailLossProbe);
     let waited = causes[0].1;
     // The published capture has such probes 12 to 50 ms after the segment.
     assert!(
@@ -104,8 +104,8 @@ fn a_lost_flight_waits_for_the_timeout_of_at_least_200_ms() {
     );
     assert_eq!(device.crc32(), pattern::crc32(10_000), "{}", link.table());
     let causes = causes(&host);
-    assert_eq!(causes[0].0, Cause::TailLossProbe);
-    assert_eq!(causes[1].0, Cause::Timeout);
+    assert_eq!(causes[0].0, RetransmitReason::TailLossProbe);
+    assert_eq!(causes[1].0, RetransmitReason::Timeout);
     let waited = causes[1].1;
     assert!(
         (Span::from_ms(200)..Span::from_ms(300)).contains(&waited),
@@ -130,7 +130,7 @@ fn timeouts_double_until_something_gets_through() {
     let timeouts: Vec<_> = report.requests[0]
         .retransmissions
         .iter()
-        .filter(|event| event.cause == Cause::Timeout)
+        .filter(|event| event.reason == RetransmitReason::Timeout)
         .map(|event| (event.backoff_step, event.waited))
         .collect();
     assert!(timeouts.len() >= 4, "{timeouts:?}");

@@ -134,7 +134,7 @@ fn the_host_fetches_a_file_from_the_device() {
             paths: vec!["/50000".to_owned()],
             start: Instant::ZERO + Span::from_ms(5),
             pause: Span::ZERO,
-            patience: Span::from_secs(10),
+            timeout: Span::from_secs(10),
         }],
         ..host::Config::default()
     });
@@ -198,7 +198,7 @@ fn a_missing_file_gives_404_and_a_silent_server_a_timeout() {
         paths: vec!["/nothing".to_owned(), "/12".to_owned()],
         start: Instant::ZERO,
         pause: Span::ZERO,
-        patience: Span::from_secs(2),
+        timeout: Span::from_secs(2),
     };
     let mut server = Host::new(host::Config::default());
     let mut asking = Host::new(host::Config {
@@ -225,7 +225,7 @@ fn a_missing_file_gives_404_and_a_silent_server_a_timeout() {
             paths: vec!["/1".to_owned()],
             start: Instant::ZERO,
             pause: Span::ZERO,
-            patience: Span::from_secs(2),
+            timeout: Span::from_secs(2),
         }],
         ..host::Config::default()
     });

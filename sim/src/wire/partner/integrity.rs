@@ -13,16 +13,16 @@ const LINK_COUNT: u32 = 4;
 
 /// The link integrity test.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Integrity {
+pub(super) struct LinkIntegrityTest {
     last: Option<Instant>,
     count: u32,
-    pass: bool,
+    passing: bool,
 }
 
-impl Integrity {
+impl LinkIntegrityTest {
     /// True if the test is passed: frames may be exchanged.
-    pub const fn passes(&self) -> bool {
-        self.pass
+    pub const fn is_passing(&self) -> bool {
+        self.passing
     }
 
     /// A pulse arrives.
@@ -31,9 +31,9 @@ impl Integrity {
         if since.is_some_and(|since| since < LINK_TEST_MIN) {
             return;
         }
-        let goes_on = since.is_some_and(|since| since <= LINK_TEST_MAX);
-        self.count = if goes_on { self.count + 1 } else { 1 };
-        self.pass |= self.count >= LINK_COUNT;
+        let continues = since.is_some_and(|since| since <= LINK_TEST_MAX);
+        self.count = if continues { self.count + 1 } else { 1 };
+        self.passing |= self.count >= LINK_COUNT;
         self.last = Some(at);
     }
 
@@ -42,14 +42,14 @@ impl Integrity {
         *self = Self {
             last: Some(at),
             count: 0,
-            pass: true,
+            passing: true,
         };
     }
 
     /// Time at which the test fails if nothing arrives.
     pub fn fails_at(&self) -> Instant {
         match self.last {
-            Some(last) if self.pass => last + LINK_LOSS,
+            Some(last) if self.passing => last + LINK_LOSS,
             _ => Instant::NEVER,
         }
     }

@@ -48,7 +48,7 @@ impl Pair {
                 if self.ends[end].poll(at, false) {
                     self.sent[end].push(at);
                     if !self.cut {
-                        self.ends[1 - end].pulse_heard(at + Span::from_ns(50));
+                        self.ends[1 - end].pulse_received(at + Span::from_ns(50));
                     }
                 }
             }
@@ -59,7 +59,7 @@ impl Pair {
     fn outcome(&self) -> [(bool, Duplex, Resolution); 2] {
         [0, 1].map(|end| {
             let report = self.ends[end].report();
-            (report.up, report.duplex, report.by)
+            (report.up, report.duplex, report.resolution)
         })
     }
 }
@@ -81,9 +81,9 @@ fn two_that_negotiate_resolve_to_the_best_common_ability() {
         pair.run(ms(1000));
         let up = (true, duplex, Resolution::AutoNegotiation);
         assert_eq!(pair.outcome(), [up, up], "{left:?} {right:?}");
-        let heard = pair.ends[0].report().heard.expect("an offer");
+        let device_word = pair.ends[0].report().device_word.expect("an offer");
         let offered = Abilities::from(right);
-        assert_eq!(heard, LinkCodeWord::base_page(offered.bits()));
+        assert_eq!(device_word, LinkCodeWord::base_page(offered.bits()));
     }
 }
 
@@ -109,8 +109,8 @@ fn a_device_that_sends_only_link_pulses_is_found_by_parallel_detection() {
     pair.run(ms(2000));
     let report = pair.ends[0].report();
     let expected = (true, Duplex::Half, Resolution::ParallelDetection);
-    assert_eq!((report.up, report.duplex, report.by), expected);
-    assert_eq!(report.heard, None);
+    assert_eq!((report.up, report.duplex, report.resolution), expected);
+    assert_eq!(report.device_word, None);
     let mut hundred = Pair::new(config(&[Ability::HundredFull]), config(&[]));
     hundred.run(ms(5000));
     assert_eq!(hundred.ends[0].report().ups, 0);
@@ -146,8 +146,8 @@ fn a_fault_at_one_end_is_reported_to_the_other() {
     faulty.partner.remote_fault = true;
     let mut pair = Pair::new(config(&[Ability::TenHalf]), faulty);
     pair.run(ms(1000));
-    let heard = pair.ends[0].report().heard.expect("an offer");
-    assert!(heard.has(LinkCodeWord::REMOTE_FAULT));
+    let device_word = pair.ends[0].report().device_word.expect("an offer");
+    assert!(device_word.has(LinkCodeWord::REMOTE_FAULT));
     assert!(pair.ends[0].report().up);
 }
 
@@ -196,7 +196,7 @@ fn without_a_link_test_the_link_is_up_from_the_start() {
     };
     let mut partner = LinkPartner::new(&flapping);
     assert!(!partner.report().up);
-    partner.frame_heard(ms(600));
+    partner.frame_received(ms(600));
     assert!(partner.report().up);
     partner.poll(ms(699), false);
     assert!(partner.report().up);

@@ -15,7 +15,7 @@ fn generate(traffic: &generator::Config, impairments: Impairments) -> Link<Gener
     Link::new(config, Generator::new(traffic))
 }
 
-fn ended(link: &mut Link<Generator>) -> Vec<Sent> {
+fn ended(link: &mut Link<Generator>) -> Vec<SentFrame> {
     let events = std::iter::from_fn(|| link.poll_event());
     events
         .filter_map(|event| match event {
@@ -140,7 +140,7 @@ fn a_receiver_that_tolerates_everything_passes_every_case() {
         if case.name.contains("polarity") {
             let upright = sent[settling..].iter().filter(|sent| {
                 let step = &case.steps[sent.tag as usize];
-                step.manner.swapped_polarity == impairments.swapped_polarity
+                step.options.swapped_polarity == impairments.swapped_polarity
             });
             assert_eq!(
                 device.frames.len(),

@@ -12,7 +12,7 @@ use linerate_ether::{fcs, frame, pattern};
 use proptest::prelude::*;
 
 use self::device::{Device, Recorder};
-use super::burst::Kind;
+use super::burst::BurstKind;
 use super::*;
 use crate::peer::tests::station::Smol;
 use crate::peer::{Host, Peer, host};
@@ -37,12 +37,15 @@ fn bursts_of_the_device_are_read() {
     device.run(&mut link, us(200_000));
     let statistics = link.statistics();
     assert_eq!(
-        (statistics.link_bursts_heard, statistics.link_bursts_broken),
+        (
+            statistics.link_bursts_received,
+            statistics.link_bursts_broken
+        ),
         (5, 1)
     );
-    assert_eq!(statistics.link_word_heard, Some(word));
-    assert_eq!(statistics.link_pulses_heard, 5 * 20 + 4);
-    assert_eq!((statistics.frames_heard, statistics.odd_pulses), (0, 0));
+    assert_eq!(statistics.link_word_received, Some(word));
+    assert_eq!(statistics.link_pulses_received, 5 * 20 + 4);
+    assert_eq!((statistics.frames_received, statistics.odd_pulses), (0, 0));
 }
 
 fn us(us: u64) -> Instant {
@@ -83,22 +86,22 @@ fn link(duplex: Duplex, to_send: &[(u64, Vec<u8>)]) -> Link<Recorder> {
     )
 }
 
-fn sent(link: &mut Link<Recorder>) -> Vec<Sent> {
+fn sent(link: &mut Link<Recorder>) -> Vec<SentFrame> {
     let events = std::iter::from_fn(|| link.poll_event());
     events
         .filter_map(|event| match event {
             Event::Sent(sent, _) => Some(sent),
-            Event::Begun(_) | Event::Heard(..) => None,
+            Event::Started(_) | Event::Received(..) => None,
         })
         .collect()
 }
 
-fn heard(link: &mut Link<Recorder>) -> Vec<Heard> {
+fn received(link: &mut Link<Recorder>) -> Vec<ReceivedFrame> {
     let events = std::iter::from_fn(|| link.poll_event());
     events
         .filter_map(|event| match event {
-            Event::Heard(heard, _) => Some(heard),
-            Event::Begun(_) | Event::Sent(..) => None,
+            Event::Received(received, _) => Some(received),
+            Event::Started(_) | Event::Sent(..) => None,
         })
         .collect()
 }
@@ -140,7 +143,7 @@ fn frames_from_the_device_arrive_without_fcs_at_the_end_of_their_last_bit() {
     // 112 octets with preamble and FCS, 50 ns of cable.
     let end = us(20) + Span::from_ns(112 * 800 + 50);
     assert_eq!(link.station().received, [(end, numbered(3, 100))]);
-    let record = heard(&mut link).remove(0);
+    let record = received(&mut link).remove(0);
     assert_eq!((record.fault, record.octets, record.end), (None, 104, end));
     assert_eq!(record.edge_error, Span::ZERO);
 }
@@ -157,7 +160,10 @@ fn damaged_short_and_long_frames_are_counted_and_not_delivered() {
     device.send(&[0x55; 100], us(4000));
     device.send(&whole(4, 5000), us(5000));
     device.run(&mut link, us(20_000));
-    let faults: Vec<_> = heard(&mut link).iter().map(|heard| heard.fault).collect();
+    let faults: Vec<_> = received(&mut link)
+        .iter()
+        .map(|received| received.fault)
+        .collect();
     let expected = [
         Drop::BadFcs,
         Drop::Runt,
@@ -168,7 +174,10 @@ fn damaged_short_and_long_frames_are_counted_and_not_delivered() {
     assert_eq!(faults, expected.map(Some));
     assert!(link.station().received.is_empty());
     assert_eq!(
-        (link.statistics().frames_heard, link.statistics().frames_bad),
+        (
+            link.statistics().frames_received,
+            link.statistics().frames_bad
+        ),
         (5, 5)
     );
 }
@@ -257,7 +266,9 @@ fn after_16_collisions_the_frame_is_given_up() {
         now += Span::from_us(1);
         assert!(now < us(2_000_000), "{:?}", link.statistics());
         device.run(&mut link, now);
-        let fresh = link.on_the_wire().any(|sent| sent.fault.is_none());
+        let fresh = link
+            .transmissions_in_progress()
+            .any(|sent| sent.fault.is_none());
         if fresh && device.edges.is_empty() {
             device.send(&whole(3, 60), now);
         }
@@ -283,7 +294,7 @@ fn link_pulses_pass_in_both_directions() {
     device.run(&mut link, us(60_000));
     let statistics = link.statistics();
     assert_eq!(
-        (statistics.link_pulses_heard, statistics.odd_pulses),
+        (statistics.link_pulses_received, statistics.odd_pulses),
         (3, 2)
     );
     assert_eq!(

@@ -2,7 +2,7 @@
 
 /// Request line and the fields that the server uses.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     pub method: String,
     pub path: String,
     pub keep_alive: bool,
@@ -12,7 +12,7 @@ pub(super) struct Head {
     pub expects_continue: bool,
 }
 
-impl Head {
+impl RequestHead {
     /// File size given by the path `/N`.
     pub fn size(&self) -> Option<u64> {
         self.path
@@ -23,7 +23,7 @@ impl Head {
 
 /// Parses the request line and the fields; returns them and their length in octets, or `None` while
 /// they are incomplete. A malformed request line gives a method that no server knows.
-pub(super) fn parse(input: &[u8]) -> Option<(Head, usize)> {
+pub(super) fn parse(input: &[u8]) -> Option<(RequestHead, usize)> {
     let end = input.windows(4).position(|window| window == b"\r\n\r\n")?;
     let text = String::from_utf8_lossy(&input[..end]);
     let mut lines = text.split("\r\n");
@@ -42,7 +42,7 @@ pub(super) fn parse(input: &[u8]) -> Option<(Head, usize)> {
         "HTTP/1.1" => connection != "close",
         _ => connection == "keep-alive",
     };
-    let head = Head {
+    let head = RequestHead {
         method,
         path,
         keep_alive,

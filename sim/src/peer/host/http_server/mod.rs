@@ -8,8 +8,8 @@ pub use upload::Upload;
 
 use linerate_ether as ether;
 
-use self::head::Head;
-use self::upload::Receiving;
+use self::head::RequestHead;
+use self::upload::UploadBody;
 use crate::peer::tcp::{Connection, ConnectionId, Retransmission, State, Tcp};
 use crate::time::{Instant, Span};
 
@@ -28,7 +28,7 @@ pub struct Config {
     /// Processing time from a request to its response, in addition to the host's turnaround.
     pub service_time: Span,
     /// Size of the largest file, in octets.
-    pub largest: u64,
+    pub max_file_octets: u64,
 }
 
 impl Default for Config {
@@ -37,7 +37,7 @@ impl Default for Config {
             port: 80,
             backlog: 128,
             service_time: Span::ZERO,
-            largest: 1 << 32,
+            max_file_octets: 1 << 32,
         }
     }
 }
@@ -89,14 +89,14 @@ struct Session {
     input: Vec<u8>,
     /// Position in the connection's stream at which the last response ends.
     stream_end: u64,
-    upload: Option<(Head, Receiving)>,
-    answer: Option<Answer>,
-    last: bool,
+    upload: Option<(RequestHead, UploadBody)>,
+    response: Option<Response>,
+    close_after: bool,
 }
 
 /// A response being written.
 #[derive(Debug)]
-struct Answer {
+struct Response {
     record: usize,
     head: Vec<u8>,
     head_written: usize,
@@ -136,13 +136,13 @@ impl Server {
     /// Earliest time at which a response delayed by `service_time` is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        let answers = self
+        let responses = self
             .sessions
             .iter()
-            .filter_map(|session| session.answer.as_ref());
-        let unstarted = answers.filter(|answer| answer.head_written == 0);
+            .filter_map(|session| session.response.as_ref());
+        let unstarted = responses.filter(|response| response.head_written == 0);
         unstarted
-            .map(|answer| answer.start_at)
+            .map(|response| response.start_at)
             .min()
             .unwrap_or(Instant::NEVER)
     }
@@ -158,8 +158,8 @@ impl Server {
                 input: Vec::new(),
                 stream_end: 0,
                 upload: None,
-                answer: None,
-                last: false,
+                response: None,
+                close_after: false,
             });
         }
         let (config, records) = (self.config, &mut self.records);
@@ -170,7 +170,7 @@ impl Server {
             session.poll(config, connection, records, now);
             let over = connection.state() == State::Closed;
             if over {
-                session.settle(connection, &mut records.requests, now);
+                session.update_record(connection, &mut records.requests, now);
                 tcp.forget_closed(session.id);
             }
             !over
@@ -187,13 +187,13 @@ impl Session {
         now: Instant,
     ) {
         loop {
-            self.settle(connection, &mut records.requests, now);
-            if self.answer.is_some() {
+            self.update_record(connection, &mut records.requests, now);
+            if self.response.is_some() {
                 self.write(connection, now);
-                self.settle(connection, &mut records.requests, now);
+                self.update_record(connection, &mut records.requests, now);
                 return;
             }
-            if self.last {
+            if self.close_after {
                 // Discard anything else the client sends.
                 connection.read(usize::MAX);
                 return;
@@ -203,19 +203,19 @@ impl Session {
                 let upload = &mut records.uploads[body.record];
                 if body.take(&mut self.input, upload, now) {
                     let status = if upload.is_good() { 204 } else { 422 };
-                    self.begin(config, &head, status, connection, records, now);
+                    self.begin_response(config, &head, status, connection, records, now);
                     continue;
                 }
-                if connection.at_end() {
-                    self.last = true;
+                if connection.is_at_end() {
+                    self.close_after = true;
                     connection.close();
                 }
                 self.upload = Some((head, body));
                 return;
             }
             let Some((head, len)) = head::parse(&self.input) else {
-                if connection.at_end() || self.input.len() > REQUEST_LIMIT {
-                    self.last = true;
+                if connection.is_at_end() || self.input.len() > REQUEST_LIMIT {
+                    self.close_after = true;
                     connection.close();
                     if self.input.len() > REQUEST_LIMIT {
                         connection.abort();
@@ -225,22 +225,24 @@ impl Session {
             };
             self.input.drain(..len);
             match head.method.as_str() {
-                "PUT" => self.receive(config, head, connection, records, now),
+                "PUT" => self.begin_upload(config, head, connection, records, now),
                 "GET" | "HEAD" => {
-                    let known = head.size().is_some_and(|size| size <= config.largest);
+                    let known = head
+                        .size()
+                        .is_some_and(|size| size <= config.max_file_octets);
                     let status = if known { 200 } else { 404 };
-                    self.begin(config, &head, status, connection, records, now);
+                    self.begin_response(config, &head, status, connection, records, now);
                 }
-                _ => self.begin(config, &head, 405, connection, records, now),
+                _ => self.begin_response(config, &head, 405, connection, records, now),
             }
         }
     }
 
     /// Prepares for the body of an upload, or rejects it.
-    fn receive(
+    fn begin_upload(
         &mut self,
         config: Config,
-        head: Head,
+        head: RequestHead,
         connection: &mut Connection,
         records: &mut Records,
         now: Instant,
@@ -248,22 +250,22 @@ impl Session {
         let refused = match (head.size(), head.content_length) {
             (None, _) => Some(404),
             (_, None) => Some(411),
-            (Some(size), _) if size > config.largest => Some(413),
+            (Some(size), _) if size > config.max_file_octets => Some(413),
             (Some(size), Some(length)) if size != length => Some(400),
             _ => None,
         };
         if let Some(status) = refused {
             // The body that follows would be parsed as a request.
-            let head = Head {
+            let head = RequestHead {
                 keep_alive: false,
                 ..head
             };
-            self.begin(config, &head, status, connection, records, now);
+            self.begin_response(config, &head, status, connection, records, now);
             return;
         }
         if head.expects_continue {
-            let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
-            self.stream_end += connection.write(go_on, false) as u64;
+            let interim = b"HTTP/1.1 100 Continue\r\n\r\n";
+            self.stream_end += connection.write(interim, false) as u64;
             connection.push();
         }
         records.uploads.push(Upload {
@@ -276,14 +278,14 @@ impl Session {
             opened_at: connection.opened_at(),
             finished_at: None,
         });
-        self.upload = Some((head, Receiving::new(records.uploads.len() - 1)));
+        self.upload = Some((head, UploadBody::new(records.uploads.len() - 1)));
     }
 
     /// Starts a response.
-    fn begin(
+    fn begin_response(
         &mut self,
         config: Config,
-        head: &Head,
+        head: &RequestHead,
         status: u16,
         connection: &Connection,
         records: &mut Records,
@@ -310,17 +312,17 @@ impl Session {
         } else {
             format!("Content-Type: application/octet-stream\r\nContent-Length: {body_octets}\r\n")
         };
-        let response = format!(
+        let head_text = format!(
             "HTTP/1.1 {status} {}\r\n{content}{allow}{close}\r\n",
-            reason(status)
+            reason_phrase(status)
         );
         let with_body = head.method != "HEAD";
-        let octets = response.len() as u64 + if with_body { body_octets } else { 0 };
+        let octets = head_text.len() as u64 + if with_body { body_octets } else { 0 };
         self.stream_end += octets;
-        self.last = !head.keep_alive;
-        self.answer = Some(Answer {
+        self.close_after = !head.keep_alive;
+        self.response = Some(Response {
             record: requests.len(),
-            head: response.into_bytes(),
+            head: head_text.into_bytes(),
             head_written: 0,
             body_written: 0,
             body_octets,
@@ -347,62 +349,68 @@ impl Session {
     /// Writes as much of the response as the connection accepts. The head is written separately from
     /// the body, as most servers do, so it travels in a separate segment.
     fn write(&mut self, connection: &mut Connection, now: Instant) {
-        let Some(answer) = &mut self.answer else {
+        let Some(response) = &mut self.response else {
             return;
         };
-        if now < answer.start_at {
+        if now < response.start_at {
             return;
         }
-        if answer.head_written < answer.head.len() {
-            answer.head_written += connection.write(&answer.head[answer.head_written..], false);
+        if response.head_written < response.head.len() {
+            response.head_written +=
+                connection.write(&response.head[response.head_written..], false);
             // The head is sent before the body is available.
             connection.push();
         }
-        let body = if answer.with_body {
-            answer.body_octets
+        let body = if response.with_body {
+            response.body_octets
         } else {
             0
         };
         let mut chunk = [0; CHUNK];
-        while answer.head_written == answer.head.len() && answer.body_written < body {
-            let len = (body - answer.body_written).min(CHUNK as u64) as usize;
-            ether::pattern::fill(answer.body_written, &mut chunk[..len]);
-            let more = answer.body_written + (len as u64) < body;
+        while response.head_written == response.head.len() && response.body_written < body {
+            let len = (body - response.body_written).min(CHUNK as u64) as usize;
+            ether::pattern::fill(response.body_written, &mut chunk[..len]);
+            let more = response.body_written + (len as u64) < body;
             let taken = connection.write(&chunk[..len], more);
-            answer.body_written += taken as u64;
+            response.body_written += taken as u64;
             if taken < len {
                 break;
             }
         }
-        if self.last && answer.head_written == answer.head.len() && answer.body_written == body {
+        if self.close_after
+            && response.head_written == response.head.len()
+            && response.body_written == body
+        {
             connection.close();
         }
     }
 
     /// Updates the record and ends the response when all of it is acknowledged.
-    fn settle(&mut self, connection: &Connection, requests: &mut [Request], now: Instant) {
-        let Some(answer) = &self.answer else { return };
-        let Some(record) = requests.get_mut(answer.record) else {
+    fn update_record(&mut self, connection: &Connection, requests: &mut [Request], now: Instant) {
+        let Some(response) = &self.response else {
+            return;
+        };
+        let Some(record) = requests.get_mut(response.record) else {
             return;
         };
         let sender = connection.sender();
-        if sender.octets_sent() >= answer.end {
+        if sender.octets_sent() >= response.end {
             record.last_sent_at.get_or_insert(now);
         }
         let statistics = connection.statistics();
-        let done = sender.octets_acknowledged() >= answer.end;
+        let done = sender.octets_acknowledged() >= response.end;
         if done || connection.state() == State::Closed {
-            let events = &statistics.retransmissions[answer.retransmissions_before..];
+            let events = &statistics.retransmissions[response.retransmissions_before..];
             record.retransmissions = events.to_vec();
-            record.duplicate_acks = statistics.duplicate_acks - answer.duplicates_before;
+            record.duplicate_acks = statistics.duplicate_acks - response.duplicates_before;
             record.acknowledged_at = done.then_some(now);
-            self.answer = None;
+            self.response = None;
         }
     }
 }
 
 /// Reason phrase of a status (RFC 9110, section 15).
-const fn reason(status: u16) -> &'static str {
+const fn reason_phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",
         204 => "No Content",

@@ -36,13 +36,13 @@ impl Upload {
 
 /// Receiver of an upload's body.
 #[derive(Debug)]
-pub(super) struct Receiving {
+pub(super) struct UploadBody {
     /// Index of the record to update.
     pub record: usize,
     crc: Crc32<'static>,
 }
 
-impl Receiving {
+impl UploadBody {
     pub fn new(record: usize) -> Self {
         Self {
             record,

@@ -49,25 +49,25 @@ pub struct Blaster {
     blast: Option<Blast<'static>>,
     receiver: Receiver,
     reflections: Vec<Reflection>,
-    patience: Duration,
+    reply_timeout: Duration,
     last_sent: Instant,
-    is_over: bool,
+    is_finished: bool,
 }
 
 impl Blaster {
-    /// A generator that finishes `patience` after it handed the last frame to the MAC, or as soon as all
-    /// were reflected. Above line rate the MAC queues 256 frames: to send back to back, use the line
-    /// rate.
+    /// A generator that finishes `reply_timeout` after it handed the last frame to the MAC, or as soon as
+    /// all were reflected. Above line rate the MAC queues 256 frames: to send back to back, use the
+    /// line rate.
     #[must_use]
-    pub const fn new(plan: Plan<'static>, patience: Duration) -> Self {
+    pub const fn new(plan: Plan<'static>, reply_timeout: Duration) -> Self {
         Self {
             receiver: Receiver::new(plan.from, plan.stream),
             plan,
             blast: None,
             reflections: Vec::new(),
-            patience,
+            reply_timeout,
             last_sent: Instant::from_ns(0),
-            is_over: false,
+            is_finished: false,
         }
     }
 
@@ -113,18 +113,19 @@ impl Service for Blaster {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        if self.is_over {
+        if self.is_finished {
             return None;
         }
-        self.due().or(Some(self.last_sent.after(self.patience)))
+        self.due()
+            .or(Some(self.last_sent.after(self.reply_timeout)))
     }
 }
 
 impl Program for Blaster {
-    fn is_over(&mut self, now: Instant) -> bool {
-        let waits = now.since(self.last_sent) < self.patience && !self.has_all();
-        self.is_over = self.due().is_none() && !waits;
-        self.is_over
+    fn poll_finished(&mut self, now: Instant) -> bool {
+        let waits = now.since(self.last_sent) < self.reply_timeout && !self.has_all();
+        self.is_finished = self.due().is_none() && !waits;
+        self.is_finished
     }
 
     fn frame(&mut self, frame: &[u8], now: Instant) {

@@ -2,7 +2,7 @@
 //! its time, and generators of raw frames.
 //!
 //! The caller [starts](Programs::start) a program when the device is ready, lets time pass until it
-//! [is over](Programs::is_over), and [stops](Programs::stop) it, which returns the program with its
+//! [has finished](Programs::is_finished), and [stops](Programs::stop) it, which returns the program with its
 //! results.
 
 mod blaster;
@@ -21,24 +21,24 @@ use linerate_agent::{
 use smoltcp::wire::Ipv4Address;
 
 pub use self::blaster::{Blaster, Counts, LENGTHS, Reflection};
-use self::datagrams::{Datagrams, Sending};
-use self::streams::Streams;
+use self::datagrams::{NextDatagram, UdpSockets};
+use self::streams::TcpConnections;
 use crate::peer::tcp::Tcp;
 use crate::time::{Instant, Span};
 
 /// Delay before the next attempt when due data waits for queue space.
-const ROOMLESS: Span = Span::from_us(100);
+const BACKPRESSURE_DELAY: Span = Span::from_us(100);
 /// Maximum number of consecutive turns of a program before the host continues with other work.
-const TURNS: usize = 64;
+const MAX_TURNS: usize = 64;
 /// Buffer for a raw frame: more than the longest, for programs that send oversize frames.
-const ROOM: usize = 2_048;
+const FRAME_BUFFER: usize = 2_048;
 /// The largest datagram that fits into a frame.
-const DATAGRAM: usize = 1472;
+const MAX_DATAGRAM: usize = 1472;
 
 /// A program of the host. The time of a [`Service`] is virtual time since power-on.
 pub trait Program: Service + Any + Debug {
     /// Updates the program's state at `now`; true if it has finished. Called after each turn.
-    fn is_over(&mut self, now: AgentInstant) -> bool;
+    fn poll_finished(&mut self, now: AgentInstant) -> bool;
 
     /// A raw frame arrived: one with the `EtherType` of [`linerate_agent::frame`], for this host or a group.
     fn frame(&mut self, _frame: &[u8], _now: AgentInstant) {}
@@ -50,8 +50,8 @@ pub trait Program: Service + Any + Debug {
 }
 
 impl<S: Program, E: Ear + Any + Debug> Program for Overheard<S, E> {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
-        self.service.is_over(now)
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
+        self.service.poll_finished(now)
     }
 
     fn frame(&mut self, frame: &[u8], now: AgentInstant) {
@@ -64,25 +64,25 @@ impl<S: Program, E: Ear + Any + Debug> Program for Overheard<S, E> {
 }
 
 impl Program for iperf2::Client {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.progress(now) != Progress::Running
     }
 }
 
 impl<const STREAMS: usize> Program for iperf3::Client<STREAMS> {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.progress(now) != Progress::Running
     }
 }
 
 impl Program for http::Client<'static> {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.progress(now) != Progress::Running
     }
 }
 
 impl<const SAMPLES: usize> Program for stamp::Sender<SAMPLES> {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.is_done(now)
     }
 }
@@ -91,7 +91,7 @@ impl<const SAMPLES: usize> Program for stamp::Sender<SAMPLES> {
 macro_rules! servers {
     ($(<$(const $name:ident),*> $server:ty;)*) => {
         $(impl<$(const $name: usize),*> Program for $server {
-            fn is_over(&mut self, _: AgentInstant) -> bool {
+            fn poll_finished(&mut self, _: AgentInstant) -> bool {
                 false
             }
         })*
@@ -108,7 +108,7 @@ servers! {
 
 /// Packets that a turn has to send.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
+pub(super) struct ProgramOutput {
     /// Destinations and UDP datagrams with their headers.
     pub datagrams: Vec<(Ipv4Address, Vec<u8>)>,
     pub frames: Vec<Vec<u8>>,
@@ -116,14 +116,14 @@ pub(super) struct Outgoing {
 
 /// A running program and its sockets.
 #[derive(Debug)]
-struct Running {
+struct RunningProgram {
     program: Box<dyn Program>,
-    streams: Streams,
-    datagrams: Datagrams,
-    is_over: bool,
+    streams: TcpConnections,
+    datagrams: UdpSockets,
+    is_finished: bool,
     /// Time of its last turn, and true if that turn sent or received anything.
-    looked: Instant,
-    moved: bool,
+    polled_at: Instant,
+    progressed: bool,
 }
 
 /// Identifies a started program; never reused.
@@ -133,10 +133,10 @@ pub struct Handle(u64);
 /// The concurrently running programs. No two of them should use the same port.
 #[derive(Debug, Default)]
 pub struct Programs {
-    running: BTreeMap<Handle, Running>,
+    running: BTreeMap<Handle, RunningProgram>,
     started: u64,
     /// Sockets of stopped programs: connections to reset, ports to close.
-    stopped: Vec<Streams>,
+    stopped: Vec<TcpConnections>,
 }
 
 impl Programs {
@@ -144,13 +144,13 @@ impl Programs {
     pub fn start(&mut self, program: Box<dyn Program>) -> Handle {
         self.started += 1;
         let handle = Handle(self.started);
-        let running = Running {
+        let running = RunningProgram {
             program,
-            streams: Streams::default(),
-            datagrams: Datagrams::default(),
-            is_over: false,
-            looked: Instant::ZERO,
-            moved: true,
+            streams: TcpConnections::default(),
+            datagrams: UdpSockets::default(),
+            is_finished: false,
+            polled_at: Instant::ZERO,
+            progressed: true,
         };
         self.running.insert(handle, running);
         handle
@@ -159,8 +159,8 @@ impl Programs {
     /// True if the program has finished, or is not running. A finished program continues to run: its
     /// connections may still have data to exchange.
     #[must_use]
-    pub fn is_over(&self, handle: Handle) -> bool {
-        self.running.get(&handle).is_none_or(|it| it.is_over)
+    pub fn is_finished(&self, handle: Handle) -> bool {
+        self.running.get(&handle).is_none_or(|it| it.is_finished)
     }
 
     /// The program as type `P`; `None` if it has another type or was stopped.
@@ -184,22 +184,22 @@ impl Programs {
         if !self.stopped.is_empty() {
             return Instant::ZERO;
         }
-        let deadlines = self.running.values().map(Running::deadline);
+        let deadlines = self.running.values().map(RunningProgram::deadline);
         deadlines.min().unwrap_or(Instant::NEVER)
     }
 
     /// A datagram arrived for `port`.
     pub(super) fn datagram(&mut self, port: u16, from: (Ipv4Address, u16), octets: &[u8]) {
         for running in self.running.values_mut() {
-            running.datagrams.arrived(port, from, octets);
+            running.datagrams.on_datagram(port, from, octets);
         }
     }
 
     /// A raw frame arrived.
     pub(super) fn frame(&mut self, frame: &[u8], now: Instant) {
         for running in self.running.values_mut() {
-            running.program.frame(frame, agent_time(now));
-            running.moved = true;
+            running.program.frame(frame, to_agent_time(now));
+            running.progressed = true;
         }
     }
 
@@ -210,15 +210,15 @@ impl Programs {
         own: Ipv4Address,
         room: usize,
         now: Instant,
-    ) -> Outgoing {
+    ) -> ProgramOutput {
         for mut streams in self.stopped.drain(..) {
             streams.reset(tcp);
         }
-        let mut outgoing = Outgoing::default();
+        let mut outgoing = ProgramOutput::default();
         for running in self.running.values_mut() {
-            for _ in 0..TURNS {
+            for _ in 0..MAX_TURNS {
                 running.turn(tcp, own, room, &mut outgoing, now);
-                if !running.moved {
+                if !running.progressed {
                     break;
                 }
             }
@@ -227,18 +227,18 @@ impl Programs {
     }
 }
 
-impl Running {
+impl RunningProgram {
     fn deadline(&self) -> Instant {
-        if self.moved {
-            return self.looked;
+        if self.progressed {
+            return self.polled_at;
         }
         let Some(due) = self.program.wake_at() else {
             return Instant::NEVER;
         };
-        let due = virtual_time(due);
+        let due = to_virtual_time(due);
         // Already due at the last turn: it waits for queue space.
-        if due <= self.looked {
-            self.looked + ROOMLESS
+        if due <= self.polled_at {
+            self.polled_at + BACKPRESSURE_DELAY
         } else {
             due
         }
@@ -249,64 +249,64 @@ impl Running {
         tcp: &mut Tcp,
         own: Ipv4Address,
         room: usize,
-        outgoing: &mut Outgoing,
+        outgoing: &mut ProgramOutput,
         now: Instant,
     ) {
-        self.looked = now;
-        let at = agent_time(now);
-        let mut moved = self.do_asked(tcp, now);
+        self.polled_at = now;
+        let at = to_agent_time(now);
+        let mut progressed = self.handle_requests(tcp, now);
         let program = self.program.as_mut();
-        moved |= self.datagrams.receive(program, at);
-        moved |= self.streams.read(program, tcp, at);
+        progressed |= self.datagrams.receive(program, at);
+        progressed |= self.streams.read(program, tcp, at);
         if outgoing.datagrams.len() + outgoing.frames.len() < room {
             let sending = self.datagrams.send(program, own, at);
-            moved |= !matches!(sending, Sending::Nothing);
-            if let Sending::Datagram(to, datagram) = sending {
+            progressed |= !matches!(sending, NextDatagram::Idle);
+            if let NextDatagram::Datagram(to, datagram) = sending {
                 outgoing.datagrams.push((to, datagram));
             }
             if let Some(frame) = next_frame(program, at) {
                 outgoing.frames.push(frame);
-                moved = true;
+                progressed = true;
             }
         }
-        moved |= self.streams.write(program, tcp, at);
-        moved |= self.do_asked(tcp, now);
-        self.is_over |= self.program.is_over(at);
-        self.moved = moved;
+        progressed |= self.streams.write(program, tcp, at);
+        progressed |= self.handle_requests(tcp, now);
+        self.is_finished |= self.program.poll_finished(at);
+        self.progressed = progressed;
     }
 
-    fn do_asked(&mut self, tcp: &mut Tcp, now: Instant) -> bool {
-        let mut moved = false;
+    fn handle_requests(&mut self, tcp: &mut Tcp, now: Instant) -> bool {
+        let mut progressed = false;
         while let Some(ask) = self.program.ask() {
-            moved = true;
+            progressed = true;
             match ask {
                 Ask::Listen(port) => self.streams.listen(port, tcp),
                 Ask::Bind(socket, port) => self.datagrams.bind(socket, port),
                 Ask::Unbind(socket) => self.datagrams.unbind(socket),
                 Ask::Connect { to, token } => {
                     if self.streams.connect(to, token, tcp, now).is_none() {
-                        self.program.failed(token, agent_time(now));
+                        self.program.failed(token, to_agent_time(now));
                     }
                 }
             }
         }
-        moved
+        progressed
     }
 }
 
 fn next_frame(program: &mut dyn Program, at: AgentInstant) -> Option<Vec<u8>> {
-    let mut room = [0; ROOM];
+    let mut room = [0; FRAME_BUFFER];
     let len = program.next_frame(&mut room, at)?;
     Some(room[..len.min(room.len())].to_vec())
 }
 
 /// Converts virtual time to a service's time.
-fn agent_time(now: Instant) -> AgentInstant {
+fn to_agent_time(now: Instant) -> AgentInstant {
     AgentInstant::from_ns(now.as_ns())
 }
 
 /// Converts a service's time to virtual time.
-fn virtual_time(at: AgentInstant) -> Instant {
+fn to_virtual_time(at: AgentInstant) -> Instant {
     // A time this far away is treated as never.
     let most = Duration::from_hours(24 * 365).as_nanos() as u64;
     if at.ns() > most {
