@@ -67,7 +67,7 @@ impl HubStation {
     pub fn ready_at(&self) -> Instant {
         let full = match self.source.interval {
             None => self.transmitter.queued() >= SATURATED_QUEUE_FRAMES,
-            Some(_) => !self.transmitter.has_room(),
+            Some(_) => !self.transmitter.has_queue_space(),
         };
         if full {
             Instant::NEVER

@@ -131,7 +131,7 @@ impl Transmitter {
 
     /// True if another frame can be queued.
     #[must_use]
-    pub fn has_room(&self) -> bool {
+    pub fn has_queue_space(&self) -> bool {
         self.tx_ring.len() < TX_RING_FRAMES
     }
 

@@ -75,7 +75,7 @@ impl<S: Station> Link<S> {
             let mut shaped = shape(octets, &options, wire, &mut self.shape_random);
             let period = self.signal.period(now);
             let arrives = now + self.config.delay;
-            let cut = shaped.cut(wire.flap, arrives, period);
+            let cut = shaped.apply_flap(wire.flap, arrives, period);
             let mut transmission = Transmission {
                 id: self.next_sent_id,
                 start: now,

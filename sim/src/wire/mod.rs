@@ -243,7 +243,7 @@ impl<S: Station> Link<S> {
     }
 
     fn rearm(&mut self) {
-        let station = if self.transmitter.has_room() {
+        let station = if self.transmitter.has_queue_space() {
             self.station.poll_timeout()
         } else {
             Instant::NEVER
@@ -277,7 +277,7 @@ impl<S: Station> Link<S> {
         if !up {
             self.statistics.frames_withheld += self.transmitter.discard() as u64;
         }
-        while self.transmitter.has_room() && self.station.poll_timeout() <= now {
+        while self.transmitter.has_queue_space() && self.station.poll_timeout() <= now {
             match self.station.poll_outgoing(now) {
                 Some(outgoing) if up => self.transmitter.queue(&outgoing),
                 Some(_) => self.statistics.frames_withheld += 1,

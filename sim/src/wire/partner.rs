@@ -334,7 +334,7 @@ impl LinkPartner {
         match self.state {
             // The test covers both directions: without its own pulses the partner's link is down.
             State::Disabled if self.link_test => {
-                self.set_up(self.integrity.is_passing() && self.interval.is_some());
+                self.set_link_up(self.integrity.is_passing() && self.interval.is_some());
             }
             State::TransmitDisable { until } if until <= now => self.begin_ability_detect(now),
             State::AbilityDetect if self.matches >= MATCHING_WORDS => {
@@ -401,11 +401,11 @@ impl LinkPartner {
         if self.duplex == Duplex::Auto {
             self.report.duplex = duplex;
         }
-        self.set_up(true);
+        self.set_link_up(true);
     }
 
     fn restart(&mut self, now: Instant) {
-        self.set_up(false);
+        self.set_link_up(false);
         self.stop_sending();
         self.state = State::TransmitDisable {
             until: now + BREAK_LINK,
@@ -425,7 +425,7 @@ impl LinkPartner {
         self.next_send = now;
     }
 
-    const fn set_up(&mut self, up: bool) {
+    const fn set_link_up(&mut self, up: bool) {
         if up && !self.report.up {
             self.report.ups += 1;
         } else if !up && self.report.up {

@@ -69,7 +69,7 @@ pub fn shape(
 
 impl ShapedFrame {
     /// Clears the half-bits that arrive while the cable is unplugged; true if any do.
-    pub fn cut(&mut self, flap: Flap, start: Instant, period: u64) -> bool {
+    pub fn apply_flap(&mut self, flap: Flap, start: Instant, period: u64) -> bool {
         let end = start + half_bits(period, self.len as u64);
         if !flap.is_enabled() {
             return false;
@@ -276,15 +276,15 @@ mod tests {
         let period = 600 << 20;
         let mut cut = shaped(TxOptions::STANDARD, Impairments::default());
         let plain = cut.clone();
-        assert!(!cut.cut(flap, Instant::from_ns(99_000_000), period));
+        assert!(!cut.apply_flap(flap, Instant::from_ns(99_000_000), period));
         assert_eq!(cut, plain);
-        assert!(cut.cut(flap, Instant::from_ns(99_990_000), period));
+        assert!(cut.apply_flap(flap, Instant::from_ns(99_990_000), period));
         let last = (0..cut.len)
             .rfind(|&at| cut.view().get(at) == Some(true))
             .unwrap();
         assert!((197..200).contains(&last), "{last}");
         let mut whole = plain;
-        assert!(whole.cut(flap, Instant::from_ns(105_000_000), period));
+        assert!(whole.apply_flap(flap, Instant::from_ns(105_000_000), period));
         assert_eq!(whole.view().find(0, true), None);
     }
 

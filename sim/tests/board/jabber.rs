@@ -59,8 +59,8 @@ fn a_station_that_sends_without_end_is_cut_off_and_comes_back() {
 
     records.extend(received(&mut board, ms(COMMAND_MS + 2_000)));
     assert!(board.link().up);
-    let heard = records;
-    let [endless, frames @ ..] = &heard[..] else {
+    let received = records;
+    let [endless, frames @ ..] = &received[..] else {
         panic!("nothing received")
     };
     let sent = endless.end.since(endless.start);

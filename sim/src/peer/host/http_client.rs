@@ -174,7 +174,7 @@ impl Client {
         if let Some(connection) = tcp.get_mut(transfer.id) {
             connection.close();
         }
-        tcp.forget_closed(transfer.id);
+        tcp.remove_closed(transfer.id);
         self.current = None;
         self.next_at = now + self.config.pause;
     }

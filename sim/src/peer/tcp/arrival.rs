@@ -65,7 +65,7 @@ impl Connection {
             }
             return;
         }
-        if !self.acceptable(start, segment.sequence_len()) {
+        if !self.is_acceptable(start, segment.sequence_len()) {
             if segment.control != Control::Reset {
                 self.receiver.reject(start, segment.payload.len());
             }
@@ -92,7 +92,7 @@ impl Connection {
     }
 
     /// RFC 9293 section 3.4: part of the segment is in the window.
-    fn acceptable(&self, start: u64, len: u64) -> bool {
+    fn is_acceptable(&self, start: u64, len: u64) -> bool {
         let (next, end) = (self.receiver.next(), self.receiver.offered_end());
         if len == 0 {
             return start == next || (start > next && start < end);

@@ -105,7 +105,7 @@ pub struct Tcp {
     last_id: u64,
     next_port: u16,
     /// Pending RSTs that answer segments of no connection.
-    refusals: Vec<(Ipv4Address, Segment)>,
+    pending_resets: Vec<(Ipv4Address, Segment)>,
 }
 
 impl Tcp {
@@ -119,7 +119,7 @@ impl Tcp {
             connections: BTreeMap::new(),
             last_id: 0,
             next_port: FIRST_LOCAL_PORT,
-            refusals: Vec::new(),
+            pending_resets: Vec::new(),
         }
     }
 
@@ -170,7 +170,7 @@ impl Tcp {
     }
 
     /// Removes a closed connection, with its statistics. A connection that is not closed stays.
-    pub fn forget_closed(&mut self, id: ConnectionId) {
+    pub fn remove_closed(&mut self, id: ConnectionId) {
         if self
             .get(id)
             .is_some_and(|connection| connection.state() == State::Closed)
@@ -210,14 +210,14 @@ impl Tcp {
                 ));
             }
         } else if segment.control != Control::Reset {
-            self.refusals.push((source, refusal(segment)));
+            self.pending_resets.push((source, reset_reply(segment)));
         }
     }
 
     /// The next segment to send at `now` and its destination.
     pub fn poll(&mut self, now: Instant) -> Option<(Ipv4Address, Segment)> {
-        if let Some(refusal) = self.refusals.pop() {
-            return Some(refusal);
+        if let Some(reset) = self.pending_resets.pop() {
+            return Some(reset);
         }
         for connection in self.connections.values_mut() {
             if connection.deadline() <= now {
@@ -242,7 +242,7 @@ impl Tcp {
 }
 
 /// The RST that answers a segment for which there is no connection (RFC 9293 section 3.5.2).
-fn refusal(segment: &Segment) -> Segment {
+fn reset_reply(segment: &Segment) -> Segment {
     let ack = segment.sequence.wrapping_add(segment.sequence_len() as u32);
     Segment {
         source_port: segment.destination_port,

@@ -297,7 +297,7 @@ impl Sender {
                 self.congestion_state = CongestionState::Open;
             }
             CongestionState::Recovery => {
-                if self.may_undo() {
+                if self.can_undo() {
                     self.undo();
                 } else {
                     self.rack.on_recovery_end(true);
@@ -315,7 +315,7 @@ impl Sender {
         let advanced = delivery.advanced > 0;
         let recovered = self.unacknowledged >= self.recovery.point;
         self.recovery.new_data_first = false;
-        if advanced && self.may_undo() {
+        if advanced && self.can_undo() {
             self.undo();
             return;
         }

@@ -43,7 +43,7 @@ impl SentSegment {
 
     /// True if the segment waits for retransmission.
     #[must_use]
-    pub const fn wants_retransmission(&self) -> bool {
+    pub const fn needs_retransmission(&self) -> bool {
         self.lost && !self.sacked && !self.retransmitting
     }
 }
@@ -132,11 +132,11 @@ impl RetransmissionQueue {
     /// Estimated number of segments in the network: sent, not sacked, not lost; plus retransmissions.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
-        let flies = |sent: &&SentSegment| !sent.sacked && (!sent.lost || sent.retransmitting);
+        let in_flight = |sent: &&SentSegment| !sent.sacked && (!sent.lost || sent.retransmitting);
         // A segment counts twice if its original and its retransmission are both in flight.
         let twice = |sent: &&SentSegment| !sent.sacked && !sent.lost && sent.retransmitting;
-        (self.segments.iter().filter(flies).count() + self.segments.iter().filter(twice).count())
-            as u32
+        (self.segments.iter().filter(in_flight).count()
+            + self.segments.iter().filter(twice).count()) as u32
     }
 
     /// Index of the first segment that waits for retransmission.
@@ -144,7 +144,7 @@ impl RetransmissionQueue {
     pub fn first_lost(&self) -> Option<usize> {
         self.segments
             .iter()
-            .position(SentSegment::wants_retransmission)
+            .position(SentSegment::needs_retransmission)
     }
 
     /// Applies SACK blocks. Calls `delivered` with each segment newly reported.

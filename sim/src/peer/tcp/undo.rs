@@ -12,7 +12,7 @@ impl Sender {
             self.queue.iter().filter(|sent| sent.retransmitting).count() as i64;
     }
 
-    pub(super) fn may_undo(&self) -> bool {
+    pub(super) fn can_undo(&self) -> bool {
         self.recovery.undo_marker.is_some() && self.recovery.undo_retransmissions == 0
     }
 
@@ -30,7 +30,7 @@ impl Sender {
     pub(super) fn undo_by_dsack(&mut self, delivery: &Delivery) {
         let fast = self.congestion_state <= CongestionState::Disorder
             || self.congestion_state == CongestionState::Recovery;
-        if fast && delivery.dsack.is_some() && self.may_undo() {
+        if fast && delivery.dsack.is_some() && self.can_undo() {
             self.rack.on_recovery_end(false);
             self.undo();
         }

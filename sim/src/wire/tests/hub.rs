@@ -87,7 +87,7 @@ impl HubDevice {
         let mut octets = [0; 2048];
         match decode(burst.half_bits(), &mut octets) {
             Ok(decoded) if frame::check_received(&octets[..decoded.len]).is_ok() => {
-                self.received += 1
+                self.received += 1;
             }
             _ => self.fragments += 1,
         }

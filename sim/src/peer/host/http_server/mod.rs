@@ -171,7 +171,7 @@ impl Server {
             let over = connection.state() == State::Closed;
             if over {
                 session.update_record(connection, &mut records.requests, now);
-                tcp.forget_closed(session.id);
+                tcp.remove_closed(session.id);
             }
             !over
         });

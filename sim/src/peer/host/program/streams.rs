@@ -225,7 +225,7 @@ impl TcpConnections {
                 it.state() == State::Closed && !it.has_reset_due()
             };
             if tcp.get(*id).is_some_and(done) {
-                tcp.forget_closed(*id);
+                tcp.remove_closed(*id);
             }
             tcp.get(*id).is_some()
         });
