@@ -1,4 +1,4 @@
-//! What `esptool`, which flashes real chips, would write to one is what the simulator loads.
+//! The simulator loads the same image that `esptool` would write to a real chip.
 //!
 //! `LINERATE_FIRMWARE` names a folder of ELFs and `LINERATE_ESPTOOL` the program;
 //! `cargo xtask test` sets both.
@@ -11,7 +11,8 @@ use std::process::Command;
 
 /// First byte of an image (ESP-IDF: "App Image Format").
 const MAGIC: u8 = 0xE9;
-/// Where in the application descriptor `esptool` puts the ELF's SHA-256 (`esp_app_desc_t`).
+/// Offset of the ELF's SHA-256 in the application descriptor, written by `esptool`
+/// (`esp_app_desc_t`).
 const ELF_SHA256: std::ops::Range<u32> = 0x90..0xB0;
 /// Its header and extended header.
 const HEADER: usize = 8 + 16;
@@ -20,7 +21,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// Address and content of each segment, those that only pad the flash left out.
+/// Address and content of each segment, without those that only pad the flash.
 fn segments(image: &[u8]) -> Vec<(u32, &[u8])> {
     assert_eq!(image[0], MAGIC, "not an image");
     let mut found = Vec::new();
@@ -56,8 +57,8 @@ fn compare(elf: &Path, esptool: &str) {
         .args([&image, elf])
         .output()
         .expect("esptool starts");
-    let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success(), "{name}: {said}");
+    let output_text = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{name}: {output_text}");
     let image = std::fs::read(image).expect("esptool wrote the image");
     let image_segments = segments(&image);
     // The boot loader maps one for constants and one for code.
@@ -76,7 +77,7 @@ fn compare(elf: &Path, esptool: &str) {
     let descriptor = elf.symbol("esp_app_desc").map_or(0, |s| s.addr);
     let stamped = descriptor + ELF_SHA256.start..descriptor + ELF_SHA256.end;
     let mut compared = 0;
-    // Either may pad with zeros where the other ends; what both have must be equal.
+    // Either may pad with zeros where the other ends; common bytes must be equal.
     for (ours, theirs) in [(&loaded, &image_segments), (&image_segments, &loaded)] {
         for (start, data) in ours {
             for (addr, value) in (*start..).zip(*data) {
@@ -95,7 +96,7 @@ fn compare(elf: &Path, esptool: &str) {
 }
 
 #[test]
-fn the_flash_image_holds_what_the_simulator_loads() {
+fn the_flash_image_equals_the_image_that_the_simulator_loads() {
     let (Ok(firmware), Ok(esptool)) = (
         std::env::var("LINERATE_FIRMWARE"),
         std::env::var("LINERATE_ESPTOOL"),

@@ -1,4 +1,4 @@
-//! Programs that nobody here wrote do on the simulated chip what their authors say.
+//! Third-party programs behave on the simulated chip as their authors document.
 //!
 //! The programs and their output: `foreign.toml`. `cargo xtask foreign` builds them and names their
 //! folder in `LINERATE_FOREIGN_ELFS`; without it only the list is checked.
@@ -105,7 +105,7 @@ fn lines(bytes: &[ConsoleByte], console: Console) -> Vec<(Instant, String)> {
     lines
 }
 
-/// Whether `text` is `pattern`, in which `*` stands for any text.
+/// True if `text` matches `pattern`, in which `*` matches any text.
 fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -115,7 +115,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// What is wrong with the program's run, if anything.
+/// Checks the output of the program's run.
 fn check(program: &Program, bytes: &[u8]) -> Result<(), String> {
     let elf = Elf::parse(bytes).map_err(|error| error.to_string())?;
     let mut chip = Esp32c6::new(Config::default(), &elf).map_err(|error| error.to_string())?;
@@ -163,7 +163,7 @@ fn check(program: &Program, bytes: &[u8]) -> Result<(), String> {
 }
 
 #[test]
-fn the_list_says_what_each_program_is() {
+fn the_list_describes_each_program() {
     let list = list();
     assert!(list.program.len() >= 4);
     for program in &list.program {
@@ -182,7 +182,7 @@ fn the_list_says_what_each_program_is() {
 }
 
 #[test]
-fn foreign_programs_print_what_their_authors_say() {
+fn foreign_programs_print_the_documented_output() {
     let Some(folder) = std::env::var_os("LINERATE_FOREIGN_ELFS") else {
         println!("skipped: `cargo xtask foreign` builds the programs and sets their folder");
         return;

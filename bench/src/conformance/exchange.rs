@@ -234,7 +234,7 @@ impl Service for Exchange {
 }
 
 impl Program for Exchange {
-    fn is_over(&mut self, _: Instant) -> bool {
+    fn poll_finished(&mut self, _: Instant) -> bool {
         self.is_complete()
     }
 
@@ -275,7 +275,7 @@ impl Service for Listener {
 }
 
 impl Program for Listener {
-    fn is_over(&mut self, _: Instant) -> bool {
+    fn poll_finished(&mut self, _: Instant) -> bool {
         false
     }
 

@@ -209,19 +209,19 @@ fn points_that_the_wire_cannot_follow_are_refused() {
     for (points, told) in [
         (
             "jitter_ns = [0, 30], clock_ppm = [0]",
-            "jitter_ns is 30: it has to be between 0 and 24.5",
+            "jitter_ns is 30: it must be between 0 and 24.5",
         ),
         (
             "jitter_ns = [nan], clock_ppm = [0]",
-            "jitter_ns is NaN: it has to be between 0 and 24.5",
+            "jitter_ns is NaN: it must be between 0 and 24.5",
         ),
         (
             "jitter_ns = [0], clock_ppm = [200_000]",
-            "clock_ppm is 200000: it has to be between -10000 and 10000",
+            "clock_ppm is 200000: it must be between -10000 and 10000",
         ),
         (
             "jitter_ns = [0], octets = 2_000, clock_ppm = [0]",
-            "octets is 2000: it has to be between 64 and 1518",
+            "octets is 2000: it must be between 64 and 1518",
         ),
     ] {
         assert_eq!(at(points), format!("x.toml:28:16: {told}"));
@@ -236,7 +236,7 @@ fn points_that_the_wire_cannot_follow_are_refused() {
         .replace("\"full\", \"minimum\"", "\"minimum\"");
     assert_eq!(
         error(&distorted),
-        "x.toml:28:16: jitter_ns is 12: it has to be between 0 and 9.5"
+        "x.toml:28:16: jitter_ns is 12: it must be between 0 and 9.5"
     );
 }
 
@@ -245,7 +245,7 @@ fn a_storm_that_the_generator_cannot_send_is_refused() {
     let storm = "storm_ms = 60_000";
     assert_eq!(
         refused(storm, "storm_ms = 60_000, octets = 63"),
-        "x.toml:29:9: octets is 63: it has to be between 64 and 1518"
+        "x.toml:29:9: octets is 63: it must be between 64 and 1518"
     );
     assert_eq!(
         refused(storm, "storm_ms = 60_000, from_ms = 499"),

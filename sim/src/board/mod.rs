@@ -22,7 +22,7 @@ use crate::peer::Peer;
 use crate::profile::{Activity, Profile};
 use crate::time::{Instant, Span};
 use crate::trace::{TraceHash, Waveform};
-use crate::wire::{self, Heard, Link, Sent};
+use crate::wire::{self, Link, ReceivedFrame, SentFrame};
 
 /// Configuration of a board.
 #[derive(Debug, Clone)]
@@ -97,7 +97,7 @@ pub enum Event {
     /// The fate of a frame that the peer sent is final.
     Sent {
         /// Its times on the wire.
-        record: Sent,
+        record: SentFrame,
         /// From destination address to FCS.
         octets: Vec<u8>,
         /// Its fate.
@@ -106,7 +106,7 @@ pub enum Event {
     /// The peer received a frame of the device.
     Received {
         /// Its times on the wire, and the verdict of the peer's MAC.
-        record: Heard,
+        record: ReceivedFrame,
         /// From destination address to FCS.
         octets: Vec<u8>,
     },
@@ -390,7 +390,7 @@ impl Board {
 
     fn wire_event(&mut self, event: wire::Event) {
         match event {
-            wire::Event::Begun(sent) => {
+            wire::Event::Started(sent) => {
                 if self.config.profile && sent.id == 0 {
                     self.chip.start_profile();
                 }
@@ -407,12 +407,12 @@ impl Board {
                     .on_frame_end(number, sent.end, sent.fault, sent.noisy);
                 self.hash.event(b's', sent.start, &octets);
                 self.hash.number(sent.end.ticks());
-                let ours = |(open, _): &&mut (Sent, _)| open.id == sent.id;
+                let ours = |(open, _): &&mut (SentFrame, _)| open.id == sent.id;
                 if let Some(open) = self.unsettled.iter_mut().rev().find(ours) {
                     *open = (sent, Some(octets));
                 }
             }
-            wire::Event::Heard(record, octets) => {
+            wire::Event::Received(record, octets) => {
                 self.hash.event(b'h', record.start, &octets);
                 self.hash.number(record.end.ticks());
                 self.events.push_back(Event::Received { record, octets });

@@ -86,7 +86,7 @@ impl BoardWiring {
         }
         self.waveform = Some(waveform);
         self.recording = true;
-        self.link.keep_edges(true);
+        self.link.record_edges(true);
     }
 
     /// Processes the link's events up to `now`, each at its own time.
@@ -103,7 +103,7 @@ impl BoardWiring {
         let wanted = recorded || self.sample_edges && in_edge_sample(now);
         if wanted != self.recording {
             self.recording = wanted;
-            self.link.keep_edges(wanted);
+            self.link.record_edges(wanted);
         }
     }
 

@@ -1,23 +1,23 @@
-//! The conformance cases: what a receiver of 10BASE-T has to cope with, as data.
+//! Conformance cases of a 10BASE-T receiver, as data.
 //!
-//! A case is a cycle of frames, each with what must become of it, and what the wire does to all of
-//! them. A generator sends it ([`super::generator`]); the record of each transmission carries the
+//! A case is a cycle of frames, each with its expected outcome, and the impairments that apply to all
+//! of them. A generator sends it ([`super::generator`]); the record of each transmission carries the
 //! frame's index in the cycle as its tag.
 
 use linerate_ether::ledger::Drop;
 
-use super::outgoing::{Ending, Manner};
+use super::outgoing::{Framing, TxOptions};
 use crate::time::Span;
 use crate::wire::config::{Destination, Impairments, Noise};
 
-/// What must become of a frame.
+/// Expected outcome of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// The device's stack gets it, octet for octet.
+    /// The device's stack receives it, octet for octet.
     Received,
     /// The device discards it and counts this cause.
     Discarded(Drop),
-    /// The device discards it, whatever it takes it for, or does not notice it.
+    /// The device discards it for any reason, or does not detect it.
     NotReceived,
 }
 
@@ -28,41 +28,41 @@ pub struct Step {
     pub octets: usize,
     /// Carries a VLAN tag.
     pub tagged: bool,
-    /// Whom it is for.
+    /// Destination address.
     pub destination: Destination,
-    /// How it is sent.
-    pub manner: Manner,
-    /// What must become of it.
+    /// Transmission options.
+    pub options: TxOptions,
+    /// Expected outcome.
     pub expect: Expect,
 }
 
-/// A case.
+/// A conformance case.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// Its name in scenarios and results.
+    /// Name in scenarios and results.
     pub name: &'static str,
-    /// What it tries, for a list that a person reads.
+    /// What the case tests, for lists.
     pub about: &'static str,
-    /// Where the standard asks for it.
+    /// Clause of the standard that requires it.
     pub source: &'static str,
-    /// The frames, over and over.
+    /// The frames, sent cyclically.
     pub steps: &'static [Step],
-    /// What the wire does meanwhile.
+    /// Sets the impairments of the wire.
     pub impair: fn(&mut Impairments),
-    /// So many frames at the start may be lost: the device has to notice something first. They are
-    /// broadcasts, far apart, that come before all others: what a partner sends whose own link is up.
+    /// Number of frames at the start that may be lost while the receiver adapts. They are broadcasts,
+    /// far apart, sent before all others, like those of a partner whose own link is up.
     pub settling_frames: u64,
 }
 
 impl Case {
-    /// So many frames it takes for each of [`Case::steps`] to be sent once behind those that may be
+    /// Minimum number of frames so that each of [`Case::steps`] is sent once after those that may be
     /// lost.
     #[must_use]
-    pub const fn least_frames(&self) -> u64 {
+    pub const fn min_frames(&self) -> u64 {
         self.settling_frames + self.steps.len() as u64
     }
 
-    /// What must become of the frame whose record carries `tag`.
+    /// Expected outcome of the frame whose record carries `tag`.
     #[must_use]
     pub fn expected(&self, tag: u32) -> Expect {
         self.steps
@@ -82,7 +82,7 @@ const fn good(octets: usize) -> Step {
         octets,
         tagged: false,
         destination: Destination::Device,
-        manner: Manner::STANDARD,
+        options: TxOptions::STANDARD,
         expect: Expect::Received,
     }
 }
@@ -102,11 +102,11 @@ const fn to(destination: Destination, expect: Expect) -> Step {
     }
 }
 
-/// A step whose manner differs.
+/// A step with different transmission options.
 macro_rules! sent {
     ($step:expr, $($field:ident: $value:expr),+ $(, expect: $expect:expr)?) => {{
         let mut step = $step;
-        $(step.manner.$field = $value;)+
+        $(step.options.$field = $value;)+
         step
     }};
 }
@@ -124,11 +124,11 @@ const fn after_gap(octets: usize, bits: u64) -> Step {
 }
 
 const fn unpadded(octets: usize, cause: Drop) -> Step {
-    discarded(sent!(good(octets), ending: Ending::Unpadded), cause)
+    discarded(sent!(good(octets), framing: Framing::Unpadded), cause)
 }
 
 const fn bad_fcs(octets: usize, cause: Drop) -> Step {
-    discarded(sent!(good(octets), ending: Ending::BadFcs), cause)
+    discarded(sent!(good(octets), framing: Framing::BadFcs), cause)
 }
 
 const fn after_pulse(octets: usize, width_ns: u64) -> Step {
@@ -138,10 +138,10 @@ const fn after_pulse(octets: usize, width_ns: u64) -> Step {
     )
 }
 
-/// Nothing.
+/// No impairments.
 fn clean(_: &mut Impairments) {}
 
-/// The jitter that a receiver has to bear, with the clocks as far apart as they may be.
+/// The jitter that a receiver must tolerate, at the limits of the clock offset.
 macro_rules! jittered {
     ($($name:ident: $ppm:expr, $jitter:expr, $distortion:expr;)*) => {
         $(fn $name(wire: &mut Impairments) {
@@ -180,7 +180,7 @@ fn noisy(wire: &mut Impairments) {
 }
 
 const SWAPPED: Step = sent!(good(200), swapped_polarity: true);
-/// The frames by which a receiver notices.
+/// The frames from which a receiver detects the polarity.
 const UNSEEN: Step = discarded(good(64), Drop::BadSfd);
 const SWAPPED_UNSEEN: Step = discarded(SWAPPED, Drop::BadSfd);
 
@@ -206,7 +206,7 @@ macro_rules! cases {
 cases! {
     "minimum", "Frames of 64 octets at the standard's gap", "802.3 3.2.8, 4.4.2", MINIMUM, clean, 0;
     "full", "Frames of 1518 octets at the standard's gap", "802.3 3.2.7, 4.4.2", FULL, clean, 0;
-    "lengths", "Lengths around words and limits", "802.3 3.2.7",
+    "lengths", "Lengths around word boundaries and limits", "802.3 3.2.7",
         &[good(64), good(65), good(66), good(67), good(68), good(127), good(128), good(129),
             good(1514), good(1515), good(1516), good(1517), good(1518)], clean, 0;
     "vlan", "Tagged frames, one of them 1522 octets", "802.3 3.2.7 (Q-tagged frames)",
@@ -223,9 +223,9 @@ cases! {
         &[sent!(good(64), lost_preamble_bits: 1), sent!(good(200), lost_preamble_bits: 2),
             sent!(good(64), lost_preamble_bits: 3), sent!(good(1518), lost_preamble_bits: 4),
             sent!(good(64), lost_preamble_bits: 5)], clean, 0;
-    "lost-preamble-jitter", "5 bits of preamble lost, +100 ppm, 13.5 ns of jitter: the least time there is for whatever holds a receiver up", "802.3 14.2.1.2, 14.3.1.3.1",
+    "lost-preamble-jitter", "5 bits of preamble lost, +100 ppm, 13.5 ns of jitter: the minimum time for a receiver to synchronise", "802.3 14.2.1.2, 14.3.1.3.1",
         &[sent!(good(64), lost_preamble_bits: 5)], jitter_fast, 0;
-    "dribble", "1 to 7 bits behind a good FCS", "802.3 4.2.4.2.1",
+    "dribble", "1 to 7 bits after a good FCS", "802.3 4.2.4.2.1",
         &[sent!(good(64), dribble_bits: 1), sent!(good(65), dribble_bits: 2),
             sent!(good(66), dribble_bits: 3), sent!(good(67), dribble_bits: 4),
             sent!(good(1518), dribble_bits: 5), sent!(good(128), dribble_bits: 6),
@@ -233,29 +233,29 @@ cases! {
     "runts", "Frames shorter than 64 octets among good ones", "802.3 4.2.4.2.2",
         &[unpadded(63, Drop::Runt), good(64), unpadded(32, Drop::Runt), good(200),
             unpadded(18, Drop::Runt), good(64)], clean, 0;
-    "fragments", "What collisions leave, among good frames", "802.3 4.2.4.2.2",
+    "fragments", "Collision fragments among good frames", "802.3 4.2.4.2.2",
         &[bad_fcs(63, Drop::Collision), good(64), bad_fcs(20, Drop::Collision), good(200),
-            expecting(sent!(good(4), ending: Ending::Bare), Expect::NotReceived), good(64),
-            expecting(sent!(good(0), ending: Ending::Bare), Expect::NotReceived), good(64)],
+            expecting(sent!(good(4), framing: Framing::Raw), Expect::NotReceived), good(64),
+            expecting(sent!(good(0), framing: Framing::Raw), Expect::NotReceived), good(64)],
         clean, 0;
-    "oversize", "Frames that are too long among good ones", "802.3 3.2.7, 4.2.4.2.1",
+    "oversize", "Oversize frames among good ones", "802.3 3.2.7, 4.2.4.2.1",
         &[discarded(good(1519), Drop::Oversize), good(64), discarded(good(1600), Drop::Oversize),
             good(1518), discarded(tagged(1523), Drop::Oversize), good(64),
             discarded(good(9018), Drop::Oversize), good(64)], clean, 0;
     "bad-fcs", "A wrong FCS every other frame", "802.3 4.2.4.1.2",
         &[bad_fcs(64, Drop::BadFcs), good(64), bad_fcs(1518, Drop::BadFcs), good(1518)], clean, 0;
     "alignment", "A wrong FCS and a broken octet every other frame", "802.3 4.2.4.2.1",
-        &[discarded(sent!(good(64), ending: Ending::BadFcs, dribble_bits: 3), Drop::Alignment),
+        &[discarded(sent!(good(64), framing: Framing::BadFcs, dribble_bits: 3), Drop::Alignment),
             good(64),
-            discarded(sent!(good(1000), ending: Ending::BadFcs, dribble_bits: 7), Drop::Alignment),
+            discarded(sent!(good(1000), framing: Framing::BadFcs, dribble_bits: 7), Drop::Alignment),
             good(1000)], clean, 0;
-    "swapped-polarity", "The receive pair's wires are swapped, link pulses and all",
+    "swapped-polarity", "The receive pair's wires are swapped, also for link pulses",
         "802.3 14.3.1.3 (an option there)", &[good(64), good(1518)], swapped, 60;
-    "polarity-changes", "The wires are swapped and swapped back, time and again",
+    "polarity-changes", "The wires are swapped and swapped back repeatedly",
         "802.3 14.3.1.3 (an option there)",
         &[SWAPPED_UNSEEN, SWAPPED_UNSEEN, SWAPPED_UNSEEN, SWAPPED, SWAPPED, SWAPPED,
             UNSEEN, UNSEEN, UNSEEN, good(64), good(200), good(64)], clean, 0;
-    "broadcast", "Frames for everyone", "802.3 3.2.3", &[to(Destination::Broadcast, Expect::Received)],
+    "broadcast", "Broadcast frames", "802.3 3.2.3", &[to(Destination::Broadcast, Expect::Received)],
         clean, 0;
     "multicast", "Frames for a group that the device has not joined, among its own", "802.3 3.2.3",
         &[to(Destination::Multicast, Expect::Discarded(Drop::Filtered)), good(64)], clean, 0;
@@ -277,13 +277,13 @@ cases! {
     "distortion-fast-minimum", "+100 ppm, the 13.5 ns made of distortion and jitter, 64 octets", "802.3 7.3.2, 14.3.1.3.1", MINIMUM, distorted_fast, 0;
     "distortion-narrow-full", "The same with short positive half-bits", "802.3 14.3.1.3.1", FULL, narrow_even, 0;
     "sender-limits-full", "+100 ppm and 3.5 ns of jitter: a sender's limits", "802.3 7.3.2, 14.3.1.2.3", FULL, sender_limits, 0;
-    "drift", "An offset that goes up and down between 100 ppm to either side", "802.3 7.3.2", FULL, drifting, 0;
+    "drift", "An offset that moves up and down between -100 and +100 ppm", "802.3 7.3.2", FULL, drifting, 0;
     "noise-between-frames", "A pulse of 20, 50 or 80 ns in each gap", "802.3 14.3.1.3.2",
         &[after_pulse(64, 20), after_pulse(1518, 50), after_pulse(64, 80), after_pulse(300, 20)],
         clean, 0;
     "link-pulses-between-frames", "A link pulse in each gap", "802.3 14.2.1.7",
         &[after_pulse(64, 100), after_pulse(1518, 100), after_pulse(300, 100)], clean, 0;
-    "noise", "100 pulses of 15 ns a second, anywhere", "none: past what the standard asks for", MINIMUM,
+    "noise", "100 pulses of 15 ns per second at random times", "none: exceeds the standard's requirements", MINIMUM,
         noisy, 0;
 }
 
@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_has_a_name_of_its_own_frames_and_a_source() {
+    fn every_case_has_a_unique_name_frames_and_a_source() {
         for (index, case) in CASES.iter().enumerate() {
             assert!(!case.steps.is_empty(), "{}", case.name);
             assert!(!case.source.is_empty(), "{}", case.name);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_s_tag_tells_what_must_become_of_the_frame() {
+    fn a_record_s_tag_gives_the_expected_outcome_of_the_frame() {
         let runts = case("runts").unwrap();
         assert_eq!(runts.expected(0), Expect::Discarded(Drop::Runt));
         assert_eq!(runts.expected(1), Expect::Received);

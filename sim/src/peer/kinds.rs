@@ -1,4 +1,4 @@
-//! The peers there are.
+//! The available kinds of peer.
 
 use super::host::{self, Host};
 use super::{Generator, Peer, Report, Station, WithTraffic, generator};
@@ -7,20 +7,20 @@ use crate::time::{Instant, Span};
 /// A kind of peer.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// Its name in a scenario.
+    /// Name in a scenario.
     pub name: &'static str,
-    /// What it is, for a list that a person reads.
+    /// Description for lists.
     pub about: &'static str,
-    /// Makes one. Everything about it that the configuration says applies where it makes sense.
+    /// Builds a peer. Settings that do not apply to this kind are ignored.
     pub build: fn(Config) -> Box<dyn Peer>,
 }
 
-/// What a peer is made of.
+/// Configuration of a peer.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// The host.
+    /// Configuration of the host.
     pub host: host::Config,
-    /// What a generator sends, or the cable carries beside a host's frames.
+    /// Frames of a generator, or additional traffic beside a host's frames.
     pub traffic: Option<generator::Config>,
 }
 
@@ -29,17 +29,17 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "host",
         about: "A Linux-like host with a web server",
-        build: |config| beside(Host::new(config.host), config.traffic),
+        build: |config| add_traffic(Host::new(config.host), config.traffic),
     },
     Kind {
         name: "dhcp-host",
         about: "The same, giving out addresses by DHCP",
-        build: |config| beside(Host::new(with_dhcp(config.host)), config.traffic),
+        build: |config| add_traffic(Host::new(with_dhcp(config.host)), config.traffic),
     },
     Kind {
         name: "chatty-host",
         about: "The same, sending a broadcast every millisecond",
-        build: |config| beside(Host::new(chatty(config.host)), config.traffic),
+        build: |config| add_traffic(Host::new(chatty(config.host)), config.traffic),
     },
     Kind {
         name: "silent",
@@ -59,7 +59,7 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
-fn beside(host: Host, traffic: Option<generator::Config>) -> Box<dyn Peer> {
+fn add_traffic(host: Host, traffic: Option<generator::Config>) -> Box<dyn Peer> {
     match traffic {
         None => Box::new(host),
         Some(traffic) => Box::new(WithTraffic::new(host, Generator::new(&traffic))),
@@ -81,7 +81,7 @@ fn chatty(mut config: host::Config) -> host::Config {
     config
 }
 
-/// A station that never says a word.
+/// A station that never sends a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silent;
 

@@ -1,7 +1,7 @@
-//! The other end of the cable: stations that live in virtual time.
+//! The other end of the cable: stations in virtual time.
 //!
-//! [`Station`] is what the wire's MAC needs of a station; [`Peer`] adds what a result needs of it.
-//! [`KINDS`] lists the peers there are, one line each.
+//! [`Station`] is the interface that the wire's MAC uses; [`Peer`] adds a report of results.
+//! [`KINDS`] lists the available peers, one line each.
 
 pub mod conformance;
 pub mod generator;
@@ -14,7 +14,7 @@ pub mod with_traffic;
 pub use generator::Generator;
 pub use host::Host;
 pub use kinds::{Config, KINDS, Kind, kind};
-pub use outgoing::{Manner, Outgoing};
+pub use outgoing::{Outgoing, TxOptions};
 pub use with_traffic::WithTraffic;
 
 use crate::time::Instant;
@@ -22,48 +22,48 @@ use crate::time::Instant;
 /// A station behind a MAC. Time is passed in and the caller polls; frames carry no preamble and no
 /// FCS (the wire's MAC adds and checks them).
 pub trait Station {
-    /// A frame arrived whole, with a good FCS.
+    /// A complete frame with a good FCS arrived.
     fn receive(&mut self, frame: &[u8], now: Instant);
 
-    /// The next frame that the station wants on the wire, if it has one ready at `now`.
+    /// The next frame to send, if one is ready at `now`.
     fn poll_transmit(&mut self, now: Instant) -> Option<Vec<u8>>;
 
-    /// The same for a station that may send in another manner than the standard's.
+    /// The same with transmission options, for a station that may deviate from the standard.
     fn poll_outgoing(&mut self, now: Instant) -> Option<Outgoing> {
         self.poll_transmit(now).map(Outgoing::frame)
     }
 
-    /// When [`Station::poll_transmit`] is worth calling again without a received frame.
+    /// Next time [`Station::poll_transmit`] must be called if no frame arrives.
     fn poll_timeout(&self) -> Instant;
 }
 
-/// A station that can say what happened.
+/// A station that reports results.
 pub trait Peer: Station + core::fmt::Debug {
-    /// What it did and saw so far.
+    /// Results so far.
     fn report(&self) -> Report;
 
-    /// Files that were put on it, in the order in which they began; apart from the report because
-    /// it is cheap to look at often.
+    /// Files uploaded to it, in the order in which the uploads began; separate from the report because
+    /// it is polled often and must be cheap.
     fn uploads(&self) -> &[host::http_server::Upload] {
         &[]
     }
 
-    /// Where programs run on it; `None` where none can.
+    /// Its programs; `None` if it cannot run any.
     fn programs(&mut self) -> Option<&mut host::program::Programs> {
         None
     }
 }
 
-/// What a peer did and saw; empty where it is not of that kind.
+/// Results of a peer; a list is empty if the peer has no such function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Files it was asked for.
+    /// HTTP requests that it served.
     pub requests: Vec<host::http_server::Request>,
-    /// Files it asked for.
+    /// Files that it fetched.
     pub fetches: Vec<host::http_client::Fetch>,
-    /// Echo requests it sent.
+    /// Echo requests that it sent.
     pub pings: Vec<host::ping::Ping>,
-    /// Addresses it gave out.
+    /// DHCP leases that it granted.
     pub leases: Vec<host::dhcp::Lease>,
 }
 

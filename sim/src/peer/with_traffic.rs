@@ -1,11 +1,11 @@
-//! A host whose cable carries a generator's traffic, too: what a port of a busy network is like.
+//! A host whose cable also carries a generator's traffic, like a port of a busy network.
 
 use super::outgoing::Outgoing;
 use super::{Generator, Peer, Report, Station, host};
 use crate::time::Instant;
 
-/// A peer and the traffic beside it. The peer's frames go first, so that a storm keeps nobody from
-/// asking the device something.
+/// A peer and the traffic beside it. The peer's frames have priority, so that a storm does not keep
+/// it from talking to the device.
 #[derive(Debug)]
 pub struct WithTraffic<P> {
     peer: P,
@@ -13,7 +13,7 @@ pub struct WithTraffic<P> {
 }
 
 impl<P: Peer> WithTraffic<P> {
-    /// `peer` with `traffic` beside it.
+    /// `peer` with additional `traffic`.
     #[must_use]
     pub const fn new(peer: P, traffic: Generator) -> Self {
         Self { peer, traffic }

@@ -1,12 +1,12 @@
-//! A running hash over everything that happens: equal runs have equal ones.
+//! A running hash over all events: equal runs have equal hashes.
 
 use core::fmt;
 
 use crate::random::mix;
 use crate::time::Instant;
 
-/// FNV-1a with 64 bits (Fowler, Noll, Vo), each item closed by its length and mixed. Not for
-/// keeping secrets.
+/// 64-bit FNV-1a (Fowler, Noll, Vo); each item ends with its length and a mixing step. Not
+/// cryptographic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceHash(u64);
 
@@ -23,7 +23,7 @@ impl TraceHash {
         Self::default()
     }
 
-    /// Adds an event: what kind, when, and its content.
+    /// Adds an event: its kind, time and content.
     pub fn event(&mut self, kind: u8, at: Instant, content: &[u8]) {
         self.bytes(&[kind]);
         self.number(at.ticks());

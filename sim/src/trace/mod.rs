@@ -1,5 +1,5 @@
-//! What a run leaves behind for other programs: captures, waveforms, and a hash that tells whether
-//! two runs were the same.
+//! Output of a run for other programs: captures, waveforms, and a hash that shows if two runs were
+//! equal.
 
 pub mod hash;
 pub mod pcapng;

@@ -1,7 +1,7 @@
 //! Captures for Wireshark: pcapng (draft-ietf-opsawg-pcapng) with nanoseconds and directions.
 //!
-//! An own writer because no released crate writes pcapng with nanosecond time stamps. Blocks are
-//! little-endian; each is written at once, nothing is kept.
+//! Implemented here because no released crate writes pcapng with nanosecond time stamps. Blocks are
+//! little-endian; each is written immediately, without buffering.
 
 use std::io::{self, Write};
 
@@ -23,12 +23,12 @@ const IF_TIMESTAMP_RESOLUTION: u16 = 9;
 const IF_FCS_LENGTH: u16 = 13;
 const PACKET_FLAGS: u16 = 2;
 
-/// Nanoseconds.
+/// `if_tsresol`: nanoseconds.
 const RESOLUTION: u8 = 9;
 /// Octets of FCS at the end of each packet.
 const FCS_LENGTH: u8 = 4;
 
-/// Which way a frame went, seen from the device under test.
+/// Direction of a frame, seen from the device under test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// To the device.
@@ -37,22 +37,22 @@ pub enum Direction {
     Outbound,
 }
 
-/// What is wrong with a frame, for the capture's flags.
+/// Link-layer errors of a frame, for the capture's flags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Flaws {
+pub struct FrameErrors {
     /// The FCS is wrong.
     pub fcs: bool,
     /// Shorter than 64 octets.
     pub short: bool,
     /// Longer than 1518 octets.
     pub long: bool,
-    /// A half-bit pair is no Manchester symbol.
+    /// A pair of half-bits is not a Manchester symbol.
     pub symbol: bool,
-    /// There is no start frame delimiter.
+    /// The start frame delimiter is missing.
     pub delimiter: bool,
 }
 
-impl Flaws {
+impl FrameErrors {
     /// The link-layer error bits of `epb_flags`.
     const fn bits(self) -> u32 {
         (self.fcs as u32) << 24
@@ -69,7 +69,7 @@ pub struct Writer<W> {
     to: W,
 }
 
-/// Options of a block, in its body.
+/// Body of a block, with its options.
 struct Block {
     body: Vec<u8>,
 }
@@ -91,7 +91,7 @@ impl Block {
         self
     }
 
-    /// Values longer than a length field can say are cut off.
+    /// Values longer than the length field can represent are truncated.
     fn option(&mut self, code: u16, value: &[u8]) -> &mut Self {
         let value = &value[..value.len().min(usize::from(u16::MAX))];
         self.put(&code.to_le_bytes())
@@ -114,13 +114,13 @@ impl<W: Write> Writer<W> {
     /// Begins a capture on an interface called `name`.
     ///
     /// # Errors
-    /// What writing to `to` says.
+    /// Errors of writing to `to`.
     pub fn new(mut to: W, name: &str, description: &str) -> io::Result<Self> {
         Block::new()
             .put(&BYTE_ORDER_MAGIC.to_le_bytes())
             .put(&1_u16.to_le_bytes())
             .put(&0_u16.to_le_bytes())
-            // The section's length is not known beforehand.
+            // The section's length is unspecified.
             .put(&u64::MAX.to_le_bytes())
             .option(SHB_USER_APPLICATION, b"linerate")
             .write(SECTION_HEADER, &mut to)?;
@@ -140,18 +140,18 @@ impl<W: Write> Writer<W> {
     /// Adds a frame from its destination address to its FCS.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of writing.
     pub fn frame(
         &mut self,
         at: Instant,
         direction: Direction,
         octets: &[u8],
-        flaws: Flaws,
+        errors: FrameErrors,
         comment: Option<&str>,
     ) -> io::Result<()> {
         let ns = at.as_ns();
         let len = (octets.len() as u32).to_le_bytes();
-        let flags = flaws.bits()
+        let flags = errors.bits()
             | u32::from(FCS_LENGTH) << 5
             | match direction {
                 Direction::Inbound => 1,
@@ -176,7 +176,7 @@ impl<W: Write> Writer<W> {
     /// Ends the capture.
     ///
     /// # Errors
-    /// What flushing says.
+    /// Errors of flushing.
     pub fn finish(mut self) -> io::Result<W> {
         self.to.flush()?;
         Ok(self.to)
@@ -192,7 +192,7 @@ mod tests {
         u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
     }
 
-    /// A reader of its own: type and body of each block, with all that the format demands checked.
+    /// An independent reader: type and body of each block, with the format's requirements checked.
     fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let mut blocks = Vec::new();
         while !bytes.is_empty() {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_says_what_wireshark_needs() {
+    fn the_header_has_the_options_that_wireshark_needs() {
         let writer = Writer::new(Vec::new(), "wire", "10BASE-T").unwrap();
         let blocks = blocks(&writer.finish().unwrap());
         assert_eq!(blocks[0].0, SECTION_HEADER);
@@ -245,9 +245,9 @@ mod tests {
         ) {
             let mut writer = Writer::new(Vec::new(), "w", "").unwrap();
             let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
-            let flaws = Flaws { fcs, ..Flaws::default() };
+            let errors = FrameErrors { fcs, ..FrameErrors::default() };
             writer
-                .frame(Instant::from_ns(ns), direction, &octets, flaws, comment.as_deref())
+                .frame(Instant::from_ns(ns), direction, &octets, errors, comment.as_deref())
                 .unwrap();
             let blocks = blocks(&writer.finish().unwrap());
             let (kind, body) = &blocks[2];

@@ -1,10 +1,10 @@
-//! The levels of the pins over a stretch of time, for a waveform viewer or a drawing.
+//! The levels of the pins over a time range, for a waveform viewer or a drawing.
 
 use std::io::{self, Write};
 
 use crate::time::{Instant, Span, TICKS_PER_NS};
 
-/// A pin that is recorded.
+/// A recorded pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pin {
     /// The signal towards the device, positive is high.
@@ -16,10 +16,10 @@ pub enum Pin {
 }
 
 impl Pin {
-    /// Every pin.
+    /// All pins.
     pub const ALL: [Self; 3] = [Self::Receive, Self::Transmit, Self::Debug];
 
-    /// Its name in a waveform.
+    /// Name of the pin in a waveform.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,15 +33,15 @@ impl Pin {
 /// A change of a pin's level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
-    /// When.
+    /// Time of the change.
     pub at: Instant,
-    /// Of which pin.
+    /// The pin.
     pub pin: Pin,
-    /// The level from then on.
+    /// The new level.
     pub level: bool,
 }
 
-/// Edges from one time to another. Edges of one pin come in order; pins may come in any order.
+/// Edges in a time range. Edges of one pin are in order; edges of different pins may be in any order.
 #[derive(Debug, Clone, Default)]
 pub struct Waveform {
     from: Instant,
@@ -52,7 +52,7 @@ pub struct Waveform {
     dropped: u64,
 }
 
-/// A full-length frame has 24,000 edges; this is what 100 of them take, some 60 MB.
+/// Maximum number of edges: a full-length frame has 24,000, so this is 100 frames, some 60 MB.
 const LIMIT: usize = 2_500_000;
 
 impl Waveform {
@@ -66,13 +66,13 @@ impl Waveform {
         }
     }
 
-    /// When recording ends.
+    /// End of the recording.
     #[must_use]
     pub const fn until(&self) -> Instant {
         self.until
     }
 
-    /// A pin changed. Beyond the window, or beyond what memory is set aside for, it is left out.
+    /// Records a change of a pin. Outside the time range, or beyond the memory limit, it is dropped.
     pub fn edge(&mut self, edge: Edge) {
         if edge.at < self.from {
             self.initial[edge.pin as usize] = edge.level;
@@ -85,13 +85,13 @@ impl Waveform {
         }
     }
 
-    /// Edges that did not fit.
+    /// Number of edges dropped for lack of memory.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The edges within `from..until`, in the order of time, and the levels at `from`.
+    /// The levels at `from`, and the edges within `from..until` in the order of time.
     #[must_use]
     pub fn excerpt(&self, from: Instant, until: Instant) -> ([bool; 3], Vec<Edge>) {
         let mut edges = self.edges.clone();
@@ -108,7 +108,7 @@ impl Waveform {
     /// cycle of 160 MHz is a whole number.
     ///
     /// # Errors
-    /// What writing says.
+    /// Errors of writing.
     pub fn write_vcd(&self, to: impl Write, board: &str) -> io::Result<()> {
         let mut writer = vcd::Writer::new(to);
         writer.comment("linerate: levels of the pads; rx is high while the line is positive")?;
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_knows_the_levels_before_it() {
+    fn an_excerpt_has_the_levels_at_its_start() {
         let (initial, edges) = waveform().excerpt(Instant::from_ns(210), Instant::from_ns(300));
         assert_eq!(initial, [true, true, true]);
         assert_eq!(edges.len(), 2);

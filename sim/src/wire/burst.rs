@@ -1,4 +1,4 @@
-//! What the device sends: edges, tracked into half-bits, up to the silence that ends them.
+//! Reception from the device: converts edges into half-bits, up to the silence that ends a burst.
 
 use std::collections::VecDeque;
 
@@ -7,35 +7,35 @@ use linerate_ether::phy10::{HalfBits, TP_IDL_HALF_BITS};
 use super::signal::HALF_BIT_TICKS;
 use crate::time::{Instant, Span};
 
-/// Silence that ends a burst: longer than any level within a frame, no longer than `TP_IDL`'s
-/// plateau has to be for a receiver to see it.
+/// Silence that ends a burst: longer than any level within a frame, and no longer than the part of
+/// `TP_IDL` that a receiver needs to detect it.
 pub const SILENCE: Span = Span::from_ns(200);
-/// Edges that tell a frame from a link pulse, and so mean carrier.
+/// Number of edges that distinguish a frame from a link pulse, and so indicate carrier.
 const CARRIER_EDGES: u32 = 3;
-/// Half-bits after which nothing more is kept: more than twice the longest frame.
+/// Maximum number of half-bits stored: more than twice the longest frame.
 const LIMIT: usize = 1 << 16;
 
-/// What a burst turned out to be.
+/// Kind of a burst.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
-    /// One positive pulse, of this width.
+pub enum BurstKind {
+    /// One positive pulse of this width.
     Pulse(Span),
     /// More than one pulse.
     Frame,
 }
 
-/// A stretch of activity, complete.
+/// A complete period of activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Burst {
     /// The first edge.
     pub start: Instant,
-    /// The last edge before the silence, or the end of the last bit where `TP_IDL` follows it.
+    /// The last edge before the silence, or the end of the last bit if `TP_IDL` follows it.
     pub end: Instant,
     /// Pulse or frame.
-    pub kind: Kind,
-    /// The greatest distance of an edge from where the one before it lets one expect it.
+    pub kind: BurstKind,
+    /// Maximum distance of an edge from the position expected from the previous edge.
     pub edge_error: Span,
-    /// The activity went on for longer than any frame: only its start was kept.
+    /// The activity lasted longer than any frame: only its start was stored.
     pub jabber: bool,
     words: Vec<u64>,
     len: usize,
@@ -49,14 +49,14 @@ impl Burst {
     }
 }
 
-/// Follows the device's transmit pad.
+/// Tracks the device's transmit pad.
 #[derive(Debug, Clone, Default)]
-pub struct Tracker {
+pub struct EdgeTracker {
     level: bool,
     active: Option<Active>,
-    /// Bursts that ended and have not been taken.
+    /// Bursts that ended and were not taken yet.
     ended: VecDeque<Burst>,
-    /// The pad stayed high after a burst that has been taken: its fall is no activity of its own.
+    /// The pad stayed high after a burst that was taken: its falling edge starts no new burst.
     trailing: bool,
 }
 
@@ -64,8 +64,8 @@ pub struct Tracker {
 struct Active {
     start: Instant,
     last_edge: Instant,
-    /// Where the last edge belongs, by all edges so far.
-    place: Instant,
+    /// Expected position of the last edge, from all edges so far.
+    expected_edge: Instant,
     carrier_at: Option<Instant>,
     edges: u32,
     edge_error: u64,
@@ -73,15 +73,15 @@ struct Active {
     len: usize,
 }
 
-impl Tracker {
-    /// The pad is driven to `level` at `at`. True if this edge began a burst.
+impl EdgeTracker {
+    /// The pad is driven to `level` at `at`. True if this edge starts a burst.
     #[inline]
     pub fn drive(&mut self, level: bool, at: Instant) -> bool {
         if level == self.level {
             return false;
         }
         if level && self.active_ends_at().is_some_and(|end| end <= at) {
-            // Nobody has looked since the last burst ended.
+            // The last burst was not taken before this edge.
             self.end_burst(at);
         }
         self.level = level;
@@ -99,7 +99,7 @@ impl Tracker {
                 self.active = Some(Active {
                     start: at,
                     last_edge: at,
-                    place: at,
+                    expected_edge: at,
                     carrier_at: None,
                     edges: 1,
                     edge_error: 0,
@@ -111,14 +111,14 @@ impl Tracker {
         }
     }
 
-    /// Since when there is carrier, if there is.
+    /// Start of the carrier, if there is carrier.
     #[inline]
     #[must_use]
     pub fn carrier_since(&self) -> Option<Instant> {
         self.active.as_ref().and_then(|active| active.carrier_at)
     }
 
-    /// When the burst under way ends if no further edge comes.
+    /// End of the current burst if no further edge arrives.
     #[inline]
     fn active_ends_at(&self) -> Option<Instant> {
         let active = self.active.as_ref()?;
@@ -131,7 +131,8 @@ impl Tracker {
         Some(active.last_edge + patience)
     }
 
-    /// When [`Self::take`] has something if no further edge comes; `None` while the line is idle.
+    /// Time at which [`Self::take`] returns a burst if no further edge arrives; `None` while the line is
+    /// idle.
     #[must_use]
     pub fn ends_at(&self) -> Option<Instant> {
         let ended = self.ended.front().map(|burst| burst.end);
@@ -157,11 +158,11 @@ impl Tracker {
             } else {
                 now
             };
-            Kind::Pulse(end.since(active.start))
+            BurstKind::Pulse(end.since(active.start))
         } else {
-            Kind::Frame
+            BurstKind::Frame
         };
-        // The level that the silence has, long enough to be TP_IDL if it is high.
+        // The level of the silence, long enough to be TP_IDL if it is high.
         active.push(self.level, TP_IDL_HALF_BITS);
         self.ended.push_back(Burst {
             start: active.start,
@@ -179,17 +180,17 @@ impl Active {
     /// The line was at `level` from the last edge until `at`.
     #[inline]
     fn edge(&mut self, level: bool, at: Instant) {
-        // Counted from where the last edge should have been, so that one that was late and one that
-        // is early do not add up.
-        let since_place = at.since(self.place).ticks();
-        let half_bits = ((since_place + HALF_BIT_TICKS / 2) / HALF_BIT_TICKS).clamp(1, 64);
+        // Measured from the expected position of the last edge, so that the errors of a late edge and
+        // an early one do not add up.
+        let since_expected = at.since(self.expected_edge).ticks();
+        let half_bits = ((since_expected + HALF_BIT_TICKS / 2) / HALF_BIT_TICKS).clamp(1, 64);
         let span = half_bits * HALF_BIT_TICKS;
         let ticks = at.since(self.last_edge).ticks();
         self.edge_error = self.edge_error.max(ticks.abs_diff(span));
         self.push(level, half_bits as usize);
-        // A quarter of what is left over is taken for a change of phase.
-        let off = since_place as i64 - span as i64;
-        self.place += Span::from_ticks(span.saturating_add_signed(off / 4));
+        // A quarter of the remaining error is treated as a change of phase.
+        let off = since_expected as i64 - span as i64;
+        self.expected_edge += Span::from_ticks(span.saturating_add_signed(off / 4));
         self.last_edge = at;
         self.edges = self.edges.saturating_add(1);
         if self.edges == CARRIER_EDGES {
@@ -221,7 +222,7 @@ mod tests {
     use linerate_ether::phy10::{HalfBitWriter, decode, encode};
 
     /// Drives `half_bits` from `start` on, half-bits lasting `period` ticks.
-    fn send(tracker: &mut Tracker, half_bits: HalfBits<'_>, start: u64, period: u64) -> u64 {
+    fn send(tracker: &mut EdgeTracker, half_bits: HalfBits<'_>, start: u64, period: u64) -> u64 {
         for (index, level) in (0..).zip(half_bits) {
             tracker.drive(level, Instant::from_ticks(start + index * period));
         }
@@ -244,13 +245,13 @@ mod tests {
         encode(&frame, &mut writer).unwrap();
         let half_bits = writer.finish();
         for period in [594, 600, 606] {
-            let mut tracker = Tracker::default();
+            let mut tracker = EdgeTracker::default();
             let end = send(&mut tracker, half_bits, 5000, period);
             assert_eq!(tracker.take(Instant::from_ticks(end)), None, "too early");
             let burst = tracker
                 .take(Instant::from_ticks(end + 2400))
                 .expect("a burst");
-            assert_eq!(burst.kind, Kind::Frame);
+            assert_eq!(burst.kind, BurstKind::Frame);
             assert_eq!(received(&burst), frame);
             assert_eq!(burst.start, Instant::from_ticks(5000 + period));
             assert!(
@@ -262,8 +263,8 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_looked_at_is_kept_apart() {
-        let mut tracker = Tracker::default();
+    fn bursts_not_taken_yet_are_kept_separate() {
+        let mut tracker = EdgeTracker::default();
         let mut words = [0; 40];
         let mut at = 0;
         for octet in [1, 2, 3] {
@@ -279,24 +280,24 @@ mod tests {
     }
 
     #[test]
-    fn lone_pulses_are_measured_and_a_stuck_line_ends_nothing_twice() {
-        let mut tracker = Tracker::default();
+    fn lone_pulses_are_measured_and_a_stuck_line_ends_only_one_burst() {
+        let mut tracker = EdgeTracker::default();
         let at = Instant::from_ns;
         tracker.drive(true, at(1000));
         tracker.drive(false, at(1063));
         assert_eq!(tracker.carrier_since(), None);
         let pulse = tracker.take(at(2000)).expect("a pulse");
-        assert_eq!(pulse.kind, Kind::Pulse(Span::from_ns(63)));
+        assert_eq!(pulse.kind, BurstKind::Pulse(Span::from_ns(63)));
         tracker.drive(true, at(3000));
         let stuck = tracker.take(at(9000)).expect("a pulse");
-        assert_eq!(stuck.kind, Kind::Pulse(Span::from_us(6)));
+        assert_eq!(stuck.kind, BurstKind::Pulse(Span::from_us(6)));
         tracker.drive(false, at(10_000));
         assert_eq!(tracker.take(at(20_000)), None);
     }
 
     #[test]
-    fn a_line_that_toggles_for_ever_takes_bounded_memory() {
-        let mut tracker = Tracker::default();
+    fn a_line_that_toggles_forever_uses_bounded_memory() {
+        let mut tracker = EdgeTracker::default();
         for index in 0..200_000 {
             tracker.drive(index % 2 == 0, Instant::from_ticks(index * 600));
         }

@@ -1,7 +1,7 @@
-//! What a cable, a link partner and a hub are like, in the words of a scenario.
+//! Configuration of a cable, a link partner and a hub, as in a scenario.
 //!
-//! Everything here reads from TOML and means "nothing wrong" when left out. [`Config::check`] says
-//! what is out of range; the wire itself takes any value and keeps within its limits.
+//! Everything here is read from TOML and defaults to "no impairment". [`Config::check`] reports values
+//! out of range; the wire itself accepts any value and clamps it.
 
 use linerate_ether::phy10::link::{LinkCodeWord, PULSE_INTERVAL_NOMINAL_NS};
 use linerate_ether::phy10::{HALF_BIT_NS, INTER_PACKET_GAP_NS};
@@ -9,35 +9,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::{Instant, Span};
 
-/// Whether both stations may send at once.
+/// Duplex mode of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplex {
-    /// One at a time: carrier sense and collisions.
+    /// One station at a time: carrier sense and collisions.
     Half,
-    /// Both at once.
+    /// Both stations simultaneously.
     Full,
-    /// What the partner's auto-negotiation comes to; half where it does not negotiate.
+    /// Result of the partner's auto-negotiation; half if it does not negotiate.
     Auto,
 }
 
 /// Properties of the link and of the peer's transmitter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// Who may send when.
+    /// Duplex mode.
     pub duplex: Duplex,
-    /// Propagation delay, about 5 ns a metre.
+    /// Propagation delay, about 5 ns per metre.
     pub delay: Span,
-    /// Idle line between two of the peer's frames.
+    /// Idle line between two frames of the peer.
     pub inter_packet_gap: Span,
-    /// Time from one link pulse of the peer to the next while it sends nothing else; `None` for a
-    /// peer that sends none.
+    /// Interval of the peer's link pulses while it sends nothing else; `None` for a peer that sends
+    /// none.
     pub link_pulse_interval: Option<Span>,
-    /// What is wrong with the cable and the signal on it.
+    /// Impairments of the cable and the signal on it.
     pub impairments: Impairments,
-    /// How the peer takes part in link pulses and auto-negotiation.
+    /// The peer's link pulses and auto-negotiation.
     pub partner: Partner,
-    /// Further stations on a hub between device and peer.
+    /// A hub with further stations between device and peer.
     pub hub: Hub,
     /// Seed of everything random.
     pub seed: u64,
@@ -60,7 +60,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Says whether every part is within its limits.
+    /// Checks that every field is within its limits.
     ///
     /// # Errors
     /// [`OutOfRange`] names the first field that is not.
@@ -70,107 +70,108 @@ impl Config {
     }
 }
 
-/// What is wrong with the signal towards the device, and with the cable. The default is nothing.
+/// Impairments of the signal towards the device, and of the cable. The default is none.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Impairments {
-    /// How much faster than the device's the peer's clock runs, parts per million. At most 100 to
-    /// either side by the standard (clause 7.3.2).
+    /// Offset of the peer's clock from the device's, parts per million; positive is faster. At most
+    /// 100 to either side by the standard (clause 7.3.2).
     pub clock_ppm: f64,
-    /// How fast that offset changes, parts per million a second: it goes up and down between
-    /// [`Impairments::drift_bound_ppm`] to either side, and is constant within a transmission.
+    /// Rate of change of that offset, parts per million per second: it moves up and down between
+    /// plus and minus [`Impairments::drift_bound_ppm`], and is constant within a transmission.
     pub drift_ppm_per_s: f64,
-    /// How far each edge, independently of every other and uniformly, lies from its place, ns to
-    /// either side. A receiver has to bear 13.5 (clause 14.3.1.3.1). Also gives each transmission
-    /// an initial phase of its own.
+    /// Maximum displacement of an edge, ns to either side; independent for each edge and uniformly
+    /// distributed. A receiver must tolerate 13.5 (clause 14.3.1.3.1). Also gives each transmission
+    /// a random initial phase.
     pub jitter_ns: f64,
-    /// By how much the positive half-bits are longer than the negative ones, ns: rising edges early
-    /// and falling edges late by half of it. The standard gives 10BASE-T no figure of its own for
-    /// it: what the line adds is part of the 13.5 ns of clause 14.3.1.3.1, so that 13.5 here, which
-    /// is 6.75 an edge, with as much of jitter uses that up.
+    /// Excess length of positive half-bits over negative ones, ns: rising edges are early and
+    /// falling edges late by half of it. The standard has no separate limit for 10BASE-T: the
+    /// line's distortion is part of the 13.5 ns of clause 14.3.1.3.1. A value of 13.5, which is 6.75
+    /// per edge, and 6.75 of jitter together reach that limit.
     pub duty_cycle_distortion_ns: f64,
-    /// Pulses that are nobody's.
+    /// Noise pulses on the line.
     pub noise: Noise,
-    /// Bits of each frame's preamble that never arrive, 0 to 64. The standard lets a receiver lose
-    /// 5 (clause 14.2.1.2, receive function).
+    /// Bits of each frame's preamble that never arrive, 0 to 64. The standard permits a receiver to
+    /// lose 5 (clause 14.2.1.2, receive function).
     pub lost_preamble_bits: u8,
     /// Random bits between each frame's last octet and its end, 0 to 7 (clause 4.2.4.2.1).
     pub dribble_bits: u8,
-    /// The receive pair's wires are swapped. The device's comparator shows a negative line like an
-    /// idle one, low: of link pulses nothing is left, of a frame its complement without `TP_IDL`.
+    /// The receive pair's wires are swapped. The device's comparator outputs low for a negative line
+    /// as for an idle one: link pulses disappear, and a frame becomes its complement without
+    /// `TP_IDL`.
     pub swapped_polarity: bool,
-    /// How many of the bits are read as the opposite, 0 to 1.
+    /// Bit error rate, 0 to 1: share of the bits that are inverted.
     pub bit_error_rate: f64,
-    /// The cable is pulled and plugged in again.
+    /// The cable is unplugged and plugged in again.
     pub flap: Flap,
 }
 
 impl Impairments {
-    /// The greatest offset of the clock while it drifts, ppm.
+    /// Maximum offset of the clock while it drifts, ppm.
     #[must_use]
     pub fn drift_bound_ppm(&self) -> f64 {
         self.clock_ppm.abs().max(100.0)
     }
 
-    /// Says whether every field is within its limits.
+    /// Checks that every field is within its limits.
     ///
     /// # Errors
     /// [`OutOfRange`] names the first that is not.
     pub fn check(&self) -> Result<(), OutOfRange> {
-        // Two edges are a half-bit apart and keep their order.
+        // Edges are at least a half-bit apart and must keep their order.
         let room = HALF_BIT_NS as f64 - self.duty_cycle_distortion_ns.abs();
-        within("clock_ppm", self.clock_ppm, -10_000.0, 10_000.0)?;
-        within("drift_ppm_per_s", self.drift_ppm_per_s, -1000.0, 1000.0)?;
+        check_range("clock_ppm", self.clock_ppm, -10_000.0, 10_000.0)?;
+        check_range("drift_ppm_per_s", self.drift_ppm_per_s, -1000.0, 1000.0)?;
         let distortion = self.duty_cycle_distortion_ns;
-        within("duty_cycle_distortion_ns", distortion, -40.0, 40.0)?;
-        within("jitter_ns", self.jitter_ns, 0.0, room / 2.0 - 0.5)?;
-        within("noise.pulses_per_s", self.noise.pulses_per_s, 0.0, 1e6)?;
-        within("noise.width_ns", self.noise.width_ns, 0.0, 500.0)?;
-        within(
+        check_range("duty_cycle_distortion_ns", distortion, -40.0, 40.0)?;
+        check_range("jitter_ns", self.jitter_ns, 0.0, room / 2.0 - 0.5)?;
+        check_range("noise.pulses_per_s", self.noise.pulses_per_s, 0.0, 1e6)?;
+        check_range("noise.width_ns", self.noise.width_ns, 0.0, 500.0)?;
+        check_range(
             "lost_preamble_bits",
             self.lost_preamble_bits.into(),
             0.0,
             64.0,
         )?;
-        within("dribble_bits", self.dribble_bits.into(), 0.0, 7.0)?;
-        within("bit_error_rate", self.bit_error_rate, 0.0, 1.0)?;
+        check_range("dribble_bits", self.dribble_bits.into(), 0.0, 7.0)?;
+        check_range("bit_error_rate", self.bit_error_rate, 0.0, 1.0)?;
         let down = self.flap.down_ms as f64;
-        within("flap.down_ms", down, 0.0, self.flap.every_ms as f64)
+        check_range("flap.down_ms", down, 0.0, self.flap.every_ms as f64)
     }
 }
 
-/// Noise: pulses at random places, one in each `1 / pulses_per_s`. Each turns the line's level
-/// over, idle or not, for its width.
+/// Noise: pulses at random times, one in each interval of `1 / pulses_per_s`. Each inverts the
+/// line's level, idle or not, for its width.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Noise {
-    /// Pulses a second; 0 for none.
+    /// Pulses per second; 0 for none.
     pub pulses_per_s: f64,
-    /// How long each lasts, ns.
+    /// Width of a pulse, ns.
     pub width_ns: f64,
 }
 
-/// The cable is pulled for `down_ms` at every multiple of `every_ms`, both ways.
+/// The cable is unplugged for `down_ms` at every multiple of `every_ms`, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Flap {
-    /// From one pull to the next, ms; 0 for never.
+    /// Interval, ms; 0 for never.
     pub every_ms: u64,
-    /// How long it stays out, ms.
+    /// Duration of each interruption, ms.
     pub down_ms: u64,
 }
 
 impl Flap {
-    /// Whether the cable is ever pulled.
+    /// True if the cable is ever unplugged.
     #[must_use]
-    pub const fn happens(self) -> bool {
+    pub const fn is_enabled(self) -> bool {
         self.every_ms > 0 && self.down_ms > 0
     }
 
-    /// Whether the cable is out at `at`.
+    /// True if the cable is unplugged at `at`.
     #[must_use]
     pub const fn is_down(self, at: Instant) -> bool {
-        if !self.happens() {
+        if !self.is_enabled() {
             return false;
         }
         let every = Span::from_ms(self.every_ms).ticks();
@@ -179,7 +180,7 @@ impl Flap {
     }
 }
 
-/// A technology that a link partner may offer.
+/// A technology that a link partner may advertise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Ability {
     /// 10BASE-T, half duplex.
@@ -197,7 +198,7 @@ pub enum Ability {
 }
 
 impl Ability {
-    /// Every ability, in the order of its bit.
+    /// All abilities in the order of their bits.
     pub const ALL: [Self; 4] = [
         Self::TenHalf,
         Self::TenFull,
@@ -205,7 +206,7 @@ impl Ability {
         Self::HundredFull,
     ];
 
-    /// Its bit in a base page (Annex 28B.2).
+    /// Bit of the ability in a base page (Annex 28B.2).
     #[must_use]
     pub const fn bit(self) -> u16 {
         match self {
@@ -217,19 +218,19 @@ impl Ability {
     }
 }
 
-/// A set of abilities; in TOML a list.
+/// A set of abilities; a list in TOML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(from = "Vec<Ability>", into = "Vec<Ability>")]
 pub struct Abilities(u16);
 
 impl Abilities {
-    /// Their bits in a base page.
+    /// Bits of the abilities in a base page.
     #[must_use]
     pub const fn bits(self) -> u16 {
         self.0
     }
 
-    /// Whether there are none.
+    /// True if the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -255,39 +256,39 @@ impl From<Abilities> for Vec<Ability> {
     }
 }
 
-/// The pulses that a link partner sends while it has no frames to send.
+/// Pulses that a link partner sends while it has no frames to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pulses {
-    /// None at all.
+    /// No pulses.
     None,
     /// Normal link pulses: a partner that does not negotiate.
     Nlp,
-    /// Fast link pulse bursts until negotiation is over, then normal link pulses.
+    /// Fast link pulse bursts until negotiation is complete, then normal link pulses.
     Flp,
 }
 
-/// How the peer takes part in link pulses and auto-negotiation. The default does not negotiate,
-/// sends normal link pulses, and takes the link to be up always.
+/// The peer's link pulses and auto-negotiation. The default does not negotiate, sends normal link
+/// pulses, and considers the link always up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Partner {
-    /// What it offers. A partner that offers anything negotiates.
+    /// Advertised abilities. A partner that advertises any ability negotiates.
     pub advertise: Abilities,
-    /// It says that more pages follow.
+    /// Sets the next page bit.
     pub next_page: bool,
-    /// It reports a fault at its end.
+    /// Sets the remote fault bit.
     pub remote_fault: bool,
-    /// What it sends; left out, bursts if it offers anything and normal link pulses if not.
+    /// Pulses sent; by default FLP bursts if it advertises any ability, else normal link pulses.
     pub pulses: Option<Pulses>,
-    /// It takes the link to be up only while it hears the device, as the link integrity test says
-    /// (clause 14.2.1.7); never, then, if it sends no pulses itself. Left out, so it does where it
-    /// negotiates or the cable is pulled.
+    /// Applies the link integrity test (clause 14.2.1.7): the link is up only while frames or pulses
+    /// of the device are received, and never if the partner sends no pulses. By default on if it
+    /// negotiates or the cable is unplugged at times.
     pub link_test: Option<bool>,
 }
 
 impl Partner {
-    /// What it sends.
+    /// Pulses sent, with the default applied.
     #[must_use]
     pub const fn pulses(&self) -> Pulses {
         match self.pulses {
@@ -298,19 +299,19 @@ impl Partner {
     }
 }
 
-/// A hub (a repeater of clause 9) between device and peer, with further stations on it. Each has a
-/// MAC of its own and sends frames of one size.
+/// A hub (a repeater of clause 9) between device and peer, with further stations. Each has its own
+/// MAC and sends frames of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hub {
-    /// Further stations, beside peer and device; 0 for a cable without a hub.
+    /// Stations in addition to peer and device; 0 for a cable without a hub.
     pub stations: u8,
-    /// What they offer together, as a share of the line rate, gaps and preambles included; at 1
-    /// each of them always has a frame to send.
+    /// Total load offered by these stations as a share of the line rate, including gaps and
+    /// preambles; at 1 each of them always has a frame to send.
     pub offered_load: f64,
     /// Octets of each frame with FCS.
     pub frame_octets: u16,
-    /// Whom their frames are for.
+    /// Destination of their frames.
     pub destination: Destination,
 }
 
@@ -326,19 +327,19 @@ impl Default for Hub {
 }
 
 impl Hub {
-    /// The most stations there may be.
-    pub const MOST_STATIONS: u8 = 30;
+    /// Maximum number of stations.
+    pub const MAX_STATIONS: u8 = 30;
 
     fn check(&self) -> Result<(), OutOfRange> {
-        let most = f64::from(Self::MOST_STATIONS);
-        within("hub.stations", self.stations.into(), 0.0, most)?;
-        within("hub.offered_load", self.offered_load, 0.0, 1.0)?;
+        let most = f64::from(Self::MAX_STATIONS);
+        check_range("hub.stations", self.stations.into(), 0.0, most)?;
+        check_range("hub.offered_load", self.offered_load, 0.0, 1.0)?;
         let octets = self.frame_octets;
-        within("hub.frame_octets", octets.into(), 64.0, 1518.0)
+        check_range("hub.frame_octets", octets.into(), 64.0, 1518.0)
     }
 }
 
-/// Whom generated frames are for.
+/// Destination of generated frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destination {
@@ -353,35 +354,35 @@ pub enum Destination {
     Multicast,
 }
 
-/// A field of a configuration that the wire cannot follow.
+/// A field of a configuration is out of range.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{field} is {found}: it has to be between {least} and {most}")]
+#[error("{field} is {value}: it must be between {min} and {max}")]
 pub struct OutOfRange {
-    /// Its name.
+    /// Name of the field.
     pub field: &'static str,
-    /// What it is.
-    pub found: f64,
-    /// The least it may be.
-    pub least: f64,
-    /// The most it may be.
-    pub most: f64,
+    /// Its value.
+    pub value: f64,
+    /// Minimum.
+    pub min: f64,
+    /// Maximum.
+    pub max: f64,
 }
 
-/// Not a number is out of every range.
-pub(crate) fn within(
+/// Checks that `value` is within the limits. NaN is out of every range.
+pub(crate) fn check_range(
     field: &'static str,
-    found: f64,
-    least: f64,
-    most: f64,
+    value: f64,
+    min: f64,
+    max: f64,
 ) -> Result<(), OutOfRange> {
-    if (least..=most).contains(&found) {
+    if (min..=max).contains(&value) {
         return Ok(());
     }
     Err(OutOfRange {
         field,
-        found,
-        least,
-        most,
+        value,
+        min,
+        max,
     })
 }
 

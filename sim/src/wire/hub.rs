@@ -1,56 +1,56 @@
-//! The further stations on a hub: what they have to send.
+//! Traffic of the further stations on a hub.
 //!
-//! The hub itself, a repeater of IEEE 802.3 clause 9, is in the link: whatever one station sends
-//! reaches all others, and what several send at once becomes a jam for everyone.
+//! The hub itself, a repeater of IEEE 802.3 clause 9, is part of the link: a transmission of one station
+//! reaches all others, and simultaneous transmissions become a jam for all.
 
 use super::config::Hub;
 use super::mac::Transmitter;
-use crate::peer::{Manner, Outgoing, generator};
+use crate::peer::{Outgoing, TxOptions, generator};
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
-/// From one station's port to another's through the hub, beside the cables: start of packet
-/// propagation delay (clause 9.5.5, at most 8 bit times and what its transceivers take).
+/// Delay from one station's port to another's through the hub, without the cables: start of packet
+/// propagation delay (clause 9.5.5, at most 8 bit times plus the delay of its transceivers).
 pub const REPEATER_DELAY: Span = Span::from_ns(800);
-/// Frames that a station with always something to send keeps ready.
-const READY: usize = 2;
+/// Frames that a saturated station keeps queued.
+const SATURATED_QUEUE_FRAMES: usize = 2;
 
-/// A further station.
+/// A further station on the hub.
 #[derive(Debug)]
-pub struct Extra {
+pub struct HubStation {
     /// Its MAC.
     pub transmitter: Transmitter,
-    source: Source,
+    source: FrameSource,
 }
 
-/// Where a station's frames come from.
+/// Source of a station's frames.
 #[derive(Debug)]
-struct Source {
+struct FrameSource {
     hub: Hub,
     station: u8,
-    /// From one frame to the next on average; `None` for always another.
-    every: Option<Span>,
+    /// Mean interval of frames; `None` if the station always has a frame to send.
+    interval: Option<Span>,
     next_at: Instant,
     number: u32,
     random: Random,
 }
 
-impl Extra {
-    /// The station with the number `station`, from 1 on, behind `transmitter`.
+impl HubStation {
+    /// Station number `station`, from 1 on, with its MAC `transmitter`.
     #[must_use]
     pub fn new(hub: Hub, station: u8, transmitter: Transmitter, mut random: Random) -> Self {
         let each = hub.offered_load.clamp(0.0, 1.0) / f64::from(hub.stations.max(1));
         let octets = usize::from(hub.frame_octets.clamp(64, 1518));
         let air_ns = linerate_ether::phy10::frame_time_ns(octets) as f64;
-        let every = (hub.offered_load < 1.0).then(|| Span::from_ns((air_ns / each) as u64));
-        let first = every.map_or(0, |every| random.below(every.ticks()));
+        let interval = (hub.offered_load < 1.0).then(|| Span::from_ns((air_ns / each) as u64));
+        let first = interval.map_or(0, |interval| random.below(interval.ticks()));
         let silent = hub.offered_load.is_nan() || hub.offered_load <= 0.0;
         Self {
             transmitter,
-            source: Source {
+            source: FrameSource {
                 hub,
                 station,
-                every,
+                interval,
                 next_at: if silent {
                     Instant::NEVER
                 } else {
@@ -62,12 +62,12 @@ impl Extra {
         }
     }
 
-    /// When it has the next frame, as long as its MAC takes any.
+    /// Time of its next frame; never while its MAC's queue is full.
     #[must_use]
     pub fn ready_at(&self) -> Instant {
-        let full = match self.source.every {
-            None => self.transmitter.queued() >= READY,
-            Some(_) => !self.transmitter.has_room(),
+        let full = match self.source.interval {
+            None => self.transmitter.queued() >= SATURATED_QUEUE_FRAMES,
+            Some(_) => !self.transmitter.has_queue_space(),
         };
         if full {
             Instant::NEVER
@@ -76,7 +76,7 @@ impl Extra {
         }
     }
 
-    /// Hands the MAC what is ready at `now`.
+    /// Hands the MAC the frames that are ready at `now`.
     pub fn fill(&mut self, now: Instant) {
         while self.ready_at() <= now {
             let frame = self.source.frame();
@@ -85,11 +85,11 @@ impl Extra {
     }
 }
 
-impl Source {
+impl FrameSource {
     fn frame(&mut self) -> Outgoing {
-        if let Some(every) = self.every {
+        if let Some(interval) = self.interval {
             // Uniform up to twice the mean.
-            self.next_at += Span::from_ticks(self.random.below(2 * every.ticks()));
+            self.next_at += Span::from_ticks(self.random.below(2 * interval.ticks()));
         }
         let body = usize::from(self.hub.frame_octets.clamp(64, 1518)) - linerate_ether::fcs::LEN;
         let to = generator::address(self.hub.destination);
@@ -97,12 +97,12 @@ impl Source {
         self.number = self.number.wrapping_add(1);
         Outgoing {
             octets,
-            manner: Manner::STANDARD,
+            options: TxOptions::STANDARD,
         }
     }
 }
 
-/// The address of the station with the number `station`.
+/// Address of station number `station`.
 #[must_use]
 pub const fn station_address(station: u8) -> [u8; 6] {
     [2, 0, 0, 0, 1, station]

@@ -1,7 +1,6 @@
-//! A station's MAC, transmit side: gap, deferring, collision, back-off (IEEE 802.3 clause 4.2).
+//! Transmit side of a station's MAC: gap, deferring, collision, back-off (IEEE 802.3 clause 4.2).
 //!
-//! It decides when to send and what follows from a collision; what arrives where is the link's
-//! business.
+//! It decides when to send and how to react to a collision; propagation is part of the link.
 
 use std::collections::VecDeque;
 
@@ -10,57 +9,57 @@ use linerate_ether::phy10::{
     ATTEMPT_LIMIT, BACK_OFF_LIMIT, INTER_PACKET_GAP_NS, JAM_BITS, SLOT_TIME_NS,
 };
 
-use super::record::{Content, Sent, StationStatistics};
+use super::record::{Content, SentFrame, StationStatistics};
 use super::timing::half_bits;
-use crate::peer::{Manner, Outgoing};
+use crate::peer::{Outgoing, TxOptions};
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
-/// Frames that the adapter takes from the host before the first is on the wire.
-pub const RING: usize = 256;
-/// Preamble and SFD are finished before a jam.
+/// Size of the adapter's transmit ring in frames.
+pub const TX_RING_FRAMES: usize = 256;
+/// Half-bits of preamble and SFD, which are completed before a jam.
 const PREAMBLE_HALF_BITS: usize = 128;
 
-/// A frame on its way to the wire.
+/// A queued frame.
 #[derive(Debug, Clone)]
-struct Queued {
+struct QueuedFrame {
     number: u64,
-    /// With all that is to follow it.
+    /// Including padding and FCS.
     octets: Vec<u8>,
-    manner: Manner,
+    options: TxOptions,
     attempts: u32,
     deferred: bool,
 }
 
-/// A frame on the wire. Times are the station's.
+/// A frame on the wire. Times are at the station.
 #[derive(Debug, Clone)]
-struct Sending {
-    frame: Queued,
-    airing: Airing,
+struct ActiveTransmission {
+    frame: QueuedFrame,
+    transmission: Transmission,
     /// End of the last bit, or of the jam.
     end: Instant,
     collided: bool,
     late: bool,
 }
 
-/// What the link knows of a transmission when it begins.
+/// Properties of a transmission that are known when it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Airing {
-    /// Counts the link's transmissions.
+pub struct Transmission {
+    /// Number of the transmission on this link.
     pub id: u64,
-    /// When the first half-bit begins, at the station.
+    /// Start of the first half-bit, at the station.
     pub start: Instant,
-    /// Ticks of a half-bit.
+    /// Ticks of a half-bit, with [`super::timing::FRACTION`] fraction bits.
     pub period: u64,
     /// Half-bits up to the end of the last bit.
     pub half_bits: usize,
-    /// What the line did to it that no receiver can make good.
-    pub spoiled: Option<Drop>,
-    /// Noise met it.
+    /// Damage by the line that no receiver can repair.
+    pub line_fault: Option<Drop>,
+    /// Noise overlapped it.
     pub noisy: bool,
 }
 
-impl Sending {
+impl ActiveTransmission {
     fn collision(&self) -> Option<Drop> {
         if !self.collided {
             None
@@ -74,31 +73,31 @@ impl Sending {
     }
 }
 
-/// A transmitter.
+/// The transmit side of a MAC.
 #[derive(Debug)]
 pub struct Transmitter {
     half_duplex: bool,
     station: u8,
-    /// From the station to the device.
+    /// Propagation delay from the station to the device.
     delay: Span,
     gap: Span,
     random: Random,
-    ring: VecDeque<Queued>,
-    sending: Option<Sending>,
-    /// The medium was in use up to here, if it ever was.
+    tx_ring: VecDeque<QueuedFrame>,
+    sending: Option<ActiveTransmission>,
+    /// End of the last use of the medium, if any.
     busy_until: Option<Instant>,
-    /// Something else of this station's is on the line up to here.
+    /// End of other activity of this station on the line.
     reserved_until: Instant,
-    /// Back-off ends here.
+    /// End of the back-off.
     wait_until: Instant,
-    /// The first frame waits for the carrier to end.
+    /// The first frame waits for the end of the carrier.
     deferring: bool,
     next_number: u64,
     statistics: StationStatistics,
 }
 
 impl Transmitter {
-    /// A transmitter with nothing to send, of the station with the number `station`.
+    /// An idle transmitter of station number `station`.
     #[must_use]
     pub fn new(half_duplex: bool, station: u8, delay: Span, gap: Span, random: Random) -> Self {
         Self {
@@ -107,7 +106,7 @@ impl Transmitter {
             delay,
             gap,
             random,
-            ring: VecDeque::new(),
+            tx_ring: VecDeque::new(),
             sending: None,
             busy_until: None,
             reserved_until: Instant::ZERO,
@@ -118,79 +117,79 @@ impl Transmitter {
         }
     }
 
-    /// Counts so far.
+    /// Statistics so far.
     #[must_use]
     pub const fn statistics(&self) -> &StationStatistics {
         &self.statistics
     }
 
-    /// From now on the station defers to others, or does not.
+    /// Sets the duplex mode. In full duplex the station does not defer.
     pub const fn set_half_duplex(&mut self, half_duplex: bool) {
         self.half_duplex = half_duplex;
         self.deferring &= half_duplex;
     }
 
-    /// Whether another frame may be queued.
+    /// True if another frame can be queued.
     #[must_use]
-    pub fn has_room(&self) -> bool {
-        self.ring.len() < RING
+    pub fn has_queue_space(&self) -> bool {
+        self.tx_ring.len() < TX_RING_FRAMES
     }
 
-    /// Frames not yet on the wire.
+    /// Number of frames not yet on the wire.
     #[must_use]
     pub fn queued(&self) -> usize {
-        self.ring.len()
+        self.tx_ring.len()
     }
 
     /// Queues a frame.
     pub fn queue(&mut self, outgoing: &Outgoing) {
         let number = self.next_number;
         self.next_number += 1;
-        self.ring.push_back(Queued {
+        self.tx_ring.push_back(QueuedFrame {
             number,
             octets: outgoing.complete(),
-            manner: outgoing.manner,
+            options: outgoing.options,
             attempts: 0,
             deferred: false,
         });
     }
 
-    /// Gives up what is queued; returns how many frames that were.
+    /// Discards the queued frames; returns their number.
     pub fn discard(&mut self) -> usize {
-        let count = self.ring.len();
-        self.ring.clear();
+        let count = self.tx_ring.len();
+        self.tx_ring.clear();
         self.deferring = false;
         count
     }
 
-    /// Something is on the wire.
+    /// True while a frame is on the wire.
     #[must_use]
     pub const fn is_sending(&self) -> bool {
         self.sending.is_some()
     }
 
-    /// Since when, and until when as far as it is known.
+    /// Start and expected end of the current transmission.
     #[must_use]
-    pub fn on_air(&self) -> Option<(Instant, Instant)> {
+    pub fn active_interval(&self) -> Option<(Instant, Instant)> {
         let sending = self.sending.as_ref()?;
-        Some((sending.airing.start, sending.end))
+        Some((sending.transmission.start, sending.end))
     }
 
-    /// What is on the wire, as it will be recorded.
+    /// Preliminary record of the current transmission.
     #[must_use]
-    pub fn on_the_wire(&self) -> Option<Sent> {
+    pub fn current_record(&self) -> Option<SentFrame> {
         self.sending.as_ref().map(|sending| self.record(sending))
     }
 
-    /// When [`Self::next`] or [`Self::finish`] has something to do, if the medium stays free.
+    /// Time at which [`Self::next_frame`] or [`Self::finish`] is due if the medium stays free.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        match (&self.sending, self.ring.front()) {
+        match (&self.sending, self.tx_ring.front()) {
             (Some(sending), _) => sending.end,
-            // The end of the carrier ends it.
+            // Deferring ends with the carrier.
             (None, Some(_)) if self.deferring => Instant::NEVER,
             (None, Some(frame)) => {
-                let gap = frame.manner.gap.unwrap_or(self.gap);
+                let gap = frame.options.gap.unwrap_or(self.gap);
                 let gap_ends = self.busy_until.map_or(Instant::ZERO, |end| end + gap);
                 gap_ends.max(self.reserved_until).max(self.wait_until)
             }
@@ -198,51 +197,52 @@ impl Transmitter {
         }
     }
 
-    /// Keeps the line free until `until`: something else of this station's is on it.
+    /// Reserves the line until `until` for other activity of this station.
     pub fn reserve(&mut self, until: Instant) {
         self.reserved_until = self.reserved_until.max(until);
     }
 
-    /// The pulse that the next frame wants before it, and where: in the middle of its gap.
+    /// Time and width of the pulse requested before the next frame, in the middle of its gap.
     #[must_use]
     pub fn pulse_before(&self) -> Option<(Instant, Span)> {
-        let frame = self.ring.front()?;
-        let width = frame.manner.pulse_before?;
-        let gap = frame.manner.gap.unwrap_or(self.gap);
+        let frame = self.tx_ring.front()?;
+        let width = frame.options.pulse_before?;
+        let gap = frame.options.gap.unwrap_or(self.gap);
         let middle = Span::from_ticks(gap.ticks().saturating_sub(width.ticks()) / 2);
         Some((self.busy_until? + middle, width))
     }
 
-    /// The next frame, if its time has come and `carrier` does not forbid it: octets and manner.
-    /// [`Self::begin`] has to follow.
-    pub fn next(&mut self, carrier: bool, now: Instant) -> Option<(&[u8], Manner)> {
+    /// Octets and options of the next frame, if it is due and `carrier` does not defer it.
+    /// [`Self::begin`] must follow.
+    pub fn next_frame(&mut self, carrier: bool, now: Instant) -> Option<(&[u8], TxOptions)> {
         if self.sending.is_some() || self.deadline() > now {
             return None;
         }
-        let frame = self.ring.front_mut()?;
+        let frame = self.tx_ring.front_mut()?;
         if self.half_duplex && carrier {
             frame.deferred |= frame.attempts == 0;
             self.deferring = true;
             return None;
         }
-        Some((&frame.octets, frame.manner))
+        Some((&frame.octets, frame.options))
     }
 
-    /// The frame that [`Self::next`] gave goes onto the wire.
-    pub fn begin(&mut self, airing: Airing) {
-        if let Some(mut frame) = self.ring.pop_front() {
+    /// Starts the transmission of the frame returned by [`Self::next_frame`].
+    pub fn begin(&mut self, transmission: Transmission) {
+        if let Some(mut frame) = self.tx_ring.pop_front() {
             frame.attempts += 1;
-            self.sending = Some(Sending {
-                end: airing.start + half_bits(airing.period, airing.half_bits as u64),
+            self.sending = Some(ActiveTransmission {
+                end: transmission.start
+                    + half_bits(transmission.period, transmission.half_bits as u64),
                 frame,
-                airing,
+                transmission,
                 collided: false,
                 late: false,
             });
         }
     }
 
-    /// The medium falls silent at `end`, after somebody else's transmission.
+    /// The transmission of another station ends at `end`.
     pub fn carrier_ended(&mut self, end: Instant) {
         if self.half_duplex && self.sending.is_none() {
             self.busy_until = self.busy_until.max(Some(end));
@@ -250,33 +250,33 @@ impl Transmitter {
         }
     }
 
-    /// Somebody else is heard at `at` while this station sends: jam. Returns the half-bit up to
+    /// Another station is detected at `at` while this one sends: jam. Returns the half-bit up to
     /// which the frame is sent.
     pub fn collide(&mut self, at: Instant) -> Option<usize> {
         let sending = self.sending.as_mut().filter(|sending| !sending.collided)?;
         if !self.half_duplex || at >= sending.end {
             return None;
         }
-        let Airing {
+        let Transmission {
             start,
             period,
             half_bits: whole,
             ..
-        } = sending.airing;
+        } = sending.transmission;
         sending.collided = true;
         sending.late = at.since(start) > Span::from_ns(SLOT_TIME_NS);
         self.statistics.collisions += 1;
         let half_bit = half_bits(period, 1).ticks().max(1);
         let sent = (at.since(start).ticks() / half_bit) as usize;
-        // Up to the end of the bit, and never without the preamble.
+        // Up to the end of the bit, at least the preamble.
         let keep = (sent.next_multiple_of(2) + 2).max(PREAMBLE_HALF_BITS);
         let keep = keep.min(whole);
         sending.end = start + half_bits(period, (keep + 2 * JAM_BITS) as u64);
         Some(keep)
     }
 
-    /// Ends the transmission if it is over at `now`; returns its record and octets.
-    pub fn finish(&mut self, now: Instant) -> Option<(Sent, Vec<u8>)> {
+    /// Ends the transmission if it is complete at `now`; returns its record and octets.
+    pub fn finish(&mut self, now: Instant) -> Option<(SentFrame, Vec<u8>)> {
         let sending = self.sending.take_if(|sending| sending.end <= now)?;
         let record = self.record(&sending);
         self.busy_until = self.busy_until.max(Some(sending.end));
@@ -292,7 +292,7 @@ impl Transmitter {
             None => {
                 let octets = octets.len() as u64;
                 statistics.octets_sent += octets;
-                let air = sending.end.since(sending.airing.start);
+                let air = sending.end.since(sending.transmission.start);
                 statistics.airtime = statistics.airtime + air + Span::from_ns(INTER_PACKET_GAP_NS);
             }
             Some(Drop::LateCollision) => statistics.late_collisions += 1,
@@ -301,25 +301,25 @@ impl Transmitter {
                 let slots = self.random.below(1 << frame.attempts.min(BACK_OFF_LIMIT));
                 self.wait_until = sending.end + Span::from_ns(SLOT_TIME_NS * slots);
                 frame.deferred = false;
-                self.ring.push_front(frame);
+                self.tx_ring.push_front(frame);
             }
         }
         Some((record, octets))
     }
 
-    fn record(&self, sending: &Sending) -> Sent {
-        Sent {
-            id: sending.airing.id,
+    fn record(&self, sending: &ActiveTransmission) -> SentFrame {
+        SentFrame {
+            id: sending.transmission.id,
             station: self.station,
             frame: sending.frame.number,
             attempt: sending.frame.attempts,
-            start: sending.airing.start + self.delay,
+            start: sending.transmission.start + self.delay,
             end: sending.end + self.delay,
             octets: sending.frame.octets.len(),
             content: Content::of(&sending.frame.octets),
-            fault: sending.collision().or(sending.airing.spoiled),
-            noisy: sending.airing.noisy,
-            tag: sending.frame.manner.tag,
+            fault: sending.collision().or(sending.transmission.line_fault),
+            noisy: sending.transmission.noisy,
+            tag: sending.frame.options.tag,
         }
     }
 }

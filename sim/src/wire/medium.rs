@@ -1,83 +1,87 @@
-//! Who is on the line: transmissions that begin, meet and end.
+//! Access to the medium: start, collision and end of transmissions.
 
 use linerate_ether::ledger::Drop;
 
 use super::Link;
-use super::mac::{Airing, Transmitter};
+use super::mac::{Transmission, Transmitter};
 use super::record::{Event, StationStatistics};
 use super::shape::{jam, shape};
 use super::timing::FRACTION;
 use crate::peer::Station;
 use crate::time::Instant;
 
-/// What is on the line towards the device. Times are the stations'.
+/// Signal on the line towards the device. Times are at the stations.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OnAir {
-    /// The station whose frame it is, or began as.
+pub(super) struct LineSignal {
+    /// Station whose frame it is, or was before a collision.
     owner: usize,
     start: Instant,
     period: u64,
-    /// Others sent, too: from this half-bit on it is a jam.
-    keep: Option<usize>,
+    /// After a collision: the half-bit from which on the signal is a jam.
+    jam_start: Option<usize>,
 }
 
 impl<S: Station> Link<S> {
-    /// The peer's transmitter, then those of further stations.
+    /// The peer's transmitter, then those of the further stations.
     pub(super) fn transmitters(&self) -> impl Iterator<Item = &Transmitter> {
-        let extras = self.extras.iter().map(|extra| &extra.transmitter);
-        core::iter::once(&self.transmitter).chain(extras)
+        let hub_stations = self
+            .hub_stations
+            .iter()
+            .map(|hub_station| &hub_station.transmitter);
+        core::iter::once(&self.transmitter).chain(hub_stations)
     }
 
     pub(super) fn transmitters_mut(&mut self) -> impl Iterator<Item = &mut Transmitter> {
-        let extras = self.extras.iter_mut();
-        let extras = extras.map(|extra| &mut extra.transmitter);
-        core::iter::once(&mut self.transmitter).chain(extras)
+        let hub_stations = self.hub_stations.iter_mut();
+        let hub_stations = hub_stations.map(|hub_station| &mut hub_station.transmitter);
+        core::iter::once(&mut self.transmitter).chain(hub_stations)
     }
 
     fn transmitter_at(&mut self, station: usize) -> &mut Transmitter {
         match station.checked_sub(1) {
             None => &mut self.transmitter,
-            Some(extra) => &mut self.extras[extra].transmitter,
+            Some(hub_station) => &mut self.hub_stations[hub_station].transmitter,
         }
     }
 
-    /// The device is heard sending at the stations' end at `now`.
+    /// True if the device's carrier is detected at the stations at `now`.
     fn carrier(&self, now: Instant) -> bool {
         self.tracker
             .carrier_since()
             .is_some_and(|since| since + self.config.delay <= now)
     }
 
-    /// Another station than `station` is heard sending at `now`.
-    fn others(&self, station: usize, now: Instant) -> bool {
+    /// True if `station` detects the carrier of another station at `now`.
+    fn senses_other(&self, station: usize, now: Instant) -> bool {
         self.transmitters().enumerate().any(|(other, transmitter)| {
-            let heard = |(start, _): (Instant, Instant)| start + self.sense <= now;
-            other != station && transmitter.on_air().is_some_and(heard)
+            let sensed = |(start, _): (Instant, Instant)| start + self.sense_delay <= now;
+            other != station && transmitter.active_interval().is_some_and(sensed)
         })
     }
 
-    /// Begins what may begin.
-    pub(super) fn start(&mut self, now: Instant) {
-        for station in 0..=self.extras.len() {
-            let carrier = self.half_duplex && (self.carrier(now) || self.others(station, now));
+    /// Starts the transmissions that may start at `now`.
+    pub(super) fn start_transmissions(&mut self, now: Instant) {
+        for station in 0..=self.hub_stations.len() {
+            let carrier =
+                self.half_duplex && (self.carrier(now) || self.senses_other(station, now));
             let transmitter = match station.checked_sub(1) {
                 None => &mut self.transmitter,
-                Some(extra) => &mut self.extras[extra].transmitter,
+                Some(hub_station) => &mut self.hub_stations[hub_station].transmitter,
             };
-            let Some((octets, manner)) = transmitter.next(carrier, now) else {
+            let Some((octets, options)) = transmitter.next_frame(carrier, now) else {
                 continue;
             };
             let wire = &self.config.impairments;
-            let mut shaped = shape(octets, &manner, wire, &mut self.shapes);
+            let mut shaped = shape(octets, &options, wire, &mut self.shape_random);
             let period = self.signal.period(now);
             let arrives = now + self.config.delay;
-            let cut = shaped.cut(wire.flap, arrives, period);
-            let mut airing = Airing {
+            let cut = shaped.apply_flap(wire.flap, arrives, period);
+            let mut transmission = Transmission {
                 id: self.next_sent_id,
                 start: now,
                 period,
                 half_bits: shaped.bits,
-                spoiled: match () {
+                line_fault: match () {
                     () if cut => Some(Drop::LinkDown),
                     () if shaped.corrupted => Some(Drop::Corrupted),
                     () => None,
@@ -85,73 +89,73 @@ impl<S: Station> Link<S> {
                 noisy: false,
             };
             self.next_sent_id += 1;
-            let alone = self.on_air.is_none();
+            let alone = self.line_signal.is_none();
             if alone {
                 let start = self.signal.send(arrives, shaped.words, shaped.len);
-                airing.start = start - self.config.delay;
+                transmission.start = start - self.config.delay;
                 let end = start + super::timing::half_bits(period, shaped.bits as u64);
-                airing.noisy = self.signal.is_noisy(start, end);
-                self.on_air = Some(OnAir {
+                transmission.noisy = self.signal.is_noisy(start, end);
+                self.line_signal = Some(LineSignal {
                     owner: station,
-                    start: airing.start,
+                    start: transmission.start,
                     period,
-                    keep: None,
+                    jam_start: None,
                 });
             }
             let transmitter = self.transmitter_at(station);
-            transmitter.begin(airing);
-            if let Some(sent) = transmitter.on_the_wire() {
-                self.events.push_back(Event::Begun(sent));
+            transmitter.begin(transmission);
+            if let Some(sent) = transmitter.current_record() {
+                self.events.push_back(Event::Started(sent));
             }
             if !alone {
-                // Neither had heard the other when it began.
-                self.collide(now + self.sense);
+                // Neither had detected the other when it started.
+                self.collide(now + self.sense_delay);
             }
         }
     }
 
-    /// The device sends while a station does.
-    pub(super) fn meet(&mut self, now: Instant) {
+    /// Detects a collision of the device with a station.
+    pub(super) fn detect_device_collision(&mut self, now: Instant) {
         if self.half_duplex
-            && self.on_air.is_some()
+            && self.line_signal.is_some()
             && let Some(since) = self.tracker.carrier_since()
             && since + self.config.delay <= now
         {
-            self.met = true;
+            self.device_collided = true;
             self.collide(since + self.config.delay);
         }
     }
 
-    /// All that send notice at `at` that they are not alone.
+    /// All sending stations detect a collision at `at`.
     fn collide(&mut self, at: Instant) {
-        let Some(mut on_air) = self.on_air else {
+        let Some(mut line_signal) = self.line_signal else {
             return;
         };
         let mut collided = false;
         for (station, transmitter) in (0..).zip(self.transmitters_mut()) {
-            if let Some(keep) = transmitter.collide(at) {
+            if let Some(jam_start) = transmitter.collide(at) {
                 collided = true;
-                if station == on_air.owner && on_air.keep.is_none() {
-                    on_air.keep = Some(keep);
+                if station == line_signal.owner && line_signal.jam_start.is_none() {
+                    line_signal.jam_start = Some(jam_start);
                 }
             }
         }
-        self.on_air = Some(on_air);
-        let ends = self.transmitters().filter_map(Transmitter::on_air);
+        self.line_signal = Some(line_signal);
+        let ends = self.transmitters().filter_map(Transmitter::active_interval);
         let last = ends.map(|(_, end)| end).max();
-        if let (true, Some(keep), Some(end)) = (collided, on_air.keep, last) {
-            let ticks = end.since(on_air.start).ticks();
-            let whole = ((ticks << FRACTION) + on_air.period / 2) / on_air.period;
-            let jam = jam((whole as usize).saturating_sub(keep));
-            self.signal.replace_tail(keep, jam.view());
+        if let (true, Some(jam_start), Some(end)) = (collided, line_signal.jam_start, last) {
+            let ticks = end.since(line_signal.start).ticks();
+            let whole = ((ticks << FRACTION) + line_signal.period / 2) / line_signal.period;
+            let jam = jam((whole as usize).saturating_sub(jam_start));
+            self.signal.replace_tail(jam_start, jam.view());
         }
-        self.count();
+        self.update_statistics();
     }
 
-    /// Ends what is over.
-    pub(super) fn finish(&mut self, now: Instant) {
+    /// Ends the transmissions that are complete at `now`.
+    pub(super) fn finish_transmissions(&mut self, now: Instant) {
         let mut ended = None;
-        for station in 0..=self.extras.len() {
+        for station in 0..=self.hub_stations.len() {
             let Some((sent, octets)) = self.transmitter_at(station).finish(now) else {
                 continue;
             };
@@ -165,33 +169,33 @@ impl<S: Station> Link<S> {
             }
         }
         let Some(end) = ended else { return };
-        self.count();
+        self.update_statistics();
         if self
             .transmitters()
             .all(|transmitter| !transmitter.is_sending())
         {
-            self.on_air = None;
-            self.keep_last_edges();
+            self.line_signal = None;
+            self.record_last_edges();
             self.partner.frame_sent(end);
-            self.pulse_before(now);
+            self.send_pulse_before(now);
         }
     }
 
-    /// The pulse that the peer's next frame wants before it.
-    fn pulse_before(&mut self, now: Instant) {
+    /// Sends the pulse requested before the peer's next frame.
+    fn send_pulse_before(&mut self, now: Instant) {
         if let Some((at, width)) = self.transmitter.pulse_before()
             && at > now
-            && self.extras.is_empty()
+            && self.hub_stations.is_empty()
             && !self.config.impairments.flap.is_down(at)
         {
             self.signal.pulse(at + self.config.delay, width);
-            self.keep_last_edges();
-            self.hold(at + width);
+            self.record_last_edges();
+            self.reserve_line(at + width);
         }
     }
 
-    /// Brings the statistics of sending up to date.
-    pub(super) fn count(&mut self) {
+    /// Updates the transmit statistics.
+    pub(super) fn update_statistics(&mut self) {
         let stations: Vec<_> = self
             .transmitters()
             .map(|transmitter| *transmitter.statistics())

@@ -1,90 +1,91 @@
-//! The link partner's side of link pulses: link integrity test (IEEE 802.3 clause 14.2.1.7) and
+//! Link pulses of the link partner: link integrity test (IEEE 802.3 clause 14.2.1.7) and
 //! auto-negotiation (clause 28.2).
 //!
-//! Written from the standard's state diagrams and apart from the device's own, so that the two can
-//! prove each other wrong.
+//! Written from the standard's state diagrams, independently of the device's implementation, so that
+//! each tests the other.
 
 mod integrity;
 
 use linerate_ether::phy10::link::{LinkCodeWord, LinkEvent, LinkReceiver};
 
-use self::integrity::Integrity;
+use self::integrity::LinkIntegrityTest;
 use super::config::{Config, Duplex, Partner, Pulses};
 use crate::time::{Instant, Span};
 
-/// Silence that makes the other end start anew (`break_link_timer`: 1200 to 1500 ms).
+/// Silence that makes the other end restart (`break_link_timer`: 1200 to 1500 ms).
 const BREAK_LINK: Span = Span::from_ms(1250);
-/// How long a negotiated link may take to come up (`link_fail_inhibit_timer`: 750 to 1000 ms).
+/// Time for a negotiated link to come up (`link_fail_inhibit_timer`: 750 to 1000 ms).
 const LINK_FAIL_INHIBIT: Span = Span::from_ms(900);
-/// How long a partner that does not negotiate is watched (`autoneg_wait_timer`: 500 to 1000 ms).
+/// Wait in parallel detection (`autoneg_wait_timer`: 500 to 1000 ms).
 const AUTONEG_WAIT: Span = Span::from_ms(700);
-/// No burst for so long: the partner has stopped negotiating (`nlp_test_max_timer`: 50 to 150 ms).
-const BURSTS_LOST: Span = Span::from_ms(100);
-/// Bursts with the acknowledge bit that are sent after the partner's (clause 28.2.1.2.4: 6 to 8).
-const MORE_ACKNOWLEDGES: u32 = 7;
-/// Equal words in a row that are believed (clause 28.2.1.2.4).
-const MATCH: u32 = 3;
-/// Nothing that belongs to a burst comes later than this after a pulse.
-const AFTER_PULSE: Span = Span::from_us(200);
+/// Time without a burst after which the device no longer negotiates (`nlp_test_max_timer`: 50 to
+/// 150 ms).
+const NLP_TEST_MAX: Span = Span::from_ms(100);
+/// Bursts with the acknowledge bit sent after the device's (clause 28.2.1.2.4: 6 to 8).
+const REMAINING_ACKS: u32 = 7;
+/// Consecutive equal words required to accept a word (clause 28.2.1.2.4).
+const MATCHING_WORDS: u32 = 3;
+/// Maximum time after a pulse at which the same burst can continue.
+const BURST_TIMEOUT: Span = Span::from_us(200);
 
-/// How a link came up.
+/// Method by which the link was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// As configured, without asking the device.
+    /// As configured, without negotiation.
     Forced,
-    /// Both stations offered it.
+    /// Both stations advertised it.
     AutoNegotiation,
-    /// The device sent plain link pulses only.
+    /// The device sent normal link pulses only.
     ParallelDetection,
 }
 
-/// The state of the link as the partner sees it.
+/// The partner's view of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkReport {
-    /// Frames pass.
+    /// The link is up.
     pub up: bool,
-    /// Who may send when: never [`Duplex::Auto`].
+    /// Duplex mode; never [`Duplex::Auto`].
     pub duplex: Duplex,
-    /// How it came to that.
-    pub by: Resolution,
-    /// What the device offered, as it was last believed.
-    pub heard: Option<LinkCodeWord>,
-    /// Times the link came up.
+    /// How it was established.
+    pub resolution: Resolution,
+    /// The device's advertised word last accepted.
+    pub device_word: Option<LinkCodeWord>,
+    /// Number of transitions to up.
     pub ups: u32,
-    /// Times it went down.
+    /// Number of transitions to down.
     pub downs: u32,
 }
 
-/// Bursts that the partner has heard.
+/// Counts of received bursts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BurstCounts {
-    /// Whole ones.
+    /// Complete bursts.
     pub bursts: u64,
-    /// Pulses that resemble no burst.
+    /// Pulse sequences that are not a valid burst.
     pub broken: u64,
-    /// What the last whole one said.
+    /// Word of the last complete burst.
     pub last: Option<LinkCodeWord>,
 }
 
-/// Where auto-negotiation is: the states of Figure 28-18 that last.
+/// State of auto-negotiation: the non-transient states of Figure 28-18.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// TRANSMIT DISABLE: silent.
-    Silent { until: Instant },
-    /// ABILITY DETECT: offers, and listens.
-    Offering,
-    /// ACKNOWLEDGE DETECT: the device's offer is known.
-    Acknowledging,
-    /// COMPLETE ACKNOWLEDGE: the device knows ours; so many bursts are left to send.
-    Completing { bursts: u32 },
-    /// LINK STATUS CHECK: the device seems not to negotiate.
-    Watching { until: Instant },
-    /// FLP LINK GOOD CHECK: the link has to come up until then.
-    Checking { until: Instant },
+    /// TRANSMIT DISABLE: sends nothing.
+    TransmitDisable { until: Instant },
+    /// ABILITY DETECT: sends its abilities and waits for the device's.
+    AbilityDetect,
+    /// ACKNOWLEDGE DETECT: the device's abilities are known.
+    AcknowledgeDetect,
+    /// COMPLETE ACKNOWLEDGE: the device knows ours; `bursts` bursts remain to be sent.
+    CompleteAcknowledge { bursts: u32 },
+    /// LINK STATUS CHECK: the device does not appear to negotiate.
+    LinkStatusCheck { until: Instant },
+    /// FLP LINK GOOD CHECK: the link must come up before `until`.
+    FlpLinkGoodCheck { until: Instant },
     /// FLP LINK GOOD.
-    Good,
-    /// It does not negotiate.
-    Off,
+    FlpLinkGood,
+    /// Auto-negotiation is disabled.
+    Disabled,
 }
 
 /// The link partner.
@@ -93,19 +94,20 @@ pub struct LinkPartner {
     config: Partner,
     duplex: Duplex,
     interval: Option<Span>,
-    tests_link: bool,
+    link_test: bool,
     receiver: LinkReceiver,
     last_pulse: Option<Instant>,
-    integrity: Integrity,
+    integrity: LinkIntegrityTest,
     state: State,
-    /// The word heard last, without the acknowledge bit; how often in a row, and of these with it.
+    /// The last word received, without the acknowledge bit; number of consecutive receptions, and of
+    /// those with the acknowledge bit.
     word: u16,
     matches: u32,
     acknowledges: u32,
     last_burst: Instant,
-    /// The word that was believed.
-    believed: Option<LinkCodeWord>,
-    /// When the burst that is sent began, and its pulse that comes next, ns after that.
+    /// The accepted word.
+    accepted: Option<LinkCodeWord>,
+    /// Start of the burst being sent, and its next pulse in ns after that.
     burst: Option<(Instant, u64)>,
     next_send: Instant,
     report: LinkReport,
@@ -113,7 +115,7 @@ pub struct LinkPartner {
 }
 
 impl LinkPartner {
-    /// A partner that has been switched on for a while at time zero.
+    /// A partner that is already powered on at time zero.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let partner = config.partner;
@@ -123,25 +125,25 @@ impl LinkPartner {
             .filter(|_| partner.pulses() != Pulses::None);
         let tests = partner
             .link_test
-            .unwrap_or(negotiates || config.impairments.flap.happens());
+            .unwrap_or(negotiates || config.impairments.flap.is_enabled());
         Self {
             config: partner,
             duplex: config.duplex,
             interval,
-            tests_link: tests || negotiates,
+            link_test: tests || negotiates,
             receiver: LinkReceiver::new(),
             last_pulse: None,
-            integrity: Integrity::default(),
+            integrity: LinkIntegrityTest::default(),
             state: if negotiates {
-                State::Offering
+                State::AbilityDetect
             } else {
-                State::Off
+                State::Disabled
             },
             word: 0,
             matches: 0,
             acknowledges: 0,
             last_burst: Instant::ZERO,
-            believed: None,
+            accepted: None,
             burst: None,
             next_send: interval.map_or(Instant::NEVER, |every| Instant::ZERO + every),
             report: LinkReport {
@@ -150,8 +152,8 @@ impl LinkPartner {
                     Duplex::Auto => Duplex::Half,
                     forced => forced,
                 },
-                by: Resolution::Forced,
-                heard: None,
+                resolution: Resolution::Forced,
+                device_word: None,
                 ups: 0,
                 downs: 0,
             },
@@ -159,59 +161,59 @@ impl LinkPartner {
         }
     }
 
-    /// Bursts so far.
+    /// Burst counts so far.
     #[must_use]
     pub const fn counts(&self) -> BurstCounts {
         self.counts
     }
 
-    /// The link's state.
+    /// State of the link.
     #[must_use]
     pub const fn report(&self) -> LinkReport {
         LinkReport {
-            heard: self.believed,
+            device_word: self.accepted,
             ..self.report
         }
     }
 
-    /// The device's pulse is heard at `at`.
-    pub fn pulse_heard(&mut self, at: Instant) {
+    /// A pulse of the device arrives at `at`.
+    pub fn pulse_received(&mut self, at: Instant) {
         let event = self.receiver.pulse(at.as_ns());
-        self.take(event, at);
+        self.process(event, at);
         self.last_pulse = Some(at);
-        if self.state == State::Off {
+        if self.state == State::Disabled {
             self.integrity.pulse(at);
         }
-        self.settle(at);
+        self.advance_state(at);
     }
 
-    /// A frame of the device's is heard at `at`.
-    pub fn frame_heard(&mut self, at: Instant) {
+    /// A frame of the device ends at `at`.
+    pub fn frame_received(&mut self, at: Instant) {
         self.integrity.frame(at);
-        self.settle(at);
+        self.advance_state(at);
     }
 
-    /// A frame to the device ends at `at`: the next link pulse is as long after it as after a pulse.
+    /// A frame to the device ends at `at`: the next link pulse follows it after the pulse interval.
     pub fn frame_sent(&mut self, at: Instant) {
         if self.burst.is_none() {
             self.next_send = self.interval.map_or(Instant::NEVER, |every| at + every);
         }
     }
 
-    /// When [`Self::poll`] has something to do. No pulse is sent while the line is `busy`.
+    /// Next time [`Self::poll`] must be called. No pulse is sent while the line is `busy`.
     #[must_use]
     pub fn deadline(&self, busy: bool) -> Instant {
         let silence = self
             .last_pulse
-            .map_or(Instant::NEVER, |last| last + AFTER_PULSE);
+            .map_or(Instant::NEVER, |last| last + BURST_TIMEOUT);
         let state = match self.state {
-            State::Silent { until } | State::Watching { until } | State::Checking { until } => {
-                until
-            }
-            State::Acknowledging => self.last_burst + BURSTS_LOST,
+            State::TransmitDisable { until }
+            | State::LinkStatusCheck { until }
+            | State::FlpLinkGoodCheck { until } => until,
+            State::AcknowledgeDetect => self.last_burst + NLP_TEST_MAX,
             _ => Instant::NEVER,
         };
-        let integrity = if self.tests_link {
+        let integrity = if self.link_test {
             self.integrity.fails_at()
         } else {
             Instant::NEVER
@@ -220,34 +222,35 @@ impl LinkPartner {
         pulse.min(silence).min(state).min(integrity)
     }
 
-    /// Does what is due at `now`; true if a pulse is to be sent. None is while the line is `busy`.
+    /// Performs what is due at `now`; true if a pulse is to be sent. None is sent while the line is
+    /// `busy`.
     pub fn poll(&mut self, now: Instant, busy: bool) -> bool {
         if self
             .last_pulse
-            .is_some_and(|last| last + AFTER_PULSE <= now)
+            .is_some_and(|last| last + BURST_TIMEOUT <= now)
         {
             self.last_pulse = None;
             let event = self.receiver.silence(now.as_ns());
-            self.take(event, now);
+            self.process(event, now);
         }
         if self.integrity.fails_at() <= now {
-            self.integrity = Integrity::default();
+            self.integrity = LinkIntegrityTest::default();
         }
-        self.settle(now);
+        self.advance_state(now);
         let sends = !busy && self.next_send <= now;
         if sends {
-            self.advance(now);
+            self.schedule_next_pulse(now);
         }
         sends
     }
 
-    /// Where the next pulse is after the one at `now`.
-    fn advance(&mut self, now: Instant) {
+    /// Schedules the next pulse after the one at `now`.
+    fn schedule_next_pulse(&mut self, now: Instant) {
         let Some(interval) = self.interval else {
             self.next_send = Instant::NEVER;
             return;
         };
-        let Some(word) = self.sending() else {
+        let Some(word) = self.current_word() else {
             self.burst = None;
             self.next_send = now + interval;
             return;
@@ -266,11 +269,13 @@ impl LinkPartner {
         }
     }
 
-    /// The word that bursts carry now.
-    fn sending(&self) -> Option<LinkCodeWord> {
+    /// The word that bursts carry in this state.
+    fn current_word(&self) -> Option<LinkCodeWord> {
         let acknowledge = match self.state {
-            State::Offering => 0,
-            State::Acknowledging | State::Completing { .. } => LinkCodeWord::ACKNOWLEDGE,
+            State::AbilityDetect => 0,
+            State::AcknowledgeDetect | State::CompleteAcknowledge { .. } => {
+                LinkCodeWord::ACKNOWLEDGE
+            }
             _ => return None,
         };
         let flag = |set: bool, flag: u16| if set { flag } else { 0 };
@@ -282,14 +287,14 @@ impl LinkPartner {
         ))
     }
 
-    /// What the pulses so far amount to.
-    fn take(&mut self, event: Option<LinkEvent>, at: Instant) {
+    /// Processes an event of the pulse receiver.
+    fn process(&mut self, event: Option<LinkEvent>, at: Instant) {
         match event {
             Some(LinkEvent::Burst(word)) => {
                 self.last_burst = at;
                 self.counts.bursts += 1;
                 self.counts.last = Some(word);
-                if self.state == State::Good {
+                if self.state == State::FlpLinkGood {
                     self.integrity.pulse(at);
                 }
                 let bare = word.0 & !LinkCodeWord::ACKNOWLEDGE;
@@ -304,119 +309,123 @@ impl LinkPartner {
                 };
             }
             Some(LinkEvent::Broken(_)) => self.counts.broken += 1,
-            Some(LinkEvent::NormalPulse) if self.state != State::Off => self.integrity.pulse(at),
+            Some(LinkEvent::NormalPulse) if self.state != State::Disabled => {
+                self.integrity.pulse(at);
+            }
             _ => {}
         }
     }
 
-    /// A burst is out.
+    /// A burst was sent completely.
     fn burst_sent(&mut self, now: Instant) {
-        if let State::Completing { bursts } = &mut self.state {
+        if let State::CompleteAcknowledge { bursts } = &mut self.state {
             *bursts = bursts.saturating_sub(1);
             if *bursts == 0 {
-                self.integrity = Integrity::default();
-                self.state = State::Checking {
+                self.integrity = LinkIntegrityTest::default();
+                self.state = State::FlpLinkGoodCheck {
                     until: now + LINK_FAIL_INHIBIT,
                 };
             }
         }
     }
 
-    /// Goes on to the state that follows.
-    fn settle(&mut self, now: Instant) {
+    /// Performs the state transition that is due.
+    fn advance_state(&mut self, now: Instant) {
         match self.state {
-            // The test is one of both directions: who sends no pulses takes no link to be up.
-            State::Off if self.tests_link => {
-                self.set_up(self.integrity.passes() && self.interval.is_some());
+            // The test covers both directions: without its own pulses the partner's link is down.
+            State::Disabled if self.link_test => {
+                self.set_link_up(self.integrity.is_passing() && self.interval.is_some());
             }
-            State::Silent { until } if until <= now => self.offer(now),
-            State::Offering if self.matches >= MATCH => {
-                self.believed = Some(LinkCodeWord(self.word));
-                self.state = State::Acknowledging;
+            State::TransmitDisable { until } if until <= now => self.begin_ability_detect(now),
+            State::AbilityDetect if self.matches >= MATCHING_WORDS => {
+                self.accepted = Some(LinkCodeWord(self.word));
+                self.state = State::AcknowledgeDetect;
                 self.acknowledges = 0;
             }
-            State::Offering if self.integrity.passes() && self.can_ten() => {
-                self.silence();
-                self.state = State::Watching {
+            State::AbilityDetect if self.integrity.is_passing() && self.supports_10base_t() => {
+                self.stop_sending();
+                self.state = State::LinkStatusCheck {
                     until: now + AUTONEG_WAIT,
                 };
             }
-            State::Acknowledging if self.acknowledges >= MATCH => {
-                if self.believed == Some(LinkCodeWord(self.word)) {
-                    self.state = State::Completing {
-                        bursts: MORE_ACKNOWLEDGES,
+            State::AcknowledgeDetect if self.acknowledges >= MATCHING_WORDS => {
+                if self.accepted == Some(LinkCodeWord(self.word)) {
+                    self.state = State::CompleteAcknowledge {
+                        bursts: REMAINING_ACKS,
                     };
                 } else {
                     self.restart(now);
                 }
             }
-            State::Acknowledging if self.last_burst + BURSTS_LOST <= now => self.restart(now),
-            State::Watching { until } if until <= now => {
-                if self.integrity.passes() {
+            State::AcknowledgeDetect if self.last_burst + NLP_TEST_MAX <= now => self.restart(now),
+            State::LinkStatusCheck { until } if until <= now => {
+                if self.integrity.is_passing() {
                     self.resolve(Duplex::Half, Resolution::ParallelDetection, now);
                 } else {
                     self.restart(now);
                 }
             }
-            State::Checking { .. } if self.integrity.passes() && self.in_common().is_some() => {
-                let duplex = self.in_common().unwrap_or(Duplex::Half);
+            State::FlpLinkGoodCheck { .. }
+                if self.integrity.is_passing() && self.common_duplex().is_some() =>
+            {
+                let duplex = self.common_duplex().unwrap_or(Duplex::Half);
                 self.resolve(duplex, Resolution::AutoNegotiation, now);
             }
-            State::Checking { until } if until <= now => self.restart(now),
-            State::Good if !self.integrity.passes() => self.restart(now),
+            State::FlpLinkGoodCheck { until } if until <= now => self.restart(now),
+            State::FlpLinkGood if !self.integrity.is_passing() => self.restart(now),
             _ => {}
         }
     }
 
-    const fn can_ten(&self) -> bool {
+    const fn supports_10base_t(&self) -> bool {
         self.config.advertise.bits() & (LinkCodeWord::TEN_HALF | LinkCodeWord::TEN_FULL) != 0
     }
 
-    /// What both offer, of 10BASE-T; a link of 100 Mbit/s comes to nothing on this cable.
-    fn in_common(&self) -> Option<Duplex> {
+    /// Duplex mode of the best common ability if it is 10BASE-T; this cable has no 100 Mbit/s link.
+    fn common_duplex(&self) -> Option<Duplex> {
         let own = LinkCodeWord::base_page(self.config.advertise.bits());
-        match own.best_in_common(self.believed?)? {
+        match own.best_in_common(self.accepted?)? {
             LinkCodeWord::TEN_FULL => Some(Duplex::Full),
             LinkCodeWord::TEN_HALF => Some(Duplex::Half),
             _ => None,
         }
     }
 
-    fn resolve(&mut self, duplex: Duplex, by: Resolution, now: Instant) {
-        self.state = State::Good;
+    fn resolve(&mut self, duplex: Duplex, resolution: Resolution, now: Instant) {
+        self.state = State::FlpLinkGood;
         self.burst = None;
         if self.next_send == Instant::NEVER {
             self.next_send = now;
         }
-        self.report.by = by;
+        self.report.resolution = resolution;
         if self.duplex == Duplex::Auto {
             self.report.duplex = duplex;
         }
-        self.set_up(true);
+        self.set_link_up(true);
     }
 
     fn restart(&mut self, now: Instant) {
-        self.set_up(false);
-        self.silence();
-        self.state = State::Silent {
+        self.set_link_up(false);
+        self.stop_sending();
+        self.state = State::TransmitDisable {
             until: now + BREAK_LINK,
         };
     }
 
-    fn silence(&mut self) {
+    fn stop_sending(&mut self) {
         self.burst = None;
         self.next_send = Instant::NEVER;
     }
 
-    fn offer(&mut self, now: Instant) {
-        self.state = State::Offering;
-        self.integrity = Integrity::default();
+    fn begin_ability_detect(&mut self, now: Instant) {
+        self.state = State::AbilityDetect;
+        self.integrity = LinkIntegrityTest::default();
         (self.matches, self.acknowledges) = (0, 0);
-        self.believed = None;
+        self.accepted = None;
         self.next_send = now;
     }
 
-    const fn set_up(&mut self, up: bool) {
+    const fn set_link_up(&mut self, up: bool) {
         if up && !self.report.up {
             self.report.ups += 1;
         } else if !up && self.report.up {

@@ -1,32 +1,32 @@
-//! What the device sent, as the peer's receiver sees it.
+//! Reception of the device's transmissions by the peer.
 
 use linerate_ether::frame;
 use linerate_ether::ledger::Drop;
 use linerate_ether::phy10::{HALF_BIT_NS, decode, frame_time_ns};
 
 use super::Link;
-use super::burst::{Burst, Kind};
-use super::record::{Content, Event, Heard};
+use super::burst::{Burst, BurstKind};
+use super::record::{Content, Event, ReceivedFrame};
 use crate::peer::Station;
 use crate::time::Span;
 
-/// Widths of a lone pulse that a receiver takes for a link pulse.
+/// Widths of a lone pulse that a receiver accepts as a link pulse.
 const PULSE_WIDTHS: core::ops::RangeInclusive<Span> = Span::from_ticks(750)..=Span::from_ns(150);
-/// Octets that a receiver keeps: more than the longest frame, so that it is told from a longer one.
+/// Receive buffer in octets: more than the longest frame, so that oversize frames are detected.
 const BUFFER: usize = 2048;
 
 impl<S: Station> Link<S> {
-    /// The device's burst is over.
+    /// Processes a complete burst of the device.
     pub(super) fn receive(&mut self, burst: &Burst) {
-        if let Kind::Pulse(width) = burst.kind {
+        if let BurstKind::Pulse(width) = burst.kind {
             let statistics = &mut self.statistics;
             let known = PULSE_WIDTHS.contains(&width);
-            statistics.link_pulses_heard += u64::from(known);
+            statistics.link_pulses_received += u64::from(known);
             statistics.odd_pulses += u64::from(!known);
             let (least, most) = statistics.pulse_widths.unwrap_or((width, width));
             statistics.pulse_widths = Some((least.min(width), most.max(width)));
             if known {
-                self.partner.pulse_heard(burst.start + self.config.delay);
+                self.partner.pulse_received(burst.start + self.config.delay);
             }
             return;
         }
@@ -47,9 +47,9 @@ impl<S: Station> Link<S> {
             }
             Err(error) => (error.len, burst.end, Some(error.cause())),
         };
-        let met = core::mem::take(&mut self.met);
+        let device_collided = core::mem::take(&mut self.device_collided);
         let fault = match fault {
-            _ if met => Some(Drop::Collision),
+            _ if device_collided => Some(Drop::Collision),
             _ if burst.jabber => Some(Drop::Oversize),
             None if !self.partner.report().up => Some(Drop::LinkDown),
             fault => fault,
@@ -59,11 +59,11 @@ impl<S: Station> Link<S> {
         for transmitter in self.transmitters_mut() {
             transmitter.carrier_ended(end);
         }
-        self.partner.frame_heard(end);
+        self.partner.frame_received(end);
         let octets = buffer[..len].to_vec();
-        let gap = self.last_heard_end.map(|last| start.since(last));
-        let heard = Heard {
-            id: self.next_heard_id,
+        let gap = self.last_received_end.map(|last| start.since(last));
+        let received = ReceivedFrame {
+            id: self.next_received_id,
             start,
             end,
             octets: len,
@@ -72,20 +72,21 @@ impl<S: Station> Link<S> {
             gap: gap.unwrap_or_default(),
             edge_error: burst.edge_error,
         };
-        self.next_heard_id += 1;
-        self.last_heard_end = Some(end);
+        self.next_received_id += 1;
+        self.last_received_end = Some(end);
         let statistics = &mut self.statistics;
-        statistics.frames_heard += 1;
+        statistics.frames_received += 1;
         statistics.frames_bad += u64::from(fault.is_some());
         statistics.edge_error = statistics.edge_error.max(burst.edge_error);
         if let Some(gap) = gap {
-            statistics.least_gap = Some(statistics.least_gap.map_or(gap, |least| least.min(gap)));
+            statistics.min_gap = Some(statistics.min_gap.map_or(gap, |least| least.min(gap)));
         }
         if fault.is_none() {
-            statistics.octets_heard += len as u64;
-            statistics.airtime_heard = statistics.airtime_heard + Span::from_ns(frame_time_ns(len));
+            statistics.octets_received += len as u64;
+            statistics.airtime_received =
+                statistics.airtime_received + Span::from_ns(frame_time_ns(len));
             self.station.receive(&octets[..len - 4], end);
         }
-        self.events.push_back(Event::Heard(heard, octets));
+        self.events.push_back(Event::Received(received, octets));
     }
 }

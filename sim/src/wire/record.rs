@@ -1,11 +1,11 @@
-//! What went over the cable, as records that outlive it.
+//! Records and statistics of the traffic on the cable.
 
 use linerate_ether::ledger::Drop;
 use linerate_ether::phy10::link::LinkCodeWord;
 
 use crate::time::{Instant, Span};
 
-/// What a frame carries, for a reader of a report.
+/// Protocol of a frame, for reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Content {
     /// ARP.
@@ -21,7 +21,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// What `frame`, from its destination address on, carries.
+    /// Protocol of `frame`, which begins at its destination address.
     #[must_use]
     pub fn of(frame: &[u8]) -> Self {
         match (frame.get(12..14), frame.get(23)) {
@@ -34,128 +34,128 @@ impl Content {
     }
 }
 
-/// A transmission to the device. Times are those at the device's end of the cable.
+/// A transmission to the device. Times are at the device's end of the cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
-    /// Counts transmissions from 0.
+pub struct SentFrame {
+    /// Number of the transmission, from 0.
     pub id: u64,
-    /// Who sent it: 0 for the peer, from 1 on further stations on the hub.
+    /// Sending station: 0 for the peer, from 1 on for further stations on the hub.
     pub station: u8,
-    /// Counts the station's frames from 0; a frame that collided is sent again under the same number.
+    /// Number of the station's frame, from 0; a frame that collided is sent again with the same number.
     pub frame: u64,
-    /// Which attempt at this frame it is, from 1.
+    /// Number of the attempt to send this frame, from 1.
     pub attempt: u32,
-    /// When its first half-bit began.
+    /// Start of the first half-bit.
     pub start: Instant,
-    /// When its last bit, or the jam, ended.
+    /// End of the last bit, or of the jam.
     pub end: Instant,
     /// Octets from destination address to FCS.
     pub octets: usize,
-    /// What it carries.
+    /// Protocol.
     pub content: Content,
-    /// What the wire did to it. A collision that cut it short is told by what follows from it: the
-    /// frame is sent again ([`Drop::Collision`]) or given up. Bits may have been turned over
-    /// ([`Drop::Corrupted`]), the cable may have been out ([`Drop::LinkDown`]).
+    /// Damage by the wire. A collision is recorded by its consequence: the frame is sent again
+    /// ([`Drop::Collision`]) or given up. Bits may have been inverted ([`Drop::Corrupted`]), the cable
+    /// may have been unplugged ([`Drop::LinkDown`]).
     pub fault: Option<Drop>,
-    /// Noise was on the line meanwhile, which may or may not have done harm.
+    /// Noise overlapped the transmission, which may or may not have damaged it.
     pub noisy: bool,
-    /// What the station wrote on it ([`crate::peer::Manner::tag`]).
+    /// The station's tag ([`crate::peer::TxOptions::tag`]).
     pub tag: u32,
 }
 
-/// A transmission from the device. Times are those at the peer's end of the cable.
+/// A transmission from the device. Times are at the peer's end of the cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
-    /// Counts the device's frames, good or not, from 0.
+pub struct ReceivedFrame {
+    /// Number of the device's frame, good or not, from 0.
     pub id: u64,
     /// The first edge.
     pub start: Instant,
     /// The end of the last bit.
     pub end: Instant,
-    /// Octets from destination address to FCS, as far as there are any.
+    /// Octets received from destination address to FCS.
     pub octets: usize,
-    /// What it carries.
+    /// Protocol.
     pub content: Content,
-    /// Why the peer's MAC discarded it, if it did.
+    /// Reason why the peer's MAC discarded it, if it did.
     pub fault: Option<Drop>,
-    /// Idle line before it: from the end of the device's previous frame. Zero at the first.
+    /// Idle line before it, from the end of the device's previous frame. Zero for the first.
     pub gap: Span,
-    /// The greatest distance of an edge from its place.
+    /// Maximum distance of an edge from its expected position.
     pub edge_error: Span,
 }
 
-/// Something that happened on the cable.
+/// An event on the cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A transmission to the device begins, as it will be if nothing comes between.
-    Begun(Sent),
+    /// A transmission to the device begins. Its record assumes that nothing interrupts it.
+    Started(SentFrame),
     /// A transmission to the device ended. The octets include the FCS; after a collision they are
-    /// what the frame would have been.
-    Sent(Sent, Vec<u8>),
+    /// those of the complete frame.
+    Sent(SentFrame, Vec<u8>),
     /// A transmission from the device ended. The octets include the FCS.
-    Heard(Heard, Vec<u8>),
+    Received(ReceivedFrame, Vec<u8>),
 }
 
-/// Counts of one station's transmitter.
+/// Statistics of one station's transmitter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StationStatistics {
-    /// Frames sent, each counted once however often it collided.
+    /// Frames sent, each counted once regardless of collisions.
     pub frames_sent: u64,
-    /// Octets with FCS of those that did not collide.
+    /// Octets with FCS of the transmissions that did not collide.
     pub octets_sent: u64,
-    /// Time on the line of those, preamble and the standard's gap included.
+    /// Line time of these frames, including preamble and the standard's gap.
     pub airtime: Span,
     /// Transmissions that collided.
     pub collisions: u64,
-    /// Of these, later than a slot time: never repeated.
+    /// Of these, collisions after the slot time: not retried.
     pub late_collisions: u64,
     /// Frames given up after 16 attempts.
     pub excessive_collisions: u64,
-    /// Frames whose first attempt waited for a carrier.
+    /// Frames whose first attempt deferred to a carrier.
     pub deferred: u64,
 }
 
-/// Counts at the peer's end of the cable. Those of sending are of all stations together.
+/// Statistics at the peer's end of the cable. Transmit counts are sums over all stations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Frames sent to the device, each counted once however often it collided.
+    /// Frames sent to the device, each counted once regardless of collisions.
     pub frames_sent: u64,
     /// Link pulses sent to the device.
     pub link_pulses_sent: u64,
     /// Transmissions that collided.
     pub collisions: u64,
-    /// Of these, later than a slot time: never repeated.
+    /// Of these, collisions after the slot time: not retried.
     pub late_collisions: u64,
     /// Frames given up after 16 attempts.
     pub excessive_collisions: u64,
-    /// Frames whose first attempt waited for the device's carrier.
+    /// Frames whose first attempt deferred to the device's carrier.
     pub deferred: u64,
-    /// Each station's own counts: the peer's, then those of further stations on the hub.
+    /// Statistics by station: the peer, then further stations on the hub.
     pub stations: Vec<StationStatistics>,
-    /// Frames that the peer had for the device while the link was down: never on the line.
+    /// Frames of the peer for the device while the link was down: never sent.
     pub frames_withheld: u64,
     /// Frames from the device.
-    pub frames_heard: u64,
-    /// Octets with FCS of those that were good.
-    pub octets_heard: u64,
-    /// Time on the line of those, preamble and the standard's gap included.
-    pub airtime_heard: Span,
-    /// Of these, those that the peer's MAC discarded.
+    pub frames_received: u64,
+    /// Octets with FCS of the good frames.
+    pub octets_received: u64,
+    /// Line time of these frames, including preamble and the standard's gap.
+    pub airtime_received: Span,
+    /// Frames from the device that the peer's MAC discarded.
     pub frames_bad: u64,
-    /// Pulses from the device with a width of 62.5 to 150 ns, those of bursts among them.
-    pub link_pulses_heard: u64,
+    /// Pulses from the device with a width of 62.5 to 150 ns, including those of bursts.
+    pub link_pulses_received: u64,
     /// Fast link pulse bursts from the device.
-    pub link_bursts_heard: u64,
-    /// Pulses from the device that resemble no burst.
+    pub link_bursts_received: u64,
+    /// Pulse sequences from the device that are not a valid burst.
     pub link_bursts_broken: u64,
-    /// What the last burst said.
-    pub link_word_heard: Option<LinkCodeWord>,
-    /// Lone pulses from the device of any other width.
+    /// Word of the last burst.
+    pub link_word_received: Option<LinkCodeWord>,
+    /// Lone pulses from the device with any other width.
     pub odd_pulses: u64,
-    /// The narrowest and the widest lone pulse.
+    /// Widths of the narrowest and the widest lone pulse.
     pub pulse_widths: Option<(Span, Span)>,
-    /// The shortest gap between two frames of the device.
-    pub least_gap: Option<Span>,
-    /// The greatest distance of any edge from the device from its place within a frame.
+    /// Shortest gap between two frames of the device.
+    pub min_gap: Option<Span>,
+    /// Maximum distance of any edge of the device's frames from its expected position.
     pub edge_error: Span,
 }

@@ -1,10 +1,10 @@
-//! Frames to half-bits as they arrive: with what their sender and the line did to their bits.
+//! Encoding of frames into half-bits as they arrive: with the sender's and the line's bit impairments.
 
 use linerate_ether::phy10::{HalfBitWriter, HalfBits, TP_IDL_HALF_BITS, encode, encoded_len};
 
 use super::config::{Flap, Impairments};
 use super::timing::half_bits;
-use crate::peer::Manner;
+use crate::peer::TxOptions;
 use crate::random::Random;
 use crate::time::Instant;
 
@@ -12,37 +12,37 @@ use crate::time::Instant;
 const OCTET: usize = 16;
 /// Half-bits of preamble and SFD.
 const PREAMBLE: usize = 8 * OCTET;
-/// The most dribble bits: one more would be an octet.
-const MOST_DRIBBLE: u8 = 7;
+/// Maximum number of dribble bits: one more would be an octet.
+const MAX_DRIBBLE_BITS: u8 = 7;
 
 /// A frame as half-bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shaped {
+pub struct ShapedFrame {
     /// The half-bits, the first in the least significant bit.
     pub words: Vec<u64>,
-    /// How many there are.
+    /// Number of half-bits.
     pub len: usize,
-    /// Of these, up to the end of the last bit.
+    /// Number of half-bits up to the end of the last bit.
     pub bits: usize,
-    /// Bits of it, preamble apart, were turned over.
+    /// Bits after the preamble were inverted.
     pub corrupted: bool,
 }
 
-/// What becomes of `octets`, from the destination address on with all that is to follow.
+/// Encodes `octets`, from the destination address on including the FCS, with all impairments.
 #[must_use]
 pub fn shape(
     octets: &[u8],
-    manner: &Manner,
+    options: &TxOptions,
     impairments: &Impairments,
     random: &mut Random,
-) -> Shaped {
+) -> ShapedFrame {
     let whole = encoded_len(octets.len());
-    let dribble = (manner.dribble_bits + impairments.dribble_bits.min(MOST_DRIBBLE))
-        .min(MOST_DRIBBLE) as usize;
+    let dribble = (options.dribble_bits + impairments.dribble_bits.min(MAX_DRIBBLE_BITS))
+        .min(MAX_DRIBBLE_BITS) as usize;
     let mut words = vec![0; (whole + 2 * dribble).div_ceil(64)];
-    // The words were counted for exactly this.
+    // The words have exactly the required size.
     let _ = encode(octets, &mut HalfBitWriter::new(&mut words));
-    let mut shaped = Shaped {
+    let mut shaped = ShapedFrame {
         words,
         len: whole + 2 * dribble,
         bits: whole - TP_IDL_HALF_BITS + 2 * dribble,
@@ -53,13 +53,13 @@ pub fn shape(
         shaped.dribble(whole - TP_IDL_HALF_BITS, dribble, random);
     }
     if impairments.bit_error_rate > 0.0 {
-        shaped.turn_bits(impairments.bit_error_rate, random);
+        shaped.flip_bits(impairments.bit_error_rate, random);
     }
-    if manner.swapped_polarity != impairments.swapped_polarity {
-        shaped.swap();
+    if options.swapped_polarity != impairments.swapped_polarity {
+        shaped.swap_polarity();
     }
     let lost = usize::from(
-        manner
+        options
             .lost_preamble_bits
             .max(impairments.lost_preamble_bits),
     );
@@ -67,15 +67,15 @@ pub fn shape(
     shaped
 }
 
-impl Shaped {
-    /// Clears what arrives while the cable is out; true if anything did.
-    pub fn cut(&mut self, flap: Flap, start: Instant, period: u64) -> bool {
+impl ShapedFrame {
+    /// Clears the half-bits that arrive while the cable is unplugged; true if any do.
+    pub fn apply_flap(&mut self, flap: Flap, start: Instant, period: u64) -> bool {
         let end = start + half_bits(period, self.len as u64);
-        if !flap.happens() {
+        if !flap.is_enabled() {
             return false;
         }
         let down = |index: usize| flap.is_down(start + half_bits(period, index as u64));
-        // No cable is out for less than a millisecond, which a babbling station can outlast.
+        // An interruption lasts at least a millisecond; a babbling station can send longer than that.
         let step = 4096;
         let none = (0..self.len).step_by(step).all(|index| !down(index)) && !flap.is_down(end);
         if none {
@@ -89,7 +89,7 @@ impl Shaped {
         true
     }
 
-    /// Puts `count` bits of `random` in at half-bit `at`, before what is `TP_IDL`.
+    /// Inserts `count` bits of `random` at half-bit `at`, before `TP_IDL`.
     fn dribble(&mut self, at: usize, count: usize, random: u64) {
         let levels = (0..count).flat_map(|bit| {
             let bit = random >> bit & 1 != 0;
@@ -102,9 +102,9 @@ impl Shaped {
         }
     }
 
-    /// Turns each bit over with probability `rate`.
-    fn turn_bits(&mut self, rate: f64, random: &mut Random) {
-        // Of 2^32; so that no machine's logarithm decides where an error is.
+    /// Inverts each bit with probability `rate`.
+    fn flip_bits(&mut self, rate: f64, random: &mut Random) {
+        // In parts of 2^32: errors must not depend on a machine's logarithm.
         let limit = (rate.min(1.0) * 4_294_967_296.0) as u64;
         for bit in 0..self.bits / 2 {
             if random.next_u64() >> 32 < limit {
@@ -114,9 +114,9 @@ impl Shaped {
         }
     }
 
-    /// The wires are swapped: what was positive is negative, which the receiver shows like an idle
-    /// line. Nothing is left of `TP_IDL`.
-    fn swap(&mut self) {
+    /// Swaps the wires: positive levels become negative, which the receiver outputs like an idle
+    /// line. `TP_IDL` disappears.
+    fn swap_polarity(&mut self) {
         for word in &mut self.words {
             *word = !*word;
         }
@@ -139,11 +139,11 @@ impl Shaped {
 
 /// A jam of `len` half-bits, alternating ones and zeros, and `TP_IDL`.
 #[must_use]
-pub fn jam(len: usize) -> Shaped {
-    // Zeros and ones by turns as half-bits: high low, low high.
+pub fn jam(len: usize) -> ShapedFrame {
+    // Alternating zeros and ones as half-bits: high low, low high.
     const PATTERN: u64 = 0x9999_9999_9999_9999;
     let whole = len + TP_IDL_HALF_BITS;
-    let mut shaped = Shaped {
+    let mut shaped = ShapedFrame {
         words: vec![PATTERN; whole.div_ceil(64)],
         len: whole,
         bits: len,
@@ -164,7 +164,7 @@ mod tests {
     /// The first half-bit of every pair.
     const FIRST_HALVES: u64 = 0x5555_5555_5555_5555;
 
-    fn received(shaped: &Shaped) -> (Decoded, Vec<u8>) {
+    fn received(shaped: &ShapedFrame) -> (Decoded, Vec<u8>) {
         let mut octets = [0; 256];
         let decoded = decode(shaped.view(), &mut octets).expect("a frame");
         (decoded, octets[..decoded.len].to_vec())
@@ -176,13 +176,13 @@ mod tests {
         octets
     }
 
-    fn shaped(manner: Manner, impairments: Impairments) -> Shaped {
-        shape(&frame(), &manner, &impairments, &mut Random::new(3))
+    fn shaped(options: TxOptions, impairments: Impairments) -> ShapedFrame {
+        shape(&frame(), &options, &impairments, &mut Random::new(3))
     }
 
     #[test]
-    fn nothing_wrong_is_what_encoding_gives() {
-        let plain = shaped(Manner::STANDARD, Impairments::default());
+    fn without_impairments_the_result_is_the_plain_encoding() {
+        let plain = shaped(TxOptions::STANDARD, Impairments::default());
         let mut words = [0; 32];
         let mut writer = HalfBitWriter::new(&mut words);
         encode(&frame(), &mut writer).unwrap();
@@ -191,25 +191,25 @@ mod tests {
     }
 
     #[test]
-    fn dribble_bits_come_behind_the_fcs() {
+    fn dribble_bits_follow_the_fcs() {
         for bits in 1..=9 {
             let impairments = Impairments {
                 dribble_bits: bits,
                 ..Impairments::default()
             };
-            let (decoded, octets) = received(&shaped(Manner::STANDARD, impairments));
+            let (decoded, octets) = received(&shaped(TxOptions::STANDARD, impairments));
             assert_eq!((decoded.dribble_bits, octets), (bits.min(7), frame()));
         }
     }
 
     #[test]
-    fn lost_preamble_bits_are_silent_and_the_frame_keeps_its_place() {
+    fn lost_preamble_bits_are_silent_and_the_frame_keeps_its_position() {
         for lost in 0..=5_u8 {
-            let manner = Manner {
+            let options = TxOptions {
                 lost_preamble_bits: lost,
-                ..Manner::STANDARD
+                ..TxOptions::STANDARD
             };
-            let shaped = shaped(manner, Impairments::default());
+            let shaped = shaped(options, Impairments::default());
             // The first half of a one is low.
             let first = shaped.view().find(0, true);
             assert_eq!(
@@ -226,8 +226,8 @@ mod tests {
             swapped_polarity: true,
             ..Impairments::default()
         };
-        let inverted = shaped(Manner::STANDARD, swapped);
-        let plain = shaped(Manner::STANDARD, Impairments::default());
+        let inverted = shaped(TxOptions::STANDARD, swapped);
+        let plain = shaped(TxOptions::STANDARD, Impairments::default());
         let same = inverted
             .view()
             .iter()
@@ -236,15 +236,15 @@ mod tests {
         assert_eq!(same.count(), 0);
         assert_eq!(inverted.view().find(inverted.bits, true), None);
         assert_eq!(inverted.len, plain.bits);
-        let back = Manner {
+        let back = TxOptions {
             swapped_polarity: true,
-            ..Manner::STANDARD
+            ..TxOptions::STANDARD
         };
         assert_eq!(shaped(back, swapped), plain);
     }
 
     #[test]
-    fn bit_errors_come_at_their_rate_and_leave_manchester_intact() {
+    fn bit_errors_occur_at_their_rate_and_leave_manchester_intact() {
         let octets = vec![0x5A; 100_000];
         let impairments = Impairments {
             bit_error_rate: 1e-3,
@@ -252,8 +252,8 @@ mod tests {
         };
         let mut random = Random::new(9);
         let clean = Impairments::default();
-        let plain = shape(&octets, &Manner::STANDARD, &clean, &mut random);
-        let wrong = shape(&octets, &Manner::STANDARD, &impairments, &mut random);
+        let plain = shape(&octets, &TxOptions::STANDARD, &clean, &mut random);
+        let wrong = shape(&octets, &TxOptions::STANDARD, &impairments, &mut random);
         assert!(wrong.corrupted && !plain.corrupted);
         let turned: u32 = core::iter::zip(&plain.words, &wrong.words)
             .map(|(a, b)| (a ^ b).count_ones())
@@ -268,23 +268,23 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_while_the_cable_is_out_is_missing() {
+    fn half_bits_that_arrive_while_the_cable_is_unplugged_are_missing() {
         let flap = Flap {
             every_ms: 100,
             down_ms: 10,
         };
         let period = 600 << 20;
-        let mut cut = shaped(Manner::STANDARD, Impairments::default());
+        let mut cut = shaped(TxOptions::STANDARD, Impairments::default());
         let plain = cut.clone();
-        assert!(!cut.cut(flap, Instant::from_ns(99_000_000), period));
+        assert!(!cut.apply_flap(flap, Instant::from_ns(99_000_000), period));
         assert_eq!(cut, plain);
-        assert!(cut.cut(flap, Instant::from_ns(99_990_000), period));
+        assert!(cut.apply_flap(flap, Instant::from_ns(99_990_000), period));
         let last = (0..cut.len)
             .rfind(|&at| cut.view().get(at) == Some(true))
             .unwrap();
         assert!((197..200).contains(&last), "{last}");
         let mut whole = plain;
-        assert!(whole.cut(flap, Instant::from_ns(105_000_000), period));
+        assert!(whole.apply_flap(flap, Instant::from_ns(105_000_000), period));
         assert_eq!(whole.view().find(0, true), None);
     }
 

@@ -1,7 +1,7 @@
-//! What the device's receiver sees: half-bits that begin at known times on an otherwise low line.
+//! Signal at the device's receiver: half-bits that begin at known times on an otherwise low line.
 //!
-//! The line is read in chunks of 64 half-bits, each turned into the times at which the level
-//! changes: reading the level at a time is a step along them.
+//! The line is read in chunks of 64 half-bits, each converted into the times at which the level
+//! changes: reading the level at a time is a step along these.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,42 +13,42 @@ pub use super::timing::HALF_BIT_TICKS;
 use super::timing::{Displacement, FRACTION, LineClock, NoisePulses};
 use crate::time::{Instant, Span};
 
-/// Half-bits that are turned into edges at a time.
+/// Half-bits converted into edges at a time.
 const CHUNK: u64 = 64;
-/// Edges of a chunk that are kept: its own, those of noise, and its ends. A power of two, so that an
-/// index is cut to it for nothing.
+/// Edges stored for a chunk: of its half-bits, of noise, and its ends. A power of two, so that
+/// reducing an index to it is free.
 const EDGES: usize = 128;
-/// Places for edges of either kind: what is left of noise beyond that is left out.
-const MOST_EDGES: usize = EDGES - 4;
+/// Maximum number of edges of either kind: further noise edges are dropped.
+const MAX_EDGES: usize = EDGES - 4;
 
-/// Half-bits from a time on. Nothing at all is a transmission without half-bits.
+/// Half-bits with a start time. An empty one has no half-bits.
 #[derive(Debug, Clone, Default)]
-struct Transmission {
+struct SignalSegment {
     start: u64,
     /// Ticks of a half-bit with [`FRACTION`] fraction bits.
     period: u64,
-    /// Its edges are moved as the line moves those of frames.
+    /// The line displaces its edges, as for frames.
     displaced: bool,
     words: Vec<u64>,
     len: usize,
 }
 
-impl Transmission {
+impl SignalSegment {
     fn view(&self) -> HalfBits<'_> {
         HalfBits::new(&self.words).slice(0, self.len)
     }
 
-    /// Where half-bit `index` belongs.
+    /// Nominal start of half-bit `index`.
     const fn place(&self, index: u64) -> u64 {
         self.start + ((index * self.period) >> FRACTION)
     }
 
-    /// A point before the first edge.
+    /// A time before the first edge.
     const fn begins(&self) -> u64 {
         self.start.saturating_sub(HALF_BIT_TICKS / 2)
     }
 
-    /// A point behind the last edge.
+    /// A time after the last edge.
     const fn ends(&self) -> u64 {
         if self.len == 0 {
             return self.start;
@@ -56,12 +56,12 @@ impl Transmission {
         self.place(self.len as u64) + HALF_BIT_TICKS / 2
     }
 
-    /// The half-bit at `at`, displacement apart.
+    /// The half-bit at `at`, without displacement.
     const fn index(&self, at: u64) -> u64 {
         (at.saturating_sub(self.start) << FRACTION) / self.period
     }
 
-    /// From where to where chunk `number` goes: no edge is nearer to these than to its place.
+    /// Start and end of chunk `number`: every edge is closer to its nominal position than to these.
     const fn chunk(&self, number: u64) -> Range<u64> {
         let from = self
             .place(number * CHUNK)
@@ -75,7 +75,7 @@ impl Transmission {
         from..to
     }
 
-    /// 64 half-bits, and the one before them; low outside.
+    /// The 64 half-bits of chunk `index`, and the one before them; low outside.
     fn word(&self, index: u64) -> (u64, u64) {
         let at = (index * CHUNK) as usize;
         let view = self.view();
@@ -83,7 +83,7 @@ impl Transmission {
         (view.window(at), u64::from(before == Some(true)))
     }
 
-    /// The half-bits at whose beginning the level changes, from `from` on, and the level then.
+    /// Half-bits from `from` on at whose start the level changes, and the new level.
     fn edges(&self, from: usize) -> impl Iterator<Item = (u64, bool)> + '_ {
         let view = self.view();
         let before = from.checked_sub(1).and_then(|before| view.get(before));
@@ -103,40 +103,40 @@ impl Transmission {
     }
 }
 
-/// The line towards the device. Reads go forward in time, most of them.
+/// The line towards the device. Most reads are in the order of time.
 #[derive(Debug, Clone)]
 pub struct Signal {
     clock: LineClock,
     displacement: Displacement,
     noise: Option<NoisePulses>,
-    /// The transmission that was last read, and those that follow.
-    current: Transmission,
-    following: VecDeque<Transmission>,
-    /// The stretch of time that `edges` describes.
+    /// The segment read last, and those that follow.
+    current: SignalSegment,
+    following: VecDeque<SignalSegment>,
+    /// The time range that `edges` describes.
     chunk: Range<u64>,
-    /// Where the level changes, and twice the chunk's end. From `edges[n - 1]` until before
-    /// `edges[n]` the level is high if `n` is odd; a chunk that begins high has its beginning first.
+    /// Times at which the level changes, then the chunk's end twice. From `edges[n - 1]` until before
+    /// `edges[n]` the level is high if `n` is odd; a chunk that begins high has its start first.
     edges: [u64; EDGES],
-    /// How many edges there are before the chunk's end.
+    /// Number of edges before the chunk's end.
     count: usize,
-    /// The edge that comes next.
+    /// Index of the next edge.
     next: usize,
     /// The line is unchanged from `from` until before `until`.
     from: u64,
     until: u64,
-    /// Transmissions so far.
+    /// Number of transmissions so far.
     sent: u64,
 }
 
 impl Signal {
-    /// A line that has been low for ever and has nothing wrong but its transmitter's clock.
+    /// A line that is low, with the edge impairments and the clock of `impairments`.
     #[must_use]
     pub fn new(impairments: &Impairments, seed: u64) -> Self {
         Self {
             clock: LineClock::new(impairments),
             displacement: Displacement::new(impairments, seed),
             noise: NoisePulses::new(impairments, seed.rotate_left(17)),
-            current: Transmission::default(),
+            current: SignalSegment::default(),
             following: VecDeque::new(),
             chunk: 0..0,
             edges: [0; EDGES],
@@ -154,34 +154,34 @@ impl Signal {
         self.clock.period(at)
     }
 
-    /// Whether noise was on the line between `from` and `to`.
+    /// True if noise was on the line between `from` and `to`.
     #[must_use]
     pub fn is_noisy(&self, from: Instant, to: Instant) -> bool {
-        self.noise.is_some_and(|noise| noise.meets(from, to))
+        self.noise.is_some_and(|noise| noise.overlaps(from, to))
     }
 
-    /// The first `len` half-bits of `words` arrive from `start` on, after all that was sent before.
-    /// Returns when the first of them begins, which is a little later where the line displaces
+    /// Sends the first `len` half-bits of `words` from `start` on, after everything sent before.
+    /// Returns the start of the first, which is slightly later than `start` if the line displaces
     /// edges.
     pub fn send(&mut self, start: Instant, words: Vec<u64>, len: usize) -> Instant {
         let id = self.sent;
         self.sent += 1;
         let displacement = &self.displacement;
-        let transmission = Transmission {
+        let segment = SignalSegment {
             start: start.ticks() + displacement.delay(start.ticks(), id),
             period: self.clock.period(start),
-            displaced: !displacement.is_none(),
+            displaced: !displacement.is_zero(),
             len: len.min(words.len() * 64),
             words,
         };
-        let begins = Instant::from_ticks(transmission.start);
-        self.push(transmission);
+        let begins = Instant::from_ticks(segment.start);
+        self.push(segment);
         begins
     }
 
-    /// A pulse of `width` arrives at `start`, after all that was sent before.
+    /// Sends a pulse of `width` at `start`, after everything sent before.
     pub fn pulse(&mut self, start: Instant, width: Span) {
-        self.push(Transmission {
+        self.push(SignalSegment {
             start: start.ticks(),
             period: width.ticks().max(1) << FRACTION,
             displaced: false,
@@ -190,12 +190,12 @@ impl Signal {
         });
     }
 
-    fn push(&mut self, transmission: Transmission) {
-        self.following.push_back(transmission);
-        self.forget();
+    fn push(&mut self, segment: SignalSegment) {
+        self.following.push_back(segment);
+        self.invalidate();
     }
 
-    /// Replaces what the last transmission sends from half-bit `keep` on.
+    /// Replaces the half-bits of the last transmission from `keep` on.
     pub fn replace_tail(&mut self, keep: usize, tail: HalfBits<'_>) {
         let last = self.following.back_mut().unwrap_or(&mut self.current);
         last.len = keep.min(last.len);
@@ -207,27 +207,27 @@ impl Signal {
             last.words[word] = last.words[word] & !(1 << bit) | u64::from(level) << bit;
             last.len += 1;
         }
-        self.forget();
+        self.invalidate();
     }
 
-    /// Where the level changes in what was sent last, as the receiver sees it without noise.
+    /// Edges of the last transmission at the receiver, without noise.
     pub fn last_edges(&self) -> impl Iterator<Item = (Instant, bool)> + '_ {
         let last = self.following.back().unwrap_or(&self.current);
         last.edges(0)
             .map(move |(index, level)| (Instant::from_ticks(self.edge(last, index, level)), level))
     }
 
-    fn edge(&self, transmission: &Transmission, index: u64, level: bool) -> u64 {
-        let place = transmission.place(index);
-        if !transmission.displaced {
+    fn edge(&self, segment: &SignalSegment, index: u64, level: bool) -> u64 {
+        let place = segment.place(index);
+        if !segment.displaced {
             return place;
         }
-        let start = transmission.start;
+        let start = segment.start;
         self.displacement.edge(start, index, place, level)
     }
 
-    /// What was read ahead may not hold any more.
-    fn forget(&mut self) {
+    /// Discards edges read ahead, which may have become invalid.
+    fn invalidate(&mut self) {
         self.chunk = 0..0;
         (self.from, self.until) = (u64::MAX, u64::MAX);
     }
@@ -236,8 +236,8 @@ impl Signal {
     #[inline]
     pub fn level(&mut self, at: Instant) -> bool {
         let at = at.ticks();
-        // A receiver that samples every half-bit finds what it wants before the next edge or behind
-        // it: data decides which, so no branch should.
+        // A receiver that samples every half-bit reads before or after the next edge, depending on
+        // the data, so a branch would be unpredictable.
         let step = at >= self.until;
         self.from = if step { self.until } else { self.from };
         self.next += usize::from(step);
@@ -246,14 +246,14 @@ impl Signal {
         } else {
             self.until
         };
-        // One comparison for both ends.
+        // One comparison checks both ends.
         if at.wrapping_sub(self.from) >= self.until.wrapping_sub(self.from) {
             self.seek(at);
         }
         self.next & 1 != 0
     }
 
-    /// The first time after `after` at which the level changes, as far as it is known.
+    /// First time after `after` at which the level changes, as far as known.
     pub fn next_edge(&mut self, after: Instant) -> Instant {
         self.level(after);
         if self.until < self.chunk.end {
@@ -263,20 +263,20 @@ impl Signal {
         let noise = self.noise.map_or(u64::MAX, |noise| noise.next_edge(after));
         let sent = core::iter::once(&self.current)
             .chain(&self.following)
-            .filter(|transmission| transmission.ends() > after)
-            .find_map(|transmission| {
-                let from = transmission.index(after).saturating_sub(1) as usize;
+            .filter(|segment| segment.ends() > after)
+            .find_map(|segment| {
+                let from = segment.index(after).saturating_sub(1) as usize;
                 // A pulse may be shorter than a half-bit.
                 let from = if from < 64 { 0 } else { from };
-                let edges = transmission.edges(from);
+                let edges = segment.edges(from);
                 edges
-                    .map(|(index, level)| self.edge(transmission, index, level))
+                    .map(|(index, level)| self.edge(segment, index, level))
                     .find(|&edge| edge > after)
             });
         Instant::from_ticks(noise.min(sent.unwrap_or(u64::MAX)))
     }
 
-    /// Finds the place of `at` among the edges.
+    /// Finds the position of `at` among the edges.
     #[cold]
     fn seek(&mut self, at: u64) {
         if !self.chunk.contains(&at) {
@@ -288,7 +288,7 @@ impl Signal {
         self.until = self.edges[self.next];
     }
 
-    /// Reads the chunk that `at` lies in.
+    /// Reads the chunk that contains `at`.
     fn load(&mut self, at: u64) {
         while at >= self.current.ends()
             && let Some(next) = self.following.pop_front_if(|next| next.begins() <= at)
@@ -296,14 +296,14 @@ impl Signal {
             self.current = next;
         }
         let current = &self.current;
-        // Which half-bits have an edge before them, and what they are.
+        // Half-bits with an edge before them, and their levels.
         let (mut changes, mut word, mut high) = (0, 0, false);
         let mut number = 0;
         self.chunk = if at < current.begins() {
             0..current.begins()
         } else if at >= current.ends() {
             let next = self.following.front();
-            current.ends()..next.map_or(u64::MAX, Transmission::begins)
+            current.ends()..next.map_or(u64::MAX, SignalSegment::begins)
         } else {
             number = current.index(at + HALF_BIT_TICKS / 2) / CHUNK;
             let before;
@@ -314,9 +314,9 @@ impl Signal {
         };
         if let Some(noise) = self.noise {
             if changes == 0 && !high {
-                // As much of an idle line as there is room for.
-                self.chunk.start = self.chunk.start.max(at.saturating_sub(noise.every()));
-                let most = (MOST_EDGES as u64 - CHUNK) / 4 * noise.every();
+                // As much of an idle line as there is space for.
+                self.chunk.start = self.chunk.start.max(at.saturating_sub(noise.interval()));
+                let most = (MAX_EDGES as u64 - CHUNK) / 4 * noise.interval();
                 self.chunk.end = self.chunk.end.min(at.saturating_add(most));
             }
             high ^= noise.is_on(self.chunk.start);
@@ -346,7 +346,7 @@ impl Signal {
         }
         if let Some(noise) = self.noise {
             let mut edge = noise.next_edge(self.chunk.start);
-            while edge < self.chunk.end && self.count < MOST_EDGES {
+            while edge < self.chunk.end && self.count < MAX_EDGES {
                 self.edges[self.count] = edge;
                 self.count += 1;
                 edge = noise.next_edge(edge);

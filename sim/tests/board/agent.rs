@@ -1,4 +1,4 @@
-//! The firmware's `bench_agent` and clients of what it serves, in virtual time: both ends count the same.
+//! The firmware's `bench_agent` and clients of its services, in virtual time: both ends count the same.
 //!
 //! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
 
@@ -22,21 +22,21 @@ const BOOT: Span = Span::from_secs(6);
 const LINE: u64 = 10_000_000;
 const STEP: Span = Span::from_ms(1);
 const PATIENCE: Duration = Duration::from_secs(2);
-/// A short test: the simulation takes a while for each millisecond.
+/// Duration of a test: short, because the simulation is slow.
 const SPAN: Duration = Duration::from_millis(150);
 
 fn to(port: u16) -> SocketAddr {
     ([169, 254, 10, 2], port).into()
 }
 
-/// A board that runs `bench_agent`, and what its console says.
+/// A board that runs `bench_agent`, and its console output.
 struct Bench {
     board: Board,
     console: Vec<String>,
 }
 
 impl Bench {
-    /// `None` where nobody has built it.
+    /// `None` if the firmware was not built.
     fn new(seed: u64) -> Option<Self> {
         let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
             println!("skipped: `cargo xtask test` builds the firmware and names its folder");
@@ -53,7 +53,7 @@ impl Bench {
             board,
             console: Vec::new(),
         };
-        bench.until(BOOT, |bench| bench.said("listening").is_some());
+        bench.until(BOOT, |bench| bench.last_event("listening").is_some());
         Some(bench)
     }
 
@@ -74,18 +74,18 @@ impl Bench {
     }
 
     /// The last line with this event.
-    fn said(&self, event: &str) -> Option<&str> {
+    fn last_event(&self, event: &str) -> Option<&str> {
         let is_it = |line: &&String| line.contains(&format!("\"event\":\"{event}\""));
         self.console.iter().rfind(is_it).map(String::as_str)
     }
 
-    /// Runs a program on the host until it is over.
+    /// Runs a program on the host until it has finished.
     fn run<P: Program>(&mut self, program: P) -> P {
         let handle = self.programs(|all| all.start(Box::new(program)));
         self.until(Span::from_secs(10), |bench| {
-            bench.programs(|all| all.is_over(handle))
+            bench.programs(|all| all.is_finished(handle))
         });
-        // Both ends say goodbye.
+        // Both ends close their connections.
         let end = self.board.now() + Span::from_ms(20);
         self.until(Span::from_secs(1), |bench| bench.board.now() >= end);
         let program = self.programs(|all| all.stop(handle));
@@ -97,25 +97,25 @@ impl Bench {
             .with_peer(|peer| with(peer.programs().expect("a host")))
     }
 
-    /// Types a command and lets some time pass.
-    fn tell(&mut self, command: &str) {
+    /// Sends a console command and runs for 20 ms.
+    fn send_command(&mut self, command: &str) {
         let line = format!("{command}\n");
         self.board.console_input(Port::UsbSerial, line.as_bytes());
         let end = self.board.now() + Span::from_ms(20);
         self.until(Span::from_secs(1), |bench| bench.board.now() >= end);
     }
 
-    /// Types a command and waits for the answer.
-    fn ask(&mut self, command: &str, event: &str) -> String {
+    /// Sends a console command and waits for the answer.
+    fn query(&mut self, command: &str, event: &str) -> String {
         self.console.clear();
-        self.tell(command);
-        self.until(Span::from_ms(50), |bench| bench.said(event).is_some());
-        self.said(event).unwrap_or_default().to_owned()
+        self.send_command(command);
+        self.until(Span::from_ms(50), |bench| bench.last_event(event).is_some());
+        self.last_event(event).unwrap_or_default().to_owned()
     }
 
-    /// A member of the device's last line of what it served.
+    /// A member of the device's last `served` line.
     fn served(&self, name: &str) -> u64 {
-        member(self.said("served").expect("a test was served"), name)
+        member(self.last_event("served").expect("a test was served"), name)
     }
 }
 
@@ -167,7 +167,7 @@ fn iperf_2_counts_the_same_at_both_ends() {
             bench.served("octets"),
             "udp {udp}, reverse {reverse}"
         );
-        // What TCP has taken is not there yet: of that the receiver knows when it came.
+        // Data accepted by TCP may not have arrived yet: only the receiver knows the time of arrival.
         let span_us = match (udp, reverse) {
             (false, false) => bench.served("span_us") as f64,
             _ => own.span.as_micros() as f64,
@@ -225,7 +225,7 @@ fn iperf_3_counts_the_same_at_both_ends() {
 }
 
 #[test]
-fn files_round_trips_and_frames() {
+fn files_round_trips_and_raw_frames_are_served() {
     let Some(mut bench) = Bench::new(3) else {
         return;
     };
@@ -273,14 +273,14 @@ fn files_round_trips_and_frames() {
         assert!((160..2_000).contains(&us), "{us}");
     }
 
-    // As fast as the wire takes them, short and long, more than the queue holds; then at a rate at which
-    // they can come back.
+    // At line rate, short and long, more than the queue holds; then at a rate at which they can be
+    // reflected.
     for (octets, reflect, rate_bits_per_s, count) in [
         (60, false, LINE, 2_000),
         (1514, false, LINE, 150),
         (60, true, 1_000_000, 30),
     ] {
-        bench.tell("frames 7");
+        bench.send_command("frames 7");
         let plan = frame::Plan {
             to: DEVICE,
             from: [2, 0, 0, 0, 0, 1],
@@ -295,12 +295,12 @@ fn files_round_trips_and_frames() {
             .run(Blaster::new(plan, Duration::from_millis(50)))
             .counts();
         assert_eq!(counts.sent.0, count);
-        let said = bench.ask("frames", "frames");
-        let lost = count - member(&said, "frames");
-        assert_eq!((lost, member(&said, "altered")), (0, 0), "{said}");
-        assert_eq!(member(&said, "octets"), counts.sent.1);
+        let answer = bench.query("frames", "frames");
+        let lost = count - member(&answer, "frames");
+        assert_eq!((lost, member(&answer, "altered")), (0, 0), "{answer}");
+        assert_eq!(member(&answer, "octets"), counts.sent.1);
         let expected = if reflect { count } else { 0 };
-        assert_eq!(counts.reflections.len() as u64, expected, "{said}");
+        assert_eq!(counts.reflections.len() as u64, expected, "{answer}");
         for it in &counts.reflections {
             let us = it.round_trip.as_micros();
             assert!((2 * 67..1_000).contains(&us), "{us}");
@@ -309,29 +309,29 @@ fn files_round_trips_and_frames() {
 }
 
 #[test]
-fn what_is_left_of_the_cpu() {
+fn the_spare_cpu_is_measured() {
     let Some(mut bench) = Bench::new(4) else {
         return;
     };
     let burned = |bench: &mut Bench| {
-        let said = bench.ask("burned", "burned");
-        member(&said, "burned_thousandths")
+        let answer = bench.query("burned", "burned");
+        member(&answer, "burned_thousandths")
     };
-    bench.tell("burn spare");
+    bench.send_command("burn spare");
     let idle = burned(&mut bench);
     assert!((700..=1000).contains(&idle), "{idle}");
-    // While a frame comes, the processor is the receiver: at 4 Mbit/s it has less than half of the rest.
-    bench.tell("burn spare");
+    // While a frame arrives, the processor is the receiver: at 4 Mbit/s less than half of the rest is left.
+    bench.send_command("burn spare");
     bench.run(iperf2(true, false));
     let loaded = burned(&mut bench);
     assert!((100..idle - 200).contains(&loaded), "{loaded} of {idle}");
-    bench.tell("burn 300");
+    bench.send_command("burn 300");
     let share = burned(&mut bench);
     assert!((280..=300).contains(&share), "{share}");
-    bench.tell("burn none");
+    bench.send_command("burn none");
     assert_eq!(burned(&mut bench), 0);
-    bench.tell("burn 2000");
-    assert!(bench.said("error").is_some(), "{:?}", bench.console);
+    bench.send_command("burn 2000");
+    assert!(bench.last_event("error").is_some(), "{:?}", bench.console);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whole boards with small programs: pads, wire, console, counters and fates together.
+//! Complete boards with small programs: pads, wire, console, counters and fates of frames.
 
 mod agent;
 #[path = "../chip/asm.rs"]
@@ -54,7 +54,7 @@ fn ms(ms: u64) -> Instant {
     Instant::ZERO + Span::from_ms(ms)
 }
 
-/// A host that pings a device at a known address: an ARP request every second.
+/// A host that pings a device at an unresolved address: an ARP request every second.
 fn asking() -> Host {
     Host::new(host::Config {
         ping: Some(ping::Config {
@@ -69,9 +69,9 @@ fn asking() -> Host {
 }
 
 #[test]
-fn what_the_program_does_to_its_pads_arrives_at_the_peer() {
+fn the_program_s_pad_levels_arrive_at_the_peer() {
     let mut program = pads();
-    // 80 MHz after the boot loader: a store a few cycles after the other.
+    // 80 MHz after the boot loader: a store every few cycles.
     program
         .li(T0, GPIO_OUT_SET)
         .li(T1, GPIO_OUT_CLEAR)
@@ -87,7 +87,7 @@ fn what_the_program_does_to_its_pads_arrives_at_the_peer() {
     let mut board = Board::new(Config::default(), &program.elf(), Box::new(Silent)).unwrap();
     assert_eq!(board.run(ms(1)), Stop::Reached);
     let wire = board.wire();
-    assert_eq!(wire.link_pulses_heard + wire.odd_pulses, 1);
+    assert_eq!(wire.link_pulses_received + wire.odd_pulses, 1);
     let (width, _) = wire.pulse_widths.unwrap();
     assert!(
         (Span::from_ns(60)..Span::from_ns(300)).contains(&width),
@@ -96,7 +96,7 @@ fn what_the_program_does_to_its_pads_arrives_at_the_peer() {
     assert!(!board.has_ledger());
 }
 
-/// Copies the receive pad to the debug pad, for ever.
+/// Copies the receive pad to the debug pad, forever.
 fn mirror() -> Program {
     let mut program = pads();
     program.li(T0, GPIO_IN).li(T1, GPIO_OUT_SET);
@@ -110,7 +110,7 @@ fn mirror() -> Program {
 }
 
 #[test]
-fn what_the_peer_sends_arrives_at_the_pads_and_is_recorded() {
+fn the_peer_s_frames_arrive_at_the_pads_and_are_recorded() {
     let config = Config {
         waveform: Some(Span::from_ms(2)),
         ..Config::default()
@@ -135,7 +135,7 @@ fn what_the_peer_sends_arrives_at_the_pads_and_is_recorded() {
 }
 
 #[test]
-fn a_frame_that_nobody_mentions_was_unheard() {
+fn a_frame_that_no_counter_accounts_for_was_unheard() {
     let mut board = Board::new(Config::default(), &mirror().elf(), Box::new(asking())).unwrap();
     board.run(ms(500));
     let fates: Vec<_> = events(&mut board)
@@ -149,7 +149,7 @@ fn a_frame_that_nobody_mentions_was_unheard() {
     assert_eq!(board.tally().lost, [(Drop::Unheard, 1)]);
 }
 
-/// Counts, in the order given, 2 ms after power-on and later; then does nothing.
+/// Increments the counters in the given order, 2 ms after power-on and later; then idles.
 fn counting(counters: &[Counter]) -> Program {
     let mut program = pads();
     // Some 2 ms at 80 MHz: 50,000 rounds of at least three cycles.
@@ -197,7 +197,7 @@ fn counts_give_a_frame_its_fate() {
 }
 
 #[test]
-fn counters_of_another_version_are_refused_with_a_reason() {
+fn counters_of_another_version_are_rejected_with_a_reason() {
     let elf = with_symbol(&mirror(), "LINERATE_LEDGER", LEDGER, LEDGER_SIZE - 4);
     let error = Board::new(Config::default(), &elf, Box::new(Silent)).unwrap_err();
     assert!(matches!(error, Error::Ledger { .. }));
@@ -209,7 +209,7 @@ fn counters_of_another_version_are_refused_with_a_reason() {
 }
 
 #[test]
-fn a_run_is_the_same_each_time_and_in_any_portions_and_another_with_another_seed() {
+fn a_run_is_reproducible_independent_of_its_steps_and_differs_with_another_seed() {
     let hash = |seed, portion_us: u64| {
         let link = wire::Config {
             seed,
@@ -242,7 +242,7 @@ fn a_run_is_the_same_each_time_and_in_any_portions_and_another_with_another_seed
 }
 
 #[test]
-fn a_program_that_sleeps_for_ever_is_noticed() {
+fn a_program_that_sleeps_forever_is_detected() {
     let mut program = Program::new();
     program.wfi().stay();
     let link = wire::Config {

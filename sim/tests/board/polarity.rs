@@ -1,4 +1,4 @@
-//! The firmware on a swapped receive pair, whose line idles high for it once the inputs are turned:
+//! The firmware on a swapped receive pair, whose line idles high once the inputs are inverted:
 //! fragments that end in their preamble (IEEE 802.3 clause 4.2.4.2.2), among good frames.
 //!
 //! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
@@ -10,21 +10,21 @@ use linerate_ether::ledger::Counter;
 use linerate_ether::preamble::{PREAMBLE_AND_SFD, SFD};
 use linerate_sim::board::{Board, Config};
 use linerate_sim::elf::Elf;
-use linerate_sim::peer::outgoing::Ending;
-use linerate_sim::peer::{Manner, Outgoing, Peer, Report, Station};
+use linerate_sim::peer::outgoing::Framing;
+use linerate_sim::peer::{Outgoing, Peer, Report, Station, TxOptions};
 use linerate_sim::time::{Instant, Span};
 use linerate_sim::wire::{self, Impairments};
 
 use super::ms;
 
-/// When the PHY listens. On a swapped pair no pulse has been seen and the link is down, so that the
-/// program takes no frame yet: it is the interrupt that counts them.
+/// Time at which the PHY listens. On a swapped pair no pulse was detected and the link is down, so
+/// the program takes no frame yet: the interrupt counts them.
 const FROM_MS: u64 = 2_500;
-/// Frames after which the inputs have been turned for sure.
+/// Number of frames after which the inputs are certainly inverted.
 const SETTLING: usize = 10;
 const FRAGMENTS: usize = 20;
 
-/// A station that sends what it was given, one after the other.
+/// A station that sends the given frames in order.
 #[derive(Debug)]
 struct Sender(VecDeque<Outgoing>);
 
@@ -54,7 +54,7 @@ impl Peer for Sender {
     }
 }
 
-/// A frame to everybody.
+/// A broadcast frame.
 fn frame() -> Outgoing {
     let mut octets = vec![0xFF; 60];
     octets[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
@@ -62,21 +62,21 @@ fn frame() -> Outgoing {
     Outgoing::frame(octets)
 }
 
-/// Preamble and nothing else: not the wire's own, whose SFD would follow.
+/// Preamble only: as octets, because the wire adds an SFD to its own preamble.
 fn fragment() -> Outgoing {
     Outgoing {
         octets: vec![PREAMBLE_AND_SFD[0]; 8],
-        manner: Manner {
-            ending: Ending::Bare,
+        options: TxOptions {
+            framing: Framing::Raw,
             lost_preamble_bits: 8 * PREAMBLE_AND_SFD.len() as u8,
             gap: Some(Span::from_us(500)),
-            ..Manner::STANDARD
+            ..TxOptions::STANDARD
         },
     }
 }
 
 #[test]
-fn fragments_that_end_in_their_preamble_are_told_and_cost_no_frame_either_way_round() {
+fn fragments_that_end_in_their_preamble_are_counted_and_cost_no_frame_with_either_polarity() {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
         return;

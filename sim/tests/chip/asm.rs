@@ -1,4 +1,4 @@
-//! Just enough of an assembler for the tests' programs.
+//! A minimal assembler for the tests' programs.
 
 use linerate_sim::elf::Elf;
 
@@ -10,7 +10,7 @@ pub const A0: u8 = 10;
 pub const A1: u8 = 11;
 pub const A2: u8 = 12;
 
-/// Where programs begin: in RAM, so that no cache is in the way.
+/// Start address of programs: in RAM, so that no cache affects the timing.
 pub const CODE: u32 = 0x4080_0000;
 
 /// Instructions from [`CODE`] on.
@@ -43,7 +43,7 @@ impl Program {
         self.i(0x13, 0, rd, rs1, imm)
     }
 
-    /// Two instructions always, so that addresses do not depend on values.
+    /// Always two instructions, so that addresses do not depend on values.
     pub fn li(&mut self, rd: u8, value: u32) -> &mut Self {
         let low = (value as i32) << 20 >> 20;
         let high = value.wrapping_sub(low as u32);
@@ -101,12 +101,12 @@ impl Program {
         self.addi(ZERO, ZERO, 0)
     }
 
-    /// Loops for ever.
+    /// Loops forever.
     pub fn stay(&mut self) -> &mut Self {
         self.jump(self.here())
     }
 
-    /// This program, then `other`: works as long as `other` jumps only within itself.
+    /// This program followed by `other`, which must jump only within its own code.
     pub fn then(&self, other: &Self) -> Self {
         Self {
             words: self.words.iter().chain(&other.words).copied().collect(),

@@ -1,4 +1,4 @@
-//! What the pads are connected to in the tests.
+//! The pads' connections in the tests.
 
 use linerate_sim::chip::esp32c6::{Config, Esp32c6};
 use linerate_sim::pads::Pads;
@@ -10,7 +10,7 @@ use crate::asm::Program;
 #[derive(Default)]
 pub struct Lines {
     pub pad: u8,
-    /// Times at which the pad changes, from low at first.
+    /// Times at which the pad changes; it is low initially.
     pub edges: Vec<Instant>,
     pub driven: Vec<(u8, bool, Instant)>,
     pub deadline: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Files that are no program for this chip: one clear error each, never a panic.
+//! Files that are not a program for this chip: one clear error each, never a panic.
 
 use linerate_sim::chip::esp32c6::{Config, Esp32c6};
 use linerate_sim::elf::{Elf, ElfError};
@@ -22,7 +22,7 @@ fn with(offset: usize, word: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_good_file_says_where_everything_goes() {
+fn a_good_file_gives_its_entry_point_and_segments() {
     let elf = Elf::parse(&file()).unwrap();
     assert_eq!(elf.entry(), CODE);
     let [segment] = elf.segments() else {
@@ -36,7 +36,7 @@ fn a_good_file_says_where_everything_goes() {
 }
 
 #[test]
-fn wrong_files_are_told_apart() {
+fn invalid_files_give_distinct_errors() {
     assert_eq!(error(b""), "not an ELF file");
     assert_eq!(
         error(b"#!/bin/sh\nexit 0\n# long enough\n"),
@@ -69,7 +69,7 @@ fn wrong_files_are_told_apart() {
 }
 
 #[test]
-fn a_segment_outside_of_memory_is_refused_by_the_chip() {
+fn a_segment_outside_of_memory_is_rejected_by_the_chip() {
     let mut bytes = with(60, 0x2000_0000);
     bytes[24..28].copy_from_slice(&0x2000_0000u32.to_le_bytes());
     let elf = Elf::parse(&bytes).unwrap();

@@ -13,7 +13,7 @@ const LINE: u32 = 17;
 /// dedicated channel 1 on GPIO10 high and low, clears the status, and returns.
 pub fn program(wait: impl Fn(&mut Program)) -> Program {
     let mut p = Program::new();
-    // The vector table needs 64 words; the handler stands right at its entry.
+    // The vector table needs 64 words; the handler is directly at its entry.
     let main = CODE + 0x200;
     p.jump(main);
     while p.here() < CODE + 4 * LINE {
@@ -41,7 +41,7 @@ pub fn program(wait: impl Fn(&mut Program)) -> Program {
     p
 }
 
-/// The times at which GPIO10 rises.
+/// Times of rising edges of GPIO10.
 fn rises(lines: &Lines) -> Vec<Instant> {
     lines
         .driven
@@ -51,7 +51,7 @@ fn rises(lines: &Lines) -> Vec<Instant> {
         .collect()
 }
 
-/// What the timing table says about an edge while the hart sleeps: pad to line, entry, `li` (two
+/// Latency by the timing table of an edge while the hart sleeps: pad to line, entry, `li` (two
 /// instructions), then the store to the CSR; a clock is 12.5 ns.
 fn expected_ns() -> u64 {
     let table = timing_table();
@@ -60,7 +60,7 @@ fn expected_ns() -> u64 {
 }
 
 #[test]
-fn each_edge_interrupts_a_sleeping_hart_at_its_own_time() {
+fn each_edge_interrupts_a_sleeping_hart_at_the_right_time() {
     let program = program(|p| {
         let top = p.here();
         p.wfi().jump(top);
@@ -82,7 +82,7 @@ fn each_edge_interrupts_a_sleeping_hart_at_its_own_time() {
 }
 
 #[test]
-fn an_edge_that_is_scheduled_only_later_is_noticed() {
+fn an_edge_that_is_scheduled_later_is_detected() {
     let program = program(|p| {
         let top = p.here();
         p.wfi().jump(top);
@@ -96,7 +96,7 @@ fn an_edge_that_is_scheduled_only_later_is_noticed() {
 }
 
 #[test]
-fn the_path_of_a_run_does_not_depend_on_how_it_is_cut() {
+fn a_run_does_not_depend_on_its_steps() {
     let program = program(|p| {
         let top = p.here();
         p.csrr(A0, 0x804).addi(A0, A0, 1).jump(top);
@@ -165,7 +165,7 @@ fn dedicated_inputs_are_seen_two_cycles_late() {
     chip.run(Instant::from_ns(60_000), &mut lines);
     let fall = lines.driven.iter().rev().find(|d| d.0 == 5).unwrap();
     assert!(!fall.1, "the inverted line fell");
-    // Two cycles, and up to a turn of the loop (4 to 5 cycles) and the write.
+    // Two cycles, plus up to one iteration of the loop (4 to 5 cycles) and the write.
     let late = fall.2.since(Instant::from_ns(30_000)).as_ns();
     assert!((25..=100).contains(&late), "{late} ns");
 }

@@ -1,4 +1,4 @@
-//! The ESP32-C6 as a program sees it: small programs in machine code, run to a visible effect.
+//! The ESP32-C6 from a program's view: small programs in machine code, run to a visible effect.
 
 mod asm;
 mod board;
@@ -17,7 +17,7 @@ fn ms(ms: u64) -> Instant {
 }
 
 #[test]
-fn a_byte_on_each_console_has_its_time() {
+fn a_byte_on_each_console_takes_its_transmission_time() {
     let mut program = Program::new();
     program
         .li(T0, 0x6000_f000)
@@ -52,7 +52,7 @@ fn console_input_is_read_back() {
 }
 
 #[test]
-fn the_system_timer_runs_at_16_mhz_whatever_the_cpu_does() {
+fn the_system_timer_runs_at_16_mhz_regardless_of_the_cpu_clock() {
     let mut program = Program::new();
     program.li(T0, 0x6000_a000).li(A2, 1 << 30);
     let top = program.here();
@@ -106,7 +106,7 @@ fn watched_stores_carry_their_instant_and_value() {
 }
 
 #[test]
-fn equal_runs_have_equal_digests_and_other_seeds_other_ones() {
+fn equal_runs_have_equal_digests_and_different_seeds_different_ones() {
     let mut program = Program::new();
     // The random number generator.
     program.li(T0, 0x600b_2800).lw(A0, T0, 8).stay();
@@ -128,7 +128,7 @@ fn equal_runs_have_equal_digests_and_other_seeds_other_ones() {
 }
 
 #[test]
-fn a_program_that_sleeps_for_ever_is_told_from_one_that_waits() {
+fn a_program_that_sleeps_forever_is_distinguished_from_one_that_waits() {
     let mut program = Program::new();
     program.wfi().stay();
     let mut chip = boot(&program);

@@ -1,4 +1,4 @@
-//! Cycles by function: all of them, each where it belongs, and without any effect on the program.
+//! Cycles by function: complete, correctly attributed, and without effect on the program.
 
 use linerate_sim::profile::{Profile, Work};
 use linerate_sim::time::Instant;
@@ -8,10 +8,10 @@ use crate::board::{Lines, boot};
 use crate::interrupts;
 use crate::ms;
 
-/// Where the helper function stands, a page of its own: this file has no symbols.
+/// Address of the helper function, on a separate page: this file has no symbols.
 const HELPER: u32 = CODE + 0x500;
 
-/// Sleeps, waits in the ROM, calls a function, over and over; edges interrupt it.
+/// Repeatedly sleeps, waits in the ROM and calls a function; edges interrupt it.
 fn program() -> Program {
     interrupts::program(|p| {
         let top = p.here();
@@ -46,7 +46,7 @@ fn cycles(profile: &Profile, of: impl Fn(&[String]) -> bool) -> u64 {
 }
 
 #[test]
-fn the_program_does_the_same_when_it_is_watched() {
+fn profiling_does_not_change_the_program() {
     let mut chip = boot(&program());
     chip.run(ms(1), &mut edges());
     let (digest, profile) = profiled();
@@ -54,12 +54,12 @@ fn the_program_does_the_same_when_it_is_watched() {
     assert_eq!(
         chip.stats().cycles,
         profile.cycles,
-        "every cycle is somewhere"
+        "every cycle is attributed"
     );
 }
 
 #[test]
-fn interrupts_sleep_and_callees_are_told_apart() {
+fn interrupts_sleep_and_callees_are_distinguished() {
     let (_, profile) = profiled();
     let handler = |stack: &[String]| stack == ["0x40800000"];
     assert!(profile.stacks.iter().any(|stack| stack.interrupt));
@@ -73,7 +73,7 @@ fn interrupts_sleep_and_callees_are_told_apart() {
         .find(|s| s.functions.last().is_some_and(|f| f == "0x40800500"));
     let rounds = rounds.expect("the helper was called");
     assert!(rounds.calls > 5);
-    // Forty instructions, the return and what it takes to be predicted wrong.
+    // Forty instructions, the return and its misprediction.
     assert!(
         (41..=45).contains(&(rounds.cycles / rounds.calls)),
         "{rounds:?}"
@@ -89,7 +89,7 @@ fn interrupts_sleep_and_callees_are_told_apart() {
 }
 
 #[test]
-fn activities_follow_each_other_without_a_hole() {
+fn activities_are_contiguous() {
     let mut chip = boot(&program());
     chip.start_profile();
     let mut lines = edges();
@@ -109,7 +109,7 @@ fn activities_follow_each_other_without_a_hole() {
 }
 
 #[test]
-fn clearing_begins_anew() {
+fn clearing_restarts_the_profile() {
     let mut chip = boot(&program());
     chip.start_profile();
     let mut lines = edges();

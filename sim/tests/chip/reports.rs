@@ -1,4 +1,4 @@
-//! What is unknown is said by name, never silently wrong.
+//! Unsupported accesses are reported by name, never silently wrong.
 
 use linerate_sim::chip::esp32c6::{ReportKind, ResetCause, Stop};
 
@@ -46,7 +46,7 @@ fn a_rom_function_that_is_missing_is_named_in_the_fault() {
 }
 
 #[test]
-fn an_access_where_nothing_is_faults() {
+fn an_access_to_an_unmapped_address_faults() {
     let mut p = Program::new();
     p.li(T0, 0x7000_0000).lw(A0, T0, 0).stay();
     let mut chip = boot(&p);
@@ -61,7 +61,7 @@ fn an_access_where_nothing_is_faults() {
 #[test]
 fn waiting_for_a_register_that_never_changes_is_reported() {
     let mut p = Program::new();
-    // MODEM_SYSCON: no behaviour there.
+    // MODEM_SYSCON: no behaviour is modelled.
     p.li(T0, 0x600a_9800);
     let top = p.here();
     p.lw(A0, T0, 4).jump(top);
@@ -103,7 +103,7 @@ fn a_watchdog_resets_and_the_chip_starts_again() {
         chip.run(ms(10), &mut lines),
         Stop::Reset(ResetCause::TimerGroup0)
     );
-    // What was reported before the reset is not reported again.
+    // Reports from before the reset are not repeated.
     let names: std::collections::BTreeSet<_> = chip.reports().iter().map(|r| r.addr).collect();
     assert_eq!(names.len(), chip.reports().len());
     let printed: Vec<_> = chip.console().iter().map(|byte| byte.byte).collect();

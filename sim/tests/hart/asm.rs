@@ -1,4 +1,4 @@
-//! An assembler of the few instructions that the tests are written in.
+//! An assembler for the few instructions used by the tests.
 
 /// Appends instructions to an image and resolves labels.
 #[derive(Default)]
@@ -8,7 +8,7 @@ pub struct Asm {
     fixups: Vec<(usize, Label, Fixup)>,
 }
 
-/// A place in the program, perhaps a later one.
+/// A position in the program, possibly a later one.
 #[derive(Clone, Copy)]
 pub struct Label(usize);
 
@@ -18,7 +18,7 @@ enum Fixup {
     ShortJump,
     /// `jal`
     Jump,
-    /// `beq` and its like
+    /// Conditional branches
     Branch,
 }
 
@@ -57,7 +57,7 @@ impl Asm {
         self.bytes.extend_from_slice(&word.to_le_bytes());
     }
 
-    /// Fills up with `c.nop` to a multiple of `to` bytes.
+    /// Pads with `c.nop` to a multiple of `to` bytes.
     pub fn align(&mut self, to: usize) {
         while !self.bytes.len().is_multiple_of(to) {
             self.c_nop();

@@ -1,4 +1,4 @@
-//! A hart on a bench: RAM and flash, a chip that notes every access with its cycle.
+//! A test bench for a hart: RAM and flash, and a chip that records every access with its cycle.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ pub const RAM_SIZE: u32 = 0x20_0000;
 pub const FLASH: u32 = 0x4200_0000;
 pub const FLASH_SIZE: u32 = 0x1_0000;
 pub const ROM: u32 = 0x4000_0000;
-/// Registers of the chip: storage.
+/// Registers of the chip: plain storage.
 pub const MMIO: u32 = 0x6000_0000;
 const MMIO_END: u32 = MMIO + 0x1000;
-/// A CSR of the chip: storage.
+/// A CSR of the chip: plain storage.
 pub const PINS: u32 = 0x805;
 /// QEMU's `virt`: a byte stored here is output, a word stored there ends the run.
 pub const UART: u32 = 0x1000_0000;
 pub const POWER: u32 = 0x0010_0000;
 
-/// What the hart did to the chip.
+/// An access of the hart to the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Load(u32, u64),
@@ -133,14 +133,14 @@ impl Platform for Chip {
     }
 }
 
-/// A hart with all around it.
+/// A hart with memory and chip.
 pub struct Bench {
     pub hart: Hart,
     pub memory: Memory,
     pub chip: Chip,
 }
 
-/// The table of the ESP32-C6.
+/// The timing table of the ESP32-C6.
 pub fn esp32c6() -> Timing {
     let text = include_str!("../../src/chip/esp32c6/timing.toml");
     let table: toml::Table = text.parse().unwrap();
@@ -153,7 +153,7 @@ pub fn esp32c6() -> Timing {
 }
 
 impl Bench {
-    /// `image` at `at`, about to run there.
+    /// A bench with `image` at `at`, and the hart starting there.
     pub fn new(image: &[u8], at: u32, timing: Timing) -> Self {
         let regions = [
             RegionConfig::ram(RAM, RAM_SIZE),
@@ -182,7 +182,7 @@ impl Bench {
         }
     }
 
-    /// Runs as a chip would: hands control back at each deadline, which moves the time on.
+    /// Runs like a chip: takes control back at each deadline and advances the time.
     pub fn run_until(&mut self, cycle: u64) -> Stop {
         loop {
             self.chip.limit = cycle;
@@ -195,12 +195,12 @@ impl Bench {
         }
     }
 
-    /// Runs until the hart cannot go on.
+    /// Runs until the hart stops.
     pub fn run_to_end(&mut self) -> Stop {
         self.run_until(u64::MAX)
     }
 
-    /// Everything that a program could notice.
+    /// All state visible to a program.
     pub fn state(&self) -> (u32, [u32; 32], u64, u64, Vec<Event>, Vec<u8>) {
         (
             self.hart.pc(),

@@ -1,12 +1,12 @@
-//! The loops of Niccle's `cycle_counting` example and how many cycles an ESP32-C6 took for them.
+//! The loops of Niccle's `cycle_counting` example and the cycles that an ESP32-C6 took for them.
 //!
 //! Source of the figures: <https://github.com/timonvo/niccle>, `esp/examples/cycle_counting.rs`,
-//! Apache-2.0: for each loop the sum of the cycles that it predicts, which its author found equal
-//! to what the chip counted. The loops are written anew from their description; compressed and
-//! 32-bit instructions and alignment are as there, since the cycles depend on them.
+//! Apache-2.0: for each loop the sum of the predicted cycles, which its author found equal to the
+//! chip's count. The loops are rewritten from their description; compressed and 32-bit instructions
+//! and alignment are the same, since the cycles depend on them.
 //!
-//! The branch that is never taken (row 12) has 32 bits there. A newer LLVM makes it a `c.beqz`, and
-//! moves what follows: it then takes a cycle less, in this hart.
+//! The branch that is never taken (row 12) has 32 bits in the original. A newer LLVM emits a
+//! `c.beqz`, which shifts the following code: it then takes a cycle less in this hart.
 
 use super::asm::Asm;
 use super::bench::{Bench, PINS, RAM, RAM_SIZE, esp32c6};
@@ -14,7 +14,7 @@ use linerate_sim::rv32::{Stop, csr_number};
 
 /// Rounds that each loop was measured with.
 pub const ROUNDS: [u32; 5] = [1, 2, 3, 4, 1000];
-/// Where the loops with loads and stores work.
+/// Data address of the loops with loads and stores.
 const DATA: u32 = RAM + RAM_SIZE / 2;
 
 /// The counter, the number of rounds, the data pointer and its end, and a temporary register.
@@ -303,8 +303,8 @@ fn store(a: &mut Asm, funct3: u32) {
     a.bne(P, END, top);
 }
 
-/// The cycles that the performance counter sees between its two readings, as there: less the one
-/// of the first reading itself.
+/// Cycles between two readings of the performance counter, less the one of the first reading, as in
+/// the original.
 fn measure(row: &Row, rounds: u32, timing: linerate_sim::rv32::Timing) -> u32 {
     let (name, code, _) = row;
     let counter = u32::from(csr_number::MPCCR);
@@ -324,7 +324,7 @@ fn measure(row: &Row, rounds: u32, timing: linerate_sim::rv32::Timing) -> u32 {
     } else {
         1
     };
-    // Words are at least 4-aligned, whatever the name says.
+    // Words are at least 4-aligned, regardless of the name.
     let align = name
         .split("align ")
         .nth(1)
@@ -345,7 +345,7 @@ fn measure(row: &Row, rounds: u32, timing: linerate_sim::rv32::Timing) -> u32 {
 }
 
 #[test]
-fn all_rows_are_what_the_chip_counted() {
+fn all_rows_equal_the_chip_s_counts() {
     assert_eq!(ROWS.len() * ROUNDS.len(), 180);
     for row in ROWS {
         let counted = ROUNDS.map(|rounds| measure(row, rounds, esp32c6()));
@@ -353,10 +353,10 @@ fn all_rows_are_what_the_chip_counted() {
     }
 }
 
-/// The target buffer's size is not known better than this: the table says so, and a change of the
-/// rules that moves the bound should be noticed.
+/// Only this bound of the target buffer's size is known, as the table states; a change of the rules
+/// that moves the bound should fail here.
 #[test]
-fn three_entries_of_the_target_buffer_suffice() {
+fn three_entries_of_the_target_buffer_are_sufficient() {
     let fits = |entries| {
         let timing = linerate_sim::rv32::Timing {
             target_buffer_entries: entries,

@@ -1,11 +1,11 @@
-//! The decoder against `raki`, which others wrote from the same manual.
+//! The decoder against `raki`, an independent implementation of the same manual.
 
 use linerate_sim::rv32::{Instr, Kind, decode};
 use raki::{Decode, Instruction, Isa};
 
-/// What `raki` makes of it, in our terms; `None` if it is undefined or of an extension that the
+/// The word as decoded by `raki`, in our types; `None` if it is undefined or of an extension that the
 /// hart does not have.
-fn witness(word: u32) -> Option<Instr> {
+fn reference(word: u32) -> Option<Instr> {
     let decoded = if word & 3 == 3 {
         word.decode(Isa::Rv32).ok()?
     } else {
@@ -22,7 +22,7 @@ fn witness(word: u32) -> Option<Instr> {
     let register = |r: Option<usize>| u8::try_from(r.unwrap_or(0)).unwrap();
     let (rd, rs1) = (register(rd), register(rs1));
     let name = opc.to_string();
-    // It writes "mulhsu,".
+    // `raki` writes "mulhsu,".
     let name = name.trim_end_matches(',');
     if name.starts_with("rd") {
         // Reading a counter is `csrrs` from `x0` (volume I, chapter 10).
@@ -35,7 +35,7 @@ fn witness(word: u32) -> Option<Instr> {
         });
     }
     let imm = imm.unwrap_or(0);
-    // It keeps the CSR number where the second source register is.
+    // `raki` stores the CSR number in place of the second source register.
     if name.starts_with("csr") {
         let csr = i32::try_from(rs2.unwrap()).unwrap();
         let source = if name.ends_with('i') {
@@ -92,9 +92,9 @@ fn witness(word: u32) -> Option<Instr> {
         None => {
             let kind = kind(name)?;
             let imm = match kind {
-                // It gives the upper 20 bits.
+                // `raki` gives the upper 20 bits.
                 Kind::Lui | Kind::Auipc => imm << 12,
-                // It gives the ordering bits, which mean nothing to this hart.
+                // `raki` gives the ordering bits, which this hart ignores.
                 _ if kind.is_atomic() => 0,
                 Kind::Fence | Kind::FenceI => return new(kind, 0, 0, 0, 0),
                 _ => imm,
@@ -104,7 +104,7 @@ fn witness(word: u32) -> Option<Instr> {
     }
 }
 
-/// By mnemonic.
+/// The kind of a mnemonic.
 fn kind(name: &str) -> Option<Kind> {
     Some(match name {
         "add" => Kind::Add,
@@ -179,10 +179,10 @@ fn kind(name: &str) -> Option<Kind> {
     })
 }
 
-/// Why the witness may be wrong about this word, from its bits alone, and what it is instead. The
-/// witness takes some encodings for their neighbours; those that are "reserved" or "custom" are
-/// illegal in this hart. Chapters and tables: volume I (20191213).
-fn excuse(word: u32) -> Option<(Kind, &'static str)> {
+/// The correct kind of a word that `raki` is known to decode wrongly, and the reason, from the word's
+/// bits alone. `raki` confuses some encodings with their neighbours; those that are "reserved" or
+/// "custom" are illegal in this hart. Chapters and tables: volume I (20191213).
+fn known_exception(word: u32) -> Option<(Kind, &'static str)> {
     let (funct3, funct7) = (word >> 12 & 7, word >> 25);
     let (rd, rs1, rs2) = (word >> 7 & 31, word >> 15 & 31, word >> 20 & 31);
     let (half_bit12, half_rs2) = (word >> 12 & 1, word >> 2 & 31);
@@ -239,16 +239,16 @@ fn excuse(word: u32) -> Option<(Kind, &'static str)> {
     Some((kind, reason))
 }
 
-/// Asserts that the two agree; the answer is whether the witness needed an excuse.
+/// Asserts that the two decoders agree; true if the word is one of the known exceptions.
 fn agree(word: u32) -> bool {
     let (instr, len) = decode(word);
     assert_eq!(len, if word & 3 == 3 { 4 } else { 2 }, "{word:#010x}");
-    let theirs = witness(word);
+    let theirs = reference(word);
     if theirs == (instr.kind != Kind::Illegal).then_some(instr) {
         return false;
     }
-    let Some((kind, reason)) = excuse(word) else {
-        panic!("{word:#010x}: {instr:?}, the witness says {theirs:?}");
+    let Some((kind, reason)) = known_exception(word) else {
+        panic!("{word:#010x}: {instr:?}, the reference gives {theirs:?}");
     };
     assert_eq!(instr.kind, kind, "{word:#010x}: {reason}");
     true
@@ -260,7 +260,7 @@ fn all_compressed_instructions_agree() {
     for half in (0..0x1_0000).filter(|half| half & 3 != 3) {
         excused += u32::from(agree(half));
     }
-    // Found to be so; more would mean that an excuse is too wide.
+    // Determined by experiment; a higher number means that an exception is too broad.
     assert_eq!(excused, 1669);
 }
 
@@ -274,7 +274,7 @@ fn ten_million_random_words_agree() {
         state ^= state >> 7;
         state ^= state << 17;
         let mut word = state as u32 | 3;
-        // A third each: any word; one of the opcodes that exist; of these, with few function bits.
+        // A third each: any word; a word with a valid opcode; the same with few function bits.
         if i % 3 > 0 {
             let opcodes = [
                 0x03, 0x0f, 0x13, 0x17, 0x23, 0x2f, 0x33, 0x37, 0x63, 0x67, 0x6f, 0x73,

@@ -1,5 +1,5 @@
-//! The firmware's own `cycle_counting`, booted on the whole chip: every row that it prints is what a
-//! chip counted (Niccle's rows) or, beyond those, what the timing table's entries add up to.
+//! The firmware's own `cycle_counting`, booted on the complete chip: every row that it prints equals a
+//! chip's count (Niccle's rows) or, for the others, the sum of the timing table's entries.
 //!
 //! `cargo xtask firmware` builds it; `LINERATE_FIRMWARE` names the folder of the ELFs.
 
@@ -14,21 +14,21 @@ use linerate_sim::time::{Instant, Span};
 use super::bench::esp32c6;
 use super::cycle_counting::{ROUNDS, ROWS};
 
-/// Long enough for all loops and for printing them.
+/// Sufficient for all loops and their output.
 const RUN: Span = Span::from_ms(500);
 
-/// Where a row's figures come from.
+/// Source of a row's figures.
 enum Source {
     /// The row of the same loop in [`ROWS`].
     Chip(&'static str),
-    /// A loop that ends in a backward branch at a whole word: cycles of a round without the branch.
+    /// A loop that ends in a backward branch at an aligned word: cycles of a round without the branch.
     Table(fn(&Timing) -> u32),
-    /// Ten jumps in a row, each to the next, at the head of such a loop.
+    /// Ten consecutive jumps, each to the next, at the head of such a loop.
     Jumps,
 }
 use Source::{Chip, Jumps, Table};
 
-/// Every row of the program, in its order.
+/// All rows in the order of the program's output.
 const PRINTED: &[(&str, Source)] = &[
     (
         "forward, usually taken",
@@ -149,7 +149,7 @@ fn on_the_chip(name: &str) -> [u32; ROUNDS.len()] {
 
 impl Source {
     fn cycles(&self, timing: &Timing) -> [u32; ROUNDS.len()] {
-        // What two instructions of one cycle and the branch take on the chip.
+        // Cycles of two single-cycle instructions and the branch on the chip.
         let round_of = |cycles: u32, rounds: usize| {
             on_the_chip("backward branch, aligned")[rounds] + cycles * ROUNDS[rounds]
                 - 2 * ROUNDS[rounds]
@@ -161,7 +161,7 @@ impl Source {
                 let n = ROUNDS[rounds];
                 let first = 10 * timing.jump_miss;
                 let later = 10 * timing.jump_hit + 9 * timing.jump_to_jump;
-                // Once it is known, the branch at the end is a jump that lands on a jump, too.
+                // Once it is predicted, the branch at the end is also a jump that lands on a jump.
                 let branch = n.saturating_sub(2) * timing.jump_to_jump;
                 round_of(1, rounds) + first + (n - 1) * later + branch
             }
@@ -169,7 +169,7 @@ impl Source {
     }
 }
 
-/// What the program prints, line by line.
+/// The lines that the program prints.
 fn printed(elf: &Path) -> Vec<String> {
     let bytes = std::fs::read(elf).expect("readable");
     let elf = Elf::parse(&bytes).expect("an ELF");
@@ -182,7 +182,7 @@ fn printed(elf: &Path) -> Vec<String> {
         .collect()
 }
 
-/// A row: what it is, and its figures.
+/// A row: its name and figures.
 fn parse(line: &str) -> Option<(&str, Vec<u32>)> {
     let (what, figures) = line.strip_prefix("INFO - ")?.split_at_checked(38)?;
     let figures: Result<_, _> = figures.split_whitespace().map(str::parse).collect();
@@ -190,7 +190,7 @@ fn parse(line: &str) -> Option<(&str, Vec<u32>)> {
 }
 
 #[test]
-fn the_firmware_prints_what_the_chip_counted_and_the_table_adds_up_to() {
+fn the_firmware_prints_the_chip_s_counts_and_the_sums_of_the_table() {
     let Some(folder) = std::env::var_os("LINERATE_FIRMWARE") else {
         println!("skipped: `cargo xtask test` builds the firmware and names its folder");
         return;
@@ -209,7 +209,7 @@ fn the_firmware_prints_what_the_chip_counted_and_the_table_adds_up_to() {
     for elf in elfs {
         let lines = printed(&elf);
         assert!(lines.iter().any(|line| line.contains("\"done\"")));
-        // The head of the table names the rounds in the same form.
+        // The table's header lists the rounds in the same format.
         let mut rows = lines.iter().filter_map(|line| parse(line));
         assert_eq!(rows.next().expect("a head").1, ROUNDS);
         let rows: Vec<_> = rows.collect();

@@ -7,8 +7,8 @@ use super::qemu;
 
 const TARGET: &str = "riscv32imac-unknown-none-elf";
 
-/// The flat image of `tests/kernels`; `None` without the compiler's target. With
-/// `LINERATE_REQUIRE_TOOLS` set, it has to be there.
+/// The flat image of `tests/kernels`; `None` without the compiler's target, which is required if
+/// `LINERATE_REQUIRE_TOOLS` is set.
 fn build() -> Option<Vec<u8>> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
     let target_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
@@ -20,14 +20,14 @@ fn build() -> Option<Vec<u8>> {
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() && said.contains("can't find crate for `core`") {
+    let output_text = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() && output_text.contains("can't find crate for `core`") {
         let required = std::env::var_os("LINERATE_REQUIRE_TOOLS").is_some();
         assert!(!required, "target {TARGET} is required, but not there");
         println!("skipped: no target {TARGET} (rustup target add {TARGET})");
         return None;
     }
-    assert!(output.status.success(), "{said}");
+    assert!(output.status.success(), "{output_text}");
     Some(std::fs::read(target_dir.join(TARGET).join("release/linerate-sim-kernels")).unwrap())
 }
 

@@ -1,5 +1,5 @@
-//! The hart against independent witnesses: another decoder, QEMU, measurements of a chip, and its
-//! own promises about time.
+//! The hart against independent references: another decoder, QEMU, measurements of a chip, and its
+//! specified timing.
 
 mod asm;
 mod bench;

@@ -1,4 +1,4 @@
-//! What the hart promises about time: accesses, interrupts and deadlines to the cycle.
+//! Timing guarantees of the hart: accesses, interrupts and deadlines to the cycle.
 
 use super::asm::Asm;
 use super::bench::{Bench, Event, FLASH, MMIO, PINS, RAM, ROM, esp32c6};
@@ -17,7 +17,7 @@ fn run(timing: Timing, steps: impl FnOnce(&mut Asm)) -> Bench {
 }
 
 #[test]
-fn accesses_carry_the_cycle_of_their_own_instruction() {
+fn accesses_have_the_cycle_of_their_instruction() {
     let timing = Timing {
         mmio_load: 7,
         mmio_store: 4,
@@ -70,7 +70,7 @@ fn watched_stores_are_reported_after_the_fact() {
     assert_eq!(bench.memory.read_u32(data), Some(0x7834_5678));
 }
 
-/// A handler that marks its entry at a pin, lowers the interrupt and returns.
+/// A handler that marks its entry on a pin, clears the interrupt and returns.
 fn interrupted_program() -> Vec<u8> {
     let mut a = Asm::new();
     let (main, handler) = (a.label(), a.label());
@@ -131,7 +131,7 @@ fn interrupts_are_taken_at_the_instruction_after_they_are_raised() {
         } else {
             raised
         };
-        // At the vector is a jump.
+        // The vector contains a jump.
         assert_eq!(entered, begins + 13 + 1, "raised at {raised}");
         assert_eq!(bench.hart.csr(csr_number::MCAUSE), Some(0x8000_0011));
         assert_eq!(bench.hart.csr(csr_number::MSTATUS).unwrap() & 8, 8);
@@ -160,7 +160,7 @@ fn waiting_ends_with_a_pending_interrupt_even_if_masked() {
     a.wfi();
     let mut bench = Bench::new(&a.finish(), RAM, Timing::ideal());
     assert_eq!(bench.run_to_end(), Stop::Wfi);
-    // Nothing pending: it waits on, whatever the time.
+    // Nothing pending: it keeps waiting, regardless of time.
     bench.hart.advance_to(100);
     assert_eq!(bench.run_to_end(), Stop::Wfi);
     assert!(bench.chip.events.is_empty());
@@ -171,7 +171,7 @@ fn waiting_ends_with_a_pending_interrupt_even_if_masked() {
     assert_eq!(bench.chip.events, [Event::Store(MMIO, 0, 201)]);
 }
 
-/// Any way to cut the time gives the same accesses at the same cycles, and the same end.
+/// Any sequence of deadlines gives the same accesses at the same cycles, and the same end.
 #[test]
 fn deadlines_do_not_change_anything() {
     for (seed, at) in (100..124).zip([RAM, FLASH].into_iter().cycle()) {
@@ -221,9 +221,9 @@ fn nothing_begins_at_the_deadline() {
 }
 
 #[test]
-fn changed_code_is_executed_as_changed() {
-    // Each round adds the immediate operand of an instruction that the round itself rewrites, ahead
-    // in the same straight run: +1, +2, +3, ...
+fn modified_code_is_executed() {
+    // Each round adds the immediate operand of an instruction that the same round rewrites, ahead in
+    // the same basic block: +1, +2, +3, ...
     let mut a = Asm::new();
     let patch = a.label();
     a.li(5, RAM);
@@ -250,7 +250,7 @@ fn changed_code_is_executed_as_changed() {
     assert_eq!(bench.run_to_end(), Stop::Wfi);
     assert_eq!(bench.hart.regs()[10], (1..=20).sum::<u32>());
     assert_eq!(bench.hart.instret(), 6 + 20 * 11 + 1);
-    // The loader's writes count, too.
+    // The same applies to writes of the loader.
     bench.hart.set_pc(RAM + 48);
     bench.hart.set_reg(8, 1);
     bench.hart.set_reg(10, 0);
@@ -281,7 +281,7 @@ fn rom_calls_return_and_wait() {
 
 #[test]
 fn exceptions_go_to_the_handler_or_stop() {
-    // No handler: the caller is told.
+    // No handler: the exception is reported to the caller.
     for (word, cause, value) in [
         (0xffff_ffff, Cause::IllegalInstruction, 0xffff_ffff),
         (0x0000_2003, Cause::LoadAccess, 0),
@@ -303,7 +303,7 @@ fn exceptions_go_to_the_handler_or_stop() {
         );
         assert_eq!(bench.hart.instret(), 0);
     }
-    // A jump to nowhere.
+    // A jump to an unmapped address.
     let mut a = Asm::new();
     a.jalr(0, 0, 16);
     let mut bench = Bench::new(&a.finish(), RAM, Timing::ideal());
@@ -316,7 +316,7 @@ fn exceptions_go_to_the_handler_or_stop() {
             value: 16
         })
     );
-    // With a handler: cause, address and value are where the manual says.
+    // With a handler: cause, address and value are as the manual specifies.
     let mut a = Asm::new();
     let main = a.label();
     a.jal(0, main);
@@ -341,7 +341,7 @@ fn exceptions_go_to_the_handler_or_stop() {
 }
 
 #[test]
-fn cache_misses_cost_what_the_cache_says() {
+fn cache_misses_have_the_cost_of_the_timing_table() {
     // 64 instructions of 4 bytes in flash: 8 lines of 32 bytes, twice; then a load from another.
     let mut a = Asm::new();
     a.addi(7, 0, 2);
@@ -365,7 +365,7 @@ fn cache_misses_cost_what_the_cache_says() {
 }
 
 #[test]
-fn performance_counter_counts_what_it_is_told_to() {
+fn performance_counter_counts_the_selected_event() {
     let mut a = Asm::new();
     let (select, enable, count) = (0x7e0, 0x7e1, 0x7e2);
     a.addi(5, 0, 2);
@@ -390,10 +390,10 @@ fn performance_counter_counts_what_it_is_told_to() {
     assert_eq!(bench.hart.regs()[10..14], [2, 35, 36, 36]);
 }
 
-/// A variable right behind a function's last jump is written all the time: that must not throw the
-/// translated code away.
+/// A variable directly after a function's last jump is written frequently: that must not discard the
+/// translated code.
 #[test]
-fn data_behind_code_is_data() {
+fn writing_data_after_code_keeps_the_code() {
     let mut a = Asm::new();
     a.lui(5, RAM);
     a.addi(6, 0, 100);

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use super::bench::{Bench, RAM, esp32c6};
 use super::random_programs::{REACH, image};
 
-/// What a program writes to the UART of QEMU's `virt` machine until it switches the machine off;
-/// `None` if QEMU is not there. With `LINERATE_REQUIRE_TOOLS` set, it has to be.
+/// UART output of a program on QEMU's `virt` machine until it switches the machine off; `None`
+/// without QEMU, which is required if `LINERATE_REQUIRE_TOOLS` is set.
 pub fn run(name: &str, image: &[u8]) -> Option<Vec<u8>> {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.bin"));
     std::fs::write(&path, image).unwrap();
@@ -31,8 +31,12 @@ pub fn run(name: &str, image: &[u8]) -> Option<Vec<u8>> {
         }
         other => {
             let output = other.unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{name}: {} {said}", output.status);
+            let output_text = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success(),
+                "{name}: {} {output_text}",
+                output.status
+            );
             Some(output.stdout)
         }
     }

@@ -1,4 +1,4 @@
-//! Programs of random instructions: every class of them, and always an end.
+//! Programs of random instructions of every class that always terminate.
 
 use super::asm::Asm;
 use super::bench::{MMIO, PINS, POWER, RAM, UART};
@@ -6,7 +6,7 @@ use linerate_sim::rv32::csr_number;
 
 /// Middle of the memory that loads and stores go to.
 const SCRATCH: u32 = RAM + 0x8_0000;
-/// Bytes before and behind it that can be reached.
+/// Number of reachable bytes before and after it.
 pub const REACH: u32 = 2048 + 64;
 
 /// Registers that programs do not write: stack pointer, the chip, and the two that compressed loads
@@ -39,7 +39,7 @@ impl Random {
         self.next() % bound
     }
 
-    /// A number that arithmetic may stumble over, or any.
+    /// A corner case of arithmetic, or any number.
     fn operand(&mut self) -> u32 {
         match self.below(8) {
             0 => 0,
@@ -57,9 +57,9 @@ struct Generator {
     chip: bool,
 }
 
-/// Assembles `programs` random programs of `length` steps that run one after the other. Each writes
-/// its registers and its count of instructions to the UART, the last one also the scratch memory.
-/// With `chip`, they use pins and registers of the chip as well.
+/// Assembles `programs` random programs of `length` steps that run in sequence. Each writes its
+/// registers and its instruction count to the UART, the last one also the scratch memory. With
+/// `chip`, they also use pins and registers of the chip.
 pub fn image(seed: u64, programs: u32, length: u32, chip: bool) -> Vec<u8> {
     let mut g = Generator {
         asm: Asm::new(),
@@ -67,7 +67,7 @@ pub fn image(seed: u64, programs: u32, length: u32, chip: bool) -> Vec<u8> {
         chip,
     };
     let (dump, trapped) = (g.asm.label(), g.asm.label());
-    // The trap handler's address is not known yet, but its place is: behind one jump.
+    // The trap handler's address is not known yet, but its position is: after one jump.
     let start = g.asm.label();
     g.asm.jal(0, start);
     g.asm.bind(trapped);
@@ -78,14 +78,14 @@ pub fn image(seed: u64, programs: u32, length: u32, chip: bool) -> Vec<u8> {
     g.asm.bind(dump);
     g.dump_loop();
     g.asm.bind(start);
-    // auipc x5, 0: then the handler is 4 bytes behind the image's start.
+    // auipc x5, 0: then the handler is 4 bytes after the image's start.
     let here = g.asm.offset();
     g.asm.word(5 << 7 | 0x17);
     g.asm.addi(5, 5, 4 - here as i32);
     g.asm.csrw(u32::from(csr_number::MTVEC), 5);
     for _ in 0..programs {
         g.program(length);
-        // All registers, one behind the other.
+        // All registers in sequence.
         for x in 1..32 {
             g.asm.sw(x, BASE, -2048 - 4 + 4 * x as i32);
         }
@@ -166,7 +166,7 @@ impl Generator {
         self.random.below(32)
     }
 
-    /// `x10` to `x15`: what compressed instructions can write here.
+    /// `x10` to `x15`: the registers that compressed instructions may write here.
     fn short(&mut self) -> u32 {
         10 + self.random.below(6)
     }
@@ -224,7 +224,7 @@ impl Generator {
                     self.asm.csrr(ADDRESS, u32::from(csr_number::MINSTRET));
                     self.asm.csrr(rd, START);
                     self.asm.r(0x20, 0, rd, ADDRESS, rd);
-                    // Where the count began is nobody's business.
+                    // The start value of the count must not be visible.
                     self.asm.addi(ADDRESS, 0, 0);
                 }
             },
@@ -293,7 +293,7 @@ impl Generator {
             0 => self.asm.jal(rd, over),
             1 => self.asm.c_j(over),
             _ => {
-                // auipc, then behind the two instructions that are jumped over.
+                // auipc, then to the end of the two instructions that are jumped over.
                 self.asm.word(ADDRESS << 7 | 0x17);
                 self.asm.jalr(rd, ADDRESS, 4 + 4 + 4 + 2);
                 let imm = self.imm();

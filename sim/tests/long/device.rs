@@ -1,4 +1,4 @@
-//! A device made of a pin that listens and a pin that sends.
+//! A device that consists of a receive pin and a transmit pin.
 
 use linerate_ether::frame;
 use linerate_ether::phy10::{HALF_BIT_NS, HalfBitWriter, HalfBits, INTER_PACKET_GAP_NS, encode};
@@ -6,7 +6,7 @@ use linerate_ether::phy10::{decode, encoded_len};
 use linerate_sim::random::Random;
 use linerate_sim::time::{Instant, Span, TICKS_PER_NS};
 use linerate_sim::wire::Link;
-use linerate_sim::wire::burst::Tracker;
+use linerate_sim::wire::burst::EdgeTracker;
 
 use super::{Peer, Source, padded};
 
@@ -16,17 +16,17 @@ const LONGEST: usize = encoded_len(1518);
 /// Low half-bits that end a reception: more than occur within a frame.
 const SILENCE: u32 = 3;
 
-/// How the device listens.
+/// Method of reception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hears {
-    /// In the middle of each half-bit, counted from the first edge on, as a loop of fixed length
-    /// does.
+pub enum Reception {
+    /// Samples in the middle of each half-bit, counted from the first edge on, like a loop of fixed
+    /// length.
     Samples,
-    /// By the time from edge to edge.
+    /// Measures the time from edge to edge.
     Edges,
 }
 
-/// A reception under way, sampled.
+/// A sampled reception in progress.
 struct Sampler {
     next_at: Instant,
     words: Vec<u64>,
@@ -35,29 +35,29 @@ struct Sampler {
 }
 
 pub struct Device {
-    hears: Hears,
+    reception: Reception,
     sampler: Option<Sampler>,
-    tracker: Tracker,
-    /// The next edge at the receive pin, as far as it is known; and the last time looked at.
+    tracker: EdgeTracker,
+    /// The next edge at the receive pin, as far as known, and the last time examined.
     edge: Option<Instant>,
     listened: Instant,
-    /// Edges to send, the last first.
+    /// Edges to send, in reverse order.
     edges: Vec<(Instant, bool)>,
     free_at: Instant,
     source: Source,
     clock_ppm: f64,
     jitter_ticks: u64,
     random: Random,
-    pub heard: u64,
+    pub received: u64,
     pub pulses: u64,
 }
 
 impl Device {
-    pub fn new(hears: Hears, source: Source, clock_ppm: f64, jitter_ns: f64) -> Self {
+    pub fn new(reception: Reception, source: Source, clock_ppm: f64, jitter_ns: f64) -> Self {
         Self {
-            hears,
+            reception,
             sampler: None,
-            tracker: Tracker::default(),
+            tracker: EdgeTracker::default(),
             edge: None,
             listened: Instant::ZERO,
             edges: Vec::new(),
@@ -66,22 +66,22 @@ impl Device {
             clock_ppm,
             jitter_ticks: (jitter_ns * TICKS_PER_NS as f64) as u64,
             random: Random::new(3),
-            heard: 0,
+            received: 0,
             pulses: 0,
         }
     }
 
-    /// Everything has been sent.
+    /// True if everything was sent.
     pub fn is_done(&self) -> bool {
         self.source.left == 0 && self.edges.is_empty()
     }
 
-    /// The link may have more to hear than before.
-    pub fn look_again(&mut self) {
+    /// Discards the known next edge: the link may have new ones.
+    pub fn refresh_edge(&mut self) {
         self.edge = None;
     }
 
-    /// When this device does something next.
+    /// Time of this device's next action.
     pub fn next_at(&mut self, link: &mut Link<Peer>) -> Instant {
         let hearing = if let Some(sampler) = &self.sampler {
             sampler.next_at
@@ -98,7 +98,7 @@ impl Device {
         hearing.min(sending)
     }
 
-    /// Does what is due at `at`.
+    /// Performs what is due at `at`.
     pub fn act(&mut self, link: &mut Link<Peer>, at: Instant) {
         if let Some(&(_, level)) = self.edges.last().filter(|&&(edge, _)| edge == at) {
             self.edges.pop();
@@ -106,7 +106,7 @@ impl Device {
         } else if self.sampler.as_ref().is_some_and(|s| s.next_at == at) {
             self.sample(link, at);
         } else if self.sampler.is_none() && self.edge == Some(at) {
-            self.hear_edge(link, at);
+            self.on_edge(link, at);
         } else if self.tracker.ends_at().is_some_and(|end| end <= at) {
             if let Some(burst) = self.tracker.take(at) {
                 self.take(link, burst.half_bits());
@@ -116,14 +116,14 @@ impl Device {
         }
     }
 
-    fn hear_edge(&mut self, link: &mut Link<Peer>, at: Instant) {
+    fn on_edge(&mut self, link: &mut Link<Peer>, at: Instant) {
         self.edge = None;
         self.listened = at;
-        match self.hears {
-            Hears::Edges => {
+        match self.reception {
+            Reception::Edges => {
                 self.tracker.drive(link.level(at), at);
             }
-            Hears::Samples => {
+            Reception::Samples => {
                 self.sampler = Some(Sampler {
                     next_at: at + Span::from_ns(HALF_BIT_NS / 2),
                     words: vec![0; LONGEST.div_ceil(64) + 1],
@@ -152,7 +152,7 @@ impl Device {
         }
     }
 
-    /// What was heard is the frame that the peer sent, or a link pulse.
+    /// Checks that the reception is the frame that the peer sent, or a link pulse.
     fn take(&mut self, link: &mut Link<Peer>, half_bits: HalfBits<'_>) {
         let edges = (1..half_bits.len()).filter(|&i| half_bits.get(i) != half_bits.get(i - 1));
         if edges.take(2).count() < 2 {
@@ -165,7 +165,7 @@ impl Device {
         let peer = link.station_mut();
         assert_eq!(Some(frame.as_bytes()), peer.sent.pop_front().as_deref());
         peer.hash.event(2, self.listened, frame.as_bytes());
-        self.heard += 1;
+        self.received += 1;
     }
 
     /// Starts to send the next frame.
@@ -193,7 +193,7 @@ impl Device {
         self.free_at = self.place(at, half_bits.len()) + Span::from_ns(INTER_PACKET_GAP_NS);
     }
 
-    /// When half-bit `index` of a transmission begins.
+    /// Start of half-bit `index` of a transmission.
     fn place(&mut self, start: Instant, index: usize) -> Instant {
         let exact = index as f64 * HALF_BIT.ticks() as f64 * (1.0 - self.clock_ppm / 1e6);
         let jitter = self.random.below(2 * self.jitter_ticks + 1);

@@ -1,5 +1,5 @@
-//! Frames of any length over the wire, both ways at once, down to half-bits and back to octets; and
-//! files over bad links, in [`tcp`].
+//! Frames of any length over the wire in both directions simultaneously, encoded to half-bits and
+//! decoded to octets; and files over bad links, in [`tcp`].
 //!
 //! With `LINERATE_LONG` set (`cargo xtask test --long`) a million frames, else a few hundred.
 
@@ -14,9 +14,9 @@ mod tcp;
 
 use std::collections::VecDeque;
 
-use device::{Device, Hears};
+use device::{Device, Reception};
 use linerate_ether::frame;
-// The cable and the smoltcp of the peers' own tests find these in their crate's root.
+// `link` and `station` of the peer's unit tests import these from their crate's root.
 use linerate_sim::trace::hash::TraceHash;
 use linerate_sim::wire::config::Impairments;
 use linerate_sim::wire::{Config, Duplex, Link};
@@ -25,37 +25,37 @@ use peer::Station;
 use random::Random;
 use time::{Instant, Span};
 
-/// A link, and how the device listens to it.
+/// A link and the device's method of reception.
 #[derive(Debug, Clone, Copy)]
 struct Conditions {
-    /// The peer's clock against the device's, which is exact, and the device's transmitter's.
+    /// Clock offsets of the peer, and of the device's transmitter; the device's receiver is exact.
     clock_ppm: [f64; 2],
-    /// How far edges lie from their places, ns: the peer's and the device's.
+    /// Maximum displacement of edges, ns: of the peer and of the device.
     jitter_ns: [f64; 2],
     delay: Span,
-    hears: Hears,
+    reception: Reception,
 }
 
-/// Half-bits sampled from the first edge on bear 25 ns of drift and jitter; a receiver that follows
-/// the edges bears the standard's limits.
+/// Sampling half-bits from the first edge on tolerates 25 ns of drift and jitter; a receiver that
+/// tracks the edges tolerates the standard's limits.
 const CONDITIONS: [Conditions; 4] = [
-    conditions([0.0, 0.0], [0.0, 0.0], 50, Hears::Samples),
-    conditions([10.0, -100.0], [3.5, 3.5], 500, Hears::Samples),
-    conditions([100.0, 100.0], [10.0, 3.5], 50, Hears::Edges),
-    conditions([-100.0, 50.0], [3.5, 0.0], 1, Hears::Edges),
+    conditions([0.0, 0.0], [0.0, 0.0], 50, Reception::Samples),
+    conditions([10.0, -100.0], [3.5, 3.5], 500, Reception::Samples),
+    conditions([100.0, 100.0], [10.0, 3.5], 50, Reception::Edges),
+    conditions([-100.0, 50.0], [3.5, 0.0], 1, Reception::Edges),
 ];
 
 const fn conditions(
     clock_ppm: [f64; 2],
     jitter_ns: [f64; 2],
     delay_ns: u64,
-    hears: Hears,
+    reception: Reception,
 ) -> Conditions {
     Conditions {
         clock_ppm,
         jitter_ns,
         delay: Span::from_ns(delay_ns),
-        hears,
+        reception,
     }
 }
 
@@ -68,12 +68,12 @@ fn frames() -> u64 {
     }
 }
 
-/// A source of frames without FCS: most of them short, all lengths there are.
+/// A source of frames without FCS of all lengths, most of them short.
 #[derive(Debug)]
 struct Source {
     random: Random,
     left: u64,
-    /// When the next one may be sent.
+    /// Earliest time of the next one.
     next_at: Instant,
 }
 
@@ -104,7 +104,7 @@ impl Source {
     }
 }
 
-/// As it arrives: padded to the least length.
+/// The frame as it arrives: padded to the minimum length.
 fn padded(mut frame: Vec<u8>) -> Vec<u8> {
     frame.resize(frame.len().max(frame::MIN_LEN - 4), 0);
     frame
@@ -114,9 +114,9 @@ fn padded(mut frame: Vec<u8>) -> Vec<u8> {
 #[derive(Debug)]
 struct Peer {
     source: Source,
-    /// What it sent and the device has not had yet.
+    /// Frames that it sent and the device has not received yet.
     sent: VecDeque<Vec<u8>>,
-    /// What the device sent and has not arrived yet.
+    /// Frames that the device sent and that have not arrived yet.
     expected: VecDeque<Vec<u8>>,
     hash: TraceHash,
 }
@@ -142,7 +142,7 @@ impl Station for Peer {
     }
 }
 
-/// Sends `frames` in each direction at once; returns the hash over what arrived where and when.
+/// Sends `frames` in both directions simultaneously; returns a hash over all arrivals and their times.
 fn exchange(conditions: Conditions, frames: u64, seed: u64) -> u64 {
     let config = Config {
         duplex: Duplex::Full,
@@ -163,12 +163,12 @@ fn exchange(conditions: Conditions, frames: u64, seed: u64) -> u64 {
     };
     let mut link = Link::new(config, peer);
     let mut device = Device::new(
-        conditions.hears,
+        conditions.reception,
         Source::new(seed + 1, frames),
         conditions.clock_ppm[1],
         conditions.jitter_ns[1],
     );
-    // Every frame lasts 1.24 ms at most, and every fiftieth is followed by a pause of 40 ms.
+    // A frame lasts at most 1.24 ms, and every fiftieth is followed by a pause of 40 ms.
     let limit = Instant::ZERO + Span::from_ms(10 * frames + 1000);
     loop {
         let at = device.next_at(&mut link).min(link.deadline());
@@ -176,18 +176,18 @@ fn exchange(conditions: Conditions, frames: u64, seed: u64) -> u64 {
         if at == link.deadline() {
             link.poll(at);
             while link.poll_event().is_some() {}
-            device.look_again();
+            device.refresh_edge();
         } else {
             device.act(&mut link, at);
         }
         let peer = link.station();
-        if device.heard == frames && peer.expected.is_empty() && device.is_done() {
+        if device.received == frames && peer.expected.is_empty() && device.is_done() {
             break;
         }
     }
     let statistics = link.statistics();
     assert_eq!(statistics.frames_sent, frames, "{conditions:?}");
-    assert_eq!(statistics.frames_heard, frames, "{conditions:?}");
+    assert_eq!(statistics.frames_received, frames, "{conditions:?}");
     assert_eq!(statistics.frames_bad, 0, "{conditions:?}");
     assert_eq!(device.pulses, statistics.link_pulses_sent, "{conditions:?}");
     link.station().hash.value()
@@ -201,7 +201,7 @@ fn every_frame_arrives_octet_for_octet_in_both_directions() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_hash_and_another_another() {
+fn equal_seeds_give_equal_hashes_and_different_seeds_different_ones() {
     let hash = |seed| exchange(CONDITIONS[1], 100, seed);
     assert_eq!(hash(1), hash(1));
     assert_ne!(hash(1), hash(2));

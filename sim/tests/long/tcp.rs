@@ -1,5 +1,5 @@
-//! Many megabytes from one host to another over links that lose, double and reorder in both
-//! directions: each file arrives, and what the sender says it repeated is what was sent twice.
+//! Many megabytes from one host to another over links that lose, duplicate and reorder in both
+//! directions: each file arrives, and the sender's count of retransmissions is correct.
 //!
 //! With `LINERATE_LONG` set (`cargo xtask test --long`) hundreds of megabytes, else a megabyte.
 
@@ -17,9 +17,9 @@ use linerate_sim::time::{Instant, Span};
 use super::link::{End, Fate, Link, Sent};
 use super::station::Smol;
 
-/// A link's character, in frames of a thousand, and how much later the late ones come.
+/// Fault rates of a link, in frames per thousand, and the delay of late frames.
 #[derive(Debug, Clone, Copy)]
-struct Weather {
+struct LinkFaults {
     lost: u64,
     doubled: u64,
     late: u64,
@@ -27,16 +27,16 @@ struct Weather {
     delay_us: u64,
 }
 
-const WEATHERS: [Weather; 5] = [
-    weather(0, 0, 0, 0, 5),
-    weather(1, 1, 1, 3000, 5),
-    weather(10, 5, 20, 9000, 500),
-    weather(2, 0, 200, 2500, 50),
-    weather(40, 40, 40, 20_000, 5000),
+const WEATHERS: [LinkFaults; 5] = [
+    faults(0, 0, 0, 0, 5),
+    faults(1, 1, 1, 3000, 5),
+    faults(10, 5, 20, 9000, 500),
+    faults(2, 0, 200, 2500, 50),
+    faults(40, 40, 40, 20_000, 5000),
 ];
 
-const fn weather(lost: u64, doubled: u64, late: u64, late_by_us: u64, delay_us: u64) -> Weather {
-    Weather {
+const fn faults(lost: u64, doubled: u64, late: u64, late_by_us: u64, delay_us: u64) -> LinkFaults {
+    LinkFaults {
         lost,
         doubled,
         late,
@@ -45,7 +45,7 @@ const fn weather(lost: u64, doubled: u64, late: u64, late_by_us: u64, delay_us: 
     }
 }
 
-impl Weather {
+impl LinkFaults {
     fn fate(self, random: &mut Random) -> Fate {
         let which = random.below(1000);
         if which < self.lost {
@@ -60,7 +60,7 @@ impl Weather {
     }
 }
 
-/// Octets of a file, of which each link carries one with and one without SACK.
+/// Octets of a file; each link carries one with and one without SACK.
 fn file() -> u64 {
     if std::env::var_os("LINERATE_LONG").is_some() {
         32_000_000
@@ -69,7 +69,7 @@ fn file() -> u64 {
     }
 }
 
-/// No link here is so bad that this does not suffice by far.
+/// Time limit, ample for every link here.
 const LIMIT: Instant = Instant::from_ns(24 * 3600 * 1_000_000_000);
 
 /// A host that fetches `/octets` from the default host.
@@ -87,14 +87,14 @@ fn client(octets: u64, tcp: tcp::Config) -> Host {
             paths: vec![format!("/{octets}")],
             start: Instant::ZERO,
             pause: Span::ZERO,
-            patience: LIMIT.since(Instant::ZERO),
+            timeout: LIMIT.since(Instant::ZERO),
         }],
         seed: 2,
         ..host::Config::default()
     })
 }
 
-/// Data segments of the host that begin where one began before.
+/// Number of the host's data segments that begin at the position of an earlier one.
 fn repeated<F: FnMut(&Sent) -> Fate>(link: &Link<F>) -> usize {
     let mut known = BTreeSet::new();
     let data = link.host_data();
@@ -104,8 +104,8 @@ fn repeated<F: FnMut(&Sent) -> Fate>(link: &Link<F>) -> usize {
 }
 
 #[test]
-fn files_arrive_at_another_host_in_any_weather() {
-    for (number, weather) in WEATHERS.into_iter().enumerate() {
+fn files_arrive_at_another_host_over_any_link() {
+    for (number, faults) in WEATHERS.into_iter().enumerate() {
         for sack in [true, false] {
             let octets = file();
             let tcp = tcp::Config {
@@ -119,23 +119,23 @@ fn files_arrive_at_another_host_in_any_weather() {
                 ..host::Config::default()
             });
             let mut client = client(octets, tcp);
-            let mut link = Link::new(Span::from_us(weather.delay_us), |_: &Sent| {
-                weather.fate(&mut random)
+            let mut link = Link::new(Span::from_us(faults.delay_us), |_: &Sent| {
+                faults.fate(&mut random)
             });
             link.run(&mut server, &mut client, LIMIT);
             let fetch = client.report().fetches.remove(0);
             let request = server.report().requests.remove(0);
-            let context = format!("{weather:?}, sack {sack}: {fetch:?}");
+            let context = format!("{faults:?}, sack {sack}: {fetch:?}");
             assert_eq!((fetch.error, fetch.status), (None, Some(200)), "{context}");
             assert_eq!(fetch.octets, octets, "{context}");
             assert_eq!(fetch.crc32, pattern::crc32(octets), "{context}");
             assert_eq!(request.body_octets, octets, "{context}");
             let repeated = repeated(&link);
             assert_eq!(request.retransmissions.len(), repeated, "{context}");
-            let calm = weather.lost + weather.late == 0;
+            let calm = faults.lost + faults.late == 0;
             assert!(!calm || repeated == 0, "{context}");
             println!(
-                "{weather:?}, sack {sack}: {:.1} s, {} frames, {repeated} repeated",
+                "{faults:?}, sack {sack}: {:.1} s, {} frames, {repeated} repeated",
                 fetch.finished_at.unwrap_or(LIMIT).as_secs_f64(),
                 link.sent.len(),
             );
@@ -144,24 +144,24 @@ fn files_arrive_at_another_host_in_any_weather() {
 }
 
 #[test]
-fn files_arrive_at_smoltcp_in_any_weather() {
-    for (number, weather) in WEATHERS.into_iter().enumerate() {
+fn files_arrive_at_smoltcp_over_any_link() {
+    for (number, faults) in WEATHERS.into_iter().enumerate() {
         for window in [2 * 1460, 7 * 1460, 60_000] {
             let octets = file() / 4;
             let mut random = Random::new(number as u64);
             let mut server = Host::new(host::Config::default());
             let mut device = Smol::fetch(octets, window);
-            let mut link = Link::new(Span::from_us(weather.delay_us), |sent: &Sent| {
-                // A lost ARP answer costs smoltcp seconds, and is no matter of TCP.
+            let mut link = Link::new(Span::from_us(faults.delay_us), |sent: &Sent| {
+                // A lost ARP reply costs smoltcp seconds, and is unrelated to TCP.
                 let spared = sent.segment().is_none();
                 if spared {
                     Fate::Arrive
                 } else {
-                    weather.fate(&mut random)
+                    faults.fate(&mut random)
                 }
             });
             link.run(&mut server, &mut device, LIMIT);
-            let context = format!("{weather:?}, window {window}");
+            let context = format!("{faults:?}, window {window}");
             assert!(device.finished_at.is_some(), "{context}");
             assert_eq!(device.body.len() as u64, octets, "{context}");
             assert_eq!(device.crc32(), pattern::crc32(octets), "{context}");

@@ -62,7 +62,7 @@ impl Target {
         session.run_until(watch, |session| {
             let now = session.now();
             let (is_over, sent) = session.with(handle, |it: &mut Blaster| {
-                let is_over = host::program::Program::is_over(it, now);
+                let is_over = host::program::Program::poll_finished(it, now);
                 (is_over, it.sent().1)
             })?;
             session.moved(sent);

@@ -3,7 +3,7 @@
 use linerate_ether::ledger::Drop;
 use linerate_sim::board::{Event, Fate};
 use linerate_sim::time::Instant;
-use linerate_sim::trace::pcapng::{Direction, Flaws, Writer};
+use linerate_sim::trace::pcapng::{Direction, FrameErrors, Writer};
 
 /// A growing capture.
 pub struct Capture {
@@ -15,7 +15,7 @@ struct Frame {
     at: Instant,
     direction: Direction,
     octets: Vec<u8>,
-    flaws: Flaws,
+    flaws: FrameErrors,
     comment: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Capture {
                     record.start,
                     Direction::Inbound,
                     octets,
-                    Flaws::default(),
+                    FrameErrors::default(),
                     comment,
                 );
             }
@@ -80,7 +80,7 @@ impl Capture {
         at: Instant,
         direction: Direction,
         octets: &[u8],
-        flaws: Flaws,
+        flaws: FrameErrors,
         comment: Option<String>,
     ) {
         self.frames.push(Frame {
@@ -114,8 +114,8 @@ impl Capture {
     }
 }
 
-fn flaws(fault: Option<Drop>) -> Flaws {
-    Flaws {
+fn flaws(fault: Option<Drop>) -> FrameErrors {
+    FrameErrors {
         fcs: matches!(fault, Some(Drop::BadFcs | Drop::Alignment)),
         short: fault == Some(Drop::Runt),
         long: fault == Some(Drop::Oversize),

@@ -46,7 +46,7 @@ pub fn of(order: &Order) -> Result<Box<dyn Peer>, MachineError> {
                 paths: vec![format!("/{}", fetch.bytes)],
                 start: at(fetch.from_ms),
                 pause: Span::ZERO,
-                patience: Span::from_ms(fetch.patience_ms),
+                timeout: Span::from_ms(fetch.patience_ms),
             })
             .collect(),
         ..host::Config::default()

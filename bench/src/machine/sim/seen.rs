@@ -21,13 +21,13 @@ pub const fn link_end(link: &LinkReport, counts: &wire::Statistics) -> LinkEnd {
     LinkEnd {
         up: link.up,
         duplex: duplex(link),
-        by: match link.by {
+        by: match link.resolution {
             Resolution::Forced => "no negotiation",
             Resolution::AutoNegotiation => "auto-negotiation",
             Resolution::ParallelDetection => "parallel detection",
         },
         frames_sent: counts.frames_sent,
-        frames_heard: counts.frames_heard,
+        frames_heard: counts.frames_received,
         collisions: counts.collisions,
         frames_withheld: counts.frames_withheld,
     }

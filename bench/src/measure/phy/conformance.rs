@@ -45,15 +45,15 @@ impl Section for Conformance {
             listed.collect::<Result<Vec<_>, String>>()?
         };
         // With fewer, a case would pass without one of its frames.
-        let short = |case: &&&conformance::Case| self.frames < case.least_frames();
+        let short = |case: &&&conformance::Case| self.frames < case.min_frames();
         if let Some(case) = cases
             .iter()
             .filter(short)
-            .max_by_key(|case| case.least_frames())
+            .max_by_key(|case| case.min_frames())
         {
             return Err(format!(
                 "`frames` must be at least {} for the case `{}`",
-                case.least_frames(),
+                case.min_frames(),
                 case.name
             ));
         }

@@ -1,4 +1,4 @@
-//! A peer that sends frames of a stated kind at a stated pace and answers nothing.
+//! A peer that sends frames of a given kind at a given rate and answers nothing.
 
 pub mod config;
 
@@ -8,33 +8,32 @@ use linerate_ether::phy10::INTER_PACKET_GAP_NS;
 pub use config::{Config, ConfigError};
 
 use super::conformance::{self, Step};
-use super::outgoing::{Ending, Manner, Outgoing};
+use super::outgoing::{Framing, Outgoing, TxOptions};
 use super::{Peer, Report, Station};
 use crate::time::{Instant, Span};
 use crate::wire::config::Destination;
 
-/// The device's address, as the board's firmware has it.
+/// The device's address, as set by the board's firmware.
 pub const DEVICE: [u8; 6] = [2, 0, 0, 0, 0, 2];
-/// The generator's own.
+/// The generator's own address.
 pub const OWN: [u8; 6] = [2, 0, 0, 0, 0, 0x10];
-/// Another station's.
+/// Address of another station.
 pub const FOREIGN: [u8; 6] = [2, 0, 0, 0, 0, 0x11];
-/// A group that nobody has joined, of the addresses for documents (RFC 7042 section 2.1.2).
+/// A group that nobody has joined, from the documentation addresses (RFC 7042 section 2.1.2).
 pub const GROUP: [u8; 6] = [0x01, 0x00, 0x5E, 0x90, 0x10, 0x01];
 /// `EtherType` for local experiments (IEEE 802, Local Experimental 1).
 pub const ETHERTYPE: [u8; 2] = [0x88, 0xB5];
 /// Octets of preamble and SFD.
 const PREAMBLE: u64 = 8;
-/// Faster than the fastest clock, 100 ppm.
-const SATURATED: f64 = 1.0 - 2e-4;
+/// Factor on the frame time that is faster than the fastest clock, 100 ppm.
+const SATURATED_RATIO: f64 = 1.0 - 2e-4;
 const BIT_NS: u64 = linerate_ether::phy10::BIT_NS;
-/// From one of the frames to the next by which a device may settle: as seldom as a host sends that
-/// nobody answers yet.
+/// Interval of the settling frames: as rare as those of a host that nobody answers yet.
 const SETTLING_MS: u64 = 20;
-/// Octets of such a frame: as short as a host's questions.
+/// Octets of a settling frame: as short as a host's requests.
 const SETTLING_OCTETS: usize = 64;
 
-/// The address that a frame for `destination` carries.
+/// Destination address of a frame for `destination`.
 #[must_use]
 pub const fn address(destination: Destination) -> [u8; 6] {
     match destination {
@@ -45,27 +44,27 @@ pub const fn address(destination: Destination) -> [u8; 6] {
     }
 }
 
-/// The generator. Its frames carry, behind the header, their number as four octets, highest first,
-/// and from there [`pattern`] octets that begin at that number times 7.
+/// The generator. After the header its frames carry their number as four octets in network byte
+/// order, then [`pattern`] octets that begin at that number times 7.
 #[derive(Debug, Clone)]
 pub struct Generator {
     steps: Vec<Step>,
     from: Instant,
     until: Instant,
-    left: u64,
-    /// So many broadcasts come first, before `from` if there is time.
+    frames_left: u64,
+    /// Number of broadcasts sent first, before `from` if there is time.
     settling: u64,
-    /// How much longer than on the wire a frame with its gap takes; a little less than 1 where they
-    /// follow each other, so that there is always one ready and none long before its time.
-    stretch: f64,
+    /// Ratio of the frame period to the time of frame and gap on the wire; slightly less than 1 for
+    /// back-to-back frames, so that one is always ready, but none long before its time.
+    period_ratio: f64,
     babble: Span,
     next_at: Instant,
     number: u32,
 }
 
 impl Generator {
-    /// A generator that begins when `config` says. What is out of range is brought into it; an
-    /// unknown case sends nothing.
+    /// A generator configured by `config`. Values out of range are clamped; an unknown case sends
+    /// nothing.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let octets = config.frame_octets.clamp(64, 1518);
@@ -77,11 +76,11 @@ impl Generator {
                 octets: usize::from(octets),
                 tagged: false,
                 destination: config.destination,
-                manner: Manner {
+                options: TxOptions {
                     gap: Some(Span::from_ns(
                         u64::from(config.gap_bits.clamp(10, 1_000_000)) * BIT_NS,
                     )),
-                    ..Manner::STANDARD
+                    ..TxOptions::STANDARD
                 },
                 expect: conformance::Expect::Received,
             }],
@@ -98,13 +97,17 @@ impl Generator {
             } else {
                 from + Span::from_ms(config.for_ms)
             },
-            left: match config.frames {
+            frames_left: match config.frames {
                 _ if silent => 0,
                 0 => u64::MAX,
                 frames => frames,
             },
             settling,
-            stretch: if saturated { SATURATED } else { 1.0 / load },
+            period_ratio: if saturated {
+                SATURATED_RATIO
+            } else {
+                1.0 / load
+            },
             babble: Span::from_ms(config.babble_ms.min(1000)),
             next_at: Instant::ZERO
                 + Span::from_ms(config.from_ms.saturating_sub(settling * SETTLING_MS)),
@@ -112,14 +115,14 @@ impl Generator {
         }
     }
 
-    /// Frames handed out so far.
+    /// Number of frames handed out so far.
     #[must_use]
     pub const fn sent(&self) -> u32 {
         self.number
     }
 
-    /// A frame by which the device may settle.
-    fn settling(&mut self) -> Outgoing {
+    /// The next settling frame.
+    fn settling_frame(&mut self) -> Outgoing {
         let to = address(Destination::Broadcast);
         let octets = frame(self.number, to, OWN, false, SETTLING_OCTETS - 4);
         self.number += 1;
@@ -129,48 +132,52 @@ impl Generator {
         }
         Outgoing {
             octets,
-            manner: Manner::STANDARD,
+            options: TxOptions::STANDARD,
         }
     }
 
-    fn next(&mut self) -> Outgoing {
+    fn next_outgoing(&mut self) -> Outgoing {
         if u64::from(self.number) < self.settling {
-            return self.settling();
+            return self.settling_frame();
         }
         let index = self.number as usize % self.steps.len();
         let step = self.steps[index];
         let gap = step
-            .manner
+            .options
             .gap
             .unwrap_or(Span::from_ns(INTER_PACKET_GAP_NS));
         let sending = Span::from_ns((step.octets as u64 + PREAMBLE) * 8 * BIT_NS);
         let took = self.babble.max(sending) + gap;
-        let period = Span::from_ticks((took.ticks() as f64 * self.stretch) as u64);
+        let period = Span::from_ticks((took.ticks() as f64 * self.period_ratio) as u64);
         self.next_at = self.next_at.max(self.from) + period;
-        let mut manner = step.manner;
-        manner.tag = index as u32;
+        let mut options = step.options;
+        options.tag = index as u32;
         let number = self.number;
         let to = address(step.destination);
         self.number = self.number.wrapping_add(1);
         if self.babble > Span::ZERO {
-            manner.ending = Ending::Bare;
+            options.framing = Framing::Raw;
             let octets = self.babble.as_ns() / (8 * BIT_NS);
             return Outgoing {
                 octets: frame(number, to, OWN, false, octets as usize),
-                manner,
+                options,
             };
         }
-        let fcs = if manner.ending == Ending::Bare { 0 } else { 4 };
+        let fcs = if options.framing == Framing::Raw {
+            0
+        } else {
+            4
+        };
         let body = step.octets.saturating_sub(fcs);
         Outgoing {
             octets: frame(number, to, OWN, step.tagged, body),
-            manner,
+            options,
         }
     }
 }
 
-/// Frame `number`, `len` octets of it, without FCS: behind the header its number, then a pattern as
-/// [`Generator`] says.
+/// Frame `number`, `len` octets without FCS: after the header its number, then the pattern described
+/// at [`Generator`].
 #[must_use]
 pub fn frame(
     number: u32,
@@ -205,16 +212,16 @@ impl Station for Generator {
             return None;
         }
         if now >= self.until {
-            // What the medium did not let it send in its time.
-            self.left = 0;
+            // Frames that the medium delayed past the end are not sent.
+            self.frames_left = 0;
             return None;
         }
-        self.left = self.left.saturating_sub(1);
-        Some(self.next())
+        self.frames_left = self.frames_left.saturating_sub(1);
+        Some(self.next_outgoing())
     }
 
     fn poll_timeout(&self) -> Instant {
-        if self.left == 0 || self.next_at >= self.until {
+        if self.frames_left == 0 || self.next_at >= self.until {
             Instant::NEVER
         } else {
             self.next_at

@@ -12,36 +12,36 @@ use crate::time::{Instant, Span};
 pub const SERVER_PORT: u16 = 67;
 /// Port of a client.
 pub const CLIENT_PORT: u16 = 68;
-/// An offer is kept this long for the client to request.
+/// An offer is reserved this long for the client to request.
 const OFFER_LIFE: Span = Span::from_secs(60);
 
-/// What the server gives out.
+/// The server's address pool and options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// First address of the pool.
     pub first: Ipv4Address,
     /// Addresses in the pool.
     pub count: u32,
-    /// How long a lease lasts.
+    /// Lease time.
     pub lease: Span,
-    /// Tell clients that this host is their router and name server.
+    /// Announce this host as the clients' router.
     pub router: bool,
 }
 
-/// An address given or promised to a client.
+/// An address leased or offered to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// Who has it.
+    /// Client's hardware address.
     pub client: EthernetAddress,
-    /// What it has.
+    /// Leased address.
     pub address: Ipv4Address,
-    /// Until when.
+    /// Expiry.
     pub until: Instant,
-    /// The client has requested it and was told yes.
+    /// The client requested it and received a DHCPACK; false for an offer.
     pub confirmed: bool,
 }
 
-/// The server.
+/// The DHCP server.
 #[derive(Debug)]
 pub struct Server {
     config: Config,
@@ -54,9 +54,9 @@ pub struct Server {
 pub struct Reply {
     /// The DHCP message.
     pub message: Vec<u8>,
-    /// IPv4 destination: an address, or everyone.
+    /// IPv4 destination: an address, or broadcast.
     pub destination: Ipv4Address,
-    /// Hardware destination: the client, or everyone.
+    /// Hardware destination: the client, or broadcast.
     pub hardware: EthernetAddress,
 }
 
@@ -71,12 +71,12 @@ impl Server {
         }
     }
 
-    /// Leases and offers, by address.
+    /// Leases and offers in the order of address.
     pub fn leases(&self) -> impl Iterator<Item = &Lease> {
         self.leases.values()
     }
 
-    /// Takes in a message from a client; returns the answer, if it gets one.
+    /// Processes a message from a client; returns the reply, if any.
     pub fn receive(&mut self, message: &[u8], now: Instant) -> Option<Reply> {
         let packet = DhcpPacket::new_checked(message).ok()?;
         let request = DhcpRepr::parse(&packet).ok()?;
@@ -93,7 +93,7 @@ impl Server {
                     .server_identifier
                     .is_some_and(|chosen| chosen != server)
                 {
-                    // The client chose another server: the offer is free again.
+                    // The client chose another server: release the offer.
                     self.leases
                         .retain(|_, lease| lease.client != client || lease.confirmed);
                     return None;
@@ -129,7 +129,7 @@ impl Server {
         );
     }
 
-    /// RFC 2131 section 4.3.1: the client's own address, what it asks for, any other.
+    /// RFC 2131 section 4.3.1: the client's current address, the one it requests, or any other.
     fn choose(
         &self,
         client: EthernetAddress,
@@ -146,7 +146,7 @@ impl Server {
             .find(|&address| self.is_free(address, client, now))
     }
 
-    /// Whether `client` may have `address`.
+    /// True if `client` may have `address`.
     fn is_free(&self, address: Ipv4Address, client: EthernetAddress, now: Instant) -> bool {
         let index = address.to_bits().wrapping_sub(self.config.first.to_bits());
         let taken = self
@@ -194,9 +194,9 @@ impl Server {
             additional_options: &[],
         };
         let mut message = vec![0; repr.buffer_len()];
-        // The buffer has the length that the message asks for, so this cannot fail.
+        // The buffer has the length of the message, so this cannot fail.
         let _ = repr.emit(&mut DhcpPacket::new_unchecked(&mut message[..]));
-        // RFC 2131 section 4.1: to an address the client already has, else by its wish.
+        // RFC 2131 section 4.1: to the client's address if it has one, else as its broadcast flag asks.
         let (destination, hardware) =
             if !gives || (request.broadcast && request.client_ip.is_unspecified()) {
                 (Ipv4Address::BROADCAST, EthernetAddress::BROADCAST)
@@ -322,7 +322,7 @@ mod tests {
         );
         let third = message(3, DhcpMessageType::Discover, |_| ());
         assert_eq!(server.receive(&third, now), None);
-        // An offer that nobody took is free after a while.
+        // An offer that nobody requested expires.
         let later = now + OFFER_LIFE + Span::from_secs(1);
         assert_eq!(
             answer(&mut server, &third, later).1,
@@ -335,7 +335,7 @@ mod tests {
         let mut server = server();
         let whole = message(1, DhcpMessageType::Discover, |_| ());
         for len in 0..whole.len() {
-            // Options may be cut off without the rest making no sense; it must only not panic.
+            // A message with truncated options may still be valid; the server must only not panic.
             let _ = server.receive(&whole[..len], Instant::ZERO);
         }
         assert_eq!(server.receive(&[], Instant::ZERO), None);

@@ -1,70 +1,70 @@
-//! An HTTP/1.1 client that fetches a file and takes its CRC-32.
+//! An HTTP/1.1 client that fetches files and computes their CRC-32.
 
 use linerate_ether::fcs::Crc32;
 
 use crate::peer::tcp::{ConnectionId, Endpoint, State, Tcp};
 use crate::time::{Instant, Span};
 
-/// A response head longer than this is refused.
+/// A longer response head is rejected.
 const HEAD_LIMIT: usize = 8 * 1024;
 
-/// What to fetch.
+/// Configuration of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// The server.
     pub server: Endpoint,
-    /// The paths, one request each, one after the other.
+    /// Paths, fetched sequentially with one request each.
     pub paths: Vec<String>,
-    /// When to begin.
+    /// Start time.
     pub start: Instant,
     /// Pause between two requests.
     pub pause: Span,
-    /// A request that takes longer is given up.
-    pub patience: Span,
+    /// A request that takes longer is aborted.
+    pub timeout: Span,
 }
 
-/// Why a fetch did not succeed.
+/// Reason for a failed fetch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The connection was refused, reset or timed out.
     #[error("the connection ended early")]
     Connection,
-    /// The answer took longer than the client waits.
+    /// The response was not complete within [`Config::timeout`].
     #[error("no complete answer in time")]
     TimedOut,
-    /// The answer is no HTTP/1.x response.
+    /// The response is not HTTP/1.x.
     #[error("the answer is no HTTP response")]
     Malformed,
-    /// The answer ended before its Content-Length.
+    /// The response ended before its Content-Length.
     #[error("{received} of {expected} octets received")]
     Short {
-        /// Octets of the body that came.
+        /// Octets of the body received.
         received: u64,
-        /// Octets that Content-Length promised.
+        /// Octets announced by Content-Length.
         expected: u64,
     },
 }
 
-/// One request and its answer.
+/// One request and its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetch {
-    /// The path asked for.
+    /// Requested path.
     pub path: String,
     /// When the connection was opened.
     pub started_at: Instant,
     /// When the last octet of the body was read.
     pub finished_at: Option<Instant>,
-    /// The answer's status.
+    /// Status of the response.
     pub status: Option<u16>,
     /// Octets of the body.
     pub octets: u64,
     /// CRC-32 of the body.
     pub crc32: u32,
-    /// What went wrong.
+    /// Error, if the fetch failed.
     pub error: Option<FetchError>,
 }
 
-/// The client.
+/// The HTTP client.
 #[derive(Debug)]
 pub struct Client {
     config: Config,
@@ -73,14 +73,14 @@ pub struct Client {
     next_at: Instant,
 }
 
-/// Where the body of an answer ends.
+/// End of a response's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Body {
-    /// The head is not complete.
-    NotYet,
-    /// After as many octets as Content-Length says.
-    Octets(u64),
-    /// Where the connection ends.
+    /// Unknown: the head is incomplete.
+    Unknown,
+    /// After this many octets, by Content-Length.
+    ContentLength(u64),
+    /// At the end of the connection.
     UntilClose,
 }
 
@@ -89,13 +89,13 @@ struct Transfer {
     id: ConnectionId,
     requested: bool,
     head: Vec<u8>,
-    /// What is known of the body, once the head was read.
+    /// Known once the head was read.
     body: Body,
     crc: Crc32<'static>,
 }
 
 impl Client {
-    /// A client that works through its paths.
+    /// A client that fetches the paths of `config`.
     #[must_use]
     pub const fn new(config: Config) -> Self {
         let next_at = config.start;
@@ -107,29 +107,29 @@ impl Client {
         }
     }
 
-    /// Every fetch so far.
+    /// All fetches so far.
     #[must_use]
     pub fn fetches(&self) -> &[Fetch] {
         &self.fetches
     }
 
-    /// Nothing is left to fetch.
+    /// True if every path was fetched.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.current.is_none() && self.fetches.len() >= self.config.paths.len()
     }
 
-    /// When [`Self::poll`] has something to do without a segment received.
+    /// Next time [`Self::poll`] must be called if no segment arrives.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         match (&self.current, self.fetches.last()) {
-            (Some(_), Some(fetch)) => fetch.started_at + self.config.patience,
+            (Some(_), Some(fetch)) => fetch.started_at + self.config.timeout,
             _ if self.is_done() => Instant::NEVER,
             _ => self.next_at,
         }
     }
 
-    /// Opens, writes and reads what can be.
+    /// Opens connections, writes requests and reads responses as far as possible.
     pub fn poll(&mut self, tcp: &mut Tcp, now: Instant) {
         if self.current.is_none()
             && now >= self.next_at
@@ -148,14 +148,14 @@ impl Client {
                 id: tcp.connect(self.config.server, now),
                 requested: false,
                 head: Vec::new(),
-                body: Body::NotYet,
+                body: Body::Unknown,
                 crc: Crc32::new(),
             });
         }
         let (Some(transfer), Some(fetch)) = (&mut self.current, self.fetches.last_mut()) else {
             return;
         };
-        let late = now >= fetch.started_at + self.config.patience;
+        let late = now >= fetch.started_at + self.config.timeout;
         let outcome = match transfer.poll(tcp, fetch, self.config.server) {
             None if late => Some(Err(FetchError::TimedOut)),
             outcome => outcome,
@@ -174,14 +174,14 @@ impl Client {
         if let Some(connection) = tcp.get_mut(transfer.id) {
             connection.close();
         }
-        tcp.forget_closed(transfer.id);
+        tcp.remove_closed(transfer.id);
         self.current = None;
         self.next_at = now + self.config.pause;
     }
 }
 
 impl Transfer {
-    /// Goes on; `Some` when the answer is complete or has failed.
+    /// Continues; `Some` when the response is complete or has failed.
     fn poll(
         &mut self,
         tcp: &mut Tcp,
@@ -199,26 +199,26 @@ impl Transfer {
             self.requested = true;
         }
         let octets = connection.read(usize::MAX);
-        let ended = connection.at_end();
-        if let Err(error) = self.take(&octets, fetch) {
+        let ended = connection.is_at_end();
+        if let Err(error) = self.consume(&octets, fetch) {
             return Some(Err(error));
         }
         match self.body {
-            Body::Octets(expected) if fetch.octets >= expected => Some(Ok(())),
+            Body::ContentLength(expected) if fetch.octets >= expected => Some(Ok(())),
             Body::UntilClose if ended => Some(Ok(())),
-            Body::Octets(expected) if ended => Some(Err(FetchError::Short {
+            Body::ContentLength(expected) if ended => Some(Err(FetchError::Short {
                 received: fetch.octets,
                 expected,
             })),
-            Body::NotYet if ended => Some(Err(FetchError::Connection)),
+            Body::Unknown if ended => Some(Err(FetchError::Connection)),
             _ => None,
         }
     }
 
-    fn take(&mut self, octets: &[u8], fetch: &mut Fetch) -> Result<(), FetchError> {
+    fn consume(&mut self, octets: &[u8], fetch: &mut Fetch) -> Result<(), FetchError> {
         let mut rest = octets;
         let kept;
-        if self.body == Body::NotYet {
+        if self.body == Body::Unknown {
             self.head.extend(octets);
             let Some(end) = self
                 .head
@@ -245,9 +245,9 @@ impl Transfer {
                 .filter_map(|line| line.split_once(':'))
                 .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
                 .and_then(|(_, value)| value.trim().parse().ok());
-            self.body = length.map_or(Body::UntilClose, Body::Octets);
+            self.body = length.map_or(Body::UntilClose, Body::ContentLength);
         }
-        if let Body::Octets(expected) = self.body {
+        if let Body::ContentLength(expected) = self.body {
             let missing = expected - fetch.octets.min(expected);
             rest = &rest[..rest
                 .len()

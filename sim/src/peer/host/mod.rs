@@ -1,4 +1,4 @@
-//! A host as one finds it at the other end of the cable: a Linux PC with a web server.
+//! A typical host at the other end of the cable: a Linux PC with a web server.
 
 pub mod dhcp;
 pub mod http_client;
@@ -24,31 +24,31 @@ use super::{Peer, Report, Station};
 use crate::random::Random;
 use crate::time::{Instant, Span};
 
-/// Frames that a program may have waiting for the MAC: what it sends on top waits for these.
-const EGRESS: usize = 16;
+/// Maximum number of a program's frames that wait for the MAC; the program itself keeps further ones.
+const MAX_EGRESS_FRAMES: usize = 16;
 
-/// What a host is and does.
+/// Configuration of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Hardware address.
     pub mac: EthernetAddress,
-    /// Address and network.
+    /// IPv4 address and network.
     pub network: Ipv4Cidr,
-    /// From the end of a received frame to the first reaction to it: interrupt, driver, stack.
+    /// Time from the end of a received frame to the first reaction: interrupt, driver, stack.
     pub turnaround: Span,
-    /// Up to so much longer at random, as on a host that does other things, too.
+    /// Maximum random addition to the turnaround, as on a host with other load.
     pub turnaround_jitter: Span,
-    /// The TCP.
+    /// TCP configuration.
     pub tcp: tcp::Config,
-    /// Serve files.
+    /// HTTP server, if enabled.
     pub http_server: Option<http_server::Config>,
-    /// Fetch files from the device, each client beside the others.
+    /// Clients that fetch files from the device concurrently.
     pub http_clients: Vec<http_client::Config>,
-    /// Ping the device.
+    /// Echo requests to the device, if enabled.
     pub ping: Option<ping::Config>,
-    /// Give out addresses.
+    /// DHCP server, if enabled.
     pub dhcp: Option<dhcp::Config>,
-    /// Ask everyone for some other station's address this often, as hosts on a network do.
+    /// Interval of ARP requests for addresses of other stations, as hosts on a network send them.
     pub background_arp: Option<Span>,
     /// Seed of identifiers and sequence numbers.
     pub seed: u64,
@@ -74,7 +74,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// With this address, in the network of the addresses that begin with the same `prefix` bits.
+    /// The same configuration with IPv4 address `address` and prefix length `prefix`.
     #[must_use]
     pub fn at(self, address: Ipv4Address, prefix: u8) -> Self {
         Self {
@@ -84,11 +84,11 @@ impl Config {
     }
 }
 
-/// The host.
+/// The simulated host.
 #[derive(Debug)]
 pub struct Host {
     config: Config,
-    /// Received frames and when the host gets to them.
+    /// Received frames and the time at which the host processes each.
     ingress: VecDeque<(Instant, Vec<u8>)>,
     egress: VecDeque<Vec<u8>>,
     neighbours: Neighbours,
@@ -144,7 +144,7 @@ impl Host {
         self.config.network.address()
     }
 
-    /// Does everything that is due at `now`.
+    /// Performs everything that is due at `now`.
     fn run(&mut self, now: Instant) {
         while self
             .ingress
@@ -153,22 +153,22 @@ impl Host {
         {
             if let Some((_, frame)) = self.ingress.pop_front() {
                 self.process(&frame, now);
-                // The kernel acknowledges before the program gets to run.
+                // The kernel acknowledges before the program runs.
                 self.flush_tcp(now);
-                self.run_programs(now);
+                self.run_applications(now);
             }
         }
         self.flush_tcp(now);
-        self.run_programs(now);
+        self.run_applications(now);
         if self.background_arp_at <= now {
-            self.ask_for_a_stranger(now);
+            self.send_background_arp(now);
         }
         while let Some(address) = self.neighbours.poll_request(now) {
-            self.ask_for(address);
+            self.send_arp_request(address);
         }
     }
 
-    fn run_programs(&mut self, now: Instant) {
+    fn run_applications(&mut self, now: Instant) {
         if let Some(server) = &mut self.http_server {
             server.poll(&mut self.tcp, now);
         }
@@ -179,17 +179,17 @@ impl Host {
             self.send(target, IpProtocol::Icmp, message, now);
         }
         self.flush_tcp(now);
-        self.run_program(now);
-        // What was just sent ends answers' records.
+        self.poll_programs(now);
+        // Segments just sent may complete the records of responses.
         if let Some(server) = &mut self.http_server {
             server.poll(&mut self.tcp, now);
         }
     }
 
-    fn run_program(&mut self, now: Instant) {
-        let room = EGRESS.saturating_sub(self.egress.len());
+    fn poll_programs(&mut self, now: Instant) {
+        let free = MAX_EGRESS_FRAMES.saturating_sub(self.egress.len());
         let own = self.address();
-        let outgoing = self.programs.poll(&mut self.tcp, own, room, now);
+        let outgoing = self.programs.poll(&mut self.tcp, own, free, now);
         for (to, datagram) in outgoing.datagrams {
             self.send(to, IpProtocol::Udp, datagram, now);
         }
@@ -214,7 +214,7 @@ impl Host {
         };
         match self.neighbours.get(to) {
             Some(hardware) => self.emit(&packet, hardware),
-            None => self.neighbours.wait(packet, now),
+            None => self.neighbours.enqueue(packet, now),
         }
     }
 
@@ -224,17 +224,17 @@ impl Host {
             .push_back(packet.emit(self.config.mac, to, self.identification));
     }
 
-    fn ask_for(&mut self, address: Ipv4Address) {
+    fn send_arp_request(&mut self, address: Ipv4Address) {
         let own = (self.config.mac, self.address());
         let target = (EthernetAddress::BROADCAST, address);
         self.egress
             .push_back(packet::arp(ArpOperation::Request, own, target));
     }
 
-    fn ask_for_a_stranger(&mut self, now: Instant) {
+    fn send_background_arp(&mut self, now: Instant) {
         let mask = self.config.network.netmask().to_bits();
         let bits = self.address().to_bits() & mask | self.random.next_u64() as u32 & !mask;
-        self.ask_for(Ipv4Address::from_bits(bits));
+        self.send_arp_request(Ipv4Address::from_bits(bits));
         self.background_arp_at = now + self.config.background_arp.unwrap_or(Span::from_secs(1));
     }
 
@@ -276,8 +276,8 @@ impl Host {
             return;
         };
         let for_us = target == self.address();
-        // RFC 826: whoever talks to us is learnt, others only updated. A probe (RFC 5227) has no
-        // sender address yet.
+        // RFC 826: senders of packets for us are added, others only updated. A probe (RFC 5227) has
+        // no sender address yet.
         if (for_us || self.neighbours.get(source).is_some()) && !source.is_unspecified() {
             for packet in self.neighbours.learn(source, hardware) {
                 self.emit(&packet, hardware);

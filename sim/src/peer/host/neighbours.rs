@@ -1,4 +1,4 @@
-//! Who has which address: the ARP table (RFC 826) and what waits for an answer.
+//! The ARP table (RFC 826) and the packets that wait for address resolution.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,76 +7,76 @@ use smoltcp::wire::{EthernetAddress, Ipv4Address};
 use super::packet::Packet;
 use crate::time::{Instant, Span};
 
-/// Time between requests, their number, and packets kept meanwhile (Linux).
-const RETRY: Span = Span::from_secs(1);
-const REQUESTS: u32 = 3;
-const PACKETS_KEPT: usize = 100;
+/// Time between requests, their number, and packets queued meanwhile (Linux).
+const RETRY_INTERVAL: Span = Span::from_secs(1);
+const MAX_REQUESTS: u32 = 3;
+const MAX_PENDING_PACKETS: usize = 100;
 
-/// What is known of the neighbours, and what is asked.
+/// Neighbour table: resolved addresses and pending requests.
 #[derive(Debug, Default)]
 pub struct Neighbours {
-    known: BTreeMap<Ipv4Address, EthernetAddress>,
-    waiting: BTreeMap<Ipv4Address, Waiting>,
+    resolved: BTreeMap<Ipv4Address, EthernetAddress>,
+    pending: BTreeMap<Ipv4Address, PendingResolution>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct PendingResolution {
     packets: VecDeque<Packet>,
     requests_left: u32,
     request_at: Instant,
 }
 
 impl Neighbours {
-    /// The hardware address of `address`, if known.
+    /// The hardware address of `address`, if resolved.
     #[must_use]
     pub fn get(&self, address: Ipv4Address) -> Option<EthernetAddress> {
-        self.known.get(&address).copied()
+        self.resolved.get(&address).copied()
     }
 
-    /// Notes who has `address`; returns the packets that waited for this.
+    /// Records the hardware address of `address`; returns the packets that waited for it.
     pub fn learn(&mut self, address: Ipv4Address, hardware: EthernetAddress) -> VecDeque<Packet> {
-        self.known.insert(address, hardware);
-        self.waiting
+        self.resolved.insert(address, hardware);
+        self.pending
             .remove(&address)
-            .map(|waiting| waiting.packets)
+            .map(|pending| pending.packets)
             .unwrap_or_default()
     }
 
-    /// Keeps a packet until its destination is known.
-    pub fn wait(&mut self, packet: Packet, now: Instant) {
-        let waiting = self
-            .waiting
+    /// Queues a packet until its destination is resolved.
+    pub fn enqueue(&mut self, packet: Packet, now: Instant) {
+        let pending = self
+            .pending
             .entry(packet.destination)
-            .or_insert_with(|| Waiting {
+            .or_insert_with(|| PendingResolution {
                 packets: VecDeque::new(),
-                requests_left: REQUESTS,
+                requests_left: MAX_REQUESTS,
                 request_at: now,
             });
-        if waiting.packets.len() == PACKETS_KEPT {
-            waiting.packets.pop_front();
+        if pending.packets.len() == MAX_PENDING_PACKETS {
+            pending.packets.pop_front();
         }
-        waiting.packets.push_back(packet);
+        pending.packets.push_back(packet);
     }
 
-    /// The next address to ask for at `now`. One that never answers is given up with its packets.
+    /// The next address to request at `now`. An address that never answers is dropped with its packets.
     pub fn poll_request(&mut self, now: Instant) -> Option<Ipv4Address> {
-        self.waiting
-            .retain(|_, waiting| waiting.request_at > now || waiting.requests_left > 0);
-        let (&address, waiting) = self
-            .waiting
+        self.pending
+            .retain(|_, pending| pending.request_at > now || pending.requests_left > 0);
+        let (&address, pending) = self
+            .pending
             .iter_mut()
-            .find(|(_, waiting)| waiting.request_at <= now)?;
-        waiting.requests_left -= 1;
-        waiting.request_at = now + RETRY;
+            .find(|(_, pending)| pending.request_at <= now)?;
+        pending.requests_left -= 1;
+        pending.request_at = now + RETRY_INTERVAL;
         Some(address)
     }
 
-    /// When [`Self::poll_request`] has something to do.
+    /// Next time [`Self::poll_request`] must be called.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        self.waiting
+        self.pending
             .values()
-            .map(|waiting| waiting.request_at)
+            .map(|pending| pending.request_at)
             .min()
             .unwrap_or(Instant::NEVER)
     }
@@ -97,7 +97,7 @@ mod tests {
             payload: vec![1],
         };
         let mut neighbours = Neighbours::default();
-        neighbours.wait(packet.clone(), Instant::ZERO);
+        neighbours.enqueue(packet.clone(), Instant::ZERO);
         for second in 0..3 {
             let now = Instant::ZERO + Span::from_secs(second);
             assert_eq!(neighbours.deadline(), now);
@@ -110,7 +110,7 @@ mod tests {
         );
         assert_eq!(neighbours.deadline(), Instant::NEVER);
 
-        neighbours.wait(packet.clone(), Instant::ZERO);
+        neighbours.enqueue(packet.clone(), Instant::ZERO);
         let hardware = EthernetAddress([2, 0, 0, 0, 0, 2]);
         assert_eq!(neighbours.learn(address, hardware), [packet]);
         assert_eq!(neighbours.get(address), Some(hardware));

@@ -1,4 +1,4 @@
-//! Frames and IPv4 packets as bytes.
+//! Parsing and construction of frames and IPv4 packets.
 
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
@@ -11,24 +11,24 @@ use smoltcp::wire::{
 const ETHERNET_HEADER: usize = 14;
 /// Length of an IPv4 header without options.
 const IPV4_HEADER: usize = 20;
-/// Time to live that a host starts with.
-const HOPS: u8 = 64;
+/// Initial time to live.
+const DEFAULT_TTL: u8 = 64;
 
-/// A packet inside of IPv4, with its addresses.
+/// Payload of an IPv4 packet, with its addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
-    /// Who sends it.
+    /// Source address.
     pub source: Ipv4Address,
-    /// Who is to get it.
+    /// Destination address.
     pub destination: Ipv4Address,
-    /// What the payload is.
+    /// Protocol of the payload.
     pub protocol: IpProtocol,
     /// The payload.
     pub payload: Vec<u8>,
 }
 
 impl Packet {
-    /// Reads an IPv4 packet; `None` if it is malformed, damaged or a fragment (hosts here send
+    /// Parses an IPv4 packet; `None` if it is malformed, damaged or a fragment (hosts here send
     /// none).
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -48,7 +48,7 @@ impl Packet {
         })
     }
 
-    /// The packet in a frame.
+    /// The packet as an Ethernet frame.
     #[must_use]
     pub fn emit(&self, from: EthernetAddress, to: EthernetAddress, identification: u16) -> Vec<u8> {
         let repr = Ipv4Repr {
@@ -56,7 +56,7 @@ impl Packet {
             dst_addr: self.destination,
             next_header: self.protocol,
             payload_len: self.payload.len(),
-            hop_limit: HOPS,
+            hop_limit: DEFAULT_TTL,
         };
         let mut frame = frame(
             from,
@@ -73,7 +73,7 @@ impl Packet {
     }
 }
 
-/// A frame with its header filled in and `len` octets of room.
+/// A frame with its header and `len` zero octets of payload.
 fn frame(
     from: EthernetAddress,
     to: EthernetAddress,
@@ -88,7 +88,7 @@ fn frame(
     bytes
 }
 
-/// An ARP packet in a frame. A request goes to everyone.
+/// An ARP packet in a frame. The target hardware address of a request is zero.
 #[must_use]
 pub fn arp(
     operation: ArpOperation,
@@ -136,7 +136,7 @@ pub fn udp(
         &IpAddress::Ipv4(source),
         &IpAddress::Ipv4(destination),
         payload.len(),
-        |room| room.copy_from_slice(payload),
+        |buffer| buffer.copy_from_slice(payload),
         &ChecksumCapabilities::default(),
     );
     bytes

@@ -5,12 +5,12 @@ use smoltcp::wire::{Icmpv4Repr, Ipv4Address};
 use super::packet;
 use crate::time::{Instant, Span};
 
-/// What to send.
+/// Configuration of the echo requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Whom to ping.
+    /// Address to ping.
     pub target: Ipv4Address,
-    /// When to begin.
+    /// Start time.
     pub start: Instant,
     /// Time from one request to the next.
     pub interval: Span,
@@ -20,16 +20,16 @@ pub struct Config {
     pub octets: usize,
 }
 
-/// One request.
+/// One echo request and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ping {
-    /// Its sequence number, from 0.
+    /// Sequence number, from 0.
     pub sequence: u16,
-    /// When it was handed to the MAC.
+    /// Time at which it was handed to the MAC.
     pub sent_at: Instant,
-    /// How long the reply took to be processed, once it came.
+    /// Time from sending until the reply was processed; `None` without a reply.
     pub round_trip: Option<Span>,
-    /// The reply carried other octets than the request.
+    /// The reply's octets differ from the request's.
     pub damaged: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct Pinger {
 }
 
 impl Pinger {
-    /// A pinger that marks its requests with `identifier`.
+    /// A pinger whose requests carry `identifier`.
     #[must_use]
     pub const fn new(config: Config, identifier: u16) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Pinger {
         &self.pings
     }
 
-    /// When [`Self::poll`] has something to send.
+    /// Next time [`Self::poll`] has a request to send.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         let sent = self.pings.len() as u64;
@@ -96,7 +96,7 @@ impl Pinger {
             .collect()
     }
 
-    /// Takes in an echo reply.
+    /// Processes an echo reply.
     pub fn receive(&mut self, identifier: u16, sequence: u16, data: &[u8], now: Instant) {
         let expected = self.data(sequence);
         let ping = self.pings.get_mut(usize::from(sequence));

@@ -1,4 +1,4 @@
-//! A segment arrives at a connection (RFC 9293 section 3.10.7).
+//! Arrival of a segment at a connection (RFC 9293 section 3.10.7).
 
 use super::acknowledge::Acknowledgment;
 use super::connection::{Connection, Failure, State, TIME_WAIT, timestamp};
@@ -6,7 +6,7 @@ use super::segment::{Control, Segment, to_position, to_sequence};
 use crate::time::{Instant, Span};
 
 impl Connection {
-    /// Takes in a segment.
+    /// Processes a segment.
     pub fn receive(&mut self, segment: &Segment, now: Instant) {
         match self.state {
             State::Closed => {}
@@ -16,7 +16,7 @@ impl Connection {
     }
 
     fn receive_in_syn_sent(&mut self, segment: &Segment, now: Instant) {
-        let acknowledges_syn = segment.ack == Some(to_sequence(self.initial, 1));
+        let acknowledges_syn = segment.ack == Some(to_sequence(self.iss, 1));
         if segment.ack.is_some() && !acknowledges_syn {
             if segment.control != Control::Reset {
                 self.reset_due = segment.ack;
@@ -26,12 +26,12 @@ impl Connection {
         match segment.control {
             Control::Reset if acknowledges_syn => self.fail(Failure::Reset),
             Control::Syn => {
-                self.take_syn(segment);
+                self.process_syn(segment);
                 if acknowledges_syn {
                     self.establish(now);
-                    self.receiver.demand_ack();
+                    self.receiver.request_ack();
                 } else {
-                    // Both ends opened at once.
+                    // Simultaneous open.
                     self.state = State::SynReceived;
                     self.handshake.due = now;
                 }
@@ -52,22 +52,22 @@ impl Connection {
 
     fn receive_synchronised(&mut self, segment: &Segment, now: Instant) {
         let next = self.receiver.next();
-        let Some(start) = to_position(self.remote_initial, segment.sequence, next) else {
-            // Before the SYN; a repeated SYN lies at position 0.
+        let Some(start) = to_position(self.irs, segment.sequence, next) else {
+            // Before the SYN; a repeated SYN is at position 0.
             return;
         };
         if segment.control == Control::Syn {
             if self.state == State::SynReceived && start == 0 {
-                // The SYN again: our answer was lost.
+                // A retransmitted SYN: our SYN-ACK was lost.
                 self.handshake.due = now;
             } else if segment.control == Control::Syn {
-                self.receiver.demand_ack();
+                self.receiver.request_ack();
             }
             return;
         }
-        if !self.acceptable(start, segment.sequence_len()) {
+        if !self.is_acceptable(start, segment.sequence_len()) {
             if segment.control != Control::Reset {
-                self.receiver.refuse(start, segment.payload.len());
+                self.receiver.reject(start, segment.payload.len());
             }
             return;
         }
@@ -75,11 +75,11 @@ impl Connection {
             if start == next {
                 self.fail(Failure::Reset);
             } else {
-                self.receiver.demand_ack();
+                self.receiver.request_ack();
             }
             return;
         }
-        if self.take_ack(segment, start, now) {
+        if self.process_ack(segment, start, now) {
             let fin = segment.control == Control::Fin;
             self.receiver.receive(start, &segment.payload, fin, now);
         }
@@ -88,11 +88,11 @@ impl Connection {
         {
             self.timestamp_echo = value;
         }
-        self.advance(now);
+        self.advance_closing(now);
     }
 
-    /// RFC 9293 section 3.4: part of the segment lies in the window.
-    fn acceptable(&self, start: u64, len: u64) -> bool {
+    /// RFC 9293 section 3.4: part of the segment is in the window.
+    fn is_acceptable(&self, start: u64, len: u64) -> bool {
         let (next, end) = (self.receiver.next(), self.receiver.offered_end());
         if len == 0 {
             return start == next || (start > next && start < end);
@@ -100,11 +100,11 @@ impl Connection {
         (start < end || start == next) && start + len > next
     }
 
-    /// Takes the segment's acknowledgment; false if the segment is to be dropped.
-    fn take_ack(&mut self, segment: &Segment, start: u64, now: Instant) -> bool {
+    /// Processes the segment's acknowledgment; false if the segment is to be dropped.
+    fn process_ack(&mut self, segment: &Segment, start: u64, now: Instant) -> bool {
         let Some(ack) = segment.ack else { return false };
-        let (initial, near) = (self.initial, self.sender.unacknowledged);
-        let position = |sequence| to_position(initial, sequence, near);
+        let (iss, near) = (self.iss, self.sender.unacknowledged);
+        let position = |sequence| to_position(iss, sequence, near);
         let Some(acknowledged) = position(ack) else {
             return false;
         };
@@ -115,7 +115,7 @@ impl Connection {
             }
             self.establish(now);
         }
-        let shift = self.remote_shift.unwrap_or(0);
+        let shift = self.remote_window_shift.unwrap_or(0);
         let acknowledgment = Acknowledgment {
             position: acknowledged,
             sack: segment
@@ -127,23 +127,23 @@ impl Connection {
                 .filter(|(from, to)| from < to)
                 .collect(),
             window: u64::from(segment.window) << shift,
-            from: start,
-            occupies: segment.sequence_len() > 0,
-            by_timestamp: segment
+            segment_position: start,
+            occupies_sequence_space: segment.sequence_len() > 0,
+            timestamp_round_trip: segment
                 .timestamp
                 .filter(|_| self.timestamps)
                 .map(|(_, echo)| Span::from_ms(u64::from(timestamp(now).wrapping_sub(echo)))),
         };
-        if self.sender.acknowledge(&acknowledgment, now).is_err() {
-            self.receiver.demand_ack();
+        if self.sender.on_ack(&acknowledgment, now).is_err() {
+            self.receiver.request_ack();
             return false;
         }
         true
     }
 
-    /// Moves on in the closing states.
-    fn advance(&mut self, now: Instant) {
-        let peer_done = self.receiver.finished();
+    /// Advances the closing states.
+    fn advance_closing(&mut self, now: Instant) {
+        let peer_done = self.receiver.is_finished();
         let fin_done = self.sender.fin_acknowledged();
         self.state = match (self.state, fin_done, peer_done) {
             (State::Established, _, true) => State::CloseWait,

@@ -5,27 +5,27 @@ use smoltcp::wire::Ipv4Address;
 use super::receiver::Receiver;
 use super::rtt::{RTO_INITIAL, RTO_MAX};
 use super::segment::{Control, Segment, to_sequence};
-use super::sender::{Path, Sender};
+use super::sender::{PeerParameters, Sender};
 use super::statistics::Statistics;
 use super::{Config, Endpoint};
 use crate::time::{Instant, Span};
 
-/// How long a closed connection's ports stay taken (Linux).
+/// Duration of TIME-WAIT (Linux).
 pub(super) const TIME_WAIT: Span = Span::from_secs(60);
 /// Repetitions of a SYN, and of a SYN with ACK, before giving up (Linux).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
 /// Retransmissions of the same data before giving up (Linux's `tcp_retries2`).
 const DATA_RETRIES: u32 = 15;
-/// Octets that the timestamp option takes from each segment.
+/// Octets that the timestamp option occupies in each segment.
 const TIMESTAMP_LEN: usize = 12;
-/// Greatest payload towards a peer that names none (RFC 9293 section 3.7.1).
+/// MSS for a peer that sends no MSS option (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
-/// States of RFC 9293 section 3.3.2 (LISTEN is not a connection's).
+/// States of RFC 9293 section 3.3.2 (LISTEN is not the state of a connection).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// SYN sent, nothing heard.
+    /// SYN sent, nothing received.
     SynSent,
     /// SYN received and answered.
     SynReceived,
@@ -37,28 +37,28 @@ pub enum State {
     FinWait2,
     /// FIN received.
     CloseWait,
-    /// FIN received and sent, at once.
+    /// FIN sent and received, but not acknowledged (simultaneous close).
     Closing,
     /// FIN received, then sent.
     LastAck,
     /// Closed from both ends; late segments are still answered.
     TimeWait,
-    /// Over.
+    /// Closed.
     Closed,
 }
 
-/// Why a connection ended other than by FIN from both ends.
+/// Reason why a connection ended other than by FIN from both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// The peer sent RST.
     Reset,
     /// The peer did not answer.
     TimedOut,
-    /// The program gave up.
+    /// The program aborted it.
     Aborted,
 }
 
-/// The repetition of a SYN.
+/// Retransmission state of the SYN.
 #[derive(Debug, Clone)]
 pub(super) struct Handshake {
     pub(super) sent_at: Option<Instant>,
@@ -75,14 +75,14 @@ pub struct Connection {
     remote: Endpoint,
     pub(super) state: State,
     failure: Option<Failure>,
-    pub(super) initial: u32,
-    pub(super) remote_initial: u32,
+    pub(super) iss: u32,
+    pub(super) irs: u32,
     pub(super) handshake: Handshake,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
-    /// Shifts of the window fields that we send and receive.
-    local_shift: u8,
-    pub(super) remote_shift: Option<u8>,
+    /// Scale shifts of the window fields sent and received (RFC 7323).
+    local_window_shift: u8,
+    pub(super) remote_window_shift: Option<u8>,
     pub(super) timestamps: bool,
     pub(super) timestamp_echo: u32,
     sack: bool,
@@ -99,19 +99,19 @@ impl Connection {
         config: Config,
         local_port: u16,
         remote: Endpoint,
-        initial: u32,
+        iss: u32,
         now: Instant,
     ) -> Self {
-        Self::new(config, local_port, remote, initial, State::SynSent, now)
+        Self::new(config, local_port, remote, iss, State::SynSent, now)
     }
 
     /// Answers a SYN that arrived for a listening port.
     #[must_use]
-    pub fn answer(
+    pub fn from_syn(
         config: Config,
         source: Ipv4Address,
         syn: &Segment,
-        initial: u32,
+        iss: u32,
         now: Instant,
     ) -> Self {
         let remote = Endpoint {
@@ -119,8 +119,8 @@ impl Connection {
             port: syn.source_port,
         };
         let port = syn.destination_port;
-        let mut connection = Self::new(config, port, remote, initial, State::SynReceived, now);
-        connection.take_syn(syn);
+        let mut connection = Self::new(config, port, remote, iss, State::SynReceived, now);
+        connection.process_syn(syn);
         connection
     }
 
@@ -128,36 +128,36 @@ impl Connection {
         config: Config,
         local_port: u16,
         remote: Endpoint,
-        initial: u32,
+        iss: u32,
         state: State,
         now: Instant,
     ) -> Self {
         let mss = usize::from(config.mss);
-        let path = Path {
+        let parameters = PeerParameters {
             mss,
             sack: false,
             window: 0,
         };
         Self {
-            sender: Sender::new(path, config.send_buffer, 0),
+            sender: Sender::new(parameters, config.send_buffer, 0),
             receiver: Receiver::new(config.receive_buffer, mss),
             timestamps: config.timestamps,
             sack: config.sack,
-            local_shift: config.window_scale.unwrap_or(0),
+            local_window_shift: config.window_scale.unwrap_or(0),
             config,
             local_port,
             remote,
             state,
             failure: None,
-            initial,
-            remote_initial: 0,
+            iss,
+            irs: 0,
             handshake: Handshake {
                 sent_at: None,
                 repetitions: 0,
                 wait: RTO_INITIAL,
                 due: now,
             },
-            remote_shift: None,
+            remote_window_shift: None,
             timestamp_echo: 0,
             reset_due: None,
             time_wait_until: Instant::NEVER,
@@ -166,27 +166,27 @@ impl Connection {
         }
     }
 
-    /// Takes the peer's SYN: its options decide what this connection may use.
-    pub(super) fn take_syn(&mut self, syn: &Segment) {
-        self.remote_initial = syn.sequence;
+    /// Processes the peer's SYN: its options determine which ones this connection uses.
+    pub(super) fn process_syn(&mut self, syn: &Segment) {
+        self.irs = syn.sequence;
         self.sack &= syn.sack_permitted;
         self.timestamps &= syn.timestamp.is_some();
         self.timestamp_echo = syn.timestamp.map_or(0, |(value, _)| value);
-        self.remote_shift = syn
+        self.remote_window_shift = syn
             .window_scale
             .filter(|_| self.config.window_scale.is_some());
-        if self.remote_shift.is_none() {
-            self.local_shift = 0;
+        if self.remote_window_shift.is_none() {
+            self.local_window_shift = 0;
         }
         let offered = syn.mss.unwrap_or(DEFAULT_MSS).max(64).min(self.config.mss);
         let options = if self.timestamps { TIMESTAMP_LEN } else { 0 };
         let mss = usize::from(offered) - options;
-        let path = Path {
+        let parameters = PeerParameters {
             mss,
             sack: self.sack,
             window: u64::from(syn.window),
         };
-        self.sender = Sender::new(path, self.config.send_buffer, 0);
+        self.sender = Sender::new(parameters, self.config.send_buffer, 0);
         self.receiver = Receiver::new(
             self.config.receive_buffer,
             usize::from(self.config.mss) - options,
@@ -211,44 +211,46 @@ impl Connection {
         self.state
     }
 
-    /// Why it ended early, if it did.
+    /// Reason for an abnormal end, if any.
     #[must_use]
     pub const fn failure(&self) -> Option<Failure> {
         self.failure
     }
 
-    /// When the SYN arrived, or was asked for.
+    /// Time at which the SYN arrived, or the connection was requested.
     #[must_use]
     pub const fn opened_at(&self) -> Instant {
         self.opened_at
     }
 
-    /// The handshake is done and no program has taken the connection yet. Marks it as taken.
+    /// True if the handshake is done and no program has accepted the connection yet; marks it as
+    /// accepted.
     pub fn take_accepted(&mut self) -> bool {
         let fresh = !self.accepted && !self.is_opening() && self.state != State::Closed;
         self.accepted |= fresh;
         fresh
     }
 
-    /// Whether a program has taken it, for counting against a backlog.
+    /// True if a program has accepted it; used to count the backlog.
     #[must_use]
     pub const fn is_accepted(&self) -> bool {
         self.accepted
     }
 
-    /// The handshake is not done.
+    /// True if the handshake is not done.
     #[must_use]
     pub const fn is_opening(&self) -> bool {
         matches!(self.state, State::SynSent | State::SynReceived)
     }
 
-    /// The peer has closed its direction and everything it sent was read.
+    /// True if the peer has closed its direction and everything it sent was read.
     #[must_use]
-    pub fn at_end(&self) -> bool {
-        self.state == State::Closed || (self.receiver.finished() && self.receiver.readable() == 0)
+    pub fn is_at_end(&self) -> bool {
+        self.state == State::Closed
+            || (self.receiver.is_finished() && self.receiver.readable() == 0)
     }
 
-    /// Writes octets, see [`Sender::write`]. Nothing is taken before the connection is established.
+    /// Writes octets, see [`Sender::write`]. None are accepted before the connection is established.
     pub fn write(&mut self, bytes: &[u8], more_follows: bool) -> usize {
         if self.is_opening() || self.state == State::Closed {
             return 0;
@@ -267,13 +269,13 @@ impl Connection {
         self.receiver.readable()
     }
 
-    /// The sending half, for its figures.
+    /// The sending half, for its statistics.
     #[must_use]
     pub const fn sender(&self) -> &Sender {
         &self.sender
     }
 
-    /// What the sending half did.
+    /// Statistics of the sending half.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         self.sender.statistics()
@@ -301,15 +303,15 @@ impl Connection {
         self.sender.close();
     }
 
-    /// Ends the connection with a RST.
+    /// Ends the connection with an RST.
     pub fn abort(&mut self) {
         if !self.is_opening() && self.state != State::Closed && self.state != State::TimeWait {
-            self.reset_due = Some(to_sequence(self.initial, self.sender.next));
+            self.reset_due = Some(to_sequence(self.iss, self.sender.next));
         }
         self.fail(Failure::Aborted);
     }
 
-    /// A RST is still to be sent.
+    /// True if an RST is pending.
     #[must_use]
     pub const fn has_reset_due(&self) -> bool {
         self.reset_due.is_some()
@@ -320,7 +322,7 @@ impl Connection {
         self.state = State::Closed;
     }
 
-    /// When [`Self::on_timer`] is due.
+    /// Time at which [`Self::on_timer`] is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         match self.state {
@@ -338,7 +340,7 @@ impl Connection {
             State::Closed | State::SynSent | State::SynReceived => {}
             _ => {
                 self.sender.on_timer(now);
-                if self.sender.timeouts_in_a_row() > DATA_RETRIES {
+                if self.sender.consecutive_timeouts() > DATA_RETRIES {
                     self.fail(Failure::TimedOut);
                 }
             }
@@ -356,8 +358,8 @@ impl Connection {
             State::Closed => None,
             State::SynSent | State::SynReceived => self.poll_handshake(now),
             _ => self.poll_data(now).or_else(|| {
-                self.receiver.ack_due(now).then(|| {
-                    let sequence = to_sequence(self.initial, self.sender.next);
+                self.receiver.is_ack_due(now).then(|| {
+                    let sequence = to_sequence(self.iss, self.sender.next);
                     self.segment(sequence, Control::None, now)
                 })
             }),
@@ -384,12 +386,12 @@ impl Connection {
         }
         self.handshake.sent_at = Some(now);
         self.handshake.due = now + self.handshake.wait;
-        let mut syn = self.segment(self.initial, Control::Syn, now);
+        let mut syn = self.segment(self.iss, Control::Syn, now);
         syn.ack = syn.ack.filter(|_| answering);
         syn.mss = Some(self.config.mss);
         syn.sack_permitted = self.sack;
         syn.sack = [None; 3];
-        let scaling = !answering || self.remote_shift.is_some();
+        let scaling = !answering || self.remote_window_shift.is_some();
         syn.window_scale = self.config.window_scale.filter(|_| scaling);
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
         syn.window = self.config.receive_buffer.min(usize::from(u16::MAX)) as u16;
@@ -403,19 +405,19 @@ impl Connection {
             (false, true) => Control::Push,
             (false, false) => Control::None,
         };
-        let sequence = to_sequence(self.initial, outgoing.start);
+        let sequence = to_sequence(self.iss, outgoing.start);
         let mut segment = self.segment(sequence, control, now);
         segment.payload = self.sender.payload(&outgoing);
         Some(segment)
     }
 
-    /// A segment with everything but its payload; what it acknowledges need not be sent again.
+    /// A segment without payload. It carries the current acknowledgment, so pending ones are cleared.
     fn segment(&mut self, sequence: u32, control: Control, now: Instant) -> Segment {
-        let (next, window) = self.receiver.acknowledge();
+        let (next, window) = self.receiver.on_ack_sent();
         let mut sack = [None; 3];
         if self.sack {
             for (slot, (from, to)) in sack.iter_mut().zip(self.receiver.sack()) {
-                let sequence = |position| to_sequence(self.remote_initial, position);
+                let sequence = |position| to_sequence(self.irs, position);
                 *slot = Some((sequence(from), sequence(to)));
             }
         }
@@ -423,9 +425,9 @@ impl Connection {
             source_port: self.local_port,
             destination_port: self.remote.port,
             sequence,
-            ack: Some(to_sequence(self.remote_initial, next)),
+            ack: Some(to_sequence(self.irs, next)),
             control,
-            window: (window >> self.local_shift).min(u64::from(u16::MAX)) as u16,
+            window: (window >> self.local_window_shift).min(u64::from(u16::MAX)) as u16,
             sack,
             timestamp: self
                 .timestamps

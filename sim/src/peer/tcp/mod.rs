@@ -1,21 +1,21 @@
-//! A TCP that behaves like Linux's where it shows on the wire.
+//! A TCP whose behaviour on the wire is that of Linux.
 //!
 //! Initial window 10, CUBIC, RACK with tail-loss probes, proportional rate reduction, F-RTO, a
 //! retransmission timeout of at least 200 ms beyond the round trip that stays backed off until the
-//! next measurement, delayed and quick acknowledgments. Left out: pacing, `HyStart`, ECN, urgent
-//! data, Fast Open, PAWS, the rounding of timers to kernel ticks.
+//! next measurement, delayed and quick acknowledgments. Not implemented: pacing, `HyStart`, ECN,
+//! urgent data, Fast Open, PAWS, the rounding of timers to kernel ticks.
 //!
 //! | file | subject |
 //! |---|---|
-//! | [`segment`] | segments as values and bytes |
-//! | [`connection`], `arrival` | the states of RFC 9293, handshake, closing; a segment arrives |
-//! | [`sender`], [`timers`] | the stream, what may be sent; the one timer |
-//! | [`acknowledge`] | taking in an acknowledgment |
-//! | [`recovery`], [`undo`] | loss: recovery, rate reduction; undoing what proved wrong |
-//! | [`retransmission`] | what is out, the SACK scoreboard |
-//! | [`rack`], [`rtt`], [`cubic`] | loss by time, round trip and timeout, congestion window |
+//! | [`segment`] | segments, parsed and emitted |
+//! | [`connection`], `arrival` | the states of RFC 9293, handshake, closing; segment arrival |
+//! | [`sender`], [`timers`] | the stream, which data may be sent; the sender's timer |
+//! | [`acknowledge`] | processing of an acknowledgment |
+//! | [`recovery`], [`undo`] | loss: recovery, rate reduction; undo of spurious recovery |
+//! | [`retransmission`] | the retransmission queue, the SACK scoreboard |
+//! | [`rack`], [`rtt`], [`cubic`] | loss detection by time, round trip and timeout, congestion window |
 //! | [`receiver`] | reassembly, offered window, delayed acknowledgment |
-//! | [`statistics`] | what a capture would show |
+//! | [`statistics`] | statistics as visible in a capture |
 
 pub mod acknowledge;
 mod arrival;
@@ -38,27 +38,27 @@ use smoltcp::wire::Ipv4Address;
 
 pub use connection::{Connection, Failure, State};
 pub use segment::{Control, Segment};
-pub use statistics::{Cause, Retransmission, Statistics};
+pub use statistics::{Retransmission, RetransmitReason, Statistics};
 
 use crate::random::Random;
 use crate::time::Instant;
 
-/// The first port that connections are opened from (Linux's `ip_local_port_range`).
+/// First ephemeral port (Linux's `ip_local_port_range`).
 const FIRST_LOCAL_PORT: u16 = 32_768;
 
-/// What a host's TCP offers.
+/// Configuration of a host's TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Greatest payload of a segment, in octets.
+    /// Maximum payload of a segment, in octets.
     pub mss: u16,
     /// Offer and accept SACK.
     pub sack: bool,
-    /// Pay no regard to the SACK blocks that arrive, as if the receiver had agreed to SACK and then
-    /// never sent any: what smoltcp's client did up to 0.11, and with it the published captures.
+    /// Ignore received SACK blocks, as if the receiver had negotiated SACK but never sent any. This
+    /// is what smoltcp's client did up to 0.11, and so the published captures show it.
     pub disregard_sack_blocks: bool,
     /// Offer and accept timestamps.
     pub timestamps: bool,
-    /// Offer, and accept if offered, window scaling by this shift.
+    /// Offer window scaling by this shift, and accept it if offered.
     pub window_scale: Option<u8>,
     /// Receive buffer in octets.
     pub receive_buffer: usize,
@@ -67,8 +67,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// As a Linux host on an Ethernet, except that timestamps are off: the published captures have
-    /// none.
+    /// Like a Linux host on Ethernet, except that timestamps are off: the published captures have none.
     fn default() -> Self {
         Self {
             mss: 1460,
@@ -91,7 +90,7 @@ pub struct Endpoint {
     pub port: u16,
 }
 
-/// Names a connection for as long as it lives; never used twice.
+/// Identifies a connection; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnectionId(u64);
 
@@ -105,12 +104,12 @@ pub struct Tcp {
     connections: BTreeMap<ConnectionId, Connection>,
     last_id: u64,
     next_port: u16,
-    /// Answers to segments that belong to no connection.
-    refusals: Vec<(Ipv4Address, Segment)>,
+    /// Pending RSTs that answer segments of no connection.
+    pending_resets: Vec<(Ipv4Address, Segment)>,
 }
 
 impl Tcp {
-    /// A host's TCP; `random` gives the initial sequence numbers.
+    /// A host's TCP; `random` is the source of the initial sequence numbers.
     #[must_use]
     pub fn new(config: Config, random: Random) -> Self {
         Self {
@@ -120,12 +119,12 @@ impl Tcp {
             connections: BTreeMap::new(),
             last_id: 0,
             next_port: FIRST_LOCAL_PORT,
-            refusals: Vec::new(),
+            pending_resets: Vec::new(),
         }
     }
 
-    /// Accepts connections to `port`; at most `backlog` wait for the program to take them, with 0 none
-    /// does.
+    /// Accepts connections to `port`; at most `backlog` wait for the program to accept them. With 0,
+    /// SYNs are ignored.
     pub fn listen(&mut self, port: u16, backlog: usize) {
         self.listening.insert(port, backlog);
     }
@@ -145,34 +144,33 @@ impl Tcp {
         id
     }
 
-    /// The next established connection to `port` that no program has taken.
+    /// The next established connection to `port` that no program has accepted.
     pub fn accept(&mut self, port: u16) -> Option<ConnectionId> {
         self.connections.iter_mut().find_map(|(&id, connection)| {
             (connection.local_port() == port && connection.take_accepted()).then_some(id)
         })
     }
 
-    /// A connection that lives.
+    /// The connection, if it exists.
     #[must_use]
     pub fn get(&self, id: ConnectionId) -> Option<&Connection> {
         self.connections.get(&id)
     }
 
-    /// A connection that lives.
+    /// The connection, if it exists.
     pub fn get_mut(&mut self, id: ConnectionId) -> Option<&mut Connection> {
         self.connections.get_mut(&id)
     }
 
-    /// Every connection that lives, in the order of opening.
+    /// All connections in the order of opening.
     pub fn connections(&self) -> impl Iterator<Item = (ConnectionId, &Connection)> {
         self.connections
             .iter()
             .map(|(&id, connection)| (id, connection))
     }
 
-    /// Forgets a connection that the program is done with: its figures are gone afterwards. One
-    /// that still has something to do stays.
-    pub fn forget_closed(&mut self, id: ConnectionId) {
+    /// Removes a closed connection, with its statistics. A connection that is not closed stays.
+    pub fn remove_closed(&mut self, id: ConnectionId) {
         if self
             .get(id)
             .is_some_and(|connection| connection.state() == State::Closed)
@@ -181,7 +179,7 @@ impl Tcp {
         }
     }
 
-    /// Takes in a segment from `source`.
+    /// Processes a segment from `source`.
     pub fn receive(&mut self, source: Ipv4Address, segment: &Segment, now: Instant) {
         let remote = Endpoint {
             address: source,
@@ -192,7 +190,7 @@ impl Tcp {
             connection.remote() == remote
                 && connection.local_port() == segment.destination_port
                 && connection.state() != State::Closed
-                // A new connection may take the ports of one that is over (RFC 9293 3.6.1).
+                // A new connection may reuse the ports of one in TIME-WAIT (RFC 9293 3.6.1).
                 && !(opens && connection.state() == State::TimeWait)
         });
         if let Some((_, connection)) = existing {
@@ -203,7 +201,7 @@ impl Tcp {
             });
             if waiting.count() < backlog {
                 let initial = self.random.next_u64() as u32;
-                self.add(Connection::answer(
+                self.add(Connection::from_syn(
                     self.config,
                     source,
                     segment,
@@ -212,14 +210,14 @@ impl Tcp {
                 ));
             }
         } else if segment.control != Control::Reset {
-            self.refusals.push((source, refusal(segment)));
+            self.pending_resets.push((source, reset_reply(segment)));
         }
     }
 
     /// The next segment to send at `now` and its destination.
     pub fn poll(&mut self, now: Instant) -> Option<(Ipv4Address, Segment)> {
-        if let Some(refusal) = self.refusals.pop() {
-            return Some(refusal);
+        if let Some(reset) = self.pending_resets.pop() {
+            return Some(reset);
         }
         for connection in self.connections.values_mut() {
             if connection.deadline() <= now {
@@ -232,7 +230,7 @@ impl Tcp {
         None
     }
 
-    /// When [`Self::poll`] is worth calling without a segment received.
+    /// Next time [`Self::poll`] must be called if no segment arrives.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.connections
@@ -244,7 +242,7 @@ impl Tcp {
 }
 
 /// The RST that answers a segment for which there is no connection (RFC 9293 section 3.5.2).
-fn refusal(segment: &Segment) -> Segment {
+fn reset_reply(segment: &Segment) -> Segment {
     let ack = segment.sequence.wrapping_add(segment.sequence_len() as u32);
     Segment {
         source_port: segment.destination_port,

@@ -1,15 +1,15 @@
-//! The receiving half of a connection: reassembly, the window to offer, when to acknowledge.
+//! The receiving half of a connection: reassembly, offered window, timing of acknowledgments.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::time::{Instant, Span};
 
-/// How long an acknowledgment may wait for a second segment (Linux's minimum).
+/// Maximum delay of an acknowledgment that waits for a second segment (Linux's minimum).
 pub const DELAYED_ACK: Span = Span::from_ms(40);
-/// Acknowledgments sent at once when a connection is new, so that the peer's window opens fast.
+/// Number of immediate acknowledgments on a new connection, so that the peer's window opens fast.
 const QUICK_ACKS: u32 = 16;
 
-/// The receiving half of one connection. Positions are those of the peer's stream.
+/// The receiving half of one connection. Positions are in the peer's stream.
 #[derive(Debug, Clone)]
 pub struct Receiver {
     capacity: usize,
@@ -17,54 +17,54 @@ pub struct Receiver {
     /// The next position expected.
     next: u64,
     /// In-order octets that the program has not read.
-    ready: VecDeque<u8>,
-    /// Octets beyond a hole, by position; neither overlapping nor adjacent to each other.
-    early: BTreeMap<u64, Vec<u8>>,
-    /// Starts of ranges in `early`, the most recently changed first.
-    recent: VecDeque<u64>,
-    /// A range received twice, to be reported once (RFC 2883).
+    in_order: VecDeque<u8>,
+    /// Octets beyond a hole, by position; ranges neither overlap nor touch.
+    out_of_order: BTreeMap<u64, Vec<u8>>,
+    /// Starts of ranges in `out_of_order`, the most recently changed first.
+    recent_ranges: VecDeque<u64>,
+    /// A range received twice, to be reported once by DSACK (RFC 2883).
     duplicate: Option<(u64, u64)>,
     fin: Option<u64>,
     /// First position beyond the window last offered.
     offered_end: u64,
     acknowledged: u64,
-    quick: u32,
-    ack_now: bool,
-    ack_by: Option<Instant>,
+    quick_acks_left: u32,
+    ack_immediately: bool,
+    ack_deadline: Option<Instant>,
 }
 
 impl Receiver {
-    /// A receiver for a peer whose SYN was taken in. `capacity` is the receive buffer in octets,
-    /// `mss` the greatest segment the peer is expected to send.
+    /// A receiver for a peer whose SYN was processed. `capacity` is the receive buffer in octets,
+    /// `mss` the largest segment expected from the peer.
     #[must_use]
     pub fn new(capacity: usize, mss: usize) -> Self {
         Self {
             capacity,
             mss,
             next: 1,
-            ready: VecDeque::new(),
-            early: BTreeMap::new(),
-            recent: VecDeque::new(),
+            in_order: VecDeque::new(),
+            out_of_order: BTreeMap::new(),
+            recent_ranges: VecDeque::new(),
             duplicate: None,
             fin: None,
             offered_end: 1 + capacity as u64,
             acknowledged: 1,
-            quick: QUICK_ACKS,
-            ack_now: false,
-            ack_by: None,
+            quick_acks_left: QUICK_ACKS,
+            ack_immediately: false,
+            ack_deadline: None,
         }
     }
 
-    /// Takes in a segment's octets and FIN, from `start` on.
+    /// Processes a segment's octets and FIN, from `start` on.
     pub fn receive(&mut self, start: u64, payload: &[u8], fin: bool, now: Instant) {
         let end = start + payload.len() as u64;
         if payload.is_empty() && !fin {
             return;
         }
         if end + u64::from(fin) <= self.next {
-            // All of it is old: the acknowledgment was lost, or the sender was too impatient.
+            // All of it is old: the acknowledgment was lost, or the sender retransmitted too early.
             self.duplicate = Some((start, end));
-            self.ack_now = true;
+            self.ack_immediately = true;
             return;
         }
         if fin && end <= self.offered_end {
@@ -72,30 +72,30 @@ impl Receiver {
         }
         let from = start.max(self.next);
         let to = end.min(self.offered_end);
-        let had_holes = !self.early.is_empty();
+        let had_holes = !self.out_of_order.is_empty();
         if from < to {
             let octets = &payload[(from - start) as usize..(to - start) as usize];
             self.insert(from, octets);
         }
         self.deliver();
-        if had_holes || !self.early.is_empty() || fin || to < end {
-            self.ack_now = true;
+        if had_holes || !self.out_of_order.is_empty() || fin || to < end {
+            self.ack_immediately = true;
         } else {
             self.schedule_ack(now);
         }
     }
 
-    /// Adds octets that may overlap what is there.
+    /// Adds octets that may overlap stored ranges.
     fn insert(&mut self, from: u64, octets: &[u8]) {
         let (mut start, mut end) = (from, from + octets.len() as u64);
         let touching: Vec<u64> = self
-            .early
+            .out_of_order
             .range(..=end)
             .filter(|&(&at, old)| at + old.len() as u64 >= start)
             .map(|(&at, _)| at)
             .collect();
         for &at in &touching {
-            let old_end = at + self.early[&at].len() as u64;
+            let old_end = at + self.out_of_order[&at].len() as u64;
             if at <= from && old_end >= from + octets.len() as u64 {
                 self.duplicate = Some((from, from + octets.len() as u64));
             }
@@ -105,20 +105,20 @@ impl Receiver {
         let mut merged = vec![0; (end - start) as usize];
         merged[(from - start) as usize..][..octets.len()].copy_from_slice(octets);
         for at in touching {
-            let old = self.early.remove(&at).unwrap_or_default();
+            let old = self.out_of_order.remove(&at).unwrap_or_default();
             merged[(at - start) as usize..][..old.len()].copy_from_slice(&old);
-            self.recent.retain(|&range| range != at);
+            self.recent_ranges.retain(|&range| range != at);
         }
-        self.early.insert(start, merged);
-        self.recent.push_front(start);
+        self.out_of_order.insert(start, merged);
+        self.recent_ranges.push_front(start);
     }
 
-    /// Moves what is in order to the program.
+    /// Moves octets that are now in order to the program's buffer.
     fn deliver(&mut self) {
-        if let Some(octets) = self.early.remove(&self.next) {
-            self.recent.retain(|&range| range != self.next);
+        if let Some(octets) = self.out_of_order.remove(&self.next) {
+            self.recent_ranges.retain(|&range| range != self.next);
             self.next += octets.len() as u64;
-            self.ready.extend(octets);
+            self.in_order.extend(octets);
         }
         if self.fin == Some(self.next) {
             self.next += 1;
@@ -126,55 +126,55 @@ impl Receiver {
     }
 
     fn schedule_ack(&mut self, now: Instant) {
-        if self.quick > 0 || self.next - self.acknowledged > self.mss as u64 {
-            self.ack_now = true;
+        if self.quick_acks_left > 0 || self.next - self.acknowledged > self.mss as u64 {
+            self.ack_immediately = true;
         } else {
-            self.ack_by.get_or_insert(now + DELAYED_ACK);
+            self.ack_deadline.get_or_insert(now + DELAYED_ACK);
         }
     }
 
-    /// A segment of `len` octets from `start` on is not acceptable. What was received before is
-    /// reported as a duplicate (RFC 2883 section 4).
-    pub fn refuse(&mut self, start: u64, len: usize) {
+    /// A segment of `len` octets from `start` on is not acceptable. If all of it was received before,
+    /// it is reported as a duplicate (RFC 2883 section 4).
+    pub fn reject(&mut self, start: u64, len: usize) {
         let end = start + len as u64;
         if len > 0 && end <= self.next {
             self.duplicate = Some((start, end));
         }
-        self.ack_now = true;
+        self.ack_immediately = true;
     }
 
-    /// Demands an acknowledgment, as for a segment that is not acceptable.
-    pub fn demand_ack(&mut self) {
-        self.ack_now = true;
+    /// Requests an immediate acknowledgment, as for a segment that is not acceptable.
+    pub fn request_ack(&mut self) {
+        self.ack_immediately = true;
     }
 
-    /// Whether an acknowledgment is due at `now`.
+    /// True if an acknowledgment is due at `now`.
     #[must_use]
-    pub fn ack_due(&self, now: Instant) -> bool {
-        self.ack_now || self.ack_by.is_some_and(|by| by <= now)
+    pub fn is_ack_due(&self, now: Instant) -> bool {
+        self.ack_immediately || self.ack_deadline.is_some_and(|by| by <= now)
     }
 
-    /// When [`Self::ack_due`] is worth asking again.
+    /// Time at which a delayed acknowledgment is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        self.ack_by.unwrap_or(Instant::NEVER)
+        self.ack_deadline.unwrap_or(Instant::NEVER)
     }
 
-    /// An acknowledgment goes out: returns the position to acknowledge and the window to offer.
-    pub fn acknowledge(&mut self) -> (u64, u64) {
-        let had_reason = self.ack_now || self.ack_by.is_some();
-        self.quick = self.quick.saturating_sub(u32::from(had_reason));
-        self.ack_now = false;
-        self.ack_by = None;
+    /// An acknowledgment is being sent: returns the position to acknowledge and the window to offer.
+    pub fn on_ack_sent(&mut self) -> (u64, u64) {
+        let had_reason = self.ack_immediately || self.ack_deadline.is_some();
+        self.quick_acks_left = self.quick_acks_left.saturating_sub(u32::from(had_reason));
+        self.ack_immediately = false;
+        self.ack_deadline = None;
         self.acknowledged = self.next;
         self.offered_end = self.window_end();
         (self.next, self.offered_end - self.next)
     }
 
-    /// The end of the window to offer: never drawn back, and not moved for a few octets.
+    /// The end of the window to offer: never moved back, and not advanced by only a few octets.
     fn window_end(&self) -> u64 {
         let read = self.next - u64::from(self.fin.is_some_and(|fin| fin < self.next));
-        let free = self.capacity.saturating_sub(self.ready.len()) as u64;
+        let free = self.capacity.saturating_sub(self.in_order.len()) as u64;
         let end = read + free;
         let worth = (self.mss.min(self.capacity / 2)) as u64;
         if end >= self.offered_end + worth {
@@ -184,11 +184,11 @@ impl Receiver {
         }
     }
 
-    /// SACK blocks for the acknowledgment that goes out now (RFC 2018 section 4): a duplicate, then
-    /// the most recent ranges.
+    /// SACK blocks for the acknowledgment being sent (RFC 2018 section 4): a duplicate, then the most
+    /// recent ranges.
     pub fn sack(&mut self) -> Vec<(u64, u64)> {
-        let ranges = self.recent.iter().filter_map(|start| {
-            self.early
+        let ranges = self.recent_ranges.iter().filter_map(|start| {
+            self.out_of_order
                 .get(start)
                 .map(|octets| (*start, start + octets.len() as u64))
         });
@@ -200,24 +200,24 @@ impl Receiver {
             .collect()
     }
 
-    /// Takes up to `limit` octets for the program. A window that opens by this is offered at once.
+    /// Reads up to `limit` octets for the program. If this opens the window, it is offered immediately.
     pub fn read(&mut self, limit: usize) -> Vec<u8> {
         let was_closed = self.offered_end <= self.next;
         let octets = self
-            .ready
-            .drain(..limit.min(self.ready.len()))
+            .in_order
+            .drain(..limit.min(self.in_order.len()))
             .collect::<Vec<_>>();
         if !octets.is_empty() && self.window_end() > self.offered_end {
             let gain = self.window_end() - self.offered_end;
-            self.ack_now |= was_closed || gain >= 2 * self.mss as u64;
+            self.ack_immediately |= was_closed || gain >= 2 * self.mss as u64;
         }
         octets
     }
 
-    /// Octets that [`Self::read`] can take.
+    /// Octets that [`Self::read`] can return.
     #[must_use]
     pub fn readable(&self) -> usize {
-        self.ready.len()
+        self.in_order.len()
     }
 
     /// The next position expected.
@@ -232,9 +232,9 @@ impl Receiver {
         self.offered_end
     }
 
-    /// Everything up to the peer's FIN has arrived.
+    /// True if everything up to the peer's FIN has arrived.
     #[must_use]
-    pub fn finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| fin < self.next)
     }
 }
@@ -269,28 +269,28 @@ mod tests {
         for _ in 0..QUICK_ACKS {
             receiver.receive(position, &[0; 100], false, now);
             position += 100;
-            assert!(receiver.ack_due(now));
-            receiver.acknowledge();
+            assert!(receiver.is_ack_due(now));
+            receiver.on_ack_sent();
         }
         receiver.receive(position, &[0; 100], false, now);
-        assert!(!receiver.ack_due(now));
+        assert!(!receiver.is_ack_due(now));
         assert_eq!(receiver.deadline(), now + DELAYED_ACK);
         receiver.receive(position + 100, &[0; 100], false, now);
-        assert!(receiver.ack_due(now));
-        receiver.acknowledge();
+        assert!(receiver.is_ack_due(now));
+        receiver.on_ack_sent();
         receiver.receive(position + 200, &[0; 10], false, now);
         now += DELAYED_ACK;
-        assert!(receiver.ack_due(now));
+        assert!(receiver.is_ack_due(now));
     }
 
     #[test]
     fn a_full_buffer_closes_the_window_and_reading_opens_it() {
         let mut receiver = Receiver::new(200, 100);
         receiver.receive(1, &[7; 250], false, Instant::ZERO);
-        assert_eq!(receiver.acknowledge(), (201, 0));
+        assert_eq!(receiver.on_ack_sent(), (201, 0));
         assert_eq!(receiver.read(usize::MAX).len(), 200);
-        assert!(receiver.ack_due(Instant::ZERO));
-        assert_eq!(receiver.acknowledge(), (201, 200));
+        assert!(receiver.is_ack_due(Instant::ZERO));
+        assert_eq!(receiver.on_ack_sent(), (201, 200));
     }
 
     proptest! {
@@ -313,7 +313,7 @@ mod tests {
                     prop_assert!(start < end);
                 }
             }
-            prop_assert!(receiver.finished());
+            prop_assert!(receiver.is_finished());
             prop_assert_eq!(receiver.read(usize::MAX), stream);
         }
     }

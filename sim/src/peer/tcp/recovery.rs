@@ -1,48 +1,48 @@
-//! Loss: entering and leaving recovery, and rate reduction. What proves wrong is undone in
+//! Loss: entering and leaving recovery, and rate reduction. Spurious recoveries are undone in
 //! [`super::undo`].
 //!
 //! Fast recovery by RACK (RFC 8985) or `NewReno` (RFC 6582), proportional rate reduction (RFC 6937),
 //! timeout with F-RTO (RFC 5682).
 
 use super::retransmission::Delivery;
-use super::sender::{Phase, Sender};
+use super::sender::{CongestionState, Sender};
 use super::timers::{TIMER_MARGIN, Timer};
 use crate::time::Instant;
 
-/// Segments known to be delivered behind a hole that mean loss (RFC 5681 section 3.2).
+/// Number of segments delivered beyond a hole that indicates loss (RFC 5681 section 3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// The state of dealing with loss.
+/// State of loss recovery.
 #[derive(Debug, Clone, Default)]
 pub struct Recovery {
-    /// Everything below was sent before the loss was noticed.
+    /// Recovery point: everything below was sent before the loss was detected.
     pub(super) point: u64,
-    pub(super) prior_window: u32,
-    pub(super) prior_threshold: u32,
-    /// Where recovery began, while it may still prove unnecessary.
-    pub(super) undo_from: Option<u64>,
-    /// Retransmissions since then that no DSACK has called unnecessary.
-    pub(super) unproven: i64,
-    /// F-RTO is finding out whether the timeout was spurious.
+    pub(super) prior_cwnd: u32,
+    pub(super) prior_ssthresh: u32,
+    /// SND.UNA at the start of recovery, while it may still prove unnecessary.
+    pub(super) undo_marker: Option<u64>,
+    /// Retransmissions since then that no DSACK has reported as unnecessary.
+    pub(super) undo_retransmissions: i64,
+    /// F-RTO is active: it determines whether the timeout was spurious.
     pub(super) f_rto: bool,
-    /// F-RTO wants new data sent before anything is sent again.
+    /// F-RTO requires new data to be sent before any retransmission.
     new_data_first: bool,
     /// Segments delivered and sent since recovery began (RFC 6937).
-    delivered: u32,
-    pub(super) sent_since: u32,
-    /// Duplicate acknowledgments where the peer knows no SACK.
+    prr_delivered: u32,
+    pub(super) prr_out: u32,
+    /// Duplicate acknowledgments of a peer without SACK.
     duplicates: u32,
-    /// What a tail-loss probe has probed up to, until it is acknowledged.
-    pub(super) probe_end: Option<u64>,
-    /// Segments that the peer reported as received twice.
-    pub(super) reported_twice: u64,
-    /// The probe was a segment sent again.
-    pub(super) probe_repeats: bool,
+    /// End of the data covered by a tail-loss probe, until it is acknowledged.
+    pub(super) tlp_end: Option<u64>,
+    /// Number of segments that the peer reported as received twice.
+    pub(super) dsacked_segments: u64,
+    /// The probe was a retransmission.
+    pub(super) tlp_is_retransmission: bool,
 }
 
 impl Recovery {
     pub(super) fn retransmitted(&mut self) {
-        self.unproven += 1;
+        self.undo_retransmissions += 1;
     }
 }
 
@@ -55,9 +55,9 @@ impl Sender {
             .saturating_sub(self.recovery.duplicates)
     }
 
-    /// Segments known to have left the network behind a hole.
-    fn behind_hole(&self) -> u32 {
-        if self.path.sack {
+    /// Segments known to be delivered beyond a hole.
+    fn delivered_beyond_hole(&self) -> u32 {
+        if self.parameters.sack {
             self.queue.sacked()
         } else {
             self.recovery.duplicates
@@ -68,7 +68,7 @@ impl Sender {
         self.recovery.new_data_first
     }
 
-    /// F-RTO has no new data to send. If some went out, its fate is awaited; else retransmit.
+    /// F-RTO has no new data to send. If some was sent, waits for its acknowledgment; else retransmits.
     pub(super) fn new_data_exhausted(&mut self) {
         if self.next <= self.recovery.point {
             self.recovery.f_rto = false;
@@ -76,106 +76,107 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     pub(super) fn enter_loss(&mut self, now: Instant) {
-        let (rack, sack) = (self.rack.clone(), self.path.sack);
-        let first_time = self.phase < Phase::Recovery;
+        let (rack, sack) = (self.rack.clone(), self.parameters.sack);
+        let first_time = self.congestion_state < CongestionState::Recovery;
         self.queue
-            .lose_all(|index, sent| index != 0 && sack && rack.is_recent(sent, now));
+            .mark_all_lost(|index, sent| index != 0 && sack && rack.is_recent(sent, now));
         self.recovery.duplicates = 0;
-        let fresh_episode = self.phase <= Phase::Disorder
+        let new_episode = self.congestion_state <= CongestionState::Disorder
             || self.unacknowledged >= self.recovery.point
-            || (self.phase == Phase::Loss && self.timeouts_in_a_row == 0);
-        if fresh_episode {
-            self.remember_for_undo();
-            self.threshold = self.cubic.loss(self.window_segments);
+            || (self.congestion_state == CongestionState::Loss && self.consecutive_timeouts == 0);
+        if new_episode {
+            self.save_for_undo();
+            self.ssthresh = self.cubic.on_loss(self.cwnd);
         }
-        self.cubic.timeout();
-        self.recovery.f_rto = first_time || self.timeouts_in_a_row > 0;
+        self.cubic.on_timeout();
+        self.recovery.f_rto = first_time || self.consecutive_timeouts > 0;
         self.recovery.new_data_first = false;
-        self.recovery.probe_end = None;
-        self.window_segments = self.in_flight() + 1;
-        self.phase = Phase::Loss;
+        self.recovery.tlp_end = None;
+        self.cwnd = self.in_flight() + 1;
+        self.congestion_state = CongestionState::Loss;
         self.recovery.point = self.next;
     }
 
-    /// A threshold that remembers most of a window that has outgrown it.
-    pub(super) fn current_threshold(&self) -> u32 {
-        if self.phase >= Phase::Reduced {
-            self.threshold
+    /// Slow-start threshold that retains three quarters of a window that has outgrown it.
+    pub(super) fn current_ssthresh(&self) -> u32 {
+        if self.congestion_state >= CongestionState::Cwr {
+            self.ssthresh
         } else {
-            self.threshold.max(self.window_segments / 4 * 3)
+            self.ssthresh.max(self.cwnd / 4 * 3)
         }
     }
 
     fn enter_recovery(&mut self) {
-        if self.phase < Phase::Reduced {
-            self.remember_for_undo();
+        if self.congestion_state < CongestionState::Cwr {
+            self.save_for_undo();
             self.begin_reduction();
         }
-        self.phase = Phase::Recovery;
+        self.congestion_state = CongestionState::Recovery;
         self.recovery.point = self.next;
     }
 
     fn begin_reduction(&mut self) {
-        self.recovery.prior_window = self.window_segments;
-        self.recovery.delivered = 0;
-        self.recovery.sent_since = 0;
-        self.recovery.probe_end = None;
+        self.recovery.prior_cwnd = self.cwnd;
+        self.recovery.prr_delivered = 0;
+        self.recovery.prr_out = 0;
+        self.recovery.tlp_end = None;
         self.recovery.point = self.next;
-        self.threshold = self.cubic.loss(self.window_segments);
+        self.ssthresh = self.cubic.on_loss(self.cwnd);
     }
 
-    /// Proportional rate reduction (RFC 6937): the window for what this acknowledgment permits.
+    /// Proportional rate reduction (RFC 6937): sets the window to what this acknowledgment permits.
     fn reduce_rate(&mut self, delivered: u32, newly_lost: bool, advanced: bool) {
-        if delivered == 0 && self.recovery.sent_since > 0 {
+        if delivered == 0 && self.recovery.prr_out > 0 {
             return;
         }
         let recovery = &mut self.recovery;
-        recovery.delivered += delivered;
+        recovery.prr_delivered += delivered;
         let in_flight = self.queue.in_flight().saturating_sub(recovery.duplicates);
-        let permitted = if in_flight > self.threshold {
-            let share = u64::from(recovery.delivered) * u64::from(self.threshold);
-            let due = share.div_ceil(u64::from(recovery.prior_window.max(1))) as u32;
-            due.saturating_sub(recovery.sent_since)
+        let permitted = if in_flight > self.ssthresh {
+            let share = u64::from(recovery.prr_delivered) * u64::from(self.ssthresh);
+            let due = share.div_ceil(u64::from(recovery.prior_cwnd.max(1))) as u32;
+            due.saturating_sub(recovery.prr_out)
         } else {
             let owed = recovery
-                .delivered
-                .saturating_sub(recovery.sent_since)
+                .prr_delivered
+                .saturating_sub(recovery.prr_out)
                 .max(delivered);
             let bonus = u32::from(advanced && !newly_lost);
-            (self.threshold - in_flight).min(owed + bonus)
+            (self.ssthresh - in_flight).min(owed + bonus)
         };
-        // The first retransmission goes out in any case.
-        let least = u32::from(recovery.sent_since == 0);
-        self.window_segments = in_flight + permitted.max(least);
+        // The first retransmission is always permitted.
+        let least = u32::from(recovery.prr_out == 0);
+        self.cwnd = in_flight + permitted.max(least);
     }
 
-    /// Lets RACK mark losses at `now`; true if it found any. May set the reordering timer.
-    fn detect(&mut self, now: Instant) -> bool {
-        let impatient = self.phase >= Phase::Recovery || self.queue.sacked() >= DUPLICATE_THRESHOLD;
+    /// Runs RACK's loss detection at `now`; true if it marked any loss. May set the reordering timer.
+    fn detect_loss(&mut self, now: Instant) -> bool {
+        let impatient = self.congestion_state >= CongestionState::Recovery
+            || self.queue.sacked() >= DUPLICATE_THRESHOLD;
         let window = self.rack.reordering_window(
             impatient,
             self.round_trip.min(),
             self.round_trip.smoothed(),
         );
-        let (wait, lost) = self.rack.detect(self.queue.iter_mut(), window, now);
+        let (wait, lost) = self.rack.detect_loss(self.queue.iter_mut(), window, now);
         if let Some(wait) = wait {
             self.set_timer(Timer::Reordering, now + wait + TIMER_MARGIN);
         }
         lost > 0
     }
 
-    /// The reordering timer ran out.
-    pub(super) fn detect_by_time(&mut self, now: Instant) {
-        if self.detect(now) && self.phase < Phase::Recovery {
+    /// The reordering timer expired.
+    pub(super) fn on_reordering_timer(&mut self, now: Instant) {
+        if self.detect_loss(now) && self.congestion_state < CongestionState::Recovery {
             self.enter_recovery();
             self.reduce_rate(1, true, false);
         }
     }
 
-    /// Everything that follows from an acknowledgment, once the scoreboard is up to date.
-    pub(super) fn react(
+    /// Reacts to an acknowledgment after the scoreboard was updated.
+    pub(super) fn react_to_ack(
         &mut self,
         delivery: &Delivery,
         duplicate: bool,
@@ -183,50 +184,53 @@ impl Sender {
         now: Instant,
     ) {
         let advanced = delivery.advanced > 0;
-        if let Some(block) = delivery.duplicate_sack {
-            self.take_duplicate_sack(block);
+        if let Some(block) = delivery.dsack {
+            self.process_dsack(block);
         }
-        if !self.path.sack {
+        if !self.parameters.sack {
             self.count_duplicates(delivery, duplicate);
         }
-        self.rack.adapt(self.unacknowledged, self.next);
-        self.judge_probe(delivery, duplicate, probe_to);
+        self.rack.adapt_window(self.unacknowledged, self.next);
+        self.process_probe_ack(delivery, duplicate, probe_to);
         self.leave_if_recovered();
-        self.undo_by_duplicate_sack(delivery);
+        self.undo_by_dsack(delivery);
         let mut newly_lost = false;
-        match self.phase {
-            Phase::Loss => {
+        match self.congestion_state {
+            CongestionState::Loss => {
                 self.process_loss(delivery, duplicate);
-                newly_lost = self.identify(advanced, now);
+                newly_lost = self.identify_loss(advanced, now);
             }
-            Phase::Recovery => newly_lost = self.identify(advanced, now),
-            Phase::Open | Phase::Disorder | Phase::Reduced => {
-                newly_lost = self.identify(advanced, now) || newly_lost;
+            CongestionState::Recovery => newly_lost = self.identify_loss(advanced, now),
+            CongestionState::Open | CongestionState::Disorder | CongestionState::Cwr => {
+                newly_lost = self.identify_loss(advanced, now) || newly_lost;
                 if newly_lost {
                     self.enter_recovery();
-                } else if self.phase < Phase::Reduced {
-                    let disorder = self.behind_hole() > 0;
-                    self.phase = if disorder {
-                        Phase::Disorder
+                } else if self.congestion_state < CongestionState::Cwr {
+                    let disorder = self.delivered_beyond_hole() > 0;
+                    self.congestion_state = if disorder {
+                        CongestionState::Disorder
                     } else {
-                        Phase::Open
+                        CongestionState::Open
                     };
                 }
             }
         }
-        if matches!(self.phase, Phase::Reduced | Phase::Recovery) {
-            self.reduce_rate(delivery.segments, newly_lost, advanced);
+        if matches!(
+            self.congestion_state,
+            CongestionState::Cwr | CongestionState::Recovery
+        ) {
+            self.reduce_rate(delivery.delivered_segments, newly_lost, advanced);
         } else if advanced {
-            self.grow(delivery.segments, now);
+            self.grow(delivery.delivered_segments, now);
         }
     }
 
-    fn identify(&mut self, advanced: bool, now: Instant) -> bool {
-        if self.path.sack {
-            return self.rack.take_advanced() && self.detect(now);
+    fn identify_loss(&mut self, advanced: bool, now: Instant) -> bool {
+        if self.parameters.sack {
+            return self.rack.take_advanced() && self.detect_loss(now);
         }
-        let hole = if self.phase >= Phase::Recovery {
-            // A partial acknowledgment points at the next hole (RFC 6582).
+        let hole = if self.congestion_state >= CongestionState::Recovery {
+            // A partial acknowledgment indicates the next hole (RFC 6582).
             advanced
         } else {
             self.recovery.duplicates >= DUPLICATE_THRESHOLD
@@ -241,11 +245,11 @@ impl Sender {
         }
     }
 
-    /// Without SACK, each duplicate acknowledgment stands for a segment that left the network.
+    /// Without SACK, each duplicate acknowledgment indicates a segment that left the network.
     fn count_duplicates(&mut self, delivery: &Delivery, duplicate: bool) {
         let recovery = &mut self.recovery;
         if delivery.advanced > 0 {
-            recovery.duplicates = if self.phase == Phase::Recovery {
+            recovery.duplicates = if self.congestion_state == CongestionState::Recovery {
                 recovery
                     .duplicates
                     .saturating_sub(delivery.acknowledged.saturating_sub(1))
@@ -257,30 +261,29 @@ impl Sender {
         }
     }
 
-    /// What the acknowledgment says about an outstanding tail-loss probe (RFC 8985 section 7.4).
-    fn judge_probe(&mut self, delivery: &Delivery, duplicate: bool, acknowledged: u64) {
-        let Some(end) = self.recovery.probe_end else {
+    /// Evaluates the acknowledgment of an outstanding tail-loss probe (RFC 8985 section 7.4).
+    fn process_probe_ack(&mut self, delivery: &Delivery, duplicate: bool, acknowledged: u64) {
+        let Some(end) = self.recovery.tlp_end else {
             return;
         };
         if acknowledged < end {
             return;
         }
-        if !self.recovery.probe_repeats || delivery.duplicate_sack.is_some_and(|(_, to)| to == end)
-        {
-            self.recovery.probe_end = None;
+        if !self.recovery.tlp_is_retransmission || delivery.dsack.is_some_and(|(_, to)| to == end) {
+            self.recovery.tlp_end = None;
         } else if acknowledged > end {
-            // The probe repaired a loss that nothing else showed.
-            self.recovery.probe_end = None;
-            if self.phase < Phase::Reduced {
+            // The probe repaired a loss that nothing else revealed.
+            self.recovery.tlp_end = None;
+            if self.congestion_state < CongestionState::Cwr {
                 self.begin_reduction();
-                self.window_segments = self.threshold;
-                self.phase = Phase::Open;
+                self.cwnd = self.ssthresh;
+                self.congestion_state = CongestionState::Open;
             }
         } else if duplicate && delivery.sacked == 0 {
-            self.recovery.probe_end = None;
+            self.recovery.tlp_end = None;
         }
-        if self.recovery.probe_end.is_none() {
-            self.recovery.probe_repeats = false;
+        if self.recovery.tlp_end.is_none() {
+            self.recovery.tlp_is_retransmission = false;
         }
     }
 
@@ -288,22 +291,22 @@ impl Sender {
         if self.unacknowledged < self.recovery.point {
             return;
         }
-        match self.phase {
-            Phase::Reduced => {
-                self.window_segments = self.threshold;
-                self.phase = Phase::Open;
+        match self.congestion_state {
+            CongestionState::Cwr => {
+                self.cwnd = self.ssthresh;
+                self.congestion_state = CongestionState::Open;
             }
-            Phase::Recovery => {
-                if self.may_undo() {
+            CongestionState::Recovery => {
+                if self.can_undo() {
                     self.undo();
                 } else {
-                    self.rack.recovered(true);
-                    self.window_segments = self.threshold;
+                    self.rack.on_recovery_end(true);
+                    self.cwnd = self.ssthresh;
                 }
                 self.recovery.duplicates = 0;
-                self.phase = Phase::Open;
+                self.congestion_state = CongestionState::Open;
             }
-            Phase::Open | Phase::Disorder | Phase::Loss => {}
+            CongestionState::Open | CongestionState::Disorder | CongestionState::Loss => {}
         }
     }
 
@@ -312,13 +315,13 @@ impl Sender {
         let advanced = delivery.advanced > 0;
         let recovered = self.unacknowledged >= self.recovery.point;
         self.recovery.new_data_first = false;
-        if advanced && self.may_undo() {
+        if advanced && self.can_undo() {
             self.undo();
             return;
         }
         if self.recovery.f_rto {
-            if delivery.original && self.recovery.undo_from.is_some() {
-                // Step 3b: something never sent again arrived, so the timeout was spurious.
+            if delivery.original_delivered && self.recovery.undo_marker.is_some() {
+                // Step 3b: a segment that was not retransmitted arrived, so the timeout was spurious.
                 self.undo();
                 return;
             }
@@ -327,38 +330,35 @@ impl Sender {
                     self.recovery.f_rto = false;
                 }
             } else if advanced && !recovered {
-                // Step 2b: new data shows whether more arrives than was sent again.
+                // Step 2b: new data shows whether more arrives than was retransmitted.
                 self.recovery.point = self.next;
                 self.recovery.new_data_first = true;
                 return;
             }
         }
         if recovered {
-            self.recovery.undo_from = None;
+            self.recovery.undo_marker = None;
             self.recovery.f_rto = false;
-            self.phase = Phase::Open;
+            self.congestion_state = CongestionState::Open;
         }
     }
 
-    /// Grows the congestion window where it was the limit.
+    /// Grows the congestion window if it was the limit.
     fn grow(&mut self, delivered: u32, now: Instant) {
-        let slow_start = self.window_segments < self.threshold;
-        let limiting =
-            self.limited_by_window || (slow_start && self.window_segments < 2 * self.most_in_queue);
+        let slow_start = self.cwnd < self.ssthresh;
+        let limiting = self.cwnd_limited || (slow_start && self.cwnd < 2 * self.max_in_queue);
         if !limiting {
             return;
         }
         let mut left = delivered;
         if slow_start {
-            let step = left.min(self.threshold - self.window_segments);
-            self.window_segments += step;
+            let step = left.min(self.ssthresh - self.cwnd);
+            self.cwnd += step;
             left -= step;
         }
         if left > 0 {
             let round_trip = self.round_trip.smoothed().unwrap_or_default();
-            self.window_segments = self
-                .cubic
-                .avoid(self.window_segments, left, now, round_trip);
+            self.cwnd = self.cubic.on_ack(self.cwnd, left, now, round_trip);
         }
     }
 }

@@ -1,35 +1,35 @@
-//! Round-trip time and retransmission timeout as Linux keeps them.
+//! Round-trip time and retransmission timeout as in Linux.
 //!
-//! RFC 6298 with three differences that a capture shows: the deviation falls more slowly than it
-//! rises, its maximum of a round trip counts, and the floor of 200 ms is put under the *variance*,
-//! so the timeout is never less than `srtt + 200 ms`.
+//! RFC 6298 with three differences that are visible in a capture: the deviation falls more slowly than
+//! it rises, its maximum within a round trip is used, and the floor of 200 ms applies to the
+//! *variance*, so the timeout is never less than `srtt + 200 ms`.
 
 use crate::time::Span;
 
-/// The least variance term, and so the least timeout beyond the smoothed round trip.
+/// Minimum of the variance term, and so of the timeout minus the smoothed round trip.
 pub const RTO_MIN: Span = Span::from_ms(200);
-/// The greatest timeout, backed off or not.
+/// Maximum timeout, backed off or not.
 pub const RTO_MAX: Span = Span::from_secs(120);
 /// The timeout before the first measurement (RFC 6298 section 2.1).
 pub const RTO_INITIAL: Span = Span::from_secs(1);
 
-/// The estimator of one connection. All times are ticks.
+/// Round-trip estimator of one connection. All times are in ticks.
 #[derive(Debug, Clone)]
-pub struct RoundTrip {
+pub struct RttEstimator {
     /// Eight times the smoothed round trip; zero before the first measurement.
     smoothed_x8: u64,
     /// Four times the mean deviation.
     deviation_x4: u64,
-    /// The greatest deviation of this round trip (also four times).
+    /// Four times the maximum deviation of this round trip.
     deviation_max_x4: u64,
     variance_x4: u64,
-    /// The stream position that ends the round trip in which the maximum is taken.
+    /// Stream position that ends the round trip over which the maximum is taken.
     window_end: u64,
     min: Span,
     timeout: Span,
 }
 
-impl Default for RoundTrip {
+impl Default for RttEstimator {
     fn default() -> Self {
         Self {
             smoothed_x8: 0,
@@ -43,10 +43,10 @@ impl Default for RoundTrip {
     }
 }
 
-impl RoundTrip {
-    /// Takes a measurement of a segment that was sent once (Karn). `acknowledged` and `next` are
-    /// the first stream positions not acknowledged and not sent. A back-off ends here.
-    pub fn measure(&mut self, sample: Span, acknowledged: u64, next: u64) {
+impl RttEstimator {
+    /// Adds a measurement of a segment that was sent once (Karn). `acknowledged` and `next` are the
+    /// first stream positions not acknowledged and not sent. Resets the back-off.
+    pub fn update(&mut self, sample: Span, acknowledged: u64, next: u64) {
         let sample = sample.ticks().max(1);
         self.min = self.min.min(Span::from_ticks(sample));
         let floor = RTO_MIN.ticks();
@@ -61,7 +61,7 @@ impl RoundTrip {
             self.smoothed_x8 = (self.smoothed_x8 as i64 + error).max(1) as u64;
             let mut change = error.abs() - (self.deviation_x4 / 4) as i64;
             if error < 0 && change > 0 {
-                // A sudden fall of the round trip must not raise the timeout.
+                // A sudden drop of the round trip must not raise the timeout.
                 change /= 8;
             }
             self.deviation_x4 = (self.deviation_x4 as i64 + change).max(0) as u64;
@@ -79,9 +79,9 @@ impl RoundTrip {
         self.timeout = Span::from_ticks(self.smoothed_x8 / 8 + self.variance_x4).min(RTO_MAX);
     }
 
-    /// Takes a round trip for the least one only: that of the last segment of several that one
-    /// acknowledgment is for, which waited less for it than the first.
-    pub fn notice(&mut self, sample: Span) {
+    /// Adds a round trip for the minimum only: that of the last of several segments covered by one
+    /// acknowledgment, which waited less for it than the first.
+    pub fn update_min(&mut self, sample: Span) {
         self.min = self.min.min(sample.max(Span::from_ticks(1)));
     }
 
@@ -102,7 +102,7 @@ impl RoundTrip {
         (self.smoothed_x8 != 0).then(|| Span::from_ticks(self.smoothed_x8 / 8))
     }
 
-    /// The least round trip seen; the greatest possible span before the first measurement.
+    /// Minimum round trip; the greatest possible span before the first measurement.
     #[must_use]
     pub const fn min(&self) -> Span {
         self.min
@@ -115,10 +115,10 @@ mod tests {
 
     #[test]
     fn the_timeout_is_the_round_trip_plus_at_least_200_ms() {
-        let mut rtt = RoundTrip::default();
+        let mut rtt = RttEstimator::default();
         assert_eq!(rtt.timeout(), RTO_INITIAL);
         for round in 0..50 {
-            rtt.measure(Span::from_ms(3), round, round + 1);
+            rtt.update(Span::from_ms(3), round, round + 1);
         }
         assert_eq!(rtt.smoothed(), Some(Span::from_ms(3)));
         assert_eq!(rtt.timeout(), Span::from_ms(203));
@@ -126,12 +126,12 @@ mod tests {
 
     #[test]
     fn a_back_off_lasts_until_the_next_measurement() {
-        let mut rtt = RoundTrip::default();
-        rtt.measure(Span::from_ms(10), 1, 2);
+        let mut rtt = RttEstimator::default();
+        rtt.update(Span::from_ms(10), 1, 2);
         rtt.back_off();
         rtt.back_off();
         assert_eq!(rtt.timeout(), Span::from_ms(840));
-        rtt.measure(Span::from_ms(10), 2, 3);
+        rtt.update(Span::from_ms(10), 2, 3);
         assert_eq!(rtt.timeout(), Span::from_ms(210));
         for _ in 0..20 {
             rtt.back_off();
@@ -141,17 +141,17 @@ mod tests {
 
     #[test]
     fn variance_rises_at_once_and_falls_slowly() {
-        let mut rtt = RoundTrip::default();
-        rtt.measure(Span::from_ms(10), 1, 2);
-        rtt.measure(Span::from_ms(900), 2, 3);
+        let mut rtt = RttEstimator::default();
+        rtt.update(Span::from_ms(10), 1, 2);
+        rtt.update(Span::from_ms(900), 2, 3);
         let raised = rtt.timeout();
         assert!(raised > Span::from_ms(300), "{raised:?}");
         for round in 3..6 {
-            rtt.measure(Span::from_ms(10), round, round + 1);
+            rtt.update(Span::from_ms(10), round, round + 1);
         }
         assert!(rtt.timeout() > Span::from_ms(250), "{:?}", rtt.timeout());
         for round in 6..200 {
-            rtt.measure(Span::from_ms(10), round, round + 1);
+            rtt.update(Span::from_ms(10), round, round + 1);
         }
         assert!(rtt.timeout() < Span::from_ms(215), "{:?}", rtt.timeout());
     }

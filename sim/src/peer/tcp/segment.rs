@@ -1,17 +1,17 @@
-//! TCP segments as values, and their way into and out of bytes (RFC 9293 section 3.1).
+//! TCP segments, parsed from and emitted as bytes (RFC 9293 section 3.1).
 
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     IpAddress, Ipv4Address, TcpControl, TcpPacket, TcpRepr, TcpSeqNumber, TcpTimestampRepr,
 };
 
-/// The flag that gives a segment its role; ACK is [`Segment::ack`].
+/// Control flag of a segment other than ACK, which is [`Segment::ack`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Control {
-    /// No flag but perhaps ACK.
+    /// No flag other than ACK.
     #[default]
     None,
-    /// PSH: the sender has nothing more at hand.
+    /// PSH: the sender has no more data to send now.
     Push,
     /// SYN.
     Syn,
@@ -32,7 +32,7 @@ pub struct Segment {
     pub sequence: u32,
     /// Acknowledgment number; `None` without the ACK flag.
     pub ack: Option<u32>,
-    /// The other flag, if there is one.
+    /// Control flag other than ACK.
     pub control: Control,
     /// The window field as sent, not scaled.
     pub window: u16,
@@ -42,7 +42,7 @@ pub struct Segment {
     pub window_scale: Option<u8>,
     /// SACK-permitted option, on a SYN (RFC 2018).
     pub sack_permitted: bool,
-    /// SACK blocks: first octet received and the one after the last (RFC 2018).
+    /// SACK blocks: left and right edge (RFC 2018).
     pub sack: [Option<(u32, u32)>; 3],
     /// Timestamp value and echo reply (RFC 7323).
     pub timestamp: Option<(u32, u32)>,
@@ -51,13 +51,13 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Sequence numbers that the segment takes up, SYN and FIN included.
+    /// Sequence numbers that the segment occupies, including SYN and FIN.
     #[must_use]
     pub fn sequence_len(&self) -> u64 {
         self.payload.len() as u64 + u64::from(matches!(self.control, Control::Syn | Control::Fin))
     }
 
-    /// Reads a segment that arrived between two addresses; `None` if it is malformed or its
+    /// Parses a segment sent from `source` to `destination`; `None` if it is malformed or its
     /// checksum is wrong.
     #[must_use]
     pub fn parse(bytes: &[u8], source: Ipv4Address, destination: Ipv4Address) -> Option<Self> {
@@ -123,13 +123,13 @@ impl Segment {
     }
 }
 
-/// A position in a stream as a 32-bit sequence number. Position 0 is the SYN, 1 the first octet.
+/// 32-bit sequence number of a stream position. Position 0 is the SYN, 1 the first octet.
 #[must_use]
 pub const fn to_sequence(initial: u32, position: u64) -> u32 {
     initial.wrapping_add(position as u32)
 }
 
-/// The position, nearest to `near`, that `sequence` stands for; `None` if it lies before the SYN.
+/// Stream position of `sequence`, nearest to `near`; `None` if it is before the SYN.
 #[must_use]
 pub const fn to_position(initial: u32, sequence: u32, near: u64) -> Option<u64> {
     let offset = sequence.wrapping_sub(initial).wrapping_sub(near as u32) as i32;
@@ -169,7 +169,7 @@ mod tests {
                 source_port: 80, destination_port: 4000, sequence, ack,
                 control: Control::Push, window, mss, window_scale,
                 sack_permitted: false,
-                // SACK blocks only travel on a segment that acknowledges.
+                // SACK blocks are only sent in a segment with ACK.
                 sack: [sack.filter(|_| ack.is_some()), None, None],
                 timestamp, payload,
             };
@@ -177,7 +177,7 @@ mod tests {
         }
 
         #[test]
-        fn damage_is_noticed(at in 0..30_usize, flip in 1..=255_u8) {
+        fn damage_is_detected(at in 0..30_usize, flip in 1..=255_u8) {
             let segment = Segment {
                 source_port: 80, destination_port: 4000, ack: Some(7),
                 payload: b"0123456789".to_vec(), ..Segment::default()

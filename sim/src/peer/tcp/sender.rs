@@ -1,110 +1,110 @@
-//! The sending half of a connection: the stream, and what may be sent now.
+//! The sending half of a connection: the stream, and which data may be sent now.
 //!
-//! Acknowledgments are taken in by [`super::acknowledge`], losses are handled in
-//! [`super::recovery`], the timer in [`super::timers`]. Positions count from the SYN (0); the first octet is at 1.
+//! Acknowledgments are processed in [`super::acknowledge`], losses in [`super::recovery`], the timer in
+//! [`super::timers`]. Positions count from the SYN (0); the first octet is at 1.
 
 use std::collections::VecDeque;
 
 use super::cubic::{Cubic, INITIAL_WINDOW};
 use super::rack::Rack;
-use super::retransmission::{Queue, Sent};
-use super::rtt::RoundTrip;
-use super::statistics::{Cause, Statistics};
+use super::retransmission::{RetransmissionQueue, SentSegment};
+use super::rtt::RttEstimator;
+use super::statistics::{RetransmitReason, Statistics};
 use super::timers::Timer;
 use crate::time::{Instant, Span};
 
-/// How loss is being dealt with; Linux's congestion-avoidance states.
+/// Congestion state of a sender: Linux's `tcp_ca_state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Phase {
-    /// Nothing unusual.
+pub enum CongestionState {
+    /// Normal operation.
     #[default]
     Open,
     /// Segments arrived out of order or twice; perhaps one is lost.
     Disorder,
-    /// The window is being reduced without a retransmission.
-    Reduced,
+    /// The window is being reduced without a retransmission (Linux's CWR).
+    Cwr,
     /// Fast recovery.
     Recovery,
     /// After a retransmission timeout.
     Loss,
 }
 
-/// A segment that goes out whatever the congestion window says.
+/// A segment to be sent regardless of the congestion window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forced {
     /// The first segment, after a timeout.
     Head,
     /// A tail-loss probe: new data, else the last segment.
     Probe,
-    /// A probe of a window that is closed.
+    /// A zero-window probe.
     Window,
 }
 
-/// What [`Sender::poll`] wants sent.
+/// A segment that [`Sender::poll`] sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct OutgoingSegment {
     /// First position.
     pub start: u64,
     /// Octets of payload.
     pub len: usize,
     /// The segment carries FIN.
     pub fin: bool,
-    /// The segment ends what the program has written.
+    /// The segment ends the data written by the program.
     pub push: bool,
 }
 
-/// What a sender is told once, when the connection is established.
+/// Parameters of a connection, fixed when it is established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Path {
-    /// Greatest payload of a segment, options taken off.
+pub struct PeerParameters {
+    /// Maximum payload of a segment, less options.
     pub mss: usize,
-    /// Both ends know SACK.
+    /// Both ends support SACK.
     pub sack: bool,
-    /// The peer's window as its SYN gave it, in octets.
+    /// The peer's window from its SYN, in octets.
     pub window: u64,
 }
 
 /// The sending half of one connection.
 #[derive(Debug, Clone)]
 pub struct Sender {
-    pub(super) path: Path,
+    pub(super) parameters: PeerParameters,
     capacity: usize,
     /// Octets not yet acknowledged, sent or not; the first is at `buffer_start`.
     buffer: VecDeque<u8>,
     buffer_start: u64,
     more_follows: bool,
-    /// A position that no segment crosses: the program pushed what was before it.
-    boundary: u64,
+    /// Position of the last push, which no segment crosses.
+    push_boundary: u64,
     no_delay: bool,
     fin: bool,
 
     pub(super) unacknowledged: u64,
     pub(super) next: u64,
     pub(super) window: u64,
-    /// The peer's position at its last window update.
+    /// Position of the segment in the peer's stream that last updated the window (SND.WL1).
     pub(super) window_from: u64,
     /// End of the last segment sent that was shorter than the MSS (Minshall's form of Nagle).
-    small_end: u64,
+    small_segment_end: u64,
 
-    pub(super) queue: Queue,
-    pub(super) phase: Phase,
+    pub(super) queue: RetransmissionQueue,
+    pub(super) congestion_state: CongestionState,
     /// Congestion window in segments.
-    pub(super) window_segments: u32,
-    pub(super) threshold: u32,
+    pub(super) cwnd: u32,
+    pub(super) ssthresh: u32,
     pub(super) cubic: Cubic,
     pub(super) rack: Rack,
-    pub(super) round_trip: RoundTrip,
+    pub(super) round_trip: RttEstimator,
     pub(super) recovery: super::recovery::Recovery,
     pub(super) forced: Option<Forced>,
 
     pub(super) timer: Option<(Timer, Instant)>,
-    pub(super) timeouts_in_a_row: u32,
+    pub(super) consecutive_timeouts: u32,
     pub(super) persist_backoff: u32,
 
-    /// The congestion window, not the peer or the program, held the sender back.
-    pub(super) limited_by_window: bool,
-    pub(super) most_in_queue: u32,
-    usage_window_end: u64,
+    /// The congestion window, not the peer or the program, limited the sender.
+    pub(super) cwnd_limited: bool,
+    pub(super) max_in_queue: u32,
+    cwnd_usage_end: u64,
     last_sent_at: Instant,
 
     pub(super) statistics: Statistics,
@@ -113,69 +113,69 @@ pub struct Sender {
 impl Sender {
     /// A sender whose handshake is done; `capacity` is the send buffer in octets.
     #[must_use]
-    pub fn new(path: Path, capacity: usize, peer_position: u64) -> Self {
+    pub fn new(parameters: PeerParameters, capacity: usize, peer_position: u64) -> Self {
         Self {
-            path,
+            parameters,
             capacity,
             buffer: VecDeque::new(),
             buffer_start: 1,
             more_follows: false,
-            boundary: 0,
+            push_boundary: 0,
             no_delay: false,
             fin: false,
             unacknowledged: 1,
             next: 1,
-            window: path.window,
+            window: parameters.window,
             window_from: peer_position,
-            small_end: 0,
-            queue: Queue::default(),
-            phase: Phase::Open,
-            window_segments: INITIAL_WINDOW,
-            threshold: u32::MAX,
+            small_segment_end: 0,
+            queue: RetransmissionQueue::default(),
+            congestion_state: CongestionState::Open,
+            cwnd: INITIAL_WINDOW,
+            ssthresh: u32::MAX,
             cubic: Cubic::default(),
             rack: Rack::default(),
-            round_trip: RoundTrip::default(),
+            round_trip: RttEstimator::default(),
             recovery: super::recovery::Recovery::default(),
             forced: None,
             timer: None,
-            timeouts_in_a_row: 0,
+            consecutive_timeouts: 0,
             persist_backoff: 0,
-            limited_by_window: false,
-            most_in_queue: 0,
-            usage_window_end: 0,
+            cwnd_limited: false,
+            max_in_queue: 0,
+            cwnd_usage_end: 0,
             last_sent_at: Instant::ZERO,
             statistics: Statistics::default(),
         }
     }
 
-    /// Takes the round trip of the handshake as the first measurement.
+    /// Uses the round trip of the handshake as the first measurement.
     pub fn measure_handshake(&mut self, round_trip: Span) {
         self.round_trip
-            .measure(round_trip, self.unacknowledged, self.next);
+            .update(round_trip, self.unacknowledged, self.next);
     }
 
-    /// Puts `bytes` into the stream, as many as there is room for; returns how many. With
-    /// `more_follows` a last short segment waits for the rest.
+    /// Appends as many of `bytes` to the stream as the buffer accepts; returns their number. With
+    /// `more_follows` a last short segment waits for more.
     pub fn write(&mut self, bytes: &[u8], more_follows: bool) -> usize {
         let taken = if self.fin {
             0
         } else {
-            bytes.len().min(self.room())
+            bytes.len().min(self.free_space())
         };
         self.buffer.extend(&bytes[..taken]);
         self.more_follows = more_follows || taken < bytes.len();
         taken
     }
 
-    /// Octets that [`Self::write`] would take.
+    /// Octets that [`Self::write`] would accept.
     #[must_use]
-    pub fn room(&self) -> usize {
+    pub fn free_space(&self) -> usize {
         self.capacity.saturating_sub(self.buffer.len())
     }
 
-    /// What was written so far goes out in segments of its own.
+    /// Sends the data written so far in separate segments from later data.
     pub fn push(&mut self) {
-        self.boundary = self.data_end();
+        self.push_boundary = self.data_end();
     }
 
     /// Sends short segments at once (`TCP_NODELAY`) instead of one at a time (Nagle).
@@ -195,31 +195,31 @@ impl Sender {
         self.unacknowledged.min(self.data_end()) - 1
     }
 
-    /// Octets of the stream that were sent at least once.
+    /// Octets of the stream sent at least once.
     #[must_use]
     pub fn octets_sent(&self) -> u64 {
         self.next.min(self.data_end()) - 1
     }
 
-    /// The FIN is acknowledged.
+    /// True if the FIN is acknowledged.
     #[must_use]
     pub fn fin_acknowledged(&self) -> bool {
         self.fin && self.unacknowledged > self.data_end()
     }
 
-    /// The FIN has been sent.
+    /// True if the FIN has been sent.
     #[must_use]
     pub fn fin_sent(&self) -> bool {
         self.fin && self.next > self.data_end()
     }
 
-    /// Timeouts since the peer last acknowledged something new.
+    /// Consecutive timeouts since the peer last acknowledged new data.
     #[must_use]
-    pub const fn timeouts_in_a_row(&self) -> u32 {
-        self.timeouts_in_a_row
+    pub const fn consecutive_timeouts(&self) -> u32 {
+        self.consecutive_timeouts
     }
 
-    /// What happened so far.
+    /// Statistics so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -228,25 +228,25 @@ impl Sender {
     /// The congestion window in segments.
     #[must_use]
     pub const fn congestion_window(&self) -> u32 {
-        self.window_segments
+        self.cwnd
     }
 
-    /// The slow-start threshold in segments; the greatest number before the first loss.
+    /// The slow-start threshold in segments; `u32::MAX` before the first loss.
     #[must_use]
     pub const fn slow_start_threshold(&self) -> u32 {
-        self.threshold
+        self.ssthresh
     }
 
     /// The round-trip estimator.
     #[must_use]
-    pub const fn round_trip(&self) -> &RoundTrip {
+    pub const fn round_trip(&self) -> &RttEstimator {
         &self.round_trip
     }
 
-    /// How loss is being dealt with.
+    /// The congestion state.
     #[must_use]
-    pub const fn phase(&self) -> Phase {
-        self.phase
+    pub const fn congestion_state(&self) -> CongestionState {
+        self.congestion_state
     }
 
     /// The position after the last octet written.
@@ -261,60 +261,63 @@ impl Sender {
 
     /// The octets of a segment.
     #[must_use]
-    pub fn payload(&self, outgoing: &Outgoing) -> Vec<u8> {
+    pub fn payload(&self, outgoing: &OutgoingSegment) -> Vec<u8> {
         let from = outgoing.start.saturating_sub(self.buffer_start) as usize;
-        // A probe without payload lies before the buffer.
+        // A probe without payload is before the buffer.
         let to = from.saturating_add(outgoing.len).min(self.buffer.len());
         self.buffer.range(from.min(to)..to).copied().collect()
     }
 
-    /// Forgets the octets below the cumulative acknowledgment.
-    pub(super) fn release(&mut self) {
+    /// Releases the octets below the cumulative acknowledgment.
+    pub(super) fn release_acknowledged(&mut self) {
         let done = self
             .unacknowledged
             .min(self.data_end())
             .saturating_sub(self.buffer_start);
         self.buffer.drain(..done as usize);
         self.buffer_start += done;
-        self.timeouts_in_a_row = 0;
+        self.consecutive_timeouts = 0;
     }
 
     /// The next segment to send at `now`, if there is one.
-    pub fn poll(&mut self, now: Instant) -> Option<Outgoing> {
+    pub fn poll(&mut self, now: Instant) -> Option<OutgoingSegment> {
         match self.forced.take() {
             Some(Forced::Head) => {
-                let outgoing = self.retransmit(0, Cause::Timeout, now);
-                self.rearm(now);
+                let outgoing = self.retransmit(0, RetransmitReason::Timeout, now);
+                self.arm_retransmission_timer(now);
                 return outgoing;
             }
             Some(Forced::Probe) => return self.probe(now),
             Some(Forced::Window) => return Some(self.probe_window(now)),
             None => {}
         }
-        let may_send = self.in_flight() < self.window_segments;
-        if may_send && self.phase >= Phase::Recovery && !self.prefers_new_data() {
-            let cause = if self.phase == Phase::Loss {
-                Cause::AfterTimeout
+        let may_send = self.in_flight() < self.cwnd;
+        if may_send
+            && self.congestion_state >= CongestionState::Recovery
+            && !self.prefers_new_data()
+        {
+            let reason = if self.congestion_state == CongestionState::Loss {
+                RetransmitReason::AfterTimeout
             } else {
-                Cause::Fast
+                RetransmitReason::FastRetransmit
             };
             if let Some(index) = self.queue.first_lost() {
-                let outgoing = self.retransmit(index, cause, now);
+                let outgoing = self.retransmit(index, reason, now);
                 if index == 0 && !matches!(self.timer, Some((Timer::Reordering, _))) {
                     self.set_timer(Timer::Retransmission, now + self.round_trip.timeout());
                 }
-                self.recovery.sent_since += 1;
+                self.recovery.prr_out += 1;
                 return outgoing;
             }
         }
         if may_send && let Some((len, fin)) = self.sendable(true) {
-            if self.phase >= Phase::Reduced {
-                self.recovery.sent_since += 1;
+            if self.congestion_state >= CongestionState::Cwr {
+                self.recovery.prr_out += 1;
             }
             return Some(self.send_new(len, fin, now));
         }
         if self.prefers_new_data() {
-            // F-RTO found nothing new to send: without new data out, retransmit after all.
+            // F-RTO has nothing new to send: without new data in flight, retransmit.
             self.new_data_exhausted();
             return if self.queue.first_lost().is_some() && !self.prefers_new_data() {
                 self.poll(now)
@@ -322,30 +325,30 @@ impl Sender {
                 None
             };
         }
-        self.burst_ends(may_send, now);
+        self.on_burst_end(may_send, now);
         None
     }
 
     /// Payload length and FIN of the next new segment, if the peer's window and Nagle allow one.
     pub(super) fn sendable(&self, nagle: bool) -> Option<(usize, bool)> {
         let unsent = self.data_end().saturating_sub(self.next);
-        let pushed = self.boundary.saturating_sub(self.next);
+        let pushed = self.push_boundary.saturating_sub(self.next);
         let whole = if pushed > 0 {
             pushed.min(unsent)
         } else {
             unsent
         };
-        let len = whole.min(self.path.mss as u64) as usize;
+        let len = whole.min(self.parameters.mss as u64) as usize;
         let fin = self.fin && unsent as usize == len && self.next <= self.data_end();
         if len == 0 && !fin {
             return None;
         }
-        // A FIN alone may exceed the window; data must fit whole (no silly windows).
+        // A FIN alone may exceed the window; data must fit completely (silly-window avoidance).
         if len > 0 && self.next + len as u64 > self.window_end() {
             return None;
         }
-        let short = len < self.path.mss && !fin;
-        let small_is_out = self.small_end > self.unacknowledged && !self.queue.is_empty();
+        let short = len < self.parameters.mss && !fin;
+        let small_is_out = self.small_segment_end > self.unacknowledged && !self.queue.is_empty();
         let waits = (self.more_follows && pushed == 0) || (!self.no_delay && small_is_out);
         if nagle && short && waits {
             return None;
@@ -353,25 +356,25 @@ impl Sender {
         Some((len, fin))
     }
 
-    fn send_new(&mut self, len: usize, fin: bool, now: Instant) -> Outgoing {
+    fn send_new(&mut self, len: usize, fin: bool, now: Instant) -> OutgoingSegment {
         if self.queue.is_empty() {
             self.restart_after_idle(now);
         }
         let start = self.next;
         let end = start + len as u64 + u64::from(fin);
         let first = self.queue.is_empty();
-        self.queue.push(Sent::new(start, end, fin, now));
+        self.queue.push(SentSegment::new(start, end, fin, now));
         self.next = end;
-        if len < self.path.mss {
-            self.small_end = end;
+        if len < self.parameters.mss {
+            self.small_segment_end = end;
         }
         self.last_sent_at = now;
         self.statistics.sent(len as u64);
         if first || matches!(self.timer, Some((Timer::Probe, _))) {
-            self.rearm(now);
+            self.arm_retransmission_timer(now);
         }
         self.schedule_probe(false, now);
-        Outgoing {
+        OutgoingSegment {
             start,
             len,
             fin,
@@ -379,9 +382,14 @@ impl Sender {
         }
     }
 
-    /// Sends the segment at `index` again.
-    fn retransmit(&mut self, index: usize, cause: Cause, now: Instant) -> Option<Outgoing> {
-        let step = self.timeouts_in_a_row;
+    /// Retransmits the segment at `index`.
+    fn retransmit(
+        &mut self,
+        index: usize,
+        reason: RetransmitReason,
+        now: Instant,
+    ) -> Option<OutgoingSegment> {
+        let step = self.consecutive_timeouts;
         let sent = self.queue.get_mut(index)?;
         let waited = now.since(sent.sent_at);
         sent.sent_at = now;
@@ -391,9 +399,9 @@ impl Sender {
         let len = (end - start) as usize - usize::from(fin);
         self.recovery.retransmitted();
         self.statistics
-            .retransmitted(cause, now, start - 1, len as u64, waited, step);
+            .retransmitted(reason, now, start - 1, len as u64, waited, step);
         let push = start + len as u64 >= self.data_end() && len > 0;
-        Some(Outgoing {
+        Some(OutgoingSegment {
             start,
             len,
             fin,
@@ -401,32 +409,32 @@ impl Sender {
         })
     }
 
-    fn probe(&mut self, now: Instant) -> Option<Outgoing> {
+    fn probe(&mut self, now: Instant) -> Option<OutgoingSegment> {
         let outgoing = if let Some((len, fin)) = self.sendable(false) {
             Some(self.send_new(len, fin, now))
         } else {
-            self.recovery.probe_repeats = true;
+            self.recovery.tlp_is_retransmission = true;
             let last = (self.queue.len() as usize).checked_sub(1)?;
-            self.retransmit(last, Cause::TailLossProbe, now)
+            self.retransmit(last, RetransmitReason::TailLossProbe, now)
         };
-        self.recovery.probe_end = Some(self.next);
-        // The full timeout starts anew with the probe.
+        self.recovery.tlp_end = Some(self.next);
+        // The full timeout restarts with the probe.
         self.timer = None;
-        self.rearm(now);
+        self.arm_retransmission_timer(now);
         outgoing
     }
 
-    fn probe_window(&mut self, now: Instant) -> Outgoing {
+    fn probe_window(&mut self, now: Instant) -> OutgoingSegment {
         self.statistics.window_probes += 1;
         let unsent = self.data_end().saturating_sub(self.next);
         let room = self.window_end().saturating_sub(self.next);
-        let len = unsent.min(room).min(self.path.mss as u64) as usize;
-        self.set_persist(now);
+        let len = unsent.min(room).min(self.parameters.mss as u64) as usize;
+        self.arm_persist_timer(now);
         if len > 0 {
             return self.send_new(len, false, now);
         }
-        // One position back: the receiver answers what it has acknowledged already.
-        Outgoing {
+        // One position back: the receiver answers a segment that it has already acknowledged.
+        OutgoingSegment {
             start: self.unacknowledged - 1,
             len: 0,
             fin: false,
@@ -434,37 +442,37 @@ impl Sender {
         }
     }
 
-    /// Congestion window after a pause (RFC 5681 section 4.1): halved for each timeout that passed.
+    /// Congestion window after an idle period (RFC 5681 section 4.1): halved for each elapsed timeout.
     fn restart_after_idle(&mut self, now: Instant) {
         let timeout = self.round_trip.timeout().ticks();
         let mut idle = now.since(self.last_sent_at).ticks();
         if self.statistics.segments == 0 || idle <= timeout {
             return;
         }
-        self.threshold = self.threshold.max(self.window_segments / 4 * 3);
-        let least = self.window_segments.min(INITIAL_WINDOW);
-        while idle > timeout && self.window_segments > least {
-            self.window_segments = (self.window_segments / 2).max(least);
+        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+        let least = self.cwnd.min(INITIAL_WINDOW);
+        while idle > timeout && self.cwnd > least {
+            self.cwnd = (self.cwnd / 2).max(least);
             idle -= timeout;
         }
-        self.cubic.idle();
+        self.cubic.on_idle();
     }
 
-    /// Nothing more can be sent now: note what the limit was and see that a timer runs.
-    fn burst_ends(&mut self, window_left: bool, now: Instant) {
+    /// Nothing more can be sent now: records whether the window was the limit, and starts a timer.
+    fn on_burst_end(&mut self, window_left: bool, now: Instant) {
         let queued = self.queue.len();
         let limited = !window_left;
-        if self.unacknowledged >= self.usage_window_end
+        if self.unacknowledged >= self.cwnd_usage_end
             || limited
-            || (!self.limited_by_window && queued > self.most_in_queue)
+            || (!self.cwnd_limited && queued > self.max_in_queue)
         {
-            self.limited_by_window = limited;
-            self.most_in_queue = queued;
-            self.usage_window_end = self.next;
+            self.cwnd_limited = limited;
+            self.max_in_queue = queued;
+            self.cwnd_usage_end = self.next;
         }
         let unsent = self.data_end() > self.next;
         if unsent && self.queue.is_empty() && self.timer.is_none() {
-            self.set_persist(now);
+            self.arm_persist_timer(now);
         }
     }
 }

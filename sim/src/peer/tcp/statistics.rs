@@ -1,15 +1,15 @@
-//! What a connection's sender did: the figures that a capture of it would show.
+//! Statistics of a connection's sender, as visible in a capture.
 
 use crate::time::{Instant, Span};
 
-/// Why a segment was sent again.
+/// Reason for a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
+pub enum RetransmitReason {
     /// Tail-loss probe (RFC 8985 section 7).
     TailLossProbe,
-    /// Fast retransmit, by RACK or by three duplicate acknowledgments.
-    Fast,
-    /// The retransmission timer.
+    /// Fast retransmit, triggered by RACK or by three duplicate acknowledgments.
+    FastRetransmit,
+    /// Retransmission timeout.
     Timeout,
     /// In slow start after a timeout, without waiting for another.
     AfterTimeout,
@@ -18,17 +18,17 @@ pub enum Cause {
 /// One retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
-    /// Why.
-    pub cause: Cause,
-    /// When.
+    /// Reason.
+    pub reason: RetransmitReason,
+    /// Time of sending.
     pub at: Instant,
     /// Stream offset of its first octet.
     pub offset: u64,
     /// Octets of payload.
     pub octets: u64,
-    /// The time since this segment was last sent.
+    /// Time since the previous transmission of this segment.
     pub waited: Span,
-    /// Timeouts in a row up to now: 1 at the first, more while backing off.
+    /// Consecutive timeouts so far: 1 at the first, more while backing off.
     pub backoff_step: u32,
 }
 
@@ -39,14 +39,14 @@ pub struct Statistics {
     pub segments: u64,
     /// Octets of payload sent for the first time.
     pub octets: u64,
-    /// Every retransmission, in the order of time.
+    /// All retransmissions in the order of time.
     pub retransmissions: Vec<Retransmission>,
-    /// Acknowledgments that moved nothing while data was out (RFC 5681 section 2).
+    /// Duplicate acknowledgments (RFC 5681 section 2).
     pub duplicate_acks: u64,
-    /// Probes of a closed window.
+    /// Zero-window probes.
     pub window_probes: u64,
-    /// Recoveries that proved unnecessary.
-    pub undone: u64,
+    /// Recoveries undone because they proved unnecessary.
+    pub undone_recoveries: u64,
 }
 
 impl Statistics {
@@ -57,7 +57,7 @@ impl Statistics {
 
     pub(super) fn retransmitted(
         &mut self,
-        cause: Cause,
+        reason: RetransmitReason,
         at: Instant,
         offset: u64,
         octets: u64,
@@ -65,7 +65,7 @@ impl Statistics {
         backoff_step: u32,
     ) {
         let retransmission = Retransmission {
-            cause,
+            reason,
             at,
             offset,
             octets,
@@ -75,12 +75,12 @@ impl Statistics {
         self.retransmissions.push(retransmission);
     }
 
-    /// Retransmissions for `cause`.
+    /// Number of retransmissions for `reason`.
     #[must_use]
-    pub fn count(&self, cause: Cause) -> u64 {
+    pub fn count(&self, reason: RetransmitReason) -> u64 {
         self.retransmissions
             .iter()
-            .filter(|event| event.cause == cause)
+            .filter(|event| event.reason == reason)
             .count() as u64
     }
 }

@@ -1,4 +1,4 @@
-//! Two of these TCPs with each other, segment by segment.
+//! Two instances of this TCP against each other, segment by segment.
 
 mod reordering;
 
@@ -11,12 +11,12 @@ const A: Ipv4Address = Ipv4Address::new(10, 0, 0, 1);
 const B: Ipv4Address = Ipv4Address::new(10, 0, 0, 2);
 const PORT: u16 = 80;
 
-/// A client at A and a server at B, 1 ms apart. `lose` decides which segments get lost.
+/// A client at A and a server at B, 1 ms apart.
 struct Pair {
     client: Tcp,
     server: Tcp,
     now: Instant,
-    /// Everything that was sent: when, whether by the client, and what.
+    /// All segments sent: time, true if by the client, segment.
     sent: Vec<(Instant, bool, Segment)>,
     travelling: Vec<(Instant, bool, Segment)>,
 }
@@ -42,14 +42,14 @@ impl Pair {
         self.client.connect(remote, self.now)
     }
 
-    /// Runs for `span`; segments for which `lose` says so do not arrive.
+    /// Runs for `span`; segments for which `lose` returns true do not arrive.
     fn run(&mut self, span: Span, mut lose: impl FnMut(bool, &Segment) -> bool) {
         self.run_with(span, |by_client, segment| {
             (!lose(by_client, segment)).then_some(Span::ZERO)
         });
     }
 
-    /// Runs for `span`; segments arrive so much later than in their turn.
+    /// Runs for `span`; each segment arrives later by the span that `late` returns.
     fn run_delaying(&mut self, span: Span, mut late: impl FnMut(bool, &Segment) -> Span) {
         self.run_with(span, |by_client, segment| Some(late(by_client, segment)));
     }
@@ -134,7 +134,7 @@ fn octets(len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn the_handshake_agrees_on_what_both_know() {
+fn the_handshake_negotiates_the_options_that_both_support() {
     let plain = Config {
         sack: false,
         window_scale: None,
@@ -166,7 +166,7 @@ fn both_ends_close_and_the_first_to_close_waits() {
     pair.client.get_mut(client).unwrap().close();
     pair.settle();
     assert_eq!(pair.client.get(client).unwrap().state(), State::FinWait2);
-    assert!(pair.server.get(server).unwrap().at_end());
+    assert!(pair.server.get(server).unwrap().is_at_end());
     assert_eq!(pair.server.get(server).unwrap().state(), State::CloseWait);
     pair.server.get_mut(server).unwrap().close();
     pair.settle();
@@ -178,7 +178,7 @@ fn both_ends_close_and_the_first_to_close_waits() {
 }
 
 #[test]
-fn both_may_close_at_once() {
+fn both_ends_may_close_simultaneously() {
     let (mut pair, client, server) = established(Config::default(), Config::default());
     pair.client.get_mut(client).unwrap().close();
     pair.server.get_mut(server).unwrap().close();
@@ -188,7 +188,7 @@ fn both_may_close_at_once() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_refuses_and_an_abort_is_noticed() {
+fn a_port_without_listener_refuses_and_an_abort_is_reported() {
     let mut pair = Pair::new(Config::default(), Config::default());
     let remote = Endpoint {
         address: B,
@@ -230,7 +230,7 @@ fn a_full_backlog_makes_the_next_client_try_again() {
 }
 
 #[test]
-fn a_silent_peer_is_given_up_after_seven_syns() {
+fn a_connection_to_a_silent_peer_fails_after_seven_syns() {
     let mut pair = Pair::new(Config::default(), Config::default());
     let client = pair.connect();
     pair.run(Span::from_secs(200), |_, _| true);
@@ -246,7 +246,7 @@ fn a_silent_peer_is_given_up_after_seven_syns() {
     assert_eq!(seconds, [0, 1, 3, 7, 15, 31, 63]);
 }
 
-/// `more_follows`: the program has more to write than there is room for.
+/// `more_follows`: the program has more to write than the buffer accepts.
 fn probes_a_closed_window(more_follows: bool) {
     let small = Config {
         receive_buffer: 4000,
@@ -261,7 +261,7 @@ fn probes_a_closed_window(more_follows: bool) {
     assert_eq!(pair.client.get(client).unwrap().readable(), 4000);
     let probes = pair.server.get(server).unwrap().statistics().window_probes;
     assert!((3..=5).contains(&probes), "{probes}");
-    // The news that the window is open gets lost: a probe finds out.
+    // The window update is lost: a probe detects the open window.
     let mut read = pair.client.get_mut(client).unwrap().read(usize::MAX);
     pair.run(Span::from_ms(10), |by_client, _| by_client);
     for _ in 0..100 {
@@ -301,12 +301,12 @@ fn without_sack_three_duplicates_mean_loss() {
     );
     let statistics = pair.server.get(server).unwrap().statistics();
     assert_eq!(statistics.retransmissions.len(), 1);
-    assert_eq!(statistics.count(Cause::Fast), 1);
+    assert_eq!(statistics.count(RetransmitReason::FastRetransmit), 1);
     assert!(statistics.duplicate_acks >= 3);
 }
 
 #[test]
-fn timestamps_are_echoed_and_take_their_room() {
+fn timestamps_are_echoed_and_reduce_the_payload() {
     let stamped = Config {
         timestamps: true,
         ..Config::default()
@@ -325,7 +325,7 @@ fn timestamps_are_echoed_and_take_their_room() {
 }
 
 #[test]
-fn a_short_segment_waits_for_the_one_before_unless_told_not_to() {
+fn a_short_segment_waits_for_the_one_before_unless_no_delay_is_set() {
     for (no_delay, flights) in [(false, 2), (true, 1)] {
         let (mut pair, _, server) = established(Config::default(), Config::default());
         let connection = pair.server.get_mut(server).unwrap();
@@ -361,7 +361,7 @@ fn a_lone_segment_is_probed_only_after_the_delayed_acknowledgment_could_have_com
 }
 
 #[test]
-fn after_an_idle_time_the_window_is_the_initial_one_again() {
+fn after_an_idle_period_the_window_is_the_initial_one() {
     let (mut pair, client, server) = established(Config::default(), Config::default());
     let octets = octets(400_000);
     assert_eq!(transfer(&mut pair, server, client, &octets), octets);

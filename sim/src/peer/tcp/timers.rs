@@ -1,28 +1,28 @@
 //! The sender's timer: retransmission, tail-loss probe, reordering, window probe.
 
 use super::rtt::{RTO_MAX, RTO_MIN};
-use super::sender::{Forced, Phase, Sender};
+use super::sender::{CongestionState, Forced, Sender};
 use crate::time::{Instant, Span};
 
-/// What Linux adds to a tail-loss probe's two round trips and to the wait for reordered segments: two
-/// ticks of a 250 Hz kernel.
+/// Margin that Linux adds to a tail-loss probe's two round trips and to the wait for reordered
+/// segments: two ticks of a 250 Hz kernel.
 pub(super) const TIMER_MARGIN: Span = Span::from_ms(8);
 
-/// What the one timer of a sender waits for.
+/// Purpose of a sender's timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timer {
     /// The retransmission timeout (RFC 6298).
     Retransmission,
     /// The tail-loss probe (RFC 8985 section 7).
     Probe,
-    /// The end of RACK's patience with reordering.
+    /// The end of RACK's reordering window.
     Reordering,
     /// The window probe (RFC 9293 section 3.8.6.1).
     Persist,
 }
 
 impl Sender {
-    /// When [`Self::on_timer`] is due.
+    /// Time at which [`Self::on_timer`] is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
         self.timer.map_or(Instant::NEVER, |(_, at)| at)
@@ -40,13 +40,13 @@ impl Sender {
                     return;
                 }
                 self.enter_loss(now);
-                self.timeouts_in_a_row += 1;
+                self.consecutive_timeouts += 1;
                 self.round_trip.back_off();
                 self.forced = Some(Forced::Head);
             }
             Timer::Probe => {
-                if self.recovery.probe_end.is_some() {
-                    self.rearm(now);
+                if self.recovery.tlp_end.is_some() {
+                    self.arm_retransmission_timer(now);
                 } else {
                     self.timer = None;
                     self.forced = Some(Forced::Probe);
@@ -54,9 +54,9 @@ impl Sender {
             }
             Timer::Reordering => {
                 self.timer = None;
-                self.detect_by_time(now);
+                self.on_reordering_timer(now);
                 if self.timer.is_none() {
-                    self.rearm(now);
+                    self.arm_retransmission_timer(now);
                 }
             }
             Timer::Persist => {
@@ -71,9 +71,9 @@ impl Sender {
         self.timer = Some((timer, at));
     }
 
-    /// Starts the retransmission timer, or stops it when nothing is out. In place of a probe or
-    /// reordering timer it counts from the time the first segment was sent.
-    pub(super) fn rearm(&mut self, now: Instant) {
+    /// Starts the retransmission timer, or stops it if nothing is outstanding. If it replaces a probe or
+    /// reordering timer, it counts from the time the first segment was sent.
+    pub(super) fn arm_retransmission_timer(&mut self, now: Instant) {
         let Some(head) = self.queue.head() else {
             self.timer = None;
             return;
@@ -87,13 +87,16 @@ impl Sender {
         self.timer = Some((Timer::Retransmission, at));
     }
 
-    /// Sets the timer for a tail-loss probe in place of the timeout, where one makes sense.
+    /// Sets the timer for a tail-loss probe in place of the timeout, if the conditions for one are met.
     pub(super) fn schedule_probe(&mut self, after_progress: bool, now: Instant) -> bool {
         let Some(head) = self.queue.head() else {
             return false;
         };
-        let calm = matches!(self.phase, Phase::Open | Phase::Reduced);
-        if !self.path.sack || !calm || self.queue.sacked() > 0 {
+        let calm = matches!(
+            self.congestion_state,
+            CongestionState::Open | CongestionState::Cwr
+        );
+        if !self.parameters.sack || !calm || self.queue.sacked() > 0 {
             return false;
         }
         let Some(smoothed) = self.round_trip.smoothed() else {
@@ -119,7 +122,7 @@ impl Sender {
         true
     }
 
-    pub(super) fn set_persist(&mut self, now: Instant) {
+    pub(super) fn arm_persist_timer(&mut self, now: Instant) {
         let base = self.round_trip.timeout().max(RTO_MIN).ticks();
         let wait = base
             .saturating_mul(1 << self.persist_backoff.min(20))
@@ -127,8 +130,9 @@ impl Sender {
         self.set_timer(Timer::Persist, now + Span::from_ticks(wait));
     }
 
-    /// The peer's window moved: a probe of it starts over.
-    pub(super) fn window_moved(&mut self) {
+    /// The peer's window was updated: stops the persist timer if data can be sent, and resets its
+    /// back-off.
+    pub(super) fn on_window_update(&mut self) {
         if matches!(self.timer, Some((Timer::Persist, _))) && self.sendable(true).is_some() {
             self.timer = None;
         }

@@ -1,11 +1,11 @@
-//! How the congestion window opens.
+//! Growth of the congestion window.
 
 use super::link::{Fate, Link};
 use super::station::Smol;
 use crate::peer::{Host, host};
 use crate::time::{Instant, Span};
 
-/// Segments that the host sends in each round trip of 50 ms.
+/// Segments that the host sends in each round trip.
 fn flights(round_trip: Span, rounds: u64) -> Vec<usize> {
     let mut host = Host::new(host::Config::default());
     let mut device = Smol::fetch(2_000_000, 60_000);

@@ -1,4 +1,4 @@
-//! A full-duplex 10 Mbit/s cable between two stations, with faults, and what went over it.
+//! A full-duplex 10 Mbit/s cable between two stations, with faults, and a record of its frames.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,13 +8,13 @@ use crate::peer::host::packet::Packet;
 use crate::peer::tcp::{Control, Segment};
 use crate::time::{Instant, Span};
 
-/// What becomes of a frame.
+/// Fate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Arrive,
     Vanish,
     Double,
-    /// Arrives this much later, behind others.
+    /// Arrives later by this span, after others.
     Late(Span),
 }
 
@@ -35,13 +35,13 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// The TCP segment in it.
+    /// Its TCP segment, if any.
     pub fn segment(&self) -> Option<Segment> {
         let packet = Packet::parse(self.frame.get(14..)?)?;
         Segment::parse(&packet.payload, packet.source, packet.destination)
     }
 
-    /// A line as a capture would show it, sequence numbers from `host` and `device` on.
+    /// A line as in a capture, with sequence numbers relative to `host` and `device`.
     pub fn line(&self, host: u32, device: u32) -> Option<String> {
         let segment = self.segment()?;
         let (own, other, by) = match self.by {
@@ -99,7 +99,7 @@ impl<F: FnMut(&Sent) -> Fate> Link<F> {
         }
     }
 
-    /// Runs both stations until `until` or until nothing happens any more.
+    /// Runs both stations until `until` or until both are idle.
     pub fn run(&mut self, host: &mut dyn Station, device: &mut dyn Station, until: Instant) {
         loop {
             self.collect(End::Host, host);
@@ -155,7 +155,7 @@ impl<F: FnMut(&Sent) -> Fate> Link<F> {
         }
     }
 
-    /// The TCP part of what was sent, as a table for a snapshot.
+    /// The TCP segments sent, as a table for a snapshot.
     pub fn table(&self) -> String {
         let first = |by| {
             let mut frames = self.sent.iter().filter(move |sent| sent.by == by);
@@ -172,7 +172,7 @@ impl<F: FnMut(&Sent) -> Fate> Link<F> {
         lines.join("\n")
     }
 
-    /// Data segments that the host sent, with their times.
+    /// Data segments sent by the host, with their times.
     pub fn host_data(&self) -> Vec<(Instant, Segment)> {
         let host = self.sent.iter().filter(|sent| sent.by == End::Host);
         host.filter_map(|sent| Some((sent.at, sent.segment()?)))

@@ -1,11 +1,11 @@
-//! Whatever the link does, every octet arrives; and losses cost what they cost on Linux.
+//! Every octet arrives regardless of link faults, and a loss has the same cost as on Linux.
 
 use linerate_ether::pattern;
 use proptest::prelude::*;
 
 use super::link::{End, Fate, Link, Sent};
 use super::station::Smol;
-use crate::peer::tcp::Cause;
+use crate::peer::tcp::RetransmitReason;
 use crate::peer::{Host, Peer, host};
 use crate::random::Random;
 use crate::time::{Instant, Span};
@@ -24,7 +24,7 @@ fn fetch<F: FnMut(&Sent) -> Fate>(
     (link, host, device)
 }
 
-/// A fault that spares everything but the host's data segments with these numbers, from 0.
+/// A fault that drops only the host's data segments with these numbers, from 0.
 fn lose(numbers: &'static [usize]) -> impl FnMut(&Sent) -> Fate {
     let mut count = 0;
     move |sent| {
@@ -41,12 +41,12 @@ fn lose(numbers: &'static [usize]) -> impl FnMut(&Sent) -> Fate {
     }
 }
 
-fn causes(host: &Host) -> Vec<(Cause, Span)> {
+fn causes(host: &Host) -> Vec<(RetransmitReason, Span)> {
     let report = host.report();
     report.requests[0]
         .retransmissions
         .iter()
-        .map(|event| (event.cause, event.waited))
+        .map(|event| (event.reason, event.waited))
         .collect()
 }
 
@@ -73,7 +73,7 @@ fn a_hole_in_the_middle_is_repaired_by_fast_retransmit() {
     assert_eq!(device.crc32(), pattern::crc32(100_000));
     let causes = causes(&host);
     assert_eq!(causes.len(), 1, "{causes:?}");
-    assert_eq!(causes[0].0, Cause::Fast);
+    assert_eq!(causes[0].0, RetransmitReason::FastRetransmit);
     assert!(causes[0].1 < Span::from_ms(60), "{causes:?}");
 }
 
@@ -84,7 +84,7 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
     assert_eq!(device.crc32(), pattern::crc32(10_000));
     let causes = causes(&host);
     assert_eq!(causes.len(), 1, "{causes:?}");
-    assert_eq!(causes[0].0, Cause::TailLossProbe);
+    assert_eq!(causes[0].0, RetransmitReason::TailLossProbe);
     let waited = causes[0].1;
     // The published capture has such probes 12 to 50 ms after the segment.
     assert!(
@@ -104,8 +104,8 @@ fn a_lost_flight_waits_for_the_timeout_of_at_least_200_ms() {
     );
     assert_eq!(device.crc32(), pattern::crc32(10_000), "{}", link.table());
     let causes = causes(&host);
-    assert_eq!(causes[0].0, Cause::TailLossProbe);
-    assert_eq!(causes[1].0, Cause::Timeout);
+    assert_eq!(causes[0].0, RetransmitReason::TailLossProbe);
+    assert_eq!(causes[1].0, RetransmitReason::Timeout);
     let waited = causes[1].1;
     assert!(
         (Span::from_ms(200)..Span::from_ms(300)).contains(&waited),
@@ -130,7 +130,7 @@ fn timeouts_double_until_something_gets_through() {
     let timeouts: Vec<_> = report.requests[0]
         .retransmissions
         .iter()
-        .filter(|event| event.cause == Cause::Timeout)
+        .filter(|event| event.reason == RetransmitReason::Timeout)
         .map(|event| (event.backoff_step, event.waited))
         .collect();
     assert!(timeouts.len() >= 4, "{timeouts:?}");
@@ -149,8 +149,8 @@ fn the_first_loss_and_its_repair_are_this_table() {
 }
 
 #[test]
-fn a_segment_that_two_overtook_is_waited_for() {
-    // Linux's timer for reordering has two ticks of 4 ms to spare; what is late here comes sooner.
+fn a_segment_overtaken_by_two_is_not_retransmitted() {
+    // Linux's reordering timer has a margin of two ticks of 4 ms; the late segment arrives before that.
     let mut count = 0;
     let (_, host, device) = fetch(10_000, 20_000, Span::from_secs(5), move |sent| {
         let data = sent.by == End::Host && sent.segment().is_some_and(|s| !s.payload.is_empty());
@@ -166,7 +166,7 @@ fn a_segment_that_two_overtook_is_waited_for() {
 }
 
 #[test]
-fn neighbours_that_change_places_cause_at_most_a_few_retransmissions() {
+fn swapped_adjacent_segments_cause_at_most_a_few_retransmissions() {
     let mut random = Random::new(3);
     let (_, host, device) = fetch(300_000, 30_000, Span::from_secs(5), move |sent| {
         let late = sent.by == End::Host && random.chance(1, 10);
@@ -188,7 +188,7 @@ fn neighbours_that_change_places_cause_at_most_a_few_retransmissions() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn every_octet_arrives_whatever_happens_to_frames(
+    fn every_octet_arrives_regardless_of_frame_faults(
         seed in any::<u64>(),
         size in 0..60_000_u64,
         window in prop_oneof![Just(1460_usize), Just(4000), Just(10_220), Just(64_000)],
@@ -206,7 +206,7 @@ proptest! {
             }
         });
         let requests = host.report().requests;
-        // smoltcp gives up a connection by RST when it is closed early; none may be here.
+        // smoltcp aborts a connection with RST when it is closed early; this must not occur here.
         prop_assert!(device.finished_at.is_some(), "{} frames, {:?}", link.sent.len(), requests);
         prop_assert_eq!(device.body.len() as u64, size);
         prop_assert_eq!(device.crc32(), pattern::crc32(size));

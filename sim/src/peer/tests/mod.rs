@@ -1,4 +1,4 @@
-//! A host against smoltcp over a virtual link that loses, doubles and reorders.
+//! A host against smoltcp over a virtual link that loses, duplicates and reorders frames.
 
 mod growth;
 mod link;

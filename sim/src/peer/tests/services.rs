@@ -15,7 +15,7 @@ const HOST: Ipv4Address = Ipv4Address::new(169, 254, 10, 1);
 const DEVICE: Ipv4Address = Ipv4Address::new(169, 254, 10, 2);
 const DEVICE_MAC: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
 
-/// What the host answers to a frame, once its turnaround time has passed.
+/// The host's answers to a frame after its turnaround time.
 fn answers(host: &mut Host, frame: &[u8], now: Instant) -> Vec<Vec<u8>> {
     host.receive(frame, now);
     assert_eq!(host.poll_transmit(now), None, "too early");
@@ -134,7 +134,7 @@ fn the_host_fetches_a_file_from_the_device() {
             paths: vec!["/50000".to_owned()],
             start: Instant::ZERO + Span::from_ms(5),
             pause: Span::ZERO,
-            patience: Span::from_secs(10),
+            timeout: Span::from_secs(10),
         }],
         ..host::Config::default()
     });
@@ -150,7 +150,7 @@ fn the_host_fetches_a_file_from_the_device() {
     );
 }
 
-/// What the host says to a device that puts `body` at `/size`, and what it keeps.
+/// The host's status line for a PUT of `body` to `/size`, and its upload records.
 fn put(size: u64, body: &[u8]) -> (String, Vec<host::http_server::Upload>) {
     let mut host = Host::new(host::Config::default());
     let mut device = Smol::put(size, body);
@@ -162,7 +162,7 @@ fn put(size: u64, body: &[u8]) -> (String, Vec<host::http_server::Upload>) {
 }
 
 #[test]
-fn an_upload_is_held_against_the_pattern() {
+fn an_upload_is_compared_with_the_pattern() {
     let mut body = vec![0; 100_000];
     pattern::fill(0, &mut body);
     let (status, uploads) = put(100_000, &body);
@@ -189,7 +189,7 @@ fn an_upload_is_held_against_the_pattern() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
+fn a_missing_file_gives_404_and_a_silent_server_a_timeout() {
     let client = http_client::Config {
         server: Endpoint {
             address: HOST,
@@ -198,7 +198,7 @@ fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
         paths: vec!["/nothing".to_owned(), "/12".to_owned()],
         start: Instant::ZERO,
         pause: Span::ZERO,
-        patience: Span::from_secs(2),
+        timeout: Span::from_secs(2),
     };
     let mut server = Host::new(host::Config::default());
     let mut asking = Host::new(host::Config {
@@ -225,7 +225,7 @@ fn a_file_that_is_not_there_is_a_404_and_a_silent_server_a_time_out() {
             paths: vec!["/1".to_owned()],
             start: Instant::ZERO,
             pause: Span::ZERO,
-            patience: Span::from_secs(2),
+            timeout: Span::from_secs(2),
         }],
         ..host::Config::default()
     });

@@ -1,4 +1,4 @@
-//! smoltcp as the other end, the same stack that the firmware uses.
+//! smoltcp, the stack of the firmware, as the other end.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use smoltcp::wire::{EthernetAddress, IpAddress, IpCidr};
 use crate::peer::Station;
 use crate::time::{Instant, Span};
 
-/// Frames in and out.
+/// Received frames and frames to send.
 #[derive(Default)]
 struct Queues {
     received: VecDeque<Vec<u8>>,
@@ -58,7 +58,7 @@ impl Device for Queues {
     }
 }
 
-/// A client that asks for one file on a connection, or a server that answers with one.
+/// A client that requests one file, or a server that answers with one.
 pub struct Smol {
     queues: Queues,
     interface: Interface,
@@ -124,7 +124,7 @@ impl Smol {
         station
     }
 
-    /// Puts `body` at `/size` of the host.
+    /// Uploads `body` to `/size` of the host.
     pub fn put(size: u64, body: &[u8]) -> Self {
         let mut station = Self::fetch(0, 4096);
         let length = body.len();
@@ -162,13 +162,13 @@ impl Smol {
         }
         let wake_at = self.interface.poll_at(smol(self.now), &self.sockets);
         self.wake_at = wake_at.map_or(Instant::NEVER, |at| {
-            // Never now again: what could be done now is done.
+            // Not now again: all work due now is done.
             let soonest = self.now + Span::from_us(10);
             soonest.max(Instant::from_ns(at.total_micros() as u64 * 1000))
         });
     }
 
-    /// Reads and writes what can be; true if something was.
+    /// Reads and writes as far as possible; true if anything was done.
     fn use_socket(&mut self) -> bool {
         let socket = self.sockets.get_mut::<Socket<'_>>(self.handle);
         let mut busy = false;

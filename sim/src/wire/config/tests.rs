@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_scenario_says_what_is_wrong_in_its_own_words() {
+fn impairments_are_read_from_a_scenario() {
     let text = r"
         clock_ppm = 100
         jitter_ns = 13.5
@@ -17,7 +17,7 @@ fn a_scenario_says_what_is_wrong_in_its_own_words() {
 }
 
 #[test]
-fn what_is_out_of_range_is_named() {
+fn a_field_out_of_range_is_named() {
     let jitter = |jitter_ns, duty_cycle_distortion_ns| Impairments {
         jitter_ns,
         duty_cycle_distortion_ns,
@@ -27,7 +27,7 @@ fn what_is_out_of_range_is_named() {
     let error = jitter(20.0, 13.5).check().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "jitter_ns is 20: it has to be between 0 and 17.75"
+        "jitter_ns is 20: it must be between 0 and 17.75"
     );
     assert!(jitter(f64::NAN, 0.0).check().is_err());
     let text = "stations = 40";
@@ -40,7 +40,7 @@ fn what_is_out_of_range_is_named() {
 }
 
 #[test]
-fn a_partner_that_offers_anything_negotiates() {
+fn a_partner_that_advertises_any_ability_negotiates() {
     let read = |text| toml::from_str::<Partner>(text).unwrap();
     assert_eq!(read("").pulses(), Pulses::Nlp);
     let both = read(r#"advertise = ["10base-t-half", "100base-tx-full"]"#);
@@ -55,7 +55,7 @@ fn a_partner_that_offers_anything_negotiates() {
 }
 
 #[test]
-fn a_cable_is_out_at_every_multiple_but_not_at_first() {
+fn a_cable_is_unplugged_at_every_multiple_but_not_at_first() {
     let flap = Flap {
         every_ms: 100,
         down_ms: 10,

@@ -18,7 +18,7 @@ fn ms(ms: u64) -> Instant {
     Instant::ZERO + Span::from_ms(ms)
 }
 
-/// Two ends of a cable, and the pulses that each has sent.
+/// Two ends of a cable, and the pulses sent by each.
 struct Pair {
     ends: [LinkPartner; 2],
     sent: [Vec<Instant>; 2],
@@ -48,7 +48,7 @@ impl Pair {
                 if self.ends[end].poll(at, false) {
                     self.sent[end].push(at);
                     if !self.cut {
-                        self.ends[1 - end].pulse_heard(at + Span::from_ns(50));
+                        self.ends[1 - end].pulse_received(at + Span::from_ns(50));
                     }
                 }
             }
@@ -59,13 +59,13 @@ impl Pair {
     fn outcome(&self) -> [(bool, Duplex, Resolution); 2] {
         [0, 1].map(|end| {
             let report = self.ends[end].report();
-            (report.up, report.duplex, report.by)
+            (report.up, report.duplex, report.resolution)
         })
     }
 }
 
 #[test]
-fn two_that_offer_find_the_best_they_have_in_common() {
+fn two_that_negotiate_resolve_to_the_best_common_ability() {
     use Ability::{HundredFull, TenFull, TenHalf};
     for (left, right, duplex) in [
         (&[TenHalf][..], &[TenHalf][..], Duplex::Half),
@@ -81,9 +81,9 @@ fn two_that_offer_find_the_best_they_have_in_common() {
         pair.run(ms(1000));
         let up = (true, duplex, Resolution::AutoNegotiation);
         assert_eq!(pair.outcome(), [up, up], "{left:?} {right:?}");
-        let heard = pair.ends[0].report().heard.expect("an offer");
+        let device_word = pair.ends[0].report().device_word.expect("an offer");
         let offered = Abilities::from(right);
-        assert_eq!(heard, LinkCodeWord::base_page(offered.bits()));
+        assert_eq!(device_word, LinkCodeWord::base_page(offered.bits()));
     }
 }
 
@@ -104,20 +104,20 @@ fn with_nothing_in_common_the_link_stays_down_and_both_try_again() {
 }
 
 #[test]
-fn a_device_that_only_sends_link_pulses_is_detected_in_parallel() {
+fn a_device_that_sends_only_link_pulses_is_found_by_parallel_detection() {
     let mut pair = Pair::new(config(&[Ability::TenHalf, Ability::TenFull]), config(&[]));
     pair.run(ms(2000));
     let report = pair.ends[0].report();
     let expected = (true, Duplex::Half, Resolution::ParallelDetection);
-    assert_eq!((report.up, report.duplex, report.by), expected);
-    assert_eq!(report.heard, None);
+    assert_eq!((report.up, report.duplex, report.resolution), expected);
+    assert_eq!(report.device_word, None);
     let mut hundred = Pair::new(config(&[Ability::HundredFull]), config(&[]));
     hundred.run(ms(5000));
     assert_eq!(hundred.ends[0].report().ups, 0);
 }
 
 #[test]
-fn a_silent_device_makes_no_link() {
+fn a_silent_device_gives_no_link() {
     let mut silent = config(&[]);
     silent.partner.pulses = Some(Pulses::None);
     let mut pair = Pair::new(config(&[Ability::TenHalf]), silent);
@@ -127,7 +127,7 @@ fn a_silent_device_makes_no_link() {
 }
 
 #[test]
-fn a_partner_that_tests_its_link_and_sends_no_pulse_has_none() {
+fn a_partner_that_tests_its_link_and_sends_no_pulse_has_no_link() {
     let mut silent = config(&[]);
     silent.partner.pulses = Some(Pulses::None);
     silent.partner.link_test = Some(true);
@@ -146,13 +146,13 @@ fn a_fault_at_one_end_is_reported_to_the_other() {
     faulty.partner.remote_fault = true;
     let mut pair = Pair::new(config(&[Ability::TenHalf]), faulty);
     pair.run(ms(1000));
-    let heard = pair.ends[0].report().heard.expect("an offer");
-    assert!(heard.has(LinkCodeWord::REMOTE_FAULT));
+    let device_word = pair.ends[0].report().device_word.expect("an offer");
+    assert!(device_word.has(LinkCodeWord::REMOTE_FAULT));
     assert!(pair.ends[0].report().up);
 }
 
 #[test]
-fn a_pulled_cable_is_noticed_in_time_and_the_link_negotiated_anew() {
+fn an_unplugged_cable_is_detected_in_time_and_the_link_negotiated_again() {
     let both = [Ability::TenHalf, Ability::TenFull];
     let mut pair = Pair::new(config(&both), config(&both));
     pair.run(ms(1000));
@@ -170,7 +170,7 @@ fn a_pulled_cable_is_noticed_in_time_and_the_link_negotiated_anew() {
 }
 
 #[test]
-fn a_forced_duplex_stays_what_it_is() {
+fn a_forced_duplex_mode_is_kept() {
     let mut forced = config(&[Ability::TenHalf]);
     forced.duplex = Duplex::Full;
     let mut pair = Pair::new(forced, config(&[Ability::TenHalf]));
@@ -196,7 +196,7 @@ fn without_a_link_test_the_link_is_up_from_the_start() {
     };
     let mut partner = LinkPartner::new(&flapping);
     assert!(!partner.report().up);
-    partner.frame_heard(ms(600));
+    partner.frame_received(ms(600));
     assert!(partner.report().up);
     partner.poll(ms(699), false);
     assert!(partner.report().up);
@@ -238,6 +238,6 @@ fn bursts_have_the_standard_s_timing() {
         assert_eq!(word.0 & !LinkCodeWord::ACKNOWLEDGE, 0x0021);
         assert_eq!(burst.last().unwrap().since(burst[0]), Span::from_ms(2));
     }
-    // Three of the other's, then six to eight more.
+    // Until three of the other end were received, then six to eight more.
     assert!((8..=13).contains(&acknowledging), "{acknowledging}");
 }

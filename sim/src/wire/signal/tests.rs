@@ -1,4 +1,4 @@
-//! Levels, edges, and what the line does to them.
+//! Levels, edges, and the line's impairments.
 
 use super::*;
 use crate::wire::config::Noise;
@@ -66,7 +66,7 @@ fn a_tail_can_be_replaced_while_it_is_sent() {
     assert_eq!(levels, [true, false, true, false, false]);
 }
 
-/// Every edge that arrives, with its place in a line that displaces none.
+/// Every edge that arrives, with its position on a line without displacement.
 fn edges(impairments: Impairments, half_bits: usize) -> Vec<(f64, f64, bool)> {
     let mut random = crate::random::Random::new(11);
     let words: Vec<_> = (0..half_bits.div_ceil(64))
@@ -162,7 +162,7 @@ fn distortion_moves_rising_edges_one_way_and_falling_ones_the_other() {
 }
 
 #[test]
-fn a_clock_is_off_by_what_it_should_be() {
+fn a_clock_has_the_configured_offset() {
     for ppm in [-100.0, 100.0, 12.5] {
         let edges = edges(
             Impairments {
@@ -178,7 +178,7 @@ fn a_clock_is_off_by_what_it_should_be() {
 }
 
 #[test]
-fn a_drifting_clock_goes_up_and_down_between_its_bounds() {
+fn a_drifting_clock_moves_up_and_down_between_its_bounds() {
     let clock = LineClock::new(&Impairments {
         clock_ppm: 40.0,
         drift_ppm_per_s: 50.0,
@@ -198,7 +198,7 @@ fn a_drifting_clock_goes_up_and_down_between_its_bounds() {
 }
 
 #[test]
-fn the_phase_of_a_transmission_is_any() {
+fn the_phase_of_a_transmission_is_uniformly_distributed() {
     let mut line = signal(Impairments {
         jitter_ns: 1.0,
         ..Impairments::default()
@@ -218,7 +218,7 @@ fn the_phase_of_a_transmission_is_any() {
 }
 
 #[test]
-fn noise_pulses_have_their_rate_and_width_on_an_idle_line_and_turn_a_busy_one_over() {
+fn noise_pulses_have_their_rate_and_width_on_an_idle_line_and_invert_a_busy_one() {
     let noise = Noise {
         pulses_per_s: 10_000.0,
         width_ns: 20.0,
@@ -267,7 +267,7 @@ fn noise_pulses_have_their_rate_and_width_on_an_idle_line_and_turn_a_busy_one_ov
 }
 
 #[test]
-fn a_seed_decides_everything() {
+fn the_seed_determines_everything() {
     let impairments = Impairments {
         clock_ppm: 50.0,
         jitter_ns: 13.5,
@@ -297,7 +297,7 @@ fn a_seed_decides_everything() {
 }
 
 proptest! {
-    /// Reading at any pace, also a little backwards, gives the level that the edges say; edges are
+    /// Reading in any steps, also slightly backwards, gives the level defined by the edges; edges are
     /// where the level changes.
     #[test]
     fn samples_and_edges_agree_with_each_other(

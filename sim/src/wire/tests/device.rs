@@ -1,4 +1,4 @@
-//! A device made of half-bits, and a station that records.
+//! A device that works on half-bits, and a station that records frames.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,9 @@ use linerate_ether::phy10::{
 use crate::peer::Station;
 use crate::time::{Instant, Span};
 use crate::wire::Link;
-use crate::wire::burst::{Kind, Tracker};
+use crate::wire::burst::{BurstKind, EdgeTracker};
 
-/// A station that sends what it is given and keeps what it gets.
+/// A station that sends the given frames and records received ones.
 #[derive(Default)]
 pub struct Recorder {
     pub to_send: VecDeque<(Instant, Vec<u8>)>,
@@ -35,18 +35,18 @@ impl Station for Recorder {
     }
 }
 
-/// A device that receives by edges and sends half-bits, behind which sits a station.
+/// A device that receives by edges and sends half-bits for a station.
 pub struct Device<D> {
     pub station: D,
-    pub tracker: Tracker,
+    pub tracker: EdgeTracker,
     /// Edges to drive.
     pub edges: VecDeque<(Instant, bool)>,
-    pub heard_edge: Instant,
+    pub last_edge: Instant,
     pub frames: Vec<(Instant, Vec<u8>)>,
     pub pulses: Vec<Instant>,
     pub damaged: usize,
     pub free_at: Instant,
-    /// How long after a frame it sends nothing.
+    /// Time after a received frame in which it sends nothing.
     pub reaction: Span,
 }
 
@@ -54,9 +54,9 @@ impl<D: Station> Device<D> {
     pub fn new(station: D) -> Self {
         Self {
             station,
-            tracker: Tracker::default(),
+            tracker: EdgeTracker::default(),
             edges: VecDeque::new(),
-            heard_edge: Instant::ZERO,
+            last_edge: Instant::ZERO,
             frames: Vec::new(),
             pulses: Vec::new(),
             damaged: 0,
@@ -65,7 +65,7 @@ impl<D: Station> Device<D> {
         }
     }
 
-    /// Sends raw octets, preamble and `TP_IDL` around them, without looking whether the line is free.
+    /// Sends raw octets with preamble and `TP_IDL`, without carrier sense.
     pub fn send(&mut self, octets: &[u8], at: Instant) {
         let mut words = vec![0; encoded_len(octets.len()).div_ceil(64)];
         let mut writer = HalfBitWriter::new(&mut words);
@@ -82,7 +82,7 @@ impl<D: Station> Device<D> {
     /// Runs link and device until `until`.
     pub fn run<S: Station>(&mut self, link: &mut Link<S>, until: Instant) {
         loop {
-            let edge = link.next_edge(self.heard_edge);
+            let edge = link.next_edge(self.last_edge);
             let drive = self.edges.front().map_or(Instant::NEVER, |&(at, _)| at);
             let burst = self.tracker.ends_at().unwrap_or(Instant::NEVER);
             let ready = self.station.poll_timeout().max(self.free_at);
@@ -94,7 +94,7 @@ impl<D: Station> Device<D> {
                 return;
             }
             if at == edge {
-                self.heard_edge = edge;
+                self.last_edge = edge;
                 self.tracker.drive(link.level(edge), edge);
             } else if at == drive {
                 let (at, level) = self.edges.pop_front().unwrap();
@@ -119,7 +119,7 @@ impl<D: Station> Device<D> {
 
     fn take(&mut self, now: Instant) {
         let burst = self.tracker.take(now).unwrap();
-        if matches!(burst.kind, Kind::Pulse(_)) {
+        if matches!(burst.kind, BurstKind::Pulse(_)) {
             self.pulses.push(burst.start);
             return;
         }

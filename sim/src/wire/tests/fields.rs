@@ -1,4 +1,4 @@
-//! Each field with which a scenario describes the line changes what the device sees of it.
+//! Each field of a scenario that describes the line changes the signal at the device.
 
 use serde::de::DeserializeOwned;
 use toml::Table;
@@ -6,14 +6,15 @@ use toml::Table;
 use super::*;
 use crate::peer::{Generator, generator};
 
-/// A table of a scenario, what it says to begin with, and each of its fields with another value.
+/// A table of a scenario, its base content, and each of its fields with another value.
 struct Fields {
     table: &'static str,
     base: &'static str,
     changes: &'static [&'static str],
 }
 
-/// Short frames at line rate, of which a silent device sees the first milliseconds.
+/// All tables. The traffic is short frames at line rate; a silent device receives the first
+/// milliseconds.
 const ALL: [Fields; 4] = [
     Fields {
         table: "wire",
@@ -67,7 +68,7 @@ const ALL: [Fields; 4] = [
         ],
     },
 ];
-/// Of a link that is tested a device sees pulses only, so that this field is a case of its own.
+/// On a tested link a silent device receives pulses only, so this field has a separate test.
 const APART: &str = "link_test";
 
 /// The table called `name` of `tables`.
@@ -77,10 +78,10 @@ fn table<T: DeserializeOwned>(tables: &Table, name: &str) -> T {
     table.try_into().expect("a table of a scenario")
 }
 
-/// The edges that a silent device sees in 20 ms.
+/// The edges that a silent device receives in 20 ms.
 fn edges(tables: &Table) -> Vec<(Instant, bool)> {
     let mut partner: Partner = table(tables, "partner");
-    // A cable that is pulled is not to be noticed by anything but the frames that are missing.
+    // An unplugged cable must have no effect other than the missing frames.
     partner.link_test.get_or_insert(false);
     let config = Config {
         duplex: Duplex::Auto,
@@ -118,7 +119,7 @@ fn with(fields: &Fields, field: Option<&str>) -> Vec<(Instant, bool)> {
 }
 
 #[test]
-fn a_field_that_does_nothing_is_noticed() {
+fn every_field_has_an_effect() {
     for fields in &ALL {
         let before = with(fields, None);
         assert_eq!(before, with(fields, None), "{}", fields.table);
@@ -146,7 +147,7 @@ fn a_partner_that_tests_its_link_sends_no_frame_to_a_silent_device() {
     assert_eq!(frames("link_test = true"), 2);
 }
 
-/// The names that a table knows, from its refusal of another.
+/// The field names that a table accepts, from its error for an unknown one.
 fn names<T: DeserializeOwned>() -> Vec<String> {
     let Err(error) = toml::from_str::<T>("nonesuch = 1") else {
         return Vec::new();
@@ -164,7 +165,7 @@ fn names<T: DeserializeOwned>() -> Vec<String> {
 }
 
 #[test]
-fn every_field_has_its_place_above() {
+fn every_field_is_listed_above() {
     for (at, known) in [
         names::<Impairments>(),
         names::<Partner>(),

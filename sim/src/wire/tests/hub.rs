@@ -1,28 +1,28 @@
-//! A hub with further stations, against a device with a MAC of its own.
+//! A hub with further stations, against a device with its own MAC.
 
 use linerate_ether::phy10::HalfBits;
 
 use super::*;
-use crate::wire::mac::{Airing, Transmitter};
+use crate::wire::mac::{Transmission, Transmitter};
 use crate::wire::shape::{jam, shape};
 use crate::wire::timing::half_bits;
 
 const PERIOD: u64 = 600 << 20;
 
 /// A device with carrier sense and back-off that always has a frame to send, or never.
-struct Sharing {
+struct HubDevice {
     transmitter: Transmitter,
     frame: Option<Vec<u8>>,
-    tracker: Tracker,
+    tracker: EdgeTracker,
     edges: VecDeque<(Instant, bool)>,
-    heard_edge: Instant,
+    last_edge: Instant,
     carrier: bool,
-    heard: usize,
+    received: usize,
     fragments: usize,
     number: u64,
 }
 
-impl Sharing {
+impl HubDevice {
     fn new(frame_octets: Option<usize>) -> Self {
         Self {
             transmitter: Transmitter::new(
@@ -33,11 +33,11 @@ impl Sharing {
                 Random::new(77),
             ),
             frame: frame_octets.map(|octets| numbered(1, octets - 4)),
-            tracker: Tracker::default(),
+            tracker: EdgeTracker::default(),
             edges: VecDeque::new(),
-            heard_edge: Instant::ZERO,
+            last_edge: Instant::ZERO,
             carrier: false,
-            heard: 0,
+            received: 0,
             fragments: 0,
             number: 0,
         }
@@ -47,7 +47,7 @@ impl Sharing {
         let mut now = Instant::ZERO;
         self.queue();
         loop {
-            let edge = link.next_edge(self.heard_edge);
+            let edge = link.next_edge(self.last_edge);
             let drive = self.edges.front().map_or(Instant::NEVER, |&(at, _)| at);
             let burst = self.tracker.ends_at().unwrap_or(Instant::NEVER);
             let mac = self.transmitter.deadline().max(now);
@@ -57,7 +57,7 @@ impl Sharing {
             }
             now = at;
             if at == edge {
-                self.heard_edge = edge;
+                self.last_edge = edge;
                 self.tracker.drive(link.level(edge), edge);
                 self.carrier = self.tracker.carrier_since().is_some();
                 if self.carrier {
@@ -81,12 +81,14 @@ impl Sharing {
         let burst = self.tracker.take(now).unwrap();
         self.carrier = false;
         self.transmitter.carrier_ended(burst.end);
-        if matches!(burst.kind, Kind::Pulse(_)) {
+        if matches!(burst.kind, BurstKind::Pulse(_)) {
             return;
         }
         let mut octets = [0; 2048];
         match decode(burst.half_bits(), &mut octets) {
-            Ok(decoded) if frame::check_received(&octets[..decoded.len]).is_ok() => self.heard += 1,
+            Ok(decoded) if frame::check_received(&octets[..decoded.len]).is_ok() => {
+                self.received += 1;
+            }
             _ => self.fragments += 1,
         }
     }
@@ -103,25 +105,25 @@ impl Sharing {
     fn step(&mut self, now: Instant) {
         self.transmitter.finish(now);
         self.queue();
-        let Some((octets, manner)) = self.transmitter.next(self.carrier, now) else {
+        let Some((octets, options)) = self.transmitter.next_frame(self.carrier, now) else {
             return;
         };
         let clean = Impairments::default();
-        let shaped = shape(octets, &manner, &clean, &mut Random::new(0));
+        let shaped = shape(octets, &options, &clean, &mut Random::new(0));
         self.put(shaped.view(), 0, now);
-        self.transmitter.begin(Airing {
+        self.transmitter.begin(Transmission {
             id: self.number,
             start: now,
             period: PERIOD,
             half_bits: shaped.bits,
-            spoiled: None,
+            line_fault: None,
             noisy: false,
         });
         self.number += 1;
     }
 
     fn jam(&mut self, now: Instant) {
-        let Some((start, _)) = self.transmitter.on_air() else {
+        let Some((start, _)) = self.transmitter.active_interval() else {
             return;
         };
         if let Some(keep) = self.transmitter.collide(now) {
@@ -157,7 +159,7 @@ fn hub(stations: u8, offered_load: f64, frame_octets: u16) -> Link<Recorder> {
 fn stations_share_a_saturated_medium_evenly() {
     for stations in [1, 3] {
         let mut link = hub(stations, 1.0, 1000);
-        let mut device = Sharing::new(Some(1000));
+        let mut device = HubDevice::new(Some(1000));
         device.run(&mut link, us(4_000_000));
         let statistics = link.statistics();
         assert!(statistics.collisions > 70, "{statistics:?}");
@@ -165,7 +167,7 @@ fn stations_share_a_saturated_medium_evenly() {
             .iter()
             .map(|station| station.octets_sent as f64)
             .collect();
-        shares.push(statistics.octets_heard as f64);
+        shares.push(statistics.octets_received as f64);
         let all: f64 = shares.iter().sum();
         // 10 Mbit/s less preambles, gaps and collisions.
         assert!((3_600_000.0..4_940_000.0).contains(&all), "{all}");
@@ -174,10 +176,10 @@ fn stations_share_a_saturated_medium_evenly() {
             assert!((0.75..1.25).contains(&of_fair), "{shares:?}");
         }
         assert_eq!(statistics.stations[0], StationStatistics::default());
-        // Whatever was sent arrived, or collided and was counted.
+        // Every frame sent arrived, or collided and was counted.
         let sent: u64 = statistics.stations.iter().map(|s| s.frames_sent).sum();
         let given_up = statistics.excessive_collisions + statistics.late_collisions;
-        let missing = sent - given_up - device.heard as u64;
+        let missing = sent - given_up - device.received as u64;
         assert!(
             missing <= 1 + u64::from(stations),
             "{missing} {statistics:?}"
@@ -188,10 +190,10 @@ fn stations_share_a_saturated_medium_evenly() {
 }
 
 #[test]
-fn a_hub_s_load_is_what_was_asked_for() {
+fn a_hub_s_load_is_the_configured_one() {
     for (load, octets) in [(0.3, 1518), (0.6, 512)] {
         let mut link = hub(3, load, octets);
-        let mut device = Sharing::new(None);
+        let mut device = HubDevice::new(None);
         device.run(&mut link, us(3_000_000));
         let airtime: f64 = link.statistics().stations[1..]
             .iter()
@@ -207,12 +209,12 @@ fn a_hub_s_load_is_what_was_asked_for() {
             .iter()
             .map(|s| s.frames_sent)
             .sum();
-        assert!(frames - device.heard as u64 <= 3);
+        assert!(frames - device.received as u64 <= 3);
     }
 }
 
 #[test]
-fn a_seed_decides_who_waits_for_whom() {
+fn the_seed_determines_the_order_of_stations() {
     let run = |seed| {
         let config = Config {
             hub: Hub {
@@ -223,7 +225,7 @@ fn a_seed_decides_who_waits_for_whom() {
             ..Config::default()
         };
         let mut link = Link::new(config, Recorder::default());
-        Sharing::new(Some(500)).run(&mut link, us(200_000));
+        HubDevice::new(Some(500)).run(&mut link, us(200_000));
         let events: Vec<_> = std::iter::from_fn(|| link.poll_event()).collect();
         events
     };
@@ -232,12 +234,12 @@ fn a_seed_decides_who_waits_for_whom() {
 }
 
 #[test]
-fn what_collides_on_the_hub_is_recorded_for_each_station_in_order() {
+fn transmissions_on_the_hub_are_recorded_for_each_station_in_order() {
     let mut link = hub(3, 1.0, 64);
-    Sharing::new(None).run(&mut link, us(100_000));
+    HubDevice::new(None).run(&mut link, us(100_000));
     let begun: Vec<_> = std::iter::from_fn(|| link.poll_event())
         .filter_map(|event| match event {
-            Event::Begun(sent) => Some((sent.id, sent.station)),
+            Event::Started(sent) => Some((sent.id, sent.station)),
             _ => None,
         })
         .collect();

@@ -1,4 +1,4 @@
-//! What the wire does to frames, seen from the device's end.
+//! Impairments of the wire, seen from the device's end.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn generate(traffic: &generator::Config, impairments: Impairments) -> Link<Gener
     Link::new(config, Generator::new(traffic))
 }
 
-fn ended(link: &mut Link<Generator>) -> Vec<Sent> {
+fn ended(link: &mut Link<Generator>) -> Vec<SentFrame> {
     let events = std::iter::from_fn(|| link.poll_event());
     events
         .filter_map(|event| match event {
@@ -26,7 +26,7 @@ fn ended(link: &mut Link<Generator>) -> Vec<Sent> {
 }
 
 #[test]
-fn a_storm_is_at_line_rate_and_ends_when_it_should() {
+fn a_storm_is_at_line_rate_and_ends_on_time() {
     let traffic = generator::Config {
         from_ms: 10,
         for_ms: 500,
@@ -47,7 +47,7 @@ fn a_storm_is_at_line_rate_and_ends_when_it_should() {
 }
 
 #[test]
-fn what_a_storm_could_not_send_in_its_time_is_not_sent_after_it() {
+fn frames_that_a_storm_could_not_send_in_its_time_are_not_sent_later() {
     let traffic = generator::Config {
         from_ms: 10,
         for_ms: 5,
@@ -100,20 +100,20 @@ fn frames_follow_each_other_after_47_bit_times() {
     assert_eq!(device.frames.len(), 40);
 }
 
-/// A receiver that works by the edges, and so bears everything that is within limits, agrees with
-/// what each case says must become of its frames.
+/// A receiver that tracks edges, and so tolerates everything within limits, gets the expected outcome
+/// of each case's frames.
 #[test]
-fn a_receiver_that_bears_everything_passes_every_case() {
+fn a_receiver_that_tolerates_everything_passes_every_case() {
     for case in conformance::CASES {
         let mut impairments = Impairments::default();
         (case.impair)(&mut impairments);
         if case.settling_frames > 0 {
-            // It knows nothing of polarity: to one that has noticed, the wires are as they should be.
+            // It has no polarity detection: give it the wires as a receiver with correction sees them.
             assert!(std::mem::take(&mut impairments.swapped_polarity));
         }
         let settling = case.settling_frames as usize;
         let frames = case.settling_frames + 8 * case.steps.len() as u64;
-        // Those by which a receiver settles come before, far apart.
+        // The settling frames come before, far apart.
         let from_ms = 20 * case.settling_frames;
         let traffic = generator::Config {
             case: Some(case.name.into()),
@@ -134,13 +134,13 @@ fn a_receiver_that_bears_everything_passes_every_case() {
                 .filter(|sent| case.expected(sent.tag) == expect)
                 .count()
         };
-        // It has no address filter, and knows nothing of polarity or of noise.
+        // It has no address filter, polarity detection or noise rejection.
         let filtered = expected(Expect::Discarded(Drop::Filtered));
         let good = expected(Expect::Received) + filtered;
         if case.name.contains("polarity") {
             let upright = sent[settling..].iter().filter(|sent| {
                 let step = &case.steps[sent.tag as usize];
-                step.manner.swapped_polarity == impairments.swapped_polarity
+                step.options.swapped_polarity == impairments.swapped_polarity
             });
             assert_eq!(
                 device.frames.len(),
@@ -169,7 +169,7 @@ fn a_receiver_that_bears_everything_passes_every_case() {
 }
 
 #[test]
-fn a_device_that_has_to_settle_hears_broadcasts_first() {
+fn a_device_that_must_settle_receives_broadcasts_first() {
     let traffic = generator::Config {
         case: Some("swapped-polarity".into()),
         from_ms: 1_300,
@@ -200,7 +200,7 @@ fn a_device_that_has_to_settle_hears_broadcasts_first() {
 }
 
 #[test]
-fn a_pulse_in_a_gap_makes_nobody_busy() {
+fn a_pulse_in_a_gap_causes_no_busy_polling() {
     let traffic = generator::Config {
         case: Some("link-pulses-between-frames".into()),
         frames: 30,
@@ -218,7 +218,7 @@ fn a_pulse_in_a_gap_makes_nobody_busy() {
 }
 
 #[test]
-fn a_babbling_station_goes_on_for_as_long_as_it_was_told() {
+fn a_babbling_station_sends_for_the_configured_time() {
     let traffic = generator::Config {
         babble_ms: 30,
         frames: 2,
@@ -235,7 +235,7 @@ fn a_babbling_station_goes_on_for_as_long_as_it_was_told() {
 }
 
 #[test]
-fn a_pulled_cable_loses_frames_both_ways_and_the_partner_notices() {
+fn an_unplugged_cable_loses_frames_in_both_directions_and_the_partner_detects_it() {
     let flap = Flap {
         every_ms: 1000,
         down_ms: 500,
@@ -271,7 +271,7 @@ fn a_pulled_cable_loses_frames_both_ways_and_the_partner_notices() {
         })
         .filter(|(_, fault)| *fault == Some(Drop::LinkDown))
         .collect();
-    // The partner goes on for its link loss time, then holds back.
+    // The partner continues for its link loss time, then withholds frames.
     assert!((9..=11).contains(&lost.len()), "{lost:?}");
     assert!(
         lost.iter()
@@ -290,7 +290,7 @@ fn a_pulled_cable_loses_frames_both_ways_and_the_partner_notices() {
 }
 
 #[test]
-fn bit_errors_are_told_from_other_damage() {
+fn bit_errors_are_distinguished_from_other_damage() {
     let traffic = generator::Config {
         frames: 200,
         frame_octets: 1000,

@@ -1,4 +1,4 @@
-//! Both directions, both duplex modes, against a device made of half-bits.
+//! Both directions and both duplex modes against a device that works on half-bits.
 
 mod device;
 mod fields;
@@ -12,7 +12,7 @@ use linerate_ether::{fcs, frame, pattern};
 use proptest::prelude::*;
 
 use self::device::{Device, Recorder};
-use super::burst::Kind;
+use super::burst::BurstKind;
 use super::*;
 use crate::peer::tests::station::Smol;
 use crate::peer::{Host, Peer, host};
@@ -37,12 +37,15 @@ fn bursts_of_the_device_are_read() {
     device.run(&mut link, us(200_000));
     let statistics = link.statistics();
     assert_eq!(
-        (statistics.link_bursts_heard, statistics.link_bursts_broken),
+        (
+            statistics.link_bursts_received,
+            statistics.link_bursts_broken
+        ),
         (5, 1)
     );
-    assert_eq!(statistics.link_word_heard, Some(word));
-    assert_eq!(statistics.link_pulses_heard, 5 * 20 + 4);
-    assert_eq!((statistics.frames_heard, statistics.odd_pulses), (0, 0));
+    assert_eq!(statistics.link_word_received, Some(word));
+    assert_eq!(statistics.link_pulses_received, 5 * 20 + 4);
+    assert_eq!((statistics.frames_received, statistics.odd_pulses), (0, 0));
 }
 
 fn us(us: u64) -> Instant {
@@ -83,22 +86,22 @@ fn link(duplex: Duplex, to_send: &[(u64, Vec<u8>)]) -> Link<Recorder> {
     )
 }
 
-fn sent(link: &mut Link<Recorder>) -> Vec<Sent> {
+fn sent(link: &mut Link<Recorder>) -> Vec<SentFrame> {
     let events = std::iter::from_fn(|| link.poll_event());
     events
         .filter_map(|event| match event {
             Event::Sent(sent, _) => Some(sent),
-            Event::Begun(_) | Event::Heard(..) => None,
+            Event::Started(_) | Event::Received(..) => None,
         })
         .collect()
 }
 
-fn heard(link: &mut Link<Recorder>) -> Vec<Heard> {
+fn received(link: &mut Link<Recorder>) -> Vec<ReceivedFrame> {
     let events = std::iter::from_fn(|| link.poll_event());
     events
         .filter_map(|event| match event {
-            Event::Heard(heard, _) => Some(heard),
-            Event::Begun(_) | Event::Sent(..) => None,
+            Event::Received(received, _) => Some(received),
+            Event::Started(_) | Event::Sent(..) => None,
         })
         .collect()
 }
@@ -140,7 +143,7 @@ fn frames_from_the_device_arrive_without_fcs_at_the_end_of_their_last_bit() {
     // 112 octets with preamble and FCS, 50 ns of cable.
     let end = us(20) + Span::from_ns(112 * 800 + 50);
     assert_eq!(link.station().received, [(end, numbered(3, 100))]);
-    let record = heard(&mut link).remove(0);
+    let record = received(&mut link).remove(0);
     assert_eq!((record.fault, record.octets, record.end), (None, 104, end));
     assert_eq!(record.edge_error, Span::ZERO);
 }
@@ -157,7 +160,10 @@ fn damaged_short_and_long_frames_are_counted_and_not_delivered() {
     device.send(&[0x55; 100], us(4000));
     device.send(&whole(4, 5000), us(5000));
     device.run(&mut link, us(20_000));
-    let faults: Vec<_> = heard(&mut link).iter().map(|heard| heard.fault).collect();
+    let faults: Vec<_> = received(&mut link)
+        .iter()
+        .map(|received| received.fault)
+        .collect();
     let expected = [
         Drop::BadFcs,
         Drop::Runt,
@@ -168,7 +174,10 @@ fn damaged_short_and_long_frames_are_counted_and_not_delivered() {
     assert_eq!(faults, expected.map(Some));
     assert!(link.station().received.is_empty());
     assert_eq!(
-        (link.statistics().frames_heard, link.statistics().frames_bad),
+        (
+            link.statistics().frames_received,
+            link.statistics().frames_bad
+        ),
         (5, 5)
     );
 }
@@ -188,7 +197,7 @@ fn in_half_duplex_the_peer_waits_for_the_device_to_finish() {
 }
 
 #[test]
-fn in_full_duplex_both_send_at_once() {
+fn in_full_duplex_both_send_simultaneously() {
     let mut link = link(Duplex::Full, &[(100, numbered(1, 60))]);
     let mut device = Device::new(Recorder::default());
     device.send(&whole(2, 500), us(50));
@@ -212,7 +221,7 @@ fn a_collision_is_jammed_and_the_frame_sent_again() {
     );
     assert_eq!((records[0].frame, records[1].frame), (0, 0));
     assert_eq!((records[0].attempt, records[1].attempt), (1, 2));
-    // The device began 10 us into the frame: that, the rest of the bit, 32 bits of jam.
+    // The device began 10 us into the frame: that time, the rest of the bit, 32 bits of jam.
     let jammed = records[0].end.since(records[0].start);
     assert!(
         (Span::from_ns(13_200)..=Span::from_ns(13_600)).contains(&jammed),
@@ -220,7 +229,7 @@ fn a_collision_is_jammed_and_the_frame_sent_again() {
     );
     assert_eq!(device.frames.len(), 1);
     assert_eq!(device.damaged, 1);
-    // What the device sent was lost too.
+    // The device's frame was lost, too.
     assert!(link.station().received.is_empty());
     assert_eq!(
         (
@@ -246,7 +255,7 @@ fn a_late_collision_loses_the_frame() {
 
 #[test]
 fn after_16_collisions_the_frame_is_given_up() {
-    // The device answers every transmission with one of its own.
+    // The device collides with every transmission.
     let mut link = link(
         Duplex::Half,
         &[(100, numbered(1, 1000)), (100, numbered(2, 60))],
@@ -257,7 +266,9 @@ fn after_16_collisions_the_frame_is_given_up() {
         now += Span::from_us(1);
         assert!(now < us(2_000_000), "{:?}", link.statistics());
         device.run(&mut link, now);
-        let fresh = link.on_the_wire().any(|sent| sent.fault.is_none());
+        let fresh = link
+            .transmissions_in_progress()
+            .any(|sent| sent.fault.is_none());
         if fresh && device.edges.is_empty() {
             device.send(&whole(3, 60), now);
         }
@@ -271,7 +282,7 @@ fn after_16_collisions_the_frame_is_given_up() {
 }
 
 #[test]
-fn link_pulses_go_both_ways() {
+fn link_pulses_pass_in_both_directions() {
     let mut link = link(Duplex::Half, &[(20_000, numbered(1, 60))]);
     let mut device = Device::new(Recorder::default());
     for (at, width) in [(100, 100), (200, 62), (300, 63), (400, 150), (500, 250)] {
@@ -283,7 +294,7 @@ fn link_pulses_go_both_ways() {
     device.run(&mut link, us(60_000));
     let statistics = link.statistics();
     assert_eq!(
-        (statistics.link_pulses_heard, statistics.odd_pulses),
+        (statistics.link_pulses_received, statistics.odd_pulses),
         (3, 2)
     );
     assert_eq!(
@@ -301,7 +312,7 @@ fn link_pulses_go_both_ways() {
     assert_eq!(device.pulses, expected.map(|at| at + delay));
 }
 
-/// Fetches a file over the half-bits; returns its rate in octets a second.
+/// Fetches a file over the wire; returns the rate in octets per second, and the statistics.
 fn fetch(config: Config, size: u64, reaction: Span) -> (f64, Statistics) {
     let mut link = Link::new(config, Host::new(host::Config::default()));
     let mut device = Device::new(Smol::fetch(size, 20_440));
@@ -353,10 +364,10 @@ fn a_clock_at_its_limits_changes_nothing_for_a_tracking_receiver() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever the device does to its pad, nothing panics, time goes on, and every event of the
-    /// peer's is one that can be explained.
+    /// For any edges of the device nothing panics, time advances, and every frame of the peer is
+    /// accounted for.
     #[test]
-    fn any_edges_are_survived(
+    fn any_edges_are_tolerated(
         steps in proptest::collection::vec((1..4000_u64, any::<bool>()), 0..600),
         half in any::<bool>(),
     ) {

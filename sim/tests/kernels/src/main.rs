@@ -1,4 +1,4 @@
-//! Runs a few kernels and writes what they computed to the UART of QEMU's `virt` machine.
+//! Runs a few kernels and writes their results to the UART of QEMU's `virt` machine.
 //!
 //! The host patches two words of the image: which kernels run (a bit each) and how often.
 #![no_std]
@@ -46,7 +46,7 @@ static TABLES: Tables<8> = Tables::<8>::new();
 #[unsafe(no_mangle)]
 extern "C" fn main() -> ! {
     // SAFETY: one hart, no interrupts; the words are patched before the start, the device
-    // registers are those of the machine this is linked for.
+    // registers are those of the machine that this is linked for.
     unsafe {
         let buffers = &mut *(&raw mut BUFFERS);
         let kernels = read_volatile(&raw const KERNELS);
@@ -114,7 +114,7 @@ fn xorshift(mut x: u32) -> u32 {
     x ^ x << 5
 }
 
-/// What protocol code is like: calls, unpredictable branches, short loops.
+/// Code like that of protocols: calls, unpredictable branches, short loops.
 fn branchy(text: &[u8], scratch: &mut [u8; 4096]) -> u32 {
     let mut hash = 0x811c_9dc5_u32;
     let mut state = State::Idle;
@@ -178,7 +178,7 @@ fn fold(bytes: &[u8], seed: u32) -> u32 {
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    // SAFETY: the device register of the machine this is linked for.
+    // SAFETY: a device register of the machine that this is linked for.
     unsafe { write_volatile(POWER, 0x3333) };
     loop {}
 }

@@ -1,19 +1,19 @@
-//! A request's first lines.
+//! Head of a request: request line and fields.
 
-/// What a request asks for.
+/// Request line and the fields that the server uses.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct RequestHead {
     pub method: String,
     pub path: String,
     pub keep_alive: bool,
-    /// Octets of the body; `None` where no field says so, or says nonsense.
+    /// Octets of the body; `None` if the field is absent or invalid.
     pub content_length: Option<u64>,
-    /// The client waits for a word before it sends the body (RFC 9110, section 10.1.1).
+    /// The client waits for a 100 response before it sends the body (RFC 9110, section 10.1.1).
     pub expects_continue: bool,
 }
 
-impl Head {
-    /// The size that the path names: `/N`.
+impl RequestHead {
+    /// File size given by the path `/N`.
     pub fn size(&self) -> Option<u64> {
         self.path
             .strip_prefix('/')
@@ -21,9 +21,9 @@ impl Head {
     }
 }
 
-/// Reads the request line and the fields, and says how many octets they took; `None` while they are
-/// incomplete. A request line that makes no sense becomes a method that no server knows.
-pub(super) fn parse(input: &[u8]) -> Option<(Head, usize)> {
+/// Parses the request line and the fields; returns them and their length in octets, or `None` while
+/// they are incomplete. A malformed request line gives a method that no server knows.
+pub(super) fn parse(input: &[u8]) -> Option<(RequestHead, usize)> {
     let end = input.windows(4).position(|window| window == b"\r\n\r\n")?;
     let text = String::from_utf8_lossy(&input[..end]);
     let mut lines = text.split("\r\n");
@@ -42,7 +42,7 @@ pub(super) fn parse(input: &[u8]) -> Option<(Head, usize)> {
         "HTTP/1.1" => connection != "close",
         _ => connection == "keep-alive",
     };
-    let head = Head {
+    let head = RequestHead {
         method,
         path,
         keep_alive,
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upload_says_how_long_it_is() {
+    fn an_upload_announces_its_length() {
         let text = "PUT /12 HTTP/1.1\r\nContent-Length: 12\r\nExpect: 100-continue\r\n\r\nabc";
         let (put, used) = parse(text.as_bytes()).unwrap();
         assert_eq!((put.size(), put.content_length), (Some(12), Some(12)));

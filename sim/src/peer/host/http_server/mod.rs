@@ -1,5 +1,5 @@
 //! An HTTP/1.1 server (RFC 9112): `GET /N` is answered with N octets of [`ether::pattern`]; `PUT /N`
-//! takes N octets and says whether they are the same.
+//! compares N octets with that pattern and answers 204 if they are equal, 422 if not.
 
 mod head;
 mod upload;
@@ -8,27 +8,27 @@ pub use upload::Upload;
 
 use linerate_ether as ether;
 
-use self::head::Head;
-use self::upload::Receiving;
+use self::head::RequestHead;
+use self::upload::UploadBody;
 use crate::peer::tcp::{Connection, ConnectionId, Retransmission, State, Tcp};
 use crate::time::{Instant, Span};
 
-/// A request line and fields longer than this are refused.
+/// A longer request line with fields is rejected.
 const REQUEST_LIMIT: usize = 8 * 1024;
 /// Octets written to the connection at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// What the server does.
+/// Configuration of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
     /// The port it listens on.
     pub port: u16,
-    /// Connections that may wait to be accepted.
+    /// Maximum number of connections that wait to be accepted.
     pub backlog: usize,
-    /// The program's own time from a request to its answer, beyond the host's turnaround.
+    /// Processing time from a request to its response, in addition to the host's turnaround.
     pub service_time: Span,
-    /// The greatest file there is, in octets.
-    pub largest: u64,
+    /// Size of the largest file, in octets.
+    pub max_file_octets: u64,
 }
 
 impl Default for Config {
@@ -37,37 +37,37 @@ impl Default for Config {
             port: 80,
             backlog: 128,
             service_time: Span::ZERO,
-            largest: 1 << 32,
+            max_file_octets: 1 << 32,
         }
     }
 }
 
-/// What happened to one request.
+/// Record of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The client's port.
     pub port: u16,
-    /// The path asked for.
+    /// Requested path.
     pub path: String,
-    /// The status of the answer.
+    /// Status of the response.
     pub status: u16,
-    /// Octets of the answer's body.
+    /// Octets of the response's body.
     pub body_octets: u64,
-    /// When the connection's SYN was processed.
+    /// Time at which the connection's SYN was processed.
     pub opened_at: Instant,
-    /// When the end of the request was read.
+    /// Time at which the end of the request was read.
     pub requested_at: Instant,
-    /// When the last octet of the answer was first handed to the MAC.
+    /// Time at which the last octet of the response was first handed to the MAC.
     pub last_sent_at: Option<Instant>,
-    /// When the last octet's acknowledgment was processed.
+    /// Time at which the last octet's acknowledgment was processed.
     pub acknowledged_at: Option<Instant>,
-    /// Retransmissions from the request until then.
+    /// Retransmissions between `requested_at` and `acknowledged_at`.
     pub retransmissions: Vec<Retransmission>,
-    /// Duplicate acknowledgments in the same time.
+    /// Duplicate acknowledgments in the same interval.
     pub duplicate_acks: u64,
 }
 
-/// The server, with a record of every request.
+/// The HTTP server, with a record of every request.
 #[derive(Debug)]
 pub struct Server {
     config: Config,
@@ -75,7 +75,7 @@ pub struct Server {
     records: Records,
 }
 
-/// What is kept of requests.
+/// Records of requests and uploads.
 #[derive(Debug, Default)]
 struct Records {
     requests: Vec<Request>,
@@ -87,16 +87,16 @@ struct Records {
 struct Session {
     id: ConnectionId,
     input: Vec<u8>,
-    /// Octets of this connection's stream that answers have taken up.
+    /// Position in the connection's stream at which the last response ends.
     stream_end: u64,
-    upload: Option<(Head, Receiving)>,
-    answer: Option<Answer>,
-    last: bool,
+    upload: Option<(RequestHead, UploadBody)>,
+    response: Option<Response>,
+    close_after: bool,
 }
 
-/// An answer being written.
+/// A response being written.
 #[derive(Debug)]
-struct Answer {
+struct Response {
     record: usize,
     head: Vec<u8>,
     head_written: usize,
@@ -104,14 +104,14 @@ struct Answer {
     body_octets: u64,
     with_body: bool,
     start_at: Instant,
-    /// Where in the stream the answer ends.
+    /// Position in the stream at which the response ends.
     end: u64,
     retransmissions_before: usize,
     duplicates_before: u64,
 }
 
 impl Server {
-    /// A server; the caller has its host listen on the port.
+    /// A server; the caller makes its host listen on the port.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
@@ -133,21 +133,21 @@ impl Server {
         &self.records.uploads
     }
 
-    /// When an answer is due that waits for the program's own time.
+    /// Earliest time at which a response delayed by `service_time` is due.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        let answers = self
+        let responses = self
             .sessions
             .iter()
-            .filter_map(|session| session.answer.as_ref());
-        let unstarted = answers.filter(|answer| answer.head_written == 0);
+            .filter_map(|session| session.response.as_ref());
+        let unstarted = responses.filter(|response| response.head_written == 0);
         unstarted
-            .map(|answer| answer.start_at)
+            .map(|response| response.start_at)
             .min()
             .unwrap_or(Instant::NEVER)
     }
 
-    /// Accepts, reads and writes what can be.
+    /// Accepts connections, reads requests and writes responses as far as possible.
     pub fn poll(&mut self, tcp: &mut Tcp, now: Instant) {
         while let Some(id) = tcp.accept(self.config.port) {
             if let Some(connection) = tcp.get_mut(id) {
@@ -158,8 +158,8 @@ impl Server {
                 input: Vec::new(),
                 stream_end: 0,
                 upload: None,
-                answer: None,
-                last: false,
+                response: None,
+                close_after: false,
             });
         }
         let (config, records) = (self.config, &mut self.records);
@@ -170,8 +170,8 @@ impl Server {
             session.poll(config, connection, records, now);
             let over = connection.state() == State::Closed;
             if over {
-                session.settle(connection, &mut records.requests, now);
-                tcp.forget_closed(session.id);
+                session.update_record(connection, &mut records.requests, now);
+                tcp.remove_closed(session.id);
             }
             !over
         });
@@ -187,14 +187,14 @@ impl Session {
         now: Instant,
     ) {
         loop {
-            self.settle(connection, &mut records.requests, now);
-            if self.answer.is_some() {
+            self.update_record(connection, &mut records.requests, now);
+            if self.response.is_some() {
                 self.write(connection, now);
-                self.settle(connection, &mut records.requests, now);
+                self.update_record(connection, &mut records.requests, now);
                 return;
             }
-            if self.last {
-                // Whatever else the client sends is of no interest.
+            if self.close_after {
+                // Discard anything else the client sends.
                 connection.read(usize::MAX);
                 return;
             }
@@ -203,19 +203,19 @@ impl Session {
                 let upload = &mut records.uploads[body.record];
                 if body.take(&mut self.input, upload, now) {
                     let status = if upload.is_good() { 204 } else { 422 };
-                    self.begin(config, &head, status, connection, records, now);
+                    self.begin_response(config, &head, status, connection, records, now);
                     continue;
                 }
-                if connection.at_end() {
-                    self.last = true;
+                if connection.is_at_end() {
+                    self.close_after = true;
                     connection.close();
                 }
                 self.upload = Some((head, body));
                 return;
             }
             let Some((head, len)) = head::parse(&self.input) else {
-                if connection.at_end() || self.input.len() > REQUEST_LIMIT {
-                    self.last = true;
+                if connection.is_at_end() || self.input.len() > REQUEST_LIMIT {
+                    self.close_after = true;
                     connection.close();
                     if self.input.len() > REQUEST_LIMIT {
                         connection.abort();
@@ -225,22 +225,24 @@ impl Session {
             };
             self.input.drain(..len);
             match head.method.as_str() {
-                "PUT" => self.receive(config, head, connection, records, now),
+                "PUT" => self.begin_upload(config, head, connection, records, now),
                 "GET" | "HEAD" => {
-                    let known = head.size().is_some_and(|size| size <= config.largest);
+                    let known = head
+                        .size()
+                        .is_some_and(|size| size <= config.max_file_octets);
                     let status = if known { 200 } else { 404 };
-                    self.begin(config, &head, status, connection, records, now);
+                    self.begin_response(config, &head, status, connection, records, now);
                 }
-                _ => self.begin(config, &head, 405, connection, records, now),
+                _ => self.begin_response(config, &head, 405, connection, records, now),
             }
         }
     }
 
-    /// Gets ready for the body of an upload, or refuses it.
-    fn receive(
+    /// Prepares for the body of an upload, or rejects it.
+    fn begin_upload(
         &mut self,
         config: Config,
-        head: Head,
+        head: RequestHead,
         connection: &mut Connection,
         records: &mut Records,
         now: Instant,
@@ -248,22 +250,22 @@ impl Session {
         let refused = match (head.size(), head.content_length) {
             (None, _) => Some(404),
             (_, None) => Some(411),
-            (Some(size), _) if size > config.largest => Some(413),
+            (Some(size), _) if size > config.max_file_octets => Some(413),
             (Some(size), Some(length)) if size != length => Some(400),
             _ => None,
         };
         if let Some(status) = refused {
-            // What follows would be taken for a request.
-            let head = Head {
+            // The body that follows would be parsed as a request.
+            let head = RequestHead {
                 keep_alive: false,
                 ..head
             };
-            self.begin(config, &head, status, connection, records, now);
+            self.begin_response(config, &head, status, connection, records, now);
             return;
         }
         if head.expects_continue {
-            let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
-            self.stream_end += connection.write(go_on, false) as u64;
+            let interim = b"HTTP/1.1 100 Continue\r\n\r\n";
+            self.stream_end += connection.write(interim, false) as u64;
             connection.push();
         }
         records.uploads.push(Upload {
@@ -276,14 +278,14 @@ impl Session {
             opened_at: connection.opened_at(),
             finished_at: None,
         });
-        self.upload = Some((head, Receiving::new(records.uploads.len() - 1)));
+        self.upload = Some((head, UploadBody::new(records.uploads.len() - 1)));
     }
 
-    /// Begins an answer.
-    fn begin(
+    /// Starts a response.
+    fn begin_response(
         &mut self,
         config: Config,
-        head: &Head,
+        head: &RequestHead,
         status: u16,
         connection: &Connection,
         records: &mut Records,
@@ -304,23 +306,23 @@ impl Session {
         } else {
             "Connection: close\r\n"
         };
-        // An answer without content says nothing of its length (RFC 9110, section 8.6).
+        // A 204 response has no Content-Length (RFC 9110, section 8.6).
         let content = if status == 204 {
             String::new()
         } else {
             format!("Content-Type: application/octet-stream\r\nContent-Length: {body_octets}\r\n")
         };
-        let response = format!(
+        let head_text = format!(
             "HTTP/1.1 {status} {}\r\n{content}{allow}{close}\r\n",
-            reason(status)
+            reason_phrase(status)
         );
         let with_body = head.method != "HEAD";
-        let octets = response.len() as u64 + if with_body { body_octets } else { 0 };
+        let octets = head_text.len() as u64 + if with_body { body_octets } else { 0 };
         self.stream_end += octets;
-        self.last = !head.keep_alive;
-        self.answer = Some(Answer {
+        self.close_after = !head.keep_alive;
+        self.response = Some(Response {
             record: requests.len(),
-            head: response.into_bytes(),
+            head: head_text.into_bytes(),
             head_written: 0,
             body_written: 0,
             body_octets,
@@ -344,65 +346,71 @@ impl Session {
         });
     }
 
-    /// Writes as much of the answer as the connection takes. The head is written apart from the
-    /// body, as most servers do, so it travels in a segment of its own.
+    /// Writes as much of the response as the connection accepts. The head is written separately from
+    /// the body, as most servers do, so it travels in a separate segment.
     fn write(&mut self, connection: &mut Connection, now: Instant) {
-        let Some(answer) = &mut self.answer else {
+        let Some(response) = &mut self.response else {
             return;
         };
-        if now < answer.start_at {
+        if now < response.start_at {
             return;
         }
-        if answer.head_written < answer.head.len() {
-            answer.head_written += connection.write(&answer.head[answer.head_written..], false);
-            // The head leaves before the body is there.
+        if response.head_written < response.head.len() {
+            response.head_written +=
+                connection.write(&response.head[response.head_written..], false);
+            // The head is sent before the body is available.
             connection.push();
         }
-        let body = if answer.with_body {
-            answer.body_octets
+        let body = if response.with_body {
+            response.body_octets
         } else {
             0
         };
         let mut chunk = [0; CHUNK];
-        while answer.head_written == answer.head.len() && answer.body_written < body {
-            let len = (body - answer.body_written).min(CHUNK as u64) as usize;
-            ether::pattern::fill(answer.body_written, &mut chunk[..len]);
-            let more = answer.body_written + (len as u64) < body;
+        while response.head_written == response.head.len() && response.body_written < body {
+            let len = (body - response.body_written).min(CHUNK as u64) as usize;
+            ether::pattern::fill(response.body_written, &mut chunk[..len]);
+            let more = response.body_written + (len as u64) < body;
             let taken = connection.write(&chunk[..len], more);
-            answer.body_written += taken as u64;
+            response.body_written += taken as u64;
             if taken < len {
                 break;
             }
         }
-        if self.last && answer.head_written == answer.head.len() && answer.body_written == body {
+        if self.close_after
+            && response.head_written == response.head.len()
+            && response.body_written == body
+        {
             connection.close();
         }
     }
 
-    /// Brings the record up to date and ends the answer when all of it is acknowledged.
-    fn settle(&mut self, connection: &Connection, requests: &mut [Request], now: Instant) {
-        let Some(answer) = &self.answer else { return };
-        let Some(record) = requests.get_mut(answer.record) else {
+    /// Updates the record and ends the response when all of it is acknowledged.
+    fn update_record(&mut self, connection: &Connection, requests: &mut [Request], now: Instant) {
+        let Some(response) = &self.response else {
+            return;
+        };
+        let Some(record) = requests.get_mut(response.record) else {
             return;
         };
         let sender = connection.sender();
-        if sender.octets_sent() >= answer.end {
+        if sender.octets_sent() >= response.end {
             record.last_sent_at.get_or_insert(now);
         }
         let statistics = connection.statistics();
-        let done = sender.octets_acknowledged() >= answer.end;
+        let done = sender.octets_acknowledged() >= response.end;
         if done || connection.state() == State::Closed {
-            let events = &statistics.retransmissions[answer.retransmissions_before..];
+            let events = &statistics.retransmissions[response.retransmissions_before..];
             record.retransmissions = events.to_vec();
-            record.duplicate_acks = statistics.duplicate_acks - answer.duplicates_before;
+            record.duplicate_acks = statistics.duplicate_acks - response.duplicates_before;
             record.acknowledged_at = done.then_some(now);
-            self.answer = None;
+            self.response = None;
         }
     }
 }
 
-/// What a status means (RFC 9110, section 15).
-const fn reason(status: u16) -> &'static str {
+/// Reason phrase of a status (RFC 9110, section 15).
+const fn reason_phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",
         204 => "No Content",

@@ -1,48 +1,48 @@
-//! What a client uploads, and how it is checked.
+//! Uploads from a client and their check against the pattern.
 
 use linerate_ether as ether;
 use linerate_ether::fcs::Crc32;
 
 use crate::time::Instant;
 
-/// A file that was uploaded, or is being uploaded.
+/// A complete or partial upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {
     /// The client's port.
     pub port: u16,
-    /// The path it was put at.
+    /// Request path.
     pub path: String,
-    /// Octets that the client announced.
+    /// Octets announced by the client.
     pub expected: u64,
-    /// Octets of the body that have come.
+    /// Octets of the body received.
     pub octets: u64,
     /// CRC-32 (IEEE 802.3) of those octets.
     pub crc32: u32,
-    /// Place of the first octet that is not the pattern's.
+    /// Offset of the first octet that differs from the pattern.
     pub first_difference: Option<u64>,
-    /// When the connection's SYN was processed.
+    /// Time at which the connection's SYN was processed.
     pub opened_at: Instant,
-    /// When the last octet of the body was read; `None` while it has not come.
+    /// Time at which the last octet of the body was read; `None` until then.
     pub finished_at: Option<Instant>,
 }
 
 impl Upload {
-    /// Every octet came, and each is the pattern's.
+    /// True if every octet arrived and equals the pattern.
     #[must_use]
     pub const fn is_good(&self) -> bool {
         self.finished_at.is_some() && self.first_difference.is_none()
     }
 }
 
-/// A body as it comes in.
+/// Receiver of an upload's body.
 #[derive(Debug)]
-pub(super) struct Receiving {
-    /// Which record is kept up to date.
+pub(super) struct UploadBody {
+    /// Index of the record to update.
     pub record: usize,
     crc: Crc32<'static>,
 }
 
-impl Receiving {
+impl UploadBody {
     pub fn new(record: usize) -> Self {
         Self {
             record,
@@ -50,7 +50,7 @@ impl Receiving {
         }
     }
 
-    /// Takes the body's next octets from the front of `input`; true once all have come.
+    /// Consumes the body's next octets from the front of `input`; true once all have arrived.
     pub fn take(&mut self, input: &mut Vec<u8>, upload: &mut Upload, now: Instant) -> bool {
         let wanted = usize::try_from(upload.expected - upload.octets).unwrap_or(usize::MAX);
         let taken = wanted.min(input.len());

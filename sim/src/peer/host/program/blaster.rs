@@ -1,4 +1,4 @@
-//! A generator of raw frames, and the counter of those that come back.
+//! A generator of raw frames that also counts the frames reflected by the device.
 
 use core::time::Duration;
 use linerate_agent::frame::{Blast, LONGEST, Mac, Plan, Receiver};
@@ -6,7 +6,7 @@ use linerate_agent::{Ask, Instant, Service};
 
 use super::Program;
 
-/// Every length of a frame by itself, for a [`Plan`] that has to outlive whoever makes it: `&LENGTHS[64..65]`.
+/// All frame lengths in order, for a [`Plan`] with static lifetime: `&LENGTHS[64..65]`.
 pub static LENGTHS: [u16; LONGEST + 1] = {
     let mut lengths = [0; LONGEST + 1];
     let mut len = 0;
@@ -17,27 +17,27 @@ pub static LENGTHS: [u16; LONGEST + 1] = {
     lengths
 };
 
-/// A frame that came back.
+/// A reflected frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reflection {
-    /// Its number.
+    /// Frame number.
     pub number: u64,
-    /// When it was handed to the MAC.
+    /// Time at which it was handed to the MAC.
     pub sent: Instant,
-    /// From then until the host got to it.
+    /// Time from `sent` until the host processed the reflection.
     pub round_trip: Duration,
 }
 
-/// What was sent and what came back.
+/// Counts of frames sent and reflected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counts {
     /// Frames sent, and their octets without FCS.
     pub sent: (u64, u64),
-    /// Those that came back, in the order in which they came.
+    /// Reflected frames in the order of arrival.
     pub reflections: Vec<Reflection>,
-    /// Those that came back with other content.
+    /// Reflected frames with altered content.
     pub altered: u64,
-    /// Those that came back more than once.
+    /// Reflected frames received more than once.
     pub duplicates: u64,
 }
 
@@ -45,39 +45,39 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Blaster {
     plan: Plan<'static>,
-    /// It begins with the program's first turn.
+    /// Created at the program's first turn.
     blast: Option<Blast<'static>>,
     receiver: Receiver,
     reflections: Vec<Reflection>,
-    patience: Duration,
+    reply_timeout: Duration,
     last_sent: Instant,
-    is_over: bool,
+    is_finished: bool,
 }
 
 impl Blaster {
-    /// A generator that is over `patience` after it has handed the last frame to the MAC, or as soon as
-    /// all came back. Faster than the line the MAC queues 256 of them: what is to go back to back is better
-    /// sent at the line's rate.
+    /// A generator that finishes `reply_timeout` after it handed the last frame to the MAC, or as soon as
+    /// all were reflected. Above line rate the MAC queues 256 frames: to send back to back, use the
+    /// line rate.
     #[must_use]
-    pub const fn new(plan: Plan<'static>, patience: Duration) -> Self {
+    pub const fn new(plan: Plan<'static>, reply_timeout: Duration) -> Self {
         Self {
             receiver: Receiver::new(plan.from, plan.stream),
             plan,
             blast: None,
             reflections: Vec::new(),
-            patience,
+            reply_timeout,
             last_sent: Instant::from_ns(0),
-            is_over: false,
+            is_finished: false,
         }
     }
 
-    /// Frames and octets of them sent so far, without FCS.
+    /// Frames sent so far, and their octets without FCS.
     #[must_use]
     pub fn sent(&self) -> (u64, u64) {
         self.blast.as_ref().map_or((0, 0), Blast::sent)
     }
 
-    /// What there is so far.
+    /// Counts so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts {
@@ -96,7 +96,7 @@ impl Blaster {
 
     fn due(&self) -> Option<Instant> {
         match &self.blast {
-            // At once.
+            // Immediately.
             None => Some(Instant::from_ns(0)),
             Some(blast) => blast.due(),
         }
@@ -113,18 +113,19 @@ impl Service for Blaster {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        if self.is_over {
+        if self.is_finished {
             return None;
         }
-        self.due().or(Some(self.last_sent.after(self.patience)))
+        self.due()
+            .or(Some(self.last_sent.after(self.reply_timeout)))
     }
 }
 
 impl Program for Blaster {
-    fn is_over(&mut self, now: Instant) -> bool {
-        let waits = now.since(self.last_sent) < self.patience && !self.has_all();
-        self.is_over = self.due().is_none() && !waits;
-        self.is_over
+    fn poll_finished(&mut self, now: Instant) -> bool {
+        let waits = now.since(self.last_sent) < self.reply_timeout && !self.has_all();
+        self.is_finished = self.due().is_none() && !waits;
+        self.is_finished
     }
 
     fn frame(&mut self, frame: &[u8], now: Instant) {

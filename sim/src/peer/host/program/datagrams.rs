@@ -6,32 +6,32 @@ use std::collections::{BTreeMap, VecDeque};
 use linerate_agent::{Instant, Udp};
 use smoltcp::wire::Ipv4Address;
 
-use super::{DATAGRAM, Program};
+use super::{MAX_DATAGRAM, Program};
 use crate::peer::host::packet;
 
-/// The first port that sockets get that want any (RFC 6335); TCP's come from below.
+/// First ephemeral port of sockets (RFC 6335); TCP uses ports below.
 const FIRST_PORT: u16 = 0xC000;
 
-/// What a program has to send.
+/// Result of asking a program for its next datagram.
 #[derive(Debug)]
-pub(super) enum Sending {
-    Nothing,
-    /// A datagram that nobody knows the way for.
-    Lost,
-    /// A datagram with its header.
+pub(super) enum NextDatagram {
+    Idle,
+    /// A datagram without a route or a bound socket: dropped.
+    Unroutable,
+    /// A datagram with its UDP header, and its destination.
     Datagram(Ipv4Address, Vec<u8>),
 }
 
-/// The sockets, and what came for them.
+/// The sockets and their received datagrams.
 #[derive(Debug, Default)]
-pub(super) struct Datagrams {
-    /// Ports by the program's names of the sockets.
+pub(super) struct UdpSockets {
+    /// Bound ports by the program's socket number.
     ports: BTreeMap<u8, u16>,
     last_port: u16,
-    came: VecDeque<(Udp, SocketAddr, Vec<u8>)>,
+    received: VecDeque<(Udp, SocketAddr, Vec<u8>)>,
 }
 
-impl Datagrams {
+impl UdpSockets {
     pub(super) fn bind(&mut self, Udp(name): Udp, port: Option<u16>) {
         let port = port.unwrap_or_else(|| {
             self.last_port = FIRST_PORT | self.last_port.wrapping_add(1);
@@ -44,39 +44,39 @@ impl Datagrams {
         self.ports.remove(&name);
     }
 
-    /// Keeps a datagram, if a socket has this port.
-    pub(super) fn arrived(&mut self, port: u16, from: (Ipv4Address, u16), octets: &[u8]) {
+    /// Queues a received datagram if a socket is bound to `port`.
+    pub(super) fn on_datagram(&mut self, port: u16, from: (Ipv4Address, u16), octets: &[u8]) {
         if let Some((name, _)) = self.ports.iter().find(|(_, own)| **own == port) {
             let from = SocketAddr::new(IpAddr::V4(from.0), from.1);
-            self.came.push_back((Udp(*name), from, octets.to_vec()));
+            self.received.push_back((Udp(*name), from, octets.to_vec()));
         }
     }
 
-    /// Tells the program what came. `true`: there was something.
+    /// Delivers received datagrams to the program; true if there were any.
     pub(super) fn receive(&mut self, program: &mut dyn Program, now: Instant) -> bool {
-        let some = !self.came.is_empty();
-        for (socket, from, octets) in self.came.drain(..) {
+        let some = !self.received.is_empty();
+        for (socket, from, octets) in self.received.drain(..) {
             program.datagram(socket, from, &octets, now);
         }
         some
     }
 
-    /// What the program has to send next.
+    /// Gets the program's next datagram.
     pub(super) fn send(
         &mut self,
         program: &mut dyn Program,
         own: Ipv4Address,
         now: Instant,
-    ) -> Sending {
-        let mut room = [0; DATAGRAM];
+    ) -> NextDatagram {
+        let mut room = [0; MAX_DATAGRAM];
         let Some(next) = program.next_datagram(&mut room, now) else {
-            return Sending::Nothing;
+            return NextDatagram::Idle;
         };
         let (IpAddr::V4(to), Some(port)) = (next.to.ip(), self.ports.get(&next.socket.0)) else {
-            return Sending::Lost;
+            return NextDatagram::Unroutable;
         };
-        let octets = &room[..next.len.min(DATAGRAM)];
+        let octets = &room[..next.len.min(MAX_DATAGRAM)];
         let datagram = packet::udp((own, *port), (to, next.to.port()), octets);
-        Sending::Datagram(to, datagram)
+        NextDatagram::Datagram(to, datagram)
     }
 }

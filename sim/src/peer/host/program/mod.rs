@@ -1,9 +1,9 @@
 //! Programs that run on the host: any [`Service`] of `linerate-agent`, over the host's TCP and UDP and in
 //! its time, and generators of raw frames.
 //!
-//! Whoever runs a simulation [starts](Programs::start) a program when the device is ready for it, lets
-//! time pass until it [is over](Programs::is_over), and [takes it back](Programs::stop) as what it is to
-//! look at what it found.
+//! The caller [starts](Programs::start) a program when the device is ready, lets time pass until it
+//! [has finished](Programs::is_finished), and [stops](Programs::stop) it, which returns the program with its
+//! results.
 
 mod blaster;
 mod datagrams;
@@ -21,37 +21,37 @@ use linerate_agent::{
 use smoltcp::wire::Ipv4Address;
 
 pub use self::blaster::{Blaster, Counts, LENGTHS, Reflection};
-use self::datagrams::{Datagrams, Sending};
-use self::streams::Streams;
+use self::datagrams::{NextDatagram, UdpSockets};
+use self::streams::TcpConnections;
 use crate::peer::tcp::Tcp;
 use crate::time::{Instant, Span};
 
-/// How long is waited where all that is due waits for room.
-const ROOMLESS: Span = Span::from_us(100);
-/// Turns in a row, then the host does something else.
-const TURNS: usize = 64;
-/// More than the longest frame, for programs that send longer ones.
-const ROOM: usize = 2_048;
+/// Delay before the next attempt when due data waits for queue space.
+const BACKPRESSURE_DELAY: Span = Span::from_us(100);
+/// Maximum number of consecutive turns of a program before the host continues with other work.
+const MAX_TURNS: usize = 64;
+/// Buffer for a raw frame: more than the longest, for programs that send oversize frames.
+const FRAME_BUFFER: usize = 2_048;
 /// The largest datagram that fits into a frame.
-const DATAGRAM: usize = 1472;
+const MAX_DATAGRAM: usize = 1472;
 
-/// A program of the host. The time of a [`Service`] is the simulation's, from power-on.
+/// A program of the host. The time of a [`Service`] is virtual time since power-on.
 pub trait Program: Service + Any + Debug {
-    /// Whether it has what it was started for; asked after each of its turns.
-    fn is_over(&mut self, now: AgentInstant) -> bool;
+    /// Updates the program's state at `now`; true if it has finished. Called after each turn.
+    fn poll_finished(&mut self, now: AgentInstant) -> bool;
 
-    /// A raw frame came: one with the `EtherType` of [`linerate_agent::frame`], for this host or a group.
+    /// A raw frame arrived: one with the `EtherType` of [`linerate_agent::frame`], for this host or a group.
     fn frame(&mut self, _frame: &[u8], _now: AgentInstant) {}
 
-    /// Writes the raw frame that is due to the start of `room`: its length.
+    /// Writes the next raw frame that is due to the start of `room`; returns its length.
     fn next_frame(&mut self, _room: &mut [u8], _now: AgentInstant) -> Option<usize> {
         None
     }
 }
 
 impl<S: Program, E: Ear + Any + Debug> Program for Overheard<S, E> {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
-        self.service.is_over(now)
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
+        self.service.poll_finished(now)
     }
 
     fn frame(&mut self, frame: &[u8], now: AgentInstant) {
@@ -64,34 +64,34 @@ impl<S: Program, E: Ear + Any + Debug> Program for Overheard<S, E> {
 }
 
 impl Program for iperf2::Client {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.progress(now) != Progress::Running
     }
 }
 
 impl<const STREAMS: usize> Program for iperf3::Client<STREAMS> {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.progress(now) != Progress::Running
     }
 }
 
 impl Program for http::Client<'static> {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.progress(now) != Progress::Running
     }
 }
 
 impl<const SAMPLES: usize> Program for stamp::Sender<SAMPLES> {
-    fn is_over(&mut self, now: AgentInstant) -> bool {
+    fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.is_done(now)
     }
 }
 
-/// Servers, which are never over.
+/// Servers, which never finish.
 macro_rules! servers {
     ($(<$(const $name:ident),*> $server:ty;)*) => {
         $(impl<$(const $name: usize),*> Program for $server {
-            fn is_over(&mut self, _: AgentInstant) -> bool {
+            fn poll_finished(&mut self, _: AgentInstant) -> bool {
                 false
             }
         })*
@@ -106,71 +106,71 @@ servers! {
     <const WAITING, const OCTETS> echo::Echo<WAITING, OCTETS>;
 }
 
-/// What a turn has to send.
+/// Packets that a turn has to send.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
-    /// UDP datagrams with their headers.
+pub(super) struct ProgramOutput {
+    /// Destinations and UDP datagrams with their headers.
     pub datagrams: Vec<(Ipv4Address, Vec<u8>)>,
     pub frames: Vec<Vec<u8>>,
 }
 
-/// The program that runs, and its sockets.
+/// A running program and its sockets.
 #[derive(Debug)]
-struct Running {
+struct RunningProgram {
     program: Box<dyn Program>,
-    streams: Streams,
-    datagrams: Datagrams,
-    is_over: bool,
-    /// When it was last asked for what is due; whether anything came or went with that.
-    looked: Instant,
-    moved: bool,
+    streams: TcpConnections,
+    datagrams: UdpSockets,
+    is_finished: bool,
+    /// Time of its last turn, and true if that turn sent or received anything.
+    polled_at: Instant,
+    progressed: bool,
 }
 
-/// Names a program that was started; never used twice.
+/// Identifies a started program; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Handle(u64);
 
-/// Where programs run, each beside the others. No two of them should want the same port.
+/// The concurrently running programs. No two of them should use the same port.
 #[derive(Debug, Default)]
 pub struct Programs {
-    running: BTreeMap<Handle, Running>,
+    running: BTreeMap<Handle, RunningProgram>,
     started: u64,
-    /// Of programs that were stopped: connections to be reset, ports to be closed.
-    stopped: Vec<Streams>,
+    /// Sockets of stopped programs: connections to reset, ports to close.
+    stopped: Vec<TcpConnections>,
 }
 
 impl Programs {
-    /// Runs `program` from now on.
+    /// Starts `program`.
     pub fn start(&mut self, program: Box<dyn Program>) -> Handle {
         self.started += 1;
         let handle = Handle(self.started);
-        let running = Running {
+        let running = RunningProgram {
             program,
-            streams: Streams::default(),
-            datagrams: Datagrams::default(),
-            is_over: false,
-            looked: Instant::ZERO,
-            moved: true,
+            streams: TcpConnections::default(),
+            datagrams: UdpSockets::default(),
+            is_finished: false,
+            polled_at: Instant::ZERO,
+            progressed: true,
         };
         self.running.insert(handle, running);
         handle
     }
 
-    /// Whether the program has what it was started for. It runs on: its connections may still have
-    /// something to do.
+    /// True if the program has finished, or is not running. A finished program continues to run: its
+    /// connections may still have data to exchange.
     #[must_use]
-    pub fn is_over(&self, handle: Handle) -> bool {
-        self.running.get(&handle).is_none_or(|it| it.is_over)
+    pub fn is_finished(&self, handle: Handle) -> bool {
+        self.running.get(&handle).is_none_or(|it| it.is_finished)
     }
 
-    /// The program as what it is; `None` if it is no such one.
+    /// The program as type `P`; `None` if it has another type or was stopped.
     pub fn get_mut<P: Program>(&mut self, handle: Handle) -> Option<&mut P> {
         let program: &mut dyn Any = self.running.get_mut(&handle)?.program.as_mut();
         program.downcast_mut()
     }
 
-    /// Stops the program and gives it back as what it is; what is left of its connections is reset. `None`
-    /// and it runs on if it is no such one.
+    /// Stops the program and returns it as type `P`; its open connections are reset. If it has another
+    /// type, returns `None` and leaves it running.
     pub fn stop<P: Program>(&mut self, handle: Handle) -> Option<Box<P>> {
         self.get_mut::<P>(handle)?;
         let running = self.running.remove(&handle)?;
@@ -179,46 +179,46 @@ impl Programs {
         program.downcast().ok()
     }
 
-    /// When there is something to do without a frame received.
+    /// Next time [`Self::poll`] must be called if no frame arrives.
     pub(super) fn deadline(&self) -> Instant {
         if !self.stopped.is_empty() {
             return Instant::ZERO;
         }
-        let deadlines = self.running.values().map(Running::deadline);
+        let deadlines = self.running.values().map(RunningProgram::deadline);
         deadlines.min().unwrap_or(Instant::NEVER)
     }
 
-    /// A datagram came for `port`.
+    /// A datagram arrived for `port`.
     pub(super) fn datagram(&mut self, port: u16, from: (Ipv4Address, u16), octets: &[u8]) {
         for running in self.running.values_mut() {
-            running.datagrams.arrived(port, from, octets);
+            running.datagrams.on_datagram(port, from, octets);
         }
     }
 
-    /// A raw frame came.
+    /// A raw frame arrived.
     pub(super) fn frame(&mut self, frame: &[u8], now: Instant) {
         for running in self.running.values_mut() {
-            running.program.frame(frame, agent_time(now));
-            running.moved = true;
+            running.program.frame(frame, to_agent_time(now));
+            running.progressed = true;
         }
     }
 
-    /// Does what can be done, with at most `room` frames to send.
+    /// Runs the programs; they may send at most `room` frames.
     pub(super) fn poll(
         &mut self,
         tcp: &mut Tcp,
         own: Ipv4Address,
         room: usize,
         now: Instant,
-    ) -> Outgoing {
+    ) -> ProgramOutput {
         for mut streams in self.stopped.drain(..) {
             streams.reset(tcp);
         }
-        let mut outgoing = Outgoing::default();
+        let mut outgoing = ProgramOutput::default();
         for running in self.running.values_mut() {
-            for _ in 0..TURNS {
+            for _ in 0..MAX_TURNS {
                 running.turn(tcp, own, room, &mut outgoing, now);
-                if !running.moved {
+                if !running.progressed {
                     break;
                 }
             }
@@ -227,18 +227,18 @@ impl Programs {
     }
 }
 
-impl Running {
+impl RunningProgram {
     fn deadline(&self) -> Instant {
-        if self.moved {
-            return self.looked;
+        if self.progressed {
+            return self.polled_at;
         }
         let Some(due) = self.program.wake_at() else {
             return Instant::NEVER;
         };
-        let due = virtual_time(due);
-        // It had its chance: it waits for room.
-        if due <= self.looked {
-            self.looked + ROOMLESS
+        let due = to_virtual_time(due);
+        // Already due at the last turn: it waits for queue space.
+        if due <= self.polled_at {
+            self.polled_at + BACKPRESSURE_DELAY
         } else {
             due
         }
@@ -249,65 +249,65 @@ impl Running {
         tcp: &mut Tcp,
         own: Ipv4Address,
         room: usize,
-        outgoing: &mut Outgoing,
+        outgoing: &mut ProgramOutput,
         now: Instant,
     ) {
-        self.looked = now;
-        let at = agent_time(now);
-        let mut moved = self.do_asked(tcp, now);
+        self.polled_at = now;
+        let at = to_agent_time(now);
+        let mut progressed = self.handle_requests(tcp, now);
         let program = self.program.as_mut();
-        moved |= self.datagrams.receive(program, at);
-        moved |= self.streams.read(program, tcp, at);
+        progressed |= self.datagrams.receive(program, at);
+        progressed |= self.streams.read(program, tcp, at);
         if outgoing.datagrams.len() + outgoing.frames.len() < room {
             let sending = self.datagrams.send(program, own, at);
-            moved |= !matches!(sending, Sending::Nothing);
-            if let Sending::Datagram(to, datagram) = sending {
+            progressed |= !matches!(sending, NextDatagram::Idle);
+            if let NextDatagram::Datagram(to, datagram) = sending {
                 outgoing.datagrams.push((to, datagram));
             }
             if let Some(frame) = next_frame(program, at) {
                 outgoing.frames.push(frame);
-                moved = true;
+                progressed = true;
             }
         }
-        moved |= self.streams.write(program, tcp, at);
-        moved |= self.do_asked(tcp, now);
-        self.is_over |= self.program.is_over(at);
-        self.moved = moved;
+        progressed |= self.streams.write(program, tcp, at);
+        progressed |= self.handle_requests(tcp, now);
+        self.is_finished |= self.program.poll_finished(at);
+        self.progressed = progressed;
     }
 
-    fn do_asked(&mut self, tcp: &mut Tcp, now: Instant) -> bool {
-        let mut moved = false;
+    fn handle_requests(&mut self, tcp: &mut Tcp, now: Instant) -> bool {
+        let mut progressed = false;
         while let Some(ask) = self.program.ask() {
-            moved = true;
+            progressed = true;
             match ask {
                 Ask::Listen(port) => self.streams.listen(port, tcp),
                 Ask::Bind(socket, port) => self.datagrams.bind(socket, port),
                 Ask::Unbind(socket) => self.datagrams.unbind(socket),
                 Ask::Connect { to, token } => {
                     if self.streams.connect(to, token, tcp, now).is_none() {
-                        self.program.failed(token, agent_time(now));
+                        self.program.failed(token, to_agent_time(now));
                     }
                 }
             }
         }
-        moved
+        progressed
     }
 }
 
 fn next_frame(program: &mut dyn Program, at: AgentInstant) -> Option<Vec<u8>> {
-    let mut room = [0; ROOM];
+    let mut room = [0; FRAME_BUFFER];
     let len = program.next_frame(&mut room, at)?;
     Some(room[..len.min(room.len())].to_vec())
 }
 
-/// A service's form of a time.
-fn agent_time(now: Instant) -> AgentInstant {
+/// Converts virtual time to a service's time.
+fn to_agent_time(now: Instant) -> AgentInstant {
     AgentInstant::from_ns(now.as_ns())
 }
 
-/// The simulation's form of a service's time.
-fn virtual_time(at: AgentInstant) -> Instant {
-    // What is so far away never comes.
+/// Converts a service's time to virtual time.
+fn to_virtual_time(at: AgentInstant) -> Instant {
+    // A time this far away is treated as never.
     let most = Duration::from_hours(24 * 365).as_nanos() as u64;
     if at.ns() > most {
         Instant::NEVER

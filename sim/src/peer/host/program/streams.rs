@@ -8,52 +8,52 @@ use super::Program;
 use crate::peer::tcp::{ConnectionId, Endpoint, State, Tcp};
 use crate::time::Instant;
 
-/// Connections that wait to be taken, of each port.
+/// Backlog of each listening port.
 const BACKLOG: usize = 16;
-/// Connections at a time.
-const MOST: usize = 256;
-/// What is written in one piece, as iperf does it.
-const PIECE: usize = 128 * 1024;
+/// Maximum number of concurrent connections.
+const MAX_CONNECTIONS: usize = 256;
+/// Octets per write, as iperf does it.
+const WRITE_CHUNK: usize = 128 * 1024;
 
 #[derive(Debug)]
 struct Stream {
     id: ConnectionId,
-    /// A connection that was asked for, while it is not there yet: the token.
-    asked: Option<u8>,
+    /// Token of an outgoing connection that is not established yet.
+    pending_token: Option<u8>,
     ended: bool,
-    /// Filled by the program; what TCP had no room for yet.
+    /// Data from the program; TCP has accepted the first `sent` octets.
     unsent: Vec<u8>,
-    sent_of: usize,
+    sent: usize,
 }
 
 impl Stream {
-    const fn new(id: ConnectionId, asked: Option<u8>) -> Self {
+    const fn new(id: ConnectionId, pending_token: Option<u8>) -> Self {
         Self {
             id,
-            asked,
+            pending_token,
             ended: false,
             unsent: Vec::new(),
-            sent_of: 0,
+            sent: 0,
         }
     }
 }
 
-/// The connections. A connection's name is its place.
+/// The connections. A connection's identifier is its index.
 #[derive(Debug, Default)]
-pub(super) struct Streams {
-    places: Vec<Option<Stream>>,
-    /// Over for the program; TCP may still have something to do.
-    leaving: Vec<ConnectionId>,
+pub(super) struct TcpConnections {
+    slots: Vec<Option<Stream>>,
+    /// Closed for the program; TCP may not have finished yet.
+    closing: Vec<ConnectionId>,
     ports: Vec<u16>,
 }
 
-impl Streams {
+impl TcpConnections {
     pub(super) fn listen(&mut self, port: u16, tcp: &mut Tcp) {
         tcp.listen(port, BACKLOG);
         self.ports.push(port);
     }
 
-    /// Opens a connection; `None`: it can't be.
+    /// Opens a connection; `None` if that is impossible.
     pub(super) fn connect(
         &mut self,
         to: SocketAddr,
@@ -66,48 +66,48 @@ impl Streams {
         };
         let port = to.port();
         let id = tcp.connect(Endpoint { address, port }, now);
-        self.keep(Stream::new(id, Some(token))).map(|_| ())
+        self.insert(Stream::new(id, Some(token))).map(|_| ())
     }
 
-    /// A place for a connection, if there is one.
-    fn keep(&mut self, stream: Stream) -> Option<usize> {
-        let free = self.places.iter().position(Option::is_none);
-        let at = free.unwrap_or(self.places.len());
-        if at >= MOST {
-            self.leaving.push(stream.id);
+    /// Stores a connection and returns its index, if there is a free slot.
+    fn insert(&mut self, stream: Stream) -> Option<usize> {
+        let free = self.slots.iter().position(Option::is_none);
+        let at = free.unwrap_or(self.slots.len());
+        if at >= MAX_CONNECTIONS {
+            self.closing.push(stream.id);
             return None;
         }
         if free.is_none() {
-            self.places.push(None);
+            self.slots.push(None);
         }
-        self.places[at] = Some(stream);
+        self.slots[at] = Some(stream);
         Some(at)
     }
 
-    /// Tells the program of connections that exist, and what came on them. `true`: there was something.
+    /// Passes new connections and received data to the program; true if there were any.
     pub(super) fn read(
         &mut self,
         program: &mut dyn Program,
         tcp: &mut Tcp,
         now: AgentInstant,
     ) -> bool {
-        let mut moved = self.accept(program, tcp, now);
-        for (at, place) in self.places.iter_mut().enumerate() {
+        let mut progressed = self.accept(program, tcp, now);
+        for (at, slot) in self.slots.iter_mut().enumerate() {
             let name = Name(at as u8);
-            let Some(stream) = place else { continue };
+            let Some(stream) = slot else { continue };
             let Some(connection) = tcp.get_mut(stream.id) else {
                 continue;
             };
-            if let Some(token) = stream.asked {
+            if let Some(token) = stream.pending_token {
                 if connection.is_opening() {
                     continue;
                 }
-                moved = true;
-                stream.asked = None;
+                progressed = true;
+                stream.pending_token = None;
                 if connection.state() == State::Closed {
                     program.failed(token, now);
-                    self.leaving.push(stream.id);
-                    *place = None;
+                    self.closing.push(stream.id);
+                    *slot = None;
                     continue;
                 }
                 connection.set_no_delay();
@@ -116,31 +116,31 @@ impl Streams {
                     .is_err()
                 {
                     connection.abort();
-                    self.leaving.push(stream.id);
-                    *place = None;
+                    self.closing.push(stream.id);
+                    *slot = None;
                     continue;
                 }
             }
             let octets = connection.read(usize::MAX);
             if !octets.is_empty() {
-                moved = true;
+                progressed = true;
                 program.received(name, &octets, now);
             }
-            let ended = connection.at_end() && connection.state() != State::Closed;
+            let ended = connection.is_at_end() && connection.state() != State::Closed;
             if ended && !std::mem::replace(&mut stream.ended, true) {
-                moved = true;
+                progressed = true;
                 program.ended(name, now);
             }
         }
-        moved
+        progressed
     }
 
     fn accept(&mut self, program: &mut dyn Program, tcp: &mut Tcp, now: AgentInstant) -> bool {
-        let mut moved = false;
+        let mut progressed = false;
         for at in 0..self.ports.len() {
             let port = self.ports[at];
             while let Some(id) = tcp.accept(port) {
-                moved = true;
+                progressed = true;
                 let Some(connection) = tcp.get_mut(id) else {
                     continue;
                 };
@@ -148,95 +148,95 @@ impl Streams {
                 let remote = connection.remote();
                 let from = SocketAddr::new(IpAddr::V4(remote.address), remote.port);
                 let opened = Opened::Accepted { port, from };
-                let place = self.keep(Stream::new(id, None));
+                let slot = self.insert(Stream::new(id, None));
                 let taken =
-                    place.is_some_and(|at| program.opened(Name(at as u8), opened, now).is_ok());
+                    slot.is_some_and(|at| program.opened(Name(at as u8), opened, now).is_ok());
                 if !taken {
-                    if let Some(at) = place {
-                        self.places[at] = None;
-                        self.leaving.push(id);
+                    if let Some(at) = slot {
+                        self.slots[at] = None;
+                        self.closing.push(id);
                     }
                     connection.abort();
                 }
             }
         }
-        moved
+        progressed
     }
 
-    /// Takes what the program has to send, and does what it wants to become of the connections. `true`:
-    /// there was something.
+    /// Writes the program's data, and closes or resets connections as it requests; true if anything
+    /// happened.
     pub(super) fn write(
         &mut self,
         program: &mut dyn Program,
         tcp: &mut Tcp,
         now: AgentInstant,
     ) -> bool {
-        let mut moved = false;
-        for (at, place) in self.places.iter_mut().enumerate() {
+        let mut progressed = false;
+        for (at, slot) in self.slots.iter_mut().enumerate() {
             let name = Name(at as u8);
-            let Some(stream) = place.as_mut().filter(|it| it.asked.is_none()) else {
+            let Some(stream) = slot.as_mut().filter(|it| it.pending_token.is_none()) else {
                 continue;
             };
             let Some(connection) = tcp.get_mut(stream.id) else {
                 continue;
             };
             loop {
-                if stream.sent_of == stream.unsent.len() {
-                    stream.unsent.resize(PIECE, 0);
+                if stream.sent == stream.unsent.len() {
+                    stream.unsent.resize(WRITE_CHUNK, 0);
                     let len = program.fill(name, &mut stream.unsent, now);
                     stream.unsent.truncate(len);
-                    stream.sent_of = 0;
-                    moved |= len > 0;
+                    stream.sent = 0;
+                    progressed |= len > 0;
                 }
-                let rest = &stream.unsent[stream.sent_of..];
+                let rest = &stream.unsent[stream.sent..];
                 if rest.is_empty() {
                     break;
                 }
-                // A full piece is followed by another, as a rule: its end waits for that.
-                let more_follows = stream.unsent.len() == PIECE;
+                // A full chunk is usually followed by another: its last short segment waits for that.
+                let more_follows = stream.unsent.len() == WRITE_CHUNK;
                 let taken = connection.write(rest, more_follows);
-                stream.sent_of += taken;
-                moved |= taken > 0;
+                stream.sent += taken;
+                progressed |= taken > 0;
                 if taken == 0 {
                     break;
                 }
             }
-            let is_sent = stream.sent_of == stream.unsent.len();
+            let all_sent = stream.sent == stream.unsent.len();
             match program.close(name) {
-                Close::Finish if is_sent => connection.close(),
+                Close::Finish if all_sent => connection.close(),
                 Close::Keep | Close::Finish => {}
                 Close::Reset => connection.abort(),
             }
             if matches!(connection.state(), State::Closed | State::TimeWait) {
-                moved = true;
-                self.leaving.push(stream.id);
-                *place = None;
+                progressed = true;
+                self.closing.push(stream.id);
+                *slot = None;
                 program.closed(name, now);
             }
         }
-        self.forget(tcp);
-        moved
+        self.remove_closed(tcp);
+        progressed
     }
 
-    fn forget(&mut self, tcp: &mut Tcp) {
-        self.leaving.retain(|id| {
-            // A reset that is due goes out first.
+    fn remove_closed(&mut self, tcp: &mut Tcp) {
+        self.closing.retain(|id| {
+            // Keep it until a pending RST has been sent.
             let done = |it: &crate::peer::tcp::Connection| {
                 it.state() == State::Closed && !it.has_reset_due()
             };
             if tcp.get(*id).is_some_and(done) {
-                tcp.forget_closed(*id);
+                tcp.remove_closed(*id);
             }
             tcp.get(*id).is_some()
         });
     }
 
-    /// Resets what is left, and listens no more.
+    /// Resets open connections and closes listening ports.
     pub(super) fn reset(&mut self, tcp: &mut Tcp) {
         for port in self.ports.drain(..) {
             tcp.listen(port, 0);
         }
-        for stream in self.places.drain(..).flatten() {
+        for stream in self.slots.drain(..).flatten() {
             if let Some(connection) = tcp.get_mut(stream.id) {
                 connection.abort();
             }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// From one end to the other, beyond the millisecond that a pair has.
-const WAY: Span = Span::from_ms(9);
+/// One-way delay beyond the millisecond of a pair.
+const ONE_WAY_DELAY: Span = Span::from_ms(9);
 
 #[test]
 fn duplicates_reported_make_the_sender_wait_for_late_segments() {
@@ -11,7 +11,7 @@ fn duplicates_reported_make_the_sender_wait_for_late_segments() {
     // of the round trip; then every 20th is overtaken by two, which takes longer than that.
     let mut pair = Pair::new(Config::default(), Config::default());
     let client = pair.connect();
-    pair.run_delaying(Span::from_ms(100), |_, _| WAY);
+    pair.run_delaying(Span::from_ms(100), |_, _| ONE_WAY_DELAY);
     let server = pair.server.accept(PORT).expect("a connection");
     let octets = octets(300 * 1460);
     let (mut read, mut count) = (Vec::new(), 0);
@@ -20,13 +20,13 @@ fn duplicates_reported_make_the_sender_wait_for_late_segments() {
         assert_eq!(sender.write(chunk, false), chunk.len());
         pair.run_delaying(Span::from_ms(4), |by_client, segment| {
             if by_client || segment.payload.is_empty() {
-                return WAY;
+                return ONE_WAY_DELAY;
             }
             count += 1;
             match count {
-                10 => WAY + Span::from_us(4500),
-                _ if count % 20 == 0 => WAY + Span::from_ms(9),
-                _ => WAY,
+                10 => ONE_WAY_DELAY + Span::from_us(4500),
+                _ if count % 20 == 0 => ONE_WAY_DELAY + Span::from_ms(9),
+                _ => ONE_WAY_DELAY,
             }
         });
         read.extend(pair.client.get_mut(client).expect("alive").read(usize::MAX));
@@ -35,5 +35,5 @@ fn duplicates_reported_make_the_sender_wait_for_late_segments() {
     let statistics = pair.server.get(server).unwrap().statistics();
     let repeated = &statistics.retransmissions;
     assert_eq!(repeated.len(), 1, "{repeated:?}");
-    assert_eq!(statistics.undone, 1);
+    assert_eq!(statistics.undone_recoveries, 1);
 }
