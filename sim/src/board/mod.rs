@@ -147,7 +147,7 @@ pub struct Board {
     attribution: Attribution,
     /// Transmissions to the device whose fate is not final, in the order of sending, with their
     /// octets once they have ended.
-    unsettled: VecDeque<(Sent, Option<Vec<u8>>)>,
+    unsettled: VecDeque<(SentFrame, Option<Vec<u8>>)>,
     lines: Lines,
     events: VecDeque<Event>,
     hash: TraceHash,
