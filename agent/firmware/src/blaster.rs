@@ -1,9 +1,10 @@
 //! A generator of raw frames that knows no stack: what driver, MAC and line do by themselves.
 
+use crate::blast_command::BlastCommand;
 use crate::console::event;
 use core::fmt::Write;
 use linerate_agent::Instant;
-use linerate_agent::frame::{Blast, Fill, LONGEST, Plan, SHORTEST, renumber};
+use linerate_agent::frame::{Blast, Fill, LONGEST, Plan, renumber};
 use linerate_ether::frame::MacAddress;
 use linerate_nic::device::{Device, TxToken as _};
 
@@ -14,38 +15,13 @@ const FILL: Fill = Fill::Octet(0x55);
 /// Frames in a row, then what came has its turn.
 const TURN: usize = 64;
 
-/// What is to be sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
-    /// How many frames.
-    pub frames: u64,
-    /// Octets of each, without FCS: 60 to 1514.
-    pub octets: u16,
-    /// To whom.
-    pub to: MacAddress,
-}
-
-impl Order {
-    /// Reads `FRAMES LENGTH [ADDRESS]`; without an address they go to all.
-    pub(crate) fn parse(frames: &str, octets: &str, to: Option<&str>) -> Option<Self> {
-        Some(Self {
-            frames: frames.parse().ok()?,
-            octets: octets
-                .parse()
-                .ok()
-                .filter(|it| (SHORTEST..=LONGEST).contains(&usize::from(*it)))?,
-            to: to.map_or(Some(MacAddress::BROADCAST), |it| it.parse().ok())?,
-        })
-    }
-}
-
 /// Sends frames as a generator numbers them, as fast as the device takes them.
 #[derive(Debug)]
 pub struct Blaster {
     /// The last frame.
     frame: [u8; LONGEST],
     len: usize,
-    order: Order,
+    command: BlastCommand,
     sent: u64,
     began: Instant,
 }
@@ -53,13 +29,13 @@ pub struct Blaster {
 impl Blaster {
     /// Begins at `now`; `from` is the device's own address.
     #[must_use]
-    pub fn new(order: Order, from: MacAddress, now: Instant) -> Self {
+    pub fn new(command: BlastCommand, from: MacAddress, now: Instant) -> Self {
         let mut frame = [0; LONGEST];
         let plan = Plan {
-            to: order.to.0,
+            to: command.to.0,
             from: from.0,
             stream: STREAM,
-            sizes: &[order.octets],
+            sizes: &[command.octets],
             fill: FILL,
             reflect: false,
             count: 1,
@@ -70,7 +46,7 @@ impl Blaster {
             frame,
             // No longer than the longest, as `octets` says.
             len: len.unwrap_or(0),
-            order,
+            command,
             sent: 0,
             began: now,
         }
@@ -80,7 +56,7 @@ impl Blaster {
     pub fn fill(&mut self, device: &mut impl Device, now: Instant) -> bool {
         let frame = &mut self.frame[..self.len];
         for _ in 0..TURN {
-            if self.sent >= self.order.frames {
+            if self.sent >= self.command.frames {
                 return true;
             }
             let Some(room) = device.transmit() else {
@@ -91,7 +67,7 @@ impl Blaster {
             let _ = room.consume(frame.len(), |to| to.copy_from_slice(frame));
             self.sent += 1;
         }
-        self.sent >= self.order.frames
+        self.sent >= self.command.frames
     }
 
     /// Says what was sent until now: octets without FCS.

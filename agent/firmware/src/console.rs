@@ -1,7 +1,7 @@
 //! The console: lines for a person, beside them one JSON object a line for a program, prefixed with `@ `,
 //! and commands that either types.
 
-use crate::blaster::Order;
+use crate::blast_command::BlastCommand;
 use core::fmt::{self, Write};
 use linerate_agent::burner::Load;
 use linerate_ether::ledger::Counter;
@@ -60,7 +60,7 @@ pub enum Command {
     /// `burned`: print what was burned.
     Burned,
     /// `blast FRAMES LENGTH [ADDRESS]`: send raw frames as fast as it goes; print when that is done.
-    Blast(Order),
+    Blast(BlastCommand),
     /// `hold on`, `hold off`: take in no frame meanwhile, whatever comes.
     Hold(bool),
     /// `device stop`, `device start`.
@@ -86,7 +86,7 @@ impl Command {
             }
             ("burned", None) => Self::Burned,
             ("blast", Some(frames)) => {
-                Self::Blast(Order::parse(frames, words.next()?, words.next())?)
+                Self::Blast(BlastCommand::parse(frames, words.next()?, words.next())?)
             }
             ("hold", Some("on")) => Self::Hold(true),
             ("hold", Some("off")) => Self::Hold(false),

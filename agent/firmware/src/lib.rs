@@ -6,6 +6,7 @@
 //! - [`console`]: lines for a person and for a program; commands.
 //! - [`memory`]: sockets and services.
 //! - [`frames`]: raw frames, seen before the stack.
+//! - [`blast_command`]: the arguments of the command `blast`.
 //! - [`blaster`]: raw frames, sent past the stack.
 //! - [`load`]: the load for the CPU.
 //! - [`null`]: for comparison, a device that is none.
@@ -18,6 +19,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod blast_command;
 pub mod blaster;
 pub mod console;
 pub mod frames;

@@ -290,9 +290,9 @@ impl<D: Managed> Station<D> {
             Command::CountFrames(stream) => self.frames.count(stream),
             Command::Burn(load) => self.burner.set(load, machine.now()),
             Command::Burned => tell::burned(machine, &self.burner, machine.now()),
-            Command::Blast(order) => {
+            Command::Blast(command) => {
                 let own = self.device.0.mac_address();
-                self.blaster = Some(Blaster::new(order, own, machine.now()));
+                self.blaster = Some(Blaster::new(command, own, machine.now()));
             }
             Command::Hold(is_held) => {
                 self.is_held = is_held;

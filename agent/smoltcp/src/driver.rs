@@ -99,8 +99,3 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         }
     }
 }
-
-/// The next of the dynamic ports (RFC 6335 section 6).
-pub(crate) fn next_port(port: u16) -> u16 {
-    0xC000 | port.wrapping_add(1)
-}

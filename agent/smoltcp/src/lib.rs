@@ -11,6 +11,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod address;
 mod driver;
 mod tcp;
 mod udp;

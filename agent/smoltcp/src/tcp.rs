@@ -8,8 +8,7 @@ use smoltcp::socket::tcp::{Socket, State};
 use smoltcp::time::Duration;
 use smoltcp::wire::IpEndpoint;
 
-use crate::driver::next_port;
-use crate::udp::endpoint;
+use crate::address::{endpoint, next_port};
 
 /// Ports that all services together may listen on; what is more is not listened on.
 const PORTS: usize = 8;

@@ -1,14 +1,13 @@
 //! UDP sockets.
 
-use core::net::SocketAddr;
 use core::time::Duration;
 
 use linerate_agent::{Instant, Service, Udp};
 use smoltcp::iface::{SocketHandle, SocketSet};
 use smoltcp::socket::udp::Socket;
-use smoltcp::wire::{IpAddress, IpEndpoint};
+use smoltcp::wire::IpEndpoint;
 
-use crate::driver::next_port;
+use crate::address::{endpoint, next_port};
 
 /// The longest datagram that is sent: what a frame holds.
 pub const DATAGRAM: usize = 1472;
@@ -43,14 +42,6 @@ pub(crate) struct Datagrams<const UDP: usize> {
     local_port: u16,
     room: [u8; DATAGRAM],
     unsent: Option<Unsent>,
-}
-
-/// smoltcp's form of an address; `None` where it is of IPv6, which this driver does not speak.
-pub(crate) fn endpoint(address: SocketAddr) -> Option<IpEndpoint> {
-    match address {
-        SocketAddr::V4(v4) => Some(IpEndpoint::new(IpAddress::Ipv4(*v4.ip()), v4.port())),
-        SocketAddr::V6(_) => None,
-    }
 }
 
 impl<const UDP: usize> Datagrams<UDP> {

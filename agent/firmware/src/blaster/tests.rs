@@ -73,12 +73,12 @@ impl Device for Queue {
 
 #[test]
 fn a_receiver_counts_every_frame_however_often_the_ring_is_full() {
-    let order = Order {
+    let command = BlastCommand {
         frames: 150,
         octets: 100,
         to: PEER,
     };
-    let mut blaster = Blaster::new(order, OWN, Instant::from_ns(1_000));
+    let mut blaster = Blaster::new(command, OWN, Instant::from_ns(1_000));
     let mut queue = Queue {
         room: 0,
         sent: Vec::new(),
@@ -107,7 +107,7 @@ fn a_receiver_counts_every_frame_however_often_the_ring_is_full() {
 
 #[test]
 fn nothing_is_asked_of_a_device_for_no_frames() {
-    let order = Order {
+    let command = BlastCommand {
         frames: 0,
         octets: 60,
         to: PEER,
@@ -116,12 +116,12 @@ fn nothing_is_asked_of_a_device_for_no_frames() {
         room: 0,
         sent: Vec::new(),
     };
-    assert!(Blaster::new(order, OWN, Instant::from_ns(0)).fill(&mut queue, Instant::from_ns(0)));
+    assert!(Blaster::new(command, OWN, Instant::from_ns(0)).fill(&mut queue, Instant::from_ns(0)));
 }
 
 #[test]
 fn the_command_is_read() {
-    let blast = |frames, octets, to| Some(Command::Blast(Order { frames, octets, to }));
+    let blast = |frames, octets, to| Some(Command::Blast(BlastCommand { frames, octets, to }));
     let parsed = Command::parse;
     assert_eq!(parsed("blast 5 60"), blast(5, 60, MacAddress::BROADCAST));
     assert_eq!(
