@@ -1,22 +1,22 @@
-//! Whom a datagram may be answered: its sender may be forged.
+//! Rules for which sources a datagram may be answered: the source address may be forged.
 
 use core::net::{IpAddr, SocketAddr};
 
-/// Ports below belong to services; some of them answer whatever comes: echo, chargen, time.
+/// Ports below this belong to services; some of them answer any datagram: echo, chargen, time.
 const FIRST_OF_CLIENTS: u16 = 1024;
 
-/// Whether who listens on `own_port` may answer `from`.
+/// True if a service on `own_port` may answer `from`.
 ///
-/// Of two ends that answer whatever comes, one has the higher port or both have the same: answering
-/// only ports above the own one, no two of them ever answer each other. Clients have theirs from the
-/// upper end (RFC 6335 section 6: 49152 and above; Linux: 32768). No address of a group is answered;
-/// what is a subnet's broadcast address only the driver can know.
+/// Only ports above the own one are answered, so two such services never answer each other: of any two ends,
+/// one has the higher port or both have the same. Client ports are high (RFC 6335 section 6: 49152 and above;
+/// Linux: 32768). Multicast and limited broadcast addresses are not answered; a subnet's broadcast address is
+/// known only to the driver.
 pub(crate) fn may_be_answered(from: SocketAddr, own_port: u16) -> bool {
     may_be_sent_to(from) && from.port() > own_port
 }
 
-/// Whether this may be a client, whatever its port is above those of services: for protocols in which
-/// no answer is answered.
+/// True if `to` may be a client: any unicast address with a port above the service ports. For protocols in
+/// which no answer is answered.
 pub(crate) fn may_be_sent_to(to: SocketAddr) -> bool {
     let is_one_station = match to.ip().to_canonical() {
         IpAddr::V4(ip) => {
@@ -29,19 +29,19 @@ pub(crate) fn may_be_sent_to(to: SocketAddr) -> bool {
     is_one_station && to.port() >= FIRST_OF_CLIENTS
 }
 
-/// Whether both are the same: a comparison that takes many instructions, so that it is there once.
+/// Compares two socket addresses; out of line, as the comparison takes many instructions.
 #[inline(never)]
 pub(crate) fn are_same(one: &SocketAddr, other: &SocketAddr) -> bool {
     one == other
 }
 
-/// Whether both are on the same host.
+/// True if both addresses are on the same host.
 #[inline(never)]
 pub(crate) fn are_of_one_host(one: &SocketAddr, other: &SocketAddr) -> bool {
     one.ip() == other.ip()
 }
 
-/// Another port of a peer's.
+/// Returns the peer's address with another port.
 #[inline(never)]
 pub(crate) fn at_port(peer: &SocketAddr, port: u16) -> SocketAddr {
     SocketAddr::new(peer.ip(), port)

@@ -1,46 +1,47 @@
-//! A load for the CPU while the device is measured, and what is left of the CPU.
+//! A CPU load while the device is measured, and the CPU time left over.
 //!
-//! The main loop calls [`Burner::burn`] in each of its turns. What is burned is counted in units of always
-//! the same work, whose time is measured once, when nothing else goes on: so no clock is read in between,
-//! and a unit that an interrupt has made longer counts as what it was worth.
+//! The main loop calls [`Burner::burn`] in each round. Burned time is counted in units of constant work,
+//! whose duration is measured once while the CPU is otherwise idle. No clock is read in between, and a unit
+//! that an interrupt prolonged still counts as its nominal duration.
 
 use core::hint::black_box;
 use core::time::Duration;
 
 use crate::Instant;
 
-/// Units that may be made up for when the main loop was busy; what is more is missed.
+/// Backlog limit in units while the main loop is busy; anything beyond is counted as missed.
 const MOST_OWED: u64 = 8;
-/// A share is counted in thousandths.
+/// A share is given in thousandths.
 const WHOLE: u64 = 1000;
 
-/// What is to be burned.
+/// CPU load to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// Nothing.
     None,
-    /// So many thousandths of the time.
+    /// A share of the time, in thousandths.
     Share(u16),
-    /// A unit in each turn, whatever the time: all that the main loop has to spare, if it calls
-    /// [`Burner::burn`] in turns in which it has nothing else to do.
+    /// One unit in each round, regardless of time: all CPU time that the main loop has to spare, if it calls
+    /// [`Burner::burn`] only in idle rounds.
     Spare,
 }
 
-/// What was burned since the load was set.
+/// Load generated since it was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burned {
-    /// What was to be burned.
+    /// The requested load.
     pub load: Load,
-    /// Since then.
+    /// Time since the load was set.
     pub span: Duration,
-    /// Time of the CPU that was burned.
+    /// CPU time burned.
     pub cpu: Duration,
-    /// Time of the CPU that was to be burned and could not be: the device had something else to do.
+    /// CPU time that should have been burned but was not, because the device was busy.
     pub missed: Duration,
 }
 
 impl Burned {
-    /// Thousandths of the time that were burned. With [`Load::Spare`] they are what was left of the CPU.
+    /// Share of the time that was burned, in thousandths. With [`Load::Spare`], the share of the CPU that was
+    /// free.
     #[must_use]
     pub fn thousandths(&self) -> u16 {
         let share = self.cpu.as_nanos() * u128::from(WHOLE) / self.span.as_nanos().max(1);
@@ -48,7 +49,7 @@ impl Burned {
     }
 }
 
-/// Burns.
+/// Generates a CPU load.
 #[derive(Debug, Clone)]
 pub struct Burner {
     rounds: u32,
@@ -64,8 +65,8 @@ pub struct Burner {
 }
 
 impl Burner {
-    /// A burner whose units are so many rounds of work: about 10 cycles each. It burns nothing before
-    /// it is [calibrated](Self::calibrated).
+    /// Creates a burner with units of `rounds` rounds: about 10 cycles each. It burns nothing before it is
+    /// [calibrated](Self::calibrate).
     #[must_use]
     pub const fn new(rounds: u32) -> Self {
         Self {
@@ -81,12 +82,12 @@ impl Burner {
         }
     }
 
-    /// Does the work of one unit. For calibration: the driver measures, without interrupts, how long some
-    /// of them take.
+    /// Does the work of one unit. For calibration: the driver measures the duration of several units with
+    /// interrupts disabled.
     pub fn unit(&mut self) {
         let mut state = self.state;
         for _ in 0..self.rounds {
-            // xorshift32: each round needs the one before, and none can be left out.
+            // xorshift32: each round depends on the previous one, so none can be optimized away.
             state ^= state << 13;
             state ^= state >> 17;
             state ^= state << 5;
@@ -95,19 +96,19 @@ impl Burner {
         self.state = state;
     }
 
-    /// So many units took so long.
+    /// Sets the duration of a unit from a measurement of several.
     pub fn calibrated(&mut self, units: u32, took: Duration) {
         let ns = took.as_nanos() / u128::from(units.max(1));
         self.unit_ns = u64::try_from(ns).unwrap_or(u64::MAX / WHOLE / MOST_OWED);
     }
 
-    /// What a unit takes.
+    /// Duration of a unit.
     #[must_use]
     pub const fn unit_time(&self) -> Duration {
         Duration::from_nanos(self.unit_ns)
     }
 
-    /// Burns that from now on, and counts from the start.
+    /// Sets the load and restarts the counters.
     pub fn set(&mut self, load: Load, now: Instant) {
         self.load = load;
         self.since = now;
@@ -117,8 +118,8 @@ impl Burner {
         self.missed_ns = 0;
     }
 
-    /// Burns a unit if one is due: whether it did. Never more than one, so that what comes in waits for a
-    /// unit at most.
+    /// Burns one unit if one is due; returns true if it did. Never more than one, so a received frame waits
+    /// for one unit at most.
     pub fn burn(&mut self, now: Instant) -> bool {
         if self.unit_ns == 0 {
             return false;
@@ -140,7 +141,7 @@ impl Burner {
         true
     }
 
-    /// Adds what has come due since it was last looked at.
+    /// Adds the time that has become due since the last call.
     fn owe(&mut self, share: u16, now: Instant) {
         let passed = now.since(self.seen).as_nanos();
         self.seen = self.seen.max(now);
@@ -152,7 +153,7 @@ impl Burner {
         self.missed_ns = self.missed_ns.saturating_add((owed - self.owed) / WHOLE);
     }
 
-    /// What was burned so far.
+    /// Load generated so far.
     #[must_use]
     pub fn burned(&self, now: Instant) -> Burned {
         Burned {
@@ -163,7 +164,7 @@ impl Burner {
         }
     }
 
-    /// When the next unit is due; `None`: none ever is.
+    /// Time when the next unit is due; `None` if none ever is.
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {
         match self.load {
@@ -193,8 +194,8 @@ mod tests {
         burner
     }
 
-    /// A main loop of which each turn takes some time, a frame every so often takes more, and a unit takes
-    /// its own. How long frames had taken comes with it.
+    /// Simulates a main loop: each round takes `turn` ns, a frame every `every` ns takes `frame` ns, and a
+    /// burned unit takes its own time. Also returns the total time spent on frames.
     fn run(load: Load, turn: u64, every: u64, frame: u64, span: u64) -> (Burned, u64) {
         let mut burner = burner();
         let (mut now, mut next, mut frames) = (0, every, 0);
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_is_left_is_what_the_device_does_not_need() {
-        // 300 us of each millisecond are frames; each unit has a turn of 100 ns with it.
+        // 300 us of each millisecond are frames; each unit costs a round of 100 ns as well.
         let (burned, frames) = run(Load::Spare, 100, 1_000_000, 300_000, 1_000_000_000);
         let left = 1000 - frames * 1000 / 1_000_000_000;
         assert!(
@@ -270,7 +271,7 @@ mod tests {
     }
 
     proptest! {
-        /// With time to spare the share is kept to a unit, whenever the main loop comes around.
+        /// With time to spare, the share is accurate to a unit, whatever the timing of the main loop.
         #[test]
         fn a_share_is_kept(share in 1..900_u16, turn in 50..1900_u64) {
             let (burned, _) = run(Load::Share(share), turn, u64::MAX, 0, 200_000_000);
@@ -280,7 +281,7 @@ mod tests {
             prop_assert_eq!(burned.missed, Duration::ZERO);
         }
 
-        /// Who sleeps until he is to be woken finds a unit due then and not before.
+        /// A driver that sleeps until `wake_at` finds a unit due then and not before.
         #[test]
         fn it_is_due_when_it_says(share in 1..=1000_u16, at in 0..1_000_000_u64) {
             let mut burner = burner();

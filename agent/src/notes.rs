@@ -1,6 +1,6 @@
-//! What waits for its turn.
+//! Small bounded queues.
 
-/// Forgets the first of a queue: the others move up.
+/// Removes the first element of a queue and moves the others up.
 pub(crate) fn shift<T>(queue: &mut [Option<T>]) {
     if let Some(first) = queue.first_mut() {
         *first = None;
@@ -10,7 +10,7 @@ pub(crate) fn shift<T>(queue: &mut [Option<T>]) {
     }
 }
 
-/// The last few things worth telling, first the one that came first; more of them push that one out.
+/// A bounded queue: when it is full, a new element pushes the oldest out.
 #[derive(Debug)]
 pub(crate) struct Notes<T, const PLACES: usize>([Option<T>; PLACES]);
 
@@ -28,9 +28,9 @@ impl<T, const PLACES: usize> Notes<T, PLACES> {
         self.0[free.unwrap_or(PLACES - 1)] = Some(one);
     }
 
-    /// The first of them, once.
+    /// Removes the oldest element.
     pub(crate) fn take(&mut self) -> Option<T> {
-        // Asked for again and again, mostly for nothing.
+        // Polled often, mostly when empty.
         let first = self.0[0].take()?;
         shift(&mut self.0);
         Some(first)

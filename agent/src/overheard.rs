@@ -1,21 +1,22 @@
-//! A service whose datagrams somebody else hears, too.
+//! A service whose received datagrams are also passed to a tap.
 
 use core::net::SocketAddr;
 
 use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
 
-/// Hears the datagrams that a service gets.
+/// Observes the datagrams that a service receives.
 pub trait Ear {
-    /// This one came.
+    /// Called for each received datagram.
     fn heard(&mut self, octets: &[u8], now: Instant);
 }
 
-/// A service, and who hears each of its datagrams before it does: to measure what it does not tell.
+/// A service with a tap that gets each datagram before the service does: to measure what the service does not
+/// report.
 #[derive(Debug)]
 pub struct Overheard<S, E> {
-    /// The service, which does what it does alone.
+    /// The service, unchanged.
     pub service: S,
-    /// Who hears.
+    /// The tap.
     pub ear: E,
 }
 

@@ -5,41 +5,40 @@ use super::{Mac, OVERHEAD, SHORTEST};
 use crate::Instant;
 use crate::pace::Pace;
 
-/// What a generator is to send.
+/// Frames to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan<'a> {
-    /// Where to; a group is received, but never reflected.
+    /// Destination address; a frame to a group is received but never reflected.
     pub to: Mac,
-    /// Our own address.
+    /// Source address.
     pub from: Mac,
-    /// Tells streams apart.
+    /// Stream number.
     pub stream: u8,
-    /// Lengths of frames without FCS, one after the other and again from the start; what is shorter than
-    /// a frame can be is padded.
+    /// Frame lengths without FCS, used cyclically; shorter ones are padded to the minimum frame size.
     pub sizes: &'a [u16],
-    /// What is in them.
+    /// Payload.
     pub fill: Fill,
-    /// Whether they are to be reflected.
+    /// True if the frames are to be reflected.
     pub reflect: bool,
-    /// How many.
+    /// Number of frames.
     pub count: u64,
-    /// How fast, with all that is on the wire for a frame: preamble, FCS and gap; 0 = as fast as it goes.
+    /// Rate, including preamble, FCS and gap; 0 = as fast as possible.
     pub rate_bits_per_s: u64,
 }
 
-/// Sends numbered and timed frames at a constant rate.
+/// Sends numbered, timestamped frames at a constant rate.
 #[derive(Debug, Clone)]
 pub struct Blast<'a> {
     plan: Plan<'a>,
     pace: Pace,
-    /// Which of the sizes is next.
+    /// Index of the next size.
     at: usize,
     next: u64,
     octets: u64,
 }
 
 impl<'a> Blast<'a> {
-    /// A generator that begins at `now`.
+    /// Creates a generator that begins at `now`.
     #[must_use]
     pub const fn new(plan: Plan<'a>, now: Instant) -> Self {
         Self {
@@ -51,8 +50,8 @@ impl<'a> Blast<'a> {
         }
     }
 
-    /// Writes the next frame to the start of `room`, if one is due: its length. With less room than it
-    /// takes it waits.
+    /// Writes the next frame to the start of `room` if one is due, and returns its length. It waits if the
+    /// room is too small.
     pub fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
         if now < self.due()? {
             return None;
@@ -79,13 +78,13 @@ impl<'a> Blast<'a> {
         Some(len)
     }
 
-    /// When the next frame is due; `None`: all were sent.
+    /// Time when the next frame is due; `None` when all were sent.
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
         (self.next < self.plan.count).then_some(self.pace.due())
     }
 
-    /// Frames and octets of them sent, without FCS.
+    /// Frames sent, and their octets without FCS.
     #[must_use]
     pub const fn sent(&self) -> (u64, u64) {
         (self.next, self.octets)

@@ -1,4 +1,4 @@
-//! The receiving end: of a generator elsewhere, or of what was reflected.
+//! Receiver of generated or reflected test frames.
 
 use core::time::Duration;
 
@@ -8,12 +8,12 @@ use super::{Mac, is_station};
 use crate::Instant;
 use crate::count::Sink;
 
-/// A frame of the stream has come.
+/// A received frame of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
     /// Its number.
     pub number: u64,
-    /// Since it was sent, if it was sent from here.
+    /// Time since it was sent, if it was sent from here.
     pub round_trip: Option<Duration>,
 }
 
@@ -22,16 +22,16 @@ pub struct Arrived {
 pub struct Receiver {
     own: Mac,
     stream: u8,
-    /// What has come, intact.
+    /// Intact frames received.
     pub sink: Sink,
-    /// Frames whose content is not what it was: the FCS did not tell, or nobody looked at it.
+    /// Frames with modified content: the FCS missed it, or was not checked.
     pub altered: u64,
     /// Frames of the stream for another station.
     pub for_others: u64,
 }
 
 impl Receiver {
-    /// Nothing has come.
+    /// Creates a receiver without frames.
     #[must_use]
     pub const fn new(own: Mac, stream: u8) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Receiver {
         }
     }
 
-    /// Takes a frame, whatever it is; `None`: it does not count.
+    /// Handles any received frame; `None` if it does not count.
     pub fn received(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
         let head = self.head_of_ours(frame)?;
         if !head.is_intact(frame) {
@@ -53,8 +53,8 @@ impl Receiver {
         Some(self.count(&head, frame.len(), now))
     }
 
-    /// The same without a look at what is behind the head: where there is no time for it, and the FCS
-    /// was right.
+    /// As [`received`](Self::received), but without checking the payload: for frames with a good FCS when
+    /// there is no time to check.
     pub fn glimpsed(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
         let head = self.head_of_ours(frame)?;
         Some(self.count(&head, frame.len(), now))

@@ -1,20 +1,20 @@
-//! Where a message's content ends (RFC 9112 sections 6 and 7.1).
+//! Detects the end of a message's content (RFC 9112 sections 6 and 7.1).
 
 use super::line::Line;
 use super::split;
 
-/// Trailers and the lines between chunks, all together.
+/// Maximum length of trailers and of the lines between chunks, in total.
 const MOST_BESIDES: usize = 4096;
-/// A size and its extension; more is nothing that anybody sends.
+/// Maximum length of a chunk size and its extension.
 const MOST_SIZE: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// So much is to come.
+    /// Remaining octets of the content.
     Data(u64),
-    /// So much of a chunk.
+    /// Remaining octets of the chunk.
     Chunk(u64),
-    /// Behind a chunk.
+    /// After a chunk.
     ChunkEnd,
     Size,
     Trailers,
@@ -28,14 +28,14 @@ pub(super) struct Body {
     besides: usize,
 }
 
-/// What was taken.
+/// Result of parsing a part of the content.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Taken<'a> {
-    /// Content, or nothing of it; there is more to come.
+    /// Content, possibly empty; more follows.
     Data(&'a [u8]),
-    /// It is over.
+    /// End of the content.
     End,
-    /// It is no content.
+    /// Malformed.
     Fault,
 }
 
@@ -60,8 +60,8 @@ impl Body {
         matches!(self.state, State::UntilEnd)
     }
 
-    /// Takes some of `octets`, with `line` for what is not content. To be called until everything is
-    /// taken, and once more: nothing may be left of a length of 0.
+    /// Consumes some of `octets`; `line` collects what is not content. Call it until everything is consumed,
+    /// and once more: a content of length 0 ends without any octets.
     pub(super) fn push<'a>(&mut self, octets: &mut &'a [u8], line: &mut Line) -> Taken<'a> {
         match &mut self.state {
             State::UntilEnd => Taken::Data(core::mem::take(octets)),
@@ -111,7 +111,7 @@ impl Body {
     }
 }
 
-/// The size of a chunk, hexadecimal, before any extension.
+/// Parses a chunk size, hexadecimal, before any extension.
 fn size(text: &[u8]) -> Option<u64> {
     let digits = split(text, b';').map_or(text, |(digits, _)| digits);
     let digits = digits.trim_ascii_end();

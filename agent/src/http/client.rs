@@ -11,77 +11,77 @@ use crate::window::Window;
 use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
 use linerate_ether::pattern;
 
-/// What a chunk of an upload carries.
+/// Payload of a chunk of an upload.
 const CHUNK: u64 = 1024;
-/// The longest path.
+/// Maximum length of the path.
 const PATH: usize = 200;
-/// A head with more is refused.
+/// Maximum length of a response head.
 const MOST_HEAD: usize = 16384;
 
-/// What a client puts.
+/// Content of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Upload {
     /// Octets of the pattern.
     pub octets: u64,
-    /// Without saying beforehand how many.
+    /// Sent in chunks, without announcing the length.
     pub chunked: bool,
 }
 
-/// What a client is to do.
+/// Configuration of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan<'a> {
     /// The server.
     pub to: SocketAddr,
-    /// Path and query, 200 octets at most: `/1000000` of our own server.
+    /// Path and query, 200 octets at most: `/1000000` for linerate's own server.
     pub path: &'a str,
-    /// PUT this; otherwise GET.
+    /// The content to PUT; `None` for a GET.
     pub upload: Option<Upload>,
-    /// What comes is compared with the pattern.
+    /// Compare the received content with the pattern.
     pub check: bool,
-    /// How long nothing may go on.
+    /// Timeout without progress.
     pub patience: Duration,
 }
 
-/// Why there is no result.
+/// Reason for a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The path can't be asked for: too long, or no path.
+    /// The path is invalid: too long, or not a path.
     BadPath,
-    /// The server can't be connected to.
+    /// The connection to the server could not be established.
     NotReached,
     /// The connection broke before the end.
     Broken,
-    /// Nothing went on for as long as the plan allows.
+    /// No progress within the timeout.
     NoAnswer,
-    /// What came is no HTTP.
+    /// The response is not HTTP.
     Nonsense,
 }
 
-/// How far a client is.
+/// Progress of a client.
 pub type Progress = crate::Progress<Failure>;
 
-/// What a client found.
+/// Results of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// The server's verdict, 0 before it came.
+    /// The response's status, 0 before it arrives.
     pub status: u16,
     /// Octets of content sent.
     pub sent: u64,
     /// Octets of content received.
     pub received: u64,
-    /// What a server like ours says to have received of an upload.
+    /// Received octets of an upload, as reported by a linerate server.
     pub confirmed: Option<u64>,
-    /// Where the first octet is that is not the pattern's.
+    /// Offset of the first octet that differs from the pattern.
     pub differs_at: Option<u64>,
-    /// From the first octet of the request to the last that was received.
+    /// Time from the first octet of the request to the last octet received.
     pub span: Duration,
-    /// To the first that was received.
+    /// Time to the first octet received.
     pub first_octet: Option<Duration>,
 }
 
 #[derive(Debug)]
 enum Reading {
-    /// The status line, or fields once `status` is known.
+    /// The status line, or fields once `status` is set.
     Head {
         status: Option<u16>,
         fields: Fields,
@@ -110,7 +110,7 @@ fn head(plan: &Plan, window: &mut Window) {
     window.raw(method.as_bytes());
     window.raw(plan.path.as_bytes());
     window.raw(b" HTTP/1.1\r\nHost: ");
-    // It never fails.
+    // Infallible.
     let _ = core::fmt::Write::write_fmt(window, format_args!("{}", plan.to));
     window.raw(b"\r\nConnection: close");
     match plan.upload {
@@ -124,14 +124,14 @@ fn head(plan: &Plan, window: &mut Window) {
     window.raw(b"\r\n\r\n");
 }
 
-/// Writes what of a text is behind its first `at` octets: how much.
+/// Writes the part of a text behind its first `at` octets and returns its length.
 fn part(at: u64, room: &mut [u8], write: impl Fn(&mut Window)) -> usize {
     let mut window = Window::new(room, usize::try_from(at).unwrap_or(usize::MAX));
     write(&mut window);
     window.written()
 }
 
-/// A client with one request.
+/// A client for one request.
 #[derive(Debug)]
 pub struct Client<'a> {
     plan: Plan<'a>,
@@ -140,22 +140,22 @@ pub struct Client<'a> {
     began: Option<Instant>,
     heard: Option<Instant>,
     head_len: u64,
-    /// Octets of the request, head included.
+    /// Octets of the request sent, head included.
     written: u64,
     is_written: bool,
     line: Line,
     reading: Reading,
     outcome: Outcome,
-    /// Of a short answer, for what it confirms.
+    /// The content of a short response, for the confirmed length.
     said: [u8; 20],
     failure: Option<Failure>,
 }
 
 impl<'a> Client<'a> {
-    /// A client that begins as soon as it is driven.
+    /// Creates a client that begins with the driver's first turn.
     #[must_use]
     pub fn new(plan: Plan<'a>) -> Self {
-        // Anything else would end the line, or the request.
+        // Other octets would end the line, or the request.
         let is_path =
             plan.path.starts_with('/') && plan.path.bytes().all(|it| it.is_ascii_graphic());
         let bad = (!is_path || plan.path.len() > PATH).then_some(Failure::BadPath);
@@ -176,7 +176,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// How far it is; to be asked after each turn of the driver.
+    /// Progress of the client; call it after each turn of the driver.
     pub fn progress(&mut self, now: Instant) -> Progress {
         if let Some(failure) = self.failure {
             return Progress::Failed(failure);
@@ -190,7 +190,7 @@ impl<'a> Client<'a> {
         Progress::Running
     }
 
-    /// What there is so far.
+    /// Results so far.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let len = usize::try_from(self.outcome.received).unwrap_or(usize::MAX);
@@ -202,7 +202,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Writes what comes behind the first `at` octets of the content; the second: how much of it is data.
+    /// Writes the content behind its first `at` octets. Returns the length, and the number of data octets in
+    /// it.
     fn content(upload: Upload, at: u64, room: &mut [u8]) -> (usize, u64) {
         let Upload { octets, chunked } = upload;
         if !chunked {
@@ -211,7 +212,7 @@ impl<'a> Client<'a> {
             pattern::fill(at, &mut room[..len]);
             return (len, len as u64);
         }
-        // Before, data and behind: of each full chunk the same number of octets.
+        // Before, data and behind: each full chunk has the same number of octets.
         let before = |data: u64| {
             move |window: &mut Window| {
                 window.digits(data, 16, 1);
@@ -247,7 +248,7 @@ impl<'a> Client<'a> {
         (part(at, room, |window| window.raw(behind)), 0)
     }
 
-    /// Takes a line of the head.
+    /// Consumes a line of the head.
     fn line(&mut self, taken: &mut &[u8]) -> Option<()> {
         let Reading::Head {
             status,
@@ -275,10 +276,10 @@ impl<'a> Client<'a> {
             return Some(());
         };
         if !text.is_empty() {
-            // Fields that mean nothing here may be anything.
+            // Fields that are irrelevant here may have any value.
             return fields.line(&self.line).ok();
         }
-        // Not the last word (RFC 9110 section 15.2).
+        // Informational: the final response follows (RFC 9110 section 15.2).
         if (100..200).contains(&code) {
             self.reading = Reading::new();
             return Some(());
@@ -424,7 +425,7 @@ impl Service for Client<'_> {
     fn close(&self, _: Connection) -> Close {
         match (&self.reading, self.failure) {
             (_, Some(_)) => Close::Reset,
-            // An upload that is not wanted any more.
+            // The server has answered before the end of the upload.
             (Reading::Over, _) if !self.is_written => Close::Reset,
             (Reading::Over, _) => Close::Finish,
             _ => Close::Keep,

@@ -1,13 +1,13 @@
-//! A line of a head, collected from whatever pieces it comes in.
+//! A line of a head, collected from pieces of any size.
 
-/// What is kept of a line: enough for every field that means something here.
+/// Octets kept of a line: enough for every relevant field.
 const KEPT: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     octets: [u8; KEPT],
     len: usize,
-    /// It was longer than what is kept.
+    /// The line was longer than the buffer.
     is_cut: bool,
     is_over: bool,
 }
@@ -22,8 +22,8 @@ impl Line {
         }
     }
 
-    /// Takes what belongs to the line: how much, and whether it is over. One that is over is forgotten
-    /// with the next call.
+    /// Consumes octets of the line. Returns their number, and true if the line is complete. The next call
+    /// starts a new line then.
     pub(super) fn push(&mut self, octets: &[u8]) -> (usize, bool) {
         if self.is_over {
             *self = Self::new();
@@ -33,7 +33,7 @@ impl Line {
         let len = part.len().min(KEPT - self.len);
         self.octets[self.len..self.len + len].copy_from_slice(&part[..len]);
         self.len += len;
-        // The CR does not count.
+        // A CR at the end does not count.
         self.is_cut |= part.len() > len && !(part.len() == len + 1 && part[len] == b'\r');
         self.is_over = end.is_some();
         (part.len() + usize::from(end.is_some()), end.is_some())

@@ -1,4 +1,4 @@
-//! `iperf -c`: one stream each way at most.
+//! `iperf -c`: at most one stream in each direction.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -9,63 +9,63 @@ use super::udp::{Clock, END_EVERY, Source, report};
 use crate::count::Sink;
 use crate::{Ask, Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, Udp, ns};
 
-/// The request of a reverse UDP test is repeated this often, until data come.
+/// Repetition interval of the request of a reverse UDP test, until data arrive.
 const REQUEST_EVERY_NS: u64 = 100 * MS;
-/// Reports of what was received are sent so often, as their receiver may miss some.
+/// Number of times that a receiver's report is sent, as some may be lost.
 const REPORTS: u8 = 3;
-/// Our own UDP socket, and the one for a test back.
+/// The client's own UDP socket, and the one for a return test.
 const SOCKET: Udp = Udp(0);
 const SOCKET_BACK: Udp = Udp(1);
 
-/// What a client is to do.
+/// Configuration of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// The server.
     pub to: SocketAddr,
     /// UDP instead of TCP.
     pub udp: bool,
-    /// The test; its port is where we listen, if it has a way back.
+    /// The test; its port is the local listening port if it has a return test.
     pub test: Test,
-    /// How long nothing may come that is to come.
+    /// Timeout without any expected data.
     pub patience: Duration,
 }
 
-/// Why there is no result.
+/// Reason for a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The server can't be connected to.
+    /// The connection to the server could not be established.
     NotReached,
     /// The connection broke.
     Broken,
-    /// Nothing came for as long as the plan allows: a report, data, or a connection back.
+    /// Timeout: no report, data or return connection arrived.
     NoAnswer,
 }
 
-/// How far a client is.
+/// Progress of a client.
 pub type Progress = crate::Progress<Failure>;
 
-/// What a client found.
+/// Results of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// What it sent; datagrams and octets count the one that ends a UDP stream, as iperf does.
+    /// Sent by the client; datagrams and octets include the one that ends a UDP stream, as in iperf.
     pub sent: Option<Report>,
-    /// What the server says to have received of it: UDP only.
+    /// The server's report of what it received: UDP only.
     pub reported: Option<Report>,
-    /// What it received.
+    /// Received by the client.
     pub received: Option<Report>,
-    /// Of that, datagrams that came again.
+    /// Duplicate datagrams received.
     pub received_duplicates: u64,
-    /// From the first octet sent until the server had closed the connection, and so had read all of
-    /// them: TCP only, where the server says nothing of what it got.
+    /// Time from the first octet sent until the server closed the connection and so had read everything: TCP
+    /// only, where the server sends no report.
     pub read_after: Option<Duration>,
 }
 
-/// Receives a stream, of either kind.
+/// Receiver of a TCP or UDP stream.
 #[derive(Debug)]
 struct Receiving {
     sink: Sink,
     ended: Option<Report>,
-    /// The number that ended it, the peer, and how often it is still to be answered.
+    /// Number of the datagram that ended it, the peer, and the number of answers still to send.
     to_answer: Option<(i64, SocketAddr, u8)>,
 }
 
@@ -126,7 +126,7 @@ impl Receiving {
     }
 }
 
-/// A client with one test.
+/// A client for one test.
 #[derive(Debug)]
 pub struct Client {
     plan: Plan,
@@ -148,7 +148,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that begins as soon as it is driven.
+    /// Creates a client that begins with the driver's first turn.
     #[must_use]
     pub const fn new(plan: Plan) -> Self {
         Self {
@@ -171,22 +171,22 @@ impl Client {
         }
     }
 
-    /// The same where the time of day is known: nanoseconds of Unix time when the driver's time was 0.
-    /// Datagrams carry it, and iperf's server begins its jitter with how far it is from its own: told
-    /// none, it starts with decades.
+    /// Sets the time of day: nanoseconds of Unix time at the driver's time 0. Datagrams carry it, and iperf's
+    /// server initializes its jitter with the difference to its own clock: without a time of day, with
+    /// decades.
     #[must_use]
     pub const fn with_time_of_day(mut self, unix_ns: u64) -> Self {
         self.clock = Clock::told(unix_ns, Instant::from_ns(0));
         self
     }
 
-    /// What it is to do.
+    /// The client's configuration.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How far it is; to be asked after each turn of the driver.
+    /// Progress of the client; call it after each turn of the driver.
     pub fn progress(&mut self, now: Instant) -> Progress {
         if let Some(failure) = self.failure {
             return Progress::Failed(failure);
@@ -202,7 +202,7 @@ impl Client {
         Progress::Running
     }
 
-    /// What there is so far.
+    /// Results so far.
     #[must_use]
     pub fn outcome(&self, now: Instant) -> Outcome {
         let stream = self.sending.as_ref().map(|sending| {
@@ -236,19 +236,19 @@ impl Client {
         test.reverse || test.full_duplex || test.back != Back::No
     }
 
-    /// Whether what comes on this connection is part of the test.
+    /// True if data on this connection are part of the test.
     fn carries_data(&self, connection: Connection) -> bool {
         let on_forward = self.plan.test.reverse || self.plan.test.full_duplex;
         Some(connection) == self.back || on_forward
     }
 
-    /// Sending keeps itself going; silence of the peer means nothing then.
+    /// While the client sends, silence of the peer is normal.
     fn is_sending(&self) -> bool {
         let stream = self.sending.as_ref().is_some_and(|it| !it.is_over());
         stream || self.source.as_ref().is_some_and(|it| !it.is_ending())
     }
 
-    /// Ends what ends by time. From the end of sending on the peer is waited for.
+    /// Ends sending when its time is over. From then on the timeout for the peer runs.
     fn step(&mut self, now: Instant) {
         if let Some(sending) = &mut self.sending {
             sending.step(now);
@@ -290,7 +290,7 @@ impl Client {
         }
     }
 
-    /// The request of a reverse UDP test, while nothing has come.
+    /// The request of a reverse UDP test, until data arrive.
     fn request(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         let receiving = self.receiving.as_ref()?;
         let unheard = receiving.sink.last().is_none() && receiving.ended.is_none();
@@ -373,7 +373,7 @@ impl Service for Client {
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
         self.heard = now;
-        // On the one that we send on, a server of iperf 2.1 greets with 28 octets: they are no data.
+        // On the sending connection, a server of iperf 2.1 sends a greeting of 28 octets, which is not data.
         if self.carries_data(connection)
             && let Some(receiving) = &mut self.receiving
         {
@@ -386,7 +386,7 @@ impl Service for Client {
             return 0;
         }
         let mut len = 0;
-        // In one piece: a server looks for it in what comes first.
+        // In one piece: a server expects it in the first segment.
         if !self.request_sent && room.len() >= Test::LEN {
             self.plan.test.emit(room, false);
             self.request_sent = true;
@@ -439,7 +439,7 @@ impl Service for Client {
         }
         self.heard = now;
         if socket == SOCKET && self.source.is_some() {
-            // iperf 2.1 puts 0 where its report has its number.
+            // iperf 2.1 puts 0 in place of the report's number.
             let is_end = Numbered::parse(octets).is_some_and(|head| head.number <= 0);
             if is_end && self.reported.is_none() {
                 self.reported = Report::parse(octets);

@@ -1,4 +1,4 @@
-//! What iperf 2 writes into data. All fields are big-endian; offsets are from the start of the part.
+//! Headers of iperf 2 in the data. All fields are big-endian; offsets are relative to the part.
 
 use core::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::{Instant, MS, ns, span};
 const VERSION_1: u32 = 0x8000_0000;
 /// The request has all fields.
 const EXTENDED: u32 = 0x4000_0000;
-/// The server connects back at once, not at the end.
+/// The server connects back immediately, not at the end.
 const AT_ONCE: u32 = 0x0000_0001;
-/// A UDP datagram's number has 64 bits.
+/// Datagram numbers have 64 bits.
 const WIDE_NUMBERS: u32 = 0x0800_0000;
-/// The upper flags mean something.
+/// The upper flags are valid.
 const UPPER_FLAGS: u32 = 0x0400_0000;
 /// Set in a UDP request with `-R`.
 const UDP_REVERSE: u32 = 0x2000_0000;
@@ -22,52 +22,52 @@ const HAS_LENGTH: u32 = 0x0001_0000;
 /// Upper flags.
 const REVERSE: u32 = 0x0400_0000;
 const FULL_DUPLEX: u32 = 0x0800_0000;
-/// What follows the number of a datagram that carries no request.
+/// Follows the number of a datagram without a request.
 pub(super) const PLAIN: u32 = WIDE_NUMBERS;
-/// The version that we say to speak: 2.1.8.
+/// The advertised version: 2.1.8.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 
-/// How much is to be sent.
+/// Amount of data to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// So many octets of payload.
+    /// Octets of payload.
     Octets(u32),
-    /// For so long, in steps of 10 ms on the wire.
+    /// Duration, in steps of 10 ms on the wire.
     Span(Duration),
 }
 
-/// How much is sent at most, for how long and how fast.
+/// Limits of a stream: octets, duration and rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     pub(super) octets: u64,
     pub(super) ns: u64,
-    /// 0: as fast as it goes.
+    /// 0: as fast as possible.
     pub(super) rate_bits_per_s: u64,
 }
 
-/// Whether the server sends to the client's port after having received.
+/// Mode of the return test, in which the server sends to the client's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Back {
-    /// It does not.
+    /// No return test.
     No,
-    /// Afterwards (`-r`).
+    /// After the test (`-r`).
     AtTheEnd,
-    /// Meanwhile (`-d`).
+    /// During the test (`-d`).
     AtOnce,
 }
 
-/// What a client asks for.
+/// A client's test request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Test {
-    /// Where the client listens for a connection back.
+    /// The client's listening port for the return test.
     pub port: u16,
-    /// Size of a write or a datagram (`-l`); 0: the server's own.
+    /// Size of a write or a datagram (`-l`); 0: the server's default.
     pub buffer_octets: u32,
-    /// How much is to be sent.
+    /// Amount of data to send.
     pub amount: Amount,
-    /// How fast (`-b`); 0: not said.
+    /// Rate (`-b`); 0: unspecified.
     pub rate_bits_per_s: u64,
-    /// Another test in the other direction.
+    /// Return test.
     pub back: Back,
     /// The server sends on this connection instead of the client (`-R`).
     pub reverse: bool,
@@ -88,11 +88,10 @@ impl Test {
         }
     }
 
-    /// Octets of a request in TCP: none of the fields behind are of use here.
+    /// Octets of a request in TCP, without the unused fields behind.
     pub const LEN: usize = 60;
 
-    /// How many octets of a request there are in all, of which the first four are given; `None` if it
-    /// is none, but data.
+    /// Total length of a request that begins with these flags; `None` if it is not a request, but data.
     #[must_use]
     pub fn len(flags: u32) -> Option<usize> {
         if flags & (VERSION_1 | EXTENDED) == 0 {
@@ -106,7 +105,7 @@ impl Test {
         Some(said.clamp(24, Self::LEN))
     }
 
-    /// The request at the start of `octets`, if there is one.
+    /// Parses the request at the start of `octets`, if there is one.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
         let flags = u32_at(octets, 0)?;
@@ -143,8 +142,8 @@ impl Test {
         })
     }
 
-    /// Writes the request to the start of `octets`, [`Self::LEN`] or as many as there are; `udp`: for
-    /// datagrams, behind [`Numbered`].
+    /// Writes the request to the start of `octets`: [`Self::LEN`] octets, or as many as fit. `udp`: for
+    /// datagrams, behind the [`DatagramHeader`].
     pub fn emit(&self, octets: &mut [u8], udp: bool) {
         let len = octets.len().min(Self::LEN);
         octets[..len].fill(0);
@@ -200,8 +199,7 @@ impl Test {
     }
 }
 
-/// What every UDP datagram begins with: its number, counted from 1 and negative at the end, and when
-/// it was sent.
+/// Header of every UDP datagram: its number, counted from 1 and negative at the end, and its send time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Numbered {
     /// The number.
@@ -211,15 +209,15 @@ pub struct Numbered {
 }
 
 impl Numbered {
-    /// Octets of it.
+    /// Length in octets.
     pub const LEN: usize = 16;
 
-    /// What is at the start of a datagram, which is followed by a request or by nothing of meaning.
+    /// Parses the header of a datagram, which is followed by a request or by anything.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
         let low = u32_at(octets, 0)?;
         let (seconds, micros) = (u32_at(octets, 4)?, u32_at(octets, 8)?);
-        // Without the flag, the field behind the time may be a request of old.
+        // Without the flag, the field behind the time may belong to a request of an older version.
         let wide = u32_at(octets, Self::LEN).is_some_and(|flags| flags & WIDE_NUMBERS != 0);
         let number = if wide {
             (u64::from(u32_at(octets, 12)?) << 32 | u64::from(low)) as i64
@@ -232,7 +230,7 @@ impl Numbered {
         })
     }
 
-    /// Writes it to the start of a datagram, as far as that goes.
+    /// Writes the header to the start of a datagram, as far as it fits.
     pub fn emit(number: i64, now: Instant, octets: &mut [u8]) {
         let (seconds, micros) = now.to_seconds_and_micros();
         put_u32(octets, 0, number as u32);
@@ -242,7 +240,7 @@ impl Numbered {
     }
 }
 
-/// What the receiver of a UDP stream has counted, for its sender.
+/// A UDP receiver's report to the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
     /// Payload received.
@@ -253,23 +251,23 @@ pub struct Report {
     pub lost: u32,
     /// Datagrams late.
     pub out_of_order: u32,
-    /// Datagrams sent, as far as the receiver knows.
+    /// Datagrams sent, as far as the receiver can determine.
     pub datagrams: u32,
     /// Interarrival jitter (RFC 3550).
     pub jitter: Duration,
 }
 
 impl Report {
-    /// Octets of a report.
+    /// Length of a report in octets.
     pub const LEN: usize = 40;
 
-    /// Whether a datagram is a report, and no client's: those of iperf 2.1 say how long their request is.
+    /// True if a datagram is a report and not a client's: a client of iperf 2.1 states its request's length.
     pub(super) fn is_in(datagram: &[u8]) -> bool {
         let flags = u32_at(datagram, Numbered::LEN).unwrap_or(0);
         flags & (VERSION_1 | EXTENDED | HAS_LENGTH) == VERSION_1
     }
 
-    /// The report in a datagram, behind its number.
+    /// Parses the report in a datagram, behind its number.
     #[must_use]
     pub fn parse(datagram: &[u8]) -> Option<Self> {
         let octets = datagram.get(Numbered::LEN..)?;
@@ -290,7 +288,7 @@ impl Report {
         })
     }
 
-    /// Writes the datagram that answers the one which ended a stream, and says its length.
+    /// Writes the datagram that answers the last one of a stream, and returns its length.
     pub(super) fn answer(&self, end: i64, now: Instant, room: &mut [u8]) -> usize {
         let len = (Numbered::LEN + Self::LEN).min(room.len());
         let datagram = &mut room[..len];
@@ -300,7 +298,7 @@ impl Report {
         len
     }
 
-    /// Writes the report behind the number of the datagram that it answers, which is there already.
+    /// Writes the report behind the datagram's number, which must be present.
     pub fn emit(&self, datagram: &mut [u8]) {
         let Some(octets) = datagram.get_mut(Numbered::LEN..) else {
             return;

@@ -1,4 +1,4 @@
-//! The sending end of a TCP test.
+//! The sender of a TCP test.
 
 use core::time::Duration;
 
@@ -6,10 +6,10 @@ use super::header::Extent;
 use crate::pace::{Again, Pace, Room};
 use crate::{Instant, span};
 
-/// What is sent, and how much of it has been given to the connection.
+/// Limits and progress of a TCP sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sending {
-    /// How much is to be sent at most, and how long.
+    /// Maximum octets and duration.
     most: u64,
     most_ns: u64,
     began: Instant,
@@ -21,7 +21,7 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// Sends so much from `now` on.
+    /// Creates a sender that begins at `now`.
     pub(super) const fn new(extent: Extent, now: Instant) -> Self {
         Self {
             most: extent.octets,
@@ -35,23 +35,23 @@ impl Sending {
         }
     }
 
-    /// When it began.
+    /// Start time.
     pub(super) const fn began(&self) -> Instant {
         self.began
     }
 
-    /// Everything was given to the connection.
+    /// True if everything was written to the connection.
     pub(super) const fn is_over(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// Octets so far, and the time that they took.
+    /// Octets so far, and their duration.
     pub(super) fn sent(&self, now: Instant) -> (u64, Duration) {
         let ended = self.ended.unwrap_or(now);
         (self.octets, span(ended.ns_since(self.began)))
     }
 
-    /// So many octets of the data are there already: the request.
+    /// Counts octets of data written elsewhere: the request.
     pub(super) fn count(&mut self, octets: usize) {
         self.octets += octets as u64;
     }
@@ -66,7 +66,7 @@ impl Sending {
         self.again.turn();
     }
 
-    /// Ends it when its time is over, whether there is room or not.
+    /// Ends it when its time is over, even without buffer space.
     pub(super) fn step(&mut self, now: Instant) {
         let ends = !self.is_over() && self.is_late(now);
         if ends {
@@ -76,12 +76,12 @@ impl Sending {
         self.room.look(now >= self.pace.timer());
     }
 
-    /// When more is due; of what has no rate, when it began.
+    /// Time when more data are due; without a rate, the start time.
     pub(super) const fn pace_due(&self) -> Instant {
         self.pace.due()
     }
 
-    /// Fills `room` with what is to be sent now: zeros, in which nobody finds a request.
+    /// Fills `room` with data due now: zeros, which cannot be mistaken for a request.
     pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
         if self.is_over() || now < self.pace.due() {
             return 0;
@@ -104,7 +104,7 @@ impl Sending {
         len
     }
 
-    /// When there is more to send or the end comes, if it has not: not what only waits for room.
+    /// Time when more data are due or the test ends; `NEVER` if it only waits for buffer space.
     pub(super) fn due(&self) -> Instant {
         if self.is_over() {
             return self.again.at();

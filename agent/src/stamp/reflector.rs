@@ -8,13 +8,13 @@ use crate::answer::{are_same, may_be_answered};
 use crate::notes::shift;
 use crate::{Ask, Datagram, Instant, SECOND, Service, Udp};
 
-/// A session of which nothing is heard for so long is over: its place may be taken.
+/// A session idle for this long is over and may be replaced.
 const SILENCE_NS: u64 = 30 * SECOND;
-/// What is written where the TTL is not known (RFC 5357 section 4.2).
+/// TTL field value if the TTL is unknown (RFC 5357 section 4.2).
 const TTL_UNKNOWN: u8 = 255;
 const SOCKET: Udp = Udp(0);
 
-/// A sender that a stateful reflector knows.
+/// State of a sender's session in a stateful reflector.
 #[derive(Debug, Clone, Copy)]
 struct Session {
     from: SocketAddr,
@@ -24,40 +24,39 @@ struct Session {
     heard: Instant,
 }
 
-/// An answer that is still to be sent.
+/// A reflection waiting to be sent.
 #[derive(Debug, Clone, Copy)]
 struct Waiting<const OCTETS: usize> {
     to: SocketAddr,
-    /// All but when it is sent.
+    /// The packet without its send time.
     octets: [u8; OCTETS],
     len: usize,
 }
 
-/// What has come, and what became of it.
+/// Counters of received packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Packets that were answered.
+    /// Packets answered.
     pub answered: u64,
-    /// Packets that are none of a sender: too short, or an answer.
+    /// Packets that are not a sender's: too short, or a reflection.
     pub foreign: u64,
-    /// Packets from where nothing may be sent to: a group, or a port that answers itself.
+    /// Packets from sources that may not be answered: a multicast or broadcast address, or a service port.
     pub forbidden: u64,
-    /// Packets of a session that there was no room for.
+    /// Packets of a session beyond the table.
     pub no_session: u64,
-    /// Packets that came while as many as can be were still to be answered.
+    /// Packets that arrived while all buffers were waiting to be answered.
     pub overrun: u64,
 }
 
-/// Answers what senders send.
+/// Reflects senders' packets.
 ///
-/// With `SESSIONS` it is stateful: it numbers the answers of each session by itself, so that its sender
-/// can tell in which direction something was lost. With 0 it is stateless and gives the sender's
-/// numbers back. A session beyond the table gets no answers rather than numbers that mean something
-/// else.
+/// With `SESSIONS` it is stateful: it numbers the reflections of each session, so that the sender can
+/// determine the direction of a loss. With 0 it is stateless and returns the sender's numbers. A session
+/// beyond the table gets no answers, rather than ambiguous numbers.
 ///
-/// So many packets as `WAITING` can come in one turn of the driver. An answer is as long as what it
-/// answers, and `OCTETS` at most, 44 at least; what has less than 44 octets (TWAMP Light's may) is not
-/// answered, as the answer would be longer. No packet costs more than a look at each session.
+/// It accepts `WAITING` packets per round of the driver. A reflection is as long as its probe, and `OCTETS`
+/// at most, 44 at least; packets below 44 octets (possible in TWAMP Light) are not answered, as the answer
+/// would be longer. Each packet costs one search through the sessions.
 #[derive(Debug)]
 pub struct Reflector<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize = LEN> {
     port: u16,
@@ -71,7 +70,7 @@ pub struct Reflector<const SESSIONS: usize, const WAITING: usize, const OCTETS: 
 impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
     Reflector<SESSIONS, WAITING, OCTETS>
 {
-    /// A reflector on this port, which has to be below those of its senders.
+    /// Creates a reflector on this port, which must be below those of its senders.
     #[must_use]
     pub const fn new(port: u16, clock: Clock) -> Self {
         assert!(WAITING > 0 && OCTETS >= LEN);
@@ -91,14 +90,14 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
         }
     }
 
-    /// What has come so far.
+    /// Counters so far.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// A packet came with this TTL or hop limit: instead of [`Service::datagram`], where the driver
-    /// knows it.
+    /// Handles a packet with this TTL or hop limit: instead of [`Service::datagram`] where the driver knows
+    /// it.
     pub fn datagram_with_ttl(&mut self, from: SocketAddr, octets: &[u8], ttl: u8, now: Instant) {
         let Some(probe) = Probe::parse(octets) else {
             self.counts.foreign += 1;
@@ -138,7 +137,7 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
         reflection.emit(&mut waiting.octets);
     }
 
-    /// The next number of this session, a new one if it has to be.
+    /// Returns the next number of this session; creates the session if necessary.
     fn number(&mut self, from: SocketAddr, identifier: u16, now: Instant) -> Option<u32> {
         let is_it = |it: &Session| it.identifier == identifier && are_same(&it.from, &from);
         let is_over = |it: &Session| now.ns_since(it.heard) >= SILENCE_NS;

@@ -1,4 +1,4 @@
-//! A connection: requests in, responses out.
+//! A server connection: requests in, responses out.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -13,10 +13,10 @@ use crate::notes::shift;
 use crate::{Close, Connection, Instant, ns, span};
 use linerate_ether::fcs::{Bitwise, Method as _};
 
-/// Responses that wait for those before them; a client that sends further requests ahead has to send
-/// them again (RFC 9112 section 9.3.2).
+/// Maximum number of pipelined responses; a client that pipelines more must repeat them (RFC 9112 section
+/// 9.3.2).
 const AHEAD: usize = 4;
-/// A head with more is refused.
+/// Maximum length of a request head.
 const MOST_HEAD: usize = 8192;
 
 #[derive(Debug, Clone, Copy)]
@@ -31,11 +31,11 @@ enum Reading {
         closes: bool,
         body: Body,
         octets: u64,
-        /// Register of its CRC-32, if that is asked for.
+        /// CRC-32 register, if requested.
         crc: u32,
         began: Instant,
     },
-    /// What comes is of no interest.
+    /// Further input is ignored.
     Over,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Exchange {
     pub(super) connection: Connection,
     peer: SocketAddr,
     patience_ns: u64,
-    /// When time is up, unless something goes on.
+    /// Time of the timeout, unless there is progress.
     deadline: Instant,
     line: Line,
     reading: Reading,
-    /// With when their requests were there.
+    /// Pending responses, with the arrival times of their requests.
     responses: [Option<(Response, Instant)>; AHEAD],
-    /// Of the first one: octets of its text, once it has begun, and octets sent.
+    /// Of the first response: octets of its text, once it has begun, and octets sent.
     text_len: usize,
     sent: u64,
     is_reset: bool,
@@ -97,7 +97,7 @@ impl Exchange {
         now: Instant,
         mut note: impl FnMut(Finished),
     ) {
-        // A head has to be there in time, however many pieces it comes in.
+        // A head must be complete in time, in however many pieces it arrives.
         if self.is_between() || matches!(self.reading, Reading::Body { .. }) {
             self.deadline = now.after_ns(self.patience_ns);
         }
@@ -110,14 +110,14 @@ impl Exchange {
             };
             match step {
                 Err(Fault(status)) => self.answer(Response::fault(status), now),
-                // Nothing was taken, and nothing has ended.
+                // Nothing was consumed, and nothing has ended.
                 Ok(false) if octets.is_empty() || octets.len() == before => return,
                 Ok(_) => {}
             }
         }
     }
 
-    /// Takes a line of a head, or a part of one; whether that began a body.
+    /// Consumes a line of a head, or a part of one; returns true if that began a body.
     fn head(&mut self, taken: &mut &[u8], now: Instant) -> Result<bool, Fault> {
         let Reading::Head {
             request,
@@ -138,7 +138,7 @@ impl Exchange {
         }
         let is_empty = self.line.text().is_empty();
         match request {
-            // An empty line before a request is left over from the one before (RFC 9112 section 2.2).
+            // An empty line before a request belongs to the previous one (RFC 9112 section 2.2).
             None if is_empty => Ok(false),
             None => {
                 *request = Some(Request::parse(&self.line)?);
@@ -185,7 +185,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Takes content; whether that was all of it.
+    /// Consumes content; returns false when more input is needed.
     fn body(
         &mut self,
         taken: &mut &[u8],
@@ -210,7 +210,7 @@ impl Exchange {
                 if request.is_crc32 {
                     *crc = Bitwise.update(*crc, data);
                 }
-                // Once more: it may have ended with that.
+                // Once more: the content may have ended with that.
                 let has_some = !data.is_empty();
                 return Ok(has_some);
             }
@@ -243,8 +243,7 @@ impl Exchange {
         Ok(true)
     }
 
-    /// Puts a response behind those that wait. With no room for the next one, or the connection to be
-    /// closed behind it, it is the last.
+    /// Queues a response. It is the last one if the queue is full then, or if the connection closes after it.
     fn answer(&mut self, response: Response, now: Instant) {
         if let Some(at) = self.responses.iter().position(Option::is_none) {
             let is_last = response.closes || at == AHEAD - 1;
@@ -295,7 +294,7 @@ impl Exchange {
         len
     }
 
-    /// The client has no more requests; what it has begun to say is none.
+    /// The client has no more requests; an incomplete one is discarded.
     pub(super) fn ended(&mut self) {
         self.reading = Reading::Over;
     }
@@ -307,7 +306,7 @@ impl Exchange {
         self.deadline = now.after_ns(self.patience_ns);
         let is_over = matches!(self.reading, Reading::Over);
         if self.responses[0].is_some() || is_over {
-            // It takes nothing, or does not close.
+            // The client reads nothing, or does not close.
             self.is_reset = true;
         } else if self.is_between() {
             self.reading = Reading::Over;

@@ -11,10 +11,10 @@ use self::exchange::Exchange;
 use crate::notes::Notes;
 use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
 
-/// A request that was served, as the server saw it.
+/// A request that was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// Whether the server sent.
+    /// True if the server sent the content.
     pub sent: bool,
     /// The client.
     pub peer: SocketAddr,
@@ -24,20 +24,20 @@ pub struct Finished {
     pub span: Duration,
 }
 
-/// A server for so many connections at a time.
+/// A server for up to `CONNECTIONS` connections.
 #[derive(Debug)]
 pub struct Server<const CONNECTIONS: usize> {
     port: u16,
     patience: Duration,
     listens: bool,
     exchanges: [Option<Exchange>; CONNECTIONS],
-    /// What was served, first what was served first.
+    /// Served requests, oldest first.
     finished: Notes<Finished, CONNECTIONS>,
 }
 
 impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
-    /// A server on this port. A connection is closed on which for as long as `patience` nothing goes on,
-    /// or a head has been under way.
+    /// Creates a server on this port. A connection is closed after `patience` without progress, or if
+    /// receiving a head takes longer than that.
     #[must_use]
     pub const fn new(port: u16, patience: Duration) -> Self {
         assert!(CONNECTIONS > 0);
@@ -50,7 +50,7 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
         }
     }
 
-    /// What was served, each once, as long as not more waits than there are connections.
+    /// Returns each served request once, oldest first; keeps as many as there are connections.
     pub fn take_finished(&mut self) -> Option<Finished> {
         self.finished.take()
     }
@@ -116,7 +116,7 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
             .map_or(Close::Reset, Exchange::close)
     }
 
-    /// Sends none, but sees that time has passed.
+    /// Sends no datagrams, but checks the timeouts.
     fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
         for exchange in self.exchanges.iter_mut().flatten() {
             exchange.look_at_time(now);

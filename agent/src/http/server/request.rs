@@ -1,4 +1,4 @@
-//! The first line of a request.
+//! The request line.
 
 use super::super::fields::Fault;
 use super::super::line::Line;
@@ -15,7 +15,7 @@ pub(super) enum Method {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) method: Method,
-    /// The number that is the path, if it is one.
+    /// The path, if it is a number.
     pub(super) octets: Option<u64>,
     /// The path is `/crc32`.
     pub(super) is_crc32: bool,
@@ -53,8 +53,8 @@ impl Request {
     }
 }
 
-/// What of the target is behind the first slash of the path and before any query (RFC 9112 section 3.2:
-/// a path, or all of a URL).
+/// Path behind its first slash and before any query (RFC 9112 section 3.2: the target is a path, or a whole
+/// URL).
 fn path(target: &[u8]) -> Option<&[u8]> {
     let path = match target {
         [b'/', path @ ..] => path,

@@ -1,4 +1,4 @@
-//! What the server answers.
+//! The server's responses.
 
 use crate::window::Window;
 use linerate_ether::pattern;
@@ -6,9 +6,9 @@ use linerate_ether::pattern;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Content {
     None,
-    /// So many octets of the pattern.
+    /// A prefix of the pattern, in octets.
     Pattern(u64),
-    /// A number and the end of the line.
+    /// A number and a line feed.
     Number(u64),
 }
 
@@ -16,9 +16,9 @@ pub(super) enum Content {
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) content: Content,
-    /// The content is only told about: HEAD.
+    /// The content is described but not sent: HEAD.
     pub(super) is_head: bool,
-    /// The connection is closed behind it.
+    /// The connection is closed after the response.
     pub(super) closes: bool,
 }
 
@@ -32,7 +32,7 @@ impl Response {
         }
     }
 
-    /// Octets of content that are sent.
+    /// Octets of content to send.
     pub(super) const fn octets(&self) -> u64 {
         match self.content {
             Content::Pattern(len) if !self.is_head => len,
@@ -40,7 +40,7 @@ impl Response {
         }
     }
 
-    /// Writes its head, and its content if that is a number.
+    /// Writes the head, and the content if it is a number.
     fn text(&self, window: &mut Window) {
         let reason = match self.status {
             100 => "Continue",
@@ -82,13 +82,13 @@ impl Response {
         }
     }
 
-    /// Octets of its text.
+    /// Length of the text in octets.
     pub(super) fn text_len(&self) -> usize {
         Window::measure(|window| self.text(window))
     }
 
-    /// Writes what comes behind the first `sent` octets of it, of which `text_len` are its text. The
-    /// second: that was all.
+    /// Writes the part behind the first `sent` octets, of which `text_len` are text. Returns the length, and
+    /// true if the response is complete.
     pub(super) fn fill(&self, text_len: usize, sent: u64, room: &mut [u8]) -> (usize, bool) {
         let mut len = 0;
         if sent < text_len as u64 {

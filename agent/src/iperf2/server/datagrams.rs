@@ -1,4 +1,4 @@
-//! A stream of datagrams from or to a client.
+//! A UDP stream from or to a client.
 
 use core::net::SocketAddr;
 
@@ -8,21 +8,21 @@ use super::{Finished, LISTENING};
 use crate::count::Sink;
 use crate::{Instant, Limits, MS, SECOND, Udp};
 
-/// A client of which nothing is heard for so long is gone: its place may be taken.
+/// A client silent for this long is gone and may be replaced.
 const SILENCE_NS: u64 = 10 * SECOND;
-/// A client that is sent to listens only some time after it has asked: what comes sooner finds nobody,
-/// and would pass for a loss of the link.
+/// Delay before sending to a client, which listens only some time after its request: earlier datagrams would
+/// be lost and counted as loss of the link.
 const HEAD_START_NS: u64 = 100 * MS;
-/// A client asks for its report ten times.
+/// A client requests its report ten times.
 const MOST_REPORTS: u8 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// A socket is to be opened first.
+    /// A socket must be opened first.
     Unbound,
-    /// Under way.
+    /// Running.
     Running,
-    /// Over; the end may be asked about again.
+    /// Over; the end may still be repeated.
     Over,
 }
 
@@ -33,10 +33,10 @@ enum Role {
         sink: Sink,
         /// The number that ended it, which is negative; or 0.
         end: i64,
-        /// How many times the report is to be sent, and how many times it may still be asked for.
+        /// Reports to send now, and reports that may still be requested.
         to_report: u8,
         left: u8,
-        /// Octets that have come and were not answered: who forges an address gains nothing by that.
+        /// Octets received and not yet answered: a forged address gains no amplification.
         credit: u64,
     },
     Sends(Source),
@@ -49,19 +49,18 @@ pub(super) struct Datagrams {
     pub(super) state: State,
     test: Option<Test>,
     heard: Instant,
-    /// When the last that came was sent, by its sender's clock.
+    /// Send time of the last received datagram, by the sender's clock.
     told_ns: u64,
     role: Role,
 }
 
-/// Whether a datagram may be a stream's first one: not one that ends a stream long forgotten, and no
-/// report.
+/// True if a datagram may be the first of a stream: neither the end of a forgotten stream nor a report.
 pub(super) fn may_begin(head: Numbered, octets: &[u8]) -> bool {
     head.number >= 0 && !Report::is_in(octets)
 }
 
 impl Datagrams {
-    /// A stream from a client, of which nothing has come yet.
+    /// A stream from a client, before its first datagram.
     pub(super) fn received(socket: Udp, peer: SocketAddr, now: Instant) -> Self {
         Self {
             socket,
@@ -102,7 +101,7 @@ impl Datagrams {
         }
     }
 
-    /// Whether a socket is to be opened, once.
+    /// Returns true once if a socket must be opened.
     pub(super) fn take_bind(&mut self) -> bool {
         let unbound = self.state == State::Unbound;
         if unbound {
@@ -115,8 +114,8 @@ impl Datagrams {
         now.ns_since(self.heard) >= SILENCE_NS
     }
 
-    /// Whether another may have its place, and how soon: the least first, behind those that are free. One
-    /// with a socket of its own gives that back first.
+    /// Replacement priority: the lowest first, after free slots; `None` if it may not be replaced. A stream
+    /// with its own socket must return that first.
     pub(super) fn may_be_replaced(&self, now: Instant) -> Option<(u8, Instant)> {
         let over = self.state == State::Over;
         let may = match &self.role {
@@ -126,14 +125,14 @@ impl Datagrams {
         may.then_some((if over { 1 } else { 2 }, self.heard))
     }
 
-    /// Whether this is of a new test, from the port of an old one. The first datagram of it may be lost,
-    /// and one of the old test late: what was sent after all that has come is new.
+    /// True if a datagram belongs to a new test from the same port. Its first datagram may be lost, and one
+    /// of the old test may be late: a datagram sent after all received ones is new.
     pub(super) fn is_renewed(&self, head: Numbered, now: Instant) -> bool {
         if head.number < 0 {
             return false;
         }
         match &self.role {
-            // One that goes on is slow, or its network was.
+            // Without an end, the stream is only slow, or its network was.
             Role::Receives { sink, end: 0, .. } => {
                 self.is_silent(now) && head.number.unsigned_abs() < sink.sequence.next()
             }
@@ -145,8 +144,8 @@ impl Datagrams {
         }
     }
 
-    /// Takes a datagram from the peer: whether the test begins or ends with it, as the point at which another
-    /// one back may follow.
+    /// Handles a datagram from the peer. Returns the point of the test, its beginning or end, at which a
+    /// return test may start.
     pub(super) fn datagram(
         &mut self,
         head: Numbered,
@@ -158,7 +157,7 @@ impl Datagrams {
         self.told_ns = self.told_ns.max(head.sent_ns);
         match &mut self.role {
             Role::Sends(source) => {
-                // iperf 2.1 puts 0 where its report has its number.
+                // iperf 2.1 puts 0 in place of the report's number.
                 if head.number <= 0 && self.state == State::Running && source.is_ending() {
                     self.state = State::Over;
                     return Back::AtTheEnd;
@@ -193,7 +192,7 @@ impl Datagrams {
                 }
                 let test = octets.get(Numbered::LEN..).and_then(Test::parse);
                 if let Some(test) = test.filter(|test| test.reverse) {
-                    // The client wants to be sent to, and says so until it is.
+                    // The client requests datagrams and repeats this until they arrive.
                     if limits.sends_datagrams {
                         let clock = Clock::told(head.sent_ns, now);
                         let extent = limits.apply(&test);
@@ -212,7 +211,7 @@ impl Datagrams {
         Back::No
     }
 
-    /// The test that the client wants back at this point of its own.
+    /// The return test that the client requested for this point of its test.
     pub(super) fn test_back(&self, at: Back) -> Option<&Test> {
         let receives = matches!(self.role, Role::Receives { .. });
         self.test
@@ -220,7 +219,7 @@ impl Datagrams {
             .filter(|test| receives && test.back == at)
     }
 
-    /// What has become of it, with the datagram that has ended it, if one has.
+    /// Result of the stream; `end` is the datagram that ended it, if any.
     pub(super) fn finished(&self, end: Option<&[u8]>) -> Finished {
         let (sent, report) = match (&self.role, end) {
             (Role::Receives { sink, end, .. }, _) => (false, report(sink, *end)),
@@ -236,7 +235,7 @@ impl Datagrams {
         }
     }
 
-    /// The datagram that is due, if one is: its length.
+    /// Writes the due datagram, if any; returns its length.
     pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
         match &mut self.role {
             Role::Receives {
@@ -247,7 +246,7 @@ impl Datagrams {
                 ..
             } => {
                 *to_report = to_report.checked_sub(1)?;
-                // Not paid for by a stream this short: the client asks again, which pays for more.
+                // Not covered by a stream this short: the client repeats its request, which adds credit.
                 *credit = credit.checked_sub((Numbered::LEN + Report::LEN) as u64)?;
                 Some(report(sink, *end).answer(*end, now, room))
             }
@@ -260,8 +259,8 @@ impl Datagrams {
         }
     }
 
-    /// Whether it is over by its end having been said as often as it is, and nobody having answered: a
-    /// client of iperf 2.1 with `-R` does not. Once.
+    /// True once if the stream ended without an answer to all repetitions of its end: a client of iperf 2.1
+    /// with `-R` does not answer.
     pub(super) fn give_up(&mut self, now: Instant) -> bool {
         let Role::Sends(source) = &self.role else {
             return false;

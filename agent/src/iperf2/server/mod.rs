@@ -1,4 +1,4 @@
-//! `iperf -s`: takes what clients send, and sends where they ask for it.
+//! `iperf -s`: receives from clients, and sends on their request.
 
 mod datagrams;
 mod stream;
@@ -14,15 +14,15 @@ use crate::notes::Notes;
 use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
 use crate::{SECOND, ns};
 
-/// The UDP socket that clients send to; those of tests back follow.
+/// The listening UDP socket; those of return tests follow.
 const LISTENING: Udp = Udp(0);
 
 impl Limits {
-    /// The test as far as it is allowed.
+    /// Limits the requested test.
     fn apply(&self, test: &Test) -> Extent {
         let mut extent = test.extent();
         if extent.octets == 0 {
-            // Nothing said, or nonsense: iperf's own ten seconds.
+            // Unspecified or invalid: iperf's default of ten seconds.
             (extent.octets, extent.ns) = (u64::MAX, 10 * SECOND);
         }
         extent.ns = extent.ns.min(ns(self.longest));
@@ -31,44 +31,44 @@ impl Limits {
     }
 }
 
-/// A test that is over, as the server saw it.
+/// A completed test, as counted by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// Whether it was UDP.
+    /// True for UDP.
     pub udp: bool,
-    /// Whether the server sent.
+    /// True if the server sent.
     pub sent: bool,
     /// The client.
     pub peer: SocketAddr,
-    /// Whether the report is its receiver's. A server that sends knows what it has given to the network;
-    /// by UDP the client may say what it received.
+    /// True if the report is the receiver's. A sending server counts only what it passed to the network; over
+    /// UDP the client may report what it received.
     pub is_confirmed: bool,
-    /// What was counted. A TCP test has octets and time only.
+    /// The counters. A TCP test has octets and duration only.
     pub report: Report,
 }
 
-/// A server for so many tests at a time.
+/// A server for up to `FLOWS` tests at a time.
 #[derive(Debug)]
 pub struct Server<const FLOWS: usize> {
     port: u16,
     limits: Limits,
     streams: [Option<Stream>; FLOWS],
     datagrams: [Option<Datagrams>; FLOWS],
-    /// The tests that ended, first the one that ended first.
+    /// Completed tests, oldest first.
     finished: Notes<Finished, FLOWS>,
     listens: bool,
     is_bound: bool,
 }
 
 impl<const FLOWS: usize> Server<FLOWS> {
-    /// A server on this port, TCP and UDP.
+    /// Creates a server on this port, TCP and UDP.
     #[must_use]
     pub const fn new(port: u16, limits: Limits) -> Self {
         assert!(FLOWS > 0 && FLOWS < 128);
         Self {
             port,
             limits,
-            // Copied, an empty place is only its tag; as a constant it would be in flash with all of it.
+            // A copied empty slot is only its tag; as a constant it would occupy flash in full.
             streams: [None; FLOWS],
             datagrams: [None; FLOWS],
             finished: Notes::new(),
@@ -77,7 +77,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
         }
     }
 
-    /// The tests that ended, each once, as long as not more of them wait than the server has room for.
+    /// Returns each completed test once, oldest first; keeps as many as the server has slots.
     pub fn take_finished(&mut self) -> Option<Finished> {
         self.finished.take()
     }
@@ -87,7 +87,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
         streams.find(|stream| stream.connection == Some(connection))
     }
 
-    /// One more stream, if there is room: to the client of a test, or from one.
+    /// Opens a stream to or from a client, if there is a free slot.
     #[inline(never)]
     fn open(
         &mut self,
@@ -101,22 +101,22 @@ impl<const FLOWS: usize> Server<FLOWS> {
         Some(())
     }
 
-    /// A stream to the client whose test wants one at this point.
+    /// Opens the return stream that a client's test requests at this point.
     fn stream_back(&mut self, connection: Connection, at: Back, now: Instant) {
         let Some(stream) = self.stream(connection) else {
             return;
         };
         if let Some(mut test) = stream.test.filter(|test| test.back == at) {
             let to = at_port(&stream.peer, test.port);
-            // It is the way back: none follows when the client has ended it.
+            // It is the return test: none follows when the client ends it.
             test.back = Back::No;
             self.open(None, to, Some(test), now);
         }
     }
 
-    /// Datagrams to the client of a test that wants some.
+    /// Starts the UDP return test of a client, if allowed.
     fn datagrams_back(&mut self, to: SocketAddr, test: &Test, clock: Clock, now: Instant) {
-        // From a port of its own, to which nothing comes but the report: a server's may be the same.
+        // From its own port, to which only the report is sent: a server's port may be the same.
         if !self.limits.sends_datagrams || !may_be_sent_to(to) {
             return;
         }
@@ -127,8 +127,8 @@ impl<const FLOWS: usize> Server<FLOWS> {
         }
     }
 
-    /// A place for a stream of datagrams: a free one; that of one that is over; that of one of which
-    /// nothing is heard any more. Of several the one least recently heard of.
+    /// Finds a slot for a UDP stream: a free one, then that of a finished stream, then that of a silent one.
+    /// Among several, the least recently active.
     fn place(&self, now: Instant) -> Option<usize> {
         let rank = |flow: &Option<Datagrams>| match flow {
             None => Some((0, Instant::from_ns(0))),
@@ -139,7 +139,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
         ranked.min().map(|(_, at)| at)
     }
 
-    /// The stream of a datagram from there; a new one if it may begin one.
+    /// Finds the stream of a datagram, or creates one if the datagram may begin one.
     fn from(
         &mut self,
         socket: Udp,
@@ -262,7 +262,7 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn datagram(&mut self, socket: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
-        // Not the port, but that a report is not answered keeps two servers from each other.
+        // Two servers do not answer each other because reports are not answered, not because of the port.
         if !may_be_sent_to(from) {
             return;
         }

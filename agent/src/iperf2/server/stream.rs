@@ -9,23 +9,23 @@ use crate::octets::u32_at;
 use crate::pace::Again;
 use crate::{Close, Connection, Instant, Limits, MS, SECOND, span};
 
-/// A connection on which nothing goes on for so long is reset: its place is for others.
+/// Timeout after which an inactive connection is reset to free its slot.
 const SILENCE_NS: u64 = 30 * SECOND;
-/// A client that is not there yet is connected to again after so long, so many times.
+/// Delay and maximum number of connection attempts to a client that is not yet listening.
 const RETRY_AFTER_NS: u64 = 50 * MS;
 const MOST_REFUSALS: u8 = 60;
 
-/// The request, or what of it is there.
+/// The request, as far as received.
 #[derive(Debug, Clone, Copy)]
 struct Head {
     octets: [u8; Test::LEN],
     len: usize,
 }
 
-/// What the first octets of a connection turn out to be.
+/// Classification of a connection's first octets.
 #[derive(Debug, PartialEq, Eq)]
 enum Begin {
-    /// Too few of them to tell.
+    /// Too few octets to classify.
     Unknown,
     /// Data.
     Data,
@@ -33,7 +33,7 @@ enum Begin {
 }
 
 impl Head {
-    /// Takes what belongs to it.
+    /// Consumes octets of the request.
     fn push(&mut self, octets: &[u8]) -> Begin {
         for octet in octets {
             self.octets[self.len] = *octet;
@@ -56,20 +56,20 @@ impl Head {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
-    /// `None` while it is asked for.
+    /// `None` while connecting.
     pub(super) connection: Option<Connection>,
     pub(super) peer: SocketAddr,
-    /// What the client asked for, once that is known.
+    /// The client's request, once received.
     pub(super) test: Option<Test>,
     head: Option<Head>,
     wanted: bool,
-    /// How often it was asked for in vain, and when it is asked for again.
+    /// Failed connection attempts, and the time of the next one.
     refusals: u8,
     retry: Instant,
     received: u64,
     began: Option<Instant>,
     last: Instant,
-    /// When something went on.
+    /// Time of the last activity.
     alive: Instant,
     is_reset: bool,
     again: Again,
@@ -78,7 +78,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// One that the client has opened or, with a test, one to the client, to be asked for.
+    /// A stream opened by a client or, with a test, one to a client, to be connected.
     pub(super) fn new(
         connection: Option<Connection>,
         peer: SocketAddr,
@@ -108,13 +108,13 @@ impl Stream {
         }
     }
 
-    /// Where to connect to, once.
+    /// Returns the address to connect to, once.
     pub(super) fn take_connect(&mut self) -> Option<SocketAddr> {
         core::mem::take(&mut self.wanted).then_some(self.peer)
     }
 
-    /// The client was not there; whether it is to be tried again. iperf's client listens only after its
-    /// own data have gone, and a server is sooner.
+    /// A connection attempt failed; returns true if it will be repeated. iperf's client starts to listen only
+    /// after its own data have gone, when the server may already be connecting.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
         self.refusals += 1;
         self.retry = now.after_ns(RETRY_AFTER_NS);
@@ -132,11 +132,11 @@ impl Stream {
         self.sending = self.test.as_ref().map(sending);
     }
 
-    /// Whether the request is complete now.
+    /// Returns true when the request is complete.
     pub(super) fn received(&mut self, octets: &[u8], limits: &Limits, now: Instant) -> bool {
         self.began.get_or_insert(now);
         self.last = now;
-        // What comes against the direction of the test keeps nothing up.
+        // Data against the direction of the test do not count as activity.
         if self.test.is_none_or(|test| !test.reverse) {
             self.alive = now;
         }
@@ -176,7 +176,7 @@ impl Stream {
         }
     }
 
-    /// What time alone brings about.
+    /// Handles timers.
     pub(super) fn step(&mut self, now: Instant) {
         if now >= self.retry {
             self.retry = Instant::NEVER;
@@ -190,12 +190,12 @@ impl Stream {
         self.again.look(is_silent, now);
     }
 
-    /// When it is reset, unless something goes on.
+    /// Time of the reset, unless there is activity.
     fn deadline(&self) -> Instant {
         if self.is_reset || self.connection.is_none() {
             return Instant::NEVER;
         }
-        // With a low rate long nothing is due.
+        // At a low rate, nothing may be due for long.
         let due = match &self.sending {
             Some(sending) if !sending.is_over() => sending.pace_due().max(self.alive),
             _ => self.alive,
@@ -209,7 +209,7 @@ impl Stream {
         self.alive = now;
     }
 
-    /// Whether it sends, or has.
+    /// True if it sends, or has sent.
     pub(super) const fn sends(&self) -> bool {
         self.sending.is_some()
     }
@@ -230,12 +230,12 @@ impl Stream {
         times.or(self.again.at()).or(self.retry)
     }
 
-    /// Whether both directions had a part in it.
+    /// True if data went in both directions.
     pub(super) fn is_both_ways(&self) -> bool {
         self.sending.is_some() && self.test.as_ref().is_some_and(|test| test.full_duplex)
     }
 
-    /// What was sent, or what came.
+    /// Result of sending, or of receiving.
     pub(super) fn finished(&self, sent: bool, now: Instant) -> Finished {
         let (octets, span) = match &self.sending {
             Some(sending) if sent => sending.sent(now),
