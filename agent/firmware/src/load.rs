@@ -6,11 +6,11 @@ use linerate_agent::burner::Burner;
 
 /// Rounds of a unit: some 20 us, which is what a frame may have to wait.
 const ROUNDS: u32 = 320;
-/// Units that are timed in one go, and how often: the shortest is the one that no interrupt was in.
+/// Units timed in one measurement, and number of measurements: the shortest one was not interrupted.
 const UNITS: u32 = 16;
 const TIMES: u32 = 8;
 
-/// A burner that knows what its units take.
+/// Creates a calibrated burner.
 #[must_use]
 pub fn calibrated(now: impl Fn() -> Instant) -> Burner {
     let mut burner = Burner::new(ROUNDS);

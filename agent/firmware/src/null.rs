@@ -1,4 +1,4 @@
-//! For comparison, a device that is none: what a frame costs without one is what stack and services take.
+//! For comparison, a null device: the cost of a frame without a device is that of stack and services.
 
 use core::convert::Infallible;
 use linerate_agent::Instant;
@@ -18,13 +18,13 @@ use smoltcp::wire::{
     EthernetRepr, IpAddress, IpProtocol, Ipv4Address, Ipv4Packet, Ipv4Repr, UdpPacket, UdpRepr,
 };
 
-/// The longest frame, without FCS, and what of it are headers.
+/// Longest frame without FCS, and its header length.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const UDP_AT: usize = HEADER_LEN + 20;
 const HEADERS: usize = UDP_AT + 8;
-/// UDP's checksum.
+/// Position of the UDP checksum.
 const SUM: core::ops::Range<usize> = UDP_AT + 6..UDP_AT + 8;
-/// Where the agent serves iperf 2, and where its peer seems to be.
+/// Port of the agent's iperf 2 server, and the apparent port of the peer.
 const PORT: u16 = 5001;
 const PEER_PORT: u16 = 6001;
 const PEER: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 1]);
@@ -34,25 +34,27 @@ const DATAGRAMS: i32 = 4_000;
 /// No limit.
 const FASTEST_BITS_PER_S: u64 = 100_000_000_000;
 
-/// A frame's memory, which it may begin anywhere in.
+/// A frame's memory, in which it may begin at any offset.
 #[repr(C, align(4))]
 struct Frame([u8; LONGEST + 2]);
 
-/// What comes next from nowhere.
+/// The next simulated frame.
 #[derive(Clone, Copy)]
 enum Next {
     Nothing,
-    /// The peer asks who the device is, and so tells who it is itself.
+    /// The peer's ARP request, which also announces its own address.
     Question,
-    /// It asks for datagrams, or says with the first that more come.
+    /// A request for datagrams, or the first datagram of a test.
     Request,
     /// The datagram with this number.
     Datagram(i32),
 }
 
-/// A device without a network: full datagrams for iperf 2 come from nowhere, and what is sent goes there.
+/// A device without a network: simulated maximum-size iperf 2 datagrams are received, and sent frames are
+/// discarded.
 ///
-/// Each start begins a test: 4,000 come. After a stop it is the other way: as many are asked for.
+/// Each start begins a test: 4,000 datagrams are received. After a stop the direction is reversed: as many
+/// are requested.
 pub struct Null {
     ledger: &'static Ledger,
     addresses: [Ipv4Address; 2],
@@ -61,17 +63,17 @@ pub struct Null {
     next: Next,
     is_reverse: bool,
     came: Frame,
-    /// The checksum of a datagram without its number.
+    /// Checksum of a datagram without its number.
     sum: Sum,
     goes: Frame,
 }
 
-/// Its address.
+/// The device's address.
 const OWN: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
 
 impl Null {
-    /// In the place of a device that relieves the stack of these `checksums`, and whose frames to send begin
-    /// `skew` octets behind a word. `addresses`: its own and its peer's.
+    /// Emulates a device with these checksum offloads whose transmit buffers begin `skew` octets behind a
+    /// word. `addresses`: its own and its peer's.
     #[must_use]
     pub const fn new(
         addresses: [Ipv4Address; 2],
@@ -93,7 +95,7 @@ impl Null {
         }
     }
 
-    /// Writes what comes next; its length.
+    /// Writes the next frame; returns its length.
     fn write(&mut self) -> Option<usize> {
         let len = match self.next {
             Next::Nothing => return None,
@@ -126,7 +128,7 @@ impl Null {
         Some(len)
     }
 
-    /// What the peer asks for: datagrams that fill frames, as fast as it goes.
+    /// The peer's request: maximum-size datagrams, as fast as possible.
     fn test(&self) -> Test {
         Test {
             port: PEER_PORT,
@@ -163,7 +165,7 @@ impl Null {
         question.emit(&mut ArpPacket::new_unchecked(packet));
     }
 
-    /// A datagram with the request behind the place for its number, as iperf 2 has it in all.
+    /// Writes a datagram with the request behind its number, as in every iperf 2 datagram.
     fn datagram(&mut self) {
         let request = self.test();
         let [own, peer] = self.addresses;
@@ -191,7 +193,7 @@ impl Null {
         self.sum = *Sum::new().add_u16(!datagram.checksum());
     }
 
-    /// Gives the datagram that is there this number.
+    /// Sets the datagram's number.
     fn number(&mut self, number: i32) {
         let frame = &mut self.came.0[2..];
         let numbered = &mut frame[HEADERS..][..Numbered::LEN];
@@ -263,7 +265,7 @@ impl Managed for Null {
     }
 }
 
-/// What came from nowhere.
+/// A simulated received frame.
 pub struct Came<'a>(&'a mut [u8]);
 
 impl RxToken for Came<'_> {
@@ -276,7 +278,7 @@ impl RxToken for Came<'_> {
     }
 }
 
-/// Room for what goes nowhere.
+/// Buffer for a frame that is discarded.
 pub struct Room<'a> {
     memory: &'a mut [u8],
     ledger: &'static Ledger,

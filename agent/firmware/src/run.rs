@@ -19,41 +19,41 @@ use linerate_nic::ledger::Ledger;
 use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Address, Ipv4Cidr};
 
-/// Who the device is.
+/// Configuration of the device.
 #[derive(Clone, Copy)]
 pub struct Setup {
     /// The board's name.
     pub board: &'static str,
-    /// The driver's.
+    /// The driver's name.
     pub driver: &'static str,
-    /// Its address and network.
+    /// IPv4 address and network.
     pub address: Ipv4Cidr,
-    /// Who knows the way to other networks.
+    /// Default gateway.
     pub gateway: Ipv4Address,
-    /// What its clock may be off by over a round trip.
+    /// Clock error over a round trip.
     pub grain: Duration,
-    /// Octets from a word to where the payload of TCP over IPv4 begins in a frame that is to be sent, less than a
-    /// word: what waits to be sent begins there, too, so that it is copied by whole words.
+    /// Offset of the TCP/IPv4 payload in a transmit frame, modulo a word: the socket buffers begin at the
+    /// same offset, so data are copied by whole words.
     pub skew: usize,
-    /// The counters of its driver.
+    /// The driver's counters.
     pub ledger: &'static Ledger,
 }
 
-/// Frames taken in before the services have their turn: what each socket holds, so that a burst waits in
-/// the ring and not in vain; and sent before more are taken in.
+/// Frames received before the services run: the capacity of each socket, so a burst waits in the ring and is
+/// not lost. Also the frames sent before more are received.
 const BUDGET: usize = WAITING;
-/// Nothing is due for so long at most, as a console may have no interrupt.
+/// Maximum sleep, as a console may have no interrupt.
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
-/// How often the link is looked at.
+/// Polling interval of the link.
 const LINK: Duration = Duration::from_millis(100);
-/// From one octet of a command to the next, at most, as a serial port may hold a single one.
+/// Maximum time between two octets of a command, as a serial port may buffer only one.
 const TYPING: Duration = Duration::from_millis(5);
 
-/// Senders of STAMP at the same time, and octets of a packet.
+/// Concurrent STAMP senders, and octets of a packet.
 const SENDERS: usize = 4;
 const STAMP: usize = 256;
 
-/// Serves for ever.
+/// Runs the services forever.
 pub fn run<D: Managed, M: Machine>(
     device: D,
     mut machine: M,
@@ -61,7 +61,7 @@ pub fn run<D: Managed, M: Machine>(
     setup: &Setup,
 ) -> ! {
     let mut station = Station::new(device, &mut machine, memory, setup);
-    // Who is told that it listens may ask at once.
+    // Listen before announcing it.
     station.serve(&mut machine);
     announce(&mut machine, &station.device.0, setup);
     loop {
@@ -71,7 +71,7 @@ pub fn run<D: Managed, M: Machine>(
     }
 }
 
-/// A device and all that runs on it.
+/// A device and everything that runs on it.
 struct Station<D: Managed> {
     device: Adapter<Summing<D>>,
     iface: Interface,
@@ -80,21 +80,21 @@ struct Station<D: Managed> {
     services: &'static mut Services,
     stamp: stamp::Reflector<SENDERS, WAITING, STAMP>,
     frames: Frames,
-    /// Raw frames that are being sent.
+    /// Transmission of raw frames in progress.
     blaster: Option<Blaster>,
     burner: Burner,
     line: Line,
     ledger: &'static Ledger,
-    /// What was told of the link, and when it is looked at again.
+    /// Last reported link state, and time of the next check.
     link: Option<LinkState>,
     link_due: Instant,
-    /// No frame is taken in.
+    /// No frame is received.
     is_held: bool,
     is_stopped: bool,
     rounds: Rounds,
-    /// When there is something to do without a frame.
+    /// Time of the next work without a frame.
     due: Instant,
-    /// Until then the rest of a command is waited for.
+    /// Until then the rest of a command is expected.
     awake_until: Instant,
 }
 
@@ -112,7 +112,7 @@ impl<D: Managed> Station<D> {
         config.random_seed = seed;
         let mut iface = Interface::new(config, &mut device, stack_time(machine.now()));
         iface.update_ip_addrs(|addresses| {
-            // There is room for one.
+            // The list has capacity for one.
             let _ = addresses.push(IpCidr::Ipv4(setup.address));
         });
         let _ = iface.routes_mut().add_default_ipv4_route(setup.gateway);
@@ -139,7 +139,7 @@ impl<D: Managed> Station<D> {
         }
     }
 
-    /// One turn of everything. `false`: nothing is left to do.
+    /// One round of the main loop. `false`: nothing is left to do.
     fn round(&mut self, machine: &mut impl Machine) -> bool {
         let took = !self.is_held && self.take(machine);
         if took || machine.now() >= self.due {
@@ -149,7 +149,7 @@ impl<D: Managed> Station<D> {
         while let Some(octet) = machine.typed() {
             self.awake_until = machine.now().after(TYPING);
             if let Some(line) = self.line.push(octet) {
-                // It is whole: nothing is waited for.
+                // Complete: no more octets are expected.
                 self.awake_until = machine.now();
                 match Command::parse(line) {
                     Some(command) => self.obey(command, machine),
@@ -169,7 +169,7 @@ impl<D: Managed> Station<D> {
             || self.burner.burn(now)
     }
 
-    /// Takes in what came, within the budget. `true`: there was something.
+    /// Receives frames within the budget. `true`: there were some.
     fn take(&mut self, machine: &impl Machine) -> bool {
         let capabilities = self.device.0.capabilities();
         let now = stack_time(machine.now());
@@ -189,7 +189,7 @@ impl<D: Managed> Station<D> {
         true
     }
 
-    /// Lets the services do what can be done, and sends it.
+    /// Runs the services, and sends their data.
     fn serve(&mut self, machine: &mut impl Machine) {
         let Services {
             iperf2,
@@ -230,7 +230,7 @@ impl<D: Managed> Station<D> {
         self.due = now.after(pause.unwrap_or(Duration::MAX));
     }
 
-    /// Sends raw frames, if it was told to.
+    /// Sends raw frames, if commanded.
     fn blast(&mut self, machine: &mut impl Machine) {
         let Some(blaster) = &mut self.blaster else {
             return;
@@ -241,7 +241,7 @@ impl<D: Managed> Station<D> {
         }
     }
 
-    /// Sleeps until something is due or a frame comes.
+    /// Sleeps until something is due or a frame arrives.
     fn rest(&mut self, machine: &mut impl Machine) {
         let latest = machine.now().after(LONGEST_SLEEP);
         let burn = self.burner.wake_at().unwrap_or(latest);
@@ -255,12 +255,12 @@ impl<D: Managed> Station<D> {
         }
     }
 
-    /// Frames that have come so far; wraps at 2^32.
+    /// Frames received so far; wraps at 2^32.
     fn received(&self) -> u32 {
         self.ledger.get(Counter::RxFrames)
     }
 
-    /// Lets the device follow its link, and says what has come of it.
+    /// Lets the device follow its link, and reports changes.
     fn follow_link(&mut self, machine: &mut impl Machine) {
         if self.is_stopped {
             return;
@@ -271,7 +271,7 @@ impl<D: Managed> Station<D> {
         }
     }
 
-    /// Stops the device, or starts it again, and says whether it is.
+    /// Stops or restarts the device, and reports its state.
     fn stop(&mut self, is_to_be: bool, machine: &mut impl Machine) {
         if is_to_be {
             self.device.0.halt();
@@ -307,7 +307,7 @@ impl<D: Managed> Station<D> {
     }
 }
 
-/// Says who it is, and what it serves where.
+/// Reports the device's identity and its services.
 fn announce(machine: &mut impl Machine, device: &impl Device, setup: &Setup) {
     let own = device.mac_address();
     let burst = device.capabilities().max_burst_frames.unwrap_or(1);
@@ -335,12 +335,12 @@ fn announce(machine: &mut impl Machine, device: &impl Device, setup: &Setup) {
     info(machine, format_args!("Ready to be measured"));
 }
 
-/// smoltcp's form of a time.
+/// Converts a time for smoltcp.
 fn stack_time(now: Instant) -> smoltcp::time::Instant {
     smoltcp::time::Instant::from_micros(thousandth(now.ns()) as i64)
 }
 
-/// The same as `number / 1_000`, which takes hundreds of instructions where nothing divides 64 bits: by the
+/// Equals `number / 1_000`, which takes hundreds of instructions on a CPU without 64-bit division: uses the
 /// upper half of a product.
 const fn thousandth(number: u64) -> u64 {
     /// 2^68 / 125, rounded up.

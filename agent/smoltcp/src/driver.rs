@@ -1,4 +1,4 @@
-//! The driver: what services ask for, and the order of a turn.
+//! The driver: executes the services' requests and calls them in the right order.
 
 use core::time::Duration;
 
@@ -8,23 +8,23 @@ use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 use crate::tcp::Streams;
 use crate::udp::Datagrams;
 
-/// How long is waited at least where all that is due waits for room in a socket.
+/// Minimum wait when all due data wait for socket buffer space.
 const ROOMLESS: Duration = Duration::from_millis(1);
 
-/// Runs services over `TCP` TCP sockets and `UDP` UDP sockets. All services of a driver are passed to each
-/// of its calls, the same and in the same order.
+/// Runs services over `TCP` TCP sockets and `UDP` UDP sockets. Each call takes all services of the driver,
+/// the same ones in the same order.
 #[derive(Debug)]
 pub struct Driver<const TCP: usize, const UDP: usize> {
     streams: Streams<TCP>,
     datagrams: Datagrams<UDP>,
-    /// When the services were last asked for what is due; whether anything came or went with that.
+    /// Time of the last turn, and whether anything was received or sent in it.
     looked: Instant,
     moved: bool,
 }
 
 impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
-    /// A driver of these sockets, which nobody else uses. UDP sockets are lent in this order, first to the
-    /// service that asks first. `seed` decides from which port the first connection is opened.
+    /// Creates a driver with exclusive use of these sockets. UDP sockets are assigned in this order, first
+    /// come first served. `seed` determines the local port of the first connection.
     #[must_use]
     pub fn new(tcp: [SocketHandle; TCP], udp: [SocketHandle; UDP], seed: u32) -> Self {
         const { assert!(TCP <= 256) };
@@ -36,8 +36,8 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         }
     }
 
-    /// Does what can be done: to be called when the interface has taken in what came, before it sends.
-    /// `true`: something came or went, and there may be more to do.
+    /// Runs one turn: call it after the interface has received and before it sends. `true`: something was
+    /// received or sent, and there may be more to do.
     pub fn turn(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -57,7 +57,7 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         self.moved
     }
 
-    /// How long nothing is to be done, unless a frame comes; `None`: for ever.
+    /// Time for which there is nothing to do unless a frame arrives; `None`: unlimited.
     pub fn idle_for(&self, services: &[&mut dyn Service], now: Instant) -> Option<Duration> {
         if self.moved {
             return Some(Duration::ZERO);
@@ -66,7 +66,7 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
             .iter()
             .filter_map(|service| service.wake_at())
             .min()?;
-        // What was due had its chance: it waits for room, of which no time tells.
+        // The due data had an opportunity: they wait for buffer space, which no timer predicts.
         Some(if due <= self.looked {
             ROOMLESS
         } else {

@@ -1,4 +1,4 @@
-//! Clients and servers over one smoltcp that talks to itself, in a time of the test's own.
+//! Clients and servers over one smoltcp instance in loopback, on simulated time.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr};
 const OWN: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const TCP: usize = 8;
 const UDP: usize = 8;
-/// A round of the main loop.
+/// Duration of a round of the main loop.
 const ROUND: Duration = Duration::from_micros(100);
 const PATIENCE: Duration = Duration::from_secs(5);
 const LIMITS: Limits = Limits::own_network();
@@ -24,7 +24,7 @@ fn to(port: u16) -> SocketAddr {
     (OWN, port).into()
 }
 
-/// A stack with a driver of all its sockets.
+/// A stack with a driver for all its sockets.
 struct Machine {
     device: Loopback,
     iface: Interface,
@@ -83,7 +83,7 @@ impl Machine {
         self.iface.poll(at, &mut self.device, &mut self.sockets);
     }
 
-    /// Until the client, the last of the services, is done and the others have seen it.
+    /// Runs until the client, which is the last service, is done and the servers have noticed.
     fn run<F: std::fmt::Debug, C: Service>(
         &mut self,
         server: &mut dyn Service,
@@ -94,7 +94,7 @@ impl Machine {
         loop {
             self.round(&mut [server, client]);
             match progress(client, self.now) {
-                Progress::Running => assert!(self.now < until, "it does not end"),
+                Progress::Running => assert!(self.now < until, "the client does not end"),
                 Progress::Done => break,
                 Progress::Failed(why) => panic!("{why:?} at {:?}", self.now),
             }
@@ -238,7 +238,7 @@ fn datagrams_are_answered() {
 fn a_port_of_nobody_is_not_reached_and_sockets_come_back() {
     let mut server = http::Server::<4>::new(80, PATIENCE);
     let mut machine = Machine::new();
-    // Each takes a socket at both ends: without them coming back there would not be enough.
+    // Each uses a socket at both ends: without reuse there would not be enough.
     for _ in 0..3 * TCP {
         let plan = http::Plan {
             to: to(80),
@@ -280,7 +280,7 @@ fn more_connections_than_a_service_has_room_for_are_reset() {
     assert_eq!(failed.count(), 1);
 }
 
-/// Its datagrams wait for an address that nobody tells: the others' must not wait with them for ever.
+/// Its datagrams wait for an address that is never resolved: other datagrams must not wait with them forever.
 #[test]
 fn who_is_sent_to_and_is_not_there_keeps_up_nobody_else_for_long() {
     let station = EthernetAddress([2, 0, 0, 0, 0, 1]);
@@ -307,7 +307,7 @@ fn who_is_sent_to_and_is_not_there_keeps_up_nobody_else_for_long() {
         machine.round(&mut [&mut lost, &mut reflector, &mut sender]);
         let _ = lost.progress(machine.now);
     }
-    // Nobody tells the machine its own address either; that it has seen them is enough.
+    // The machine's own address is not resolved either; it is sufficient that it has received them.
     let answered = reflector.counts().answered;
     assert!(answered > 40, "{answered} of 50");
 }

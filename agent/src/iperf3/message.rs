@@ -1,9 +1,9 @@
-//! What goes over the control connection: a cookie, states of one octet, and JSON behind its length.
+//! Messages of the control connection: a cookie, states of one octet, and JSON with a length prefix.
 
 use super::json::{Broken, Event, Scanner, Window};
 use crate::notes::shift;
 
-/// States, as the octet that announces each.
+/// Protocol states, as sent on the wire.
 pub(super) mod state {
     pub(crate) const TEST_START: u8 = 1;
     pub(crate) const TEST_RUNNING: u8 = 2;
@@ -18,27 +18,27 @@ pub(super) mod state {
     pub(crate) const SERVER_ERROR: u8 = 0xfe;
 }
 
-/// Numbers of errors, as iperf's own header has them (`iperf_api.h`).
+/// Error numbers from iperf's own header (`iperf_api.h`).
 pub(super) mod error {
-    /// More streams than there is room for.
+    /// More streams than supported.
     pub(crate) const NUM_STREAMS: u32 = 6;
-    /// Not done here.
+    /// Not supported here.
     pub(crate) const NOT_IMPLEMENTED: u32 = 13;
-    /// The parameters can't be read.
+    /// The parameters are invalid.
     pub(crate) const PARAMETERS: u32 = 114;
-    /// The results can't be read.
+    /// The results are invalid.
     pub(crate) const RESULTS: u32 = 117;
 }
 
-/// What a client sends over UDP to open a stream, and what the server answers.
+/// A client's UDP message to open a stream, and the server's answer.
 pub(super) const HELLO: &[u8; 4] = b"9876";
 pub(super) const HELLO_ANSWER: &[u8; 4] = b"6789";
 
-/// Names a test: the same on all of its connections. The last octet is zero.
+/// Identifies a test: the same on all its connections. The last octet is zero.
 pub(super) type Cookie = [u8; COOKIE];
 pub(super) const COOKIE: usize = 37;
 
-/// A cookie that differs with the seed, of the characters that iperf uses.
+/// Generates a cookie from the seed, of the characters that iperf uses.
 pub(super) fn cookie(seed: u64) -> Cookie {
     let mut random = seed;
     let mut cookie = [0; COOKIE];
@@ -58,15 +58,15 @@ pub(super) enum Message {
     State(u8),
     Parameters,
     Results,
-    /// The state that says so, and its number.
+    /// The error state and its number.
     Error(u32),
 }
 
-/// Messages that wait for room.
+/// Messages waiting for buffer space.
 #[derive(Debug)]
 pub(super) struct Outbox {
     queue: [Option<Message>; 4],
-    /// Octets of the first that are sent.
+    /// Octets sent of the first message.
     sent: usize,
 }
 
@@ -78,7 +78,7 @@ impl Outbox {
         }
     }
 
-    /// The protocol goes on only when the peer has answered: more never wait.
+    /// The protocol continues only after the peer's answer, so the queue never overflows.
     #[inline(never)]
     pub(super) fn push(&mut self, message: Message) {
         if let Some(free) = self.queue.iter_mut().find(|it| it.is_none()) {
@@ -90,7 +90,7 @@ impl Outbox {
         self.queue[0].is_none()
     }
 
-    /// Fills `room`; `document` writes what messages of JSON are, and cookies.
+    /// Fills `room`; `document` writes cookies and JSON messages.
     pub(super) fn fill(
         &mut self,
         room: &mut [u8],
@@ -104,7 +104,7 @@ impl Outbox {
                 Message::Error(number) => {
                     window.raw(&[state::SERVER_ERROR]);
                     window.raw(&number.to_be_bytes());
-                    // The operating system's own number: none.
+                    // The operating system's error number: none.
                     window.raw(&[0; 4]);
                 }
                 Message::Cookie => document(message, &mut window),
@@ -127,10 +127,10 @@ impl Outbox {
     }
 }
 
-/// The longest JSON that is read: a hundred streams take a quarter of it.
+/// Maximum length of JSON: a hundred streams need a quarter of it.
 const LONGEST: u32 = 1 << 16;
 
-/// Reads JSON behind its length.
+/// Parses JSON with a length prefix.
 #[derive(Debug)]
 pub(super) struct Frame {
     head: u32,
@@ -149,13 +149,13 @@ impl Frame {
         }
     }
 
-    /// Reads another, the one before having been read to its end.
+    /// Prepares for another message, after the previous one was read completely.
     pub(super) const fn again(&mut self) {
         self.head_octets = 0;
         self.scanner.again();
     }
 
-    /// Reads an octet; `true` with the last.
+    /// Reads an octet; returns true with the last one.
     pub(super) fn push(
         &mut self,
         octet: u8,

@@ -10,12 +10,12 @@ use crate::count::Sink;
 use crate::pace::{Pace, Room};
 use crate::{Connection, Instant, Udp, span};
 
-/// What carries a stream.
+/// Transport of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Channel {
     Tcp(Connection),
     Udp(Udp, SocketAddr),
-    /// The connection is no more, and its number another's.
+    /// The connection is closed, and its number may be reused.
     Gone,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Role {
     Sends {
         octets: u64,
         datagrams: u64,
-        /// What of them was sent before they counted.
+        /// Octets sent and received in the omitted time.
         omitted: (u64, u64),
         pace: Pace,
     },
@@ -45,20 +45,20 @@ pub(super) enum Role {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     pub(super) channel: Channel,
-    /// When it was opened among the others.
+    /// Order in which it was opened.
     pub(super) serial: u32,
-    /// How much of the cookie has come on it: all of it, once it belongs to the test.
+    /// Octets of the cookie received; all of them once the stream belongs to the test.
     pub(super) cookie: u8,
-    /// The peer has said hello and is to be answered.
+    /// The peer's hello must be answered.
     pub(super) to_answer: bool,
     pub(super) id: u8,
     /// `None` before the test.
     pub(super) role: Option<Role>,
-    /// For the next of what has a rate.
+    /// Blocked-on-space state of a stream with a rate.
     pub(super) room: Room,
-    /// The peer has ended it.
+    /// The peer has closed its end.
     pub(super) is_ended: bool,
-    /// What the other end has counted.
+    /// Counters of the other end.
     pub(super) reported: Option<Count>,
 }
 
@@ -77,7 +77,7 @@ impl Stream {
         }
     }
 
-    /// What it is there for is known.
+    /// Sets the stream's id and direction.
     pub(super) fn arm(&mut self, id: u8, sends: bool) {
         self.id = id;
         self.role = Some(if sends {
@@ -92,7 +92,7 @@ impl Stream {
         });
     }
 
-    /// The test begins.
+    /// Begins the test.
     pub(super) fn begin(&mut self, rate_bits_per_s: u64, now: Instant) {
         if let Some(Role::Sends { pace, .. }) = &mut self.role {
             *pace = Pace::new(rate_bits_per_s, now);
@@ -107,7 +107,7 @@ impl Stream {
         matches!(self.role, Some(Role::Receives(_)))
     }
 
-    /// What came so far does not count.
+    /// Excludes everything so far from the counters.
     pub(super) fn omit(&mut self) {
         match &mut self.role {
             Some(Role::Sends {
@@ -124,7 +124,7 @@ impl Stream {
         }
     }
 
-    /// Payload sent and received that counts.
+    /// Counted payload, sent and received.
     pub(super) fn octets(&self) -> (u64, u64) {
         match &self.role {
             Some(Role::Sends {
@@ -135,7 +135,7 @@ impl Stream {
         }
     }
 
-    /// When the next is due, of what is to be sent: not if it only waits for room, or its connection has
+    /// Time when the next data are due; never if the stream only waits for buffer space, or its connection is
     /// gone.
     pub(super) fn due(&self) -> Instant {
         match (&self.role, self.channel) {
@@ -145,21 +145,21 @@ impl Stream {
         }
     }
 
-    /// The driver has given what room it has.
+    /// Called when the driver has offered all its space.
     pub(super) fn look(&mut self, now: Instant) {
         if let (Channel::Tcp(_), Some(Role::Sends { pace, .. })) = (self.channel, &self.role) {
             self.room.look(now >= pace.due());
         }
     }
 
-    /// Octets came over TCP.
+    /// Counts octets received over TCP.
     pub(super) fn received(&mut self, len: usize, now: Instant) {
         if let Some(Role::Receives(sink)) = &mut self.role {
             sink.octets(len, now);
         }
     }
 
-    /// A datagram came.
+    /// Counts a received datagram.
     pub(super) fn datagram(&mut self, octets: &[u8], wide: bool, now: Instant) {
         let Some(Role::Receives(sink)) = &mut self.role else {
             return;
@@ -169,7 +169,7 @@ impl Stream {
         }
     }
 
-    /// Writes what is to be sent over TCP now, `most` at most.
+    /// Writes data to send over TCP now, `most` octets at most.
     pub(super) fn fill(&mut self, room: &mut [u8], test: &Test, most: u64, now: Instant) -> usize {
         let Some(Role::Sends { octets, pace, .. }) = &mut self.role else {
             return 0;
@@ -191,7 +191,7 @@ impl Stream {
         len
     }
 
-    /// Writes the datagram that is due, if one is.
+    /// Writes the due datagram, if any.
     pub(super) fn next(&mut self, room: &mut [u8], test: &Test, now: Instant) -> Option<usize> {
         let Some(Role::Sends {
             octets,
@@ -215,8 +215,8 @@ impl Stream {
         Some(len)
     }
 
-    /// What was counted, in a test that counts from `began`, was to end at `planned` at the latest and of
-    /// which it was said at `ended` that it is over. `sent`: how many datagrams the sender says it has sent.
+    /// Counters of a test that counts from `began`, was planned to end by `planned`, and whose end was
+    /// announced at `ended`. `sent`: the sender's own count of datagrams.
     pub(super) fn count(
         &self,
         began: Instant,
@@ -238,7 +238,7 @@ impl Stream {
                 ..Count::default()
             },
             Some(Role::Receives(sink)) => {
-                // Where its own data fill the link, the word that it is over may be lost and come late.
+                // If its own data fill the link, the announcement of the end may be lost and arrive late.
                 let ended = ended.min(planned);
                 let last = sink.last().unwrap_or(ended).max(ended);
                 let sequence = &sink.sequence;

@@ -13,7 +13,7 @@ use std::vec::Vec;
 const OWN: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
 const PEER: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 
-/// A device with room for so many frames.
+/// A device with transmit buffers for `room` frames.
 struct Queue {
     room: usize,
     sent: Vec<Vec<u8>>,
@@ -33,7 +33,7 @@ impl RxToken for Nothing {
 
 impl TxToken for &mut Queue {
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
-        // What was there before.
+        // Stale data.
         let mut frame = vec![0xee; len];
         let result = f(&mut frame);
         self.sent.push(frame);

@@ -1,4 +1,4 @@
-//! The handler and the main loop on both sides of a device that is in a list.
+//! Tests of both sides, handler and main loop, with a device that is a list.
 
 extern crate std;
 
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::vec;
 use std::vec::Vec;
 
-/// Frames that wait in it, those that were sent, those that were let go of.
+/// Frames to receive, frames sent, number of frames dropped.
 #[derive(Default)]
 struct Listed {
     coming: VecDeque<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! The client's way through the states that its server announces.
+//! The client's reaction to the states announced by the server.
 
 use super::super::message::{Frame, Message, state};
 use super::super::results::{self, Count};
@@ -7,12 +7,12 @@ use super::{Client, Failure, Phase};
 use crate::{Instant, Udp};
 
 impl<const STREAMS: usize> Client<STREAMS> {
-    /// Does what it is time for.
+    /// Handles timers.
     pub(super) fn step(&mut self, now: Instant) {
         self.heard.get_or_insert(now);
         if self.patience_at().is_some_and(|at| now >= at) {
             if matches!(self.phase, Phase::Done) {
-                // The results are there.
+                // The results are complete.
                 self.control_is_closed = true;
             }
             self.fail(Failure::NoAnswer);
@@ -44,7 +44,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         }
     }
 
-    /// An octet on the control connection.
+    /// Handles an octet on the control connection.
     pub(super) fn octet(&mut self, octet: u8, now: Instant) {
         match &mut self.phase {
             Phase::Error(octets, have) => {
@@ -78,7 +78,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         let opens_last = matches!(self.phase, Phase::Opening { is_asked: true, .. })
             && open + 1 == self.streams.test.streams();
         if announced == state::TEST_START && self.streams.test.udp && opens_last {
-            // The answer to our hello was lost or is late, but the server has the stream.
+            // The answer to the hello was lost or is late, but the server has the stream.
             let last = Channel::Udp(Udp(open as u8), self.plan.to);
             self.streams.open(last);
             self.stream_is_open(now);
@@ -118,7 +118,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         }
     }
 
-    /// The last stream is open: the next one is to be asked for, if there is another.
+    /// The last stream is open: continue with the next one, if there is another.
     pub(super) fn stream_is_open(&mut self, now: Instant) {
         let open = self.streams.iter().count();
         self.phase = if open < self.streams.test.streams() {

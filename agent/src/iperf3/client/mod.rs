@@ -14,9 +14,9 @@ use super::stream::Channel;
 use super::streams::Streams;
 use crate::{Ask, Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, Udp};
 
-/// A hello over UDP that is not answered is repeated this often.
+/// Repetition interval of an unanswered UDP hello.
 const HELLO_EVERY_NS: u64 = 500 * MS;
-/// The token of the control connection; a stream's is its index behind it.
+/// Token of the control connection; a stream's is its index plus one.
 const CONTROL: u8 = 0;
 
 #[derive(Debug)]
@@ -24,25 +24,25 @@ const CONTROL: u8 = 0;
 enum Phase {
     /// Waits for the server to announce this state.
     Waits(u8),
-    /// Opens streams, one after the other: the server counts them in this order.
+    /// Opens streams one at a time: the server numbers them in this order.
     Opening {
-        /// A connection, or a socket, was asked for.
+        /// A connection or a socket was requested.
         is_asked: bool,
         hello_due: Instant,
     },
     Running,
-    /// The test is over; what is on its way is still coming.
+    /// The test is over; data in flight are still arriving.
     Draining,
-    /// Our results are said.
+    /// Own results were sent.
     Results(Frame, results::Reader),
-    /// The octets behind an announced error that are there.
+    /// Octets received of the error numbers behind an announced error.
     Error([u8; 8], usize),
-    /// Everything is said but good bye.
+    /// Everything is sent except the final state.
     Done,
     Failed(Failure),
 }
 
-/// A client with one test, of so many streams at most, both directions together.
+/// A client for one test, with at most this number of streams, both directions together.
 #[derive(Debug)]
 pub struct Client<const STREAMS: usize> {
     plan: Plan,
@@ -56,7 +56,7 @@ pub struct Client<const STREAMS: usize> {
 }
 
 impl<const STREAMS: usize> Client<STREAMS> {
-    /// A client that begins as soon as it is driven.
+    /// Creates a client that begins with the driver's first turn.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         assert!(STREAMS > 0 && STREAMS < 128);
@@ -66,7 +66,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         } else {
             Phase::Waits(state::PARAM_EXCHANGE)
         };
-        // The wire has whole seconds: both ends mean the same.
+        // Whole seconds, as on the wire, so that both ends agree.
         let whole = |span: Duration| {
             let more = u64::from(span.subsec_nanos() > 0);
             Duration::from_secs(span.as_secs().saturating_add(more))
@@ -91,7 +91,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         }
     }
 
-    /// How far it is; to be asked after each turn of the driver.
+    /// Progress of the client; call it after each turn of the driver.
     pub fn progress(&mut self, now: Instant) -> Progress {
         self.step(now);
         match self.phase {
@@ -101,7 +101,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         }
     }
 
-    /// What there is so far.
+    /// Results so far.
     #[must_use]
     pub fn outcome(&self, now: Instant) -> Outcome {
         Outcome {
@@ -117,7 +117,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         }
     }
 
-    /// Octets that may still be sent, of all streams together.
+    /// Octets still to send, by all streams together.
     fn left(&self) -> u64 {
         let total = self.streams.test.total().unwrap_or(u64::MAX);
         if self.streams.omits() {
@@ -126,7 +126,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         total.saturating_sub(self.streams.octets().0)
     }
 
-    /// When time ends the test.
+    /// Time when the test ends, if it ends by time.
     fn end_at(&self) -> Option<Instant> {
         let began = self.streams.began()?;
         let test = &self.streams.test;
@@ -141,7 +141,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         Some(began.after(omit).after(span))
     }
 
-    /// Silence of the peer means nothing while we send.
+    /// While the client sends, silence of the peer is normal.
     fn patience_at(&self) -> Option<Instant> {
         let waits = match self.phase {
             Phase::Running => self.streams.test.direction != Direction::Forward,
@@ -153,7 +153,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         Some(heard.after(self.plan.patience))
     }
 
-    /// The hello of the stream that is being opened, if it is due.
+    /// Writes the hello of the stream being opened, if it is due.
     fn hello(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         let udp = self.streams.test.udp;
         let Phase::Opening {
@@ -234,7 +234,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
                 self.octet(*octet, now);
             }
         } else if self.streams.began().is_none() && octets == [state::ACCESS_DENIED] {
-            // Said to a stream that the server does not know.
+            // Sent on a stream that the server does not recognize.
             self.fail(Failure::AccessDenied);
         } else {
             self.streams.received(connection, octets.len(), now);
@@ -280,7 +280,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             self.control_is_closed = true;
             self.fail(Failure::Broken);
         } else if self.streams.ended(connection) && !self.streams.frozen {
-            // A server ends the streams when we have ended the test.
+            // A server closes the streams when the client has ended the test.
             let over = matches!(
                 self.phase,
                 Phase::Waits(state::EXCHANGE_RESULTS) | Phase::Draining
@@ -314,7 +314,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         let open = self.streams.iter().count() as u8;
         let opening = matches!(self.phase, Phase::Opening { is_asked: true, .. });
         if opening && socket == Udp(open) {
-            // Data are an answer as well: they may overtake it.
+            // Data are an answer, too: they may overtake it.
             self.streams.open(Channel::Udp(socket, from));
             self.stream_is_open(now);
         }
@@ -349,7 +349,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         let end = self.end_at().filter(|_| runs);
         let due = self.streams.due().ever().filter(|_| runs);
         let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.quiet_at());
-        // What one connection brings may be answered on another.
+        // Data on one connection may be answered on another.
         let failed = matches!(self.phase, Phase::Failed(_));
         let at_once = (!self.outbox.is_empty() && !failed).then_some(Instant::from_ns(0));
         let all = [hello, end, quiet, due, self.patience_at(), at_once];

@@ -1,43 +1,43 @@
 use super::number::{Number, Reader};
 
-/// How deep values may lie in each other: as many as an integer has bits. iperf's lie three deep.
+/// Maximum nesting depth: the bits of an integer. iperf's JSON has a depth of three.
 pub(crate) const DEEPEST: u8 = 32;
 
-/// It is no JSON, or deeper than this can follow.
+/// The input is not JSON, or nested too deeply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Broken;
 
-/// What has been read. Texts are cut at the size of the scanner's memory.
+/// A parser event. Strings are truncated to the scanner's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
-    /// An object or an array begins.
+    /// Begin of an object or an array.
     Begin {
         object: bool,
     },
-    /// It ends.
+    /// End of an object or an array.
     End {
         object: bool,
     },
     /// A member's name; its value follows.
     Key(&'a [u8]),
-    /// A string, without escapes.
+    /// A string, with escapes decoded.
     Text(&'a [u8]),
     Number(Number),
     Truth(bool),
     Null,
 }
 
-/// Who is told of what was read, and how many objects and arrays it lies in; for one that begins or
-/// ends, that one included.
+/// Callback for events, with the number of enclosing objects and arrays; at a begin or an end, this includes
+/// the object or array itself.
 pub(crate) type Tell<'a> = &'a mut dyn FnMut(u8, Event<'_>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Value,
-    /// The first of an array, if it has any.
+    /// The first element of an array, if any.
     ValueOrEnd,
     Key,
-    /// The first of an object, if it has any.
+    /// The first member of an object, if any.
     KeyOrEnd,
     Colon,
     CommaOrEnd,
@@ -45,7 +45,7 @@ enum State {
     Text {
         key: bool,
     },
-    /// What of a word is still to come.
+    /// Remaining characters of a literal.
     Word {
         rest: &'static [u8],
         is: Word,
@@ -60,23 +60,23 @@ enum Word {
     Null,
 }
 
-/// Where in an escape of a string the next character is.
+/// Position in an escape sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escape {
     No,
     Backslash,
-    /// So many digits of a code unit are there.
+    /// Digits received of a code unit.
     Unit {
         digits: u8,
         unit: u16,
     },
 }
 
-/// Reads one value, `TEXT` octets of each string in it.
+/// Parses one value; keeps `TEXT` octets of each string.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner<const TEXT: usize> {
     state: State,
-    /// What each level is, the innermost lowest: 1 = an object.
+    /// Type of each level, the innermost in the lowest bit: 1 = object.
     objects: u32,
     depth: u8,
     text: [u8; TEXT],
@@ -101,12 +101,12 @@ impl<const TEXT: usize> Scanner<TEXT> {
         }
     }
 
-    /// Reads another value, behind a whole one.
+    /// Prepares for another value, after a complete one.
     pub(crate) const fn again(&mut self) {
         self.state = State::Value;
     }
 
-    /// Reads a character.
+    /// Parses a character.
     pub(crate) fn push(&mut self, octet: u8, tell: Tell) -> Result<(), Broken> {
         match self.state {
             State::Text { key } => return self.text(octet, key, tell),
@@ -137,7 +137,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
         Ok(())
     }
 
-    /// There is no more: whether that was a whole value.
+    /// Ends the input; an error if the value is incomplete.
     pub(crate) fn finish(&mut self, tell: Tell) -> Result<(), Broken> {
         if self.state == State::Number {
             self.end_number(tell)?;
@@ -294,7 +294,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
         Ok(())
     }
 
-    /// A code unit of UTF-16: a character, or half of one.
+    /// Handles a UTF-16 code unit: a character, or half of one.
     fn unit(&mut self, unit: u16) {
         if self.high != 0 && (0xdc00..0xe000).contains(&unit) {
             let high = u32::from(self.high - 0xd800) << 10;
@@ -310,7 +310,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
         }
     }
 
-    /// Half a character has remained alone.
+    /// Handles an unpaired surrogate.
     fn end_high(&mut self) {
         if self.high != 0 {
             self.high = 0;

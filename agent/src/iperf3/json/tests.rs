@@ -6,7 +6,7 @@ use std::string::{String, ToString as _};
 use std::time::Duration;
 use std::vec::Vec;
 
-/// Builds what is told of up again.
+/// Rebuilds a document from the events.
 #[derive(Default)]
 struct Builder {
     open: Vec<(Value, String)>,
@@ -49,7 +49,7 @@ impl Builder {
             }
             Event::Key(key) => self.key = text(key),
             Event::Text(octets) => self.put(Value::String(text(octets))),
-            // Compared apart: serde_json's have no more digits than f64.
+            // Compared separately: serde_json's numbers have no more digits than f64.
             Event::Number(number) => {
                 self.numbers.push(number);
                 self.put(Value::from(0));
@@ -70,7 +70,7 @@ fn scan(text: &[u8]) -> Result<Builder, Broken> {
     Ok(builder)
 }
 
-/// Takes numbers out, in order.
+/// Extracts the numbers, in order.
 fn without_numbers(value: &Value, numbers: &mut Vec<serde_json::Number>) -> Value {
     match value {
         Value::Number(number) => {
@@ -99,7 +99,7 @@ fn numbers_are_scaled_without_rounding_up() {
         ("0", 0, Some(0)),
         ("-0.0", 9, Some(0)),
         ("18446744073709551615", 0, Some(u64::MAX)),
-        // The digit that has no room is left out.
+        // The digit that does not fit is dropped.
         ("18446744073709551616", 0, Some(18_446_744_073_709_551_610)),
         ("18446744073709551620", 0, None),
         (
@@ -236,7 +236,7 @@ proptest! {
         }
     }
 
-    /// The same texts are JSON, also when they are not.
+    /// Both accept the same texts, and both reject the same.
     #[test]
     fn what_serde_refuses_is_refused(
         document in document(),

@@ -1,14 +1,14 @@
-//! Connections that are done with, or that nobody has time for.
+//! Connections being closed.
 
 use crate::{Close, Connection, Instant, SECOND};
 
-/// A peer that does not close its end is not waited for longer.
+/// Maximum time to wait for the peer to close its end.
 const PATIENCE_NS: u64 = 2 * SECOND;
 
 #[derive(Debug, Clone, Copy)]
 struct Leaving {
     connection: Connection,
-    /// A last word.
+    /// Final state octet to send.
     to_say: Option<u8>,
     until: Instant,
     is_late: bool,
@@ -22,7 +22,7 @@ impl<const N: usize> Leavings<N> {
         Self([None; N])
     }
 
-    /// The connection is to be closed when this is said; whether there is room.
+    /// Closes the connection after sending `last_state`; returns false if the table is full.
     pub(super) fn add(&mut self, connection: Connection, to_say: Option<u8>, now: Instant) -> bool {
         let free = self.0.iter_mut().find(|slot| slot.is_none());
         let until = now.after_ns(PATIENCE_NS);

@@ -1,4 +1,4 @@
-//! `iperf3 -s`: one test at a time, as iperf's own; who comes meanwhile is told so.
+//! `iperf3 -s`: one test at a time, like iperf itself; further clients are denied access.
 
 mod leaving;
 mod session;
@@ -13,27 +13,27 @@ use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, 
 
 /// The UDP socket that clients send to.
 const SOCKET: Udp = Udp(0);
-/// Connections that are on their way out at the same time; more are reset.
+/// Maximum number of connections being closed; more are reset.
 const LEAVING: usize = 4;
 
-/// A test that is over, as the server saw it.
+/// A completed test, as counted by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// Whether it was UDP.
+    /// True for UDP.
     pub udp: bool,
     /// The client.
     pub peer: SocketAddr,
-    /// Both ends have told each other what they had counted.
+    /// True if both ends have exchanged their results.
     pub is_complete: bool,
-    /// What the server sent.
+    /// Sent by the server.
     pub sent: Option<Count>,
-    /// What the client says to have received of it.
+    /// The client's counters of it.
     pub reported: Option<Count>,
-    /// What the server received.
+    /// Received by the server.
     pub received: Option<Count>,
 }
 
-/// A server for tests of so many streams.
+/// A server for tests of up to `STREAMS` streams.
 #[derive(Debug)]
 pub struct Server<const STREAMS: usize> {
     port: u16,
@@ -46,7 +46,7 @@ pub struct Server<const STREAMS: usize> {
 }
 
 impl<const STREAMS: usize> Server<STREAMS> {
-    /// A server on this port, TCP and UDP.
+    /// Creates a server on this port, TCP and UDP.
     #[must_use]
     pub const fn new(port: u16, limits: Limits) -> Self {
         assert!(STREAMS > 0 && STREAMS <= 128);
@@ -61,18 +61,18 @@ impl<const STREAMS: usize> Server<STREAMS> {
         }
     }
 
-    /// The test that ended last, once.
+    /// Returns the last completed test, once.
     pub const fn take_finished(&mut self) -> Option<Finished> {
         self.finished.take()
     }
 
-    /// Whether a client is being served.
+    /// True while a client is being served.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
         self.session.is_some()
     }
 
-    /// Gives the place to the next client, if the one that has it is done.
+    /// Frees the server for the next client when the session is done.
     fn step(&mut self, now: Instant) {
         self.leavings.step(now);
         let Some(session) = &mut self.session else {
@@ -88,7 +88,7 @@ impl<const STREAMS: usize> Server<STREAMS> {
         let Some(session) = self.session.take() else {
             return;
         };
-        // Without room it is reset, which it is ready for.
+        // If the table is full, the connection is reset, which the client accepts.
         self.leavings.add(session.control, None, now);
         if let Some(finished) = session.finished(now) {
             self.finished = Some(finished);

@@ -1,4 +1,4 @@
-//! The client whose test it is: its control connection.
+//! The session with the current client, and its control connection.
 
 use core::net::SocketAddr;
 
@@ -13,31 +13,31 @@ use super::{Finished, SOCKET};
 use crate::answer::{are_of_one_host, may_be_sent_to};
 use crate::{Connection, Datagram, Instant, Limits, SECOND, ns};
 
-/// From the first octet to the last stream, and from the end of the test to the end of the session.
+/// Timeout from the first octet to the last stream, and from the end of the test to the end of the session.
 const HANDSHAKE_NS: u64 = 10 * SECOND;
-/// A test in which nothing happens for so long is over.
+/// Timeout of an inactive test.
 const SILENCE_NS: u64 = 30 * SECOND;
-/// A test may last so much longer than it was asked to.
+/// Maximum overrun of the requested duration.
 const GRACE_NS: u64 = 10 * SECOND;
-/// So much later than the longest test may the client's own timer go off.
+/// Tolerance for the client's own timer beyond the maximum duration of a test.
 const TIMERS_NS: u64 = SECOND;
-/// What is still on its way at the end is waited for so long at most.
+/// Maximum wait for data in flight at the end.
 const DRAIN_NS: u64 = 30 * SECOND;
 
 #[derive(Debug)]
 enum Phase {
-    /// So many octets of the cookie are there.
+    /// Octets received of the cookie.
     Cookie(usize),
     Parameters(parameters::Reader),
     /// Streams are being opened.
     Opening,
     Running,
     Results(results::Reader),
-    /// The client's results are there; some of the data are not.
+    /// The client's results have arrived; some of the data have not.
     Draining,
-    /// All is said but the client's good bye.
+    /// Waiting for the client's final state.
     Saying,
-    /// It is over, well or not.
+    /// Over, complete or not.
     Over,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct Session<const N: usize> {
     pub(super) peer: SocketAddr,
     cookie: Cookie,
     phase: Phase,
-    /// What is read in the phases that read something.
+    /// Parser of the phases that read JSON.
     frame: Frame,
     outbox: Outbox,
     pub(super) streams: Streams<N>,
-    /// It is over then, whatever has happened.
+    /// Time when the session ends in any case.
     deadline: Instant,
     heard: Instant,
     is_complete: bool,
@@ -73,18 +73,18 @@ impl<const N: usize> Session<N> {
         }
     }
 
-    /// It waits for TCP connections from there.
+    /// True if it waits for TCP connections from this address.
     pub(super) fn wants_stream_from(&self, from: SocketAddr) -> bool {
         let opening = matches!(self.phase, Phase::Opening) && !self.streams.test.udp;
         opening && are_of_one_host(&from, &self.peer)
     }
 
-    /// Nothing is to be said any more: whoever is next may come.
+    /// True if nothing is left to send and the next client may connect.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over) && self.outbox.is_empty()
     }
 
-    /// Only the client's good bye is missing.
+    /// True if only the client's final state is missing.
     pub(super) fn is_said(&self) -> bool {
         matches!(self.phase, Phase::Saying) && self.outbox.is_empty()
     }
@@ -110,7 +110,7 @@ impl<const N: usize> Session<N> {
         self.phase = Phase::Over;
     }
 
-    /// Octets on the control connection.
+    /// Handles octets on the control connection.
     pub(super) fn control(&mut self, octets: &[u8], limits: &Limits, now: Instant) {
         self.heard = now;
         for octet in octets {
@@ -171,13 +171,13 @@ impl<const N: usize> Session<N> {
             }
             Phase::Over => {}
             Phase::Opening | Phase::Running | Phase::Draining | Phase::Saying => {
-                // The client gives up, or says what is out of place.
+                // The client aborts, or sends an unexpected octet.
                 self.phase = Phase::Over;
             }
         }
     }
 
-    /// What the client asks for is known.
+    /// Accepts or rejects the client's parameters.
     fn accept(&mut self, asked: Test, limits: &Limits) {
         let sends = asked.direction != Direction::Forward;
         if asked.streams() > N {
@@ -188,7 +188,7 @@ impl<const N: usize> Session<N> {
         }
         let mut test = asked;
         if test.udp {
-            // Of all streams together.
+            // For all streams together.
             let most = (limits.fastest_bits_per_s / u64::from(test.parallel)).max(1);
             test.rate_bits_per_s = match test.rate_bits_per_s {
                 0 => most,
@@ -200,12 +200,12 @@ impl<const N: usize> Session<N> {
         self.say(state::CREATE_STREAMS);
     }
 
-    /// A TCP connection that may become a stream; whether there is room.
+    /// Adds a TCP connection that may become a stream; false if there is no free slot.
     pub(super) fn open(&mut self, connection: Connection) -> bool {
         self.streams.open(Channel::Tcp(connection)).is_some()
     }
 
-    /// Octets on another connection. `false`: it is not of this test.
+    /// Handles octets on another connection. `false`: it does not belong to this test.
     pub(super) fn data(
         &mut self,
         connection: Connection,
@@ -234,14 +234,14 @@ impl<const N: usize> Session<N> {
         true
     }
 
-    /// A connection is no stream, or not any more.
+    /// Removes a connection from the streams.
     fn forget(&mut self, connection: Connection) {
         for slot in &mut self.streams.slots {
             slot.take_if(|stream| stream.channel.is_connection(connection));
         }
     }
 
-    /// Begins, once all streams are there.
+    /// Begins the test once all streams are open.
     fn begin(&mut self, limits: &Limits, now: Instant) {
         let proven = |cookie: u8| usize::from(cookie) == COOKIE;
         let ready = self.streams.iter().filter(|it| proven(it.cookie)).count();
@@ -269,10 +269,10 @@ impl<const N: usize> Session<N> {
         self.say(state::TEST_RUNNING);
     }
 
-    /// The peer has ended a connection.
+    /// The peer has closed its end of a connection.
     pub(super) fn ended(&mut self, connection: Connection, now: Instant) {
         if connection == self.control {
-            // Said good bye or not: with the results there, it is complete.
+            // With or without the final state: with the results it is complete.
             self.is_complete |= self.is_said();
             self.phase = Phase::Over;
             self.outbox = Outbox::new();
@@ -356,7 +356,7 @@ impl<const N: usize> Session<N> {
         datagram
     }
 
-    /// Whether a stream of ours is at its end.
+    /// True if the stream has nothing more to send.
     pub(super) fn is_sent(&self, connection: Connection) -> bool {
         let mut streams = self.streams.iter();
         let stream = streams.find(|it| it.channel.is_connection(connection));
@@ -369,11 +369,11 @@ impl<const N: usize> Session<N> {
         !self.is_over() && streams.any(|it| it.channel.is_connection(connection))
     }
 
-    /// Until when the next thing must have happened.
+    /// Time of the next timeout.
     fn due(&self) -> Instant {
         let silence = self.heard.after_ns(SILENCE_NS);
         match self.phase {
-            // Datagrams sent go on by themselves.
+            // Sending datagrams counts as activity.
             Phase::Running if self.streams.test.direction != Direction::Reverse => {
                 self.deadline.or(silence)
             }
@@ -393,7 +393,7 @@ impl<const N: usize> Session<N> {
                 self.deadline = now.after_ns(HANDSHAKE_NS);
                 self.phase = Phase::Saying;
             }
-            // Who does not take the last word has heard enough.
+            // The client does not read the final state: give up.
             Phase::Over if late => self.outbox = Outbox::new(),
             _ if late => {
                 self.outbox = Outbox::new();
@@ -408,7 +408,7 @@ impl<const N: usize> Session<N> {
     }
 
     pub(super) fn wake_at(&self) -> Instant {
-        // What one connection brings may be answered on another.
+        // Data on one connection may be answered on another.
         if !self.outbox.is_empty() {
             return Instant::from_ns(0);
         }
