@@ -1,4 +1,4 @@
-//! Raw frames from a generator to a receiver, directly and by way of a reflector.
+//! Raw frames from a generator to a receiver, directly and through a reflector.
 
 use linerate_agent::Instant;
 use linerate_agent::frame::{
@@ -24,7 +24,7 @@ fn plan(sizes: &[u16]) -> Plan<'_> {
     }
 }
 
-/// All frames, with when they were sent.
+/// All frames, with their send times.
 fn frames(plan: Plan) -> Vec<(Instant, Vec<u8>)> {
     let mut blast = Blast::new(plan, START);
     let mut room = [0xaa; 2000];
@@ -80,7 +80,7 @@ fn what_is_reflected_comes_back_to_its_sender() {
         let now = at.after(Duration::from_micros(70));
         let arrived = back.received(&frame, now).unwrap();
         assert_eq!(arrived.round_trip, Some(Duration::from_micros(70)));
-        // Not once more, whoever asks for it.
+        // Not a second time, on any reflector.
         assert!(!reflect(&mut frame, US, Which::Marked));
     }
     assert_eq!(
@@ -179,7 +179,7 @@ proptest! {
         frame[place] ^= flip;
         prop_assert_eq!(receiver.received(&frame, now), None);
         prop_assert_eq!(receiver.altered, 1);
-        // Who has no time to look counts it all the same.
+        // A receiver without time to check counts it all the same.
         prop_assert!(receiver.glimpsed(&frame, now).is_some());
         prop_assert_eq!((receiver.altered, receiver.sink.sequence.received()), (1, 2));
     }

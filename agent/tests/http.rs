@@ -1,4 +1,4 @@
-//! Client and server of HTTP with each other, and with peers that keep to nothing.
+//! HTTP client and server with each other, and with misbehaving peers.
 
 mod net;
 
@@ -49,7 +49,7 @@ fn run(
     )
 }
 
-/// A server with one connection, spoken to by hand.
+/// A server with one connection, driven by hand.
 struct Talk {
     server: Server<1>,
     now: Instant,
@@ -71,7 +71,7 @@ impl Talk {
         self.server.received(C, octets, self.now);
     }
 
-    /// What it has to say, taken in pieces of this length.
+    /// The server's data, read in pieces of this length.
     fn hear(&mut self, piece: usize) -> Vec<u8> {
         let mut heard = Vec::new();
         let mut room = vec![0; piece];
@@ -92,7 +92,7 @@ impl Talk {
     }
 }
 
-/// What the server answers to all of it, and what becomes of the connection.
+/// The server's response to a whole request, and its action on the connection.
 fn answer(request: &str) -> (String, Close) {
     let mut talk = Talk::new();
     talk.say(request.as_bytes());
@@ -306,7 +306,7 @@ fn a_head_that_takes_too_long_is_refused_however_it_drips() {
     }
     assert!(talk.hear(1460).starts_with(b"HTTP/1.1 408 "));
     assert_eq!(talk.server.close(C), Close::Finish);
-    // It does not close: the place is needed.
+    // The client does not close: the slot is needed.
     talk.wait(PATIENCE);
     assert_eq!(talk.server.close(C), Close::Reset);
     assert_eq!(talk.server.wake_at(), None);
@@ -334,7 +334,7 @@ fn who_says_nothing_or_takes_nothing_is_let_go() {
         assert_eq!(taker.server.fill(C, &mut [0; 100], taker.now), 100);
         assert_eq!(taker.server.close(C), Close::Keep);
     }
-    // But not who begins a head meanwhile and does not end it.
+    // But not a client that begins a head meanwhile and does not end it.
     taker.say(b"GET");
     for _ in 0..2 {
         taker.wait(PATIENCE / 2);
@@ -362,7 +362,7 @@ fn a_connection_too_many_is_refused_until_another_is_gone() {
     assert_eq!(talk.server.close(C), Close::Reset);
 }
 
-/// What a client makes of what a server says, and whether the connection's end came behind it.
+/// The client's result of a server's response, optionally followed by the connection's end.
 fn client_hears(upload: Option<Upload>, said: &[u8], end: bool) -> (Progress, Outcome, Close) {
     let mut client = Client::new(plan("/5", upload));
     let now = Instant::from_ns(5);
@@ -445,7 +445,7 @@ fn a_server_that_breaks_off_or_talks_nonsense_is_said() {
         ),
         nonsense
     );
-    // An upload that is refused before it is through.
+    // An upload that is refused before it is complete.
     let upload = Upload {
         octets: 1 << 40,
         chunked: false,
@@ -511,7 +511,7 @@ proptest! {
         prop_assert_eq!(talk.server.close(C), Close::Keep);
     }
 
-    /// Heads put together from what heads are made of, wrongly.
+    /// Heads wrongly assembled from plausible parts.
     #[test]
     fn no_request_breaks_the_server(parts in prop::collection::vec(prop_oneof![
         Just("GET "), Just("PUT "), Just("/7"), Just(" HTTP/1.1\r\n"), Just("Host: x\r\n"), Just("\r\n"),
@@ -527,7 +527,7 @@ proptest! {
             }
             talk.wait(Duration::from_millis(random.below(3000)));
         }
-        // Whatever it was, the place is free again before long.
+        // In any case the slot is soon free again.
         for _ in 0..4 {
             talk.wait(PATIENCE);
         }

@@ -1,4 +1,4 @@
-//! Client and server of iperf 2 with each other, over a network that is not always kind.
+//! iperf 2 client and server with each other, over an impaired network.
 
 mod net;
 
@@ -40,7 +40,7 @@ fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome,
         finished.extend(net.b.take_finished());
         net.a.progress(net.now) != Progress::Running
     });
-    // The server may learn of the end later than the client.
+    // The server may notice the end later than the client.
     net.run(Duration::from_secs(20), |net| {
         finished.extend(net.b.take_finished());
         false
@@ -91,7 +91,8 @@ fn a_test_back_comes_over_a_connection_of_its_own() {
     }
 }
 
-/// A server of iperf 2.1 greets on the connection that it is sent to on, long before it sends back.
+/// A server of iperf 2.1 sends a greeting on the connection on which it receives, long before it sends the
+/// return test.
 #[test]
 fn a_greeting_is_no_data() {
     let (ours, theirs) = (Connection(0), Connection(1));
@@ -136,7 +137,7 @@ fn a_test_by_time_ends_in_time() {
     }
 }
 
-/// The peer has nothing to say meanwhile.
+/// The peer is silent meanwhile.
 #[test]
 fn a_test_may_last_longer_than_patience() {
     for udp in [false, true] {
@@ -163,7 +164,7 @@ fn udp_keeps_its_rate_and_both_ends_agree() {
     assert_eq!(net.done[0].sent, 682);
 }
 
-/// What a server reports of `count` datagrams, one each `every_ms`, and of their end at `end_ms`.
+/// A server's report of `count` datagrams, one each `every_ms`, and of their end at `end_ms`.
 fn reported(count: i64, every_ms: u64, end_ms: u64) -> Report {
     let test = plan(true, |_| {}).test;
     let mut server = Server::<1>::new(PORT, Limits::own_network());
@@ -187,19 +188,19 @@ fn reported(count: i64, every_ms: u64, end_ms: u64) -> Report {
 fn an_end_that_is_said_again_is_not_when_the_stream_ended() {
     let span_ms = |report: Report| report.span.as_millis();
     assert_eq!(span_ms(reported(100, 1, 100)), 100);
-    // The first end was lost, and the first two: of a full queue none is more likely to be.
+    // The first end was lost, or the first two: in a full queue all are equally likely to be.
     for end_ms in [350, 600] {
         let report = reported(100, 1, end_ms);
         assert_eq!(span_ms(report), 99);
         assert_eq!((report.datagrams, report.lost), (101, 0));
         assert_eq!(report.octets, 101 * 1470);
     }
-    // Slow, and in its own time.
+    // Slow, but at its own pace.
     assert_eq!(span_ms(reported(10, 300, 3_000)), 3_000);
     assert_eq!(span_ms(reported(1, 0, 1_000)), 1_000);
 }
 
-/// As the server of iperf 2.1.8 sends it.
+/// As sent by the server of iperf 2.1.8.
 #[test]
 fn a_report_without_a_number_is_taken() {
     // Without and with -e.
@@ -271,7 +272,7 @@ fn a_server_that_is_not_there_is_said() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// What the network did is what is reported, each kind apart.
+    /// The report shows the network's faults, each kind separately.
     #[test]
     fn the_report_says_what_the_network_did(
         seed: u64,

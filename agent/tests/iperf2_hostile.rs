@@ -1,4 +1,4 @@
-//! The server of iperf 2 with peers that do not mean well, or have gone.
+//! The iperf 2 server with hostile or vanished peers.
 
 use linerate_agent::iperf2::{Amount, Back, Limits, Numbered, PORT, Report, Server, Test};
 use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
@@ -25,7 +25,7 @@ fn test(change: impl Fn(&mut Test)) -> Test {
     test
 }
 
-/// A datagram of a client, sent at `sent` by its clock.
+/// A client's datagram, sent at `sent` by its clock.
 fn numbered(number: i64, sent: Instant, test: &Test) -> Vec<u8> {
     let mut octets = vec![0; 1000];
     Numbered::emit(number, sent, &mut octets);
@@ -33,7 +33,7 @@ fn numbered(number: i64, sent: Instant, test: &Test) -> Vec<u8> {
     octets
 }
 
-/// A server that sends UDP on request, and peers that say what they like.
+/// A server that sends UDP on request, and peers that send anything.
 struct Bench<const FLOWS: usize>(Server<FLOWS>);
 
 impl<const FLOWS: usize> Bench<FLOWS> {
@@ -58,7 +58,7 @@ impl<const FLOWS: usize> Bench<FLOWS> {
         self.0.datagram(Udp(0), from.parse().unwrap(), octets, now);
     }
 
-    /// What is sent now: from which socket, where to, and what.
+    /// The datagrams sent now: socket, destination and content.
     fn sent(&mut self, now: Instant) -> Vec<(Udp, SocketAddr, Vec<u8>)> {
         while self.0.ask().is_some() {}
         let mut room = vec![0; 70_000];
@@ -70,7 +70,7 @@ impl<const FLOWS: usize> Bench<FLOWS> {
         sent
     }
 
-    /// A whole test of two datagrams from there; whether it was reported.
+    /// A whole test of two datagrams; returns the report, if any.
     fn whole(&mut self, from: &str, sent: Instant, test: &Test) -> Option<Report> {
         for number in [1, 2, -3] {
             self.say(from, &numbered(number, sent, test), sent);
@@ -120,7 +120,7 @@ fn a_test_by_amount_that_the_server_sends_by_tcp_ends_in_time() {
     assert_eq!(bench.0.close(Connection(0)), Close::Finish);
 }
 
-/// Forged once, from one server to another, it would go on for ever.
+/// Forged once, from one server to another, it would loop forever.
 #[test]
 fn a_report_is_not_answered() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
@@ -142,7 +142,7 @@ fn a_report_is_not_answered() {
             datagrams += 1;
         }
     }
-    // Each has answered the end of what it took for a test.
+    // Each has answered the end of the apparent test.
     assert_eq!(datagrams, 2);
 }
 
@@ -159,7 +159,7 @@ fn a_stream_is_reported_so_often_and_no_more() {
     assert_eq!(reports, 20);
 }
 
-/// Or a client that ends each of them is connected to again and again.
+/// Otherwise a client that ends each of them would be connected to again and again.
 #[test]
 fn a_connection_back_is_followed_by_no_other() {
     let mut bench = Bench::<4>::new(Duration::from_secs(10));
@@ -179,7 +179,7 @@ fn a_connection_back_is_followed_by_no_other() {
     assert_eq!(bench.0.ask(), None);
 }
 
-/// iperf's client begins to listen when its own data have gone: a server that comes at once is too early.
+/// iperf's client begins to listen after its own data have gone: the server's first attempts are too early.
 #[test]
 fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
     let mut bench = Bench::<4>::new(Duration::from_secs(10));
@@ -191,7 +191,7 @@ fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
     bench.0.closed(Connection(0), at_ms(2));
     let (mut asked, mut last) = (0, 0);
     for ms in 2..60_000 {
-        // What is sent is of no interest here, the time is.
+        // Only the time matters here, not the datagram.
         let _ = bench.0.next_datagram(&mut [0; 100], at_ms(ms));
         while let Some(ask) = bench.0.ask() {
             if let Ask::Connect { token, .. } = ask {
@@ -205,7 +205,7 @@ fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
     assert!((1_000..10_000).contains(&last), "{last} ms");
 }
 
-/// An end may be a datagram of 12 octets, a report has 56; who asks for it may be somebody else.
+/// An end may be a datagram of 12 octets, a report has 56; the requester's address may be forged.
 #[test]
 fn reports_are_not_more_than_what_has_come() {
     let mut bench = Bench::<2>::new(Duration::from_secs(10));
@@ -260,7 +260,7 @@ fn services_and_groups_are_sent_nothing() {
     }
 }
 
-/// `iperf -u -r` listens on the server's own port, unless told otherwise.
+/// `iperf -u -r` listens on the server's own port by default.
 #[test]
 fn the_way_back_may_be_to_the_same_port() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
@@ -273,8 +273,8 @@ fn the_way_back_may_be_to_the_same_port() {
     assert!(sent.iter().any(|it| it.1.port() == PORT && it.0 != Udp(0)));
 }
 
-/// iperf's client with `-d` listens a moment after it has asked: what is sent sooner finds nobody there
-/// and passes for a loss of the link.
+/// iperf's client with `-d` listens a moment after its request: earlier datagrams are lost and would count as
+/// loss of the link.
 #[test]
 fn the_way_back_begins_when_the_client_has_had_time_to_listen() {
     for back in [Back::AtOnce, Back::AtTheEnd] {
@@ -382,7 +382,7 @@ fn a_datagram_that_is_late_begins_no_test() {
     assert!(bench.0.take_finished().is_none());
 }
 
-/// A board was reset in the midst of a test and uses its port again.
+/// A board was reset in the middle of a test and reuses its port.
 #[test]
 fn a_test_after_silence_is_a_new_one() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
@@ -392,7 +392,7 @@ fn a_test_after_silence_is_a_new_one() {
     }
     let report = bench.whole(CLIENT, at_ms(20_000), &test).unwrap();
     assert_eq!((report.datagrams, report.lost), (3, 0));
-    // Slow is another thing than new.
+    // A slow stream is not a new one.
     bench.say(CLIENT, &numbered(1, at_ms(40_000), &test), at_ms(40_000));
     bench.say(CLIENT, &numbered(2, at_ms(60_000), &test), at_ms(60_000));
     bench.say(CLIENT, &numbered(-3, at_ms(80_000), &test), at_ms(80_000));

@@ -1,4 +1,4 @@
-//! iperf 2 over TCP with peers that fall silent or take nothing, and drivers that wait for them.
+//! iperf 2 over TCP with peers that fall silent or stop reading, and drivers that wait for them.
 
 use linerate_agent::iperf2::{Amount, Back, Client, Limits, PORT, Plan, Server, Test};
 use linerate_agent::{Close, Connection, Instant, Opened, Service};
@@ -42,7 +42,7 @@ fn accept(server: &mut Server<2>, connection: u8, now: Instant) -> bool {
     server.opened(Connection(connection), opened, now).is_ok()
 }
 
-/// A driver whose connection has no room: each of its turns, until `until`.
+/// Counts a driver's turns until `until` on a connection without buffer space.
 fn turns_without_room(service: &mut impl Service, mut now: Instant, until: Instant) -> u32 {
     let mut turns = 0;
     while now < until {
@@ -72,7 +72,7 @@ fn who_says_nothing_loses_the_place() {
     assert_eq!(server.close(Connection(0)), Close::Reset);
     server.closed(Connection(0), at_ms(30_000));
     assert!(accept(&mut server, 2, at_ms(30_000)));
-    // The other one has been heard of since.
+    // The other one was active since.
     assert_eq!(server.close(Connection(1)), Close::Keep);
     assert_eq!(server.wake_at(), Some(at_ms(50_000)));
 }
@@ -95,7 +95,7 @@ fn who_takes_nothing_loses_the_place() {
     }
 }
 
-/// Nor does one that ends nothing when all was sent.
+/// A half-open connection goes as well, when everything was sent.
 #[test]
 fn a_connection_that_the_peer_leaves_half_open_goes() {
     let mut server = server();
@@ -145,7 +145,7 @@ fn what_waits_for_room_goes_on_when_there_is_some() {
     assert_eq!(server.wake_at(), Some(at_ms(2000)));
 }
 
-/// A driver that fills and closes first, looks at the time again for datagrams, and asks twice.
+/// A driver that fills and closes first, reads the time again for datagrams, and polls requests twice.
 #[test]
 fn time_that_passes_within_a_turn_is_not_missed() {
     let mut server = server();
@@ -166,7 +166,7 @@ fn time_that_passes_within_a_turn_is_not_missed() {
         (len, close, server.wake_at().unwrap_or(at_ms(1_000_000)))
     };
     assert_eq!(turn(0, 0), (1000, Close::Keep, at_ms(1000)));
-    // Due between the two looks.
+    // Due between the two readings.
     assert_eq!(turn(999, 1001), (0, Close::Keep, at_ms(1000)));
     assert_eq!(turn(1001, 1001), (1000, Close::Keep, at_ms(2000)));
     for second in 2..10 {
@@ -177,7 +177,7 @@ fn time_that_passes_within_a_turn_is_not_missed() {
     assert!(close == Close::Keep && wake <= at_ms(10_001), "{wake:?}");
     let (.., close, wake) = turn(10_001, 10_001);
     assert!(close == Close::Finish && wake > at_ms(10_001), "{wake:?}");
-    // And nobody there any more.
+    // Silent between them.
     let (.., close, silent) = turn(wake.ns() / 1_000_000 - 1, wake.ns() / 1_000_000);
     assert!(close == Close::Finish && silent <= wake, "{silent:?}");
     assert_eq!(turn(100_000, 100_000).1, Close::Reset);

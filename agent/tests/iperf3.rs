@@ -1,4 +1,4 @@
-//! Client and server of iperf 3 with each other, over a network that is not always kind.
+//! iperf 3 client and server with each other, over an impaired network.
 
 mod net;
 
@@ -38,7 +38,7 @@ fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome,
         finished.extend(net.b.take_finished());
         net.a.progress(net.now) != Progress::Running
     });
-    // The server may learn of the end later than the client.
+    // The server may notice the end later than the client.
     net.run(Duration::from_secs(5), |net| {
         finished.extend(net.b.take_finished());
         false
@@ -78,7 +78,7 @@ fn a_reverse_tcp_test_is_sent_by_the_server() {
         }));
         let received = outcome.received.unwrap();
         assert!(received.octets >= 1_000_000);
-        // The server goes on until it is told to end: both count that as well.
+        // The server sends until the end is announced: both count that as well.
         assert_eq!(finished.sent.unwrap().octets, received.octets);
         assert_eq!(finished.reported.unwrap().octets, received.octets);
         assert_eq!(outcome.sent, None);
@@ -288,7 +288,7 @@ fn network_and_report_agree(sent: Count, received: Count, done: net::Done, hello
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// What the network did is what is reported, each kind apart.
+    /// The report shows the network's faults, each kind separately.
     #[test]
     fn the_report_says_what_the_network_did(
         seed: u64,
@@ -325,7 +325,7 @@ proptest! {
         prop_assert!(received.out_of_order <= done.late);
     }
 
-    /// TCP counts to the octet, however segments are split.
+    /// TCP counts are exact, however segments are split.
     #[test]
     fn segments_may_be_split_anywhere(seed: u64, parallel in 1..4_u8, both: bool) {
         let plan = plan(false, |test| {

@@ -1,4 +1,4 @@
-//! iperf 3 with peers that do not mean well, or do not mean iperf.
+//! iperf 3 with hostile peers, or peers of other protocols.
 
 use linerate_agent::iperf3::{Client, Failure, Limits, PORT, Plan, Progress, Server, Test};
 use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
@@ -19,7 +19,7 @@ fn json(text: &str) -> Vec<u8> {
     [&(text.len() as u32).to_be_bytes(), text.as_bytes()].concat()
 }
 
-/// A server, and peers that say what they like.
+/// A server, and peers that send anything.
 struct Bench(Server<2>);
 
 impl Bench {
@@ -63,7 +63,7 @@ impl Bench {
         Some(room[..sent.len].to_vec())
     }
 
-    /// A client at 192.0.2.1 that has said its parameters.
+    /// A client at 192.0.2.1 that has sent its parameters.
     fn opening(parameters: &str) -> Self {
         let mut bench = Self::new();
         assert!(bench.connect(0, "192.0.2.1:1000", at(0)));
@@ -72,7 +72,7 @@ impl Bench {
         bench
     }
 
-    /// One whose test runs.
+    /// A client whose test is running.
     fn running() -> Self {
         Self::running_with("{}")
     }
@@ -133,7 +133,7 @@ fn a_cookie_that_is_replayed_opens_nothing() {
     let mut bench = Bench::running();
     assert!(bench.connect(2, "192.0.2.1:1002", at(1)));
     assert_eq!(bench.say(2, COOKIE, at(1)), [DENIED]);
-    // After the test it is a client as any other, which has parameters to say.
+    // After the test it is a client like any other, which must send parameters.
     bench.0.closed(CONTROL, at(2));
     assert!(!bench.0.is_busy());
     assert!(bench.connect(0, "192.0.2.9:1003", at(2)));
@@ -172,7 +172,7 @@ fn fields_out_of_range_are_as_if_not_said() {
     assert!(bench.connect(1, "192.0.2.1:1001", at(0)));
     bench.say(1, COOKIE, at(0));
     assert_eq!(bench.hear(0, at(0)), [1, 2]);
-    // Ten seconds, as nothing else makes sense, and ten of grace.
+    // Ten seconds by default, as the value is invalid, plus ten of grace.
     bench.say(1, &[0; 1000], at(19));
     assert!(bench.0.is_busy());
     bench.hear(0, at(20));
@@ -195,7 +195,7 @@ fn results_that_promise_more_than_comes_are_not_waited_for() {
     bench.say(0, &[4], at(2));
     let promise = RESULTS.replace("1000", "18446744073709551615");
     assert!(bench.say(0, &json(&promise), at(2)).is_empty());
-    // Not for ever by who sends an octet now and then, either.
+    // Nor forever for a peer that sends an octet now and then.
     for now in 3..40 {
         bench.say(1, &[0], at(now));
     }
@@ -265,7 +265,7 @@ fn parallel_streams_take_turns_and_are_numbered_as_iperf_numbers_them() {
     }
 }
 
-/// A connection without room is no reason to be woken.
+/// A connection without buffer space is no reason to wake the driver.
 #[test]
 fn what_waits_for_room_wakes_nobody() {
     let mut bench = Bench::running_with(r#"{"reverse":true,"bandwidth":8000000,"time":10}"#);
@@ -278,7 +278,7 @@ fn what_waits_for_room_wakes_nobody() {
         turns += 1;
         assert!(turns < 100, "woken for nothing, again and again");
     }
-    // What was not sent is due as soon as there is room.
+    // Unsent data are due as soon as there is space.
     let mut bench = Bench::running_with(r#"{"reverse":true,"bandwidth":8000000,"time":10}"#);
     for _ in 0..3 {
         while bench.0.ask().is_some() {}
@@ -290,7 +290,7 @@ fn what_waits_for_room_wakes_nobody() {
 
 #[test]
 fn nothing_goes_by_udp_to_whom_no_test_belongs() {
-    // No client at all; a TCP test; a client that is somewhere else; data without a hello.
+    // No client; a TCP test; a client at another address; data without a hello.
     let mut bench = Bench::new();
     assert_eq!(bench.datagram("192.0.2.1:50000", b"9876", at(0)), None);
     let mut bench = Bench::opening("{\"reverse\":true}");
@@ -299,9 +299,9 @@ fn nothing_goes_by_udp_to_whom_no_test_belongs() {
     assert_eq!(bench.datagram("192.0.2.9:50000", b"9876", at(0)), None);
     assert_eq!(bench.datagram("192.0.2.1:50000", &[0; 1000], at(0)), None);
     assert_eq!(bench.hear(0, at(1)), []);
-    // The client's machine, but a service of it, which would answer.
+    // The client's host, but a service port, which would answer.
     assert_eq!(bench.datagram("192.0.2.1:7", b"9876", at(0)), None);
-    // The client itself: an answer, then data. Others still get nothing.
+    // The client itself: an answer, then data. Others still receive nothing.
     let answer = bench.datagram("192.0.2.1:50000", b"9876", at(1));
     assert_eq!(answer.as_deref(), Some(&b"6789"[..]));
     assert_eq!(bench.hear(0, at(1)), [1, 2]);
@@ -311,12 +311,12 @@ fn nothing_goes_by_udp_to_whom_no_test_belongs() {
         (data.to, data.len),
         ("192.0.2.1:50000".parse().unwrap(), 1000)
     );
-    // And when the client has ended the control connection, nothing at all.
+    // And nothing at all after the client has closed the control connection.
     bench.0.ended(CONTROL, at(2));
     assert_eq!(bench.datagram("192.0.2.1:50000", b"9876", at(3)), None);
 }
 
-/// The number of the error follows, or does not: it is waited for, and nothing sent meanwhile.
+/// The error number may or may not follow: the client waits for it and sends nothing meanwhile.
 #[test]
 fn a_client_that_is_told_of_an_error_half_way_is_not_woken_for_what_it_does_not_send() {
     let to = SocketAddr::from(([192, 0, 2, 2], PORT));
@@ -346,7 +346,7 @@ fn a_client_that_is_told_of_an_error_half_way_is_not_woken_for_what_it_does_not_
     assert_eq!(client.wake_at(), Some(at(6)));
 }
 
-/// A stream at a rate whose connection has gone sends nothing, and nobody waits for it.
+/// A stream at a rate whose connection is gone sends nothing and wakes nobody.
 #[test]
 fn a_server_is_not_woken_for_a_stream_that_has_gone() {
     let asked =
@@ -366,7 +366,7 @@ fn a_server_is_not_woken_for_a_stream_that_has_gone() {
     assert_eq!(bench.0.wake_at(), Some(next));
 }
 
-/// A client whose server says this to the cookie.
+/// A client whose server answers the cookie with this.
 fn client_hears(said: &[u8]) -> Progress {
     let to = SocketAddr::from(([192, 0, 2, 2], PORT));
     let mut client = Client::<2>::new(Plan {
@@ -409,7 +409,7 @@ fn a_client_says_what_the_server_has_refused() {
     }
 }
 
-/// Something that a peer may do.
+/// An action of a peer.
 #[derive(Debug, Clone)]
 enum Act {
     Connect(u8),
@@ -455,7 +455,7 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever peers do, the server is there again a minute after the last of them fell silent.
+    /// Whatever peers do, the server is available again a minute after the last of them fell silent.
     #[test]
     fn nobody_keeps_the_server_from_others(acts in prop::collection::vec(act(), 0..60)) {
         let mut bench = Bench::new();

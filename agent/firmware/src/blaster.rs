@@ -1,4 +1,4 @@
-//! A generator of raw frames that knows no stack: what driver, MAC and line do by themselves.
+//! A generator of raw frames without a stack: measures driver, MAC and line alone.
 
 use crate::blast_command::BlastCommand;
 use crate::console::event;
@@ -8,14 +8,14 @@ use linerate_agent::frame::{Blast, Fill, LONGEST, Plan, renumber};
 use linerate_ether::frame::MacAddress;
 use linerate_nic::device::{Device, TxToken as _};
 
-/// Which stream the frames are of.
+/// Stream number of the frames.
 pub const STREAM: u8 = 0;
-/// What stands behind each frame's head. The same in all, so that one is made of the last.
+/// Payload. The same in all frames, so each can be derived from the previous one.
 const FILL: Fill = Fill::Octet(0x55);
-/// Frames in a row, then what came has its turn.
+/// Frames sent in a row before received frames are handled.
 const TURN: usize = 64;
 
-/// Sends frames as a generator numbers them, as fast as the device takes them.
+/// Sends numbered frames as fast as the device accepts them.
 #[derive(Debug)]
 pub struct Blaster {
     /// The last frame.
@@ -27,7 +27,7 @@ pub struct Blaster {
 }
 
 impl Blaster {
-    /// Begins at `now`; `from` is the device's own address.
+    /// Creates a blaster that begins at `now`; `from` is the device's own address.
     #[must_use]
     pub fn new(command: BlastCommand, from: MacAddress, now: Instant) -> Self {
         let mut frame = [0; LONGEST];
@@ -44,7 +44,7 @@ impl Blaster {
         let len = Blast::new(plan, now).next(&mut frame, now);
         Self {
             frame,
-            // No longer than the longest, as `octets` says.
+            // Not above the maximum, which the command's parser checks.
             len: len.unwrap_or(0),
             command,
             sent: 0,
@@ -52,7 +52,7 @@ impl Blaster {
         }
     }
 
-    /// Hands frames to the device while it has room, for a turn. `true`: that was the last one.
+    /// Sends frames while the device has space, for a turn. `true`: all were sent.
     pub fn fill(&mut self, device: &mut impl Device, now: Instant) -> bool {
         let frame = &mut self.frame[..self.len];
         for _ in 0..TURN {
@@ -63,14 +63,14 @@ impl Blaster {
                 return false;
             };
             renumber(frame, self.sent, now.ns());
-            // It is no longer than a frame can be.
+            // The length is valid.
             let _ = room.consume(frame.len(), |to| to.copy_from_slice(frame));
             self.sent += 1;
         }
         self.sent >= self.command.frames
     }
 
-    /// Says what was sent until now: octets without FCS.
+    /// Prints the frames sent so far: octets without FCS.
     pub fn report(&self, to: &mut impl Write, now: Instant) {
         event(
             to,

@@ -1,10 +1,10 @@
-//! The load for the CPU.
+//! The CPU load.
 
 use core::time::Duration;
 use linerate_agent::Instant;
 use linerate_agent::burner::Burner;
 
-/// Rounds of a unit: some 20 us, which is what a frame may have to wait.
+/// Rounds of a unit: about 20 us, which is the time that a frame may have to wait.
 const ROUNDS: u32 = 320;
 /// Units timed in one measurement, and number of measurements: the shortest one was not interrupted.
 const UNITS: u32 = 16;

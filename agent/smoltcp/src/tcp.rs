@@ -1,4 +1,4 @@
-//! TCP sockets and the connections on them.
+//! TCP sockets and their connections.
 
 use core::net::SocketAddr;
 
@@ -10,27 +10,27 @@ use smoltcp::wire::IpEndpoint;
 
 use crate::address::{endpoint, next_port};
 
-/// Ports that all services together may listen on; what is more is not listened on.
+/// Maximum number of listening ports of all services; further ones are ignored.
 const PORTS: usize = 8;
-/// A peer that acknowledges nothing for so long is gone.
+/// Timeout for a peer that acknowledges nothing.
 const UNANSWERED: Duration = Duration::from_secs(30);
 
-/// What a socket is used for. A service is named by its place among the services.
+/// Use of a socket. A service is identified by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// Nothing.
+    /// Unused.
     Free,
-    /// It waits for a connection to this port, by its place among the ports.
+    /// Listening on this port, by its index among the ports.
     Listening(usize),
-    /// The service asked for a connection that is not there yet.
+    /// Connecting for a service.
     Connecting { owner: usize, token: u8 },
-    /// There is a connection, or what is left of it.
+    /// Connected, or partly closed.
     Open {
         owner: usize,
         ended: bool,
         finished: bool,
     },
-    /// The connection is over; its last segment may still have to be sent.
+    /// Closing; the last segment may still have to be sent.
     Leaving,
 }
 
@@ -40,11 +40,11 @@ struct Place {
     used: Use,
 }
 
-/// All TCP sockets of a driver. A connection's number is its socket's place.
+/// All TCP sockets of a driver. A connection's number is its socket's index.
 #[derive(Debug)]
 pub(crate) struct Streams<const TCP: usize> {
     places: [Place; TCP],
-    /// Ports that are listened on, and the service that wants it.
+    /// Listening ports, and the service of each.
     ports: [Option<(u16, usize)>; PORTS],
     local_port: u16,
 }
@@ -65,12 +65,12 @@ impl<const TCP: usize> Streams<TCP> {
         }
     }
 
-    /// Lets the sockets that have nothing to do listen: on the port on which the fewest do. Where none
-    /// does and no socket is free, one of a port with several changes over.
+    /// Lets free sockets listen on the port with the fewest listeners. If a port has none and no socket is
+    /// free, reassigns a listener of a port with several.
     pub(crate) fn listen(&mut self, sockets: &mut SocketSet<'_>) {
         for place in &mut self.places {
             let is_closed = sockets.get::<Socket>(place.handle).state() == State::Closed;
-            // A listener is closed if its connection was reset before anybody looked.
+            // A listener is closed if its connection was reset before it was polled.
             if place.used == Use::Leaving || is_closed && matches!(place.used, Use::Listening(_)) {
                 place.used = Use::Free;
             }
@@ -85,10 +85,10 @@ impl<const TCP: usize> Streams<TCP> {
                 return;
             };
             let socket = sockets.get_mut::<Socket>(self.places[place].handle);
-            // What is left of a connection that is over, or another port's listener.
+            // Discards a finished connection, or another port's listener.
             socket.abort();
             prepare(socket);
-            // A closed socket can listen; at port 0 nobody can.
+            // A closed socket can listen, except on port 0.
             self.places[place].used = match socket.listen(port) {
                 Ok(()) => Use::Listening(at),
                 Err(_) => Use::Free,
@@ -99,7 +99,7 @@ impl<const TCP: usize> Streams<TCP> {
         }
     }
 
-    /// How many sockets listen on each port, and the port's place.
+    /// Number of listeners of each port, and the port's index.
     fn by_listeners(&self, sockets: &SocketSet<'_>) -> impl Iterator<Item = (usize, usize)> {
         let mut listeners = [0; PORTS];
         for place in &self.places {
@@ -113,14 +113,14 @@ impl<const TCP: usize> Streams<TCP> {
         asked.filter_map(|(at, (port, count))| port.map(|_| (count, at)))
     }
 
-    /// A socket that may do something else, as others listen on its port.
+    /// A listening socket that can be reassigned, as others listen on its port.
     fn spare(&self, sockets: &SocketSet<'_>) -> Option<usize> {
         let (most, port) = self.by_listeners(sockets).max()?;
         let is_it = |it: &Place| it.used == Use::Listening(port) && it.listens(sockets);
         (most > 1).then(|| self.places.iter().position(is_it))?
     }
 
-    /// Opens a connection; `None`: it can't be.
+    /// Opens a connection; `None` if that fails.
     pub(crate) fn connect(
         &mut self,
         owner: usize,
@@ -144,7 +144,7 @@ impl<const TCP: usize> Streams<TCP> {
         Some(())
     }
 
-    /// Tells the services of connections that exist, and what came on them. `true`: there was something.
+    /// Passes new connections and received data to the services. `true`: there were some.
     pub(crate) fn read(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -202,8 +202,7 @@ impl<const TCP: usize> Streams<TCP> {
         moved
     }
 
-    /// Takes what services have to send, and does what they want to become of the connections. `true`:
-    /// there was something.
+    /// Sends the services' data, and closes connections as they request. `true`: there were some.
     pub(crate) fn write(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -251,12 +250,12 @@ impl<const TCP: usize> Streams<TCP> {
 }
 
 impl Place {
-    /// Whether its socket listens, and nobody has come yet.
+    /// True if the socket listens and has no connection yet.
     fn listens(&self, sockets: &SocketSet<'_>) -> bool {
         sockets.get::<Socket>(self.handle).state() == State::Listen
     }
 
-    /// A connection has come about, or the one that was asked for can't be had: whose, and which.
+    /// The owner of a connection that was established or failed, and which of the two.
     fn opened(
         &self,
         socket: &Socket<'_>,
@@ -280,7 +279,7 @@ impl Place {
 }
 
 fn prepare(socket: &mut Socket<'_>) {
-    // A request of a few octets must not wait for the acknowledgement of another.
+    // Short requests must not wait for the acknowledgement of earlier data.
     socket.set_nagle_enabled(false);
     socket.set_timeout(Some(UNANSWERED));
 }

@@ -9,24 +9,25 @@ use smoltcp::wire::IpEndpoint;
 
 use crate::address::{endpoint, next_port};
 
-/// The longest datagram that is sent: what a frame holds.
+/// Maximum length of a sent datagram: the capacity of a frame.
 pub const DATAGRAM: usize = 1472;
-/// Datagrams of a service in a row, then others have their turn.
+/// Maximum number of consecutive datagrams of a service before the others' turn.
 const TURN: usize = 8;
-/// A socket whose queue stands still for so long has a destination that nobody answers for: smoltcp keeps
-/// what waits for a neighbour. No frame of 10 Mbit/s waits as long for the medium, its 16 attempts included.
+/// If a socket's queue makes no progress for this long, its destination does not resolve: smoltcp keeps
+/// datagrams that wait for a neighbour. At 10 Mbit/s no frame waits that long for the medium, even with 16
+/// attempts.
 const STUCK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy)]
 struct Place {
     handle: SocketHandle,
-    /// The service, by its place among the services, and its name for the socket.
+    /// Index of the service, and its identifier of the socket.
     lent: Option<(usize, Udp)>,
-    /// Until it has room again, what is sent from it is lost.
+    /// Datagrams are dropped until the socket has space again.
     is_stuck: bool,
 }
 
-/// A datagram that a socket had no room for.
+/// A datagram that did not fit its socket.
 #[derive(Debug, Clone, Copy)]
 struct Unsent {
     place: usize,
@@ -58,7 +59,7 @@ impl<const UDP: usize> Datagrams<UDP> {
         }
     }
 
-    /// Lends a socket, if one is left; without, what would be sent from it is lost.
+    /// Assigns a free socket, if any; otherwise the service's datagrams are dropped.
     pub(crate) fn bind(
         &mut self,
         owner: usize,
@@ -73,7 +74,7 @@ impl<const UDP: usize> Datagrams<UDP> {
             self.local_port = next_port(self.local_port);
             self.local_port
         });
-        // A closed socket can be bound, and nobody asks for port 0.
+        // A closed socket can be bound, and no service requests port 0.
         if sockets.get_mut::<Socket>(place.handle).bind(port).is_ok() {
             place.lent = Some((owner, name));
             place.is_stuck = false;
@@ -94,7 +95,7 @@ impl<const UDP: usize> Datagrams<UDP> {
         self.places.iter().position(|it| it.lent == lent)
     }
 
-    /// Tells the services what came. `true`: there was something.
+    /// Passes received datagrams to the services. `true`: there were some.
     pub(crate) fn receive(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -115,7 +116,7 @@ impl<const UDP: usize> Datagrams<UDP> {
         moved
     }
 
-    /// Sends what is due, for a turn. `true`: there was something.
+    /// Sends due datagrams, for one turn. `true`: there were some.
     pub(crate) fn send(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -139,7 +140,7 @@ impl<const UDP: usize> Datagrams<UDP> {
                 moved = true;
                 let (Some(place), Some(to)) = (self.place(owner, next.socket), endpoint(next.to))
                 else {
-                    // Lost, as on any network.
+                    // Dropped, as on any network.
                     continue;
                 };
                 let len = next.len.min(DATAGRAM);
@@ -159,7 +160,7 @@ impl<const UDP: usize> Datagrams<UDP> {
         moved
     }
 
-    /// Gives the datagram to its socket, or loses it. `false`: it is to wait for room.
+    /// Passes the datagram to its socket, or drops it. `false`: it must wait for space.
     fn give(&mut self, it: Unsent, sockets: &mut SocketSet<'_>) -> bool {
         let place = &mut self.places[it.place];
         let socket = sockets.get_mut::<Socket>(place.handle);

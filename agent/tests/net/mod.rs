@@ -1,5 +1,5 @@
-//! Two services on a network in virtual time: TCP that splits octets anywhere, UDP that loses, repeats
-//! and reorders, all of it by a seed.
+//! Two services on a network in virtual time: TCP that splits data anywhere, UDP with loss, duplication and
+//! reordering, all derived from a seed.
 
 // Each test file uses a part of it.
 #![allow(dead_code)]
@@ -15,17 +15,17 @@ pub const ENDS: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)),
 ];
 
-/// What the network does to datagrams, in 1 / 1000 of them, and to connections.
+/// Faults of the network: of datagrams, in 1 / 1000 of them, and of connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     pub lost: u64,
     pub repeated: u64,
     pub late: u64,
-    /// From when to when nothing arrives on connections.
+    /// Interval in which nothing arrives on connections.
     pub stalled: Option<[Instant; 2]>,
 }
 
-/// What it has done, to datagrams from each end.
+/// Faults that occurred to datagrams from each end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Done {
     pub sent: u64,
@@ -63,11 +63,11 @@ struct Pipe {
     end_told: bool,
 }
 
-/// A datagram: from which end and port, and to where.
+/// A datagram: source end and port, destination, content.
 type Flight = (usize, u16, SocketAddr, Vec<u8>);
 
 struct Link {
-    /// Its numbers at both ends; the second end's is there when it has accepted.
+    /// Its numbers at both ends; the second end's is valid after it has accepted.
     numbers: [Connection; 2],
     /// From the first end, and from the second.
     pipes: [Pipe; 2],
@@ -89,7 +89,7 @@ pub struct Net<A, B> {
     next_connection: [u8; 2],
     next_port: u16,
     serial: u64,
-    /// Times in a row that somebody wanted to be woken and then had nothing to do.
+    /// Consecutive wake-ups without anything to do.
     idle_wakes: u32,
 }
 
@@ -117,7 +117,7 @@ impl<A: Service, B: Service> Net<A, B> {
         if end == 0 { &mut self.a } else { &mut self.b }
     }
 
-    /// Lets things go on until `done` says so, or for `at_most`; whether it said so.
+    /// Runs until `done` returns true, or for `at_most`; returns true if `done` did.
     pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         let until = self.now.after(at_most);
         while self.now < until {
@@ -125,7 +125,7 @@ impl<A: Service, B: Service> Net<A, B> {
                 return true;
             }
             let mut moved = false;
-            // The server first: it listens before it is connected to.
+            // The server first: it must listen before it is connected to.
             for end in [1, 0] {
                 moved |= self.ask(end);
                 moved |= self.send(end);
@@ -292,13 +292,13 @@ impl<A: Service, B: Service> Net<A, B> {
         moved
     }
 
-    /// What one end does on a connection: send, and take what has come.
+    /// Sends and receives on one end of a connection.
     fn stream(&mut self, link: &mut Link, end: usize) -> bool {
         let (number, now) = (link.numbers[end], self.now);
         let mut moved = false;
         if !link.pipes[end].ended {
             let mut room = [0; 1460];
-            // A window's worth is on its way at most; sometimes there is room for an octet only.
+            // At most a window's worth is in flight; sometimes there is space for one octet only.
             let most = if self.random.happens(100) { 1 } else { 1460 };
             if link.pipes[end].octets.len() < 20_000 {
                 let len = self.end(end).fill(number, &mut room[..most], now);
@@ -335,7 +335,7 @@ impl<A: Service, B: Service> Net<A, B> {
             self.end(end).ended(number, now);
             moved = true;
         }
-        // Time passes with what is sent: about a gigabit.
+        // Sending takes time: about a gigabit.
         if moved {
             self.now = self.now.after(Duration::from_micros(12));
         }
