@@ -11,13 +11,13 @@ const FIRST_OF_CLIENTS: u16 = 1024;
 /// one has the higher port or both have the same. Client ports are high (RFC 6335 section 6: 49152 and above;
 /// Linux: 32768). Multicast and limited broadcast addresses are not answered; a subnet's broadcast address is
 /// known only to the driver.
-pub(crate) fn may_be_answered(from: SocketAddr, own_port: u16) -> bool {
-    may_be_sent_to(from) && from.port() > own_port
+pub(crate) fn may_answer(from: SocketAddr, own_port: u16) -> bool {
+    may_send_to(from) && from.port() > own_port
 }
 
 /// True if `to` may be a client: any unicast address with a port above the service ports. For protocols in
 /// which no answer is answered.
-pub(crate) fn may_be_sent_to(to: SocketAddr) -> bool {
+pub(crate) fn may_send_to(to: SocketAddr) -> bool {
     let is_one_station = match to.ip().to_canonical() {
         IpAddr::V4(ip) => {
             // 0.0.0.0/8 is "this network", 240.0.0.0/4 reserved (RFC 6890).
@@ -31,25 +31,25 @@ pub(crate) fn may_be_sent_to(to: SocketAddr) -> bool {
 
 /// Compares two socket addresses; out of line, as the comparison takes many instructions.
 #[inline(never)]
-pub(crate) fn are_same(one: &SocketAddr, other: &SocketAddr) -> bool {
+pub(crate) fn same_endpoint(one: &SocketAddr, other: &SocketAddr) -> bool {
     one == other
 }
 
 /// True if both addresses are on the same host.
 #[inline(never)]
-pub(crate) fn are_of_one_host(one: &SocketAddr, other: &SocketAddr) -> bool {
+pub(crate) fn same_host(one: &SocketAddr, other: &SocketAddr) -> bool {
     one.ip() == other.ip()
 }
 
 /// Returns the peer's address with another port.
 #[inline(never)]
-pub(crate) fn at_port(peer: &SocketAddr, port: u16) -> SocketAddr {
+pub(crate) fn with_port(peer: &SocketAddr, port: u16) -> SocketAddr {
     SocketAddr::new(peer.ip(), port)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::may_be_answered;
+    use super::may_answer;
     use proptest::prelude::*;
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -68,10 +68,10 @@ mod tests {
             "192.0.2.1:19",
             "192.0.2.1:862",
         ] {
-            assert!(!may_be_answered(from.parse().unwrap(), 862), "{from}");
+            assert!(!may_answer(from.parse().unwrap(), 862), "{from}");
         }
         for from in ["192.0.2.1:40000", "127.0.0.1:32768", "[2001:db8::1]:1024"] {
-            assert!(may_be_answered(from.parse().unwrap(), 862), "{from}");
+            assert!(may_answer(from.parse().unwrap(), 862), "{from}");
         }
     }
 
@@ -79,7 +79,7 @@ mod tests {
         #[test]
         fn no_two_ever_answer_each_other(one: u16, other: u16) {
             let from = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), port);
-            prop_assert!(!(may_be_answered(from(one), other) && may_be_answered(from(other), one)));
+            prop_assert!(!(may_answer(from(one), other) && may_answer(from(other), one)));
         }
     }
 }

@@ -10,9 +10,9 @@ use core::time::Duration;
 use crate::Instant;
 
 /// Backlog limit in units while the main loop is busy; anything beyond is counted as missed.
-const MOST_OWED: u64 = 8;
+const MAX_BACKLOG_UNITS: u64 = 8;
 /// A share is given in thousandths.
-const WHOLE: u64 = 1000;
+const PER_MILLE: u64 = 1000;
 
 /// CPU load to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,8 @@ impl Burned {
     /// free.
     #[must_use]
     pub fn thousandths(&self) -> u16 {
-        let share = self.cpu.as_nanos() * u128::from(WHOLE) / self.span.as_nanos().max(1);
-        share.min(u128::from(WHOLE)) as u16
+        let share = self.cpu.as_nanos() * u128::from(PER_MILLE) / self.span.as_nanos().max(1);
+        share.min(u128::from(PER_MILLE)) as u16
     }
 }
 
@@ -57,9 +57,9 @@ pub struct Burner {
     state: u32,
     load: Load,
     since: Instant,
-    seen: Instant,
+    accrued_at: Instant,
     /// In 1 / 1000 ns.
-    owed: u64,
+    backlog: u64,
     units: u64,
     missed_ns: u64,
 }
@@ -75,8 +75,8 @@ impl Burner {
             state: 1,
             load: Load::None,
             since: Instant::from_ns(0),
-            seen: Instant::from_ns(0),
-            owed: 0,
+            accrued_at: Instant::from_ns(0),
+            backlog: 0,
             units: 0,
             missed_ns: 0,
         }
@@ -97,9 +97,9 @@ impl Burner {
     }
 
     /// Sets the duration of a unit from a measurement of several.
-    pub fn calibrated(&mut self, units: u32, took: Duration) {
+    pub fn calibrate(&mut self, units: u32, took: Duration) {
         let ns = took.as_nanos() / u128::from(units.max(1));
-        self.unit_ns = u64::try_from(ns).unwrap_or(u64::MAX / WHOLE / MOST_OWED);
+        self.unit_ns = u64::try_from(ns).unwrap_or(u64::MAX / PER_MILLE / MAX_BACKLOG_UNITS);
     }
 
     /// Duration of a unit.
@@ -112,8 +112,8 @@ impl Burner {
     pub fn set(&mut self, load: Load, now: Instant) {
         self.load = load;
         self.since = now;
-        self.seen = now;
-        self.owed = 0;
+        self.accrued_at = now;
+        self.backlog = 0;
         self.units = 0;
         self.missed_ns = 0;
     }
@@ -127,12 +127,12 @@ impl Burner {
         match self.load {
             Load::None => return false,
             Load::Share(share) => {
-                self.owe(share, now);
-                let unit = self.unit_ns.saturating_mul(WHOLE);
-                if self.owed < unit {
+                self.accrue(share, now);
+                let unit = self.unit_ns.saturating_mul(PER_MILLE);
+                if self.backlog < unit {
                     return false;
                 }
-                self.owed -= unit;
+                self.backlog -= unit;
             }
             Load::Spare => {}
         }
@@ -142,15 +142,17 @@ impl Burner {
     }
 
     /// Adds the time that has become due since the last call.
-    fn owe(&mut self, share: u16, now: Instant) {
-        let passed = now.since(self.seen).as_nanos();
-        self.seen = self.seen.max(now);
-        let share = u128::from(share).min(u128::from(WHOLE));
+    fn accrue(&mut self, share: u16, now: Instant) {
+        let passed = now.since(self.accrued_at).as_nanos();
+        self.accrued_at = self.accrued_at.max(now);
+        let share = u128::from(share).min(u128::from(PER_MILLE));
         let owed = u64::try_from(passed * share).unwrap_or(u64::MAX);
-        let owed = self.owed.saturating_add(owed);
-        let most = self.unit_ns.saturating_mul(WHOLE * MOST_OWED);
-        self.owed = owed.min(most);
-        self.missed_ns = self.missed_ns.saturating_add((owed - self.owed) / WHOLE);
+        let owed = self.backlog.saturating_add(owed);
+        let max = self.unit_ns.saturating_mul(PER_MILLE * MAX_BACKLOG_UNITS);
+        self.backlog = owed.min(max);
+        self.missed_ns = self
+            .missed_ns
+            .saturating_add((owed - self.backlog) / PER_MILLE);
     }
 
     /// Load generated so far.
@@ -169,11 +171,11 @@ impl Burner {
     pub fn wake_at(&self) -> Option<Instant> {
         match self.load {
             Load::Share(share) if share > 0 && self.unit_ns > 0 => {
-                let unit = self.unit_ns.saturating_mul(WHOLE);
-                let ns = unit.saturating_sub(self.owed).div_ceil(share.into());
-                Some(self.seen.after(Duration::from_nanos(ns)))
+                let unit = self.unit_ns.saturating_mul(PER_MILLE);
+                let ns = unit.saturating_sub(self.backlog).div_ceil(share.into());
+                Some(self.accrued_at.after(Duration::from_nanos(ns)))
             }
-            Load::Spare if self.unit_ns > 0 => Some(self.seen),
+            Load::Spare if self.unit_ns > 0 => Some(self.accrued_at),
             _ => None,
         }
     }
@@ -181,7 +183,7 @@ impl Burner {
 
 #[cfg(test)]
 mod tests {
-    use super::{Burned, Burner, Load, MOST_OWED};
+    use super::{Burned, Burner, Load, MAX_BACKLOG_UNITS};
     use crate::Instant;
     use core::time::Duration;
     use proptest::prelude::*;
@@ -190,7 +192,7 @@ mod tests {
 
     fn burner() -> Burner {
         let mut burner = Burner::new(100);
-        burner.calibrated(1000, Duration::from_nanos(1000 * UNIT));
+        burner.calibrate(1000, Duration::from_nanos(1000 * UNIT));
         burner
     }
 
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_what_the_device_does_not_need() {
+    fn the_spare_share_is_the_cpu_time_left_over() {
         // 300 us of each millisecond are frames; each unit costs a round of 100 ns as well.
         let (burned, frames) = run(Load::Spare, 100, 1_000_000, 300_000, 1_000_000_000);
         let left = 1000 - frames * 1000 / 1_000_000_000;
@@ -226,13 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_burned_is_missed_not_made_up_for_later() {
+    fn load_that_cannot_be_generated_is_missed_not_made_up_for_later() {
         // Frames need 80 %, 50 % are to be burned.
         let (burned, _) = run(Load::Share(500), 100, 1_000_000, 800_000, 1_000_000_000);
         assert!((150..=205).contains(&burned.thousandths()), "{burned:?}");
         let all = burned.missed + burned.cpu;
         let owed = burned.span / 2;
-        let rest = Duration::from_nanos(UNIT * MOST_OWED);
+        let rest = Duration::from_nanos(UNIT * MAX_BACKLOG_UNITS);
         assert!(
             all <= owed && all + rest + Duration::from_micros(100) >= owed,
             "{burned:?}"
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_burned_uncalibrated_or_unasked() {
+    fn nothing_is_burned_uncalibrated_or_unrequested() {
         let mut burner = Burner::new(100);
         burner.set(Load::Spare, Instant::from_ns(0));
         assert!(!burner.burn(Instant::from_ns(1_000_000)));
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_or_runs_back_owes_nothing() {
+    fn a_clock_that_stops_or_runs_backwards_accrues_nothing() {
         let mut burner = burner();
         burner.set(Load::Share(1000), Instant::from_ns(5_000_000));
         assert!(!burner.burn(Instant::from_ns(5_000_000)) && !burner.burn(Instant::from_ns(0)));
@@ -283,7 +285,7 @@ mod tests {
 
         /// A driver that sleeps until `wake_at` finds a unit due then and not before.
         #[test]
-        fn it_is_due_when_it_says(share in 1..=1000_u16, at in 0..1_000_000_u64) {
+        fn it_is_due_at_its_wake_time(share in 1..=1000_u16, at in 0..1_000_000_u64) {
             let mut burner = burner();
             burner.set(Load::Share(share), Instant::from_ns(0));
             burner.burn(Instant::from_ns(at % UNIT));

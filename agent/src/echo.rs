@@ -2,8 +2,8 @@
 
 use core::net::SocketAddr;
 
-use crate::answer::may_be_answered;
-use crate::{Ask, Datagram, Instant, Service, Udp};
+use crate::answer::may_answer;
+use crate::{Datagram, Instant, Service, SocketRequest, Udp};
 
 /// The port of echo.
 pub const PORT: u16 = 7;
@@ -68,13 +68,13 @@ impl<const WAITING: usize, const OCTETS: usize> Echo<WAITING, OCTETS> {
 }
 
 impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let bound = core::mem::replace(&mut self.is_bound, true);
-        (!bound).then_some(Ask::Bind(SOCKET, Some(self.port)))
+        (!bound).then_some(SocketRequest::Bind(SOCKET, Some(self.port)))
     }
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], _: Instant) {
-        if !may_be_answered(from, self.port) {
+        if !may_answer(from, self.port) {
             self.counts.forbidden += 1;
         } else if octets.len() > OCTETS {
             self.counts.too_long += 1;

@@ -33,17 +33,19 @@ pub mod http;
 pub mod iperf2;
 pub mod iperf3;
 mod limits;
-mod notes;
 mod octets;
-mod overheard;
 pub mod pace;
+mod partial_writer;
+mod queue;
 mod service;
 pub mod stamp;
+mod tap;
 mod time;
-mod window;
 
 pub use limits::Limits;
-pub use overheard::{Ear, Overheard};
-pub use service::{Ask, Close, Connection, Datagram, Opened, Progress, Refused, Service, Udp};
+pub use service::{
+    Close, Connection, Datagram, Opened, Progress, Refused, Service, SocketRequest, Udp,
+};
+pub use tap::{DatagramTap, TappedService};
 pub use time::Instant;
 use time::{MS, SECOND, ns, span};

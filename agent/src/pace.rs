@@ -55,32 +55,32 @@ impl Pace {
 /// be woken for it, or it would be woken at once and forever. Time may pass between the driver's offering
 /// space and the check: data that were due at two checks in different turns had an opportunity in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum SendSpace {
     /// Space is available, as far as is known.
-    Some,
+    Available,
     /// Data were due at the last check.
-    Asked,
+    Due,
     /// Data were due at the last check, and another turn has begun.
-    AskedBefore,
+    DueLastTurn,
     /// Data were still due: waiting for space.
-    Awaited,
+    Blocked,
 }
 
-impl Room {
+impl SendSpace {
     /// The driver begins another turn.
     pub(crate) const fn turn(&mut self) {
-        if matches!(self, Self::Asked) {
-            *self = Self::AskedBefore;
+        if matches!(self, Self::Due) {
+            *self = Self::DueLastTurn;
         }
     }
 
     /// Called when the driver has offered all its space in this turn.
-    pub(crate) fn look(&mut self, is_due: bool) {
+    pub(crate) fn check(&mut self, is_due: bool) {
         *self = match *self {
-            _ if !is_due => Self::Some,
-            Self::Some => Self::Asked,
-            Self::AskedBefore => Self::Awaited,
-            as_it_was => as_it_was,
+            _ if !is_due => Self::Available,
+            Self::Available => Self::Due,
+            Self::DueLastTurn => Self::Blocked,
+            unchanged => unchanged,
         };
     }
 }
@@ -88,12 +88,12 @@ impl Room {
 /// Requests another turn because a check has changed a connection's close state, which the driver may have
 /// read before.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Again {
+pub(crate) struct TurnRequest {
     at: Instant,
     has_turned: bool,
 }
 
-impl Again {
+impl TurnRequest {
     pub(crate) const fn new() -> Self {
         Self {
             at: Instant::NEVER,
@@ -107,7 +107,7 @@ impl Again {
     }
 
     /// Called when the driver has read the close state, or is about to.
-    pub(crate) fn look(&mut self, has_changed: bool, now: Instant) {
+    pub(crate) fn check(&mut self, has_changed: bool, now: Instant) {
         if has_changed {
             *self = Self {
                 at: now,

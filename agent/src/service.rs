@@ -12,7 +12,7 @@ pub struct Udp(pub u8);
 
 /// Request of a service to its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ask {
+pub enum SocketRequest {
     /// Accept TCP connections on this port from now on.
     Listen(u16),
     /// Open a UDP socket on this port, or on a free one.
@@ -40,7 +40,7 @@ pub enum Opened {
     },
     /// The service requested it.
     Connected {
-        /// As in [`Ask::Connect`].
+        /// As in [`SocketRequest::Connect`].
         token: u8,
     },
 }
@@ -95,7 +95,7 @@ pub struct Datagram {
 /// The defaults are for a protocol without the feature: no connections, no datagrams, no timers.
 pub trait Service {
     /// Returns the service's next request to its driver.
-    fn ask(&mut self) -> Option<Ask>;
+    fn next_request(&mut self) -> Option<SocketRequest>;
 
     /// A connection was established.
     ///

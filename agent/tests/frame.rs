@@ -2,7 +2,7 @@
 
 use linerate_agent::Instant;
 use linerate_agent::frame::{
-    Blast, ETHERTYPE, Fill, Head, Mac, OVERHEAD, Plan, Receiver, Which, reflect,
+    Blast, ETHERTYPE, Fill, Mac, OVERHEAD, Plan, Receiver, ReflectFilter, TestHeader, reflect,
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -59,7 +59,7 @@ fn frames_have_their_sizes_and_the_wire_its_rate() {
     for (number, (at, frame)) in frames.iter().enumerate() {
         assert_eq!((&frame[..6], &frame[6..12]), (&THEM[..], &US[..]));
         assert_eq!(frame[12..14], ETHERTYPE.to_be_bytes());
-        let head = Head::parse(frame).unwrap();
+        let head = TestHeader::parse(frame).unwrap();
         assert_eq!((head.number, head.sent_ns), (number as u64, at.ns()));
     }
 }
@@ -75,13 +75,13 @@ fn a_frame_that_does_not_fit_waits() {
 fn what_is_reflected_comes_back_to_its_sender() {
     let mut back = Receiver::new(US, 3);
     for (at, mut frame) in frames(plan(&[64, 1514])) {
-        assert!(reflect(&mut frame, THEM, Which::Marked));
+        assert!(reflect(&mut frame, THEM, ReflectFilter::Marked));
         assert_eq!((&frame[..6], &frame[6..12]), (&US[..], &THEM[..]));
         let now = at.after(Duration::from_micros(70));
         let arrived = back.received(&frame, now).unwrap();
         assert_eq!(arrived.round_trip, Some(Duration::from_micros(70)));
         // Not a second time, on any reflector.
-        assert!(!reflect(&mut frame, US, Which::Marked));
+        assert!(!reflect(&mut frame, US, ReflectFilter::Marked));
     }
     assert_eq!(
         (back.sink.sequence.received(), back.sink.jitter.ns()),
@@ -120,7 +120,7 @@ fn what_is_not_to_be_reflected_is_left_as_it_was() {
         (good[..20].to_vec(), THEM, "cut in the head"),
     ] {
         let mut copy = frame.clone();
-        assert!(!reflect(&mut copy, own, Which::Marked), "{what}");
+        assert!(!reflect(&mut copy, own, ReflectFilter::Marked), "{what}");
         assert_eq!(copy, frame, "{what}");
     }
 }
@@ -130,7 +130,7 @@ fn another_generator_is_reflected_if_it_is_the_one() {
     let mut frame = [0_u8; 60];
     frame[..6].copy_from_slice(&THEM);
     frame[6..12].copy_from_slice(&US);
-    let which = |tester, ethertype| Which::From { tester, ethertype };
+    let which = |tester, ethertype| ReflectFilter::From { tester, ethertype };
     assert!(!reflect(&mut frame, THEM, which(THEM, 0)));
     assert!(!reflect(&mut frame, THEM, which(US, 0x88b5)));
     assert!(reflect(&mut frame, THEM, which(US, 0)));
@@ -180,7 +180,7 @@ proptest! {
         prop_assert_eq!(receiver.received(&frame, now), None);
         prop_assert_eq!(receiver.altered, 1);
         // A receiver without time to check counts it all the same.
-        prop_assert!(receiver.glimpsed(&frame, now).is_some());
+        prop_assert!(receiver.received_unchecked(&frame, now).is_some());
         prop_assert_eq!((receiver.altered, receiver.sink.sequence.received()), (1, 2));
     }
 
@@ -193,9 +193,9 @@ proptest! {
         let mut receiver = Receiver::new(THEM, 3);
         receiver.received(&frame, START);
         let before = frame.clone();
-        if reflect(&mut frame, THEM, Which::Marked) {
+        if reflect(&mut frame, THEM, ReflectFilter::Marked) {
             prop_assert_eq!((&frame[..6], &frame[6..12]), (&before[6..12], &before[..6]));
-            prop_assert!(!reflect(&mut frame, THEM, Which::Marked));
+            prop_assert!(!reflect(&mut frame, THEM, ReflectFilter::Marked));
         } else {
             prop_assert_eq!(frame, before);
         }

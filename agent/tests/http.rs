@@ -115,7 +115,7 @@ fn what_is_got_is_the_pattern_to_the_last_octet() {
         let (result, served) = run(plan(&path, None), octets);
         let outcome = result.unwrap();
         assert_eq!((outcome.status, outcome.received), (200, octets));
-        assert_eq!(outcome.differs_at, None);
+        assert_eq!(outcome.mismatch_at, None);
         assert!(served[0].sent && served[0].octets == octets && served.len() == 1);
     }
 }
@@ -409,7 +409,7 @@ fn other_servers_are_understood() {
         assert_eq!(close, Close::Finish);
         assert_eq!(progress, Progress::Done, "{octets:?}");
         assert_eq!(
-            (outcome.status, outcome.received, outcome.differs_at),
+            (outcome.status, outcome.received, outcome.mismatch_at),
             (200, 5, None)
         );
     }
@@ -420,7 +420,7 @@ fn other_servers_are_understood() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
         false,
     );
-    assert_eq!(outcome.differs_at, Some(0));
+    assert_eq!(outcome.mismatch_at, Some(0));
 }
 
 #[test]
@@ -432,7 +432,7 @@ fn a_server_that_breaks_off_or_talks_nonsense_is_said() {
         failed(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"),
         broken
     );
-    let nonsense = Progress::Failed(Failure::Nonsense);
+    let nonsense = Progress::Failed(Failure::NotHttp);
     assert_eq!(failed(b"SSH-2.0-x\r\n"), nonsense);
     assert_eq!(failed(b"HTTP/1.1 abc\r\n\r\n"), nonsense);
     assert_eq!(

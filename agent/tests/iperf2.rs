@@ -3,8 +3,8 @@
 mod net;
 
 use linerate_agent::iperf2::{
-    Amount, Back, Client, Failure, Finished, Limits, Numbered, Outcome, PORT, Plan, Progress,
-    Report, Server, Test,
+    Amount, Client, DatagramHeader, Failure, Finished, Limits, Outcome, PORT, Plan, Progress,
+    Report, ReturnTest, Server, Test,
 };
 use linerate_agent::{Connection, Instant, Opened, Service, Udp};
 use net::{ENDS, Faults, Net};
@@ -20,7 +20,7 @@ fn plan(udp: bool, change: impl Fn(&mut Test)) -> Plan {
         buffer_octets: if udp { 1470 } else { 0 },
         amount: Amount::Octets(1_000_000),
         rate_bits_per_s: if udp { 10_000_000 } else { 0 },
-        back: Back::No,
+        return_test: ReturnTest::No,
         reverse: false,
         full_duplex: false,
     };
@@ -83,8 +83,8 @@ fn a_reverse_tcp_test_is_sent_by_the_server() {
 
 #[test]
 fn a_test_back_comes_over_a_connection_of_its_own() {
-    for back in [Back::AtOnce, Back::AtTheEnd] {
-        let (_, outcome, finished) = kind(plan(false, |test| test.back = back));
+    for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
+        let (_, outcome, finished) = kind(plan(false, |test| test.return_test = back));
         assert_eq!(outcome.sent.unwrap().octets, 1_000_000, "{back:?}");
         assert_eq!(outcome.received.unwrap().octets, 1_000_000, "{back:?}");
         assert_eq!(finished.len(), 2, "{back:?}");
@@ -97,8 +97,8 @@ fn a_test_back_comes_over_a_connection_of_its_own() {
 fn a_greeting_is_no_data() {
     let (ours, theirs) = (Connection(0), Connection(1));
     let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
-    for back in [Back::AtOnce, Back::AtTheEnd] {
-        let mut client = Client::new(plan(false, |test| test.back = back));
+    for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
+        let mut client = Client::new(plan(false, |test| test.return_test = back));
         assert_eq!(client.progress(at(0)), Progress::Running);
         let from = SocketAddr::new(ENDS[1], 40_000);
         let accepted = Opened::Accepted { port: 5002, from };
@@ -168,13 +168,13 @@ fn udp_keeps_its_rate_and_both_ends_agree() {
 fn reported(count: i64, every_ms: u64, end_ms: u64) -> Report {
     let test = plan(true, |_| {}).test;
     let mut server = Server::<1>::new(PORT, Limits::own_network());
-    while server.ask().is_some() {}
+    while server.next_request().is_some() {}
     let client = SocketAddr::new(ENDS[0], 40_000);
     let mut say = |number: i64, ms: u64| {
         let now = Instant::from_ns(ms * 1_000_000);
         let mut octets = [0; 1470];
-        Numbered::emit(number, now, &mut octets);
-        test.emit(&mut octets[Numbered::LEN..], true);
+        DatagramHeader::emit(number, now, &mut octets);
+        test.emit(&mut octets[DatagramHeader::LEN..], true);
         server.datagram(Udp(0), client, &octets, now);
     };
     for number in 1..=count {
@@ -211,7 +211,7 @@ fn a_report_without_a_number_is_taken() {
         while numbers.len() < 4 {
             let mut room = [0; 1500];
             if client.next_datagram(&mut room, now).is_some() {
-                numbers.push(Numbered::parse(&room).unwrap().number);
+                numbers.push(DatagramHeader::parse(&room).unwrap().number);
             }
             now = client.wake_at().unwrap().max(now);
         }
@@ -233,8 +233,8 @@ fn a_report_without_a_number_is_taken() {
 fn udp_back_and_reverse_are_received_whole() {
     let changes: [fn(&mut Test); 3] = [
         |test| test.reverse = true,
-        |test| test.back = Back::AtOnce,
-        |test| test.back = Back::AtTheEnd,
+        |test| test.return_test = ReturnTest::Simultaneous,
+        |test| test.return_test = ReturnTest::AfterTest,
     ];
     for (index, change) in changes.into_iter().enumerate() {
         let (_, outcome, _) = kind(plan(true, change));

@@ -1,7 +1,9 @@
 //! The iperf 2 server with hostile or vanished peers.
 
-use linerate_agent::iperf2::{Amount, Back, Limits, Numbered, PORT, Report, Server, Test};
-use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
+use linerate_agent::iperf2::{
+    Amount, DatagramHeader, Limits, PORT, Report, ReturnTest, Server, Test,
+};
+use linerate_agent::{Close, Connection, Instant, Opened, Service, SocketRequest, Udp};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -17,7 +19,7 @@ fn test(change: impl Fn(&mut Test)) -> Test {
         buffer_octets: 1000,
         amount: Amount::Octets(100_000),
         rate_bits_per_s: 8_000_000,
-        back: Back::No,
+        return_test: ReturnTest::No,
         reverse: false,
         full_duplex: false,
     };
@@ -28,8 +30,8 @@ fn test(change: impl Fn(&mut Test)) -> Test {
 /// A client's datagram, sent at `sent` by its clock.
 fn numbered(number: i64, sent: Instant, test: &Test) -> Vec<u8> {
     let mut octets = vec![0; 1000];
-    Numbered::emit(number, sent, &mut octets);
-    test.emit(&mut octets[Numbered::LEN..], true);
+    DatagramHeader::emit(number, sent, &mut octets);
+    test.emit(&mut octets[DatagramHeader::LEN..], true);
     octets
 }
 
@@ -44,7 +46,7 @@ impl<const FLOWS: usize> Bench<FLOWS> {
             ..Limits::default()
         };
         let mut server = Server::new(PORT, limits);
-        while server.ask().is_some() {}
+        while server.next_request().is_some() {}
         Self(server)
     }
 
@@ -60,7 +62,7 @@ impl<const FLOWS: usize> Bench<FLOWS> {
 
     /// The datagrams sent now: socket, destination and content.
     fn sent(&mut self, now: Instant) -> Vec<(Udp, SocketAddr, Vec<u8>)> {
-        while self.0.ask().is_some() {}
+        while self.0.next_request().is_some() {}
         let mut room = vec![0; 70_000];
         let mut sent = Vec::new();
         while let Some(it) = self.0.next_datagram(&mut room, now) {
@@ -93,7 +95,7 @@ fn a_test_by_amount_that_the_server_sends_by_udp_ends_in_time() {
     let mut data = 0;
     for ms in 0..10_000 {
         let sent = bench.sent(at_ms(ms));
-        let numbers = sent.iter().filter_map(|it| Numbered::parse(&it.2));
+        let numbers = sent.iter().filter_map(|it| DatagramHeader::parse(&it.2));
         data += numbers.filter(|it| it.number > 0).count();
     }
     // One each millisecond.
@@ -165,10 +167,10 @@ fn a_connection_back_is_followed_by_no_other() {
     let mut bench = Bench::<4>::new(Duration::from_secs(10));
     assert!(bench.accept(0, at_ms(0)));
     let mut request = [0; Test::LEN];
-    test(|it| it.back = Back::AtTheEnd).emit(&mut request, false);
+    test(|it| it.return_test = ReturnTest::AfterTest).emit(&mut request, false);
     bench.0.received(Connection(0), &request, at_ms(1));
     bench.0.ended(Connection(0), at_ms(2));
-    let Some(Ask::Connect { token, .. }) = bench.0.ask() else {
+    let Some(SocketRequest::Connect { token, .. }) = bench.0.next_request() else {
         panic!("no connection back");
     };
     let opened = bench
@@ -176,7 +178,7 @@ fn a_connection_back_is_followed_by_no_other() {
         .opened(Connection(1), Opened::Connected { token }, at_ms(3));
     assert!(opened.is_ok());
     bench.0.ended(Connection(1), at_ms(4));
-    assert_eq!(bench.0.ask(), None);
+    assert_eq!(bench.0.next_request(), None);
 }
 
 /// iperf's client begins to listen after its own data have gone: the server's first attempts are too early.
@@ -185,7 +187,7 @@ fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
     let mut bench = Bench::<4>::new(Duration::from_secs(10));
     assert!(bench.accept(0, at_ms(0)));
     let mut request = [0; Test::LEN];
-    test(|it| it.back = Back::AtTheEnd).emit(&mut request, false);
+    test(|it| it.return_test = ReturnTest::AfterTest).emit(&mut request, false);
     bench.0.received(Connection(0), &request, at_ms(1));
     bench.0.ended(Connection(0), at_ms(2));
     bench.0.closed(Connection(0), at_ms(2));
@@ -193,8 +195,8 @@ fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
     for ms in 2..60_000 {
         // Only the time matters here, not the datagram.
         let _ = bench.0.next_datagram(&mut [0; 100], at_ms(ms));
-        while let Some(ask) = bench.0.ask() {
-            if let Ask::Connect { token, .. } = ask {
+        while let Some(ask) = bench.0.next_request() {
+            if let SocketRequest::Connect { token, .. } = ask {
                 assert!(asked == 0 || ms >= last + 50, "again at once");
                 (asked, last) = (asked + 1, ms);
                 bench.0.failed(token, at_ms(ms));
@@ -210,8 +212,8 @@ fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
 fn reports_are_not_more_than_what_has_come() {
     let mut bench = Bench::<2>::new(Duration::from_secs(10));
     let [mut first, mut end] = [[0; 12]; 2];
-    Numbered::emit(1, at_ms(0), &mut first);
-    Numbered::emit(-2, at_ms(0), &mut end);
+    DatagramHeader::emit(1, at_ms(0), &mut first);
+    DatagramHeader::emit(-2, at_ms(0), &mut end);
     bench.say(CLIENT, &first, at_ms(1));
     let (mut came, mut went, mut reports) = (first.len(), 0, 0);
     for ms in 2..30 {
@@ -232,12 +234,14 @@ fn a_datagram_without_room_for_its_number_is_not_sent() {
     let mut bench = Bench::<2>::new(Duration::from_secs(10));
     let wanted = test(|it| it.reverse = true);
     bench.say(CLIENT, &numbered(1, at_ms(0), &wanted), at_ms(1));
-    for len in [0, 1, Numbered::LEN - 1] {
-        let room = &mut [0; Numbered::LEN][..len];
+    for len in [0, 1, DatagramHeader::LEN - 1] {
+        let room = &mut [0; DatagramHeader::LEN][..len];
         assert_eq!(bench.0.next_datagram(room, at_ms(1)), None, "{len}");
     }
-    let sent = bench.0.next_datagram(&mut [0; Numbered::LEN], at_ms(1));
-    assert_eq!(sent.map(|it| it.len), Some(Numbered::LEN));
+    let sent = bench
+        .0
+        .next_datagram(&mut [0; DatagramHeader::LEN], at_ms(1));
+    assert_eq!(sent.map(|it| it.len), Some(DatagramHeader::LEN));
 }
 
 #[test]
@@ -249,9 +253,9 @@ fn services_and_groups_are_sent_nothing() {
         bench.say(from, &numbered(1, at_ms(0), &reverse), at_ms(0));
         assert_eq!(bench.sent(at_ms(0)).len(), 0, "{from}");
     }
-    for back in [Back::AtOnce, Back::AtTheEnd] {
+    for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
         let back = test(|test| {
-            test.back = back;
+            test.return_test = back;
             test.port = 19;
         });
         assert!(bench.whole(CLIENT, at_ms(0), &back).is_some());
@@ -265,7 +269,7 @@ fn services_and_groups_are_sent_nothing() {
 fn the_way_back_may_be_to_the_same_port() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     let back = test(|test| {
-        test.back = Back::AtTheEnd;
+        test.return_test = ReturnTest::AfterTest;
         test.port = PORT;
     });
     assert!(bench.whole(CLIENT, at_ms(0), &back).is_some());
@@ -277,10 +281,10 @@ fn the_way_back_may_be_to_the_same_port() {
 /// loss of the link.
 #[test]
 fn the_way_back_begins_when_the_client_has_had_time_to_listen() {
-    for back in [Back::AtOnce, Back::AtTheEnd] {
+    for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
         let mut bench = Bench::<2>::new(Duration::from_secs(2));
         let wanted = test(|test| {
-            test.back = back;
+            test.return_test = back;
             test.port = 5002;
         });
         bench.whole(CLIENT, at_ms(0), &wanted).expect("a report");
@@ -298,7 +302,7 @@ fn the_way_back_finds_a_place_however_many_tests_there_were() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     for round in 0..6 {
         let (from, now) = (format!("192.0.2.1:{}", 40_000 + round), at_ms(round * 5000));
-        let back = test(|test| test.back = Back::AtTheEnd);
+        let back = test(|test| test.return_test = ReturnTest::AfterTest);
         assert!(bench.whole(&from, now, &back).is_some(), "{round}");
         let mut data = 0;
         for ms in 0..4999 {
@@ -317,7 +321,7 @@ fn sockets_of_ways_back_are_closed_before_they_are_opened_again() {
     for ms in 0..20_000_u64 {
         let (from, now) = (format!("192.0.2.1:{}", 40_000 + ms / 100), at_ms(ms));
         let back = test(|test| {
-            test.back = Back::AtOnce;
+            test.return_test = ReturnTest::Simultaneous;
             test.amount = Amount::Octets(2000);
         });
         let number = if ms % 100 == 99 {
@@ -331,13 +335,13 @@ fn sockets_of_ways_back_are_closed_before_they_are_opened_again() {
             &numbered(number, now, &back),
             now,
         );
-        while let Some(ask) = server.ask() {
+        while let Some(ask) = server.next_request() {
             match ask {
-                Ask::Bind(socket, _) => {
+                SocketRequest::Bind(socket, _) => {
                     opened += 1;
                     assert!(open.insert(socket), "{socket:?}");
                 }
-                Ask::Unbind(socket) => assert!(open.remove(&socket), "{socket:?}"),
+                SocketRequest::Unbind(socket) => assert!(open.remove(&socket), "{socket:?}"),
                 _ => {}
             }
         }
@@ -377,7 +381,10 @@ fn a_datagram_that_is_late_begins_no_test() {
     bench.say(CLIENT, &numbered(2, at_ms(2), &test), at_ms(5));
     bench.say(CLIENT, &numbered(-4, at_ms(4), &test), at_ms(6));
     let again = bench.sent(at_ms(6));
-    assert_eq!(first[0].2[Numbered::LEN..], again[0].2[Numbered::LEN..]);
+    assert_eq!(
+        first[0].2[DatagramHeader::LEN..],
+        again[0].2[DatagramHeader::LEN..]
+    );
     assert!(bench.0.take_finished().is_some());
     assert!(bench.0.take_finished().is_none());
 }
@@ -416,7 +423,7 @@ fn a_reverse_test_can_be_asked_for_again_from_the_same_port() {
                 bench.say(CLIENT, &numbered(1, now, &reverse), now);
             }
             let sent = bench.sent(now);
-            let numbers = sent.iter().filter_map(|it| Numbered::parse(&it.2));
+            let numbers = sent.iter().filter_map(|it| DatagramHeader::parse(&it.2));
             data += numbers.filter(|it| it.number > 0).count();
         }
         assert_eq!(data, 5, "{round}");
@@ -438,7 +445,7 @@ fn no_datagram_is_longer_than_ip_carries() {
 #[test]
 fn who_has_not_been_told_sends_no_datagrams_on_request() {
     let mut server = Server::<2>::new(PORT, Limits::default());
-    while server.ask().is_some() {}
+    while server.next_request().is_some() {}
     let reverse = numbered(1, at_ms(0), &test(|test| test.reverse = true));
     server.datagram(Udp(0), CLIENT.parse().unwrap(), &reverse, at_ms(0));
     assert_eq!(server.next_datagram(&mut [0; 1500], at_ms(0)), None);

@@ -1,6 +1,6 @@
 //! iperf 2 over TCP with peers that fall silent or stop reading, and drivers that wait for them.
 
-use linerate_agent::iperf2::{Amount, Back, Client, Limits, PORT, Plan, Server, Test};
+use linerate_agent::iperf2::{Amount, Client, Limits, PORT, Plan, ReturnTest, Server, Test};
 use linerate_agent::{Close, Connection, Instant, Opened, Service};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn test(change: impl Fn(&mut Test)) -> Test {
         buffer_octets: 0,
         amount: Amount::Span(Duration::from_mins(1)),
         rate_bits_per_s: 0,
-        back: Back::No,
+        return_test: ReturnTest::No,
         reverse: false,
         full_duplex: false,
     };
@@ -32,7 +32,7 @@ fn request(test: &Test) -> [u8; Test::LEN] {
 
 fn server() -> Server<2> {
     let mut server = Server::new(PORT, Limits::default());
-    while server.ask().is_some() {}
+    while server.next_request().is_some() {}
     server
 }
 
@@ -46,7 +46,7 @@ fn accept(server: &mut Server<2>, connection: u8, now: Instant) -> bool {
 fn turns_without_room(service: &mut impl Service, mut now: Instant, until: Instant) -> u32 {
     let mut turns = 0;
     while now < until {
-        while service.ask().is_some() {}
+        while service.next_request().is_some() {}
         assert_eq!(service.next_datagram(&mut [0; 1500], now), None);
         if service.close(FORWARD) == Close::Reset {
             break;
@@ -158,11 +158,11 @@ fn time_that_passes_within_a_turn_is_not_missed() {
     server.received(FORWARD, &request(&reverse), at_ms(0));
     let mut room = [0; 1000];
     let mut turn = |at: u64, then: u64| {
-        while server.ask().is_some() {}
+        while server.next_request().is_some() {}
         let len = server.fill(FORWARD, &mut room, at_ms(at));
         let close = server.close(FORWARD);
         assert_eq!(server.next_datagram(&mut [], at_ms(then)), None);
-        while server.ask().is_some() {}
+        while server.next_request().is_some() {}
         (len, close, server.wake_at().unwrap_or(at_ms(1_000_000)))
     };
     assert_eq!(turn(0, 0), (1000, Close::Keep, at_ms(1000)));
@@ -194,7 +194,7 @@ fn a_client_without_room_waits_for_it_and_ends_in_time() {
         }),
         patience: Duration::from_secs(5),
     });
-    while client.ask().is_some() {}
+    while client.next_request().is_some() {}
     let opened = Opened::Connected { token: 0 };
     client.opened(FORWARD, opened, at_ms(0)).unwrap();
     assert!(client.fill(FORWARD, &mut [0; 1000], at_ms(0)) > 0);

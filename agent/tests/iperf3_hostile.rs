@@ -1,7 +1,7 @@
 //! iperf 3 with hostile peers, or peers of other protocols.
 
 use linerate_agent::iperf3::{Client, Failure, Limits, PORT, Plan, Progress, Server, Test};
-use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
+use linerate_agent::{Close, Connection, Instant, Opened, Service, SocketRequest, Udp};
 use proptest::prelude::*;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -25,7 +25,7 @@ struct Bench(Server<2>);
 impl Bench {
     fn new() -> Self {
         let mut server = Server::new(PORT, Limits::own_network());
-        while server.ask().is_some() {}
+        while server.next_request().is_some() {}
         Self(server)
     }
 
@@ -272,7 +272,7 @@ fn what_waits_for_room_wakes_nobody() {
     assert!(bench.0.fill(Connection(1), &mut [0; 1000], at(1)) > 0);
     let (mut now, mut turns) = (at(1), 0);
     while now < at(5) {
-        while bench.0.ask().is_some() {}
+        while bench.0.next_request().is_some() {}
         assert_eq!(bench.0.next_datagram(&mut [0; 2000], now), None);
         now = bench.0.wake_at().unwrap().max(now);
         turns += 1;
@@ -281,7 +281,7 @@ fn what_waits_for_room_wakes_nobody() {
     // Unsent data are due as soon as there is space.
     let mut bench = Bench::running_with(r#"{"reverse":true,"bandwidth":8000000,"time":10}"#);
     for _ in 0..3 {
-        while bench.0.ask().is_some() {}
+        while bench.0.next_request().is_some() {}
         bench.0.next_datagram(&mut [0; 2000], at(1));
     }
     assert!(bench.0.fill(Connection(1), &mut [0; 1000], at(1)) > 0);
@@ -330,13 +330,16 @@ fn a_client_that_is_told_of_an_error_half_way_is_not_woken_for_what_it_does_not_
         patience: Duration::from_secs(5),
     });
     let mut room = [0; 2000];
-    client.ask();
+    client.next_request();
     let opened = Opened::Connected { token: 0 };
     client.opened(CONTROL, opened, at(0)).unwrap();
     client.received(CONTROL, &[9], at(0));
     while client.fill(CONTROL, &mut room, at(0)) > 0 {}
     client.received(CONTROL, &[10], at(0));
-    assert!(matches!(client.ask(), Some(Ask::Bind(..))));
+    assert!(matches!(
+        client.next_request(),
+        Some(SocketRequest::Bind(..))
+    ));
     client.next_datagram(&mut room, at(0)).expect("a hello");
     client.datagram(Udp(0), to, b"6789", at(0));
     client.received(CONTROL, &[1, 2], at(0));
@@ -375,7 +378,10 @@ fn client_hears(said: &[u8]) -> Progress {
         seed: 1,
         patience: Duration::from_secs(5),
     });
-    assert!(matches!(client.ask(), Some(Ask::Connect { token: 0, .. })));
+    assert!(matches!(
+        client.next_request(),
+        Some(SocketRequest::Connect { token: 0, .. })
+    ));
     let opened = Opened::Connected { token: 0 };
     client.opened(CONTROL, opened, at(0)).unwrap();
     client.fill(CONTROL, &mut [0; 100], at(0));

@@ -3,7 +3,7 @@
 use crate::event::{ADDRESSES, Content, Event, MOST_ROOM};
 use crate::ledger::{Ledger, Sends};
 use libfuzzer_sys::arbitrary::Unstructured;
-use linerate_agent::{Ask, Close, Connection, Datagram, Instant, Opened, Service, Udp};
+use linerate_agent::{Close, Connection, Datagram, Instant, Opened, Service, SocketRequest, Udp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -285,18 +285,20 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
     /// Does what the service asks for; whether that was something.
     fn ask(&mut self) -> bool {
         for asks in 0..ASKS {
-            let Some(ask) = self.service.ask() else {
+            let Some(ask) = self.service.next_request() else {
                 return asks > 0;
             };
             match ask {
-                Ask::Listen(port) => assert!(self.listens.insert(port), "it listens already"),
-                Ask::Bind(Udp(socket), _) => {
+                SocketRequest::Listen(port) => {
+                    assert!(self.listens.insert(port), "it listens already")
+                }
+                SocketRequest::Bind(Udp(socket), _) => {
                     assert!(self.sockets.insert(socket), "the socket is open already");
                 }
-                Ask::Unbind(Udp(socket)) => {
+                SocketRequest::Unbind(Udp(socket)) => {
                     assert!(self.sockets.remove(&socket), "the socket is not open");
                 }
-                Ask::Connect { to, token } => {
+                SocketRequest::Connect { to, token } => {
                     let waits = self.asked.iter().any(|(asked, _)| *asked == token);
                     assert!(!waits, "it waits for this already");
                     self.may_connect(to);

@@ -1,14 +1,14 @@
 //! Any octets as JSON, read as the ends of iperf 3 read it and by `serde_json`.
 #![no_main]
 
-use linerate_agent::exercise::{DEEPEST, json};
+use linerate_agent::exercise::{MAX_DEPTH, json};
 use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut numbers = Vec::new();
     let ours = json(data, |number| numbers.push(number));
     let opens = data.iter().filter(|octet| b"[{".contains(octet)).count();
-    if opens > DEEPEST {
+    if opens > MAX_DEPTH {
         // It may be too deep for us.
         return;
     }

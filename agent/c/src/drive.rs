@@ -1,7 +1,7 @@
 //! C functions that drive an agent: those of [`Service`](linerate_agent::Service).
 
-use linerate_agent::frame::{Which, reflect};
-use linerate_agent::{Ask, Close, Connection, Instant, Opened, Udp};
+use linerate_agent::frame::{ReflectFilter, reflect};
+use linerate_agent::{Close, Connection, Instant, Opened, SocketRequest, Udp};
 
 use crate::place::{Agent, with};
 use crate::types::{Address, Asked, DatagramOut};
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn linerate_ask(agent: *mut Agent, asked: *mut Asked) -> b
         return false;
     }
     // SAFETY: the caller's guarantee is the same.
-    let Some(ask) = unsafe { with(agent, |service| service.ask()) }.flatten() else {
+    let Some(ask) = unsafe { with(agent, |service| service.next_request()) }.flatten() else {
         return false;
     };
     let mut it = Asked {
@@ -54,20 +54,20 @@ pub unsafe extern "C" fn linerate_ask(agent: *mut Agent, asked: *mut Asked) -> b
         to: Address::NONE,
     };
     match ask {
-        Ask::Listen(port) => {
+        SocketRequest::Listen(port) => {
             it.kind = 1;
             it.port = port;
         }
-        Ask::Bind(Udp(socket), port) => {
+        SocketRequest::Bind(Udp(socket), port) => {
             it.kind = 2;
             it.socket = socket;
             it.port = port.unwrap_or(0);
         }
-        Ask::Unbind(Udp(socket)) => {
+        SocketRequest::Unbind(Udp(socket)) => {
             it.kind = 3;
             it.socket = socket;
         }
-        Ask::Connect { to, token } => {
+        SocketRequest::Connect { to, token } => {
             it.kind = 4;
             it.token = token;
             it.to = to.into();
@@ -280,5 +280,5 @@ pub unsafe extern "C" fn linerate_reflect_frame(
     let frame = unsafe { room_of(frame, length) };
     // SAFETY: the caller guarantees null or six octets; octets are aligned anywhere.
     let own = unsafe { own.as_ref() };
-    own.is_some_and(|own| reflect(frame, *own, Which::Marked))
+    own.is_some_and(|own| reflect(frame, *own, ReflectFilter::Marked))
 }

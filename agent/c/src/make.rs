@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 use core::time::Duration;
 
-use linerate_agent::iperf2::{self, Amount, Back, Test};
+use linerate_agent::iperf2::{self, Amount, ReturnTest, Test};
 use linerate_agent::stamp::{self, Clock};
 use linerate_agent::{Limits, echo, http, iperf3};
 
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn linerate_iperf2_client(
             buffer_octets: plan.buffer_octets,
             amount,
             rate_bits_per_s: plan.rate_bits_per_s,
-            back: Back::No,
+            return_test: ReturnTest::No,
             reverse: plan.reverse,
             full_duplex: false,
         },

@@ -3,7 +3,7 @@
 use crate::console::event;
 use core::fmt::Write;
 use linerate_agent::Instant;
-use linerate_agent::frame::{ETHERTYPE, Receiver, Which, reflect};
+use linerate_agent::frame::{ETHERTYPE, Receiver, ReflectFilter, reflect};
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, MacAddress, TAG_LEN};
 use linerate_nic::device::{RxToken, TxToken};
 
@@ -23,17 +23,17 @@ fn type_at(frame: &[u8], tag: usize) -> Option<EtherType> {
 
 /// Counts the frames of one stream and reflects those that request it.
 #[derive(Debug)]
-pub struct Frames {
+pub struct TestFrames {
     own: MacAddress,
     stream: u8,
     receiver: Receiver,
     reflected: u64,
 }
 
-impl Frames {
+impl TestFrames {
     /// Creates a counter for this stream of frames to `own`.
     #[must_use]
-    pub const fn of(own: MacAddress, stream: u8) -> Self {
+    pub const fn new(own: MacAddress, stream: u8) -> Self {
         Self {
             own,
             stream,
@@ -43,12 +43,12 @@ impl Frames {
     }
 
     /// True for a generator's frame, with or without a tag.
-    pub fn are_meant(frame: &[u8]) -> bool {
+    pub fn is_test_frame(frame: &[u8]) -> bool {
         type_at(frame, tag_of(frame)) == Some(EtherType(ETHERTYPE))
     }
 
     /// Counts a test frame, and reflects it if requested: without its tag.
-    pub fn take(&mut self, frame: impl RxToken, room: impl TxToken, now: Instant) {
+    pub fn handle(&mut self, frame: impl RxToken, room: impl TxToken, now: Instant) {
         let own = self.own.0;
         frame.consume(|octets| {
             let tag = tag_of(octets);
@@ -57,7 +57,7 @@ impl Frames {
             }
             let octets = &mut octets[tag..];
             let arrived = self.receiver.received(octets, now);
-            if arrived.is_some() && reflect(octets, own, Which::Marked) {
+            if arrived.is_some() && reflect(octets, own, ReflectFilter::Marked) {
                 self.reflected += 1;
                 // A received frame is not too long to send.
                 let _ = room.consume(octets.len(), |to| to.copy_from_slice(octets));
@@ -67,7 +67,7 @@ impl Frames {
 
     /// Counts another stream, from zero.
     pub fn count(&mut self, stream: u8) {
-        *self = Self::of(self.own, stream);
+        *self = Self::new(self.own, stream);
     }
 
     /// Prints the counters so far.

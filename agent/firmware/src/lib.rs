@@ -28,9 +28,9 @@ pub mod machine;
 pub mod memory;
 pub mod null;
 pub mod per_frame;
+pub mod report;
 pub mod rounds;
 mod run;
-pub mod tell;
 
 pub use machine::Machine;
 pub use memory::Memory;

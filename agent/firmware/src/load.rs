@@ -12,7 +12,7 @@ const TIMES: u32 = 8;
 
 /// Creates a calibrated burner.
 #[must_use]
-pub fn calibrated(now: impl Fn() -> Instant) -> Burner {
+pub fn calibrated_burner(now: impl Fn() -> Instant) -> Burner {
     let mut burner = Burner::new(ROUNDS);
     let mut shortest = Duration::MAX;
     for _ in 0..TIMES {
@@ -22,6 +22,6 @@ pub fn calibrated(now: impl Fn() -> Instant) -> Burner {
         }
         shortest = shortest.min(now().since(began));
     }
-    burner.calibrated(UNITS, shortest);
+    burner.calibrate(UNITS, shortest);
     burner
 }

@@ -9,7 +9,7 @@ pub trait Machine: fmt::Write {
     fn now(&self) -> Instant;
 
     /// Reads an octet from the console.
-    fn typed(&mut self) -> Option<u8>;
+    fn read_console(&mut self) -> Option<u8>;
 
     /// Sleeps until an interrupt is pending, or until the given time; returning early is allowed.
     fn sleep(&mut self, until: Instant);

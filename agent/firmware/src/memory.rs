@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use linerate_agent::{Limits, echo, http, iperf2, iperf3};
-use linerate_agent_smoltcp::{DATAGRAM, Driver};
+use linerate_agent_smoltcp::{Driver, MAX_DATAGRAM};
 use smoltcp::iface::{SocketHandle, SocketSet, SocketStorage};
 use smoltcp::socket::{tcp, udp};
 
@@ -27,7 +27,7 @@ const UDP: usize = 5;
 /// Datagrams that each UDP socket can queue.
 pub const WAITING: usize = 16;
 
-type Datagrams = [u8; WAITING * DATAGRAM];
+type Datagrams = [u8; WAITING * MAX_DATAGRAM];
 
 /// Word-aligned octets.
 #[repr(C, align(4))]
@@ -50,7 +50,7 @@ pub struct Services {
     pub(crate) iperf2: iperf2::Server<TESTS>,
     pub(crate) iperf3: iperf3::Server<STREAMS>,
     pub(crate) http: http::Server<REQUESTS>,
-    pub(crate) echo: echo::Echo<WAITING, DATAGRAM>,
+    pub(crate) echo: echo::Echo<WAITING, MAX_DATAGRAM>,
 }
 
 impl Memory {
@@ -68,7 +68,7 @@ impl Memory {
         Self {
             storage: [const { SocketStorage::EMPTY }; CONNECTIONS + UDP],
             tcp: [const { (Words([0; TCP_RX]), Words([0; TCP_TX + WORD])) }; CONNECTIONS],
-            udp: [([0; WAITING * DATAGRAM], [0; WAITING * DATAGRAM]); UDP],
+            udp: [([0; WAITING * MAX_DATAGRAM], [0; WAITING * MAX_DATAGRAM]); UDP],
             heads: [[[udp::PacketMetadata::EMPTY; WAITING]; 2]; UDP],
             services: Services {
                 iperf2: iperf2::Server::new(5001, limits),

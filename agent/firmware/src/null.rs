@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 use linerate_agent::Instant;
-use linerate_agent::iperf2::{Amount, Back, Numbered, Test};
+use linerate_agent::iperf2::{Amount, DatagramHeader, ReturnTest, Test};
 use linerate_ether::checksum::Sum;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MacAddress};
@@ -43,7 +43,7 @@ struct Frame([u8; LONGEST + 2]);
 enum Next {
     Nothing,
     /// The peer's ARP request, which also announces its own address.
-    Question,
+    ArpRequest,
     /// A request for datagrams, or the first datagram of a test.
     Request,
     /// The datagram with this number.
@@ -55,7 +55,7 @@ enum Next {
 ///
 /// Each start begins a test: 4,000 datagrams are received. After a stop the direction is reversed: as many
 /// are requested.
-pub struct Null {
+pub struct NullDevice {
     ledger: &'static Ledger,
     addresses: [Ipv4Address; 2],
     checksums: Checksums,
@@ -71,7 +71,7 @@ pub struct Null {
 /// The device's address.
 const OWN: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
 
-impl Null {
+impl NullDevice {
     /// Emulates a device with these checksum offloads whose transmit buffers begin `skew` octets behind a
     /// word. `addresses`: its own and its peer's.
     #[must_use]
@@ -99,8 +99,8 @@ impl Null {
     fn write(&mut self) -> Option<usize> {
         let len = match self.next {
             Next::Nothing => return None,
-            Next::Question => {
-                self.ask_who();
+            Next::ArpRequest => {
+                self.write_arp_request();
                 self.next = Next::Request;
                 HEADER_LEN + 28
             }
@@ -135,7 +135,7 @@ impl Null {
             buffer_octets: PAYLOAD as u32,
             amount: Amount::Octets(DATAGRAMS.unsigned_abs() * PAYLOAD as u32),
             rate_bits_per_s: FASTEST_BITS_PER_S,
-            back: Back::No,
+            return_test: ReturnTest::No,
             reverse: self.is_reverse,
             full_duplex: false,
         }
@@ -152,7 +152,7 @@ impl Null {
         &mut frame[HEADER_LEN..]
     }
 
-    fn ask_who(&mut self) {
+    fn write_arp_request(&mut self) {
         let [own, peer] = self.addresses;
         let question = ArpRepr::EthernetIpv4 {
             operation: ArpOperation::Request,
@@ -186,7 +186,7 @@ impl Null {
         let mut datagram = UdpPacket::new_unchecked(&mut packet[UDP_AT - HEADER_LEN..]);
         let fill = |room: &mut [u8]| {
             room.fill(0);
-            request.emit(&mut room[Numbered::LEN..], true);
+            request.emit(&mut room[DatagramHeader::LEN..], true);
         };
         let [from, to] = [peer, own].map(IpAddress::Ipv4);
         udp.emit(&mut datagram, &from, &to, PAYLOAD, fill, &without);
@@ -196,30 +196,30 @@ impl Null {
     /// Sets the datagram's number.
     fn number(&mut self, number: i32) {
         let frame = &mut self.came.0[2..];
-        let numbered = &mut frame[HEADERS..][..Numbered::LEN];
-        Numbered::emit(number.into(), Instant::from_ns(0), numbered);
+        let numbered = &mut frame[HEADERS..][..DatagramHeader::LEN];
+        DatagramHeader::emit(number.into(), Instant::from_ns(0), numbered);
         let mut sum = self.sum;
         let checksum = sum.add(numbered).checksum();
         frame[SUM].copy_from_slice(&checksum.to_be_bytes());
     }
 }
 
-impl Device for Null {
-    type RxToken<'a> = Came<'a>;
-    type TxToken<'a> = Room<'a>;
+impl Device for NullDevice {
+    type RxToken<'a> = NullRxFrame<'a>;
+    type TxToken<'a> = NullTxSlot<'a>;
 
-    fn receive(&mut self) -> Option<(Came<'_>, Room<'_>)> {
+    fn receive(&mut self) -> Option<(NullRxFrame<'_>, NullTxSlot<'_>)> {
         let len = self.write()?;
         self.ledger.count(Counter::RxFrames);
-        let room = Room {
+        let room = NullTxSlot {
             memory: &mut self.goes.0[self.skew..],
             ledger: self.ledger,
         };
-        Some((Came(&mut self.came.0[2..][..len]), room))
+        Some((NullRxFrame(&mut self.came.0[2..][..len]), room))
     }
 
-    fn transmit(&mut self) -> Option<Room<'_>> {
-        Some(Room {
+    fn transmit(&mut self) -> Option<NullTxSlot<'_>> {
+        Some(NullTxSlot {
             memory: &mut self.goes.0[self.skew..],
             ledger: self.ledger,
         })
@@ -243,7 +243,7 @@ impl Device for Null {
     }
 }
 
-impl Interrupting for Null {
+impl Interrupting for NullDevice {
     fn unmask(&mut self) -> bool {
         matches!(self.next, Next::Nothing)
     }
@@ -251,7 +251,7 @@ impl Interrupting for Null {
     fn mask(&mut self) {}
 }
 
-impl Managed for Null {
+impl Managed for NullDevice {
     type Error = Infallible;
 
     fn halt(&mut self) {
@@ -260,15 +260,15 @@ impl Managed for Null {
     }
 
     fn resume(&mut self) -> Result<(), Infallible> {
-        self.next = Next::Question;
+        self.next = Next::ArpRequest;
         Ok(())
     }
 }
 
 /// A simulated received frame.
-pub struct Came<'a>(&'a mut [u8]);
+pub struct NullRxFrame<'a>(&'a mut [u8]);
 
-impl RxToken for Came<'_> {
+impl RxToken for NullRxFrame<'_> {
     fn peek(&mut self) -> &mut [u8] {
         self.0
     }
@@ -279,12 +279,12 @@ impl RxToken for Came<'_> {
 }
 
 /// Buffer for a frame that is discarded.
-pub struct Room<'a> {
+pub struct NullTxSlot<'a> {
     memory: &'a mut [u8],
     ledger: &'static Ledger,
 }
 
-impl TxToken for Room<'_> {
+impl TxToken for NullTxSlot<'_> {
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
         let max = LONGEST;
         if len > max {

@@ -18,11 +18,11 @@ const WORDS: usize = Queue::<0>::words_for(WAITING, LONGEST);
 
 /// A device shared by the interrupt handler and the main loop, and the queue between them: a `static`.
 pub struct Shared<D> {
-    inside: Mutex<RefCell<Option<Inside<D>>>>,
+    inside: Mutex<RefCell<Option<SharedState<D>>>>,
     queue: Queue<WORDS>,
 }
 
-struct Inside<D> {
+struct SharedState<D> {
     device: D,
     queue: Producer<'static, WORDS>,
 }
@@ -44,9 +44,9 @@ impl<D: Interrupting> Shared<D> {
         let (queue, waiting) = self.queue.split()?;
         let capabilities = device.capabilities();
         let address = device.mac_address();
-        let inside = Inside { device, queue };
+        let inside = SharedState { device, queue };
         critical_section::with(|cs| self.inside.borrow_ref_mut(cs).replace(inside));
-        self.take_in();
+        self.receive_all();
         Some(PerFrame {
             shared: self,
             waiting,
@@ -57,8 +57,8 @@ impl<D: Interrupting> Shared<D> {
 
     /// The interrupt handler: receives frames until none is left. Frames that do not fit the queue are
     /// dropped and counted by the driver as rejected.
-    pub fn take_in(&self) {
-        self.with(|Inside { device, queue }| {
+    pub fn receive_all(&self) {
+        self.with(|SharedState { device, queue }| {
             device.mask();
             loop {
                 while let Some((mut frame, _)) = device.receive() {
@@ -75,7 +75,7 @@ impl<D: Interrupting> Shared<D> {
         });
     }
 
-    fn with<R>(&self, f: impl FnOnce(&mut Inside<D>) -> R) -> Option<R> {
+    fn with<R>(&self, f: impl FnOnce(&mut SharedState<D>) -> R) -> Option<R> {
         critical_section::with(|cs| self.inside.borrow_ref_mut(cs).as_mut().map(f))
     }
 }
@@ -90,14 +90,14 @@ pub struct PerFrame<D: 'static> {
 
 impl<D: Interrupting> PerFrame<D> {
     fn has_room(&self) -> bool {
-        let room = |inside: &mut Inside<D>| inside.device.transmit().is_some();
+        let room = |inside: &mut SharedState<D>| inside.device.transmit().is_some();
         self.shared.with(room) == Some(true)
     }
 }
 
 impl<D: Interrupting> Device for PerFrame<D> {
-    type RxToken<'a> = Waiting<'a>;
-    type TxToken<'a> = Room<D>;
+    type RxToken<'a> = QueuedFrame<'a>;
+    type TxToken<'a> = PerFrameTxSlot<D>;
 
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
         // A frame stays in the queue until it can be answered.
@@ -105,11 +105,11 @@ impl<D: Interrupting> Device for PerFrame<D> {
             return None;
         }
         let frame = self.waiting.read()?;
-        Some((Waiting(frame), Room(self.shared)))
+        Some((QueuedFrame(frame), PerFrameTxSlot(self.shared)))
     }
 
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        self.has_room().then_some(Room(self.shared))
+        self.has_room().then_some(PerFrameTxSlot(self.shared))
     }
 
     fn holds_frame(&self) -> bool {
@@ -143,7 +143,7 @@ impl<D: Interrupting> Interrupting for PerFrame<D> {
         critical_section::with(|_| {
             if self.waiting.is_empty() {
                 sleep();
-                self.shared.take_in();
+                self.shared.receive_all();
             }
         });
     }
@@ -163,15 +163,15 @@ impl<D: Managed> Managed for PerFrame<D> {
 
     fn resume(&mut self) -> Result<(), Self::Error> {
         let resumed = self.shared.with(|inside| inside.device.resume());
-        self.shared.take_in();
+        self.shared.receive_all();
         resumed.unwrap_or(Ok(()))
     }
 }
 
 /// A frame in the queue.
-pub struct Waiting<'a>(Frame<'a, 'static, WORDS>);
+pub struct QueuedFrame<'a>(Frame<'a, 'static, WORDS>);
 
-impl RxToken for Waiting<'_> {
+impl RxToken for QueuedFrame<'_> {
     #[inline]
     fn peek(&mut self) -> &mut [u8] {
         &mut self.0
@@ -184,11 +184,11 @@ impl RxToken for Waiting<'_> {
 }
 
 /// Transmit buffer for a frame; only the main loop sends.
-pub struct Room<D: 'static>(&'static Shared<D>);
+pub struct PerFrameTxSlot<D: 'static>(&'static Shared<D>);
 
-impl<D: Interrupting> TxToken for Room<D> {
+impl<D: Interrupting> TxToken for PerFrameTxSlot<D> {
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
-        let send = |inside: &mut Inside<D>| Some(inside.device.transmit()?.consume(len, f));
+        let send = |inside: &mut SharedState<D>| Some(inside.device.transmit()?.consume(len, f));
         // There is space, as nobody else sends.
         let sent = self.0.with(send).flatten();
         sent.unwrap_or(Err(FrameTooLong { len, max: LONGEST }))

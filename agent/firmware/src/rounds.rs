@@ -20,7 +20,7 @@ pub struct Rounds {
 impl Rounds {
     /// Creates zeroed counters. `received`: frames so far, by the driver's ledger.
     #[must_use]
-    pub const fn since(now: Instant, received: u32) -> Self {
+    pub const fn new(now: Instant, received: u32) -> Self {
         Self {
             since: now,
             last: now,
@@ -33,13 +33,13 @@ impl Rounds {
 
     /// Counts a round.
     #[inline]
-    pub fn done(&mut self, now: Instant, received: u32) {
+    pub fn count_round(&mut self, now: Instant, received: u32) {
         self.count = self.count.wrapping_add(1);
-        self.look(now, received);
+        self.update(now, received);
     }
 
     #[inline]
-    fn look(&mut self, now: Instant, received: u32) {
+    fn update(&mut self, now: Instant, received: u32) {
         self.longest = self.longest.max(now.since(self.last));
         let frames = received.wrapping_sub(self.received);
         self.most_frames = self.most_frames.max(frames);
@@ -48,7 +48,7 @@ impl Rounds {
 
     /// Prints the counters, including those since the last round, and resets them.
     pub fn report(&mut self, to: &mut impl Write, now: Instant, received: u32) {
-        self.look(now, received);
+        self.update(now, received);
         let span = now.since(self.since);
         event(
             to,
@@ -61,6 +61,6 @@ impl Rounds {
                 self.most_frames,
             ),
         );
-        *self = Self::since(now, received);
+        *self = Self::new(now, received);
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::blaster::Blaster;
 use crate::console::{self, Command, Line, event, info};
-use crate::frames::Frames;
-use crate::load::calibrated;
+use crate::frames::TestFrames;
+use crate::load::calibrated_burner;
 use crate::machine::Machine;
 use crate::memory::{HTTP_PORT, Memory, Services, Sockets, WAITING};
+use crate::report;
 use crate::rounds::Rounds;
-use crate::tell;
 use core::time::Duration;
 use linerate_agent::burner::Burner;
 use linerate_agent::{Instant, Service, iperf3, stamp};
@@ -31,7 +31,7 @@ pub struct Setup {
     /// Default gateway.
     pub gateway: Ipv4Address,
     /// Clock error over a round trip.
-    pub grain: Duration,
+    pub clock_error: Duration,
     /// Offset of the TCP/IPv4 payload in a transmit frame, modulo a word: the socket buffers begin at the
     /// same offset, so data are copied by whole words.
     pub skew: usize,
@@ -39,7 +39,7 @@ pub struct Setup {
     pub ledger: &'static Ledger,
 }
 
-/// Frames received before the services run: the capacity of each socket, so a burst waits in the ring and is
+/// TestFrames received before the services run: the capacity of each socket, so a burst waits in the ring and is
 /// not lost. Also the frames sent before more are received.
 const BUDGET: usize = WAITING;
 /// Maximum sleep, as a console may have no interrupt.
@@ -79,7 +79,7 @@ struct Station<D: Managed> {
     driver: Sockets,
     services: &'static mut Services,
     stamp: stamp::Reflector<SENDERS, WAITING, STAMP>,
-    frames: Frames,
+    frames: TestFrames,
     /// Transmission of raw frames in progress.
     blaster: Option<Blaster>,
     burner: Burner,
@@ -123,17 +123,17 @@ impl<D: Managed> Station<D> {
             sockets,
             driver,
             services,
-            stamp: stamp::Reflector::new(stamp::PORT, stamp::Clock::free(setup.grain)),
-            frames: Frames::of(own, 0),
+            stamp: stamp::Reflector::new(stamp::PORT, stamp::Clock::free(setup.clock_error)),
+            frames: TestFrames::new(own, 0),
             blaster: None,
-            burner: calibrated(|| machine.now()),
+            burner: calibrated_burner(|| machine.now()),
             line: Line::new(),
             ledger: setup.ledger,
             link: None,
             link_due: machine.now(),
             is_held: false,
             is_stopped: false,
-            rounds: Rounds::since(machine.now(), setup.ledger.get(Counter::RxFrames)),
+            rounds: Rounds::new(machine.now(), setup.ledger.get(Counter::RxFrames)),
             due: machine.now(),
             awake_until: machine.now(),
         }
@@ -141,36 +141,37 @@ impl<D: Managed> Station<D> {
 
     /// One round of the main loop. `false`: nothing is left to do.
     fn round(&mut self, machine: &mut impl Machine) -> bool {
-        let took = !self.is_held && self.take(machine);
-        if took || machine.now() >= self.due {
+        let has_received = !self.is_held && self.receive(machine);
+        if has_received || machine.now() >= self.due {
             self.serve(machine);
         }
         self.blast(machine);
-        while let Some(octet) = machine.typed() {
+        while let Some(octet) = machine.read_console() {
             self.awake_until = machine.now().after(TYPING);
             if let Some(line) = self.line.push(octet) {
                 // Complete: no more octets are expected.
                 self.awake_until = machine.now();
                 match Command::parse(line) {
-                    Some(command) => self.obey(command, machine),
-                    None => tell::unknown(machine, line),
+                    Some(command) => self.execute(command, machine),
+                    None => report::unknown(machine, line),
                 }
             }
         }
         let now = machine.now();
-        self.rounds.done(now, self.received());
+        self.rounds.count_round(now, self.received());
         if now >= self.link_due {
             self.link_due = now.after(LINK);
             self.follow_link(machine);
         }
-        took || now >= self.due
+        has_received
+            || now >= self.due
             || now < self.awake_until
             || self.blaster.is_some()
             || self.burner.burn(now)
     }
 
     /// Receives frames within the budget. `true`: there were some.
-    fn take(&mut self, machine: &impl Machine) -> bool {
+    fn receive(&mut self, machine: &impl Machine) -> bool {
         let capabilities = self.device.0.capabilities();
         let now = stack_time(machine.now());
         self.iface.poll_maintenance(now);
@@ -178,8 +179,8 @@ impl<D: Managed> Station<D> {
             let Some((mut frame, room)) = self.device.0.receive() else {
                 return taken > 0;
             };
-            if Frames::are_meant(frame.peek()) {
-                self.frames.take(frame, room, machine.now());
+            if TestFrames::is_test_frame(frame.peek()) {
+                self.frames.handle(frame, room, machine.now());
                 continue;
             }
             let mut one = One::<Summing<D>>::new(frame, room, capabilities);
@@ -214,13 +215,13 @@ impl<D: Managed> Station<D> {
             }
         }
         while let Some(finished) = iperf2.take_finished() {
-            tell::iperf2(machine, &finished);
+            report::iperf2(machine, &finished);
         }
         if let Some(finished) = iperf3.take_finished() {
-            tell::iperf3(machine, &finished);
+            report::iperf3(machine, &finished);
         }
         while let Some(finished) = http.take_finished() {
-            tell::http(machine, &finished);
+            report::http(machine, &finished);
         }
         let quiet_for = self.iface.poll_delay(stack_now, &self.sockets);
         let pause = idle_for
@@ -255,7 +256,7 @@ impl<D: Managed> Station<D> {
         }
     }
 
-    /// Frames received so far; wraps at 2^32.
+    /// TestFrames received so far; wraps at 2^32.
     fn received(&self) -> u32 {
         self.ledger.get(Counter::RxFrames)
     }
@@ -267,38 +268,38 @@ impl<D: Managed> Station<D> {
         }
         let link = self.device.0.watch_link();
         if self.link.replace(link) != Some(link) {
-            tell::link(machine, link);
+            report::link(machine, link);
         }
     }
 
     /// Stops or restarts the device, and reports its state.
-    fn stop(&mut self, is_to_be: bool, machine: &mut impl Machine) {
-        if is_to_be {
+    fn stop(&mut self, is_stopped: bool, machine: &mut impl Machine) {
+        if is_stopped {
             self.device.0.halt();
         } else if let Err(error) = self.device.0.resume() {
             event(machine, "error", format_args!("\"what\":\"{error}\""));
             return;
         }
-        self.is_stopped = is_to_be;
-        tell::device(machine, is_to_be);
+        self.is_stopped = is_stopped;
+        report::device(machine, is_stopped);
     }
 
-    fn obey(&mut self, command: Command, machine: &mut impl Machine) {
+    fn execute(&mut self, command: Command, machine: &mut impl Machine) {
         match command {
             Command::Counters => console::counters(machine, self.ledger),
             Command::ReportFrames => self.frames.report(machine),
             Command::CountFrames(stream) => self.frames.count(stream),
             Command::Burn(load) => self.burner.set(load, machine.now()),
-            Command::Burned => tell::burned(machine, &self.burner, machine.now()),
+            Command::Burned => report::burned(machine, &self.burner, machine.now()),
             Command::Blast(command) => {
                 let own = self.device.0.mac_address();
                 self.blaster = Some(Blaster::new(command, own, machine.now()));
             }
             Command::Hold(is_held) => {
                 self.is_held = is_held;
-                tell::held(machine, is_held);
+                report::held(machine, is_held);
             }
-            Command::Stop(is_to_be) => self.stop(is_to_be, machine),
+            Command::Stop(is_stopped) => self.stop(is_stopped, machine),
             Command::Rounds => {
                 let (now, received) = (machine.now(), self.received());
                 self.rounds.report(machine, now, received);

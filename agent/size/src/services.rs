@@ -62,7 +62,7 @@ pub fn run() -> ! {
                     buffer_octets: black_box(1470),
                     amount: if black_box(true) { octets } else { span },
                     rate_bits_per_s: black_box(1_000_000),
-                    back: black_box(iperf2::Back::No),
+                    return_test: black_box(iperf2::ReturnTest::No),
                     reverse: black_box(false),
                     full_duplex: black_box(false),
                 },
@@ -110,7 +110,7 @@ pub fn run() -> ! {
 struct Nothing;
 
 impl Service for Nothing {
-    fn ask(&mut self) -> Option<linerate_agent::Ask> {
+    fn ask(&mut self) -> Option<linerate_agent::SocketRequest> {
         None
     }
 }
@@ -122,7 +122,7 @@ fn drive(service: &mut dyn Service) {
     let now = black_box(Instant::from_ns(1));
     let connection = black_box(Connection(0));
     let mut room = black_box([0; 64]);
-    black_box(service.ask());
+    black_box(service.next_request());
     let opened = black_box(Opened::Connected { token: 0 });
     let _ = black_box(service.opened(connection, opened, now));
     service.failed(black_box(0), now);

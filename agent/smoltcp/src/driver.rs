@@ -2,23 +2,23 @@
 
 use core::time::Duration;
 
-use linerate_agent::{Ask, Instant, Service};
+use linerate_agent::{Instant, Service, SocketRequest};
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 
-use crate::tcp::Streams;
-use crate::udp::Datagrams;
+use crate::tcp::TcpSockets;
+use crate::udp::UdpSockets;
 
 /// Minimum wait when all due data wait for socket buffer space.
-const ROOMLESS: Duration = Duration::from_millis(1);
+const BUFFER_WAIT: Duration = Duration::from_millis(1);
 
 /// Runs services over `TCP` TCP sockets and `UDP` UDP sockets. Each call takes all services of the driver,
 /// the same ones in the same order.
 #[derive(Debug)]
 pub struct Driver<const TCP: usize, const UDP: usize> {
-    streams: Streams<TCP>,
-    datagrams: Datagrams<UDP>,
+    streams: TcpSockets<TCP>,
+    datagrams: UdpSockets<UDP>,
     /// Time of the last turn, and whether anything was received or sent in it.
-    looked: Instant,
+    last_turn: Instant,
     moved: bool,
 }
 
@@ -29,9 +29,9 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
     pub fn new(tcp: [SocketHandle; TCP], udp: [SocketHandle; UDP], seed: u32) -> Self {
         const { assert!(TCP <= 256) };
         Self {
-            streams: Streams::new(tcp, seed),
-            datagrams: Datagrams::new(udp, seed),
-            looked: Instant::from_ns(0),
+            streams: TcpSockets::new(tcp, seed),
+            datagrams: UdpSockets::new(udp, seed),
+            last_turn: Instant::from_ns(0),
             moved: true,
         }
     }
@@ -45,15 +45,15 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         sockets: &mut SocketSet<'_>,
         clock: impl Fn() -> Instant,
     ) -> bool {
-        self.looked = clock();
+        self.last_turn = clock();
         self.moved = false;
-        self.do_asked(services, iface, sockets, &clock);
+        self.handle_requests(services, iface, sockets, &clock);
         self.streams.listen(sockets);
         self.moved |= self.datagrams.receive(services, sockets, &clock);
         self.moved |= self.streams.read(services, sockets, &clock);
         self.moved |= self.datagrams.send(services, sockets, &clock);
         self.moved |= self.streams.write(services, sockets, &clock);
-        self.do_asked(services, iface, sockets, &clock);
+        self.handle_requests(services, iface, sockets, &clock);
         self.moved
     }
 
@@ -67,14 +67,14 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
             .filter_map(|service| service.wake_at())
             .min()?;
         // The due data had an opportunity: they wait for buffer space, which no timer predicts.
-        Some(if due <= self.looked {
-            ROOMLESS
+        Some(if due <= self.last_turn {
+            BUFFER_WAIT
         } else {
             due.since(now)
         })
     }
 
-    fn do_asked(
+    fn handle_requests(
         &mut self,
         services: &mut [&mut dyn Service],
         iface: &mut Interface,
@@ -82,13 +82,15 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         clock: &impl Fn() -> Instant,
     ) {
         for (owner, service) in services.iter_mut().enumerate() {
-            while let Some(ask) = service.ask() {
+            while let Some(request) = service.next_request() {
                 self.moved = true;
-                match ask {
-                    Ask::Listen(port) => self.streams.add_port(owner, port),
-                    Ask::Bind(socket, port) => self.datagrams.bind(owner, socket, port, sockets),
-                    Ask::Unbind(socket) => self.datagrams.unbind(owner, socket, sockets),
-                    Ask::Connect { to, token } => {
+                match request {
+                    SocketRequest::Listen(port) => self.streams.add_port(owner, port),
+                    SocketRequest::Bind(socket, port) => {
+                        self.datagrams.bind(owner, socket, port, sockets)
+                    }
+                    SocketRequest::Unbind(socket) => self.datagrams.unbind(owner, socket, sockets),
+                    SocketRequest::Connect { to, token } => {
                         let connects = self.streams.connect(owner, to, token, iface, sockets);
                         if connects.is_none() {
                             service.failed(token, clock());

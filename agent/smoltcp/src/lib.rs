@@ -17,4 +17,4 @@ mod tcp;
 mod udp;
 
 pub use driver::Driver;
-pub use udp::DATAGRAM;
+pub use udp::MAX_DATAGRAM;

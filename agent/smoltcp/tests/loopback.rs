@@ -3,10 +3,10 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use linerate_agent::iperf2::{self, Amount as Amount2, Back};
+use linerate_agent::iperf2::{self, Amount as Amount2, ReturnTest};
 use linerate_agent::iperf3::{self, Amount as Amount3, Direction};
 use linerate_agent::{Instant, Limits, Progress, Service, echo, http, stamp};
-use linerate_agent_smoltcp::{DATAGRAM, Driver};
+use linerate_agent_smoltcp::{Driver, MAX_DATAGRAM};
 use smoltcp::iface::{Config, Interface, SocketSet};
 use smoltcp::phy::{Loopback, Medium};
 use smoltcp::socket::{tcp, udp};
@@ -55,7 +55,7 @@ impl Machine {
         let udp = [(); UDP].map(|()| {
             let buffer = || {
                 let heads = vec![udp::PacketMetadata::EMPTY; 4];
-                udp::PacketBuffer::new(heads, octets(4 * DATAGRAM))
+                udp::PacketBuffer::new(heads, octets(4 * MAX_DATAGRAM))
             };
             sockets.add(udp::Socket::new(buffer(), buffer()))
         });
@@ -114,7 +114,7 @@ fn iperf2_plan(udp: bool, reverse: bool) -> iperf2::Plan {
             buffer_octets: 1460,
             amount: Amount2::Span(Duration::from_millis(300)),
             rate_bits_per_s: if udp { 8_000_000 } else { 0 },
-            back: Back::No,
+            return_test: ReturnTest::No,
             reverse,
             full_duplex: false,
         },
@@ -202,7 +202,7 @@ fn a_file_comes_and_goes_as_it_is() {
         let mut machine = Machine::new();
         machine.run(&mut server, &mut client, http::Client::progress);
         let outcome = client.outcome();
-        assert_eq!((outcome.status, outcome.differs_at), (200, None));
+        assert_eq!((outcome.status, outcome.mismatch_at), (200, None));
         match upload {
             None => assert_eq!(outcome.received, 200_000),
             Some(_) => assert_eq!(outcome.confirmed, upload),

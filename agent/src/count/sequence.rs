@@ -9,7 +9,7 @@ pub enum Arrival {
     /// The expected number.
     InOrder,
     /// A gap: this many numbers are missing before it, for now.
-    After(u64),
+    Gap(u64),
     /// Was missing before: out of order.
     Late,
     /// Received before.
@@ -60,7 +60,7 @@ impl Sequence {
             return if missing == 0 {
                 Arrival::InOrder
             } else {
-                Arrival::After(missing)
+                Arrival::Gap(missing)
             };
         }
         if number < self.first || self.next - number > WINDOW {
@@ -154,7 +154,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn loss_lateness_and_repetition_are_told_apart() {
+    fn loss_lateness_and_repetition_are_distinguished() {
         let mut sequence = Sequence::new(1);
         let arrivals = [1, 2, 4, 3, 3, 4, 7].map(|number| sequence.arrived(number));
         assert_eq!(
@@ -162,11 +162,11 @@ mod tests {
             [
                 Arrival::InOrder,
                 Arrival::InOrder,
-                Arrival::After(1),
+                Arrival::Gap(1),
                 Arrival::Late,
                 Arrival::Duplicate,
                 Arrival::Duplicate,
-                Arrival::After(2),
+                Arrival::Gap(2),
             ]
         );
         assert_eq!(sequence.lost(None), 2);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_late_is_not_guessed_at() {
+    fn datagrams_that_are_too_late_are_not_classified() {
         let mut sequence = Sequence::new(1);
         sequence.arrived(WINDOW + 2);
         assert_eq!(sequence.arrived(1), Arrival::Stale);

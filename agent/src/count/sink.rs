@@ -55,16 +55,16 @@ impl Sink {
         every: Duration,
     ) {
         let last = self.last;
-        let is_again = self.is_again(number, sent_ns, now, every);
+        let is_repeated_end = self.is_repeated_end(number, sent_ns, now, every);
         self.arrived(number, sent_ns, octets, now);
-        if is_again {
+        if is_repeated_end {
             self.last = last;
         }
     }
 
     /// True if an end arrives much later than the stream's pace predicts, by the local or the sender's clock:
     /// not all senders update its timestamp, and a queue that drained meanwhile hides part of the delay.
-    fn is_again(&self, number: u64, sent_ns: u64, now: Instant, every: Duration) -> bool {
+    fn is_repeated_end(&self, number: u64, sent_ns: u64, now: Instant, every: Duration) -> bool {
         if self.sequence.received() == 0 {
             return false;
         }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_in_its_time_ends_the_time() {
+    fn an_end_on_time_ends_the_span() {
         assert_eq!(span_ms(101, 100, 140), 100);
         // Late by a plausible network delay.
         assert_eq!(span_ms(101, 100, 200), 160);

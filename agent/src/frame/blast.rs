@@ -1,6 +1,6 @@
 //! The generator.
 
-use super::head::{Fill, Head, Kind};
+use super::header::{Fill, FrameKind, TestHeader};
 use super::{Mac, OVERHEAD, SHORTEST};
 use crate::Instant;
 use crate::pace::Pace;
@@ -59,11 +59,11 @@ impl<'a> Blast<'a> {
         let size = self.plan.sizes.get(self.at).copied().unwrap_or(0);
         let len = usize::from(size).max(SHORTEST);
         let frame = room.get_mut(..len)?;
-        let head = Head {
+        let head = TestHeader {
             kind: if self.plan.reflect {
-                Kind::Outward
+                FrameKind::Outward
             } else {
-                Kind::OneWay
+                FrameKind::OneWay
             },
             fill: self.plan.fill,
             stream: self.plan.stream,

@@ -6,14 +6,14 @@
 //! Frames carry the `EtherType` 0x88B5, which IEEE 802a reserves for local experiments, and a [`TestHeader`].
 
 mod blast;
-mod head;
+mod header;
 mod receive;
 mod reflect;
 
 pub use blast::{Blast, Plan};
-pub use head::{Fill, HEAD_LEN, Head, Kind, renumber};
+pub use header::{Fill, FrameKind, TEST_HEADER_LEN, TestHeader, renumber};
 pub use receive::{Arrived, Receiver};
-pub use reflect::{Which, reflect};
+pub use reflect::{ReflectFilter, reflect};
 
 /// MAC address (IEEE 802.3 clause 3.2.3).
 pub type Mac = [u8; 6];

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::addresses;
-use super::head::{Head, Kind};
+use super::header::{FrameKind, TestHeader};
 use super::{Mac, is_station};
 use crate::Instant;
 use crate::count::Sink;
@@ -45,7 +45,7 @@ impl Receiver {
 
     /// Handles any received frame; `None` if it does not count.
     pub fn received(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
-        let head = self.head_of_ours(frame)?;
+        let head = self.parse_ours(frame)?;
         if !head.is_intact(frame) {
             self.altered += 1;
             return None;
@@ -55,13 +55,13 @@ impl Receiver {
 
     /// As [`received`](Self::received), but without checking the payload: for frames with a good FCS when
     /// there is no time to check.
-    pub fn glimpsed(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
-        let head = self.head_of_ours(frame)?;
+    pub fn received_unchecked(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
+        let head = self.parse_ours(frame)?;
         Some(self.count(&head, frame.len(), now))
     }
 
-    fn head_of_ours(&mut self, frame: &[u8]) -> Option<Head> {
-        let head = Head::parse(frame).filter(|head| head.stream == self.stream)?;
+    fn parse_ours(&mut self, frame: &[u8]) -> Option<TestHeader> {
+        let head = TestHeader::parse(frame).filter(|head| head.stream == self.stream)?;
         let (to, _, _) = addresses(frame)?;
         if to != self.own && is_station(to) {
             self.for_others += 1;
@@ -70,12 +70,12 @@ impl Receiver {
         Some(head)
     }
 
-    fn count(&mut self, head: &Head, octets: usize, now: Instant) -> Arrived {
+    fn count(&mut self, head: &TestHeader, octets: usize, now: Instant) -> Arrived {
         self.sink.arrived(head.number, head.sent_ns, octets, now);
         let sent = Instant::from_ns(head.sent_ns);
         Arrived {
             number: head.number,
-            round_trip: (head.kind == Kind::Reflected).then(|| now.since(sent)),
+            round_trip: (head.kind == FrameKind::Reflected).then(|| now.since(sent)),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The reflector.
 
-use super::head::{Head, Kind, mark};
+use super::header::{FrameKind, TestHeader, mark};
 use super::{Mac, addresses, is_station};
 
 /// Selects the frames to reflect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum ReflectFilter {
     /// Frames of [`Blast`](super::Blast) that request it. They are marked as reflected, so two reflectors
     /// never bounce a frame endlessly.
     Marked,
@@ -22,21 +22,21 @@ pub enum Which {
 /// Turns a received frame in place into the one to send back, if `filter` selects it. `own` is the
 /// reflector's address. Frames to or from a group address are never reflected.
 #[must_use]
-pub fn reflect(frame: &mut [u8], own: Mac, which: Which) -> bool {
+pub fn reflect(frame: &mut [u8], own: Mac, filter: ReflectFilter) -> bool {
     let Some((to, from, ethertype)) = addresses(frame) else {
         return false;
     };
     if to != own || from == own || !is_station(own) || !is_station(from) {
         return false;
     }
-    match which {
-        Which::Marked => {
-            if !Head::parse(frame).is_some_and(|head| head.kind == Kind::Outward) {
+    match filter {
+        ReflectFilter::Marked => {
+            if !TestHeader::parse(frame).is_some_and(|head| head.kind == FrameKind::Outward) {
                 return false;
             }
-            mark(frame, Kind::Reflected);
+            mark(frame, FrameKind::Reflected);
         }
-        Which::From {
+        ReflectFilter::From {
             tester,
             ethertype: wanted,
         } => {

@@ -4,9 +4,9 @@ use super::line::Line;
 use super::split;
 
 /// Maximum length of trailers and of the lines between chunks, in total.
-const MOST_BESIDES: usize = 4096;
+const MAX_OVERHEAD: usize = 4096;
 /// Maximum length of a chunk size and its extension.
-const MOST_SIZE: usize = 16;
+const MAX_SIZE_LINE: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
 enum State {
@@ -25,7 +25,7 @@ enum State {
 pub(super) struct Body {
     state: State,
     /// Octets of lines since the last data.
-    besides: usize,
+    overhead: usize,
 }
 
 /// Result of parsing a part of the content.
@@ -41,7 +41,7 @@ pub(super) enum Taken<'a> {
 
 impl Body {
     const fn new(state: State) -> Self {
-        Self { state, besides: 0 }
+        Self { state, overhead: 0 }
     }
 
     pub(super) const fn of_length(len: u64) -> Self {
@@ -73,15 +73,15 @@ impl Body {
                 *left -= data.len() as u64;
                 if matches!(self.state, State::Chunk(0)) {
                     self.state = State::ChunkEnd;
-                    self.besides = 0;
+                    self.overhead = 0;
                 }
                 Taken::Data(data)
             }
             State::Size | State::ChunkEnd | State::Trailers => {
                 let (taken, over) = line.push(octets);
                 *octets = &octets[taken..];
-                self.besides += taken;
-                if self.besides > MOST_BESIDES {
+                self.overhead += taken;
+                if self.overhead > MAX_OVERHEAD {
                     return Taken::Fault;
                 }
                 if over {
@@ -115,7 +115,7 @@ impl Body {
 fn size(text: &[u8]) -> Option<u64> {
     let digits = split(text, b';').map_or(text, |(digits, _)| digits);
     let digits = digits.trim_ascii_end();
-    if digits.is_empty() || digits.len() > MOST_SIZE {
+    if digits.is_empty() || digits.len() > MAX_SIZE_LINE {
         return None;
     }
     digits.iter().try_fold(0_u64, |sum, digit| {

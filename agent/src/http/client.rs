@@ -7,16 +7,16 @@ use super::body::{Body, Taken};
 use super::fields::Fields;
 use super::line::Line;
 use super::number;
-use crate::window::Window;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
+use crate::partial_writer::PartialWriter;
+use crate::{Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest};
 use linerate_ether::pattern;
 
 /// Payload of a chunk of an upload.
 const CHUNK: u64 = 1024;
 /// Maximum length of the path.
-const PATH: usize = 200;
+const MAX_PATH: usize = 200;
 /// Maximum length of a response head.
-const MOST_HEAD: usize = 16384;
+const MAX_HEAD: usize = 16384;
 
 /// Content of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub enum Failure {
     /// No progress within the timeout.
     NoAnswer,
     /// The response is not HTTP.
-    Nonsense,
+    NotHttp,
 }
 
 /// Progress of a client.
@@ -72,7 +72,7 @@ pub struct Outcome {
     /// Received octets of an upload, as reported by a linerate server.
     pub confirmed: Option<u64>,
     /// Offset of the first octet that differs from the pattern.
-    pub differs_at: Option<u64>,
+    pub mismatch_at: Option<u64>,
     /// Time from the first octet of the request to the last octet received.
     pub span: Duration,
     /// Time to the first octet received.
@@ -101,34 +101,34 @@ impl Reading {
     }
 }
 
-fn head(plan: &Plan, window: &mut Window) {
+fn head(plan: &Plan, writer: &mut PartialWriter) {
     let method = if plan.upload.is_some() {
         "PUT "
     } else {
         "GET "
     };
-    window.raw(method.as_bytes());
-    window.raw(plan.path.as_bytes());
-    window.raw(b" HTTP/1.1\r\nHost: ");
+    writer.raw(method.as_bytes());
+    writer.raw(plan.path.as_bytes());
+    writer.raw(b" HTTP/1.1\r\nHost: ");
     // Infallible.
-    let _ = core::fmt::Write::write_fmt(window, format_args!("{}", plan.to));
-    window.raw(b"\r\nConnection: close");
+    let _ = core::fmt::Write::write_fmt(writer, format_args!("{}", plan.to));
+    writer.raw(b"\r\nConnection: close");
     match plan.upload {
         None => {}
-        Some(Upload { chunked: true, .. }) => window.raw(b"\r\nTransfer-Encoding: chunked"),
+        Some(Upload { chunked: true, .. }) => writer.raw(b"\r\nTransfer-Encoding: chunked"),
         Some(Upload { octets, .. }) => {
-            window.raw(b"\r\nContent-Length: ");
-            window.digits(octets, 10, 1);
+            writer.raw(b"\r\nContent-Length: ");
+            writer.digits(octets, 10, 1);
         }
     }
-    window.raw(b"\r\n\r\n");
+    writer.raw(b"\r\n\r\n");
 }
 
 /// Writes the part of a text behind its first `at` octets and returns its length.
-fn part(at: u64, room: &mut [u8], write: impl Fn(&mut Window)) -> usize {
-    let mut window = Window::new(room, usize::try_from(at).unwrap_or(usize::MAX));
-    write(&mut window);
-    window.written()
+fn part(at: u64, room: &mut [u8], write: impl Fn(&mut PartialWriter)) -> usize {
+    let mut writer = PartialWriter::new(room, usize::try_from(at).unwrap_or(usize::MAX));
+    write(&mut writer);
+    writer.written()
 }
 
 /// A client for one request.
@@ -138,7 +138,7 @@ pub struct Client<'a> {
     asked: bool,
     connection: Option<Connection>,
     began: Option<Instant>,
-    heard: Option<Instant>,
+    last_progress: Option<Instant>,
     head_len: u64,
     /// Octets of the request sent, head included.
     written: u64,
@@ -147,7 +147,7 @@ pub struct Client<'a> {
     reading: Reading,
     outcome: Outcome,
     /// The content of a short response, for the confirmed length.
-    said: [u8; 20],
+    reply: [u8; 20],
     failure: Option<Failure>,
 }
 
@@ -158,20 +158,20 @@ impl<'a> Client<'a> {
         // Other octets would end the line, or the request.
         let is_path =
             plan.path.starts_with('/') && plan.path.bytes().all(|it| it.is_ascii_graphic());
-        let bad = (!is_path || plan.path.len() > PATH).then_some(Failure::BadPath);
+        let bad = (!is_path || plan.path.len() > MAX_PATH).then_some(Failure::BadPath);
         Self {
-            head_len: Window::measure(|window| head(&plan, window)) as u64,
+            head_len: PartialWriter::measure(|writer| head(&plan, writer)) as u64,
             plan,
             asked: false,
             connection: None,
             began: None,
-            heard: None,
+            last_progress: None,
             written: 0,
             is_written: false,
             line: Line::new(),
             reading: Reading::new(),
             outcome: Outcome::default(),
-            said: [0; 20],
+            reply: [0; 20],
             failure: bad,
         }
     }
@@ -184,7 +184,7 @@ impl<'a> Client<'a> {
         if matches!(self.reading, Reading::Over) {
             return Progress::Done;
         }
-        if now.since(*self.heard.get_or_insert(now)) >= self.plan.patience {
+        if now.since(*self.last_progress.get_or_insert(now)) >= self.plan.patience {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
@@ -194,8 +194,8 @@ impl<'a> Client<'a> {
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let len = usize::try_from(self.outcome.received).unwrap_or(usize::MAX);
-        let said = self.said.get(..len).map(<[u8]>::trim_ascii_end);
-        let confirmed = said.filter(|_| self.plan.upload.is_some() && self.outcome.status == 200);
+        let reply = self.reply.get(..len).map(<[u8]>::trim_ascii_end);
+        let confirmed = reply.filter(|_| self.plan.upload.is_some() && self.outcome.status == 200);
         Outcome {
             confirmed: confirmed.and_then(number),
             ..self.outcome
@@ -214,12 +214,12 @@ impl<'a> Client<'a> {
         }
         // Before, data and behind: each full chunk has the same number of octets.
         let before = |data: u64| {
-            move |window: &mut Window| {
-                window.digits(data, 16, 1);
-                window.raw(b"\r\n");
+            move |writer: &mut PartialWriter| {
+                writer.digits(data, 16, 1);
+                writer.raw(b"\r\n");
             }
         };
-        let before_len = |data| Window::measure(before(data)) as u64;
+        let before_len = |data| PartialWriter::measure(before(data)) as u64;
         let each = before_len(CHUNK) + CHUNK + 2;
         let full = octets / CHUNK;
         let index = (at / each).min(full);
@@ -227,7 +227,7 @@ impl<'a> Client<'a> {
         let at = at - index * each;
         let data = CHUNK.min(octets - begun);
         if data == 0 {
-            return (part(at, room, |window| window.raw(b"0\r\n\r\n")), 0);
+            return (part(at, room, |writer| writer.raw(b"0\r\n\r\n")), 0);
         }
         let before_len = before_len(data);
         if at < before_len {
@@ -245,7 +245,7 @@ impl<'a> Client<'a> {
             b"\r\n"
         };
         let at = at - before_len - data;
-        (part(at, room, |window| window.raw(behind)), 0)
+        (part(at, room, |writer| writer.raw(behind)), 0)
     }
 
     /// Consumes a line of the head.
@@ -261,7 +261,7 @@ impl<'a> Client<'a> {
         let (len, is_over) = self.line.push(taken);
         *taken = &taken[len..];
         *octets += len;
-        if *octets > MOST_HEAD {
+        if *octets > MAX_HEAD {
             return None;
         }
         if !is_over {
@@ -298,15 +298,15 @@ impl<'a> Client<'a> {
 
     fn data(&mut self, data: &[u8]) {
         let at = self.outcome.received;
-        if self.plan.check && self.outcome.differs_at.is_none() {
+        if self.plan.check && self.outcome.mismatch_at.is_none() {
             let differs = pattern::first_difference(at, data);
-            self.outcome.differs_at = differs.map(|index| at + index as u64);
+            self.outcome.mismatch_at = differs.map(|index| at + index as u64);
         }
-        if let Some(said) = usize::try_from(at)
+        if let Some(reply) = usize::try_from(at)
             .ok()
-            .and_then(|at| self.said.get_mut(at..))
+            .and_then(|at| self.reply.get_mut(at..))
         {
-            for (place, octet) in said.iter_mut().zip(data) {
+            for (place, octet) in reply.iter_mut().zip(data) {
                 *place = *octet;
             }
         }
@@ -315,10 +315,10 @@ impl<'a> Client<'a> {
 }
 
 impl Service for Client<'_> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let asked = core::mem::replace(&mut self.asked, true);
         let to = self.plan.to;
-        (!asked && self.failure.is_none()).then_some(Ask::Connect { to, token: 0 })
+        (!asked && self.failure.is_none()).then_some(SocketRequest::Connect { to, token: 0 })
     }
 
     fn opened(
@@ -331,7 +331,7 @@ impl Service for Client<'_> {
             return Err(Refused);
         }
         self.connection = Some(connection);
-        self.heard = Some(now);
+        self.last_progress = Some(now);
         Ok(())
     }
 
@@ -343,7 +343,7 @@ impl Service for Client<'_> {
         if self.failure.is_some() || matches!(self.reading, Reading::Over) {
             return;
         }
-        self.heard = Some(now);
+        self.last_progress = Some(now);
         let span = now.since(self.began.unwrap_or(now));
         self.outcome.span = span;
         self.outcome.first_octet.get_or_insert(span);
@@ -353,7 +353,7 @@ impl Service for Client<'_> {
                 Reading::Over => return,
                 Reading::Head { .. } => {
                     if self.line(&mut octets).is_none() {
-                        self.failure = Some(Failure::Nonsense);
+                        self.failure = Some(Failure::NotHttp);
                         return;
                     }
                     if octets.is_empty() && matches!(self.reading, Reading::Head { .. }) {
@@ -365,7 +365,7 @@ impl Service for Client<'_> {
                     match body.push(&mut octets, &mut self.line) {
                         Taken::Data(data) => self.data(data),
                         Taken::End => self.reading = Reading::Over,
-                        Taken::Fault => self.failure = Some(Failure::Nonsense),
+                        Taken::Fault => self.failure = Some(Failure::NotHttp),
                     }
                     if self.failure.is_some() || before == 0 {
                         return;
@@ -385,7 +385,7 @@ impl Service for Client<'_> {
         let mut len = 0;
         if self.written < head_len {
             let plan = &self.plan;
-            len = part(self.written, room, |window| head(plan, window));
+            len = part(self.written, room, |writer| head(plan, writer));
             self.written += len as u64;
         }
         if let Some(upload) = self.plan.upload.filter(|_| self.written >= head_len) {
@@ -403,7 +403,7 @@ impl Service for Client<'_> {
             self.is_written = self.written == head_len;
         }
         if len > 0 {
-            self.heard = Some(now);
+            self.last_progress = Some(now);
         }
         len
     }
@@ -433,7 +433,7 @@ impl Service for Client<'_> {
     }
 
     fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
-        self.heard.get_or_insert(now);
+        self.last_progress.get_or_insert(now);
         None
     }
 
@@ -441,6 +441,6 @@ impl Service for Client<'_> {
         if self.failure.is_some() || matches!(self.reading, Reading::Over) {
             return None;
         }
-        Some(self.heard?.after(self.plan.patience))
+        Some(self.last_progress?.after(self.plan.patience))
     }
 }

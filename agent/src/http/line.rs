@@ -1,11 +1,11 @@
 //! A line of a head, collected from pieces of any size.
 
 /// Octets kept of a line: enough for every relevant field.
-const KEPT: usize = 128;
+const MAX_LINE: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
-    octets: [u8; KEPT],
+    octets: [u8; MAX_LINE],
     len: usize,
     /// The line was longer than the buffer.
     is_cut: bool,
@@ -15,7 +15,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) const fn new() -> Self {
         Self {
-            octets: [0; KEPT],
+            octets: [0; MAX_LINE],
             len: 0,
             is_cut: false,
             is_over: false,
@@ -30,7 +30,7 @@ impl Line {
         }
         let end = octets.iter().position(|octet| *octet == b'\n');
         let part = &octets[..end.unwrap_or(octets.len())];
-        let len = part.len().min(KEPT - self.len);
+        let len = part.len().min(MAX_LINE - self.len);
         self.octets[self.len..self.len + len].copy_from_slice(&part[..len]);
         self.len += len;
         // A CR at the end does not count.
@@ -52,7 +52,7 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Line};
+    use super::{Line, MAX_LINE};
     use proptest::prelude::*;
     use std::vec::Vec;
 
@@ -86,8 +86,8 @@ mod tests {
             let expected: Vec<&str> = text.lines().collect();
             prop_assert_eq!(got.len(), expected.len());
             for ((line, cut), expected) in got.iter().zip(expected) {
-                prop_assert_eq!(line, &expected.as_bytes()[..expected.len().min(KEPT)]);
-                prop_assert_eq!(*cut, expected.len() > KEPT);
+                prop_assert_eq!(line, &expected.as_bytes()[..expected.len().min(MAX_LINE)]);
+                prop_assert_eq!(*cut, expected.len() > MAX_LINE);
             }
         }
     }

@@ -3,11 +3,13 @@
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::header::{Back, Numbered, Report, Test};
-use super::tcp::Sending;
-use super::udp::{Clock, END_EVERY, Source, report};
+use super::header::{DatagramHeader, Report, ReturnTest, Test};
+use super::tcp::TcpSender;
+use super::udp::{Clock, END_EVERY, UdpSender, report};
 use crate::count::Sink;
-use crate::{Ask, Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, Udp, ns};
+use crate::{
+    Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp, ns,
+};
 
 /// Repetition interval of the request of a reverse UDP test, until data arrive.
 const REQUEST_EVERY_NS: u64 = 100 * MS;
@@ -15,7 +17,7 @@ const REQUEST_EVERY_NS: u64 = 100 * MS;
 const REPORTS: u8 = 3;
 /// The client's own UDP socket, and the one for a return test.
 const SOCKET: Udp = Udp(0);
-const SOCKET_BACK: Udp = Udp(1);
+const RETURN_SOCKET: Udp = Udp(1);
 
 /// Configuration of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,14 +64,14 @@ pub struct Outcome {
 
 /// Receiver of a TCP or UDP stream.
 #[derive(Debug)]
-struct Receiving {
+struct Receiver {
     sink: Sink,
     ended: Option<Report>,
     /// Number of the datagram that ended it, the peer, and the number of answers still to send.
     to_answer: Option<(i64, SocketAddr, u8)>,
 }
 
-impl Receiving {
+impl Receiver {
     const fn new() -> Self {
         Self {
             sink: Sink::new(1),
@@ -79,7 +81,7 @@ impl Receiving {
     }
 
     fn datagram(&mut self, from: SocketAddr, octets: &[u8], now: Instant) {
-        let Some(head) = Numbered::parse(octets) else {
+        let Some(head) = DatagramHeader::parse(octets) else {
             return;
         };
         let number = head.number.unsigned_abs();
@@ -131,16 +133,16 @@ impl Receiving {
 pub struct Client {
     plan: Plan,
     began: Option<Instant>,
-    heard: Instant,
+    last_received: Instant,
     was_sending: bool,
     asked: u8,
     forward: Option<Connection>,
-    back: Option<Connection>,
+    return_connection: Option<Connection>,
     request_sent: bool,
     request_due: Instant,
-    sending: Option<Sending>,
-    source: Option<Source>,
-    receiving: Option<Receiving>,
+    sending: Option<TcpSender>,
+    source: Option<UdpSender>,
+    receiving: Option<Receiver>,
     reported: Option<Report>,
     forward_closed: Option<Instant>,
     failure: Option<Failure>,
@@ -154,11 +156,11 @@ impl Client {
         Self {
             plan,
             began: None,
-            heard: Instant::from_ns(0),
+            last_received: Instant::from_ns(0),
             was_sending: false,
             asked: 0,
             forward: None,
-            back: None,
+            return_connection: None,
             request_sent: false,
             request_due: Instant::from_ns(0),
             sending: None,
@@ -176,7 +178,7 @@ impl Client {
     /// decades.
     #[must_use]
     pub const fn with_time_of_day(mut self, unix_ns: u64) -> Self {
-        self.clock = Clock::told(unix_ns, Instant::from_ns(0));
+        self.clock = Clock::from_peer(unix_ns, Instant::from_ns(0));
         self
     }
 
@@ -196,7 +198,7 @@ impl Client {
         }
         self.begin(now);
         self.step(now);
-        if !self.is_sending() && now.ns_since(self.heard) >= ns(self.plan.patience) {
+        if !self.is_sending() && now.ns_since(self.last_received) >= ns(self.plan.patience) {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
@@ -213,7 +215,7 @@ impl Client {
                 ..Report::default()
             }
         });
-        let datagrams = self.source.as_ref().map(Source::report);
+        let datagrams = self.source.as_ref().map(UdpSender::report);
         let received = self.receiving.as_ref();
         Outcome {
             sent: stream.or(datagrams),
@@ -233,13 +235,13 @@ impl Client {
 
     fn receives(&self) -> bool {
         let test = &self.plan.test;
-        test.reverse || test.full_duplex || test.back != Back::No
+        test.reverse || test.full_duplex || test.return_test != ReturnTest::No
     }
 
     /// True if data on this connection are part of the test.
     fn carries_data(&self, connection: Connection) -> bool {
         let on_forward = self.plan.test.reverse || self.plan.test.full_duplex;
-        Some(connection) == self.back || on_forward
+        Some(connection) == self.return_connection || on_forward
     }
 
     /// While the client sends, silence of the peer is normal.
@@ -255,12 +257,12 @@ impl Client {
         }
         let sends = self.is_sending();
         if core::mem::replace(&mut self.was_sending, sends) && !sends {
-            self.heard = now;
+            self.last_received = now;
         }
     }
 
     fn is_complete(&self) -> bool {
-        let received = self.receiving.as_ref().is_some_and(Receiving::is_over);
+        let received = self.receiving.as_ref().is_some_and(Receiver::is_over);
         let sent = match (self.plan.udp, self.sends()) {
             (_, false) => true,
             (true, true) => self.reported.is_some(),
@@ -274,14 +276,14 @@ impl Client {
             return;
         }
         self.began = Some(now);
-        self.heard = now;
+        self.last_received = now;
         self.request_due = now;
         if self.receives() {
-            self.receiving = Some(Receiving::new());
+            self.receiving = Some(Receiver::new());
         }
         let test = &self.plan.test;
         if self.plan.udp && self.sends() {
-            self.source = Some(Source::new(
+            self.source = Some(UdpSender::new(
                 test.buffer_octets,
                 test.extent(),
                 self.clock,
@@ -293,18 +295,18 @@ impl Client {
     /// The request of a reverse UDP test, until data arrive.
     fn request(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         let receiving = self.receiving.as_ref()?;
-        let unheard = receiving.sink.last().is_none() && receiving.ended.is_none();
-        if self.sends() || !self.plan.udp || !unheard || now < self.request_due {
+        let nothing_received = receiving.sink.last().is_none() && receiving.ended.is_none();
+        if self.sends() || !self.plan.udp || !nothing_received || now < self.request_due {
             return None;
         }
         self.request_due = now.after_ns(REQUEST_EVERY_NS);
         let test = &self.plan.test;
-        let len = (test.buffer_octets as usize).max(Numbered::LEN + Test::LEN);
+        let len = (test.buffer_octets as usize).max(DatagramHeader::LEN + Test::LEN);
         let len = len.min(room.len());
         let datagram = &mut room[..len];
         datagram.fill(0);
-        Numbered::emit(1, now, datagram);
-        if let Some(behind) = datagram.get_mut(Numbered::LEN..) {
+        DatagramHeader::emit(1, now, datagram);
+        if let Some(behind) = datagram.get_mut(DatagramHeader::LEN..) {
             test.emit(behind, true);
         }
         Some(Datagram {
@@ -316,21 +318,21 @@ impl Client {
 }
 
 impl Service for Client {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         if let Some(sending) = &mut self.sending {
             sending.turn();
         }
         let plan = &self.plan;
-        let asks = match (plan.udp, plan.test.back) {
-            (false, Back::No) => [None, None],
-            (false, _) => [Some(Ask::Listen(plan.test.port)), None],
-            (true, Back::No) => [Some(Ask::Bind(SOCKET, None)), None],
+        let asks = match (plan.udp, plan.test.return_test) {
+            (false, ReturnTest::No) => [None, None],
+            (false, _) => [Some(SocketRequest::Listen(plan.test.port)), None],
+            (true, ReturnTest::No) => [Some(SocketRequest::Bind(SOCKET, None)), None],
             (true, _) => [
-                Some(Ask::Bind(SOCKET_BACK, Some(plan.test.port))),
-                Some(Ask::Bind(SOCKET, None)),
+                Some(SocketRequest::Bind(RETURN_SOCKET, Some(plan.test.port))),
+                Some(SocketRequest::Bind(SOCKET, None)),
             ],
         };
-        let connect = (!plan.udp).then_some(Ask::Connect {
+        let connect = (!plan.udp).then_some(SocketRequest::Connect {
             to: plan.to,
             token: 0,
         });
@@ -347,21 +349,21 @@ impl Service for Client {
         now: Instant,
     ) -> Result<(), Refused> {
         self.begin(now);
-        self.heard = now;
+        self.last_received = now;
         match opened {
             Opened::Connected { .. } => {
                 self.forward = Some(connection);
                 if self.sends() {
-                    self.sending = Some(Sending::new(self.plan.test.extent(), now));
+                    self.sending = Some(TcpSender::new(self.plan.test.extent(), now));
                 }
                 Ok(())
             }
             Opened::Accepted { from, .. } => {
-                let expected = self.plan.to.ip() == from.ip() && self.back.is_none();
+                let expected = self.plan.to.ip() == from.ip() && self.return_connection.is_none();
                 if !expected {
                     return Err(Refused);
                 }
-                self.back = Some(connection);
+                self.return_connection = Some(connection);
                 Ok(())
             }
         }
@@ -372,7 +374,7 @@ impl Service for Client {
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
-        self.heard = now;
+        self.last_received = now;
         // On the sending connection, a server of iperf 2.1 sends a greeting of 28 octets, which is not data.
         if self.carries_data(connection)
             && let Some(receiving) = &mut self.receiving
@@ -402,7 +404,7 @@ impl Service for Client {
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
-        self.heard = now;
+        self.last_received = now;
         if self.carries_data(connection)
             && let Some(receiving) = &mut self.receiving
         {
@@ -426,7 +428,7 @@ impl Service for Client {
         }
         let receiving = self.receiving.as_ref();
         let wait = receiving.is_some_and(|it| it.ended.is_none());
-        if wait && (Some(connection) == self.back || self.plan.test.reverse) {
+        if wait && (Some(connection) == self.return_connection || self.plan.test.reverse) {
             Close::Keep
         } else {
             Close::Finish
@@ -437,10 +439,10 @@ impl Service for Client {
         if from.ip() != self.plan.to.ip() {
             return;
         }
-        self.heard = now;
+        self.last_received = now;
         if socket == SOCKET && self.source.is_some() {
             // iperf 2.1 puts 0 in place of the report's number.
-            let is_end = Numbered::parse(octets).is_some_and(|head| head.number <= 0);
+            let is_end = DatagramHeader::parse(octets).is_some_and(|head| head.number <= 0);
             if is_end && self.reported.is_none() {
                 self.reported = Report::parse(octets);
             }
@@ -452,12 +454,12 @@ impl Service for Client {
     fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         self.begin(now);
         self.step(now);
-        let back = match self.plan.test.back {
-            Back::No => SOCKET,
-            Back::AtOnce | Back::AtTheEnd => SOCKET_BACK,
+        let return_socket = match self.plan.test.return_test {
+            ReturnTest::No => SOCKET,
+            ReturnTest::Simultaneous | ReturnTest::AfterTest => RETURN_SOCKET,
         };
         if let Some((to, len)) = self.receiving.as_mut().and_then(|it| it.next(room, now)) {
-            let socket = back;
+            let socket = return_socket;
             return Some(Datagram { socket, to, len });
         }
         if let Some(request) = self.request(room, now) {
@@ -479,14 +481,14 @@ impl Service for Client {
         if self.failure.is_some() || self.is_complete() {
             return None;
         }
-        let patience = (!self.is_sending()).then(|| self.heard.after(self.plan.patience));
+        let patience = (!self.is_sending()).then(|| self.last_received.after(self.plan.patience));
         let stream = self.sending.as_ref().and_then(|it| it.due().ever());
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
-        let source = source.filter(|it| !it.is_exhausted()).map(Source::due);
+        let source = source.filter(|it| !it.is_exhausted()).map(UdpSender::due);
         let request = (self.plan.udp && !self.sends()).then_some(self.request_due);
         let receiving = self.receiving.as_ref();
-        let unheard = receiving.is_some_and(|it| it.sink.last().is_none());
-        let request = request.filter(|_| unheard);
+        let nothing_received = receiving.is_some_and(|it| it.sink.last().is_none());
+        let request = request.filter(|_| nothing_received);
         let all = stream.into_iter().chain(source).chain(request);
         all.chain(patience).min()
     }

@@ -10,7 +10,7 @@ const VERSION_1: u32 = 0x8000_0000;
 /// The request has all fields.
 const EXTENDED: u32 = 0x4000_0000;
 /// The server connects back immediately, not at the end.
-const AT_ONCE: u32 = 0x0000_0001;
+const SIMULTANEOUS: u32 = 0x0000_0001;
 /// Datagram numbers have 64 bits.
 const WIDE_NUMBERS: u32 = 0x0800_0000;
 /// The upper flags are valid.
@@ -38,7 +38,7 @@ pub enum Amount {
 
 /// Limits of a stream: octets, duration and rate.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
+pub(super) struct SendLimits {
     pub(super) octets: u64,
     pub(super) ns: u64,
     /// 0: as fast as possible.
@@ -47,13 +47,13 @@ pub(super) struct Extent {
 
 /// Mode of the return test, in which the server sends to the client's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Back {
+pub enum ReturnTest {
     /// No return test.
     No,
     /// After the test (`-r`).
-    AtTheEnd,
+    AfterTest,
     /// During the test (`-d`).
-    AtOnce,
+    Simultaneous,
 }
 
 /// A client's test request.
@@ -68,7 +68,7 @@ pub struct Test {
     /// Rate (`-b`); 0: unspecified.
     pub rate_bits_per_s: u64,
     /// Return test.
-    pub back: Back,
+    pub return_test: ReturnTest,
     /// The server sends on this connection instead of the client (`-R`).
     pub reverse: bool,
     /// Both send on this connection (`--full-duplex`).
@@ -76,12 +76,12 @@ pub struct Test {
 }
 
 impl Test {
-    pub(super) const fn extent(&self) -> Extent {
+    pub(super) const fn extent(&self) -> SendLimits {
         let (octets, ns) = match self.amount {
             Amount::Octets(octets) => (octets as u64, u64::MAX),
             Amount::Span(span) => (u64::MAX, ns(span)),
         };
-        Extent {
+        SendLimits {
             octets,
             ns,
             rate_bits_per_s: self.rate_bits_per_s,
@@ -97,12 +97,12 @@ impl Test {
         if flags & (VERSION_1 | EXTENDED) == 0 {
             return None;
         }
-        let said = if flags & HAS_LENGTH != 0 {
+        let stated = if flags & HAS_LENGTH != 0 {
             (flags & 0xfffe) as usize >> 1
         } else {
             24
         };
-        Some(said.clamp(24, Self::LEN))
+        Some(stated.clamp(24, Self::LEN))
     }
 
     /// Parses the request at the start of `octets`, if there is one.
@@ -122,10 +122,10 @@ impl Test {
         } else {
             0
         };
-        let back = match (flags & VERSION_1 != 0, flags & AT_ONCE != 0) {
-            (false, _) => Back::No,
-            (true, false) => Back::AtTheEnd,
-            (true, true) => Back::AtOnce,
+        let return_test = match (flags & VERSION_1 != 0, flags & SIMULTANEOUS != 0) {
+            (false, _) => ReturnTest::No,
+            (true, false) => ReturnTest::AfterTest,
+            (true, true) => ReturnTest::Simultaneous,
         };
         Some(Self {
             port: u32_at(octets, 8)? as u16,
@@ -136,7 +136,7 @@ impl Test {
                 Amount::Octets(amount as u32)
             },
             rate_bits_per_s,
-            back,
+            return_test,
             reverse: upper & REVERSE != 0,
             full_duplex: upper & FULL_DUPLEX != 0,
         })
@@ -147,12 +147,12 @@ impl Test {
     pub fn emit(&self, octets: &mut [u8], udp: bool) {
         let len = octets.len().min(Self::LEN);
         octets[..len].fill(0);
-        let before = if udp { Numbered::LEN } else { 0 };
+        let before = if udp { DatagramHeader::LEN } else { 0 };
         let mut flags = EXTENDED | HAS_LENGTH | ((Self::LEN + before) << 1) as u32;
-        match self.back {
-            Back::No => {}
-            Back::AtTheEnd => flags |= VERSION_1,
-            Back::AtOnce => flags |= VERSION_1 | AT_ONCE,
+        match self.return_test {
+            ReturnTest::No => {}
+            ReturnTest::AfterTest => flags |= VERSION_1,
+            ReturnTest::Simultaneous => flags |= VERSION_1 | SIMULTANEOUS,
         }
         let mut upper = 0;
         if self.reverse {
@@ -201,14 +201,14 @@ impl Test {
 
 /// Header of every UDP datagram: its number, counted from 1 and negative at the end, and its send time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbered {
+pub struct DatagramHeader {
     /// The number.
     pub number: i64,
     /// Seconds and microseconds on the sender's clock, as nanoseconds.
     pub sent_ns: u64,
 }
 
-impl Numbered {
+impl DatagramHeader {
     /// Length in octets.
     pub const LEN: usize = 16;
 
@@ -263,14 +263,14 @@ impl Report {
 
     /// True if a datagram is a report and not a client's: a client of iperf 2.1 states its request's length.
     pub(super) fn is_in(datagram: &[u8]) -> bool {
-        let flags = u32_at(datagram, Numbered::LEN).unwrap_or(0);
+        let flags = u32_at(datagram, DatagramHeader::LEN).unwrap_or(0);
         flags & (VERSION_1 | EXTENDED | HAS_LENGTH) == VERSION_1
     }
 
     /// Parses the report in a datagram, behind its number.
     #[must_use]
     pub fn parse(datagram: &[u8]) -> Option<Self> {
-        let octets = datagram.get(Numbered::LEN..)?;
+        let octets = datagram.get(DatagramHeader::LEN..)?;
         if u32_at(octets, 0)? & VERSION_1 == 0 {
             return None;
         }
@@ -290,17 +290,17 @@ impl Report {
 
     /// Writes the datagram that answers the last one of a stream, and returns its length.
     pub(super) fn answer(&self, end: i64, now: Instant, room: &mut [u8]) -> usize {
-        let len = (Numbered::LEN + Self::LEN).min(room.len());
+        let len = (DatagramHeader::LEN + Self::LEN).min(room.len());
         let datagram = &mut room[..len];
         datagram.fill(0);
-        Numbered::emit(end, now, datagram);
+        DatagramHeader::emit(end, now, datagram);
         self.emit(datagram);
         len
     }
 
     /// Writes the report behind the datagram's number, which must be present.
     pub fn emit(&self, datagram: &mut [u8]) {
-        let Some(octets) = datagram.get_mut(Numbered::LEN..) else {
+        let Some(octets) = datagram.get_mut(DatagramHeader::LEN..) else {
             return;
         };
         let fields = [

@@ -17,7 +17,7 @@ mod udp;
 
 pub use crate::Limits;
 pub use client::{Client, Failure, Outcome, Plan, Progress};
-pub use header::{Amount, Back, Numbered, Report, Test};
+pub use header::{Amount, DatagramHeader, Report, ReturnTest, Test};
 pub use server::{Finished, Server};
 
 /// The port that a server listens on, TCP and UDP.

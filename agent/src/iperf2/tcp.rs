@@ -2,35 +2,35 @@
 
 use core::time::Duration;
 
-use super::header::Extent;
-use crate::pace::{Again, Pace, Room};
+use super::header::SendLimits;
+use crate::pace::{Pace, SendSpace, TurnRequest};
 use crate::{Instant, span};
 
 /// Limits and progress of a TCP sender.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sending {
+pub(super) struct TcpSender {
     /// Maximum octets and duration.
-    most: u64,
-    most_ns: u64,
+    max_octets: u64,
+    max_ns: u64,
     began: Instant,
     ended: Option<Instant>,
     pace: Pace,
-    room: Room,
-    again: Again,
+    space: SendSpace,
+    turn_request: TurnRequest,
     octets: u64,
 }
 
-impl Sending {
+impl TcpSender {
     /// Creates a sender that begins at `now`.
-    pub(super) const fn new(extent: Extent, now: Instant) -> Self {
+    pub(super) const fn new(limits: SendLimits, now: Instant) -> Self {
         Self {
-            most: extent.octets,
-            most_ns: extent.ns,
+            max_octets: limits.octets,
+            max_ns: limits.ns,
             began: now,
             ended: None,
-            pace: Pace::new(extent.rate_bits_per_s, now),
-            room: Room::Some,
-            again: Again::new(),
+            pace: Pace::new(limits.rate_bits_per_s, now),
+            space: SendSpace::Available,
+            turn_request: TurnRequest::new(),
             octets: 0,
         }
     }
@@ -57,13 +57,13 @@ impl Sending {
     }
 
     fn is_late(&self, now: Instant) -> bool {
-        now.ns_since(self.began) >= self.most_ns
+        now.ns_since(self.began) >= self.max_ns
     }
 
     /// The driver begins another turn.
     pub(super) const fn turn(&mut self) {
-        self.room.turn();
-        self.again.turn();
+        self.space.turn();
+        self.turn_request.turn();
     }
 
     /// Ends it when its time is over, even without buffer space.
@@ -72,8 +72,8 @@ impl Sending {
         if ends {
             self.ended = Some(now);
         }
-        self.again.look(ends, now);
-        self.room.look(now >= self.pace.timer());
+        self.turn_request.check(ends, now);
+        self.space.check(now >= self.pace.timer());
     }
 
     /// Time when more data are due; without a rate, the start time.
@@ -89,13 +89,13 @@ impl Sending {
         let left = if self.is_late(now) {
             0
         } else {
-            self.most.saturating_sub(self.octets)
+            self.max_octets.saturating_sub(self.octets)
         };
         let len = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         room[..len].fill(0);
         self.pace.sent(len);
         if len > 0 {
-            self.room = Room::Some;
+            self.space = SendSpace::Available;
         }
         self.octets += len as u64;
         if len as u64 == left {
@@ -107,10 +107,10 @@ impl Sending {
     /// Time when more data are due or the test ends; `NEVER` if it only waits for buffer space.
     pub(super) fn due(&self) -> Instant {
         if self.is_over() {
-            return self.again.at();
+            return self.turn_request.at();
         }
-        let end = self.began.after_ns(self.most_ns);
-        if self.room == Room::Awaited {
+        let end = self.began.after_ns(self.max_ns);
+        if self.space == SendSpace::Blocked {
             return end;
         }
         end.or(self.pace.timer())

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::header::{Extent, Numbered, Report, Test};
+use super::header::{DatagramHeader, Report, SendLimits, Test};
 use crate::count::Sink;
 use crate::pace::Pace;
 use crate::{Instant, ns, span};
@@ -15,16 +15,16 @@ pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
 pub(super) const END_EVERY: Duration = Duration::from_millis(250);
 const ENDS: u8 = 10;
 /// A datagram with a request, all fields included.
-const REQUEST_OCTETS: usize = Numbered::LEN + Test::LEN;
+const REQUEST_OCTETS: usize = DatagramHeader::LEN + Test::LEN;
 /// Maximum payload of a UDP datagram over IPv4.
-const MOST_OCTETS: usize = 65_507;
+const MAX_DATAGRAM: usize = 65_507;
 
 /// Sender of a UDP stream.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source {
+pub(super) struct UdpSender {
     /// Maximum octets and duration, however low the rate.
-    most: u64,
-    most_ns: u64,
+    max_octets: u64,
+    max_ns: u64,
     octets: usize,
     began: Instant,
     pace: Pace,
@@ -40,40 +40,40 @@ pub(super) struct Source {
 /// peer's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Clock {
-    told_ns: u64,
+    peer_ns: u64,
     at: Instant,
 }
 
 impl Clock {
     /// The peer's clock showed `peer_ns` at the local time `at`.
-    pub(super) const fn told(told_ns: u64, at: Instant) -> Self {
-        Self { told_ns, at }
+    pub(super) const fn from_peer(peer_ns: u64, at: Instant) -> Self {
+        Self { peer_ns, at }
     }
 
     /// The local clock.
     pub(super) const fn own() -> Self {
-        Self::told(0, Instant::from_ns(0))
+        Self::from_peer(0, Instant::from_ns(0))
     }
 
     const fn of(self, now: Instant) -> Instant {
-        Instant::from_ns(self.told_ns).after_ns(now.ns_since(self.at))
+        Instant::from_ns(self.peer_ns).after_ns(now.ns_since(self.at))
     }
 }
 
-impl Source {
+impl UdpSender {
     /// Creates a sender that begins at `now`, with datagrams of this size; 0: iperf's default.
-    pub(super) fn new(buffer_octets: u32, extent: Extent, clock: Clock, now: Instant) -> Self {
+    pub(super) fn new(buffer_octets: u32, limits: SendLimits, clock: Clock, now: Instant) -> Self {
         let octets = match buffer_octets as usize {
             0 => DEFAULT_OCTETS,
-            octets => octets.clamp(Numbered::LEN + 4, MOST_OCTETS),
+            octets => octets.clamp(DatagramHeader::LEN + 4, MAX_DATAGRAM),
         };
-        let rate = match extent.rate_bits_per_s {
+        let rate = match limits.rate_bits_per_s {
             0 => DEFAULT_RATE_BITS_PER_S,
             rate => rate,
         };
         Self {
-            most: extent.octets,
-            most_ns: extent.ns,
+            max_octets: limits.octets,
+            max_ns: limits.ns,
             octets,
             began: now,
             pace: Pace::new(rate, now),
@@ -131,7 +131,7 @@ impl Source {
     }
 
     fn is_over(&self) -> bool {
-        self.sent_octets >= self.most || self.span_ns() >= self.most_ns
+        self.sent_octets >= self.max_octets || self.span_ns() >= self.max_ns
     }
 
     /// Writes the due datagram if there is one and `room` holds its header; returns its length. Behind the
@@ -142,7 +142,7 @@ impl Source {
         room: &mut [u8],
         now: Instant,
     ) -> Option<usize> {
-        if now < self.due() || room.len() < Numbered::LEN {
+        if now < self.due() || room.len() < DatagramHeader::LEN {
             return None;
         }
         // The first datagram carries the whole request, however short the others are: a server takes the rate
@@ -151,7 +151,7 @@ impl Source {
         let least = if is_request { REQUEST_OCTETS } else { 0 };
         let len = self.octets.max(least).min(room.len());
         // A sender that cannot keep the rate still ends in time.
-        let over = self.is_over() || now.ns_since(self.began) >= self.most_ns;
+        let over = self.is_over() || now.ns_since(self.began) >= self.max_ns;
         if over && self.ends >= ENDS {
             return None;
         }
@@ -174,8 +174,8 @@ impl Source {
         if !over && self.is_over() {
             self.end_due = self.pace.due();
         }
-        Numbered::emit(number, self.clock.of(now), datagram);
-        if let Some(behind) = datagram.get_mut(Numbered::LEN..) {
+        DatagramHeader::emit(number, self.clock.of(now), datagram);
+        if let Some(behind) = datagram.get_mut(DatagramHeader::LEN..) {
             match request {
                 Some(test) => test.emit(behind, true),
                 // Numbers have 64 bits, and there is no request.

@@ -1,7 +1,7 @@
 //! Messages of the control connection: a cookie, states of one octet, and JSON with a length prefix.
 
-use super::json::{Broken, Event, Scanner, Window};
-use crate::notes::shift;
+use super::json::{Event, InvalidJson, PartialWriter, Scanner};
+use crate::queue::shift;
 
 /// Protocol states, as sent on the wire.
 pub(super) mod state {
@@ -94,27 +94,27 @@ impl Outbox {
     pub(super) fn fill(
         &mut self,
         room: &mut [u8],
-        document: impl Fn(Message, &mut Window),
+        document: impl Fn(Message, &mut PartialWriter),
     ) -> usize {
         let mut len = 0;
         while let Some(message) = self.queue[0] {
-            let mut window = Window::new(&mut room[len..], self.sent);
+            let mut writer = PartialWriter::new(&mut room[len..], self.sent);
             match message {
-                Message::State(state) => window.raw(&[state]),
+                Message::State(state) => writer.raw(&[state]),
                 Message::Error(number) => {
-                    window.raw(&[state::SERVER_ERROR]);
-                    window.raw(&number.to_be_bytes());
+                    writer.raw(&[state::SERVER_ERROR]);
+                    writer.raw(&number.to_be_bytes());
                     // The operating system's error number: none.
-                    window.raw(&[0; 4]);
+                    writer.raw(&[0; 4]);
                 }
-                Message::Cookie => document(message, &mut window),
+                Message::Cookie => document(message, &mut writer),
                 Message::Parameters | Message::Results => {
-                    let octets = Window::measure(|window| document(message, window));
-                    window.raw(&(octets as u32).to_be_bytes());
-                    document(message, &mut window);
+                    let octets = PartialWriter::measure(|writer| document(message, writer));
+                    writer.raw(&(octets as u32).to_be_bytes());
+                    document(message, &mut writer);
                 }
             }
-            let (written, complete) = (window.written(), window.is_complete());
+            let (written, complete) = (writer.written(), writer.is_complete());
             len += written;
             self.sent += written;
             if !complete {
@@ -128,18 +128,18 @@ impl Outbox {
 }
 
 /// Maximum length of JSON: a hundred streams need a quarter of it.
-const LONGEST: u32 = 1 << 16;
+const MAX_JSON_LEN: u32 = 1 << 16;
 
 /// Parses JSON with a length prefix.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct JsonFrame {
     head: u32,
     head_octets: u8,
     left: u32,
     scanner: Scanner<24>,
 }
 
-impl Frame {
+impl JsonFrame {
     pub(super) const fn new() -> Self {
         Self {
             head: 0,
@@ -150,34 +150,34 @@ impl Frame {
     }
 
     /// Prepares for another message, after the previous one was read completely.
-    pub(super) const fn again(&mut self) {
+    pub(super) const fn restart(&mut self) {
         self.head_octets = 0;
-        self.scanner.again();
+        self.scanner.restart();
     }
 
     /// Reads an octet; returns true with the last one.
     pub(super) fn push(
         &mut self,
         octet: u8,
-        tell: &mut dyn FnMut(u8, Event<'_>),
-    ) -> Result<bool, Broken> {
+        on_event: &mut dyn FnMut(u8, Event<'_>),
+    ) -> Result<bool, InvalidJson> {
         if self.head_octets < 4 {
             self.head = self.head << 8 | u32::from(octet);
             self.head_octets += 1;
             if self.head_octets == 4 {
                 self.left = self.head;
-                if self.left == 0 || self.left > LONGEST {
-                    return Err(Broken);
+                if self.left == 0 || self.left > MAX_JSON_LEN {
+                    return Err(InvalidJson);
                 }
             }
             return Ok(false);
         }
         self.left -= 1;
-        self.scanner.push(octet, tell)?;
+        self.scanner.push(octet, on_event)?;
         if self.left > 0 {
             return Ok(false);
         }
-        self.scanner.finish(tell)?;
+        self.scanner.finish(on_event)?;
         Ok(true)
     }
 }

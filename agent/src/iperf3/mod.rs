@@ -13,9 +13,9 @@
 //!   as data keep arriving.
 
 mod client;
+mod datagram_header;
 pub(crate) mod json;
 mod message;
-mod numbered;
 mod parameters;
 mod results;
 mod server;
@@ -24,7 +24,7 @@ mod streams;
 
 pub use crate::Limits;
 pub use client::{Client, Failure, Outcome, Plan, Progress};
-pub use numbered::Numbered;
+pub use datagram_header::DatagramHeader;
 pub use parameters::{Amount, Direction, Test};
 pub use results::Count;
 pub use server::{Finished, Server};

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::json::{Event, Window};
+use super::json::{Event, PartialWriter};
 
 /// iperf's default duration.
 const DEFAULT_SPAN: Duration = Duration::from_secs(10);
@@ -12,7 +12,7 @@ const DEFAULT_TCP_OCTETS: u32 = 128 * 1024;
 /// which a service cannot read).
 const DEFAULT_UDP_OCTETS: u32 = 1460;
 /// Minimum size of a datagram: the header with a number of 64 bits.
-pub(super) const LEAST_UDP_OCTETS: u32 = 16;
+pub(super) const MIN_UDP_OCTETS: u32 = 16;
 
 /// Amount of data to send, by all streams together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Test {
             (0, false) => DEFAULT_TCP_OCTETS,
             (0, true) => DEFAULT_UDP_OCTETS,
             (octets, false) => octets,
-            (octets, true) => octets.clamp(LEAST_UDP_OCTETS, 65_507),
+            (octets, true) => octets.clamp(MIN_UDP_OCTETS, 65_507),
         }
     }
 
@@ -101,32 +101,32 @@ impl Test {
     }
 
     /// Writes the parameters as JSON; their times are whole seconds already.
-    pub(super) fn emit(&self, window: &mut Window) {
-        window.begin(b'{');
-        window.truth(if self.udp { "udp" } else { "tcp" });
-        window.number("omit", self.omit.as_secs());
+    pub(super) fn emit(&self, writer: &mut PartialWriter) {
+        writer.begin(b'{');
+        writer.flag(if self.udp { "udp" } else { "tcp" });
+        writer.number("omit", self.omit.as_secs());
         let (time, octets, blocks) = match self.amount {
             Amount::Span(span) => (span.as_secs(), 0, 0),
             Amount::Octets(octets) => (0, octets, 0),
             Amount::Blocks(blocks) => (0, 0, blocks),
         };
-        window.number("time", time);
-        window.number("num", octets);
-        window.number("blockcount", blocks);
-        window.number("parallel", self.parallel.into());
+        writer.number("time", time);
+        writer.number("num", octets);
+        writer.number("blockcount", blocks);
+        writer.number("parallel", self.parallel.into());
         match self.direction {
             Direction::Forward => {}
-            Direction::Reverse => window.truth("reverse"),
-            Direction::Both => window.truth("bidirectional"),
+            Direction::Reverse => writer.flag("reverse"),
+            Direction::Both => writer.flag("bidirectional"),
         }
-        window.number("len", self.block().into());
+        writer.number("len", self.block().into());
         if self.rate_bits_per_s > 0 {
-            window.number("bandwidth", self.rate_bits_per_s);
+            writer.number("bandwidth", self.rate_bits_per_s);
         }
         if self.udp && self.wide_numbers {
-            window.number("udp_counters_64bit", 1);
+            writer.number("udp_counters_64bit", 1);
         }
-        window.end(b'}');
+        writer.end(b'}');
     }
 }
 
@@ -178,7 +178,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn tell(&mut self, depth: u8, event: Event) {
+    pub(super) fn on_event(&mut self, depth: u8, event: Event) {
         if depth != 1 {
             self.field = None;
             return;
@@ -189,7 +189,7 @@ impl Reader {
                 let field = FIELDS.iter().find(|(name, _)| name.as_bytes() == key);
                 self.field = field.map(|(_, field)| *field);
             }
-            Event::Truth(truth) => self.set(u64::from(truth)),
+            Event::Bool(value) => self.set(u64::from(value)),
             Event::Number(number) => {
                 if let Some(value) = number.scaled(0) {
                     self.set(value);

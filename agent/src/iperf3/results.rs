@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::json::{Event, Window};
+use super::json::{Event, PartialWriter};
 use crate::{ns, span};
 
 /// Counters of one end for one stream, or the sum of several.
@@ -37,33 +37,33 @@ impl Count {
 }
 
 /// Writes the results; `streams` writes those of each stream. Retransmissions are unknown here.
-pub(super) fn emit(window: &mut Window, sends: bool, streams: impl Fn(&mut Window)) {
+pub(super) fn emit(writer: &mut PartialWriter, sends: bool, streams: impl Fn(&mut PartialWriter)) {
     // iperf's server rejects results without this.
-    window.raw(b"{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0");
-    window.raw(b",\"sender_has_retransmits\":");
-    window.raw(retransmits(sends));
-    window.raw(b",\"streams\":[");
-    streams(window);
-    window.raw(b"]}");
+    writer.raw(b"{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0");
+    writer.raw(b",\"sender_has_retransmits\":");
+    writer.raw(retransmits(sends));
+    writer.raw(b",\"streams\":[");
+    streams(writer);
+    writer.raw(b"]}");
 }
 
 /// Writes the results of the stream with this id. `sends`: this end is its sender.
-pub(super) fn emit_stream(window: &mut Window, id: u8, sends: bool, count: &Count) {
-    window.raw(b"{\"id\":");
-    window.digits(id.into(), 10, 1);
-    window.raw(b",\"bytes\":");
-    window.digits(count.octets, 10, 1);
-    window.raw(b",\"retransmits\":");
-    window.raw(retransmits(sends));
-    window.raw(b",\"jitter\":");
-    window.seconds(count.jitter);
-    window.raw(b",\"errors\":");
-    window.digits(count.lost, 10, 1);
-    window.raw(b",\"packets\":");
-    window.digits(count.datagrams, 10, 1);
-    window.raw(b",\"start_time\":0,\"end_time\":");
-    window.seconds(count.span);
-    window.raw(b"}");
+pub(super) fn emit_stream(writer: &mut PartialWriter, id: u8, sends: bool, count: &Count) {
+    writer.raw(b"{\"id\":");
+    writer.digits(id.into(), 10, 1);
+    writer.raw(b",\"bytes\":");
+    writer.digits(count.octets, 10, 1);
+    writer.raw(b",\"retransmits\":");
+    writer.raw(retransmits(sends));
+    writer.raw(b",\"jitter\":");
+    writer.seconds(count.jitter);
+    writer.raw(b",\"errors\":");
+    writer.digits(count.lost, 10, 1);
+    writer.raw(b",\"packets\":");
+    writer.digits(count.datagrams, 10, 1);
+    writer.raw(b",\"start_time\":0,\"end_time\":");
+    writer.seconds(count.span);
+    writer.raw(b"}");
 }
 
 const fn retransmits(sends: bool) -> &'static [u8] {
@@ -105,7 +105,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// Handles a JSON event; calls `take` with each stream's id and counters.
-    pub(super) fn tell(&mut self, depth: u8, event: Event, take: &mut dyn FnMut(u64, &Count)) {
+    pub(super) fn on_event(&mut self, depth: u8, event: Event, take: &mut dyn FnMut(u64, &Count)) {
         match (depth, event) {
             (1, Event::Key(key)) => self.field = (key == b"streams").then_some(Field::Streams),
             (2, Event::Begin { object }) => {

@@ -2,12 +2,12 @@
 
 use core::net::SocketAddr;
 
-use super::numbered::Numbered;
-use super::parameters::{LEAST_UDP_OCTETS, Test};
+use super::datagram_header::DatagramHeader;
+use super::parameters::{MIN_UDP_OCTETS, Test};
 use super::results::Count;
-use crate::answer::are_same;
+use crate::answer::same_endpoint;
 use crate::count::Sink;
-use crate::pace::{Pace, Room};
+use crate::pace::{Pace, SendSpace};
 use crate::{Connection, Instant, Udp, span};
 
 /// Transport of a stream.
@@ -25,7 +25,7 @@ impl Channel {
     }
 
     pub(super) fn is_with(&self, socket: Udp, peer: &SocketAddr) -> bool {
-        matches!(self, Self::Udp(it, to) if *it == socket && are_same(to, peer))
+        matches!(self, Self::Udp(it, to) if *it == socket && same_endpoint(to, peer))
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Stream {
     /// `None` before the test.
     pub(super) role: Option<Role>,
     /// Blocked-on-space state of a stream with a rate.
-    pub(super) room: Room,
+    pub(super) space: SendSpace,
     /// The peer has closed its end.
     pub(super) is_ended: bool,
     /// Counters of the other end.
@@ -71,7 +71,7 @@ impl Stream {
             to_answer: false,
             id: 0,
             role: None,
-            room: Room::Some,
+            space: SendSpace::Available,
             is_ended: false,
             reported: None,
         }
@@ -140,7 +140,7 @@ impl Stream {
     pub(super) fn due(&self) -> Instant {
         match (&self.role, self.channel) {
             (_, Channel::Gone) => Instant::NEVER,
-            (Some(Role::Sends { pace, .. }), _) if self.room != Room::Awaited => pace.due(),
+            (Some(Role::Sends { pace, .. }), _) if self.space != SendSpace::Blocked => pace.due(),
             _ => Instant::NEVER,
         }
     }
@@ -148,7 +148,7 @@ impl Stream {
     /// Called when the driver has offered all its space.
     pub(super) fn look(&mut self, now: Instant) {
         if let (Channel::Tcp(_), Some(Role::Sends { pace, .. })) = (self.channel, &self.role) {
-            self.room.look(now >= pace.due());
+            self.space.check(now >= pace.due());
         }
     }
 
@@ -164,8 +164,8 @@ impl Stream {
         let Some(Role::Receives(sink)) = &mut self.role else {
             return;
         };
-        if let Some(said) = Numbered::parse(octets, wide) {
-            sink.arrived(said.number, said.sent_ns, octets.len(), now);
+        if let Some(reported) = DatagramHeader::parse(octets, wide) {
+            sink.arrived(reported.number, reported.sent_ns, octets.len(), now);
         }
     }
 
@@ -186,7 +186,7 @@ impl Stream {
         room[..len].fill(0);
         *octets += len as u64;
         if len > 0 {
-            self.room = Room::Some;
+            self.space = SendSpace::Available;
         }
         len
     }
@@ -203,7 +203,7 @@ impl Stream {
             return None;
         };
         let len = room.len().min(test.block() as usize);
-        if now < pace.due() || len < LEAST_UDP_OCTETS as usize {
+        if now < pace.due() || len < MIN_UDP_OCTETS as usize {
             return None;
         }
         pace.sent(len);
@@ -211,7 +211,7 @@ impl Stream {
         *datagrams += 1;
         let datagram = &mut room[..len];
         datagram.fill(0);
-        Numbered::emit(*datagrams, test.wide_numbers, now, datagram);
+        DatagramHeader::emit(*datagrams, test.wide_numbers, now, datagram);
         Some(len)
     }
 

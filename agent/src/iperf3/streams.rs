@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use super::json::Window;
+use super::json::PartialWriter;
 use super::parameters::{Amount, Direction, Test};
 use super::results::{self, Count};
 use super::stream::{Channel, Role, Stream};
@@ -180,7 +180,7 @@ impl<const N: usize> Streams<N> {
 
     /// The driver begins another turn.
     pub(super) fn turn(&mut self) {
-        self.iter_mut().for_each(|stream| stream.room.turn());
+        self.iter_mut().for_each(|stream| stream.space.turn());
     }
 
     /// Writes the next due datagram, round-robin over the streams.
@@ -239,17 +239,17 @@ impl<const N: usize> Streams<N> {
     }
 
     /// True if everything that the other end reports as sent has arrived.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(super) fn all_received(&self) -> bool {
         self.test.omit.is_zero()
             && self
                 .iter()
                 .all(|stream| match (&stream.role, stream.reported) {
-                    (Some(Role::Receives(sink)), Some(said)) => {
+                    (Some(Role::Receives(sink)), Some(reported)) => {
                         stream.is_ended
                             || if self.test.udp {
-                                sink.sequence.lost(Some(said.datagrams)) == 0
+                                sink.sequence.lost(Some(reported.datagrams)) == 0
                             } else {
-                                sink.octets >= said.octets
+                                sink.octets >= reported.octets
                             }
                     }
                     (Some(Role::Receives(_)), None) => false,
@@ -267,7 +267,7 @@ impl<const N: usize> Streams<N> {
     }
 
     /// Time after the end of the test when missing data count as lost.
-    pub(super) fn quiet_at(&self) -> Instant {
+    pub(super) fn drain_deadline(&self) -> Instant {
         let mut last = self.ended.unwrap_or_default();
         for stream in self.iter() {
             if let Some(Role::Receives(sink)) = &stream.role {
@@ -285,8 +285,8 @@ impl<const N: usize> Streams<N> {
         let ended = self.ended.unwrap_or(now);
         // Each end determines the start of counting itself, so with an omitted time the counters are not
         // comparable.
-        let said = stream.reported.filter(|_| self.test.omit.is_zero());
-        let sent = said.map(|said| said.datagrams);
+        let reported = stream.reported.filter(|_| self.test.omit.is_zero());
+        let sent = reported.map(|reported| reported.datagrams);
         let began = self.began.unwrap_or(ended);
         let planned = match self.test.amount {
             Amount::Span(span) => began.after(span),
@@ -296,15 +296,15 @@ impl<const N: usize> Streams<N> {
     }
 
     /// Writes what was counted.
-    pub(super) fn emit(&self, window: &mut Window) {
+    pub(super) fn emit(&self, writer: &mut PartialWriter) {
         let sends = self.iter().any(Stream::sends);
-        results::emit(window, sends, |window| {
+        results::emit(writer, sends, |writer| {
             for (index, stream) in self.iter().enumerate() {
                 if index > 0 {
-                    window.raw(b",");
+                    writer.raw(b",");
                 }
                 let count = self.count(stream, Instant::from_ns(0));
-                results::emit_stream(window, stream.id, stream.sends(), &count);
+                results::emit_stream(writer, stream.id, stream.sends(), &count);
             }
         });
     }

@@ -4,12 +4,12 @@ use core::net::SocketAddr;
 
 use super::packet::{LEN, Probe, Reflection, put_sent};
 use super::time::Clock;
-use crate::answer::{are_same, may_be_answered};
-use crate::notes::shift;
-use crate::{Ask, Datagram, Instant, SECOND, Service, Udp};
+use crate::answer::{may_answer, same_endpoint};
+use crate::queue::shift;
+use crate::{Datagram, Instant, SECOND, Service, SocketRequest, Udp};
 
 /// A session idle for this long is over and may be replaced.
-const SILENCE_NS: u64 = 30 * SECOND;
+const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
 /// TTL field value if the TTL is unknown (RFC 5357 section 4.2).
 const TTL_UNKNOWN: u8 = 255;
 const SOCKET: Udp = Udp(0);
@@ -21,7 +21,7 @@ struct Session {
     /// RFC 8972 section 3.
     identifier: u16,
     next: u32,
-    heard: Instant,
+    last_received: Instant,
 }
 
 /// A reflection waiting to be sent.
@@ -103,7 +103,7 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
             self.counts.foreign += 1;
             return;
         };
-        if !may_be_answered(from, self.port) {
+        if !may_answer(from, self.port) {
             self.counts.forbidden += 1;
             return;
         }
@@ -139,8 +139,8 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
 
     /// Returns the next number of this session; creates the session if necessary.
     fn number(&mut self, from: SocketAddr, identifier: u16, now: Instant) -> Option<u32> {
-        let is_it = |it: &Session| it.identifier == identifier && are_same(&it.from, &from);
-        let is_over = |it: &Session| now.ns_since(it.heard) >= SILENCE_NS;
+        let is_it = |it: &Session| it.identifier == identifier && same_endpoint(&it.from, &from);
+        let is_over = |it: &Session| now.ns_since(it.last_received) >= IDLE_TIMEOUT_NS;
         let known =
             |slot: &Option<Session>| slot.as_ref().is_some_and(|it| is_it(it) && !is_over(it));
         let free = |slot: &Option<Session>| slot.as_ref().is_none_or(is_over);
@@ -152,14 +152,14 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
                 from,
                 identifier,
                 next: 0,
-                heard: now,
+                last_received: now,
             });
             at
         };
         let session = self.sessions[at].as_mut()?;
         let next = session.next;
         session.next = next.wrapping_add(1);
-        session.heard = now;
+        session.last_received = now;
         Some(next)
     }
 }
@@ -167,9 +167,9 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
 impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
     for Reflector<SESSIONS, WAITING, OCTETS>
 {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let bound = core::mem::replace(&mut self.is_bound, true);
-        (!bound).then_some(Ask::Bind(SOCKET, Some(self.port)))
+        (!bound).then_some(SocketRequest::Bind(SOCKET, Some(self.port)))
     }
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], now: Instant) {

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::packet::{LEN, Probe, Reflection};
 use super::time::{Clock, ErrorEstimate, Format, between, ns};
 use crate::count::{Arrival, Sequence};
-use crate::{Ask, Datagram, Instant, Service, Udp};
+use crate::{Datagram, Instant, Service, SocketRequest, Udp};
 
 const SOCKET: Udp = Udp(0);
 
@@ -108,7 +108,7 @@ pub struct Sender<const SAMPLES: usize> {
     /// An answer had a different number from its packet.
     is_stateful: bool,
     /// An answer had a number that no reflector can have reached.
-    is_confused: bool,
+    has_invalid_number: bool,
     forward_duplicates: u64,
     back_duplicates: u64,
     nonsense: u64,
@@ -130,7 +130,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
             answered: Sequence::new(0),
             reflected: Sequence::new(0),
             is_stateful: plan.stateful,
-            is_confused: false,
+            has_invalid_number: false,
             forward_duplicates: 0,
             back_duplicates: 0,
             nonsense: 0,
@@ -149,7 +149,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
     /// True if all packets were sent, and answered or timed out.
     #[must_use]
     pub fn is_done(&self, now: Instant) -> bool {
-        let all = self.different() >= u64::from(self.plan.count);
+        let all = self.unique_answers() >= u64::from(self.plan.count);
         self.is_all_sent() && (all || now >= self.last.after(self.plan.patience))
     }
 
@@ -158,7 +158,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
     pub fn outcome(&self) -> Outcome {
         Outcome {
             sent: u64::from(self.next),
-            answered: self.different(),
+            answered: self.unique_answers(),
             loss: self.loss(),
             out_of_order: self.answered.out_of_order(),
             forward_duplicates: self.forward_duplicates,
@@ -173,15 +173,15 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
     }
 
     /// Packets answered, each counted once.
-    fn different(&self) -> u64 {
+    fn unique_answers(&self) -> u64 {
         self.answered.sent() - self.answered.lost(None)
     }
 
     /// Up to the last answered packet, the reflector's numbers give the number of packets that arrived there;
     /// those missing were lost on the way back. A duplicate packet has its own number.
     fn loss(&self) -> Loss {
-        let all = u64::from(self.next).saturating_sub(self.different());
-        if !self.is_stateful || self.is_confused {
+        let all = u64::from(self.next).saturating_sub(self.unique_answers());
+        if !self.is_stateful || self.has_invalid_number {
             return Loss {
                 either: all,
                 ..Loss::default()
@@ -257,13 +257,13 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         self.is_stateful |= number != reflected;
         // Every packet may have been duplicated, but hardly more often.
         let is_possible = u64::from(reflected) < 2 * u64::from(self.next) + 16;
-        self.is_confused |= !is_possible;
-        let again = |arrival| matches!(arrival, Arrival::Duplicate | Arrival::Stale);
-        let is_new = !again(self.answered.arrived(u64::from(number)));
+        self.has_invalid_number |= !is_possible;
+        let is_repeated = |arrival| matches!(arrival, Arrival::Duplicate | Arrival::Stale);
+        let is_new = !is_repeated(self.answered.arrived(u64::from(number)));
         if !is_possible {
             return is_new;
         }
-        if again(self.reflected.arrived(u64::from(reflected))) {
+        if is_repeated(self.reflected.arrived(u64::from(reflected))) {
             self.back_duplicates += 1;
         } else if !is_new {
             self.forward_duplicates += 1;
@@ -280,9 +280,9 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
 }
 
 impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let bound = core::mem::replace(&mut self.is_bound, true);
-        (!bound).then_some(Ask::Bind(SOCKET, None))
+        (!bound).then_some(SocketRequest::Bind(SOCKET, None))
     }
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
@@ -314,7 +314,7 @@ impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let all = self.different() >= u64::from(self.plan.count);
+        let all = self.unique_answers() >= u64::from(self.plan.count);
         let end = || (self.began.is_some() && !all).then(|| self.last.after(self.plan.patience));
         self.due().or_else(end)
     }

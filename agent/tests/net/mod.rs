@@ -4,7 +4,7 @@
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
-use linerate_agent::{Ask, Close, Connection, Datagram, Instant, Opened, Service, Udp};
+use linerate_agent::{Close, Connection, Datagram, Instant, Opened, Service, SocketRequest, Udp};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -163,17 +163,17 @@ impl<A: Service, B: Service> Net<A, B> {
 
     fn ask(&mut self, end: usize) -> bool {
         let mut moved = false;
-        while let Some(ask) = self.end(end).ask() {
+        while let Some(ask) = self.end(end).next_request() {
             moved = true;
             match ask {
-                Ask::Listen(port) => drop(self.listens[end].insert(port)),
-                Ask::Bind(Udp(number), port) => {
+                SocketRequest::Listen(port) => drop(self.listens[end].insert(port)),
+                SocketRequest::Bind(Udp(number), port) => {
                     self.next_port += 1;
                     let port = port.unwrap_or(self.next_port);
                     self.sockets[end].insert(number, port);
                 }
-                Ask::Unbind(Udp(number)) => drop(self.sockets[end].remove(&number)),
-                Ask::Connect { to, token } => self.connect(end, to, token),
+                SocketRequest::Unbind(Udp(number)) => drop(self.sockets[end].remove(&number)),
+                SocketRequest::Connect { to, token } => self.connect(end, to, token),
             }
         }
         moved

@@ -9,15 +9,15 @@ use super::super::line::Line;
 use super::Finished;
 use super::request::{Method, Request};
 use super::response::{Content, Response};
-use crate::notes::shift;
+use crate::queue::shift;
 use crate::{Close, Connection, Instant, ns, span};
 use linerate_ether::fcs::{Bitwise, Method as _};
 
 /// Maximum number of pipelined responses; a client that pipelines more must repeat them (RFC 9112 section
 /// 9.3.2).
-const AHEAD: usize = 4;
+const MAX_PIPELINED: usize = 4;
 /// Maximum length of a request head.
-const MOST_HEAD: usize = 8192;
+const MAX_HEAD: usize = 8192;
 
 #[derive(Debug, Clone, Copy)]
 enum Reading {
@@ -59,7 +59,7 @@ pub(super) struct Exchange {
     line: Line,
     reading: Reading,
     /// Pending responses, with the arrival times of their requests.
-    responses: [Option<(Response, Instant)>; AHEAD],
+    responses: [Option<(Response, Instant)>; MAX_PIPELINED],
     /// Of the first response: octets of its text, once it has begun, and octets sent.
     text_len: usize,
     sent: u64,
@@ -80,7 +80,7 @@ impl Exchange {
             deadline: now.after(patience),
             line: Line::new(),
             reading: Reading::new(),
-            responses: [None; AHEAD],
+            responses: [None; MAX_PIPELINED],
             text_len: 0,
             sent: 0,
             is_reset: false,
@@ -95,7 +95,7 @@ impl Exchange {
         &mut self,
         mut octets: &[u8],
         now: Instant,
-        mut note: impl FnMut(Finished),
+        mut record: impl FnMut(Finished),
     ) {
         // A head must be complete in time, in however many pieces it arrives.
         if self.is_between() || matches!(self.reading, Reading::Body { .. }) {
@@ -106,7 +106,7 @@ impl Exchange {
             let step = match &self.reading {
                 Reading::Over => return,
                 Reading::Head { .. } => self.head(&mut octets, now),
-                Reading::Body { .. } => self.body(&mut octets, now, &mut note),
+                Reading::Body { .. } => self.body(&mut octets, now, &mut record),
             };
             match step {
                 Err(Fault(status)) => self.answer(Response::fault(status), now),
@@ -130,7 +130,7 @@ impl Exchange {
         let (len, is_over) = self.line.push(taken);
         *taken = &taken[len..];
         *octets += len;
-        if *octets > MOST_HEAD {
+        if *octets > MAX_HEAD {
             return Err(Fault(431));
         }
         if !is_over {
@@ -155,7 +155,7 @@ impl Exchange {
 
     fn begin(&mut self, request: Request, fields: &Fields, now: Instant) -> Result<(), Fault> {
         fields.check()?;
-        if request.is_old && fields.is_chunked || !request.is_old && !fields.has_host {
+        if request.is_http_1_0 && fields.is_chunked || !request.is_http_1_0 && !fields.has_host {
             return Err(Fault(400));
         }
         let body = if fields.is_chunked {
@@ -165,7 +165,7 @@ impl Exchange {
         };
         let has_content = fields.is_chunked || fields.length.is_some_and(|len| len > 0);
         let is_free = self.responses.iter().all(Option::is_none);
-        if fields.expects_continue && has_content && !request.is_old && is_free {
+        if fields.expects_continue && has_content && !request.is_http_1_0 && is_free {
             self.responses[0] = Some((
                 Response {
                     closes: false,
@@ -176,7 +176,7 @@ impl Exchange {
         }
         self.reading = Reading::Body {
             request,
-            closes: fields.closes || request.is_old,
+            closes: fields.closes || request.is_http_1_0,
             body,
             octets: 0,
             crc: !0,
@@ -190,7 +190,7 @@ impl Exchange {
         &mut self,
         taken: &mut &[u8],
         now: Instant,
-        note: &mut impl FnMut(Finished),
+        record: &mut impl FnMut(Finished),
     ) -> Result<bool, Fault> {
         let Reading::Body {
             request,
@@ -226,7 +226,7 @@ impl Exchange {
             (_, None) => (404, Content::None),
         };
         if request.method == Method::Put {
-            note(Finished {
+            record(Finished {
                 sent: false,
                 peer: self.peer,
                 octets,
@@ -246,7 +246,7 @@ impl Exchange {
     /// Queues a response. It is the last one if the queue is full then, or if the connection closes after it.
     fn answer(&mut self, response: Response, now: Instant) {
         if let Some(at) = self.responses.iter().position(Option::is_none) {
-            let is_last = response.closes || at == AHEAD - 1;
+            let is_last = response.closes || at == MAX_PIPELINED - 1;
             let closes = is_last;
             self.responses[at] = Some((Response { closes, ..response }, now));
             if is_last {
@@ -261,7 +261,7 @@ impl Exchange {
         &mut self,
         room: &mut [u8],
         now: Instant,
-        mut note: impl FnMut(Finished),
+        mut record: impl FnMut(Finished),
     ) -> usize {
         let mut len = 0;
         while let Some((response, asked)) = self.responses[0].filter(|_| len < room.len()) {
@@ -279,7 +279,7 @@ impl Exchange {
             if let Content::Pattern(_) = response.content
                 && !response.is_head
             {
-                note(Finished {
+                record(Finished {
                     sent: true,
                     peer: self.peer,
                     octets: response.octets(),
@@ -299,7 +299,7 @@ impl Exchange {
         self.reading = Reading::Over;
     }
 
-    pub(super) fn look_at_time(&mut self, now: Instant) {
+    pub(super) fn check_timeout(&mut self, now: Instant) {
         if self.is_reset || now < self.deadline {
             return;
         }

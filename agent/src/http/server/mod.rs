@@ -8,8 +8,8 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use self::exchange::Exchange;
-use crate::notes::Notes;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
+use crate::queue::BoundedQueue;
+use crate::{Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest};
 
 /// A request that was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Server<const CONNECTIONS: usize> {
     listens: bool,
     exchanges: [Option<Exchange>; CONNECTIONS],
     /// Served requests, oldest first.
-    finished: Notes<Finished, CONNECTIONS>,
+    finished: BoundedQueue<Finished, CONNECTIONS>,
 }
 
 impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
@@ -46,19 +46,19 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
             patience,
             listens: false,
             exchanges: [None; CONNECTIONS],
-            finished: Notes::new(),
+            finished: BoundedQueue::new(),
         }
     }
 
     /// Returns each served request once, oldest first; keeps as many as there are connections.
     pub fn take_finished(&mut self) -> Option<Finished> {
-        self.finished.take()
+        self.finished.pop()
     }
 
     fn exchange(
         &mut self,
         connection: Connection,
-    ) -> Option<(&mut Exchange, &mut Notes<Finished, CONNECTIONS>)> {
+    ) -> Option<(&mut Exchange, &mut BoundedQueue<Finished, CONNECTIONS>)> {
         let is_it = |it: &&mut Exchange| it.connection == connection;
         let exchange = self.exchanges.iter_mut().flatten().find(is_it)?;
         Some((exchange, &mut self.finished))
@@ -66,9 +66,9 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
 }
 
 impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let listened = core::mem::replace(&mut self.listens, true);
-        (!listened).then_some(Ask::Listen(self.port))
+        (!listened).then_some(SocketRequest::Listen(self.port))
     }
 
     fn opened(
@@ -86,14 +86,14 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
-        if let Some((exchange, notes)) = self.exchange(connection) {
-            exchange.received(octets, now, |finished| notes.note(finished));
+        if let Some((exchange, queue)) = self.exchange(connection) {
+            exchange.received(octets, now, |finished| queue.push(finished));
         }
     }
 
     fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
-        self.exchange(connection).map_or(0, |(exchange, notes)| {
-            exchange.fill(room, now, |finished| notes.note(finished))
+        self.exchange(connection).map_or(0, |(exchange, queue)| {
+            exchange.fill(room, now, |finished| queue.push(finished))
         })
     }
 
@@ -119,7 +119,7 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
     /// Sends no datagrams, but checks the timeouts.
     fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
         for exchange in self.exchanges.iter_mut().flatten() {
-            exchange.look_at_time(now);
+            exchange.check_timeout(now);
         }
         None
     }

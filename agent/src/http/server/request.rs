@@ -20,7 +20,7 @@ pub(super) struct Request {
     /// The path is `/crc32`.
     pub(super) is_crc32: bool,
     /// HTTP/1.0: no chunks, no second request.
-    pub(super) is_old: bool,
+    pub(super) is_http_1_0: bool,
 }
 
 impl Request {
@@ -30,7 +30,7 @@ impl Request {
         }
         let (method, rest) = split(line.text(), b' ').ok_or(Fault(400))?;
         let (target, version) = split(rest, b' ').ok_or(Fault(400))?;
-        let is_old = match version.strip_prefix(b"HTTP/") {
+        let is_http_1_0 = match version.strip_prefix(b"HTTP/") {
             Some(b"1.1") => false,
             Some(b"1.0") => true,
             Some([b'0'..=b'9', b'.', b'0'..=b'9']) => return Err(Fault(505)),
@@ -48,7 +48,7 @@ impl Request {
             method,
             octets: path.and_then(number),
             is_crc32: path == Some(b"crc32"),
-            is_old,
+            is_http_1_0,
         })
     }
 }

@@ -3,28 +3,28 @@
 use core::net::SocketAddr;
 
 use super::super::header::{Report, Test};
-use super::super::tcp::Sending;
+use super::super::tcp::TcpSender;
 use super::Finished;
 use crate::octets::u32_at;
-use crate::pace::Again;
+use crate::pace::TurnRequest;
 use crate::{Close, Connection, Instant, Limits, MS, SECOND, span};
 
 /// Timeout after which an inactive connection is reset to free its slot.
-const SILENCE_NS: u64 = 30 * SECOND;
+const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
 /// Delay and maximum number of connection attempts to a client that is not yet listening.
 const RETRY_AFTER_NS: u64 = 50 * MS;
-const MOST_REFUSALS: u8 = 60;
+const MAX_ATTEMPTS: u8 = 60;
 
 /// The request, as far as received.
 #[derive(Debug, Clone, Copy)]
-struct Head {
+struct RequestHead {
     octets: [u8; Test::LEN],
     len: usize,
 }
 
 /// Classification of a connection's first octets.
 #[derive(Debug, PartialEq, Eq)]
-enum Begin {
+enum FirstOctets {
     /// Too few octets to classify.
     Unknown,
     /// Data.
@@ -32,9 +32,9 @@ enum Begin {
     Request(Test),
 }
 
-impl Head {
+impl RequestHead {
     /// Consumes octets of the request.
-    fn push(&mut self, octets: &[u8]) -> Begin {
+    fn push(&mut self, octets: &[u8]) -> FirstOctets {
         for octet in octets {
             self.octets[self.len] = *octet;
             self.len += 1;
@@ -45,12 +45,12 @@ impl Head {
                 Some(len) if self.len < len => {}
                 Some(len) => {
                     let test = Test::parse(&self.octets[..len]);
-                    return test.map_or(Begin::Data, Begin::Request);
+                    return test.map_or(FirstOctets::Data, FirstOctets::Request);
                 }
-                None => return Begin::Data,
+                None => return FirstOctets::Data,
             }
         }
-        Begin::Unknown
+        FirstOctets::Unknown
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Stream {
     pub(super) peer: SocketAddr,
     /// The client's request, once received.
     pub(super) test: Option<Test>,
-    head: Option<Head>,
+    head: Option<RequestHead>,
     wanted: bool,
     /// Failed connection attempts, and the time of the next one.
     refusals: u8,
@@ -70,11 +70,11 @@ pub(super) struct Stream {
     began: Option<Instant>,
     last: Instant,
     /// Time of the last activity.
-    alive: Instant,
+    last_activity: Instant,
     is_reset: bool,
-    again: Again,
+    turn_request: TurnRequest,
     peer_ended: bool,
-    sending: Option<Sending>,
+    sending: Option<TcpSender>,
 }
 
 impl Stream {
@@ -85,7 +85,7 @@ impl Stream {
         test: Option<Test>,
         now: Instant,
     ) -> Self {
-        let head = Head {
+        let head = RequestHead {
             octets: [0; Test::LEN],
             len: 0,
         };
@@ -100,9 +100,9 @@ impl Stream {
             received: 0,
             began: None,
             last: Instant::from_ns(0),
-            alive: now,
+            last_activity: now,
             is_reset: false,
-            again: Again::new(),
+            turn_request: TurnRequest::new(),
             peer_ended: false,
             sending: None,
         }
@@ -118,17 +118,17 @@ impl Stream {
     pub(super) fn refused(&mut self, now: Instant) -> bool {
         self.refusals += 1;
         self.retry = now.after_ns(RETRY_AFTER_NS);
-        self.refusals < MOST_REFUSALS
+        self.refusals < MAX_ATTEMPTS
     }
 
     pub(super) fn connected(&mut self, connection: Connection, limits: &Limits, now: Instant) {
         self.connection = Some(connection);
-        self.alive = now;
+        self.last_activity = now;
         self.send(limits, now);
     }
 
     fn send(&mut self, limits: &Limits, now: Instant) {
-        let sending = |test| Sending::new(limits.apply(test), now);
+        let sending = |test| TcpSender::new(limits.apply(test), now);
         self.sending = self.test.as_ref().map(sending);
     }
 
@@ -138,16 +138,16 @@ impl Stream {
         self.last = now;
         // Data against the direction of the test do not count as activity.
         if self.test.is_none_or(|test| !test.reverse) {
-            self.alive = now;
+            self.last_activity = now;
         }
         self.received += octets.len() as u64;
         let Some(head) = &mut self.head else {
             return false;
         };
         self.test = match head.push(octets) {
-            Begin::Unknown => return false,
-            Begin::Data => None,
-            Begin::Request(test) => Some(test),
+            FirstOctets::Unknown => return false,
+            FirstOctets::Data => None,
+            FirstOctets::Request(test) => Some(test),
         };
         self.head = None;
         let sends = |test: &Test| test.reverse || test.full_duplex;
@@ -163,14 +163,14 @@ impl Stream {
         };
         let len = sending.fill(room, now);
         if len > 0 {
-            self.alive = now;
+            self.last_activity = now;
         }
         len
     }
 
     /// The driver begins another turn.
     pub(super) fn turn(&mut self) {
-        self.again.turn();
+        self.turn_request.turn();
         if let Some(sending) = &mut self.sending {
             sending.turn();
         }
@@ -187,7 +187,7 @@ impl Stream {
         }
         let is_silent = now >= self.deadline();
         self.is_reset |= is_silent;
-        self.again.look(is_silent, now);
+        self.turn_request.check(is_silent, now);
     }
 
     /// Time of the reset, unless there is activity.
@@ -197,16 +197,16 @@ impl Stream {
         }
         // At a low rate, nothing may be due for long.
         let due = match &self.sending {
-            Some(sending) if !sending.is_over() => sending.pace_due().max(self.alive),
-            _ => self.alive,
+            Some(sending) if !sending.is_over() => sending.pace_due().max(self.last_activity),
+            _ => self.last_activity,
         };
-        due.after_ns(SILENCE_NS)
+        due.after_ns(IDLE_TIMEOUT_NS)
     }
 
     pub(super) fn ended(&mut self, now: Instant) {
         self.peer_ended = true;
         self.last = now;
-        self.alive = now;
+        self.last_activity = now;
     }
 
     /// True if it sends, or has sent.
@@ -225,9 +225,9 @@ impl Stream {
     }
 
     pub(super) fn wake_at(&self) -> Instant {
-        let sending = self.sending.as_ref().map_or(Instant::NEVER, Sending::due);
+        let sending = self.sending.as_ref().map_or(Instant::NEVER, TcpSender::due);
         let times = sending.or(self.deadline());
-        times.or(self.again.at()).or(self.retry)
+        times.or(self.turn_request.at()).or(self.retry)
     }
 
     /// True if data went in both directions.

@@ -1,6 +1,6 @@
 //! The client's reaction to the states announced by the server.
 
-use super::super::message::{Frame, Message, state};
+use super::super::message::{JsonFrame, Message, state};
 use super::super::results::{self, Count};
 use super::super::stream::Channel;
 use super::{Client, Failure, Phase};
@@ -9,7 +9,7 @@ use crate::{Instant, Udp};
 impl<const STREAMS: usize> Client<STREAMS> {
     /// Handles timers.
     pub(super) fn step(&mut self, now: Instant) {
-        self.heard.get_or_insert(now);
+        self.last_received.get_or_insert(now);
         if self.patience_at().is_some_and(|at| now >= at) {
             if matches!(self.phase, Phase::Done) {
                 // The results are complete.
@@ -26,18 +26,18 @@ impl<const STREAMS: usize> Client<STREAMS> {
                     && total.is_some_and(|total| octets.0 >= total || octets.1 >= total);
                 if enough || self.end_at().is_some_and(|at| now >= at) {
                     self.streams.end(now);
-                    self.heard = Some(now);
+                    self.last_received = Some(now);
                     self.outbox.push(Message::State(state::TEST_END));
-                    self.phase = Phase::Waits(state::EXCHANGE_RESULTS);
+                    self.phase = Phase::AwaitState(state::EXCHANGE_RESULTS);
                 }
             }
             Phase::Draining => {
                 let all = !self.streams.test.udp && self.streams.are_ended();
-                if all || !self.streams.receive() || now >= self.streams.quiet_at() {
+                if all || !self.streams.receive() || now >= self.streams.drain_deadline() {
                     self.streams.frozen = true;
-                    self.heard = Some(now);
+                    self.last_received = Some(now);
                     self.outbox.push(Message::Results);
-                    self.phase = Phase::Results(Frame::new(), results::Reader::default());
+                    self.phase = Phase::Results(JsonFrame::new(), results::Reader::default());
                 }
             }
             _ => {}
@@ -60,11 +60,11 @@ impl<const STREAMS: usize> Client<STREAMS> {
                 let streams = &mut self.streams;
                 let mut take = |id, count: &Count| streams.report(id, count);
                 let whole = frame.push(octet, &mut |depth, event| {
-                    reader.tell(depth, event, &mut take);
+                    reader.on_event(depth, event, &mut take);
                 });
                 match whole {
                     Ok(false) => {}
-                    Ok(true) => self.phase = Phase::Waits(state::DISPLAY_RESULTS),
+                    Ok(true) => self.phase = Phase::AwaitState(state::DISPLAY_RESULTS),
                     Err(_) => self.fail(Failure::BadResults),
                 }
             }
@@ -75,8 +75,13 @@ impl<const STREAMS: usize> Client<STREAMS> {
 
     fn state(&mut self, announced: u8, now: Instant) {
         let open = self.streams.iter().count();
-        let opens_last = matches!(self.phase, Phase::Opening { is_asked: true, .. })
-            && open + 1 == self.streams.test.streams();
+        let opens_last = matches!(
+            self.phase,
+            Phase::Opening {
+                is_requested: true,
+                ..
+            }
+        ) && open + 1 == self.streams.test.streams();
         if announced == state::TEST_START && self.streams.test.udp && opens_last {
             // The answer to the hello was lost or is late, but the server has the stream.
             let last = Channel::Udp(Udp(open as u8), self.plan.to);
@@ -84,7 +89,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
             self.stream_is_open(now);
         }
         let awaited = match self.phase {
-            Phase::Waits(state) => Some(state),
+            Phase::AwaitState(state) => Some(state),
             _ => None,
         };
         match announced {
@@ -94,15 +99,15 @@ impl<const STREAMS: usize> Client<STREAMS> {
             _ if Some(announced) != awaited => self.fail(Failure::UnexpectedState(announced as i8)),
             state::PARAM_EXCHANGE => {
                 self.outbox.push(Message::Parameters);
-                self.phase = Phase::Waits(state::CREATE_STREAMS);
+                self.phase = Phase::AwaitState(state::CREATE_STREAMS);
             }
             state::CREATE_STREAMS => {
                 self.phase = Phase::Opening {
-                    is_asked: false,
+                    is_requested: false,
                     hello_due: now,
                 };
             }
-            state::TEST_START => self.phase = Phase::Waits(state::TEST_RUNNING),
+            state::TEST_START => self.phase = Phase::AwaitState(state::TEST_RUNNING),
             state::TEST_RUNNING => {
                 self.streams.begin(now);
                 self.phase = Phase::Running;
@@ -123,12 +128,12 @@ impl<const STREAMS: usize> Client<STREAMS> {
         let open = self.streams.iter().count();
         self.phase = if open < self.streams.test.streams() {
             Phase::Opening {
-                is_asked: false,
+                is_requested: false,
                 hello_due: now,
             }
         } else {
             self.streams.arm(true);
-            Phase::Waits(state::TEST_START)
+            Phase::AwaitState(state::TEST_START)
         };
     }
 }

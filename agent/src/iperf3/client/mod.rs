@@ -7,12 +7,14 @@ use core::time::Duration;
 
 pub use self::plan::{Failure, Outcome, Plan, Progress};
 
-use super::message::{COOKIE, Frame, HELLO, HELLO_ANSWER, Message, Outbox, cookie, state};
+use super::message::{COOKIE, HELLO, HELLO_ANSWER, JsonFrame, Message, Outbox, cookie, state};
 use super::parameters::{Amount, Direction, Test};
 use super::results;
 use super::stream::Channel;
 use super::streams::Streams;
-use crate::{Ask, Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, Udp};
+use crate::{
+    Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp,
+};
 
 /// Repetition interval of an unanswered UDP hello.
 const HELLO_EVERY_NS: u64 = 500 * MS;
@@ -23,18 +25,18 @@ const CONTROL: u8 = 0;
 #[allow(clippy::large_enum_variant)]
 enum Phase {
     /// Waits for the server to announce this state.
-    Waits(u8),
+    AwaitState(u8),
     /// Opens streams one at a time: the server numbers them in this order.
     Opening {
         /// A connection or a socket was requested.
-        is_asked: bool,
+        is_requested: bool,
         hello_due: Instant,
     },
     Running,
     /// The test is over; data in flight are still arriving.
     Draining,
     /// Own results were sent.
-    Results(Frame, results::Reader),
+    Results(JsonFrame, results::Reader),
     /// Octets received of the error numbers behind an announced error.
     Error([u8; 8], usize),
     /// Everything is sent except the final state.
@@ -47,12 +49,12 @@ enum Phase {
 pub struct Client<const STREAMS: usize> {
     plan: Plan,
     phase: Phase,
-    connect_asked: bool,
+    connect_requested: bool,
     control: Option<Connection>,
     control_is_closed: bool,
     outbox: Outbox,
     streams: Streams<STREAMS>,
-    heard: Option<Instant>,
+    last_received: Option<Instant>,
 }
 
 impl<const STREAMS: usize> Client<STREAMS> {
@@ -64,7 +66,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         let phase = if streams == 0 || streams > STREAMS {
             Phase::Failed(Failure::TooManyStreams)
         } else {
-            Phase::Waits(state::PARAM_EXCHANGE)
+            Phase::AwaitState(state::PARAM_EXCHANGE)
         };
         // Whole seconds, as on the wire, so that both ends agree.
         let whole = |span: Duration| {
@@ -82,12 +84,12 @@ impl<const STREAMS: usize> Client<STREAMS> {
         Self {
             plan: Plan { test, ..plan },
             phase,
-            connect_asked: false,
+            connect_requested: false,
             control: None,
             control_is_closed: false,
             outbox: Outbox::new(),
             streams: Streams::new(test),
-            heard: None,
+            last_received: None,
         }
     }
 
@@ -149,15 +151,15 @@ impl<const STREAMS: usize> Client<STREAMS> {
             Phase::Done => !self.control_is_closed,
             _ => true,
         };
-        let heard = self.heard.filter(|_| waits)?;
-        Some(heard.after(self.plan.patience))
+        let last_received = self.last_received.filter(|_| waits)?;
+        Some(last_received.after(self.plan.patience))
     }
 
     /// Writes the hello of the stream being opened, if it is due.
     fn hello(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
         let udp = self.streams.test.udp;
         let Phase::Opening {
-            is_asked: true,
+            is_requested: true,
             hello_due,
         } = &mut self.phase
         else {
@@ -178,27 +180,27 @@ impl<const STREAMS: usize> Client<STREAMS> {
 }
 
 impl<const STREAMS: usize> Service for Client<STREAMS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         self.streams.turn();
         if matches!(self.phase, Phase::Failed(_)) {
             return None;
         }
         let to = self.plan.to;
-        if !core::mem::replace(&mut self.connect_asked, true) {
-            return Some(Ask::Connect { to, token: CONTROL });
+        if !core::mem::replace(&mut self.connect_requested, true) {
+            return Some(SocketRequest::Connect { to, token: CONTROL });
         }
         let open = self.streams.iter().count() as u8;
-        let Phase::Opening { is_asked, .. } = &mut self.phase else {
+        let Phase::Opening { is_requested, .. } = &mut self.phase else {
             return None;
         };
-        if core::mem::replace(is_asked, true) {
+        if core::mem::replace(is_requested, true) {
             return None;
         }
         Some(if self.streams.test.udp {
-            Ask::Bind(Udp(open), None)
+            SocketRequest::Bind(Udp(open), None)
         } else {
             let token = open + 1;
-            Ask::Connect { to, token }
+            SocketRequest::Connect { to, token }
         })
     }
 
@@ -208,7 +210,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         opened: Opened,
         now: Instant,
     ) -> Result<(), Refused> {
-        self.heard = Some(now);
+        self.last_received = Some(now);
         match opened {
             Opened::Connected { token: CONTROL } => {
                 self.control = Some(connection);
@@ -228,7 +230,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
-        self.heard = Some(now);
+        self.last_received = Some(now);
         if Some(connection) == self.control {
             for octet in octets {
                 self.octet(*octet, now);
@@ -247,10 +249,10 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         let (seed, test) = (self.plan.seed, &self.plan.test);
         if Some(connection) == self.control {
             let streams = &self.streams;
-            return self.outbox.fill(room, |message, window| match message {
-                Message::Cookie => window.raw(&cookie(seed)),
-                Message::Parameters => test.emit(window),
-                _ => streams.emit(window),
+            return self.outbox.fill(room, |message, writer| match message {
+                Message::Cookie => writer.raw(&cookie(seed)),
+                Message::Parameters => test.emit(writer),
+                _ => streams.emit(writer),
             });
         }
         let opening = matches!(self.phase, Phase::Opening { .. });
@@ -275,7 +277,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
-        self.heard = Some(now);
+        self.last_received = Some(now);
         if Some(connection) == self.control {
             self.control_is_closed = true;
             self.fail(Failure::Broken);
@@ -283,7 +285,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             // A server closes the streams when the client has ended the test.
             let over = matches!(
                 self.phase,
-                Phase::Waits(state::EXCHANGE_RESULTS) | Phase::Draining
+                Phase::AwaitState(state::EXCHANGE_RESULTS) | Phase::Draining
             );
             if !over {
                 self.fail(Failure::Broken);
@@ -310,9 +312,15 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         if from != self.plan.to {
             return;
         }
-        self.heard = Some(now);
+        self.last_received = Some(now);
         let open = self.streams.iter().count() as u8;
-        let opening = matches!(self.phase, Phase::Opening { is_asked: true, .. });
+        let opening = matches!(
+            self.phase,
+            Phase::Opening {
+                is_requested: true,
+                ..
+            }
+        );
         if opening && socket == Udp(open) {
             // Data are an answer, too: they may overtake it.
             self.streams.open(Channel::Udp(socket, from));
@@ -340,7 +348,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
     fn wake_at(&self) -> Option<Instant> {
         let hello = match self.phase {
             Phase::Opening {
-                is_asked: true,
+                is_requested: true,
                 hello_due,
             } if self.streams.test.udp => Some(hello_due),
             _ => None,
@@ -348,7 +356,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         let runs = matches!(self.phase, Phase::Running);
         let end = self.end_at().filter(|_| runs);
         let due = self.streams.due().ever().filter(|_| runs);
-        let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.quiet_at());
+        let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.drain_deadline());
         // Data on one connection may be answered on another.
         let failed = matches!(self.phase, Phase::Failed(_));
         let at_once = (!self.outbox.is_empty() && !failed).then_some(Instant::from_ns(0));

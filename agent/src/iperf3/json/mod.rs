@@ -7,7 +7,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use crate::window::Window;
+pub(crate) use crate::partial_writer::PartialWriter;
 #[cfg(test)]
 use number::Number;
-pub(crate) use scan::{Broken, DEEPEST, Event, Scanner};
+pub(crate) use scan::{Event, InvalidJson, MAX_DEPTH, Scanner};

@@ -34,7 +34,7 @@ impl Number {
 
 /// Position in a number of the next character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum NumberState {
     Start,
     Minus,
     /// Behind a leading zero, which no digit may follow.
@@ -50,7 +50,7 @@ enum Place {
 /// Parses a number character by character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader {
-    place: Place,
+    place: NumberState,
     number: Number,
     /// The mantissa is full: further digits are dropped.
     full: bool,
@@ -62,7 +62,7 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) const fn new() -> Self {
         Self {
-            place: Place::Start,
+            place: NumberState::Start,
             number: Number {
                 negative: false,
                 mantissa: 0,
@@ -76,7 +76,7 @@ impl Reader {
 
     /// True if the character belongs to the number.
     pub(super) fn push(&mut self, octet: u8) -> bool {
-        use Place::{
+        use NumberState::{
             Exponent, ExponentDigits, ExponentSign, Fraction, Integer, Minus, Point, Start, Zero,
         };
         self.place = match (self.place, octet) {
@@ -126,7 +126,7 @@ impl Reader {
 
     /// The number, if it may end here.
     pub(super) fn number(&self) -> Option<Number> {
-        use Place::{ExponentDigits, Fraction, Integer, Zero};
+        use NumberState::{ExponentDigits, Fraction, Integer, Zero};
         if !matches!(self.place, Zero | Integer | Fraction | ExponentDigits) {
             return None;
         }

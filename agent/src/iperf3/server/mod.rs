@@ -1,20 +1,22 @@
 //! `iperf3 -s`: one test at a time, like iperf itself; further clients are denied access.
 
-mod leaving;
+mod closing;
 mod session;
 
 use core::net::SocketAddr;
 
-use self::leaving::Leavings;
+use self::closing::ClosingConnections;
 use self::session::Session;
 use super::message::state;
 use super::results::Count;
-use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
+use crate::{
+    Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, SocketRequest, Udp,
+};
 
 /// The UDP socket that clients send to.
 const SOCKET: Udp = Udp(0);
 /// Maximum number of connections being closed; more are reset.
-const LEAVING: usize = 4;
+const MAX_CLOSING: usize = 4;
 
 /// A completed test, as counted by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,7 @@ pub struct Server<const STREAMS: usize> {
     port: u16,
     limits: Limits,
     session: Option<Session<STREAMS>>,
-    leavings: Leavings<LEAVING>,
+    closing: ClosingConnections<MAX_CLOSING>,
     finished: Option<Finished>,
     listens: bool,
     is_bound: bool,
@@ -54,7 +56,7 @@ impl<const STREAMS: usize> Server<STREAMS> {
             port,
             limits,
             session: None,
-            leavings: Leavings::new(),
+            closing: ClosingConnections::new(),
             finished: None,
             listens: false,
             is_bound: false,
@@ -74,7 +76,7 @@ impl<const STREAMS: usize> Server<STREAMS> {
 
     /// Frees the server for the next client when the session is done.
     fn step(&mut self, now: Instant) {
-        self.leavings.step(now);
+        self.closing.step(now);
         let Some(session) = &mut self.session else {
             return;
         };
@@ -89,7 +91,7 @@ impl<const STREAMS: usize> Server<STREAMS> {
             return;
         };
         // If the table is full, the connection is reset, which the client accepts.
-        self.leavings.add(session.control, None, now);
+        self.closing.add(session.control, None, now);
         if let Some(finished) = session.finished(now) {
             self.finished = Some(finished);
         }
@@ -97,12 +99,12 @@ impl<const STREAMS: usize> Server<STREAMS> {
 }
 
 impl<const STREAMS: usize> Service for Server<STREAMS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         if !core::mem::replace(&mut self.listens, true) {
-            return Some(Ask::Listen(self.port));
+            return Some(SocketRequest::Listen(self.port));
         }
         if !core::mem::replace(&mut self.is_bound, true) {
-            return Some(Ask::Bind(SOCKET, Some(self.port)));
+            return Some(SocketRequest::Bind(SOCKET, Some(self.port)));
         }
         if let Some(session) = &mut self.session {
             session.streams.turn();
@@ -119,7 +121,7 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         let Opened::Accepted { from, .. } = opened else {
             return Err(Refused);
         };
-        if self.session.as_ref().is_some_and(Session::is_said) {
+        if self.session.as_ref().is_some_and(Session::awaits_done) {
             if let Some(session) = &mut self.session {
                 session.ended(session.control, now);
             }
@@ -132,7 +134,7 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         };
         let denied = Some(state::ACCESS_DENIED);
         if session.wants_stream_from(from) && session.open(connection)
-            || self.leavings.add(connection, denied, now)
+            || self.closing.add(connection, denied, now)
         {
             Ok(())
         } else {
@@ -150,7 +152,7 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
             session.control(octets, &self.limits, now);
         } else if !session.data(connection, octets, &self.limits, now) {
             let denied = Some(state::ACCESS_DENIED);
-            self.leavings.add(connection, denied, now);
+            self.closing.add(connection, denied, now);
         }
         self.step(now);
     }
@@ -162,7 +164,7 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         });
         match of_session {
             Some(len) if len > 0 => len,
-            _ => self.leavings.fill(connection, room),
+            _ => self.closing.fill(connection, room),
         }
     }
 
@@ -178,11 +180,11 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         if let Some(session) = &mut self.session {
             session.streams.closed(connection);
         }
-        self.leavings.closed(connection);
+        self.closing.closed(connection);
     }
 
     fn close(&self, connection: Connection) -> Close {
-        if let Some(close) = self.leavings.close(connection) {
+        if let Some(close) = self.closing.close(connection) {
             return close;
         }
         match &self.session {
@@ -205,7 +207,7 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let leaving = self.leavings.wake_at();
+        let leaving = self.closing.wake_at();
         let session = self.session.as_ref().map(Session::wake_at);
         session.map_or(leaving, |at| at.or(leaving)).ever()
     }

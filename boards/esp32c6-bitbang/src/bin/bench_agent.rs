@@ -15,7 +15,7 @@ use esp32c6_bitbang::{
 };
 use linerate_agent::{Limits, Service, burner::Burner, echo, http, iperf2, iperf3, stamp};
 use linerate_agent_firmware::{console::Command, load, tell};
-use linerate_agent_smoltcp::DATAGRAM;
+use linerate_agent_smoltcp::MAX_DATAGRAM;
 use static_cell::ConstStaticCell;
 
 /// Tests of iperf 2 each way, streams of a test of iperf 3 both ways together, requests of HTTP, senders
@@ -51,7 +51,7 @@ fn main() -> ! {
         ConstStaticCell::new(iperf3::Server::new(iperf3::PORT, LIMITS));
     static HTTP: ConstStaticCell<http::Server<REQUESTS>> =
         ConstStaticCell::new(http::Server::new(HTTP_PORT, PATIENCE));
-    static ECHO: ConstStaticCell<echo::Echo<WAITING, DATAGRAM>> =
+    static ECHO: ConstStaticCell<echo::Echo<WAITING, MAX_DATAGRAM>> =
         ConstStaticCell::new(echo::Echo::new(echo::PORT));
     let (iperf2, iperf3, http) = (IPERF2.take(), IPERF3.take(), HTTP.take());
     let echo = ECHO.take();
@@ -61,7 +61,7 @@ fn main() -> ! {
     let mut network = Network::start("bench_agent");
     let mut sockets = agent::open(&mut network);
     let mut frames = Frames::of(0);
-    let mut burner = load::calibrated(agent::now);
+    let mut burner = load::calibrated_burner(agent::now);
     let mut commands = Commands::new();
     event!(
         "listening",
@@ -107,7 +107,7 @@ fn main() -> ! {
         }
         if let Some(line) = commands.next() {
             match Command::parse(line) {
-                Some(command) => obey(command, &mut frames, &mut burner),
+                Some(command) => execute(command, &mut frames, &mut burner),
                 None => tell::unknown(&mut Console, line),
             }
         }
@@ -121,7 +121,7 @@ fn main() -> ! {
     }
 }
 
-fn obey(command: Command, frames: &mut Frames, burner: &mut Burner) {
+fn execute(command: Command, frames: &mut Frames, burner: &mut Burner) {
     match command {
         Command::Counters => net::report_counters(),
         Command::ReportFrames => frames.report(),

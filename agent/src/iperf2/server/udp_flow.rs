@@ -2,19 +2,19 @@
 
 use core::net::SocketAddr;
 
-use super::super::header::{Back, Numbered, Report, Test};
-use super::super::udp::{Clock, END_EVERY, Source, report};
+use super::super::header::{DatagramHeader, Report, ReturnTest, Test};
+use super::super::udp::{Clock, END_EVERY, UdpSender, report};
 use super::{Finished, LISTENING};
 use crate::count::Sink;
 use crate::{Instant, Limits, MS, SECOND, Udp};
 
 /// A client silent for this long is gone and may be replaced.
-const SILENCE_NS: u64 = 10 * SECOND;
+const IDLE_TIMEOUT_NS: u64 = 10 * SECOND;
 /// Delay before sending to a client, which listens only some time after its request: earlier datagrams would
 /// be lost and counted as loss of the link.
-const HEAD_START_NS: u64 = 100 * MS;
+const START_DELAY_NS: u64 = 100 * MS;
 /// A client requests its report ten times.
-const MOST_REPORTS: u8 = 20;
+const MAX_REPORTS: u8 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -39,48 +39,48 @@ enum Role {
         /// Octets received and not yet answered: a forged address gains no amplification.
         credit: u64,
     },
-    Sends(Source),
+    Sends(UdpSender),
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Datagrams {
+pub(super) struct UdpFlow {
     pub(super) socket: Udp,
     pub(super) peer: SocketAddr,
     pub(super) state: State,
     test: Option<Test>,
-    heard: Instant,
+    last_received: Instant,
     /// Send time of the last received datagram, by the sender's clock.
-    told_ns: u64,
+    peer_sent_ns: u64,
     role: Role,
 }
 
 /// True if a datagram may be the first of a stream: neither the end of a forgotten stream nor a report.
-pub(super) fn may_begin(head: Numbered, octets: &[u8]) -> bool {
+pub(super) fn may_begin(head: DatagramHeader, octets: &[u8]) -> bool {
     head.number >= 0 && !Report::is_in(octets)
 }
 
-impl Datagrams {
+impl UdpFlow {
     /// A stream from a client, before its first datagram.
-    pub(super) fn received(socket: Udp, peer: SocketAddr, now: Instant) -> Self {
+    pub(super) fn from_client(socket: Udp, peer: SocketAddr, now: Instant) -> Self {
         Self {
             socket,
             peer,
             state: State::Running,
             test: None,
-            heard: now,
-            told_ns: 0,
+            last_received: now,
+            peer_sent_ns: 0,
             role: Role::Receives {
                 sink: Sink::new(1),
                 end: 0,
                 to_report: 0,
-                left: MOST_REPORTS,
+                left: MAX_REPORTS,
                 credit: 0,
             },
         }
     }
 
     /// A stream to a client, over a socket to be opened.
-    pub(super) fn back(
+    pub(super) fn to_client(
         socket: Udp,
         peer: SocketAddr,
         test: &Test,
@@ -88,15 +88,15 @@ impl Datagrams {
         clock: Clock,
         now: Instant,
     ) -> Self {
-        let begins = now.after_ns(HEAD_START_NS);
-        let source = Source::new(test.buffer_octets, limits.apply(test), clock, begins);
+        let begins = now.after_ns(START_DELAY_NS);
+        let source = UdpSender::new(test.buffer_octets, limits.apply(test), clock, begins);
         Self {
             socket,
             peer,
             state: State::Unbound,
             test: None,
-            heard: now,
-            told_ns: 0,
+            last_received: now,
+            peer_sent_ns: 0,
             role: Role::Sends(source),
         }
     }
@@ -111,7 +111,7 @@ impl Datagrams {
     }
 
     fn is_silent(&self, now: Instant) -> bool {
-        now.ns_since(self.heard) >= SILENCE_NS
+        now.ns_since(self.last_received) >= IDLE_TIMEOUT_NS
     }
 
     /// Replacement priority: the lowest first, after free slots; `None` if it may not be replaced. A stream
@@ -122,12 +122,12 @@ impl Datagrams {
             Role::Receives { to_report, .. } => self.is_silent(now) || over && *to_report == 0,
             Role::Sends(_) => over && self.socket == LISTENING,
         };
-        may.then_some((if over { 1 } else { 2 }, self.heard))
+        may.then_some((if over { 1 } else { 2 }, self.last_received))
     }
 
     /// True if a datagram belongs to a new test from the same port. Its first datagram may be lost, and one
     /// of the old test may be late: a datagram sent after all received ones is new.
-    pub(super) fn is_renewed(&self, head: Numbered, now: Instant) -> bool {
+    pub(super) fn begins_new_test(&self, head: DatagramHeader, now: Instant) -> bool {
         if head.number < 0 {
             return false;
         }
@@ -136,9 +136,9 @@ impl Datagrams {
             Role::Receives { sink, end: 0, .. } => {
                 self.is_silent(now) && head.number.unsigned_abs() < sink.sequence.next()
             }
-            Role::Receives { .. } => head.number == 1 || head.sent_ns > self.told_ns,
+            Role::Receives { .. } => head.number == 1 || head.sent_ns > self.peer_sent_ns,
             Role::Sends(_) => {
-                let new = head.sent_ns > self.told_ns || self.is_silent(now);
+                let new = head.sent_ns > self.peer_sent_ns || self.is_silent(now);
                 self.state == State::Over && self.socket == LISTENING && new
             }
         }
@@ -148,19 +148,19 @@ impl Datagrams {
     /// return test may start.
     pub(super) fn datagram(
         &mut self,
-        head: Numbered,
+        head: DatagramHeader,
         octets: &[u8],
         limits: &Limits,
         now: Instant,
-    ) -> Back {
-        self.heard = now;
-        self.told_ns = self.told_ns.max(head.sent_ns);
+    ) -> ReturnTest {
+        self.last_received = now;
+        self.peer_sent_ns = self.peer_sent_ns.max(head.sent_ns);
         match &mut self.role {
             Role::Sends(source) => {
                 // iperf 2.1 puts 0 in place of the report's number.
                 if head.number <= 0 && self.state == State::Running && source.is_ending() {
                     self.state = State::Over;
-                    return Back::AtTheEnd;
+                    return ReturnTest::AfterTest;
                 }
             }
             Role::Receives {
@@ -172,51 +172,51 @@ impl Datagrams {
             } => {
                 *credit = credit.saturating_add(octets.len() as u64);
                 if Report::is_in(octets) {
-                    return Back::No;
+                    return ReturnTest::No;
                 }
                 if head.number < 0 {
                     *to_report += u8::from(*left > 0);
                     *left = left.saturating_sub(1);
                     if *end != 0 {
-                        return Back::No;
+                        return ReturnTest::No;
                     }
                     let number = head.number.unsigned_abs();
                     sink.ended(number, head.sent_ns, octets.len(), now, END_EVERY);
                     *end = head.number;
                     self.state = State::Over;
-                    return Back::AtTheEnd;
+                    return ReturnTest::AfterTest;
                 }
                 if *end != 0 {
                     // Late.
-                    return Back::No;
+                    return ReturnTest::No;
                 }
-                let test = octets.get(Numbered::LEN..).and_then(Test::parse);
+                let test = octets.get(DatagramHeader::LEN..).and_then(Test::parse);
                 if let Some(test) = test.filter(|test| test.reverse) {
                     // The client requests datagrams and repeats this until they arrive.
                     if limits.sends_datagrams {
-                        let clock = Clock::told(head.sent_ns, now);
+                        let clock = Clock::from_peer(head.sent_ns, now);
                         let extent = limits.apply(&test);
                         self.role =
-                            Role::Sends(Source::new(test.buffer_octets, extent, clock, now));
+                            Role::Sends(UdpSender::new(test.buffer_octets, extent, clock, now));
                     }
-                    return Back::No;
+                    return ReturnTest::No;
                 }
                 sink.arrived(head.number.unsigned_abs(), head.sent_ns, octets.len(), now);
                 if self.test.is_none() && test.is_some() {
                     self.test = test;
-                    return Back::AtOnce;
+                    return ReturnTest::Simultaneous;
                 }
             }
         }
-        Back::No
+        ReturnTest::No
     }
 
     /// The return test that the client requested for this point of its test.
-    pub(super) fn test_back(&self, at: Back) -> Option<&Test> {
+    pub(super) fn return_test_at(&self, at: ReturnTest) -> Option<&Test> {
         let receives = matches!(self.role, Role::Receives { .. });
         self.test
             .as_ref()
-            .filter(|test| receives && test.back == at)
+            .filter(|test| receives && test.return_test == at)
     }
 
     /// Result of the stream; `end` is the datagram that ended it, if any.
@@ -247,7 +247,7 @@ impl Datagrams {
             } => {
                 *to_report = to_report.checked_sub(1)?;
                 // Not covered by a stream this short: the client repeats its request, which adds credit.
-                *credit = credit.checked_sub((Numbered::LEN + Report::LEN) as u64)?;
+                *credit = credit.checked_sub((DatagramHeader::LEN + Report::LEN) as u64)?;
                 Some(report(sink, *end).answer(*end, now, room))
             }
             Role::Sends(source) => {

@@ -18,11 +18,11 @@ const SENT: usize = 16;
 const LEN: usize = 24;
 
 /// Shortest frame with a whole header, in octets: below the minimum frame size.
-pub const HEAD_LEN: usize = AT + LEN;
+pub const TEST_HEADER_LEN: usize = AT + LEN;
 
 /// Role of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// Counted at the receiver.
     OneWay,
     /// To be reflected.
@@ -42,9 +42,9 @@ pub enum Fill {
 
 /// Header of a test frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct TestHeader {
     /// Role of the frame.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// Payload.
     pub fill: Fill,
     /// Stream number.
@@ -55,7 +55,7 @@ pub struct Head {
     pub sent_ns: u64,
 }
 
-impl Head {
+impl TestHeader {
     /// Parses a frame. `None` if it is not a test frame.
     #[must_use]
     pub fn parse(frame: &[u8]) -> Option<Self> {
@@ -67,9 +67,9 @@ impl Head {
         let wide = |at: usize| Some(u64::from_be_bytes(*head.get(at..)?.first_chunk()?));
         Some(Self {
             kind: match head[KIND] {
-                0 => Kind::OneWay,
-                1 => Kind::Outward,
-                2 => Kind::Reflected,
+                0 => FrameKind::OneWay,
+                1 => FrameKind::Outward,
+                2 => FrameKind::Reflected,
                 _ => return None,
             },
             fill: match head[FILL] {
@@ -126,11 +126,11 @@ impl Head {
     }
 }
 
-const fn kind(kind: Kind) -> u8 {
+const fn kind(kind: FrameKind) -> u8 {
     match kind {
-        Kind::OneWay => 0,
-        Kind::Outward => 1,
-        Kind::Reflected => 2,
+        FrameKind::OneWay => 0,
+        FrameKind::Outward => 1,
+        FrameKind::Reflected => 2,
     }
 }
 
@@ -144,7 +144,7 @@ pub fn renumber(frame: &mut [u8], number: u64, sent_ns: u64) {
 }
 
 /// Changes the frame's kind.
-pub(super) fn mark(frame: &mut [u8], as_kind: Kind) {
+pub(super) fn mark(frame: &mut [u8], as_kind: FrameKind) {
     if let Some(octet) = frame.get_mut(AT + KIND) {
         *octet = kind(as_kind);
     }

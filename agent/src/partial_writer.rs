@@ -5,7 +5,7 @@ use core::time::Duration;
 /// A buffer for a part of a text whose first `from` octets were written earlier. The text is generated from
 /// its start each time; octets outside the buffer are only counted.
 #[derive(Debug)]
-pub(crate) struct Window<'a> {
+pub(crate) struct PartialWriter<'a> {
     room: &'a mut [u8],
     from: usize,
     at: usize,
@@ -13,7 +13,7 @@ pub(crate) struct Window<'a> {
     is_first: bool,
 }
 
-impl<'a> Window<'a> {
+impl<'a> PartialWriter<'a> {
     /// Creates a writer for the text from offset `from` on.
     pub(crate) const fn new(room: &'a mut [u8], from: usize) -> Self {
         Self {
@@ -25,8 +25,8 @@ impl<'a> Window<'a> {
     }
 
     /// Length of the text that `write` generates.
-    pub(crate) fn measure(write: impl Fn(&mut Window)) -> usize {
-        let mut nothing = Window::new(&mut [], 0);
+    pub(crate) fn measure(write: impl Fn(&mut PartialWriter)) -> usize {
+        let mut nothing = PartialWriter::new(&mut [], 0);
         write(&mut nothing);
         nothing.at
     }
@@ -81,7 +81,7 @@ impl<'a> Window<'a> {
     }
 
     /// Writes a member with the value true.
-    pub(crate) fn truth(&mut self, name: &str) {
+    pub(crate) fn flag(&mut self, name: &str) {
         self.key(name);
         self.raw(b"true");
     }
@@ -112,7 +112,7 @@ impl<'a> Window<'a> {
     }
 }
 
-impl core::fmt::Write for Window<'_> {
+impl core::fmt::Write for PartialWriter<'_> {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
         self.raw(text.as_bytes());
         Ok(())

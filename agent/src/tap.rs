@@ -2,27 +2,27 @@
 
 use core::net::SocketAddr;
 
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp};
+use crate::{Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest, Udp};
 
 /// Observes the datagrams that a service receives.
-pub trait Ear {
+pub trait DatagramTap {
     /// Called for each received datagram.
-    fn heard(&mut self, octets: &[u8], now: Instant);
+    fn on_datagram(&mut self, octets: &[u8], now: Instant);
 }
 
 /// A service with a tap that gets each datagram before the service does: to measure what the service does not
 /// report.
 #[derive(Debug)]
-pub struct Overheard<S, E> {
+pub struct TappedService<S, E> {
     /// The service, unchanged.
     pub service: S,
     /// The tap.
-    pub ear: E,
+    pub tap: E,
 }
 
-impl<S: Service, E: Ear> Service for Overheard<S, E> {
-    fn ask(&mut self) -> Option<Ask> {
-        self.service.ask()
+impl<S: Service, E: DatagramTap> Service for TappedService<S, E> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
+        self.service.next_request()
     }
 
     fn opened(&mut self, at: Connection, how: Opened, now: Instant) -> Result<(), Refused> {
@@ -54,7 +54,7 @@ impl<S: Service, E: Ear> Service for Overheard<S, E> {
     }
 
     fn datagram(&mut self, at: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
-        self.ear.heard(octets, now);
+        self.tap.on_datagram(octets, now);
         self.service.datagram(at, from, octets, now);
     }
 

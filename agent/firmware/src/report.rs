@@ -10,7 +10,7 @@ use linerate_agent::{Instant, http, iperf2, iperf3};
 use linerate_nic::device::LinkState;
 
 /// Counters of a test, which both ends should agree on.
-struct Served {
+struct ServedTest {
     protocol: &'static str,
     udp: bool,
     sent: bool,
@@ -21,8 +21,8 @@ struct Served {
     lost: u64,
 }
 
-impl Served {
-    fn tell(&self, to: &mut impl Write) {
+impl ServedTest {
+    fn print(&self, to: &mut impl Write) {
         let Self {
             protocol,
             peer,
@@ -48,7 +48,7 @@ impl Served {
 
 /// Reports a test of an iperf 2 client.
 pub fn iperf2(to: &mut impl Write, it: &iperf2::Finished) {
-    Served {
+    ServedTest {
         protocol: "iperf2",
         udp: it.udp,
         sent: it.sent,
@@ -58,7 +58,7 @@ pub fn iperf2(to: &mut impl Write, it: &iperf2::Finished) {
         datagrams: it.report.datagrams.into(),
         lost: it.report.lost.into(),
     }
-    .tell(to);
+    .print(to);
 }
 
 /// Reports a test of an iperf 3 client, each direction separately.
@@ -66,7 +66,7 @@ pub fn iperf3(to: &mut impl Write, it: &iperf3::Finished) {
     let directions: [(bool, Option<Count>); 2] = [(false, it.received), (true, it.sent)];
     for (sent, count) in directions {
         let Some(count) = count else { continue };
-        Served {
+        ServedTest {
             protocol: "iperf3",
             udp: it.udp,
             sent,
@@ -76,13 +76,13 @@ pub fn iperf3(to: &mut impl Write, it: &iperf3::Finished) {
             datagrams: count.datagrams,
             lost: count.lost,
         }
-        .tell(to);
+        .print(to);
     }
 }
 
 /// Reports a download or an upload.
 pub fn http(to: &mut impl Write, it: &http::Finished) {
-    Served {
+    ServedTest {
         protocol: "http",
         udp: false,
         sent: it.sent,
@@ -92,7 +92,7 @@ pub fn http(to: &mut impl Write, it: &http::Finished) {
         datagrams: 0,
         lost: 0,
     }
-    .tell(to);
+    .print(to);
 }
 
 /// Reports the CPU load since it was set.

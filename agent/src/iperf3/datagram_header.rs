@@ -6,14 +6,14 @@ use crate::octets::{put_u32, u32_at};
 /// A datagram's number, counted from 1, and its send time. Big-endian: seconds, microseconds, and the number
 /// in 32 bits or, with the parameter `--udp-counters-64bit`, in 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbered {
+pub struct DatagramHeader {
     /// The number.
     pub number: u64,
     /// Seconds and microseconds on the sender's clock, as nanoseconds.
     pub sent_ns: u64,
 }
 
-impl Numbered {
+impl DatagramHeader {
     /// Parses the header of a datagram; `None` if it is too short. `wide`: the number has 64 bits.
     #[must_use]
     pub fn parse(octets: &[u8], wide: bool) -> Option<Self> {
