@@ -1,4 +1,4 @@
-//! The client of iperf 2 and a server that says what it likes.
+//! The iperf 2 client and a server that sends anything.
 #![no_main]
 
 use linerate_agent::iperf2::{
@@ -8,7 +8,7 @@ use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // An input that is too short is none.
+    // An input that is too short is skipped.
     let _ = run(&mut Unstructured::new(data));
 });
 
@@ -55,7 +55,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// What a server makes of the datagram that ends a stream.
+/// A server's answer to the datagram that ends a stream.
 fn report(octets: &[u8]) -> Vec<u8> {
     let mut answer = octets.to_vec();
     Report::default().emit(&mut answer);

@@ -1,4 +1,4 @@
-//! The server of iperf 2 and clients that mean no test.
+//! The iperf 2 server and hostile clients.
 #![no_main]
 
 use linerate_agent::iperf2::{Amount, DatagramHeader, PORT, ReturnTest, Server, Test};
@@ -6,7 +6,7 @@ use linerate_fuzz::{Result, Rules, Unstructured, limits, play};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // An input that is too short is none.
+    // An input that is too short is skipped.
     let _ = run(&mut Unstructured::new(data));
 });
 
@@ -27,7 +27,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// What clients say to each kind of test, over TCP and over UDP; there also the end of a stream.
+/// Clients' requests for each kind of test, over TCP and over UDP; over UDP also the end of a stream.
 fn requests() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let (mut streams, mut datagrams) = (Vec::new(), Vec::new());
     let kinds = [

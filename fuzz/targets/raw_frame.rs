@@ -1,5 +1,5 @@
-//! Any octets as a received frame, for the receiver of raw frames and for the reflector; any plan for
-//! their generator.
+//! Any octets as a received frame, for the receiver and the reflector of raw frames; any plan for their
+//! generator.
 #![no_main]
 
 use linerate_agent::Instant;
@@ -13,11 +13,11 @@ const TESTER: Mac = [2, 0, 0, 0, 0, 2];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     received(data);
-    // An input that is too short is no plan.
+    // An input that is too short is skipped.
     let _ = generated(&mut Unstructured::new(data));
 });
 
-/// A frame from anybody, and the same one for us.
+/// A frame from any station, and the same one for this station.
 fn received(data: &[u8]) {
     let mut for_us = data.to_vec();
     if let Some(addresses) = for_us.first_chunk_mut::<12>() {
@@ -40,19 +40,19 @@ fn received(data: &[u8]) {
         for which in [ReflectFilter::Marked, by_type] {
             let mut back = frame.to_vec();
             if !reflect(&mut back, OWN, which) {
-                assert_eq!(back, frame, "what is not reflected stays as it is");
+                assert_eq!(back, frame, "a frame that is not reflected is unchanged");
                 continue;
             }
             assert_eq!((&back[..6], &back[6..12]), (&frame[6..12], &frame[..6]));
             assert_eq!(back.len(), frame.len());
-            // At its other end it is at home, and goes no further.
+            // A reflected frame is not reflected again.
             let again = reflect(&mut back, TESTER, ReflectFilter::Marked);
             assert!(which != ReflectFilter::Marked || !again, "reflected twice");
         }
     }
 }
 
-/// What is generated arrives as it was sent, there and back.
+/// Generated frames arrive unmodified, in both directions.
 fn generated(input: &mut Unstructured) -> Result<()> {
     let sizes = [input.arbitrary()?, input.arbitrary()?];
     let plan = Plan {
@@ -84,7 +84,10 @@ fn generated(input: &mut Unstructured) -> Result<()> {
             let frame = &mut octets[..len];
             arrived += 1;
             assert!(TestHeader::parse(frame).is_some_and(|head| head.number + 1 == arrived));
-            assert!(there.received(frame, now).is_some(), "it is not intact");
+            assert!(
+                there.received(frame, now).is_some(),
+                "the frame is not intact"
+            );
             assert_eq!(reflect(frame, OWN, ReflectFilter::Marked), plan.reflect);
             assert_eq!(back.received(frame, now).is_some(), plan.reflect);
             let kind = TestHeader::parse(frame).map(|head| head.kind);

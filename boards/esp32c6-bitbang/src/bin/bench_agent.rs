@@ -1,5 +1,5 @@
-//! The other end of any measurement: servers of iperf 2, iperf 3 and HTTP, a STAMP reflector, echo, a
-//! counter and reflector of raw frames, and a load for the CPU. The README lists ports and commands.
+//! Peer of any measurement: servers of iperf 2, iperf 3 and HTTP, a STAMP reflector, echo, a counter and
+//! reflector of raw frames, and a load for the CPU. The README lists ports and commands.
 
 #![no_std]
 #![no_main]
@@ -18,26 +18,26 @@ use linerate_agent_firmware::{console::Command, load, tell};
 use linerate_agent_smoltcp::MAX_DATAGRAM;
 use static_cell::ConstStaticCell;
 
-/// Tests of iperf 2 each way, streams of a test of iperf 3 both ways together, requests of HTTP, senders
-/// of STAMP, at the same time.
+/// Concurrent iperf 2 tests in each direction, iperf 3 streams in both directions together, HTTP requests,
+/// STAMP senders.
 const TESTS: usize = 2;
 const STREAMS: usize = 4;
 const REQUESTS: usize = 3;
 const SENDERS: usize = 4;
 /// Octets of a STAMP packet.
 const STAMP: usize = 256;
-/// Datagrams that come in a round wait for their answer.
+/// Datagrams of a round that can wait for their answer.
 const WAITING: usize = agent::FRAMES_A_ROUND;
-/// How long nothing may go on in the middle of a request.
+/// Timeout in the middle of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What the clock is wrong by over a round trip: its grain.
+/// Clock error over a round trip: its resolution.
 const GRAIN: Duration = Duration::from_micros(1);
-/// Sooner than that, sleeping until the next interrupt may be too long.
+/// If work is due earlier than this, sleeping until the next interrupt may be too long.
 const SLEEP_FOR: Duration = Duration::from_millis(17);
-/// While the receive queue holds less, there is time to look at all of a raw frame: while one comes, the
-/// processor has nothing to spare.
+/// Fill level of the receive queue below which there is time to check a whole raw frame: while one is being
+/// received, the processor has nothing to spare.
 const CALM: usize = 1024;
-/// A device to be measured does what it is asked for, no faster than its line.
+/// A device under test does what is requested, no faster than its line.
 const LIMITS: Limits = Limits {
     fastest_bits_per_s: 10_000_000,
     ..Limits::own_network()
@@ -72,7 +72,7 @@ fn main() -> ! {
     );
     info!("Ready to be measured");
 
-    // When there is something to do without a frame.
+    // Time of the next work without a frame.
     let mut due = agent::now();
     loop {
         let queue = network.device.0.rx.queue();
