@@ -72,7 +72,7 @@ fn a_frame_that_does_not_fit_waits() {
 }
 
 #[test]
-fn what_is_reflected_comes_back_to_its_sender() {
+fn a_reflected_frame_returns_to_its_sender() {
     let mut back = Receiver::new(US, 3);
     for (at, mut frame) in frames(plan(&[64, 1514])) {
         assert!(reflect(&mut frame, THEM, ReflectFilter::Marked));
@@ -91,7 +91,7 @@ fn what_is_reflected_comes_back_to_its_sender() {
 }
 
 #[test]
-fn what_is_not_to_be_reflected_is_left_as_it_was() {
+fn a_frame_that_is_not_reflected_is_unchanged() {
     let broadcast = [0xff; 6];
     let group = [1, 0, 0x5e, 0, 0, 1];
     let (_, good) = frames(plan(&[64])).remove(0);
@@ -117,7 +117,7 @@ fn what_is_not_to_be_reflected_is_left_as_it_was() {
         (with(14, b"nope"), THEM, "another experiment"),
         (one_way, THEM, "one way"),
         (good[..13].to_vec(), THEM, "cut"),
-        (good[..20].to_vec(), THEM, "cut in the head"),
+        (good[..20].to_vec(), THEM, "truncated header"),
     ] {
         let mut copy = frame.clone();
         assert!(!reflect(&mut copy, own, ReflectFilter::Marked), "{what}");
@@ -126,19 +126,19 @@ fn what_is_not_to_be_reflected_is_left_as_it_was() {
 }
 
 #[test]
-fn another_generator_is_reflected_if_it_is_the_one() {
+fn a_selected_foreign_generator_is_reflected() {
     let mut frame = [0_u8; 60];
     frame[..6].copy_from_slice(&THEM);
     frame[6..12].copy_from_slice(&US);
-    let which = |tester, ethertype| ReflectFilter::From { tester, ethertype };
-    assert!(!reflect(&mut frame, THEM, which(THEM, 0)));
-    assert!(!reflect(&mut frame, THEM, which(US, 0x88b5)));
-    assert!(reflect(&mut frame, THEM, which(US, 0)));
+    let from = |tester, ethertype| ReflectFilter::From { tester, ethertype };
+    assert!(!reflect(&mut frame, THEM, from(THEM, 0)));
+    assert!(!reflect(&mut frame, THEM, from(US, 0x88b5)));
+    assert!(reflect(&mut frame, THEM, from(US, 0)));
     assert_eq!((&frame[..6], &frame[6..12]), (&US[..], &THEM[..]));
 }
 
 #[test]
-fn loss_repetition_and_alteration_are_told_apart() {
+fn loss_repetition_and_alteration_are_distinguished() {
     let mut frames = frames(Plan {
         reflect: false,
         ..plan(&[200])

@@ -56,7 +56,7 @@ impl<const FLOWS: usize> Bench<FLOWS> {
         self.0.opened(Connection(connection), opened, now).is_ok()
     }
 
-    fn say(&mut self, from: &str, octets: &[u8], now: Instant) {
+    fn send(&mut self, from: &str, octets: &[u8], now: Instant) {
         self.0.datagram(Udp(0), from.parse().unwrap(), octets, now);
     }
 
@@ -75,7 +75,7 @@ impl<const FLOWS: usize> Bench<FLOWS> {
     /// A whole test of two datagrams; returns the report, if any.
     fn whole(&mut self, from: &str, sent: Instant, test: &Test) -> Option<Report> {
         for number in [1, 2, -3] {
-            self.say(from, &numbered(number, sent, test), sent);
+            self.send(from, &numbered(number, sent, test), sent);
         }
         let to: SocketAddr = from.parse().unwrap();
         let sent = self.sent(sent);
@@ -91,7 +91,7 @@ fn a_test_by_amount_that_the_server_sends_by_udp_ends_in_time() {
         test.reverse = true;
         test.amount = Amount::Octets(i32::MAX as u32);
     });
-    bench.say(CLIENT, &numbered(1, at_ms(0), &slow), at_ms(0));
+    bench.send(CLIENT, &numbered(1, at_ms(0), &slow), at_ms(0));
     let mut data = 0;
     for ms in 0..10_000 {
         let sent = bench.sent(at_ms(ms));
@@ -130,17 +130,17 @@ fn a_report_is_not_answered() {
     let (here, there) = ("192.0.2.1:5001", "192.0.2.2:5001");
     let test = test(|_| {});
     for number in [1, -2] {
-        bench.say(there, &numbered(number, at_ms(0), &test), at_ms(0));
-        other.say(here, &numbered(number, at_ms(0), &test), at_ms(0));
+        bench.send(there, &numbered(number, at_ms(0), &test), at_ms(0));
+        other.send(here, &numbered(number, at_ms(0), &test), at_ms(0));
     }
     let mut datagrams = 0;
     for ms in 0..1000 {
         for (.., octets) in bench.sent(at_ms(ms)) {
-            other.say(here, &octets, at_ms(ms));
+            other.send(here, &octets, at_ms(ms));
             datagrams += 1;
         }
         for (.., octets) in other.sent(at_ms(ms)) {
-            bench.say(there, &octets, at_ms(ms));
+            bench.send(there, &octets, at_ms(ms));
             datagrams += 1;
         }
     }
@@ -149,13 +149,13 @@ fn a_report_is_not_answered() {
 }
 
 #[test]
-fn a_stream_is_reported_so_often_and_no_more() {
+fn reports_of_a_stream_are_limited() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     let test = test(|_| {});
-    bench.say(CLIENT, &numbered(1, at_ms(0), &test), at_ms(0));
+    bench.send(CLIENT, &numbered(1, at_ms(0), &test), at_ms(0));
     let mut reports = 0;
     for ms in 0..1000 {
-        bench.say(CLIENT, &numbered(-2, at_ms(0), &test), at_ms(ms));
+        bench.send(CLIENT, &numbered(-2, at_ms(0), &test), at_ms(ms));
         reports += bench.sent(at_ms(ms)).len();
     }
     assert_eq!(reports, 20);
@@ -163,7 +163,7 @@ fn a_stream_is_reported_so_often_and_no_more() {
 
 /// Otherwise a client that ends each of them would be connected to again and again.
 #[test]
-fn a_connection_back_is_followed_by_no_other() {
+fn a_return_connection_is_followed_by_no_other() {
     let mut bench = Bench::<4>::new(Duration::from_secs(10));
     assert!(bench.accept(0, at_ms(0)));
     let mut request = [0; Test::LEN];
@@ -171,7 +171,7 @@ fn a_connection_back_is_followed_by_no_other() {
     bench.0.received(Connection(0), &request, at_ms(1));
     bench.0.ended(Connection(0), at_ms(2));
     let Some(SocketRequest::Connect { token, .. }) = bench.0.next_request() else {
-        panic!("no connection back");
+        panic!("no return connection");
     };
     let opened = bench
         .0
@@ -183,7 +183,7 @@ fn a_connection_back_is_followed_by_no_other() {
 
 /// iperf's client begins to listen after its own data have gone: the server's first attempts are too early.
 #[test]
-fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
+fn a_client_that_does_not_listen_yet_is_retried_but_not_forever() {
     let mut bench = Bench::<4>::new(Duration::from_secs(10));
     assert!(bench.accept(0, at_ms(0)));
     let mut request = [0; Test::LEN];
@@ -197,7 +197,7 @@ fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
         let _ = bench.0.next_datagram(&mut [0; 100], at_ms(ms));
         while let Some(ask) = bench.0.next_request() {
             if let SocketRequest::Connect { token, .. } = ask {
-                assert!(asked == 0 || ms >= last + 50, "again at once");
+                assert!(asked == 0 || ms >= last + 50, "repeated at once");
                 (asked, last) = (asked + 1, ms);
                 bench.0.failed(token, at_ms(ms));
             }
@@ -209,15 +209,15 @@ fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
 
 /// An end may be a datagram of 12 octets, a report has 56; the requester's address may be forged.
 #[test]
-fn reports_are_not_more_than_what_has_come() {
+fn reports_do_not_exceed_the_received_octets() {
     let mut bench = Bench::<2>::new(Duration::from_secs(10));
     let [mut first, mut end] = [[0; 12]; 2];
     DatagramHeader::emit(1, at_ms(0), &mut first);
     DatagramHeader::emit(-2, at_ms(0), &mut end);
-    bench.say(CLIENT, &first, at_ms(1));
+    bench.send(CLIENT, &first, at_ms(1));
     let (mut came, mut went, mut reports) = (first.len(), 0, 0);
     for ms in 2..30 {
-        bench.say(CLIENT, &end, at_ms(ms));
+        bench.send(CLIENT, &end, at_ms(ms));
         came += end.len();
         let mut room = [0; 1470];
         while let Some(datagram) = bench.0.next_datagram(&mut room, at_ms(ms)) {
@@ -226,14 +226,14 @@ fn reports_are_not_more_than_what_has_come() {
         }
         assert!(went <= came, "{went} octets for {came}");
     }
-    assert!(reports > 0, "who asks often enough is told");
+    assert!(reports > 0, "a client that asks often enough gets a report");
 }
 
 #[test]
 fn a_datagram_without_room_for_its_number_is_not_sent() {
     let mut bench = Bench::<2>::new(Duration::from_secs(10));
     let wanted = test(|it| it.reverse = true);
-    bench.say(CLIENT, &numbered(1, at_ms(0), &wanted), at_ms(1));
+    bench.send(CLIENT, &numbered(1, at_ms(0), &wanted), at_ms(1));
     for len in [0, 1, DatagramHeader::LEN - 1] {
         let room = &mut [0; DatagramHeader::LEN][..len];
         assert_eq!(bench.0.next_datagram(room, at_ms(1)), None, "{len}");
@@ -250,7 +250,7 @@ fn services_and_groups_are_sent_nothing() {
     for from in ["192.0.2.1:7", "192.0.2.1:19", "224.0.0.1:40000"] {
         assert_eq!(bench.whole(from, at_ms(0), &test(|_| {})), None, "{from}");
         let reverse = test(|test| test.reverse = true);
-        bench.say(from, &numbered(1, at_ms(0), &reverse), at_ms(0));
+        bench.send(from, &numbered(1, at_ms(0), &reverse), at_ms(0));
         assert_eq!(bench.sent(at_ms(0)).len(), 0, "{from}");
     }
     for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
@@ -266,7 +266,7 @@ fn services_and_groups_are_sent_nothing() {
 
 /// `iperf -u -r` listens on the server's own port by default.
 #[test]
-fn the_way_back_may_be_to_the_same_port() {
+fn the_return_test_may_use_the_same_port() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     let back = test(|test| {
         test.return_test = ReturnTest::AfterTest;
@@ -280,7 +280,7 @@ fn the_way_back_may_be_to_the_same_port() {
 /// iperf's client with `-d` listens a moment after its request: earlier datagrams are lost and would count as
 /// loss of the link.
 #[test]
-fn the_way_back_begins_when_the_client_has_had_time_to_listen() {
+fn the_return_test_begins_when_the_client_has_had_time_to_listen() {
     for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
         let mut bench = Bench::<2>::new(Duration::from_secs(2));
         let wanted = test(|test| {
@@ -298,7 +298,7 @@ fn the_way_back_begins_when_the_client_has_had_time_to_listen() {
 }
 
 #[test]
-fn the_way_back_finds_a_place_however_many_tests_there_were() {
+fn the_return_test_finds_a_slot_however_many_tests_there_were() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     for round in 0..6 {
         let (from, now) = (format!("192.0.2.1:{}", 40_000 + round), at_ms(round * 5000));
@@ -315,7 +315,7 @@ fn the_way_back_finds_a_place_however_many_tests_there_were() {
 
 /// No socket is opened twice, or left open.
 #[test]
-fn sockets_of_ways_back_are_closed_before_they_are_opened_again() {
+fn sockets_of_return_tests_are_closed_before_they_are_opened_again() {
     let mut server = Server::<2>::new(PORT, Limits::own_network());
     let (mut opened, mut open) = (0, std::collections::BTreeSet::new());
     for ms in 0..20_000_u64 {
@@ -360,7 +360,7 @@ fn after_an_end_a_test_from_the_same_port_is_a_new_one_though_its_first_datagram
     assert!(bench.whole(CLIENT, at_ms(0), &test).is_some());
     for number in [2, 3, 4, -5_i64] {
         let now = at_ms(1000 + number.unsigned_abs());
-        bench.say(CLIENT, &numbered(number, now, &test), now);
+        bench.send(CLIENT, &numbered(number, now, &test), now);
     }
     let sent = bench.sent(at_ms(1010));
     let report = Report::parse(&sent[0].2).unwrap();
@@ -375,11 +375,11 @@ fn a_datagram_that_is_late_begins_no_test() {
     let test = test(|_| {});
     for number in [1, 3, -4_i64] {
         let sent = at_ms(number.unsigned_abs());
-        bench.say(CLIENT, &numbered(number, sent, &test), sent);
+        bench.send(CLIENT, &numbered(number, sent, &test), sent);
     }
     let first = bench.sent(at_ms(4));
-    bench.say(CLIENT, &numbered(2, at_ms(2), &test), at_ms(5));
-    bench.say(CLIENT, &numbered(-4, at_ms(4), &test), at_ms(6));
+    bench.send(CLIENT, &numbered(2, at_ms(2), &test), at_ms(5));
+    bench.send(CLIENT, &numbered(-4, at_ms(4), &test), at_ms(6));
     let again = bench.sent(at_ms(6));
     assert_eq!(
         first[0].2[DatagramHeader::LEN..],
@@ -395,14 +395,14 @@ fn a_test_after_silence_is_a_new_one() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     let test = test(|_| {});
     for number in 1..=500 {
-        bench.say(CLIENT, &numbered(number, at_ms(0), &test), at_ms(0));
+        bench.send(CLIENT, &numbered(number, at_ms(0), &test), at_ms(0));
     }
     let report = bench.whole(CLIENT, at_ms(20_000), &test).unwrap();
     assert_eq!((report.datagrams, report.lost), (3, 0));
     // A slow stream is not a new one.
-    bench.say(CLIENT, &numbered(1, at_ms(40_000), &test), at_ms(40_000));
-    bench.say(CLIENT, &numbered(2, at_ms(60_000), &test), at_ms(60_000));
-    bench.say(CLIENT, &numbered(-3, at_ms(80_000), &test), at_ms(80_000));
+    bench.send(CLIENT, &numbered(1, at_ms(40_000), &test), at_ms(40_000));
+    bench.send(CLIENT, &numbered(2, at_ms(60_000), &test), at_ms(60_000));
+    bench.send(CLIENT, &numbered(-3, at_ms(80_000), &test), at_ms(80_000));
     let sent = bench.sent(at_ms(80_000));
     assert_eq!(Report::parse(&sent[0].2).unwrap().datagrams, 3);
     assert_eq!(Report::parse(&sent[0].2).unwrap().lost, 0);
@@ -420,7 +420,7 @@ fn a_reverse_test_can_be_asked_for_again_from_the_same_port() {
         for ms in 0..20_000 {
             let now = at_ms(round * 20_000 + ms);
             if ms == 0 {
-                bench.say(CLIENT, &numbered(1, now, &reverse), now);
+                bench.send(CLIENT, &numbered(1, now, &reverse), now);
             }
             let sent = bench.sent(now);
             let numbers = sent.iter().filter_map(|it| DatagramHeader::parse(&it.2));
@@ -437,13 +437,13 @@ fn no_datagram_is_longer_than_ip_carries() {
         test.reverse = true;
         test.buffer_octets = u32::MAX;
     });
-    bench.say(CLIENT, &numbered(1, at_ms(0), &huge), at_ms(0));
+    bench.send(CLIENT, &numbered(1, at_ms(0), &huge), at_ms(0));
     let sent = bench.sent(at_ms(0));
     assert_eq!(sent[0].2.len(), 65_507);
 }
 
 #[test]
-fn who_has_not_been_told_sends_no_datagrams_on_request() {
+fn a_server_sends_no_datagrams_on_request_by_default() {
     let mut server = Server::<2>::new(PORT, Limits::default());
     while server.next_request().is_some() {}
     let reverse = numbered(1, at_ms(0), &test(|test| test.reverse = true));

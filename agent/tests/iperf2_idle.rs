@@ -43,7 +43,7 @@ fn accept(server: &mut Server<2>, connection: u8, now: Instant) -> bool {
 }
 
 /// Counts a driver's turns until `until` on a connection without buffer space.
-fn turns_without_room(service: &mut impl Service, mut now: Instant, until: Instant) -> u32 {
+fn turns_without_space(service: &mut impl Service, mut now: Instant, until: Instant) -> u32 {
     let mut turns = 0;
     while now < until {
         while service.next_request().is_some() {}
@@ -52,14 +52,14 @@ fn turns_without_room(service: &mut impl Service, mut now: Instant, until: Insta
             break;
         }
         turns += 1;
-        assert!(turns < 1000, "woken for nothing, again and again");
+        assert!(turns < 1000, "woken repeatedly without work");
         now = service.wake_at().unwrap_or(until).max(now);
     }
     turns
 }
 
 #[test]
-fn who_says_nothing_loses_the_place() {
+fn a_silent_peer_loses_its_slot() {
     let mut server = server();
     assert!(accept(&mut server, 0, at_ms(0)));
     assert!(accept(&mut server, 1, at_ms(0)));
@@ -78,7 +78,7 @@ fn who_says_nothing_loses_the_place() {
 }
 
 #[test]
-fn who_takes_nothing_loses_the_place() {
+fn a_peer_that_reads_nothing_loses_its_slot() {
     for rate in [0, 8_000_000] {
         let mut server = server();
         assert!(accept(&mut server, 0, at_ms(0)));
@@ -88,16 +88,16 @@ fn who_takes_nothing_loses_the_place() {
         });
         server.received(FORWARD, &request(&reverse), at_ms(0));
         assert!(server.fill(FORWARD, &mut [0; 1000], at_ms(0)) > 0);
-        turns_without_room(&mut server, at_ms(1), at_ms(29_000));
+        turns_without_space(&mut server, at_ms(1), at_ms(29_000));
         assert_eq!(server.close(FORWARD), Close::Keep, "{rate}");
-        turns_without_room(&mut server, at_ms(29_000), at_ms(40_000));
+        turns_without_space(&mut server, at_ms(29_000), at_ms(40_000));
         assert_eq!(server.close(FORWARD), Close::Reset, "{rate}");
     }
 }
 
 /// A half-open connection goes as well, when everything was sent.
 #[test]
-fn a_connection_that_the_peer_leaves_half_open_goes() {
+fn a_half_open_connection_is_closed() {
     let mut server = server();
     assert!(accept(&mut server, 0, at_ms(0)));
     let short = test(|test| {
@@ -115,7 +115,7 @@ fn a_connection_that_the_peer_leaves_half_open_goes() {
 }
 
 #[test]
-fn a_test_by_time_ends_though_there_is_no_room() {
+fn a_test_by_time_ends_without_buffer_space() {
     let mut server = server();
     assert!(accept(&mut server, 0, at_ms(0)));
     let reverse = test(|test| {
@@ -124,13 +124,13 @@ fn a_test_by_time_ends_though_there_is_no_room() {
         test.rate_bits_per_s = 8_000_000;
     });
     server.received(FORWARD, &request(&reverse), at_ms(0));
-    let turns = turns_without_room(&mut server, at_ms(0), at_ms(2001));
+    let turns = turns_without_space(&mut server, at_ms(0), at_ms(2001));
     assert_eq!(server.close(FORWARD), Close::Finish);
     assert!(turns < 10, "{turns}");
 }
 
 #[test]
-fn what_waits_for_room_goes_on_when_there_is_some() {
+fn blocked_data_are_sent_when_there_is_space() {
     let mut server = server();
     assert!(accept(&mut server, 0, at_ms(0)));
     let reverse = test(|test| {
@@ -138,7 +138,7 @@ fn what_waits_for_room_goes_on_when_there_is_some() {
         test.rate_bits_per_s = 8_000;
     });
     server.received(FORWARD, &request(&reverse), at_ms(0));
-    turns_without_room(&mut server, at_ms(0), at_ms(1000));
+    turns_without_space(&mut server, at_ms(0), at_ms(1000));
     assert_eq!(server.fill(FORWARD, &mut [0; 1000], at_ms(1000)), 1000);
     assert_eq!(server.fill(FORWARD, &mut [0; 1000], at_ms(1000)), 1000);
     assert_eq!(server.fill(FORWARD, &mut [0; 1000], at_ms(1000)), 0);
@@ -184,7 +184,7 @@ fn time_that_passes_within_a_turn_is_not_missed() {
 }
 
 #[test]
-fn a_client_without_room_waits_for_it_and_ends_in_time() {
+fn a_client_without_buffer_space_waits_and_ends_in_time() {
     let mut client = Client::new(Plan {
         to: "192.0.2.2:5001".parse().unwrap(),
         udp: false,
@@ -198,7 +198,7 @@ fn a_client_without_room_waits_for_it_and_ends_in_time() {
     let opened = Opened::Connected { token: 0 };
     client.opened(FORWARD, opened, at_ms(0)).unwrap();
     assert!(client.fill(FORWARD, &mut [0; 1000], at_ms(0)) > 0);
-    let turns = turns_without_room(&mut client, at_ms(0), at_ms(10_001));
+    let turns = turns_without_space(&mut client, at_ms(0), at_ms(10_001));
     assert_eq!(client.close(FORWARD), Close::Finish);
     assert!(turns < 10, "{turns}");
 }

@@ -160,7 +160,7 @@ fn answers_are_as_long_as_what_they_answer() {
 }
 
 #[test]
-fn who_stops_before_the_end_leaves_loss_that_has_no_direction() {
+fn an_early_stop_leaves_loss_without_a_direction() {
     let mut net = Net::new(
         Sender::<8>::new(plan(100)),
         Reflector::<1, 4>::new(PORT, Clock::free(US)),
@@ -240,7 +240,7 @@ fn a_session_beyond_the_table_gets_nothing_until_another_is_over() {
 }
 
 #[test]
-fn identifiers_tell_sessions_of_one_port_apart() {
+fn identifiers_distinguish_sessions_of_one_port() {
     let mut reflector = reflector();
     for (identifier, expected) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
         let mut octets = probe(9);
@@ -328,7 +328,7 @@ fn a_flood_neither_amplifies_nor_ends_the_session_that_is_there() {
 }
 
 #[test]
-fn a_reflector_that_lies_is_not_believed() {
+fn invalid_reflections_are_rejected() {
     let now = Instant::from_ns(1_000_000);
     let mut lies = 0;
     for (at, len) in [(0, 4), (4, 8), (16, 8), (24, 4), (28, 8), (36, 2)] {
@@ -379,7 +379,7 @@ proptest! {
 
     /// Loss only: each direction's count is the network's, except after the last answer.
     #[test]
-    fn loss_is_told_apart_by_direction(seed: u64, lost in 0..200_u64) {
+    fn loss_is_distinguished_by_direction(seed: u64, lost in 0..200_u64) {
         let faults = Faults { lost, ..Faults::default() };
         let (net, outcome, samples) = run::<1>(plan(500), Clock::free(US), seed, faults);
         let [forward, back] = net.done.map(|done| done.lost);

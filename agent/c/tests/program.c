@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     uint8_t octets[PIPE];
     size_t length;
-    bool ended, told;
+    bool ended, end_delivered;
 } pipe;
 
 static linerate_agent *agents[2];
@@ -153,7 +153,7 @@ static bool stream(int end)
         moved = length > 0;
         uint8_t wanted = linerate_close_wanted(agents[end], 1);
         if (wanted == LINERATE_RESET)
-            in->ended = in->told = out->told = true;
+            in->ended = in->end_delivered = out->end_delivered = true;
         if (wanted != LINERATE_KEEP)
             moved = out->ended = true;
     }
@@ -161,12 +161,12 @@ static bool stream(int end)
         linerate_received(agents[end], 1, in->octets, in->length, now);
         in->length = 0;
         moved = true;
-    } else if (in->ended && !in->told) {
-        in->told = true;
+    } else if (in->ended && !in->end_delivered) {
+        in->end_delivered = true;
         linerate_ended(agents[end], 1, now);
         moved = true;
     }
-    if (pipes[0].told && pipes[1].told) {
+    if (pipes[0].end_delivered && pipes[1].end_delivered) {
         connected = false;
         linerate_closed(agents[0], 1, now);
         linerate_closed(agents[1], 1, now);

@@ -157,16 +157,16 @@ mod tests {
     #[test]
     fn counters_are_an_object_whatever_is_counted() {
         static LEDGER: Ledger = Ledger::new();
-        let said = || {
-            let mut said = String::new();
-            counters(&mut said, &LEDGER);
-            said
+        let output = || {
+            let mut output = String::new();
+            counters(&mut output, &LEDGER);
+            output
         };
-        assert_eq!(said(), "@ {\"event\":\"counters\"}\n");
+        assert_eq!(output(), "@ {\"event\":\"counters\"}\n");
         LEDGER.count(Counter::TxFrames);
         LEDGER.add(Counter::RxRunts, 2);
         let all = "@ {\"event\":\"counters\",\"TxFrames\":1,\"RxRunts\":2}\n";
-        assert_eq!(said(), all);
+        assert_eq!(output(), all);
     }
 
     #[test]

@@ -185,7 +185,7 @@ fn both_ends_of_iperf_3_count_the_same() {
 }
 
 #[test]
-fn a_file_comes_and_goes_as_it_is() {
+fn a_file_is_transferred_unmodified_in_both_directions() {
     for upload in [None, Some(300_000)] {
         let mut server = http::Server::<2>::new(80, PATIENCE);
         let octets = |octets| http::Upload {
@@ -235,7 +235,7 @@ fn datagrams_are_answered() {
 }
 
 #[test]
-fn a_port_of_nobody_is_not_reached_and_sockets_come_back() {
+fn a_closed_port_is_not_reached_and_sockets_are_reused() {
     let mut server = http::Server::<4>::new(80, PATIENCE);
     let mut machine = Machine::new();
     // Each uses a socket at both ends: without reuse there would not be enough.
@@ -254,13 +254,13 @@ fn a_port_of_nobody_is_not_reached_and_sockets_come_back() {
         for _ in 0..20 {
             machine.round(&mut [&mut server, &mut lost]);
         }
-        let said = lost.progress(machine.now);
-        assert_eq!(said, Progress::Failed(http::Failure::NotReached));
+        let progress = lost.progress(machine.now);
+        assert_eq!(progress, Progress::Failed(http::Failure::NotReached));
     }
 }
 
 #[test]
-fn more_connections_than_a_service_has_room_for_are_reset() {
+fn excess_connections_are_reset() {
     let mut server = http::Server::<1>::new(80, PATIENCE);
     let plan = http::Plan {
         to: to(80),
@@ -282,7 +282,7 @@ fn more_connections_than_a_service_has_room_for_are_reset() {
 
 /// Its datagrams wait for an address that is never resolved: other datagrams must not wait with them forever.
 #[test]
-fn who_is_sent_to_and_is_not_there_keeps_up_nobody_else_for_long() {
+fn an_unresolvable_destination_delays_others_only_briefly() {
     let station = EthernetAddress([2, 0, 0, 0, 0, 1]);
     let mut machine = Machine::on(Medium::Ethernet, HardwareAddress::Ethernet(station));
     let nobody = SocketAddr::from(([192, 0, 2, 9], 5001));

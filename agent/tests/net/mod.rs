@@ -149,7 +149,7 @@ impl<A: Service, B: Service> Net<A, B> {
         let next = next.unwrap_or(until);
         if next <= self.now {
             self.idle_wakes += 1;
-            assert!(self.idle_wakes < 100, "woken for nothing, again and again");
+            assert!(self.idle_wakes < 100, "woken repeatedly without work");
         }
         let least = self.now.after(Duration::from_nanos(1));
         self.now = next.max(least).min(until);

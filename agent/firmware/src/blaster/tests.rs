@@ -97,10 +97,10 @@ fn a_receiver_counts_every_frame_however_often_the_ring_is_full() {
     }
     let sequence = &receiver.sink.sequence;
     assert_eq!((sequence.received(), sequence.lost(Some(150))), (150, 0));
-    let mut said = String::new();
-    blaster.report(&mut said, Instant::from_ns(5_001_000));
+    let mut output = String::new();
+    blaster.report(&mut output, Instant::from_ns(5_001_000));
     assert_eq!(
-        said,
+        output,
         "@ {\"event\":\"blasted\",\"stream\":0,\"frames\":150,\"octets\":15000,\"span_us\":5000}\n"
     );
 }

@@ -14,7 +14,7 @@ use esp32c6_bitbang::{
     net::{self, Network},
 };
 use linerate_agent::{Limits, Service, burner::Burner, echo, http, iperf2, iperf3, stamp};
-use linerate_agent_firmware::{console::Command, load, tell};
+use linerate_agent_firmware::{console::Command, load, report};
 use linerate_agent_smoltcp::MAX_DATAGRAM;
 use static_cell::ConstStaticCell;
 
@@ -93,13 +93,13 @@ fn main() -> ! {
             let idle_for = sockets.idle_for(services, agent::now());
             network.give();
             while let Some(finished) = iperf2.take_finished() {
-                tell::iperf2(&mut Console, &finished);
+                report::iperf2(&mut Console, &finished);
             }
             if let Some(finished) = iperf3.take_finished() {
-                tell::iperf3(&mut Console, &finished);
+                report::iperf3(&mut Console, &finished);
             }
             while let Some(finished) = http.take_finished() {
-                tell::http(&mut Console, &finished);
+                report::http(&mut Console, &finished);
             }
             let quiet_for = network.quiet_for().map(Duration::from);
             let pause = idle_for.into_iter().chain(quiet_for).min();
@@ -108,7 +108,7 @@ fn main() -> ! {
         if let Some(line) = commands.next() {
             match Command::parse(line) {
                 Some(command) => execute(command, &mut frames, &mut burner),
-                None => tell::unknown(&mut Console, line),
+                None => report::unknown(&mut Console, line),
             }
         }
         if queue.used_bytes() > 0 || agent::now() >= due || burner.burn(agent::now()) {
@@ -127,7 +127,7 @@ fn execute(command: Command, frames: &mut Frames, burner: &mut Burner) {
         Command::ReportFrames => frames.report(),
         Command::CountFrames(stream) => *frames = Frames::of(stream),
         Command::Burn(load) => burner.set(load, agent::now()),
-        Command::Burned => tell::burned(&mut Console, burner, agent::now()),
+        Command::Burned => report::burned(&mut Console, burner, agent::now()),
         Command::Blast(_) => event!("error", "\"what\":\"this board sends no raw frames\""),
         Command::Hold(_) | Command::Stop(_) => {
             event!(
