@@ -91,13 +91,13 @@ impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], _: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], _: Instant) -> Option<Datagram> {
         let len = self.waiting[0].as_ref()?.len;
-        // A truncated echo is wrong: with too little room it waits.
-        let room = room.get_mut(..len)?;
+        // A truncated echo is wrong: with too little buffer space it waits.
+        let buffer = buffer.get_mut(..len)?;
         let waiting = self.waiting[0].take()?;
         self.waiting.rotate_left(1);
-        room.copy_from_slice(&waiting.octets[..len]);
+        buffer.copy_from_slice(&waiting.octets[..len]);
         self.counts.answered += 1;
         Some(Datagram {
             socket: SOCKET,

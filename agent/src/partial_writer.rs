@@ -6,7 +6,7 @@ use core::time::Duration;
 /// its start each time; octets outside the buffer are only counted.
 #[derive(Debug)]
 pub(crate) struct PartialWriter<'a> {
-    room: &'a mut [u8],
+    buffer: &'a mut [u8],
     from: usize,
     at: usize,
     /// The next member or element is the first one.
@@ -15,9 +15,9 @@ pub(crate) struct PartialWriter<'a> {
 
 impl<'a> PartialWriter<'a> {
     /// Creates a writer for the text from offset `from` on.
-    pub(crate) const fn new(room: &'a mut [u8], from: usize) -> Self {
+    pub(crate) const fn new(buffer: &'a mut [u8], from: usize) -> Self {
         Self {
-            room,
+            buffer,
             from,
             at: 0,
             is_first: true,
@@ -33,7 +33,7 @@ impl<'a> PartialWriter<'a> {
 
     /// Octets of the text that fit into the buffer.
     pub(crate) fn written(&self) -> usize {
-        self.at.saturating_sub(self.from).min(self.room.len())
+        self.at.saturating_sub(self.from).min(self.buffer.len())
     }
 
     /// True if the whole text has been written.
@@ -46,7 +46,7 @@ impl<'a> PartialWriter<'a> {
     pub(crate) fn raw(&mut self, octets: &[u8]) {
         for octet in octets {
             let place = self.at.checked_sub(self.from);
-            if let Some(place) = place.and_then(|at| self.room.get_mut(at)) {
+            if let Some(place) = place.and_then(|at| self.buffer.get_mut(at)) {
                 *place = *octet;
             }
             self.at += 1;

@@ -78,7 +78,7 @@ pub struct Datagram {
     pub socket: Udp,
     /// Destination address.
     pub to: SocketAddr,
-    /// Octets of payload, from the start of the given room.
+    /// Octets of payload, from the start of the given buffer.
     pub len: usize,
 }
 
@@ -111,7 +111,7 @@ pub trait Service {
     /// Octets arrived, in order; how they are split is irrelevant. All of them are consumed.
     fn received(&mut self, _: Connection, _octets: &[u8], _: Instant) {}
 
-    /// Writes data to send to the start of `room` and returns their length: 0 = nothing now.
+    /// Writes data to send to the start of `buffer` and returns their length: 0 = nothing now.
     fn fill(&mut self, _: Connection, _room: &mut [u8], _: Instant) -> usize {
         0
     }
@@ -130,7 +130,7 @@ pub trait Service {
     /// A datagram arrived.
     fn datagram(&mut self, _: Udp, _from: SocketAddr, _octets: &[u8], _: Instant) {}
 
-    /// Writes the next due datagram to the start of `room`. If `room` is too small, the datagram is truncated
+    /// Writes the next due datagram to the start of `buffer`. If `buffer` is too small, the datagram is truncated
     /// where the protocol allows it.
     fn next_datagram(&mut self, _room: &mut [u8], _: Instant) -> Option<Datagram> {
         None

@@ -37,8 +37,8 @@ impl<S: Service, E: DatagramTap> Service for TappedService<S, E> {
         self.service.received(at, octets, now);
     }
 
-    fn fill(&mut self, at: Connection, room: &mut [u8], now: Instant) -> usize {
-        self.service.fill(at, room, now)
+    fn fill(&mut self, at: Connection, buffer: &mut [u8], now: Instant) -> usize {
+        self.service.fill(at, buffer, now)
     }
 
     fn ended(&mut self, at: Connection, now: Instant) {
@@ -58,8 +58,8 @@ impl<S: Service, E: DatagramTap> Service for TappedService<S, E> {
         self.service.datagram(at, from, octets, now);
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
-        self.service.next_datagram(room, now)
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
+        self.service.next_datagram(buffer, now)
     }
 
     fn wake_at(&self) -> Option<Instant> {

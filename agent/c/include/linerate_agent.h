@@ -161,8 +161,8 @@ void linerate_failed(linerate_agent *agent, uint8_t token, uint64_t now_ns);
 /* Octets arrived on a connection; all of them are consumed. */
 void linerate_received(linerate_agent *agent, uint8_t connection, const void *octets, size_t length,
                        uint64_t now_ns);
-/* Writes data to send on a connection to room; returns their length. */
-size_t linerate_fill(linerate_agent *agent, uint8_t connection, void *room, size_t length,
+/* Writes data to send on a connection to buffer; returns their length. */
+size_t linerate_fill(linerate_agent *agent, uint8_t connection, void *buffer, size_t length,
                      uint64_t now_ns);
 /* The peer has no more data to send (FIN). */
 void linerate_ended(linerate_agent *agent, uint8_t connection, uint64_t now_ns);
@@ -174,8 +174,8 @@ uint8_t linerate_close_wanted(const linerate_agent *agent, uint8_t connection);
 /* A datagram arrived. */
 void linerate_datagram(linerate_agent *agent, uint8_t socket, const linerate_address *from,
                        const void *octets, size_t length, uint64_t now_ns);
-/* Writes the next due datagram to room; false: none is due. */
-bool linerate_next_datagram(linerate_agent *agent, void *room, size_t length, uint64_t now_ns,
+/* Writes the next due datagram to buffer; false: none is due. */
+bool linerate_next_datagram(linerate_agent *agent, void *buffer, size_t length, uint64_t now_ns,
                             linerate_datagram_out *out);
 /* Time at which the agent must run without any event; false: never. */
 bool linerate_wake_at(const linerate_agent *agent, uint64_t *at_ns);

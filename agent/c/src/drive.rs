@@ -21,13 +21,13 @@ unsafe fn given<'a>(octets: *const u8, length: usize) -> &'a [u8] {
 /// Buffer passed by the caller.
 ///
 /// # Safety
-/// `room` is null or `length` initialized octets that nobody else uses meanwhile.
-unsafe fn room_of<'a>(room: *mut u8, length: usize) -> &'a mut [u8] {
-    if room.is_null() {
+/// `buffer` is null or `length` initialized octets that nobody else uses meanwhile.
+unsafe fn buffer_of<'a>(buffer: *mut u8, length: usize) -> &'a mut [u8] {
+    if buffer.is_null() {
         return &mut [];
     }
     // SAFETY: the caller guarantees the length.
-    unsafe { core::slice::from_raw_parts_mut(room, length) }
+    unsafe { core::slice::from_raw_parts_mut(buffer, length) }
 }
 
 const fn at(ns: u64) -> Instant {
@@ -144,22 +144,22 @@ pub unsafe extern "C" fn linerate_received(
 }
 
 /// # Safety
-/// `agent` is null or an agent that nobody else uses; `room` is null or `length` octets that nobody else
+/// `agent` is null or an agent that nobody else uses; `buffer` is null or `length` octets that nobody else
 /// uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_fill(
     agent: *mut Agent,
     connection: u8,
-    room: *mut u8,
+    buffer: *mut u8,
     length: usize,
     now_ns: u64,
 ) -> usize {
     // SAFETY: the caller's guarantee is the same.
-    let room = unsafe { room_of(room, length) };
+    let buffer = unsafe { buffer_of(buffer, length) };
     // SAFETY: so is this one.
     unsafe {
         with(agent, |it| {
-            it.fill(Connection(connection), room, at(now_ns))
+            it.fill(Connection(connection), buffer, at(now_ns))
         })
     }
     .unwrap_or(0)
@@ -222,12 +222,12 @@ pub unsafe extern "C" fn linerate_datagram(
 }
 
 /// # Safety
-/// `agent` is null or an agent that nobody else uses; `room` is null or `length` octets that nobody else
+/// `agent` is null or an agent that nobody else uses; `buffer` is null or `length` octets that nobody else
 /// uses, `out` null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_next_datagram(
     agent: *mut Agent,
-    room: *mut u8,
+    buffer: *mut u8,
     length: usize,
     now_ns: u64,
     out: *mut DatagramOut,
@@ -236,9 +236,9 @@ pub unsafe extern "C" fn linerate_next_datagram(
         return false;
     }
     // SAFETY: the caller's guarantee is the same.
-    let room = unsafe { room_of(room, length) };
+    let buffer = unsafe { buffer_of(buffer, length) };
     // SAFETY: so is this one.
-    let datagram = unsafe { with(agent, |it| it.next_datagram(room, at(now_ns))) }.flatten();
+    let datagram = unsafe { with(agent, |it| it.next_datagram(buffer, at(now_ns))) }.flatten();
     let Some(datagram) = datagram else {
         return false;
     };
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn linerate_reflect_frame(
     own: *const [u8; 6],
 ) -> bool {
     // SAFETY: the caller's guarantee is the same.
-    let frame = unsafe { room_of(frame, length) };
+    let frame = unsafe { buffer_of(frame, length) };
     // SAFETY: the caller guarantees null or six octets; octets are aligned anywhere.
     let own = unsafe { own.as_ref() };
     own.is_some_and(|own| reflect(frame, *own, ReflectFilter::Marked))

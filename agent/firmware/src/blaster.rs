@@ -59,12 +59,12 @@ impl Blaster {
             if self.sent >= self.command.frames {
                 return true;
             }
-            let Some(room) = device.transmit() else {
+            let Some(slot) = device.transmit() else {
                 return false;
             };
             renumber(frame, self.sent, now.ns());
             // The length is valid.
-            let _ = room.consume(frame.len(), |to| to.copy_from_slice(frame));
+            let _ = slot.consume(frame.len(), |to| to.copy_from_slice(frame));
             self.sent += 1;
         }
         self.sent >= self.command.frames

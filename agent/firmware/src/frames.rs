@@ -48,7 +48,7 @@ impl TestFrames {
     }
 
     /// Counts a test frame, and reflects it if requested: without its tag.
-    pub fn handle(&mut self, frame: impl RxToken, room: impl TxToken, now: Instant) {
+    pub fn handle(&mut self, frame: impl RxToken, slot: impl TxToken, now: Instant) {
         let own = self.own.0;
         frame.consume(|octets| {
             let tag = tag_of(octets);
@@ -60,7 +60,7 @@ impl TestFrames {
             if arrived.is_some() && reflect(octets, own, ReflectFilter::Marked) {
                 self.reflected += 1;
                 // A received frame is not too long to send.
-                let _ = room.consume(octets.len(), |to| to.copy_from_slice(octets));
+                let _ = slot.consume(octets.len(), |to| to.copy_from_slice(octets));
             }
         });
     }

@@ -176,14 +176,14 @@ impl<D: Managed> Station<D> {
         let now = stack_time(machine.now());
         self.iface.poll_maintenance(now);
         for taken in 0..BUDGET {
-            let Some((mut frame, room)) = self.device.0.receive() else {
+            let Some((mut frame, slot)) = self.device.0.receive() else {
                 return taken > 0;
             };
             if TestFrames::is_test_frame(frame.peek()) {
-                self.frames.handle(frame, room, machine.now());
+                self.frames.handle(frame, slot, machine.now());
                 continue;
             }
-            let mut one = One::<Summing<D>>::new(frame, room, capabilities);
+            let mut one = One::<Summing<D>>::new(frame, slot, capabilities);
             self.iface
                 .poll_ingress_single(now, &mut one, &mut self.sockets);
         }

@@ -50,15 +50,15 @@ impl<'a> Blast<'a> {
         }
     }
 
-    /// Writes the next frame to the start of `room` if one is due, and returns its length. It waits if the
-    /// room is too small.
-    pub fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
+    /// Writes the next frame to the start of `buffer` if one is due, and returns its length. It waits if the
+    /// buffer is too small.
+    pub fn next(&mut self, buffer: &mut [u8], now: Instant) -> Option<usize> {
         if now < self.due()? {
             return None;
         }
         let size = self.plan.sizes.get(self.at).copied().unwrap_or(0);
         let len = usize::from(size).max(SHORTEST);
-        let frame = room.get_mut(..len)?;
+        let frame = buffer.get_mut(..len)?;
         let head = TestHeader {
             kind: if self.plan.reflect {
                 FrameKind::Outward

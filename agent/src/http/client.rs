@@ -125,8 +125,8 @@ fn head(plan: &Plan, writer: &mut PartialWriter) {
 }
 
 /// Writes the part of a text behind its first `at` octets and returns its length.
-fn part(at: u64, room: &mut [u8], write: impl Fn(&mut PartialWriter)) -> usize {
-    let mut writer = PartialWriter::new(room, usize::try_from(at).unwrap_or(usize::MAX));
+fn part(at: u64, buffer: &mut [u8], write: impl Fn(&mut PartialWriter)) -> usize {
+    let mut writer = PartialWriter::new(buffer, usize::try_from(at).unwrap_or(usize::MAX));
     write(&mut writer);
     writer.written()
 }
@@ -204,12 +204,12 @@ impl<'a> Client<'a> {
 
     /// Writes the content behind its first `at` octets. Returns the length, and the number of data octets in
     /// it.
-    fn content(upload: Upload, at: u64, room: &mut [u8]) -> (usize, u64) {
+    fn content(upload: Upload, at: u64, buffer: &mut [u8]) -> (usize, u64) {
         let Upload { octets, chunked } = upload;
         if !chunked {
             let left = usize::try_from(octets - at).unwrap_or(usize::MAX);
-            let len = room.len().min(left);
-            pattern::fill(at, &mut room[..len]);
+            let len = buffer.len().min(left);
+            pattern::fill(at, &mut buffer[..len]);
             return (len, len as u64);
         }
         // Before, data and behind: each full chunk has the same number of octets.
@@ -227,16 +227,16 @@ impl<'a> Client<'a> {
         let at = at - index * each;
         let data = CHUNK.min(octets - begun);
         if data == 0 {
-            return (part(at, room, |writer| writer.raw(b"0\r\n\r\n")), 0);
+            return (part(at, buffer, |writer| writer.raw(b"0\r\n\r\n")), 0);
         }
         let before_len = before_len(data);
         if at < before_len {
-            return (part(at, room, before(data)), 0);
+            return (part(at, buffer, before(data)), 0);
         }
         if at < before_len + data {
             let part = at - before_len;
-            let len = room.len().min((data - part) as usize);
-            pattern::fill(begun + part, &mut room[..len]);
+            let len = buffer.len().min((data - part) as usize);
+            pattern::fill(begun + part, &mut buffer[..len]);
             return (len, len as u64);
         }
         let behind: &[u8] = if data < CHUNK {
@@ -245,7 +245,7 @@ impl<'a> Client<'a> {
             b"\r\n"
         };
         let at = at - before_len - data;
-        (part(at, room, |writer| writer.raw(behind)), 0)
+        (part(at, buffer, |writer| writer.raw(behind)), 0)
     }
 
     /// Consumes a line of the head.
@@ -375,9 +375,9 @@ impl Service for Client<'_> {
         }
     }
 
-    fn fill(&mut self, _: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, _: Connection, buffer: &mut [u8], now: Instant) -> usize {
         let is_answered = matches!(self.reading, Reading::Over);
-        if self.is_written || self.failure.is_some() || is_answered || room.is_empty() {
+        if self.is_written || self.failure.is_some() || is_answered || buffer.is_empty() {
             return 0;
         }
         self.began.get_or_insert(now);
@@ -385,12 +385,13 @@ impl Service for Client<'_> {
         let mut len = 0;
         if self.written < head_len {
             let plan = &self.plan;
-            len = part(self.written, room, |writer| head(plan, writer));
+            len = part(self.written, buffer, |writer| head(plan, writer));
             self.written += len as u64;
         }
         if let Some(upload) = self.plan.upload.filter(|_| self.written >= head_len) {
-            while len < room.len() {
-                let (more, data) = Self::content(upload, self.written - head_len, &mut room[len..]);
+            while len < buffer.len() {
+                let (more, data) =
+                    Self::content(upload, self.written - head_len, &mut buffer[len..]);
                 if more == 0 {
                     self.is_written = true;
                     break;

@@ -120,11 +120,11 @@ impl Receiver {
         self.ended.is_some() && self.to_answer.is_none()
     }
 
-    fn next(&mut self, room: &mut [u8], now: Instant) -> Option<(SocketAddr, usize)> {
+    fn next(&mut self, buffer: &mut [u8], now: Instant) -> Option<(SocketAddr, usize)> {
         let (number, to, times) = self.to_answer?;
         self.to_answer = (times > 1).then_some((number, to, times - 1));
         let report = self.ended.unwrap_or_default();
-        Some((to, report.answer(number, now, room)))
+        Some((to, report.answer(number, now, buffer)))
     }
 }
 
@@ -293,7 +293,7 @@ impl Client {
     }
 
     /// The request of a reverse UDP test, until data arrive.
-    fn request(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn request(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         let receiving = self.receiving.as_ref()?;
         let nothing_received = receiving.sink.last().is_none() && receiving.ended.is_none();
         if self.sends() || !self.plan.udp || !nothing_received || now < self.request_due {
@@ -302,8 +302,8 @@ impl Client {
         self.request_due = now.after_ns(REQUEST_EVERY_NS);
         let test = &self.plan.test;
         let len = (test.buffer_octets as usize).max(DatagramHeader::LEN + Test::LEN);
-        let len = len.min(room.len());
-        let datagram = &mut room[..len];
+        let len = len.min(buffer.len());
+        let datagram = &mut buffer[..len];
         datagram.fill(0);
         DatagramHeader::emit(1, now, datagram);
         if let Some(behind) = datagram.get_mut(DatagramHeader::LEN..) {
@@ -383,14 +383,14 @@ impl Service for Client {
         }
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         if Some(connection) != self.forward {
             return 0;
         }
         let mut len = 0;
         // In one piece: a server expects it in the first segment.
-        if !self.request_sent && room.len() >= Test::LEN {
-            self.plan.test.emit(room, false);
+        if !self.request_sent && buffer.len() >= Test::LEN {
+            self.plan.test.emit(buffer, false);
             self.request_sent = true;
             len = Test::LEN;
             if let Some(sending) = &mut self.sending {
@@ -398,7 +398,7 @@ impl Service for Client {
             }
         }
         match &mut self.sending {
-            Some(sending) if self.request_sent => len + sending.fill(&mut room[len..], now),
+            Some(sending) if self.request_sent => len + sending.fill(&mut buffer[len..], now),
             _ => len,
         }
     }
@@ -451,25 +451,25 @@ impl Service for Client {
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.begin(now);
         self.step(now);
         let return_socket = match self.plan.test.return_test {
             ReturnTest::No => SOCKET,
             ReturnTest::Simultaneous | ReturnTest::AfterTest => RETURN_SOCKET,
         };
-        if let Some((to, len)) = self.receiving.as_mut().and_then(|it| it.next(room, now)) {
+        if let Some((to, len)) = self.receiving.as_mut().and_then(|it| it.next(buffer, now)) {
             let socket = return_socket;
             return Some(Datagram { socket, to, len });
         }
-        if let Some(request) = self.request(room, now) {
+        if let Some(request) = self.request(buffer, now) {
             return Some(request);
         }
         if self.reported.is_some() {
             return None;
         }
         let request = Some(&self.plan.test);
-        let len = self.source.as_mut()?.next(request, room, now)?;
+        let len = self.source.as_mut()?.next(request, buffer, now)?;
         Some(Datagram {
             socket: SOCKET,
             to: self.plan.to,

@@ -289,9 +289,9 @@ impl Report {
     }
 
     /// Writes the datagram that answers the last one of a stream, and returns its length.
-    pub(super) fn answer(&self, end: i64, now: Instant, room: &mut [u8]) -> usize {
-        let len = (DatagramHeader::LEN + Self::LEN).min(room.len());
-        let datagram = &mut room[..len];
+    pub(super) fn answer(&self, end: i64, now: Instant, buffer: &mut [u8]) -> usize {
+        let len = (DatagramHeader::LEN + Self::LEN).min(buffer.len());
+        let datagram = &mut buffer[..len];
         datagram.fill(0);
         DatagramHeader::emit(end, now, datagram);
         self.emit(datagram);

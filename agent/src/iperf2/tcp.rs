@@ -81,8 +81,8 @@ impl TcpSender {
         self.pace.due()
     }
 
-    /// Fills `room` with data due now: zeros, which cannot be mistaken for a request.
-    pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
+    /// Fills `buffer` with data due now: zeros, which cannot be mistaken for a request.
+    pub(super) fn fill(&mut self, buffer: &mut [u8], now: Instant) -> usize {
         if self.is_over() || now < self.pace.due() {
             return 0;
         }
@@ -91,8 +91,10 @@ impl TcpSender {
         } else {
             self.max_octets.saturating_sub(self.octets)
         };
-        let len = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        room[..len].fill(0);
+        let len = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
+        buffer[..len].fill(0);
         self.pace.sent(len);
         if len > 0 {
             self.space = SendSpace::Available;

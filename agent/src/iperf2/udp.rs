@@ -134,28 +134,28 @@ impl UdpSender {
         self.sent_octets >= self.max_octets || self.span_ns() >= self.max_ns
     }
 
-    /// Writes the due datagram if there is one and `room` holds its header; returns its length. Behind the
+    /// Writes the due datagram if there is one and `buffer` holds its header; returns its length. Behind the
     /// header it carries the request, if this is a client.
     pub(super) fn next(
         &mut self,
         request: Option<&Test>,
-        room: &mut [u8],
+        buffer: &mut [u8],
         now: Instant,
     ) -> Option<usize> {
-        if now < self.due() || room.len() < DatagramHeader::LEN {
+        if now < self.due() || buffer.len() < DatagramHeader::LEN {
             return None;
         }
         // The first datagram carries the whole request, however short the others are: a server takes the rate
         // from its last octets.
         let is_request = request.is_some() && self.next == 1;
         let least = if is_request { REQUEST_OCTETS } else { 0 };
-        let len = self.octets.max(least).min(room.len());
+        let len = self.octets.max(least).min(buffer.len());
         // A sender that cannot keep the rate still ends in time.
         let over = self.is_over() || now.ns_since(self.began) >= self.max_ns;
         if over && self.ends >= ENDS {
             return None;
         }
-        let datagram = &mut room[..len];
+        let datagram = &mut buffer[..len];
         let number = if over {
             if self.ends == 0 {
                 // Counted as data by both ends of iperf.

@@ -90,15 +90,15 @@ impl Outbox {
         self.queue[0].is_none()
     }
 
-    /// Fills `room`; `document` writes cookies and JSON messages.
+    /// Fills `buffer`; `document` writes cookies and JSON messages.
     pub(super) fn fill(
         &mut self,
-        room: &mut [u8],
+        buffer: &mut [u8],
         document: impl Fn(Message, &mut PartialWriter),
     ) -> usize {
         let mut len = 0;
         while let Some(message) = self.queue[0] {
-            let mut writer = PartialWriter::new(&mut room[len..], self.sent);
+            let mut writer = PartialWriter::new(&mut buffer[len..], self.sent);
             match message {
                 Message::State(state) => writer.raw(&[state]),
                 Message::Error(number) => {

@@ -170,7 +170,13 @@ impl Stream {
     }
 
     /// Writes data to send over TCP now, `most` octets at most.
-    pub(super) fn fill(&mut self, room: &mut [u8], test: &Test, most: u64, now: Instant) -> usize {
+    pub(super) fn fill(
+        &mut self,
+        buffer: &mut [u8],
+        test: &Test,
+        most: u64,
+        now: Instant,
+    ) -> usize {
         let Some(Role::Sends { octets, pace, .. }) = &mut self.role else {
             return 0;
         };
@@ -178,12 +184,14 @@ impl Stream {
         if paced && now < pace.due() {
             return 0;
         }
-        let mut len = room.len().min(usize::try_from(most).unwrap_or(usize::MAX));
+        let mut len = buffer
+            .len()
+            .min(usize::try_from(most).unwrap_or(usize::MAX));
         if paced {
             len = len.min(test.block() as usize);
             pace.sent(len);
         }
-        room[..len].fill(0);
+        buffer[..len].fill(0);
         *octets += len as u64;
         if len > 0 {
             self.space = SendSpace::Available;
@@ -192,7 +200,7 @@ impl Stream {
     }
 
     /// Writes the due datagram, if any.
-    pub(super) fn next(&mut self, room: &mut [u8], test: &Test, now: Instant) -> Option<usize> {
+    pub(super) fn next(&mut self, buffer: &mut [u8], test: &Test, now: Instant) -> Option<usize> {
         let Some(Role::Sends {
             octets,
             datagrams,
@@ -202,14 +210,14 @@ impl Stream {
         else {
             return None;
         };
-        let len = room.len().min(test.block() as usize);
+        let len = buffer.len().min(test.block() as usize);
         if now < pace.due() || len < MIN_UDP_OCTETS as usize {
             return None;
         }
         pace.sent(len);
         *octets += len as u64;
         *datagrams += 1;
-        let datagram = &mut room[..len];
+        let datagram = &mut buffer[..len];
         datagram.fill(0);
         DatagramHeader::emit(*datagrams, test.wide_numbers, now, datagram);
         Some(len)

@@ -165,7 +165,7 @@ impl<const N: usize> Streams<N> {
     pub(super) fn fill(
         &mut self,
         connection: Connection,
-        room: &mut [u8],
+        buffer: &mut [u8],
         most: u64,
         now: Instant,
     ) -> usize {
@@ -175,7 +175,7 @@ impl<const N: usize> Streams<N> {
         }
         let test = self.test;
         self.by_connection(connection)
-            .map_or(0, |stream| stream.fill(room, &test, most, now))
+            .map_or(0, |stream| stream.fill(buffer, &test, most, now))
     }
 
     /// The driver begins another turn.
@@ -184,7 +184,7 @@ impl<const N: usize> Streams<N> {
     }
 
     /// Writes the next due datagram, round-robin over the streams.
-    pub(super) fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    pub(super) fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.omit(now);
         if !self.is_running() {
             return None;
@@ -198,7 +198,7 @@ impl<const N: usize> Streams<N> {
             let Channel::Udp(socket, to) = stream.channel else {
                 continue;
             };
-            if let Some(len) = stream.next(room, &self.test, now) {
+            if let Some(len) = stream.next(buffer, &self.test, now) {
                 self.turn = at + 1;
                 return Some(Datagram { socket, to, len });
             }

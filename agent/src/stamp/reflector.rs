@@ -176,14 +176,14 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
         self.datagram_with_ttl(from, octets, TTL_UNKNOWN, now);
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
-        if room.len() < LEN {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
+        if buffer.len() < LEN {
             return None;
         }
         let waiting = self.waiting[0].as_ref()?;
-        let (to, len) = (waiting.to, waiting.len.min(room.len()));
-        room[..len].copy_from_slice(&waiting.octets[..len]);
-        put_sent(room, self.clock.stamp(now));
+        let (to, len) = (waiting.to, waiting.len.min(buffer.len()));
+        buffer[..len].copy_from_slice(&waiting.octets[..len]);
+        put_sent(buffer, self.clock.stamp(now));
         shift(&mut self.waiting);
         self.counts.answered += 1;
         Some(Datagram {

@@ -291,19 +291,19 @@ impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.began.get_or_insert(now);
-        if room.len() < LEN || self.due().is_none_or(|due| now < due) {
+        if buffer.len() < LEN || self.due().is_none_or(|due| now < due) {
             return None;
         }
-        let len = self.plan.octets.max(LEN).min(room.len());
+        let len = self.plan.octets.max(LEN).min(buffer.len());
         let probe = Probe {
             number: self.next,
             sent: self.plan.clock.stamp(now),
             error: self.plan.clock.error().to_bits(),
             session: self.plan.session,
         };
-        probe.emit(&mut room[..len]);
+        probe.emit(&mut buffer[..len]);
         self.next += 1;
         self.last = now;
         Some(Datagram {

@@ -267,7 +267,7 @@ impl<S: Service> Driver<S> {
     }
 
     fn do_one(&mut self, request: SocketRequest) -> Result<(), HostError> {
-        match ask {
+        match request {
             SocketRequest::Listen(port) => self.listen(port)?,
             SocketRequest::Bind(socket, port) => self.bind(socket, port)?,
             SocketRequest::Unbind(Udp(number)) => {

@@ -259,16 +259,16 @@ impl Exchange {
 
     pub(super) fn fill(
         &mut self,
-        room: &mut [u8],
+        buffer: &mut [u8],
         now: Instant,
         mut record: impl FnMut(Finished),
     ) -> usize {
         let mut len = 0;
-        while let Some((response, asked)) = self.responses[0].filter(|_| len < room.len()) {
+        while let Some((response, asked)) = self.responses[0].filter(|_| len < buffer.len()) {
             if self.sent == 0 {
                 self.text_len = response.text_len();
             }
-            let (more, is_over) = response.fill(self.text_len, self.sent, &mut room[len..]);
+            let (more, is_over) = response.fill(self.text_len, self.sent, &mut buffer[len..]);
             len += more;
             self.sent += more as u64;
             if !is_over {

@@ -91,9 +91,9 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
         }
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.exchange(connection).map_or(0, |(exchange, queue)| {
-            exchange.fill(room, now, |finished| queue.push(finished))
+            exchange.fill(buffer, now, |finished| queue.push(finished))
         })
     }
 

@@ -89,20 +89,22 @@ impl Response {
 
     /// Writes the part behind the first `sent` octets, of which `text_len` are text. Returns the length, and
     /// true if the response is complete.
-    pub(super) fn fill(&self, text_len: usize, sent: u64, room: &mut [u8]) -> (usize, bool) {
+    pub(super) fn fill(&self, text_len: usize, sent: u64, buffer: &mut [u8]) -> (usize, bool) {
         let mut len = 0;
         if sent < text_len as u64 {
-            let mut writer = PartialWriter::new(room, sent as usize);
+            let mut writer = PartialWriter::new(buffer, sent as usize);
             self.text(&mut writer);
             len = writer.written();
         }
-        let room = &mut room[len..];
+        let buffer = &mut buffer[len..];
         let Some(begun) = (sent + len as u64).checked_sub(text_len as u64) else {
             return (len, false);
         };
         let left = self.octets() - begun;
-        let now = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        pattern::fill(begun, &mut room[..now]);
+        let now = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
+        pattern::fill(begun, &mut buffer[..now]);
         (len + now, now as u64 == left)
     }
 }

@@ -229,9 +229,9 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         }
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.stream(connection)
-            .map_or(0, |stream| stream.fill(room, now))
+            .map_or(0, |stream| stream.fill(buffer, now))
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
@@ -290,7 +290,7 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         let streams = self.streams.iter_mut().flatten();
         streams.for_each(|stream| stream.step(now));
         for flow in self.datagrams.iter_mut().flatten() {
@@ -300,7 +300,7 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
         }
         let mut flows = self.datagrams.iter_mut().flatten();
         flows.find_map(|flow| {
-            let len = flow.next(room, now)?;
+            let len = flow.next(buffer, now)?;
             Some(Datagram {
                 socket: flow.socket,
                 to: flow.peer,

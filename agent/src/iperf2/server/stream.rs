@@ -157,11 +157,11 @@ impl Stream {
         true
     }
 
-    pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
+    pub(super) fn fill(&mut self, buffer: &mut [u8], now: Instant) -> usize {
         let Some(sending) = &mut self.sending else {
             return 0;
         };
-        let len = sending.fill(room, now);
+        let len = sending.fill(buffer, now);
         if len > 0 {
             self.last_activity = now;
         }

@@ -236,7 +236,7 @@ impl UdpFlow {
     }
 
     /// Writes the due datagram, if any; returns its length.
-    pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
+    pub(super) fn next(&mut self, buffer: &mut [u8], now: Instant) -> Option<usize> {
         match &mut self.role {
             Role::Receives {
                 sink,
@@ -248,13 +248,13 @@ impl UdpFlow {
                 *to_report = to_report.checked_sub(1)?;
                 // Not covered by a stream this short: the client repeats its request, which adds credit.
                 *credit = credit.checked_sub((DatagramHeader::LEN + Report::LEN) as u64)?;
-                Some(report(sink, *end).answer(*end, now, room))
+                Some(report(sink, *end).answer(*end, now, buffer))
             }
             Role::Sends(source) => {
                 if self.state != State::Running {
                     return None;
                 }
-                source.next(None, room, now)
+                source.next(None, buffer, now)
             }
         }
     }

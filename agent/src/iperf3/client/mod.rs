@@ -156,7 +156,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
     }
 
     /// Writes the hello of the stream being opened, if it is due.
-    fn hello(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn hello(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         let udp = self.streams.test.udp;
         let Phase::Opening {
             is_requested: true,
@@ -165,12 +165,12 @@ impl<const STREAMS: usize> Client<STREAMS> {
         else {
             return None;
         };
-        if !udp || now < *hello_due || room.len() < HELLO.len() {
+        if !udp || now < *hello_due || buffer.len() < HELLO.len() {
             return None;
         }
         *hello_due = now.after_ns(HELLO_EVERY_NS);
         let len = HELLO.len();
-        room[..len].copy_from_slice(HELLO);
+        buffer[..len].copy_from_slice(HELLO);
         Some(Datagram {
             socket: Udp(self.streams.iter().count() as u8),
             to: self.plan.to,
@@ -244,12 +244,12 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         self.step(now);
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.step(now);
         let (seed, test) = (self.plan.seed, &self.plan.test);
         if Some(connection) == self.control {
             let streams = &self.streams;
-            return self.outbox.fill(room, |message, writer| match message {
+            return self.outbox.fill(buffer, |message, writer| match message {
                 Message::Cookie => writer.raw(&cookie(seed)),
                 Message::Parameters => test.emit(writer),
                 _ => streams.emit(writer),
@@ -259,8 +259,8 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         let stream = self.streams.by_connection(connection);
         if let Some(stream) = stream.filter(|it| usize::from(it.cookie) < COOKIE) {
             let rest = &cookie(seed)[usize::from(stream.cookie)..];
-            let len = rest.len().min(room.len());
-            room[..len].copy_from_slice(&rest[..len]);
+            let len = rest.len().min(buffer.len());
+            buffer[..len].copy_from_slice(&rest[..len]);
             stream.cookie += len as u8;
             if opening && len == rest.len() {
                 self.stream_is_open(now);
@@ -271,7 +271,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             return 0;
         }
         let left = self.left();
-        let len = self.streams.fill(connection, room, left, now);
+        let len = self.streams.fill(connection, buffer, left, now);
         self.step(now);
         len
     }
@@ -332,15 +332,15 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         self.step(now);
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.step(now);
-        if let Some(hello) = self.hello(room, now) {
+        if let Some(hello) = self.hello(buffer, now) {
             return Some(hello);
         }
         if !matches!(self.phase, Phase::Running) {
             return None;
         }
-        let datagram = self.streams.next_datagram(room, now);
+        let datagram = self.streams.next_datagram(buffer, now);
         self.step(now);
         datagram
     }

@@ -176,11 +176,11 @@ fn what_is_written_is_json_wherever_it_is_split() {
     for size in 1..=expected.len() + 1 {
         let mut text = Vec::new();
         loop {
-            let mut room = std::vec![0; size];
-            let mut writer = PartialWriter::new(&mut room, text.len());
+            let mut buffer = std::vec![0; size];
+            let mut writer = PartialWriter::new(&mut buffer, text.len());
             write(&mut writer);
             let (len, complete) = (writer.written(), writer.is_complete());
-            text.extend(&room[..len]);
+            text.extend(&buffer[..len]);
             if complete {
                 break;
             }

@@ -45,8 +45,8 @@ impl<const N: usize> ClosingConnections<N> {
         all.find(|it| it.connection == connection)
     }
 
-    pub(super) fn fill(&mut self, connection: Connection, room: &mut [u8]) -> usize {
-        let (Some(leaving), Some(first)) = (self.find(connection), room.first_mut()) else {
+    pub(super) fn fill(&mut self, connection: Connection, buffer: &mut [u8]) -> usize {
+        let (Some(leaving), Some(first)) = (self.find(connection), buffer.first_mut()) else {
             return 0;
         };
         let Some(word) = leaving.last_state.take() else {

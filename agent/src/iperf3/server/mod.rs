@@ -157,14 +157,14 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         self.step(now);
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         let of_session = self.session.as_mut().map(|session| {
             session.step(now);
-            session.fill(connection, room, now)
+            session.fill(connection, buffer, now)
         });
         match of_session {
             Some(len) if len > 0 => len,
-            _ => self.closing.fill(connection, room),
+            _ => self.closing.fill(connection, buffer),
         }
     }
 
@@ -201,9 +201,9 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.step(now);
-        self.session.as_mut()?.next_datagram(room, now)
+        self.session.as_mut()?.next_datagram(buffer, now)
     }
 
     fn wake_at(&self) -> Option<Instant> {

@@ -315,41 +315,46 @@ impl<const N: usize> Session<N> {
         }
     }
 
-    pub(super) fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    pub(super) fn fill(
+        &mut self,
+        connection: Connection,
+        buffer: &mut [u8],
+        now: Instant,
+    ) -> usize {
         if connection != self.control {
             if !matches!(self.phase, Phase::Running) {
                 return 0;
             }
-            let len = self.streams.fill(connection, room, u64::MAX, now);
+            let len = self.streams.fill(connection, buffer, u64::MAX, now);
             if len > 0 {
                 self.last_received = now;
             }
             return len;
         }
         let streams = &self.streams;
-        self.outbox.fill(room, |message, writer| {
+        self.outbox.fill(buffer, |message, writer| {
             if message == Message::Results {
                 streams.emit(writer);
             }
         })
     }
 
-    pub(super) fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    pub(super) fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         for stream in self.streams.iter_mut() {
             let Channel::Udp(socket, to) = stream.channel else {
                 continue;
             };
-            if stream.to_answer && room.len() >= HELLO_ANSWER.len() {
+            if stream.to_answer && buffer.len() >= HELLO_ANSWER.len() {
                 stream.to_answer = false;
                 let len = HELLO_ANSWER.len();
-                room[..len].copy_from_slice(HELLO_ANSWER);
+                buffer[..len].copy_from_slice(HELLO_ANSWER);
                 return Some(Datagram { socket, to, len });
             }
         }
         if !matches!(self.phase, Phase::Running) {
             return None;
         }
-        let datagram = self.streams.next_datagram(room, now);
+        let datagram = self.streams.next_datagram(buffer, now);
         if datagram.is_some() {
             self.last_received = now;
         }

@@ -86,7 +86,7 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
 
 impl Iperf2 {
     fn test(&mut self, direction: Direction, amount: Amount, octets: u32, rate: u64) -> Test {
-        let (back, reverse) = match (direction, self.from) {
+        let (return_test, reverse) = match (direction, self.from) {
             (Direction::ToDevice, _) => (ReturnTest::No, false),
             (Direction::FromDevice, From::Reverse) => (ReturnTest::No, true),
             (Direction::FromDevice, From::Tradeoff) => (ReturnTest::AfterTest, false),
@@ -106,7 +106,7 @@ impl Iperf2 {
                 }
             },
             rate_bits_per_s: rate,
-            back,
+            return_test,
             reverse,
             full_duplex: false,
         }
