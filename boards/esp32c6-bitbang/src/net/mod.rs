@@ -164,8 +164,8 @@ impl Network {
         {
             if now() > deadline {
                 event!("error", "\"what\":\"no link\"");
-                let heard = [Counter::RxLinkPulses, Counter::RxLinkBursts];
-                let what = if heard.map(|c| LINERATE_LEDGER.get(c)) == [0, 0] {
+                let received = [Counter::RxLinkPulses, Counter::RxLinkBursts];
+                let what = if received.map(|c| LINERATE_LEDGER.get(c)) == [0, 0] {
                     "link pulses from"
                 } else {
                     "link with"

@@ -117,8 +117,8 @@ pub(super) unsafe fn packet(
         // A transmission that began in the last moments has not been detected by the receive interrupt, or
         // has ended since the MAC asked.
         let begun = !in_gap && is_taken();
-        let heard = now.since(interrupt::reception_ended()).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
-        if begun || heard {
+        let early = now.since(interrupt::reception_ended()).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
+        if begun || early {
             return (0, Err(TransmitError::Busy));
         }
     }
