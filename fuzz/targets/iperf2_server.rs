@@ -44,7 +44,7 @@ fn requests() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
                 buffer_octets: 200,
                 amount,
                 rate_bits_per_s: 100_000,
-                back,
+                return_test: back,
                 reverse,
                 full_duplex,
             };
