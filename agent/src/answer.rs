@@ -1,23 +1,23 @@
-//! Whom a datagram may be answered: its sender may be forged.
+//! Rules for which sources a datagram may be answered: the source address may be forged.
 
 use core::net::{IpAddr, SocketAddr};
 
-/// Ports below belong to services; some of them answer whatever comes: echo, chargen, time.
+/// Ports below this belong to services; some of them answer any datagram: echo, chargen, time.
 const FIRST_OF_CLIENTS: u16 = 1024;
 
-/// Whether who listens on `own_port` may answer `from`.
+/// True if a service on `own_port` may answer `from`.
 ///
-/// Of two ends that answer whatever comes, one has the higher port or both have the same: answering
-/// only ports above the own one, no two of them ever answer each other. Clients have theirs from the
-/// upper end (RFC 6335 section 6: 49152 and above; Linux: 32768). No address of a group is answered;
-/// what is a subnet's broadcast address only the driver can know.
-pub(crate) fn may_be_answered(from: SocketAddr, own_port: u16) -> bool {
-    may_be_sent_to(from) && from.port() > own_port
+/// Only ports above the own one are answered, so two such services never answer each other: of any two ends,
+/// one has the higher port or both have the same. Client ports are high (RFC 6335 section 6: 49152 and above;
+/// Linux: 32768). Multicast and limited broadcast addresses are not answered; a subnet's broadcast address is
+/// known only to the driver.
+pub(crate) fn may_answer(from: SocketAddr, own_port: u16) -> bool {
+    may_send_to(from) && from.port() > own_port
 }
 
-/// Whether this may be a client, whatever its port is above those of services: for protocols in which
-/// no answer is answered.
-pub(crate) fn may_be_sent_to(to: SocketAddr) -> bool {
+/// True if `to` may be a client: any unicast address with a port above the service ports. For protocols in
+/// which no answer is answered.
+pub(crate) fn may_send_to(to: SocketAddr) -> bool {
     let is_one_station = match to.ip().to_canonical() {
         IpAddr::V4(ip) => {
             // 0.0.0.0/8 is "this network", 240.0.0.0/4 reserved (RFC 6890).
@@ -29,27 +29,27 @@ pub(crate) fn may_be_sent_to(to: SocketAddr) -> bool {
     is_one_station && to.port() >= FIRST_OF_CLIENTS
 }
 
-/// Whether both are the same: a comparison that takes many instructions, so that it is there once.
+/// Compares two socket addresses; out of line, as the comparison takes many instructions.
 #[inline(never)]
-pub(crate) fn are_same(one: &SocketAddr, other: &SocketAddr) -> bool {
+pub(crate) fn same_endpoint(one: &SocketAddr, other: &SocketAddr) -> bool {
     one == other
 }
 
-/// Whether both are on the same host.
+/// True if both addresses are on the same host.
 #[inline(never)]
-pub(crate) fn are_of_one_host(one: &SocketAddr, other: &SocketAddr) -> bool {
+pub(crate) fn same_host(one: &SocketAddr, other: &SocketAddr) -> bool {
     one.ip() == other.ip()
 }
 
-/// Another port of a peer's.
+/// Returns the peer's address with another port.
 #[inline(never)]
-pub(crate) fn at_port(peer: &SocketAddr, port: u16) -> SocketAddr {
+pub(crate) fn with_port(peer: &SocketAddr, port: u16) -> SocketAddr {
     SocketAddr::new(peer.ip(), port)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::may_be_answered;
+    use super::may_answer;
     use proptest::prelude::*;
     use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -68,10 +68,10 @@ mod tests {
             "192.0.2.1:19",
             "192.0.2.1:862",
         ] {
-            assert!(!may_be_answered(from.parse().unwrap(), 862), "{from}");
+            assert!(!may_answer(from.parse().unwrap(), 862), "{from}");
         }
         for from in ["192.0.2.1:40000", "127.0.0.1:32768", "[2001:db8::1]:1024"] {
-            assert!(may_be_answered(from.parse().unwrap(), 862), "{from}");
+            assert!(may_answer(from.parse().unwrap(), 862), "{from}");
         }
     }
 
@@ -79,7 +79,7 @@ mod tests {
         #[test]
         fn no_two_ever_answer_each_other(one: u16, other: u16) {
             let from = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), port);
-            prop_assert!(!(may_be_answered(from(one), other) && may_be_answered(from(other), one)));
+            prop_assert!(!(may_answer(from(one), other) && may_answer(from(other), one)));
         }
     }
 }

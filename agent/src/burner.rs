@@ -1,54 +1,55 @@
-//! A load for the CPU while the device is measured, and what is left of the CPU.
+//! A CPU load while the device is measured, and the CPU time left over.
 //!
-//! The main loop calls [`Burner::burn`] in each of its turns. What is burned is counted in units of always
-//! the same work, whose time is measured once, when nothing else goes on: so no clock is read in between,
-//! and a unit that an interrupt has made longer counts as what it was worth.
+//! The main loop calls [`Burner::burn`] in each round. Burned time is counted in units of constant work,
+//! whose duration is measured once while the CPU is otherwise idle. No clock is read in between, and a unit
+//! that an interrupt prolonged still counts as its nominal duration.
 
 use core::hint::black_box;
 use core::time::Duration;
 
 use crate::Instant;
 
-/// Units that may be made up for when the main loop was busy; what is more is missed.
-const MOST_OWED: u64 = 8;
-/// A share is counted in thousandths.
-const WHOLE: u64 = 1000;
+/// Backlog limit in units while the main loop is busy; anything beyond is counted as missed.
+const MAX_BACKLOG_UNITS: u64 = 8;
+/// A share is given in thousandths.
+const PER_MILLE: u64 = 1000;
 
-/// What is to be burned.
+/// CPU load to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
     /// Nothing.
     None,
-    /// So many thousandths of the time.
+    /// A share of the time, in thousandths.
     Share(u16),
-    /// A unit in each turn, whatever the time: all that the main loop has to spare, if it calls
-    /// [`Burner::burn`] in turns in which it has nothing else to do.
+    /// One unit in each round, regardless of time: all CPU time that the main loop has to spare, if it calls
+    /// [`Burner::burn`] only in idle rounds.
     Spare,
 }
 
-/// What was burned since the load was set.
+/// Load generated since it was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burned {
-    /// What was to be burned.
+    /// The requested load.
     pub load: Load,
-    /// Since then.
+    /// Time since the load was set.
     pub span: Duration,
-    /// Time of the CPU that was burned.
+    /// CPU time burned.
     pub cpu: Duration,
-    /// Time of the CPU that was to be burned and could not be: the device had something else to do.
+    /// CPU time that should have been burned but was not, because the device was busy.
     pub missed: Duration,
 }
 
 impl Burned {
-    /// Thousandths of the time that were burned. With [`Load::Spare`] they are what was left of the CPU.
+    /// Share of the time that was burned, in thousandths. With [`Load::Spare`], the share of the CPU that was
+    /// free.
     #[must_use]
     pub fn thousandths(&self) -> u16 {
-        let share = self.cpu.as_nanos() * u128::from(WHOLE) / self.span.as_nanos().max(1);
-        share.min(u128::from(WHOLE)) as u16
+        let share = self.cpu.as_nanos() * u128::from(PER_MILLE) / self.span.as_nanos().max(1);
+        share.min(u128::from(PER_MILLE)) as u16
     }
 }
 
-/// Burns.
+/// Generates a CPU load.
 #[derive(Debug, Clone)]
 pub struct Burner {
     rounds: u32,
@@ -56,16 +57,16 @@ pub struct Burner {
     state: u32,
     load: Load,
     since: Instant,
-    seen: Instant,
+    accrued_at: Instant,
     /// In 1 / 1000 ns.
-    owed: u64,
+    backlog: u64,
     units: u64,
     missed_ns: u64,
 }
 
 impl Burner {
-    /// A burner whose units are so many rounds of work: about 10 cycles each. It burns nothing before
-    /// it is [calibrated](Self::calibrated).
+    /// Creates a burner with units of `rounds` rounds: about 10 cycles each. It burns nothing before it is
+    /// [calibrated](Self::calibrate).
     #[must_use]
     pub const fn new(rounds: u32) -> Self {
         Self {
@@ -74,19 +75,19 @@ impl Burner {
             state: 1,
             load: Load::None,
             since: Instant::from_ns(0),
-            seen: Instant::from_ns(0),
-            owed: 0,
+            accrued_at: Instant::from_ns(0),
+            backlog: 0,
             units: 0,
             missed_ns: 0,
         }
     }
 
-    /// Does the work of one unit. For calibration: the driver measures, without interrupts, how long some
-    /// of them take.
+    /// Does the work of one unit. For calibration: the driver measures the duration of several units with
+    /// interrupts disabled.
     pub fn unit(&mut self) {
         let mut state = self.state;
         for _ in 0..self.rounds {
-            // xorshift32: each round needs the one before, and none can be left out.
+            // xorshift32: each round depends on the previous one, so none can be optimized away.
             state ^= state << 13;
             state ^= state >> 17;
             state ^= state << 5;
@@ -95,30 +96,30 @@ impl Burner {
         self.state = state;
     }
 
-    /// So many units took so long.
-    pub fn calibrated(&mut self, units: u32, took: Duration) {
+    /// Sets the duration of a unit from a measurement of several.
+    pub fn calibrate(&mut self, units: u32, took: Duration) {
         let ns = took.as_nanos() / u128::from(units.max(1));
-        self.unit_ns = u64::try_from(ns).unwrap_or(u64::MAX / WHOLE / MOST_OWED);
+        self.unit_ns = u64::try_from(ns).unwrap_or(u64::MAX / PER_MILLE / MAX_BACKLOG_UNITS);
     }
 
-    /// What a unit takes.
+    /// Duration of a unit.
     #[must_use]
     pub const fn unit_time(&self) -> Duration {
         Duration::from_nanos(self.unit_ns)
     }
 
-    /// Burns that from now on, and counts from the start.
+    /// Sets the load and restarts the counters.
     pub fn set(&mut self, load: Load, now: Instant) {
         self.load = load;
         self.since = now;
-        self.seen = now;
-        self.owed = 0;
+        self.accrued_at = now;
+        self.backlog = 0;
         self.units = 0;
         self.missed_ns = 0;
     }
 
-    /// Burns a unit if one is due: whether it did. Never more than one, so that what comes in waits for a
-    /// unit at most.
+    /// Burns one unit if one is due; returns true if it did. Never more than one, so a received frame waits
+    /// for one unit at most.
     pub fn burn(&mut self, now: Instant) -> bool {
         if self.unit_ns == 0 {
             return false;
@@ -126,12 +127,12 @@ impl Burner {
         match self.load {
             Load::None => return false,
             Load::Share(share) => {
-                self.owe(share, now);
-                let unit = self.unit_ns.saturating_mul(WHOLE);
-                if self.owed < unit {
+                self.accrue(share, now);
+                let unit = self.unit_ns.saturating_mul(PER_MILLE);
+                if self.backlog < unit {
                     return false;
                 }
-                self.owed -= unit;
+                self.backlog -= unit;
             }
             Load::Spare => {}
         }
@@ -140,19 +141,21 @@ impl Burner {
         true
     }
 
-    /// Adds what has come due since it was last looked at.
-    fn owe(&mut self, share: u16, now: Instant) {
-        let passed = now.since(self.seen).as_nanos();
-        self.seen = self.seen.max(now);
-        let share = u128::from(share).min(u128::from(WHOLE));
+    /// Adds the time that has become due since the last call.
+    fn accrue(&mut self, share: u16, now: Instant) {
+        let passed = now.since(self.accrued_at).as_nanos();
+        self.accrued_at = self.accrued_at.max(now);
+        let share = u128::from(share).min(u128::from(PER_MILLE));
         let owed = u64::try_from(passed * share).unwrap_or(u64::MAX);
-        let owed = self.owed.saturating_add(owed);
-        let most = self.unit_ns.saturating_mul(WHOLE * MOST_OWED);
-        self.owed = owed.min(most);
-        self.missed_ns = self.missed_ns.saturating_add((owed - self.owed) / WHOLE);
+        let owed = self.backlog.saturating_add(owed);
+        let max = self.unit_ns.saturating_mul(PER_MILLE * MAX_BACKLOG_UNITS);
+        self.backlog = owed.min(max);
+        self.missed_ns = self
+            .missed_ns
+            .saturating_add((owed - self.backlog) / PER_MILLE);
     }
 
-    /// What was burned so far.
+    /// Load generated so far.
     #[must_use]
     pub fn burned(&self, now: Instant) -> Burned {
         Burned {
@@ -163,16 +166,16 @@ impl Burner {
         }
     }
 
-    /// When the next unit is due; `None`: none ever is.
+    /// Time when the next unit is due; `None` if none ever is.
     #[must_use]
     pub fn wake_at(&self) -> Option<Instant> {
         match self.load {
             Load::Share(share) if share > 0 && self.unit_ns > 0 => {
-                let unit = self.unit_ns.saturating_mul(WHOLE);
-                let ns = unit.saturating_sub(self.owed).div_ceil(share.into());
-                Some(self.seen.after(Duration::from_nanos(ns)))
+                let unit = self.unit_ns.saturating_mul(PER_MILLE);
+                let ns = unit.saturating_sub(self.backlog).div_ceil(share.into());
+                Some(self.accrued_at.after(Duration::from_nanos(ns)))
             }
-            Load::Spare if self.unit_ns > 0 => Some(self.seen),
+            Load::Spare if self.unit_ns > 0 => Some(self.accrued_at),
             _ => None,
         }
     }
@@ -180,7 +183,7 @@ impl Burner {
 
 #[cfg(test)]
 mod tests {
-    use super::{Burned, Burner, Load, MOST_OWED};
+    use super::{Burned, Burner, Load, MAX_BACKLOG_UNITS};
     use crate::Instant;
     use core::time::Duration;
     use proptest::prelude::*;
@@ -189,12 +192,12 @@ mod tests {
 
     fn burner() -> Burner {
         let mut burner = Burner::new(100);
-        burner.calibrated(1000, Duration::from_nanos(1000 * UNIT));
+        burner.calibrate(1000, Duration::from_nanos(1000 * UNIT));
         burner
     }
 
-    /// A main loop of which each turn takes some time, a frame every so often takes more, and a unit takes
-    /// its own. How long frames had taken comes with it.
+    /// Simulates a main loop: each round takes `turn` ns, a frame every `every` ns takes `frame` ns, and a
+    /// burned unit takes its own time. Also returns the total time spent on frames.
     fn run(load: Load, turn: u64, every: u64, frame: u64, span: u64) -> (Burned, u64) {
         let mut burner = burner();
         let (mut now, mut next, mut frames) = (0, every, 0);
@@ -213,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_what_the_device_does_not_need() {
-        // 300 us of each millisecond are frames; each unit has a turn of 100 ns with it.
+    fn the_spare_share_is_the_cpu_time_left_over() {
+        // 300 us of each millisecond are frames; each unit costs a round of 100 ns as well.
         let (burned, frames) = run(Load::Spare, 100, 1_000_000, 300_000, 1_000_000_000);
         let left = 1000 - frames * 1000 / 1_000_000_000;
         assert!(
@@ -225,13 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_burned_is_missed_not_made_up_for_later() {
+    fn load_that_cannot_be_generated_is_missed_not_made_up_for_later() {
         // Frames need 80 %, 50 % are to be burned.
         let (burned, _) = run(Load::Share(500), 100, 1_000_000, 800_000, 1_000_000_000);
         assert!((150..=205).contains(&burned.thousandths()), "{burned:?}");
         let all = burned.missed + burned.cpu;
         let owed = burned.span / 2;
-        let rest = Duration::from_nanos(UNIT * MOST_OWED);
+        let rest = Duration::from_nanos(UNIT * MAX_BACKLOG_UNITS);
         assert!(
             all <= owed && all + rest + Duration::from_micros(100) >= owed,
             "{burned:?}"
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_burned_uncalibrated_or_unasked() {
+    fn nothing_is_burned_uncalibrated_or_unrequested() {
         let mut burner = Burner::new(100);
         burner.set(Load::Spare, Instant::from_ns(0));
         assert!(!burner.burn(Instant::from_ns(1_000_000)));
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_stands_or_runs_back_owes_nothing() {
+    fn a_clock_that_stops_or_runs_backwards_accrues_nothing() {
         let mut burner = burner();
         burner.set(Load::Share(1000), Instant::from_ns(5_000_000));
         assert!(!burner.burn(Instant::from_ns(5_000_000)) && !burner.burn(Instant::from_ns(0)));
@@ -270,7 +273,7 @@ mod tests {
     }
 
     proptest! {
-        /// With time to spare the share is kept to a unit, whenever the main loop comes around.
+        /// With time to spare, the share is accurate to a unit, whatever the timing of the main loop.
         #[test]
         fn a_share_is_kept(share in 1..900_u16, turn in 50..1900_u64) {
             let (burned, _) = run(Load::Share(share), turn, u64::MAX, 0, 200_000_000);
@@ -280,9 +283,9 @@ mod tests {
             prop_assert_eq!(burned.missed, Duration::ZERO);
         }
 
-        /// Who sleeps until he is to be woken finds a unit due then and not before.
+        /// A driver that sleeps until `wake_at` finds a unit due then and not before.
         #[test]
-        fn it_is_due_when_it_says(share in 1..=1000_u16, at in 0..1_000_000_u64) {
+        fn it_is_due_at_its_wake_time(share in 1..=1000_u16, at in 0..1_000_000_u64) {
             let mut burner = burner();
             burner.set(Load::Share(share), Instant::from_ns(0));
             burner.burn(Instant::from_ns(at % UNIT));

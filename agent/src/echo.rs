@@ -2,23 +2,23 @@
 
 use core::net::SocketAddr;
 
-use crate::answer::may_be_answered;
-use crate::{Ask, Datagram, Instant, Service, Udp};
+use crate::answer::may_answer;
+use crate::{Datagram, Instant, Service, SocketRequest, Udp};
 
 /// The port of echo.
 pub const PORT: u16 = 7;
 const SOCKET: Udp = Udp(0);
 
-/// What has come, and what became of it.
+/// Counters of received datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Datagrams that were sent back.
     pub answered: u64,
-    /// Those from where nothing may be sent to: a group, or a port that answers itself.
+    /// Datagrams from sources that may not be answered: a multicast or broadcast address, or a service port.
     pub forbidden: u64,
-    /// Those that are longer than what there is room for.
+    /// Datagrams longer than the buffers.
     pub too_long: u64,
-    /// Those that came while as many as can be were still to be sent back.
+    /// Datagrams that arrived while all buffers were waiting to be sent back.
     pub overrun: u64,
 }
 
@@ -29,12 +29,11 @@ struct Waiting<const OCTETS: usize> {
     len: usize,
 }
 
-/// Sends back what comes, octet for octet.
+/// Sends received datagrams back unchanged.
 ///
-/// RFC 862 says: whatever comes. Two such services that are pointed at each other by one forged
-/// datagram never stop: this one answers only ports above its own, and none below 1024, so that no two
-/// of it do, nor it and any old service. `WAITING` datagrams of `OCTETS` can come in one turn of the
-/// driver.
+/// RFC 862 echoes everything. Two such services pointed at each other by one forged datagram would never
+/// stop, so this one answers only ports above its own and none below 1024: neither two of them nor one and an
+/// ordinary echo service form a loop. It buffers `WAITING` datagrams of `OCTETS` per round of the driver.
 #[derive(Debug)]
 pub struct Echo<const WAITING: usize, const OCTETS: usize> {
     port: u16,
@@ -44,7 +43,7 @@ pub struct Echo<const WAITING: usize, const OCTETS: usize> {
 }
 
 impl<const WAITING: usize, const OCTETS: usize> Echo<WAITING, OCTETS> {
-    /// An echo on this port, which has to be below those of its clients.
+    /// Creates an echo on this port, which must be below those of its clients.
     #[must_use]
     pub const fn new(port: u16) -> Self {
         assert!(WAITING > 0);
@@ -61,7 +60,7 @@ impl<const WAITING: usize, const OCTETS: usize> Echo<WAITING, OCTETS> {
         }
     }
 
-    /// What has come so far.
+    /// Counters so far.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
@@ -69,13 +68,13 @@ impl<const WAITING: usize, const OCTETS: usize> Echo<WAITING, OCTETS> {
 }
 
 impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let bound = core::mem::replace(&mut self.is_bound, true);
-        (!bound).then_some(Ask::Bind(SOCKET, Some(self.port)))
+        (!bound).then_some(SocketRequest::Bind(SOCKET, Some(self.port)))
     }
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], _: Instant) {
-        if !may_be_answered(from, self.port) {
+        if !may_answer(from, self.port) {
             self.counts.forbidden += 1;
         } else if octets.len() > OCTETS {
             self.counts.too_long += 1;
@@ -92,13 +91,13 @@ impl<const WAITING: usize, const OCTETS: usize> Service for Echo<WAITING, OCTETS
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], _: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], _: Instant) -> Option<Datagram> {
         let len = self.waiting[0].as_ref()?.len;
-        // Shortened it would be no echo: with less room it waits.
-        let room = room.get_mut(..len)?;
+        // A truncated echo is wrong: with too little buffer space it waits.
+        let buffer = buffer.get_mut(..len)?;
         let waiting = self.waiting[0].take()?;
         self.waiting.rotate_left(1);
-        room.copy_from_slice(&waiting.octets[..len]);
+        buffer.copy_from_slice(&waiting.octets[..len]);
         self.counts.answered += 1;
         Some(Datagram {
             socket: SOCKET,

@@ -1,20 +1,20 @@
-//! The other end of a measurement, for a device of any size: servers and clients of iperf 2, of
-//! iperf 3, of HTTP, of STAMP, and echo.
+//! Measurement protocols for a device of any size: servers and clients of iperf 2, iperf 3, HTTP and STAMP,
+//! and echo.
 //!
-//! Everything here is a [`Service`]: told what came in on its sockets and what time it is, it says
-//! what to send and which sockets to open. It owns no socket, reads no clock and allocates nothing, so
-//! the same code runs over smoltcp on a microcontroller, over the sockets of an operating system, and
-//! on the network of a test.
+//! Each protocol end is a [`Service`]. Its driver passes in received data and the current time, and asks
+//! which data to send and which sockets to open. A service owns no socket, reads no clock and allocates
+//! nothing, so the same code runs over smoltcp on a microcontroller, over an operating system's sockets, and
+//! on a test's simulated network.
 //!
 //! - [`iperf2`]: `iperf -s` and `iperf -c` of version 2, TCP and UDP.
 //! - [`iperf3`]: `iperf3 -s` and `iperf3 -c`, TCP and UDP, with `-R`, `--bidir` and `-P`.
 //! - [`http`]: `GET /N` and PUT, server and client.
-//! - [`stamp`]: a reflector of RFC 8762, and a sender: round trips, loss in each direction.
-//! - [`echo`]: what comes by UDP goes back.
+//! - [`stamp`]: reflector (RFC 8762) and sender: round-trip times, loss in each direction.
+//! - [`echo`]: UDP echo.
 //! - [`frame`]: raw frames: generator, receiver, reflector.
-//! - [`burner`]: a load for the CPU, and what is left of it.
-//! - [`count`]: what a receiver of numbered datagrams counts: loss, order, duplicates, jitter.
-//! - [`pace`]: when a sender's next datagram is due.
+//! - [`burner`]: a CPU load, and the CPU time left over.
+//! - [`count`]: counters of a receiver of numbered datagrams: loss, reordering, duplicates, jitter.
+//! - [`pace`]: send times at a constant rate.
 //! - [`exercise`]: entry points for fuzzers.
 
 #![no_std]
@@ -33,17 +33,19 @@ pub mod http;
 pub mod iperf2;
 pub mod iperf3;
 mod limits;
-mod notes;
 mod octets;
-mod overheard;
 pub mod pace;
+mod partial_writer;
+mod queue;
 mod service;
 pub mod stamp;
+mod tap;
 mod time;
-mod window;
 
 pub use limits::Limits;
-pub use overheard::{Ear, Overheard};
-pub use service::{Ask, Close, Connection, Datagram, Opened, Progress, Refused, Service, Udp};
+pub use service::{
+    Close, Connection, Datagram, Opened, Progress, Refused, Service, SocketRequest, Udp,
+};
+pub use tap::{DatagramTap, TappedService};
 pub use time::Instant;
 use time::{MS, SECOND, ns, span};

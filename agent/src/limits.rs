@@ -1,20 +1,20 @@
 use core::time::Duration;
 
-/// What a server does for whoever asks. A datagram's sender may be forged, so that a test that the
-/// server sends by UDP can be turned against somebody else: it is limited, or not done at all.
+/// Limits on the service that a server gives to clients. A datagram's source may be forged, so a UDP test in
+/// which the server sends can be turned against a third party: it is limited, or refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Whether it sends UDP on request (iperf 2: `-R`, `-r` and `-d` with `-u`; iperf 3: `-R` and
-    /// `--bidir` with `-u`).
+    /// True if it sends UDP on request (iperf 2: `-R`, `-r` and `-d` with `-u`; iperf 3: `-R` and `--bidir`
+    /// with `-u`).
     pub sends_datagrams: bool,
-    /// How long a test may last that the server sends, whatever was asked for.
+    /// Maximum duration of a test in which the server sends.
     pub longest: Duration,
-    /// How fast it may send UDP.
+    /// Maximum UDP send rate.
     pub fastest_bits_per_s: u64,
 }
 
 impl Limits {
-    /// For a network on which nobody forges addresses: UDP on request, an hour, 10 Gbit/s.
+    /// For a network without forged addresses: UDP on request, an hour, 10 Gbit/s.
     #[must_use]
     pub const fn own_network() -> Self {
         Self {

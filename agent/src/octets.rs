@@ -1,5 +1,5 @@
-//! Reading and writing fields of messages, which are big-endian throughout. Out of bounds reads as
-//! nothing and writes nothing: lengths come from the network.
+//! Access to big-endian fields of messages. Reads out of bounds return `None`, writes out of bounds do
+//! nothing: lengths come from the network.
 
 /// The 32-bit field at `at`.
 #[inline(never)]
@@ -16,13 +16,13 @@ pub(crate) fn put_u32(octets: &mut [u8], at: usize, value: u32) {
     }
 }
 
-/// A product that has 64 bits. It takes many instructions, so that it is there once.
+/// Checked 64-bit product; out of line, as it takes many instructions.
 #[inline(never)]
 pub(crate) fn product(one: u64, other: u64) -> Option<u64> {
     one.checked_mul(other)
 }
 
-/// A number with another decimal digit behind it.
+/// Appends a decimal digit to a number.
 pub(crate) fn with_digit(number: u64, digit: u8) -> Option<u64> {
     product(number, 10)?.checked_add(digit.into())
 }

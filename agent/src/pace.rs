@@ -1,20 +1,20 @@
-//! When the next datagram is due.
+//! Send times at a constant rate.
 
 use crate::Instant;
 
-/// A constant rate, kept by absolute deadlines: what is sent late does not move what follows, and no
-/// rounding accumulates.
+/// A constant rate, kept by absolute deadlines: a late datagram does not delay the following ones, and no
+/// rounding error accumulates.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     rate_bits_per_s: u64,
     due: Instant,
-    /// What of `due` lies behind whole nanoseconds, in 1 / rate of one.
+    /// Fraction of `due` below a nanosecond, in units of 1 / rate ns.
     rest: u64,
 }
 
 impl Pace {
-    /// Begins at `now` with a datagram, followed by others at `rate_bits_per_s`; 0 = as fast as it
-    /// goes.
+    /// Creates a pace whose first datagram is due at `now`, the others at `rate_bits_per_s`; 0 = as fast as
+    /// possible.
     #[must_use]
     pub const fn new(rate_bits_per_s: u64, now: Instant) -> Self {
         Self {
@@ -24,13 +24,13 @@ impl Pace {
         }
     }
 
-    /// When the next datagram is due.
+    /// Time when the next datagram is due.
     #[must_use]
     pub const fn due(&self) -> Instant {
         self.due
     }
 
-    /// The same, of what waits for nothing but its rate: never without one.
+    /// As [`due`](Self::due) for a sender limited only by its rate: never, without a rate.
     pub(crate) const fn timer(&self) -> Instant {
         if self.rate_bits_per_s == 0 {
             return Instant::NEVER;
@@ -38,12 +38,12 @@ impl Pace {
         self.due
     }
 
-    /// A datagram of so many octets, as the rate counts them, was sent.
+    /// Records that a datagram of `octets` octets, as the rate counts them, was sent.
     pub fn sent(&mut self, octets: usize) {
         if self.rate_bits_per_s == 0 {
             return;
         }
-        // Up to a gigaoctet at once this needs no more than 64 bits, whose division is small.
+        // Up to a gigaoctet at once this needs 64 bits only, whose division is cheap.
         let octets = octets.min(1 << 30) as u64;
         let span = (octets * 8 * 1_000_000_000).saturating_add(self.rest);
         self.rest = span % self.rate_bits_per_s;
@@ -51,49 +51,49 @@ impl Pace {
     }
 }
 
-/// Whether what is due waits for room on its connection. No timer brings that, so that the driver is not to
-/// be woken for it, or it would be at once and for ever. Time may pass between its giving room and its
-/// looking: what was due at two looks, in different turns, had its chance between them.
+/// Tracks whether due data wait for space on the connection. No timer ends that wait, so the driver must not
+/// be woken for it, or it would be woken at once and forever. Time may pass between the driver's offering
+/// space and the check: data that were due at two checks in different turns had an opportunity in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Room {
-    /// There is some, as far as is known.
-    Some,
-    /// Something was due at the last look.
-    Asked,
-    /// And another turn has begun.
-    AskedBefore,
-    /// And still it was.
-    Awaited,
+pub(crate) enum SendSpace {
+    /// Space is available, as far as is known.
+    Available,
+    /// Data were due at the last check.
+    Due,
+    /// Data were due at the last check, and another turn has begun.
+    DueLastTurn,
+    /// Data were still due: waiting for space.
+    Blocked,
 }
 
-impl Room {
+impl SendSpace {
     /// The driver begins another turn.
     pub(crate) const fn turn(&mut self) {
-        if matches!(self, Self::Asked) {
-            *self = Self::AskedBefore;
+        if matches!(self, Self::Due) {
+            *self = Self::DueLastTurn;
         }
     }
 
-    /// The driver has given what room it has in this turn.
-    pub(crate) fn look(&mut self, is_due: bool) {
+    /// Called when the driver has offered all its space in this turn.
+    pub(crate) fn check(&mut self, is_due: bool) {
         *self = match *self {
-            _ if !is_due => Self::Some,
-            Self::Some => Self::Asked,
-            Self::AskedBefore => Self::Awaited,
-            as_it_was => as_it_was,
+            _ if !is_due => Self::Available,
+            Self::Available => Self::Due,
+            Self::DueLastTurn => Self::Blocked,
+            unchanged => unchanged,
         };
     }
 }
 
-/// Says that a look has changed what becomes of a connection: the driver may have asked about that before,
-/// and is to take another turn.
+/// Requests another turn because a check has changed a connection's close state, which the driver may have
+/// read before.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Again {
+pub(crate) struct TurnRequest {
     at: Instant,
     has_turned: bool,
 }
 
-impl Again {
+impl TurnRequest {
     pub(crate) const fn new() -> Self {
         Self {
             at: Instant::NEVER,
@@ -106,8 +106,8 @@ impl Again {
         self.has_turned = true;
     }
 
-    /// The driver has asked what becomes of the connection, or will.
-    pub(crate) fn look(&mut self, has_changed: bool, now: Instant) {
+    /// Called when the driver has read the close state, or is about to.
+    pub(crate) fn check(&mut self, has_changed: bool, now: Instant) {
         if has_changed {
             *self = Self {
                 at: now,
@@ -118,7 +118,7 @@ impl Again {
         }
     }
 
-    /// When to take it.
+    /// Time of the next turn; `NEVER` if none is requested.
     pub(crate) const fn at(&self) -> Instant {
         self.at
     }
@@ -129,7 +129,7 @@ mod tests {
     use super::Pace;
     use crate::Instant;
 
-    /// 1470 octets at 7 bit/s more than a megabit: no whole number of nanoseconds apart.
+    /// 1470 octets at 7 bit/s more than a megabit: not a whole number of nanoseconds apart.
     #[test]
     fn a_million_datagrams_later_nothing_was_rounded_away() {
         let rate = 1_000_007;

@@ -2,8 +2,7 @@ use core::net::SocketAddr;
 
 use crate::Instant;
 
-/// A TCP connection. The driver numbers them as it likes, and may use a number again when
-/// [`Service::closed`] has been called for it.
+/// A TCP connection, numbered by the driver. It may reuse a number after [`Service::closed`] for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Connection(pub u8);
 
@@ -11,25 +10,25 @@ pub struct Connection(pub u8);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Udp(pub u8);
 
-/// What a service wants of its driver.
+/// Request of a service to its driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ask {
+pub enum SocketRequest {
     /// Accept TCP connections on this port from now on.
     Listen(u16),
-    /// Open a UDP socket, on this port or on one that is free.
+    /// Open a UDP socket on this port, or on a free one.
     Bind(Udp, Option<u16>),
-    /// The UDP socket is of no more use.
+    /// Close the UDP socket.
     Unbind(Udp),
     /// Connect to this address; [`Service::opened`] gives `token` back.
     Connect {
-        /// Where to.
+        /// Destination address.
         to: SocketAddr,
-        /// Says to the service which of its requests has come true.
+        /// Identifies the request in the service.
         token: u8,
     },
 }
 
-/// How a connection came about.
+/// Origin of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opened {
     /// The peer connected to a port that the service listens on.
@@ -39,107 +38,106 @@ pub enum Opened {
         /// The peer.
         from: SocketAddr,
     },
-    /// The service asked for it.
+    /// The service requested it.
     Connected {
-        /// As in [`Ask::Connect`].
+        /// As in [`SocketRequest::Connect`].
         token: u8,
     },
 }
 
-/// The service has no room for a connection: it is to be reset.
+/// The service has no capacity for a connection: reset it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused;
 
-/// What should become of a connection, once what [`Service::fill`] gave has been sent.
+/// Action on a connection after the data from [`Service::fill`] have been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Close {
-    /// It stays.
+    /// Keep it open.
     Keep,
-    /// The service has no more to send (FIN); the peer may.
+    /// Send FIN: the service has no more data; the peer may.
     Finish,
-    /// It is over at once (RST): what was not sent is of no use any more.
+    /// Send RST: discard unsent data.
     Reset,
 }
 
-/// How far a client is.
+/// Progress of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress<F> {
-    /// It is at it.
+    /// Still running.
     Running,
-    /// The outcome is complete.
+    /// Complete: the outcome is final.
     Done,
-    /// It ended before; the outcome has what there is.
+    /// Failed: the outcome is partial.
     Failed(F),
 }
 
-/// A datagram to be sent.
+/// A datagram to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
-    /// From which socket.
+    /// Source socket.
     pub socket: Udp,
-    /// Where to.
+    /// Destination address.
     pub to: SocketAddr,
-    /// Octets of payload, from the start of the room that was given.
+    /// Octets of payload, from the start of the given buffer.
     pub len: usize,
 }
 
-/// A protocol's end without its sockets.
+/// One end of a protocol, without its sockets.
 ///
-/// The driver calls, in a loop: [`ask`](Self::ask) until there is nothing to be asked for; what has come
-/// in; [`next_datagram`](Self::next_datagram) until there is none; [`fill`](Self::fill) for each connection
-/// that has room; [`close`](Self::close) for each connection. In this order: with `next_datagram` a service
-/// sees that time has passed, one without datagrams, too, and what follows from that is sent and closed at
-/// once. Then the driver sleeps until something comes in or [`wake_at`](Self::wake_at); where that has passed
-/// and nothing came or went any more, what is due waits for room. No call waits, and none needs memory that
-/// the service has not.
+/// The driver calls, in a loop: [`next_request`](Self::next_request) until it returns `None`; the callbacks
+/// for received data; [`next_datagram`](Self::next_datagram) until it returns `None`; [`fill`](Self::fill)
+/// for each connection with buffer space; [`close`](Self::close) for each connection. The order matters:
+/// `next_datagram` also advances the service's time, even in a service without datagrams, and the
+/// consequences are sent and closed in the same turn. Then the driver sleeps until something arrives or until
+/// [`wake_at`](Self::wake_at). If `wake_at` has passed and nothing was received or sent, the service is
+/// waiting for buffer space. No call blocks or allocates.
 ///
-/// What a protocol does without is left out: by default there are no connections, no datagrams and
-/// nothing to wake for.
+/// The defaults are for a protocol without the feature: no connections, no datagrams, no timers.
 pub trait Service {
-    /// What the service wants of its driver next.
-    fn ask(&mut self) -> Option<Ask>;
+    /// Returns the service's next request to its driver.
+    fn next_request(&mut self) -> Option<SocketRequest>;
 
-    /// A connection exists.
+    /// A connection was established.
     ///
     /// # Errors
-    /// The service can't serve it.
+    /// [`Refused`] if the service cannot serve it.
     fn opened(&mut self, _: Connection, _: Opened, _: Instant) -> Result<(), Refused> {
         Err(Refused)
     }
 
-    /// A connection that was asked for with this token can't be had.
+    /// A connection requested with this token could not be established.
     fn failed(&mut self, _token: u8, _: Instant) {}
 
-    /// Octets came, in order; how they were split means nothing. All of them are taken.
+    /// Octets arrived, in order; how they are split is irrelevant. All of them are consumed.
     fn received(&mut self, _: Connection, _octets: &[u8], _: Instant) {}
 
-    /// Writes what is to be sent to the start of `room` and says how much: 0 = nothing now.
+    /// Writes data to send to the start of `buffer` and returns their length: 0 = nothing now.
     fn fill(&mut self, _: Connection, _room: &mut [u8], _: Instant) -> usize {
         0
     }
 
-    /// The peer has no more to send (FIN).
+    /// The peer has no more data to send (FIN).
     fn ended(&mut self, _: Connection, _: Instant) {}
 
-    /// The connection is gone, however.
+    /// The connection is gone, for whatever reason.
     fn closed(&mut self, _: Connection, _: Instant) {}
 
-    /// What should become of the connection.
+    /// Action on the connection.
     fn close(&self, _: Connection) -> Close {
         Close::Reset
     }
 
-    /// A datagram came.
+    /// A datagram arrived.
     fn datagram(&mut self, _: Udp, _from: SocketAddr, _octets: &[u8], _: Instant) {}
 
-    /// Writes the next datagram that is due to the start of `room`. With less room than a datagram
-    /// takes, the datagram is shortened where the protocol allows it.
+    /// Writes the next due datagram to the start of `buffer`. If `buffer` is too small, the datagram is truncated
+    /// where the protocol allows it.
     fn next_datagram(&mut self, _room: &mut [u8], _: Instant) -> Option<Datagram> {
         None
     }
 
-    /// When the service has something to do without being told anything: to send a datagram that is
-    /// not due before, or to give up waiting.
+    /// Time at which the service must run without any event: to send a datagram that is due then, or to time
+    /// out.
     fn wake_at(&self) -> Option<Instant> {
         None
     }

@@ -1,4 +1,4 @@
-//! UDP echo, and who would misuse it.
+//! UDP echo, and its abuse.
 
 mod net;
 
@@ -39,7 +39,7 @@ fn more_than_there_is_room_for_is_counted_and_the_rest_keeps_its_order() {
     for octet in 0..5 {
         it.datagram(Udp(0), from(40_000), &[octet], NOW);
     }
-    // With no room it waits.
+    // Without buffer space it waits.
     assert_eq!(it.next_datagram(&mut [], NOW), None);
     let mut room = [0; 9];
     let next =

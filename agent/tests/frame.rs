@@ -1,8 +1,8 @@
-//! Raw frames from a generator to a receiver, directly and by way of a reflector.
+//! Raw frames from a generator to a receiver, directly and through a reflector.
 
 use linerate_agent::Instant;
 use linerate_agent::frame::{
-    Blast, ETHERTYPE, Fill, Head, Mac, OVERHEAD, Plan, Receiver, Which, reflect,
+    Blast, ETHERTYPE, Fill, Mac, OVERHEAD, Plan, Receiver, ReflectFilter, TestHeader, reflect,
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn plan(sizes: &[u16]) -> Plan<'_> {
     }
 }
 
-/// All frames, with when they were sent.
+/// All frames, with their send times.
 fn frames(plan: Plan) -> Vec<(Instant, Vec<u8>)> {
     let mut blast = Blast::new(plan, START);
     let mut room = [0xaa; 2000];
@@ -59,7 +59,7 @@ fn frames_have_their_sizes_and_the_wire_its_rate() {
     for (number, (at, frame)) in frames.iter().enumerate() {
         assert_eq!((&frame[..6], &frame[6..12]), (&THEM[..], &US[..]));
         assert_eq!(frame[12..14], ETHERTYPE.to_be_bytes());
-        let head = Head::parse(frame).unwrap();
+        let head = TestHeader::parse(frame).unwrap();
         assert_eq!((head.number, head.sent_ns), (number as u64, at.ns()));
     }
 }
@@ -72,16 +72,16 @@ fn a_frame_that_does_not_fit_waits() {
 }
 
 #[test]
-fn what_is_reflected_comes_back_to_its_sender() {
+fn a_reflected_frame_returns_to_its_sender() {
     let mut back = Receiver::new(US, 3);
     for (at, mut frame) in frames(plan(&[64, 1514])) {
-        assert!(reflect(&mut frame, THEM, Which::Marked));
+        assert!(reflect(&mut frame, THEM, ReflectFilter::Marked));
         assert_eq!((&frame[..6], &frame[6..12]), (&US[..], &THEM[..]));
         let now = at.after(Duration::from_micros(70));
         let arrived = back.received(&frame, now).unwrap();
         assert_eq!(arrived.round_trip, Some(Duration::from_micros(70)));
-        // Not once more, whoever asks for it.
-        assert!(!reflect(&mut frame, US, Which::Marked));
+        // Not a second time, on any reflector.
+        assert!(!reflect(&mut frame, US, ReflectFilter::Marked));
     }
     assert_eq!(
         (back.sink.sequence.received(), back.sink.jitter.ns()),
@@ -91,7 +91,7 @@ fn what_is_reflected_comes_back_to_its_sender() {
 }
 
 #[test]
-fn what_is_not_to_be_reflected_is_left_as_it_was() {
+fn a_frame_that_is_not_reflected_is_unchanged() {
     let broadcast = [0xff; 6];
     let group = [1, 0, 0x5e, 0, 0, 1];
     let (_, good) = frames(plan(&[64])).remove(0);
@@ -117,28 +117,28 @@ fn what_is_not_to_be_reflected_is_left_as_it_was() {
         (with(14, b"nope"), THEM, "another experiment"),
         (one_way, THEM, "one way"),
         (good[..13].to_vec(), THEM, "cut"),
-        (good[..20].to_vec(), THEM, "cut in the head"),
+        (good[..20].to_vec(), THEM, "truncated header"),
     ] {
         let mut copy = frame.clone();
-        assert!(!reflect(&mut copy, own, Which::Marked), "{what}");
+        assert!(!reflect(&mut copy, own, ReflectFilter::Marked), "{what}");
         assert_eq!(copy, frame, "{what}");
     }
 }
 
 #[test]
-fn another_generator_is_reflected_if_it_is_the_one() {
+fn a_selected_foreign_generator_is_reflected() {
     let mut frame = [0_u8; 60];
     frame[..6].copy_from_slice(&THEM);
     frame[6..12].copy_from_slice(&US);
-    let which = |tester, ethertype| Which::From { tester, ethertype };
-    assert!(!reflect(&mut frame, THEM, which(THEM, 0)));
-    assert!(!reflect(&mut frame, THEM, which(US, 0x88b5)));
-    assert!(reflect(&mut frame, THEM, which(US, 0)));
+    let from = |tester, ethertype| ReflectFilter::From { tester, ethertype };
+    assert!(!reflect(&mut frame, THEM, from(THEM, 0)));
+    assert!(!reflect(&mut frame, THEM, from(US, 0x88b5)));
+    assert!(reflect(&mut frame, THEM, from(US, 0)));
     assert_eq!((&frame[..6], &frame[6..12]), (&US[..], &THEM[..]));
 }
 
 #[test]
-fn loss_repetition_and_alteration_are_told_apart() {
+fn loss_repetition_and_alteration_are_distinguished() {
     let mut frames = frames(Plan {
         reflect: false,
         ..plan(&[200])
@@ -179,8 +179,8 @@ proptest! {
         frame[place] ^= flip;
         prop_assert_eq!(receiver.received(&frame, now), None);
         prop_assert_eq!(receiver.altered, 1);
-        // Who has no time to look counts it all the same.
-        prop_assert!(receiver.glimpsed(&frame, now).is_some());
+        // A receiver without time to check counts it all the same.
+        prop_assert!(receiver.received_unchecked(&frame, now).is_some());
         prop_assert_eq!((receiver.altered, receiver.sink.sequence.received()), (1, 2));
     }
 
@@ -193,9 +193,9 @@ proptest! {
         let mut receiver = Receiver::new(THEM, 3);
         receiver.received(&frame, START);
         let before = frame.clone();
-        if reflect(&mut frame, THEM, Which::Marked) {
+        if reflect(&mut frame, THEM, ReflectFilter::Marked) {
             prop_assert_eq!((&frame[..6], &frame[6..12]), (&before[6..12], &before[..6]));
-            prop_assert!(!reflect(&mut frame, THEM, Which::Marked));
+            prop_assert!(!reflect(&mut frame, THEM, ReflectFilter::Marked));
         } else {
             prop_assert_eq!(frame, before);
         }

@@ -1,4 +1,4 @@
-//! Client and server of HTTP with each other, and with peers that keep to nothing.
+//! HTTP client and server with each other, and with misbehaving peers.
 
 mod net;
 
@@ -49,13 +49,13 @@ fn run(
     )
 }
 
-/// A server with one connection, spoken to by hand.
-struct Talk {
+/// A server with one connection, driven by hand.
+struct Dialog {
     server: Server<1>,
     now: Instant,
 }
 
-impl Talk {
+impl Dialog {
     fn new() -> Self {
         let mut it = Self {
             server: Server::new(PORT, PATIENCE),
@@ -67,23 +67,23 @@ impl Talk {
         it
     }
 
-    fn say(&mut self, octets: &[u8]) {
+    fn send(&mut self, octets: &[u8]) {
         self.server.received(C, octets, self.now);
     }
 
-    /// What it has to say, taken in pieces of this length.
-    fn hear(&mut self, piece: usize) -> Vec<u8> {
-        let mut heard = Vec::new();
+    /// The server's data, read in pieces of this length.
+    fn receive(&mut self, piece: usize) -> Vec<u8> {
+        let mut response = Vec::new();
         let mut room = vec![0; piece];
         while self.server.close(C) == Close::Keep {
             let len = self.server.fill(C, &mut room, self.now);
             if len == 0 {
                 break;
             }
-            heard.extend(&room[..len]);
-            assert!(heard.len() < 1_000_000);
+            response.extend(&room[..len]);
+            assert!(response.len() < 1_000_000);
         }
-        heard
+        response
     }
 
     fn wait(&mut self, span: Duration) {
@@ -92,47 +92,50 @@ impl Talk {
     }
 }
 
-/// What the server answers to all of it, and what becomes of the connection.
+/// The server's response to a whole request, and its action on the connection.
 fn answer(request: &str) -> (String, Close) {
-    let mut talk = Talk::new();
-    talk.say(request.as_bytes());
-    let heard = talk.hear(1460);
-    (String::from_utf8_lossy(&heard).into(), talk.server.close(C))
+    let mut dialog = Dialog::new();
+    dialog.send(request.as_bytes());
+    let response = dialog.receive(1460);
+    (
+        String::from_utf8_lossy(&response).into(),
+        dialog.server.close(C),
+    )
 }
 
 fn status(request: &str) -> (u16, Close) {
-    let (heard, close) = answer(request);
+    let (response, close) = answer(request);
     (
-        heard.get(9..12).map_or(0, |code| code.parse().unwrap()),
+        response.get(9..12).map_or(0, |code| code.parse().unwrap()),
         close,
     )
 }
 
 #[test]
-fn what_is_got_is_the_pattern_to_the_last_octet() {
+fn a_download_is_the_pattern_to_the_last_octet() {
     for octets in [0, 1, 3, 1460, 100_001, 3_000_000] {
         let path = format!("/{octets}");
         let (result, served) = run(plan(&path, None), octets);
         let outcome = result.unwrap();
         assert_eq!((outcome.status, outcome.received), (200, octets));
-        assert_eq!(outcome.differs_at, None);
+        assert_eq!(outcome.mismatch_at, None);
         assert!(served[0].sent && served[0].octets == octets && served.len() == 1);
     }
 }
 
 #[test]
 fn nothing_is_too_much_to_begin_with() {
-    let mut talk = Talk::new();
-    talk.say(b"GET /18446744073709551615 HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut dialog = Dialog::new();
+    dialog.send(b"GET /18446744073709551615 HTTP/1.1\r\nHost: x\r\n\r\n");
     let mut room = [0; 1460];
     for _ in 0..3 {
-        assert_eq!(talk.server.fill(C, &mut room, talk.now), room.len());
-        assert_eq!(talk.server.close(C), Close::Keep);
+        assert_eq!(dialog.server.fill(C, &mut room, dialog.now), room.len());
+        assert_eq!(dialog.server.close(C), Close::Keep);
     }
 }
 
 #[test]
-fn what_is_put_is_counted_and_confirmed() {
+fn an_upload_is_counted_and_confirmed() {
     for octets in [0, 1, 1023, 1024, 1025, 100_000] {
         for chunked in [false, true] {
             let (result, served) = run(plan("/x", Some(Upload { octets, chunked })), octets);
@@ -145,24 +148,24 @@ fn what_is_put_is_counted_and_confirmed() {
 }
 
 #[test]
-fn the_checksum_of_what_is_put_is_told_where_it_is_asked_for() {
+fn the_checksum_of_an_upload_is_returned_on_request() {
     // CRC-32/ISO-HDLC: its check value, of the digits 1 to 9, is 0xCBF43926.
     let head = "PUT /crc32 HTTP/1.1\r\nHost: x\r\n";
-    let (heard, _) = answer(&format!("{head}Content-Length: 9\r\n\r\n123456789"));
+    let (response, _) = answer(&format!("{head}Content-Length: 9\r\n\r\n123456789"));
     assert!(
-        heard.ends_with(&format!("\r\n\r\n{}\n", 0xCBF4_3926_u32)),
-        "{heard}"
+        response.ends_with(&format!("\r\n\r\n{}\n", 0xCBF4_3926_u32)),
+        "{response}"
     );
     let pieces = "4\r\n1234\r\n5\r\n56789\r\n0\r\n\r\n";
-    let (heard, _) = answer(&format!("{head}Transfer-Encoding: chunked\r\n\r\n{pieces}"));
+    let (response, _) = answer(&format!("{head}Transfer-Encoding: chunked\r\n\r\n{pieces}"));
     assert!(
-        heard.ends_with(&format!("\r\n\r\n{}\n", 0xCBF4_3926_u32)),
-        "{heard}"
+        response.ends_with(&format!("\r\n\r\n{}\n", 0xCBF4_3926_u32)),
+        "{response}"
     );
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn a_missing_path_is_404() {
     let (result, _) = run(plan("/index.html", None), 1);
     assert_eq!(result.unwrap().status, 404);
     let (result, _) = run(plan("/99999999999999999999", None), 1);
@@ -174,17 +177,17 @@ fn what_is_not_there_is_said() {
 }
 
 #[test]
-fn a_head_says_what_comes_and_nothing_comes() {
-    let (heard, close) = answer("HEAD /5000 HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert!(heard.starts_with("HTTP/1.1 200 OK\r\n") && heard.ends_with("\r\n\r\n"));
-    assert!(heard.contains("Content-Length: 5000\r\n"));
+fn a_head_response_has_no_content() {
+    let (response, close) = answer("HEAD /5000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n") && response.ends_with("\r\n\r\n"));
+    assert!(response.contains("Content-Length: 5000\r\n"));
     assert_eq!(close, Close::Keep);
-    let (heard, _) = answer("HEAD /18446744073709551615 HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert!(heard.contains("Content-Length: 18446744073709551615\r\n"));
+    let (response, _) = answer("HEAD /18446744073709551615 HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(response.contains("Content-Length: 18446744073709551615\r\n"));
 }
 
 #[test]
-fn what_is_wrong_gets_the_status_for_it() {
+fn errors_have_their_status() {
     let long = "a".repeat(300);
     let many = "X-Field: y\r\n".repeat(1000);
     let host = "Host: x\r\n";
@@ -247,7 +250,7 @@ fn what_is_wrong_gets_the_status_for_it() {
 }
 
 #[test]
-fn what_is_odd_but_right_is_served() {
+fn unusual_but_valid_requests_are_served() {
     let long = "a".repeat(3000);
     for request in [
         "\r\nGET /1 HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -257,12 +260,12 @@ fn what_is_odd_but_right_is_served() {
         "GET /01 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab",
         &format!("GET /1 HTTP/1.1\r\nHost: x\r\nCookie: {long}\r\n\r\n"),
     ] {
-        let (heard, close) = answer(request);
+        let (response, close) = answer(request);
         assert!(
-            heard.starts_with("HTTP/1.1 200 OK\r\n"),
-            "{request:?} {heard}"
+            response.starts_with("HTTP/1.1 200 OK\r\n"),
+            "{request:?} {response}"
         );
-        assert!(heard.contains("Content-Length: 1\r\n"));
+        assert!(response.contains("Content-Length: 1\r\n"));
         assert_eq!(close, Close::Keep);
     }
     assert_eq!(status("GET /1 HTTP/1.0\r\n\r\n"), (200, Close::Finish));
@@ -271,106 +274,116 @@ fn what_is_odd_but_right_is_served() {
 }
 
 #[test]
-fn who_waits_to_be_told_to_go_on_is_told() {
-    let mut talk = Talk::new();
-    talk.say(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
-    assert_eq!(talk.hear(1460), b"HTTP/1.1 100 Continue\r\n\r\n");
-    talk.say(b"abc");
-    assert!(talk.hear(1460).ends_with(b"\r\n\r\n3\n"));
-    assert_eq!(talk.server.close(C), Close::Keep);
+fn expect_continue_is_answered() {
+    let mut dialog = Dialog::new();
+    dialog.send(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+    assert_eq!(dialog.receive(1460), b"HTTP/1.1 100 Continue\r\n\r\n");
+    dialog.send(b"abc");
+    assert!(dialog.receive(1460).ends_with(b"\r\n\r\n3\n"));
+    assert_eq!(dialog.server.close(C), Close::Keep);
 }
 
 #[test]
-fn requests_sent_ahead_are_answered_in_order_as_far_as_there_is_room() {
+fn pipelined_requests_are_answered_in_order_up_to_the_limit() {
     let request = |n: u32| format!("GET /{n} HTTP/1.1\r\nHost: x\r\n\r\n");
     let requests: Vec<String> = (1..=9).map(request).collect();
-    let (heard, close) = answer(&requests.concat());
+    let (response, close) = answer(&requests.concat());
     let mut answered = 0;
     let mut at = 0;
-    while let Some(found) = heard[at..].find("Content-Length: ") {
+    while let Some(found) = response[at..].find("Content-Length: ") {
         answered += 1;
         at += found + 16;
-        assert!(heard[at..].starts_with(&answered.to_string()));
+        assert!(response[at..].starts_with(&answered.to_string()));
     }
     assert_eq!((answered, close), (4, Close::Finish));
-    assert_eq!(heard.matches("Connection: close").count(), 1);
+    assert_eq!(response.matches("Connection: close").count(), 1);
 }
 
 #[test]
 fn a_head_that_takes_too_long_is_refused_however_it_drips() {
-    let mut talk = Talk::new();
+    let mut dialog = Dialog::new();
     let head = b"GET /1 HTTP/1.1\r\nHost: x\r\nX-Slow: ";
     for octet in head.iter().chain(std::iter::repeat(&b'z')).take(60) {
-        talk.say(&[*octet]);
-        talk.wait(Duration::from_millis(200));
+        dialog.send(&[*octet]);
+        dialog.wait(Duration::from_millis(200));
     }
-    assert!(talk.hear(1460).starts_with(b"HTTP/1.1 408 "));
-    assert_eq!(talk.server.close(C), Close::Finish);
-    // It does not close: the place is needed.
-    talk.wait(PATIENCE);
-    assert_eq!(talk.server.close(C), Close::Reset);
-    assert_eq!(talk.server.wake_at(), None);
+    assert!(dialog.receive(1460).starts_with(b"HTTP/1.1 408 "));
+    assert_eq!(dialog.server.close(C), Close::Finish);
+    // The client does not close: the slot is needed.
+    dialog.wait(PATIENCE);
+    assert_eq!(dialog.server.close(C), Close::Reset);
+    assert_eq!(dialog.server.wake_at(), None);
 }
 
 #[test]
-fn who_says_nothing_or_takes_nothing_is_let_go() {
-    let mut idle = Talk::new();
+fn a_silent_or_non_reading_client_is_disconnected() {
+    let mut idle = Dialog::new();
     assert_eq!(idle.server.wake_at(), Some(idle.now.after(PATIENCE)));
     idle.wait(PATIENCE);
     assert_eq!(idle.server.close(C), Close::Finish);
 
-    let mut stuck = Talk::new();
-    stuck.say(b"GET /1000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut stuck = Dialog::new();
+    stuck.send(b"GET /1000000 HTTP/1.1\r\nHost: x\r\n\r\n");
     stuck.server.fill(C, &mut [0; 1000], stuck.now);
     stuck.wait(Duration::from_nanos(9_999_999_999));
     assert_eq!(stuck.server.close(C), Close::Keep);
     stuck.wait(Duration::from_nanos(1));
     assert_eq!(stuck.server.close(C), Close::Reset);
 
-    let mut taker = Talk::new();
-    taker.say(b"GET /1000000 HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut taker = Dialog::new();
+    taker.send(b"GET /1000000 HTTP/1.1\r\nHost: x\r\n\r\n");
     for _ in 0..10 {
         taker.wait(PATIENCE / 2);
         assert_eq!(taker.server.fill(C, &mut [0; 100], taker.now), 100);
         assert_eq!(taker.server.close(C), Close::Keep);
     }
-    // But not who begins a head meanwhile and does not end it.
-    taker.say(b"GET");
+    // But not a client that begins a head meanwhile and does not end it.
+    taker.send(b"GET");
     for _ in 0..2 {
         taker.wait(PATIENCE / 2);
         taker.server.fill(C, &mut [0; 100], taker.now);
     }
     assert_eq!(taker.server.close(C), Close::Reset);
 
-    let mut slow = Talk::new();
-    slow.say(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
+    let mut slow = Dialog::new();
+    slow.send(b"PUT /x HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n");
     for octet in b"abc" {
         slow.wait(PATIENCE / 2);
-        slow.say(&[*octet]);
+        slow.send(&[*octet]);
     }
-    assert!(slow.hear(1460).ends_with(b"\r\n\r\n3\n"));
+    assert!(slow.receive(1460).ends_with(b"\r\n\r\n3\n"));
 }
 
 #[test]
 fn a_connection_too_many_is_refused_until_another_is_gone() {
-    let mut talk = Talk::new();
+    let mut dialog = Dialog::new();
     let from = SocketAddr::new(ENDS[0], 50_001);
     let opened = Opened::Accepted { port: PORT, from };
-    assert!(talk.server.opened(Connection(4), opened, talk.now).is_err());
-    talk.server.closed(C, talk.now);
-    assert!(talk.server.opened(Connection(4), opened, talk.now).is_ok());
-    assert_eq!(talk.server.close(C), Close::Reset);
+    assert!(
+        dialog
+            .server
+            .opened(Connection(4), opened, dialog.now)
+            .is_err()
+    );
+    dialog.server.closed(C, dialog.now);
+    assert!(
+        dialog
+            .server
+            .opened(Connection(4), opened, dialog.now)
+            .is_ok()
+    );
+    assert_eq!(dialog.server.close(C), Close::Reset);
 }
 
-/// What a client makes of what a server says, and whether the connection's end came behind it.
-fn client_hears(upload: Option<Upload>, said: &[u8], end: bool) -> (Progress, Outcome, Close) {
+/// The client's result of a server's response, optionally followed by the connection's end.
+fn client_result(upload: Option<Upload>, response: &[u8], end: bool) -> (Progress, Outcome, Close) {
     let mut client = Client::new(plan("/5", upload));
     let now = Instant::from_ns(5);
     client
         .opened(C, Opened::Connected { token: 0 }, now)
         .unwrap();
     client.fill(C, &mut [0; 300], now);
-    for piece in said.chunks(7) {
+    for piece in response.chunks(7) {
         client.received(C, piece, now);
     }
     if end {
@@ -383,56 +396,56 @@ fn client_hears(upload: Option<Upload>, said: &[u8], end: bool) -> (Progress, Ou
 fn other_servers_are_understood() {
     let mut five = [0; 5];
     pattern::fill(0, &mut five);
-    let said = |head: &str, tail: &[u8]| [head.as_bytes(), &five, tail].concat();
+    let response = |head: &str, tail: &[u8]| [head.as_bytes(), &five, tail].concat();
     for (octets, end) in [
-        (said("HTTP/1.0 200 OK\r\nServer: x\r\n\r\n", b""), true),
+        (response("HTTP/1.0 200 OK\r\nServer: x\r\n\r\n", b""), true),
         (
-            said("HTTP/1.1 200\r\nContent-Length: 5\r\n\r\n", b""),
+            response("HTTP/1.1 200\r\nContent-Length: 5\r\n\r\n", b""),
             false,
         ),
         (
-            said(
+            response(
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n",
                 b"\r\n0\r\n\r\n",
             ),
             false,
         ),
         (
-            said(
+            response(
                 "HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n",
                 b"",
             ),
             false,
         ),
     ] {
-        let (progress, outcome, close) = client_hears(None, &octets, end);
+        let (progress, outcome, close) = client_result(None, &octets, end);
         assert_eq!(close, Close::Finish);
         assert_eq!(progress, Progress::Done, "{octets:?}");
         assert_eq!(
-            (outcome.status, outcome.received, outcome.differs_at),
+            (outcome.status, outcome.received, outcome.mismatch_at),
             (200, 5, None)
         );
     }
     let nothing = b"HTTP/1.1 204 x\r\n\r\n";
-    assert_eq!(client_hears(None, nothing, false).0, Progress::Done);
-    let (_, outcome, _) = client_hears(
+    assert_eq!(client_result(None, nothing, false).0, Progress::Done);
+    let (_, outcome, _) = client_result(
         None,
         b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
         false,
     );
-    assert_eq!(outcome.differs_at, Some(0));
+    assert_eq!(outcome.mismatch_at, Some(0));
 }
 
 #[test]
-fn a_server_that_breaks_off_or_talks_nonsense_is_said() {
-    let failed = |said: &[u8]| client_hears(None, said, true).0;
+fn a_server_that_breaks_off_or_sends_no_http_is_reported() {
+    let failed = |response: &[u8]| client_result(None, response, true).0;
     let broken = Progress::Failed(Failure::Broken);
     assert_eq!(failed(b""), broken);
     assert_eq!(
         failed(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"),
         broken
     );
-    let nonsense = Progress::Failed(Failure::Nonsense);
+    let nonsense = Progress::Failed(Failure::NotHttp);
     assert_eq!(failed(b"SSH-2.0-x\r\n"), nonsense);
     assert_eq!(failed(b"HTTP/1.1 abc\r\n\r\n"), nonsense);
     assert_eq!(
@@ -445,13 +458,13 @@ fn a_server_that_breaks_off_or_talks_nonsense_is_said() {
         ),
         nonsense
     );
-    // An upload that is refused before it is through.
+    // An upload that is refused before it is complete.
     let upload = Upload {
         octets: 1 << 40,
         chunked: false,
     };
     let refused = b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n";
-    let (progress, outcome, close) = client_hears(Some(upload), refused, false);
+    let (progress, outcome, close) = client_result(Some(upload), refused, false);
     assert_eq!(close, Close::Reset);
     assert_eq!(
         (progress, outcome.status, outcome.confirmed),
@@ -478,7 +491,7 @@ proptest! {
 
     /// Several requests, split anywhere and answered in pieces of any size.
     #[test]
-    fn how_it_is_split_means_nothing(
+    fn splitting_is_irrelevant(
         gets in prop::collection::vec((0..3000_u64, any::<bool>()), 1..4),
         piece in 1..100_usize,
         room in 1..2000_usize,
@@ -492,12 +505,12 @@ proptest! {
             }
         };
         let request = gets.iter().map(request).collect::<Vec<_>>().concat();
-        let mut talk = Talk::new();
+        let mut dialog = Dialog::new();
         for part in request.as_bytes().chunks(piece) {
-            talk.say(part);
+            dialog.send(part);
         }
-        let heard = talk.hear(room);
-        let mut rest = &heard[..];
+        let response = dialog.receive(room);
+        let mut rest = &response[..];
         for (octets, put) in gets {
             let end = rest.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
             let mut expected = vec![0; octets as usize];
@@ -508,36 +521,36 @@ proptest! {
             rest = &rest[end + expected.len()..];
         }
         prop_assert!(rest.is_empty());
-        prop_assert_eq!(talk.server.close(C), Close::Keep);
+        prop_assert_eq!(dialog.server.close(C), Close::Keep);
     }
 
-    /// Heads put together from what heads are made of, wrongly.
+    /// Heads wrongly assembled from plausible parts.
     #[test]
     fn no_request_breaks_the_server(parts in prop::collection::vec(prop_oneof![
         Just("GET "), Just("PUT "), Just("/7"), Just(" HTTP/1.1\r\n"), Just("Host: x\r\n"), Just("\r\n"),
         Just("Content-Length: "), Just("9"), Just("Transfer-Encoding: chunked\r\n"), Just("0\r\n"),
         Just("Expect: 100-continue\r\n"), Just("\0"), Just(":"), Just(" "), Just("ffffffffffffffff\r\n"),
     ], 0..60), seed: u64) {
-        let mut talk = Talk::new();
+        let mut dialog = Dialog::new();
         let mut random = Random(seed);
         for part in parts {
-            talk.say(part.as_bytes());
+            dialog.send(part.as_bytes());
             if random.below(4) == 0 {
-                talk.hear(1 + random.below(100) as usize);
+                dialog.receive(1 + random.below(100) as usize);
             }
-            talk.wait(Duration::from_millis(random.below(3000)));
+            dialog.wait(Duration::from_millis(random.below(3000)));
         }
-        // Whatever it was, the place is free again before long.
+        // In any case the slot is soon free again.
         for _ in 0..4 {
-            talk.wait(PATIENCE);
+            dialog.wait(PATIENCE);
         }
-        prop_assert_eq!(talk.server.close(C), Close::Reset);
+        prop_assert_eq!(dialog.server.close(C), Close::Reset);
     }
 
     #[test]
     fn no_answer_breaks_the_client(octets in prop::collection::vec(any::<u8>(), 0..300), http: bool) {
         let head: &[u8] = if http { b"HTTP/1.1 200 OK\r\n" } else { b"" };
-        client_hears(None, &[head, &octets].concat(), true);
-        client_hears(Some(Upload { octets: 9, chunked: true }), &[head, &octets].concat(), true);
+        client_result(None, &[head, &octets].concat(), true);
+        client_result(Some(Upload { octets: 9, chunked: true }), &[head, &octets].concat(), true);
     }
 }

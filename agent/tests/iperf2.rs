@@ -1,10 +1,10 @@
-//! Client and server of iperf 2 with each other, over a network that is not always kind.
+//! iperf 2 client and server with each other, over an impaired network.
 
 mod net;
 
 use linerate_agent::iperf2::{
-    Amount, Back, Client, Failure, Finished, Limits, Numbered, Outcome, PORT, Plan, Progress,
-    Report, Server, Test,
+    Amount, Client, DatagramHeader, Failure, Finished, Limits, Outcome, PORT, Plan, Progress,
+    Report, ReturnTest, Server, Test,
 };
 use linerate_agent::{Connection, Instant, Opened, Service, Udp};
 use net::{ENDS, Faults, Net};
@@ -20,7 +20,7 @@ fn plan(udp: bool, change: impl Fn(&mut Test)) -> Plan {
         buffer_octets: if udp { 1470 } else { 0 },
         amount: Amount::Octets(1_000_000),
         rate_bits_per_s: if udp { 10_000_000 } else { 0 },
-        back: Back::No,
+        return_test: ReturnTest::No,
         reverse: false,
         full_duplex: false,
     };
@@ -40,7 +40,7 @@ fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome,
         finished.extend(net.b.take_finished());
         net.a.progress(net.now) != Progress::Running
     });
-    // The server may learn of the end later than the client.
+    // The server may notice the end later than the client.
     net.run(Duration::from_secs(20), |net| {
         finished.extend(net.b.take_finished());
         false
@@ -49,7 +49,7 @@ fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome,
     (net, outcome, finished)
 }
 
-fn kind(plan: Plan) -> (Pair, Outcome, Vec<Finished>) {
+fn undisturbed(plan: Plan) -> (Pair, Outcome, Vec<Finished>) {
     let (mut net, outcome, finished) = run(plan, Limits::own_network(), 1, Faults::default());
     assert_eq!(net.a.progress(net.now), Progress::Done);
     (net, outcome, finished)
@@ -57,7 +57,7 @@ fn kind(plan: Plan) -> (Pair, Outcome, Vec<Finished>) {
 
 #[test]
 fn every_octet_of_a_tcp_test_is_counted_at_both_ends() {
-    let (_, outcome, finished) = kind(plan(false, |_| {}));
+    let (_, outcome, finished) = undisturbed(plan(false, |_| {}));
     assert_eq!(outcome.sent.unwrap().octets, 1_000_000);
     let [
         Finished {
@@ -75,29 +75,30 @@ fn every_octet_of_a_tcp_test_is_counted_at_both_ends() {
 
 #[test]
 fn a_reverse_tcp_test_is_sent_by_the_server() {
-    let (_, outcome, finished) = kind(plan(false, |test| test.reverse = true));
+    let (_, outcome, finished) = undisturbed(plan(false, |test| test.reverse = true));
     assert_eq!(outcome.received.unwrap().octets, 1_000_000);
     assert!(outcome.sent.is_none());
     assert!(finished[0].sent && finished[0].report.octets == 1_000_000);
 }
 
 #[test]
-fn a_test_back_comes_over_a_connection_of_its_own() {
-    for back in [Back::AtOnce, Back::AtTheEnd] {
-        let (_, outcome, finished) = kind(plan(false, |test| test.back = back));
+fn a_return_test_has_its_own_connection() {
+    for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
+        let (_, outcome, finished) = undisturbed(plan(false, |test| test.return_test = back));
         assert_eq!(outcome.sent.unwrap().octets, 1_000_000, "{back:?}");
         assert_eq!(outcome.received.unwrap().octets, 1_000_000, "{back:?}");
         assert_eq!(finished.len(), 2, "{back:?}");
     }
 }
 
-/// A server of iperf 2.1 greets on the connection that it is sent to on, long before it sends back.
+/// A server of iperf 2.1 sends a greeting on the connection on which it receives, long before it sends the
+/// return test.
 #[test]
-fn a_greeting_is_no_data() {
+fn a_greeting_is_not_data() {
     let (ours, theirs) = (Connection(0), Connection(1));
     let at = |ms: u64| Instant::from_ns(ms * 1_000_000);
-    for back in [Back::AtOnce, Back::AtTheEnd] {
-        let mut client = Client::new(plan(false, |test| test.back = back));
+    for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
+        let mut client = Client::new(plan(false, |test| test.return_test = back));
         assert_eq!(client.progress(at(0)), Progress::Running);
         let from = SocketAddr::new(ENDS[1], 40_000);
         let accepted = Opened::Accepted { port: 5002, from };
@@ -109,14 +110,14 @@ fn a_greeting_is_no_data() {
         client.received(theirs, &[0; 1000], at(600));
         client.ended(theirs, at(600));
         let received = client.outcome(at(600)).received.unwrap();
-        let told = (received.octets, received.span);
-        assert_eq!(told, (2000, Duration::from_millis(100)), "{back:?}");
+        let counted = (received.octets, received.span);
+        assert_eq!(counted, (2000, Duration::from_millis(100)), "{back:?}");
     }
 }
 
 #[test]
 fn full_duplex_goes_both_ways_on_one_connection() {
-    let (_, outcome, finished) = kind(plan(false, |test| test.full_duplex = true));
+    let (_, outcome, finished) = undisturbed(plan(false, |test| test.full_duplex = true));
     assert_eq!(outcome.sent.unwrap().octets, 1_000_000);
     assert_eq!(outcome.received.unwrap().octets, 1_000_000);
     let directions = finished.iter().map(|it| (it.sent, it.report.octets));
@@ -127,7 +128,7 @@ fn full_duplex_goes_both_ways_on_one_connection() {
 #[test]
 fn a_test_by_time_ends_in_time() {
     for udp in [false, true] {
-        let (_, outcome, _) = kind(plan(udp, |test| {
+        let (_, outcome, _) = undisturbed(plan(udp, |test| {
             test.amount = Amount::Span(Duration::from_secs(2));
         }));
         let span = outcome.sent.unwrap().span;
@@ -136,11 +137,11 @@ fn a_test_by_time_ends_in_time() {
     }
 }
 
-/// The peer has nothing to say meanwhile.
+/// The peer is silent meanwhile.
 #[test]
 fn a_test_may_last_longer_than_patience() {
     for udp in [false, true] {
-        let (_, outcome, _) = kind(plan(udp, |test| {
+        let (_, outcome, _) = undisturbed(plan(udp, |test| {
             test.amount = Amount::Span(Duration::from_secs(10));
             test.rate_bits_per_s = 1_000_000;
         }));
@@ -151,7 +152,7 @@ fn a_test_may_last_longer_than_patience() {
 
 #[test]
 fn udp_keeps_its_rate_and_both_ends_agree() {
-    let (net, outcome, finished) = kind(plan(true, |_| {}));
+    let (net, outcome, finished) = undisturbed(plan(true, |_| {}));
     let (sent, reported) = (outcome.sent.unwrap(), outcome.reported.unwrap());
     // 681 datagrams, and the one that ends it.
     assert_eq!(sent.datagrams, 682);
@@ -163,43 +164,43 @@ fn udp_keeps_its_rate_and_both_ends_agree() {
     assert_eq!(net.done[0].sent, 682);
 }
 
-/// What a server reports of `count` datagrams, one each `every_ms`, and of their end at `end_ms`.
+/// A server's report of `count` datagrams, one each `every_ms`, and of their end at `end_ms`.
 fn reported(count: i64, every_ms: u64, end_ms: u64) -> Report {
     let test = plan(true, |_| {}).test;
     let mut server = Server::<1>::new(PORT, Limits::own_network());
-    while server.ask().is_some() {}
+    while server.next_request().is_some() {}
     let client = SocketAddr::new(ENDS[0], 40_000);
-    let mut say = |number: i64, ms: u64| {
+    let mut send = |number: i64, ms: u64| {
         let now = Instant::from_ns(ms * 1_000_000);
         let mut octets = [0; 1470];
-        Numbered::emit(number, now, &mut octets);
-        test.emit(&mut octets[Numbered::LEN..], true);
+        DatagramHeader::emit(number, now, &mut octets);
+        test.emit(&mut octets[DatagramHeader::LEN..], true);
         server.datagram(Udp(0), client, &octets, now);
     };
     for number in 1..=count {
-        say(number, (number - 1) as u64 * every_ms);
+        send(number, (number - 1) as u64 * every_ms);
     }
-    say(-count - 1, end_ms);
+    send(-count - 1, end_ms);
     server.take_finished().expect("it has ended").report
 }
 
 #[test]
-fn an_end_that_is_said_again_is_not_when_the_stream_ended() {
+fn a_repeated_end_is_not_when_the_stream_ended() {
     let span_ms = |report: Report| report.span.as_millis();
     assert_eq!(span_ms(reported(100, 1, 100)), 100);
-    // The first end was lost, and the first two: of a full queue none is more likely to be.
+    // The first end was lost, or the first two: in a full queue all are equally likely to be.
     for end_ms in [350, 600] {
         let report = reported(100, 1, end_ms);
         assert_eq!(span_ms(report), 99);
         assert_eq!((report.datagrams, report.lost), (101, 0));
         assert_eq!(report.octets, 101 * 1470);
     }
-    // Slow, and in its own time.
+    // Slow, but at its own pace.
     assert_eq!(span_ms(reported(10, 300, 3_000)), 3_000);
     assert_eq!(span_ms(reported(1, 0, 1_000)), 1_000);
 }
 
-/// As the server of iperf 2.1.8 sends it.
+/// As sent by the server of iperf 2.1.8.
 #[test]
 fn a_report_without_a_number_is_taken() {
     // Without and with -e.
@@ -210,7 +211,7 @@ fn a_report_without_a_number_is_taken() {
         while numbers.len() < 4 {
             let mut room = [0; 1500];
             if client.next_datagram(&mut room, now).is_some() {
-                numbers.push(Numbered::parse(&room).unwrap().number);
+                numbers.push(DatagramHeader::parse(&room).unwrap().number);
             }
             now = client.wake_at().unwrap().max(now);
         }
@@ -229,14 +230,14 @@ fn a_report_without_a_number_is_taken() {
 }
 
 #[test]
-fn udp_back_and_reverse_are_received_whole() {
+fn udp_return_and_reverse_tests_are_received_whole() {
     let changes: [fn(&mut Test); 3] = [
         |test| test.reverse = true,
-        |test| test.back = Back::AtOnce,
-        |test| test.back = Back::AtTheEnd,
+        |test| test.return_test = ReturnTest::Simultaneous,
+        |test| test.return_test = ReturnTest::AfterTest,
     ];
     for (index, change) in changes.into_iter().enumerate() {
-        let (_, outcome, _) = kind(plan(true, change));
+        let (_, outcome, _) = undisturbed(plan(true, change));
         let received = outcome.received.unwrap();
         assert_eq!((received.datagrams, received.lost), (682, 0), "{index}");
         assert_eq!(received.octets, 682 * 1470, "{index}");
@@ -244,7 +245,7 @@ fn udp_back_and_reverse_are_received_whole() {
 }
 
 #[test]
-fn who_may_not_be_sent_to_by_udp_is_not() {
+fn no_udp_is_sent_to_forbidden_addresses() {
     let limits = Limits {
         sends_datagrams: false,
         ..Limits::default()
@@ -256,7 +257,7 @@ fn who_may_not_be_sent_to_by_udp_is_not() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_said() {
+fn an_absent_server_is_reported() {
     let plan = Plan {
         to: SocketAddr::new(ENDS[1], 9),
         ..plan(false, |_| {})
@@ -271,9 +272,9 @@ fn a_server_that_is_not_there_is_said() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// What the network did is what is reported, each kind apart.
+    /// The report shows the network's faults, each kind separately.
     #[test]
-    fn the_report_says_what_the_network_did(
+    fn the_report_shows_what_the_network_did(
         seed: u64,
         lost in 0..50_u64,
         repeated in 0..50_u64,

@@ -1,7 +1,9 @@
-//! The server of iperf 2 with peers that do not mean well, or have gone.
+//! The iperf 2 server with hostile or vanished peers.
 
-use linerate_agent::iperf2::{Amount, Back, Limits, Numbered, PORT, Report, Server, Test};
-use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
+use linerate_agent::iperf2::{
+    Amount, DatagramHeader, Limits, PORT, Report, ReturnTest, Server, Test,
+};
+use linerate_agent::{Close, Connection, Instant, Opened, Service, SocketRequest, Udp};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -17,7 +19,7 @@ fn test(change: impl Fn(&mut Test)) -> Test {
         buffer_octets: 1000,
         amount: Amount::Octets(100_000),
         rate_bits_per_s: 8_000_000,
-        back: Back::No,
+        return_test: ReturnTest::No,
         reverse: false,
         full_duplex: false,
     };
@@ -25,15 +27,15 @@ fn test(change: impl Fn(&mut Test)) -> Test {
     test
 }
 
-/// A datagram of a client, sent at `sent` by its clock.
+/// A client's datagram, sent at `sent` by its clock.
 fn numbered(number: i64, sent: Instant, test: &Test) -> Vec<u8> {
     let mut octets = vec![0; 1000];
-    Numbered::emit(number, sent, &mut octets);
-    test.emit(&mut octets[Numbered::LEN..], true);
+    DatagramHeader::emit(number, sent, &mut octets);
+    test.emit(&mut octets[DatagramHeader::LEN..], true);
     octets
 }
 
-/// A server that sends UDP on request, and peers that say what they like.
+/// A server that sends UDP on request, and peers that send anything.
 struct Bench<const FLOWS: usize>(Server<FLOWS>);
 
 impl<const FLOWS: usize> Bench<FLOWS> {
@@ -44,7 +46,7 @@ impl<const FLOWS: usize> Bench<FLOWS> {
             ..Limits::default()
         };
         let mut server = Server::new(PORT, limits);
-        while server.ask().is_some() {}
+        while server.next_request().is_some() {}
         Self(server)
     }
 
@@ -54,13 +56,13 @@ impl<const FLOWS: usize> Bench<FLOWS> {
         self.0.opened(Connection(connection), opened, now).is_ok()
     }
 
-    fn say(&mut self, from: &str, octets: &[u8], now: Instant) {
+    fn send(&mut self, from: &str, octets: &[u8], now: Instant) {
         self.0.datagram(Udp(0), from.parse().unwrap(), octets, now);
     }
 
-    /// What is sent now: from which socket, where to, and what.
+    /// The datagrams sent now: socket, destination and content.
     fn sent(&mut self, now: Instant) -> Vec<(Udp, SocketAddr, Vec<u8>)> {
-        while self.0.ask().is_some() {}
+        while self.0.next_request().is_some() {}
         let mut room = vec![0; 70_000];
         let mut sent = Vec::new();
         while let Some(it) = self.0.next_datagram(&mut room, now) {
@@ -70,10 +72,10 @@ impl<const FLOWS: usize> Bench<FLOWS> {
         sent
     }
 
-    /// A whole test of two datagrams from there; whether it was reported.
+    /// A whole test of two datagrams; returns the report, if any.
     fn whole(&mut self, from: &str, sent: Instant, test: &Test) -> Option<Report> {
         for number in [1, 2, -3] {
-            self.say(from, &numbered(number, sent, test), sent);
+            self.send(from, &numbered(number, sent, test), sent);
         }
         let to: SocketAddr = from.parse().unwrap();
         let sent = self.sent(sent);
@@ -89,11 +91,11 @@ fn a_test_by_amount_that_the_server_sends_by_udp_ends_in_time() {
         test.reverse = true;
         test.amount = Amount::Octets(i32::MAX as u32);
     });
-    bench.say(CLIENT, &numbered(1, at_ms(0), &slow), at_ms(0));
+    bench.send(CLIENT, &numbered(1, at_ms(0), &slow), at_ms(0));
     let mut data = 0;
     for ms in 0..10_000 {
         let sent = bench.sent(at_ms(ms));
-        let numbers = sent.iter().filter_map(|it| Numbered::parse(&it.2));
+        let numbers = sent.iter().filter_map(|it| DatagramHeader::parse(&it.2));
         data += numbers.filter(|it| it.number > 0).count();
     }
     // One each millisecond.
@@ -120,7 +122,7 @@ fn a_test_by_amount_that_the_server_sends_by_tcp_ends_in_time() {
     assert_eq!(bench.0.close(Connection(0)), Close::Finish);
 }
 
-/// Forged once, from one server to another, it would go on for ever.
+/// Forged once, from one server to another, it would loop forever.
 #[test]
 fn a_report_is_not_answered() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
@@ -128,74 +130,74 @@ fn a_report_is_not_answered() {
     let (here, there) = ("192.0.2.1:5001", "192.0.2.2:5001");
     let test = test(|_| {});
     for number in [1, -2] {
-        bench.say(there, &numbered(number, at_ms(0), &test), at_ms(0));
-        other.say(here, &numbered(number, at_ms(0), &test), at_ms(0));
+        bench.send(there, &numbered(number, at_ms(0), &test), at_ms(0));
+        other.send(here, &numbered(number, at_ms(0), &test), at_ms(0));
     }
     let mut datagrams = 0;
     for ms in 0..1000 {
         for (.., octets) in bench.sent(at_ms(ms)) {
-            other.say(here, &octets, at_ms(ms));
+            other.send(here, &octets, at_ms(ms));
             datagrams += 1;
         }
         for (.., octets) in other.sent(at_ms(ms)) {
-            bench.say(there, &octets, at_ms(ms));
+            bench.send(there, &octets, at_ms(ms));
             datagrams += 1;
         }
     }
-    // Each has answered the end of what it took for a test.
+    // Each has answered the end of the apparent test.
     assert_eq!(datagrams, 2);
 }
 
 #[test]
-fn a_stream_is_reported_so_often_and_no_more() {
+fn reports_of_a_stream_are_limited() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     let test = test(|_| {});
-    bench.say(CLIENT, &numbered(1, at_ms(0), &test), at_ms(0));
+    bench.send(CLIENT, &numbered(1, at_ms(0), &test), at_ms(0));
     let mut reports = 0;
     for ms in 0..1000 {
-        bench.say(CLIENT, &numbered(-2, at_ms(0), &test), at_ms(ms));
+        bench.send(CLIENT, &numbered(-2, at_ms(0), &test), at_ms(ms));
         reports += bench.sent(at_ms(ms)).len();
     }
     assert_eq!(reports, 20);
 }
 
-/// Or a client that ends each of them is connected to again and again.
+/// Otherwise a client that ends each of them would be connected to again and again.
 #[test]
-fn a_connection_back_is_followed_by_no_other() {
+fn a_return_connection_is_followed_by_no_other() {
     let mut bench = Bench::<4>::new(Duration::from_secs(10));
     assert!(bench.accept(0, at_ms(0)));
     let mut request = [0; Test::LEN];
-    test(|it| it.back = Back::AtTheEnd).emit(&mut request, false);
+    test(|it| it.return_test = ReturnTest::AfterTest).emit(&mut request, false);
     bench.0.received(Connection(0), &request, at_ms(1));
     bench.0.ended(Connection(0), at_ms(2));
-    let Some(Ask::Connect { token, .. }) = bench.0.ask() else {
-        panic!("no connection back");
+    let Some(SocketRequest::Connect { token, .. }) = bench.0.next_request() else {
+        panic!("no return connection");
     };
     let opened = bench
         .0
         .opened(Connection(1), Opened::Connected { token }, at_ms(3));
     assert!(opened.is_ok());
     bench.0.ended(Connection(1), at_ms(4));
-    assert_eq!(bench.0.ask(), None);
+    assert_eq!(bench.0.next_request(), None);
 }
 
-/// iperf's client begins to listen when its own data have gone: a server that comes at once is too early.
+/// iperf's client begins to listen after its own data have gone: the server's first attempts are too early.
 #[test]
-fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
+fn a_client_that_does_not_listen_yet_is_retried_but_not_forever() {
     let mut bench = Bench::<4>::new(Duration::from_secs(10));
     assert!(bench.accept(0, at_ms(0)));
     let mut request = [0; Test::LEN];
-    test(|it| it.back = Back::AtTheEnd).emit(&mut request, false);
+    test(|it| it.return_test = ReturnTest::AfterTest).emit(&mut request, false);
     bench.0.received(Connection(0), &request, at_ms(1));
     bench.0.ended(Connection(0), at_ms(2));
     bench.0.closed(Connection(0), at_ms(2));
     let (mut asked, mut last) = (0, 0);
     for ms in 2..60_000 {
-        // What is sent is of no interest here, the time is.
+        // Only the time matters here, not the datagram.
         let _ = bench.0.next_datagram(&mut [0; 100], at_ms(ms));
-        while let Some(ask) = bench.0.ask() {
-            if let Ask::Connect { token, .. } = ask {
-                assert!(asked == 0 || ms >= last + 50, "again at once");
+        while let Some(ask) = bench.0.next_request() {
+            if let SocketRequest::Connect { token, .. } = ask {
+                assert!(asked == 0 || ms >= last + 50, "repeated at once");
                 (asked, last) = (asked + 1, ms);
                 bench.0.failed(token, at_ms(ms));
             }
@@ -205,17 +207,17 @@ fn a_client_that_does_not_listen_yet_is_connected_to_again_and_not_for_ever() {
     assert!((1_000..10_000).contains(&last), "{last} ms");
 }
 
-/// An end may be a datagram of 12 octets, a report has 56; who asks for it may be somebody else.
+/// An end may be a datagram of 12 octets, a report has 56; the requester's address may be forged.
 #[test]
-fn reports_are_not_more_than_what_has_come() {
+fn reports_do_not_exceed_the_received_octets() {
     let mut bench = Bench::<2>::new(Duration::from_secs(10));
     let [mut first, mut end] = [[0; 12]; 2];
-    Numbered::emit(1, at_ms(0), &mut first);
-    Numbered::emit(-2, at_ms(0), &mut end);
-    bench.say(CLIENT, &first, at_ms(1));
+    DatagramHeader::emit(1, at_ms(0), &mut first);
+    DatagramHeader::emit(-2, at_ms(0), &mut end);
+    bench.send(CLIENT, &first, at_ms(1));
     let (mut came, mut went, mut reports) = (first.len(), 0, 0);
     for ms in 2..30 {
-        bench.say(CLIENT, &end, at_ms(ms));
+        bench.send(CLIENT, &end, at_ms(ms));
         came += end.len();
         let mut room = [0; 1470];
         while let Some(datagram) = bench.0.next_datagram(&mut room, at_ms(ms)) {
@@ -224,20 +226,22 @@ fn reports_are_not_more_than_what_has_come() {
         }
         assert!(went <= came, "{went} octets for {came}");
     }
-    assert!(reports > 0, "who asks often enough is told");
+    assert!(reports > 0, "a client that asks often enough gets a report");
 }
 
 #[test]
 fn a_datagram_without_room_for_its_number_is_not_sent() {
     let mut bench = Bench::<2>::new(Duration::from_secs(10));
     let wanted = test(|it| it.reverse = true);
-    bench.say(CLIENT, &numbered(1, at_ms(0), &wanted), at_ms(1));
-    for len in [0, 1, Numbered::LEN - 1] {
-        let room = &mut [0; Numbered::LEN][..len];
+    bench.send(CLIENT, &numbered(1, at_ms(0), &wanted), at_ms(1));
+    for len in [0, 1, DatagramHeader::LEN - 1] {
+        let room = &mut [0; DatagramHeader::LEN][..len];
         assert_eq!(bench.0.next_datagram(room, at_ms(1)), None, "{len}");
     }
-    let sent = bench.0.next_datagram(&mut [0; Numbered::LEN], at_ms(1));
-    assert_eq!(sent.map(|it| it.len), Some(Numbered::LEN));
+    let sent = bench
+        .0
+        .next_datagram(&mut [0; DatagramHeader::LEN], at_ms(1));
+    assert_eq!(sent.map(|it| it.len), Some(DatagramHeader::LEN));
 }
 
 #[test]
@@ -246,12 +250,12 @@ fn services_and_groups_are_sent_nothing() {
     for from in ["192.0.2.1:7", "192.0.2.1:19", "224.0.0.1:40000"] {
         assert_eq!(bench.whole(from, at_ms(0), &test(|_| {})), None, "{from}");
         let reverse = test(|test| test.reverse = true);
-        bench.say(from, &numbered(1, at_ms(0), &reverse), at_ms(0));
+        bench.send(from, &numbered(1, at_ms(0), &reverse), at_ms(0));
         assert_eq!(bench.sent(at_ms(0)).len(), 0, "{from}");
     }
-    for back in [Back::AtOnce, Back::AtTheEnd] {
+    for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
         let back = test(|test| {
-            test.back = back;
+            test.return_test = back;
             test.port = 19;
         });
         assert!(bench.whole(CLIENT, at_ms(0), &back).is_some());
@@ -260,12 +264,12 @@ fn services_and_groups_are_sent_nothing() {
     }
 }
 
-/// `iperf -u -r` listens on the server's own port, unless told otherwise.
+/// `iperf -u -r` listens on the server's own port by default.
 #[test]
-fn the_way_back_may_be_to_the_same_port() {
+fn the_return_test_may_use_the_same_port() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     let back = test(|test| {
-        test.back = Back::AtTheEnd;
+        test.return_test = ReturnTest::AfterTest;
         test.port = PORT;
     });
     assert!(bench.whole(CLIENT, at_ms(0), &back).is_some());
@@ -273,14 +277,14 @@ fn the_way_back_may_be_to_the_same_port() {
     assert!(sent.iter().any(|it| it.1.port() == PORT && it.0 != Udp(0)));
 }
 
-/// iperf's client with `-d` listens a moment after it has asked: what is sent sooner finds nobody there
-/// and passes for a loss of the link.
+/// iperf's client with `-d` listens a moment after its request: earlier datagrams are lost and would count as
+/// loss of the link.
 #[test]
-fn the_way_back_begins_when_the_client_has_had_time_to_listen() {
-    for back in [Back::AtOnce, Back::AtTheEnd] {
+fn the_return_test_begins_when_the_client_has_had_time_to_listen() {
+    for back in [ReturnTest::Simultaneous, ReturnTest::AfterTest] {
         let mut bench = Bench::<2>::new(Duration::from_secs(2));
         let wanted = test(|test| {
-            test.back = back;
+            test.return_test = back;
             test.port = 5002;
         });
         bench.whole(CLIENT, at_ms(0), &wanted).expect("a report");
@@ -294,11 +298,11 @@ fn the_way_back_begins_when_the_client_has_had_time_to_listen() {
 }
 
 #[test]
-fn the_way_back_finds_a_place_however_many_tests_there_were() {
+fn the_return_test_finds_a_slot_however_many_tests_there_were() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     for round in 0..6 {
         let (from, now) = (format!("192.0.2.1:{}", 40_000 + round), at_ms(round * 5000));
-        let back = test(|test| test.back = Back::AtTheEnd);
+        let back = test(|test| test.return_test = ReturnTest::AfterTest);
         assert!(bench.whole(&from, now, &back).is_some(), "{round}");
         let mut data = 0;
         for ms in 0..4999 {
@@ -311,13 +315,13 @@ fn the_way_back_finds_a_place_however_many_tests_there_were() {
 
 /// No socket is opened twice, or left open.
 #[test]
-fn sockets_of_ways_back_are_closed_before_they_are_opened_again() {
+fn sockets_of_return_tests_are_closed_before_they_are_opened_again() {
     let mut server = Server::<2>::new(PORT, Limits::own_network());
     let (mut opened, mut open) = (0, std::collections::BTreeSet::new());
     for ms in 0..20_000_u64 {
         let (from, now) = (format!("192.0.2.1:{}", 40_000 + ms / 100), at_ms(ms));
         let back = test(|test| {
-            test.back = Back::AtOnce;
+            test.return_test = ReturnTest::Simultaneous;
             test.amount = Amount::Octets(2000);
         });
         let number = if ms % 100 == 99 {
@@ -331,13 +335,13 @@ fn sockets_of_ways_back_are_closed_before_they_are_opened_again() {
             &numbered(number, now, &back),
             now,
         );
-        while let Some(ask) = server.ask() {
+        while let Some(ask) = server.next_request() {
             match ask {
-                Ask::Bind(socket, _) => {
+                SocketRequest::Bind(socket, _) => {
                     opened += 1;
                     assert!(open.insert(socket), "{socket:?}");
                 }
-                Ask::Unbind(socket) => assert!(open.remove(&socket), "{socket:?}"),
+                SocketRequest::Unbind(socket) => assert!(open.remove(&socket), "{socket:?}"),
                 _ => {}
             }
         }
@@ -356,7 +360,7 @@ fn after_an_end_a_test_from_the_same_port_is_a_new_one_though_its_first_datagram
     assert!(bench.whole(CLIENT, at_ms(0), &test).is_some());
     for number in [2, 3, 4, -5_i64] {
         let now = at_ms(1000 + number.unsigned_abs());
-        bench.say(CLIENT, &numbered(number, now, &test), now);
+        bench.send(CLIENT, &numbered(number, now, &test), now);
     }
     let sent = bench.sent(at_ms(1010));
     let report = Report::parse(&sent[0].2).unwrap();
@@ -371,31 +375,34 @@ fn a_datagram_that_is_late_begins_no_test() {
     let test = test(|_| {});
     for number in [1, 3, -4_i64] {
         let sent = at_ms(number.unsigned_abs());
-        bench.say(CLIENT, &numbered(number, sent, &test), sent);
+        bench.send(CLIENT, &numbered(number, sent, &test), sent);
     }
     let first = bench.sent(at_ms(4));
-    bench.say(CLIENT, &numbered(2, at_ms(2), &test), at_ms(5));
-    bench.say(CLIENT, &numbered(-4, at_ms(4), &test), at_ms(6));
+    bench.send(CLIENT, &numbered(2, at_ms(2), &test), at_ms(5));
+    bench.send(CLIENT, &numbered(-4, at_ms(4), &test), at_ms(6));
     let again = bench.sent(at_ms(6));
-    assert_eq!(first[0].2[Numbered::LEN..], again[0].2[Numbered::LEN..]);
+    assert_eq!(
+        first[0].2[DatagramHeader::LEN..],
+        again[0].2[DatagramHeader::LEN..]
+    );
     assert!(bench.0.take_finished().is_some());
     assert!(bench.0.take_finished().is_none());
 }
 
-/// A board was reset in the midst of a test and uses its port again.
+/// A board was reset in the middle of a test and reuses its port.
 #[test]
 fn a_test_after_silence_is_a_new_one() {
     let mut bench = Bench::<2>::new(Duration::from_secs(2));
     let test = test(|_| {});
     for number in 1..=500 {
-        bench.say(CLIENT, &numbered(number, at_ms(0), &test), at_ms(0));
+        bench.send(CLIENT, &numbered(number, at_ms(0), &test), at_ms(0));
     }
     let report = bench.whole(CLIENT, at_ms(20_000), &test).unwrap();
     assert_eq!((report.datagrams, report.lost), (3, 0));
-    // Slow is another thing than new.
-    bench.say(CLIENT, &numbered(1, at_ms(40_000), &test), at_ms(40_000));
-    bench.say(CLIENT, &numbered(2, at_ms(60_000), &test), at_ms(60_000));
-    bench.say(CLIENT, &numbered(-3, at_ms(80_000), &test), at_ms(80_000));
+    // A slow stream is not a new one.
+    bench.send(CLIENT, &numbered(1, at_ms(40_000), &test), at_ms(40_000));
+    bench.send(CLIENT, &numbered(2, at_ms(60_000), &test), at_ms(60_000));
+    bench.send(CLIENT, &numbered(-3, at_ms(80_000), &test), at_ms(80_000));
     let sent = bench.sent(at_ms(80_000));
     assert_eq!(Report::parse(&sent[0].2).unwrap().datagrams, 3);
     assert_eq!(Report::parse(&sent[0].2).unwrap().lost, 0);
@@ -413,10 +420,10 @@ fn a_reverse_test_can_be_asked_for_again_from_the_same_port() {
         for ms in 0..20_000 {
             let now = at_ms(round * 20_000 + ms);
             if ms == 0 {
-                bench.say(CLIENT, &numbered(1, now, &reverse), now);
+                bench.send(CLIENT, &numbered(1, now, &reverse), now);
             }
             let sent = bench.sent(now);
-            let numbers = sent.iter().filter_map(|it| Numbered::parse(&it.2));
+            let numbers = sent.iter().filter_map(|it| DatagramHeader::parse(&it.2));
             data += numbers.filter(|it| it.number > 0).count();
         }
         assert_eq!(data, 5, "{round}");
@@ -430,15 +437,15 @@ fn no_datagram_is_longer_than_ip_carries() {
         test.reverse = true;
         test.buffer_octets = u32::MAX;
     });
-    bench.say(CLIENT, &numbered(1, at_ms(0), &huge), at_ms(0));
+    bench.send(CLIENT, &numbered(1, at_ms(0), &huge), at_ms(0));
     let sent = bench.sent(at_ms(0));
     assert_eq!(sent[0].2.len(), 65_507);
 }
 
 #[test]
-fn who_has_not_been_told_sends_no_datagrams_on_request() {
+fn a_server_sends_no_datagrams_on_request_by_default() {
     let mut server = Server::<2>::new(PORT, Limits::default());
-    while server.ask().is_some() {}
+    while server.next_request().is_some() {}
     let reverse = numbered(1, at_ms(0), &test(|test| test.reverse = true));
     server.datagram(Udp(0), CLIENT.parse().unwrap(), &reverse, at_ms(0));
     assert_eq!(server.next_datagram(&mut [0; 1500], at_ms(0)), None);

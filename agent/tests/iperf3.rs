@@ -1,4 +1,4 @@
-//! Client and server of iperf 3 with each other, over a network that is not always kind.
+//! iperf 3 client and server with each other, over an impaired network.
 
 mod net;
 
@@ -38,7 +38,7 @@ fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome,
         finished.extend(net.b.take_finished());
         net.a.progress(net.now) != Progress::Running
     });
-    // The server may learn of the end later than the client.
+    // The server may notice the end later than the client.
     net.run(Duration::from_secs(5), |net| {
         finished.extend(net.b.take_finished());
         false
@@ -47,7 +47,7 @@ fn run(plan: Plan, limits: Limits, seed: u64, faults: Faults) -> (Pair, Outcome,
     (net, outcome, finished)
 }
 
-fn kind(plan: Plan) -> (Pair, Outcome, Finished) {
+fn undisturbed(plan: Plan) -> (Pair, Outcome, Finished) {
     let (mut net, outcome, finished) = run(plan, Limits::own_network(), 1, Faults::default());
     assert_eq!(net.a.progress(net.now), Progress::Done);
     assert!(!net.b.is_busy());
@@ -61,7 +61,7 @@ fn kind(plan: Plan) -> (Pair, Outcome, Finished) {
 #[test]
 fn every_octet_of_a_tcp_test_is_counted_at_both_ends() {
     for parallel in [1, 3] {
-        let (_, outcome, finished) = kind(plan(false, |test| test.parallel = parallel));
+        let (_, outcome, finished) = undisturbed(plan(false, |test| test.parallel = parallel));
         assert_eq!(outcome.sent.unwrap().octets, 1_000_000);
         assert_eq!(outcome.reported.unwrap().octets, 1_000_000);
         assert_eq!(finished.received.unwrap().octets, 1_000_000);
@@ -72,13 +72,13 @@ fn every_octet_of_a_tcp_test_is_counted_at_both_ends() {
 #[test]
 fn a_reverse_tcp_test_is_sent_by_the_server() {
     for parallel in [1, 3] {
-        let (_, outcome, finished) = kind(plan(false, |test| {
+        let (_, outcome, finished) = undisturbed(plan(false, |test| {
             test.direction = Direction::Reverse;
             test.parallel = parallel;
         }));
         let received = outcome.received.unwrap();
         assert!(received.octets >= 1_000_000);
-        // The server goes on until it is told to end: both count that as well.
+        // The server sends until the end is announced: both count that as well.
         assert_eq!(finished.sent.unwrap().octets, received.octets);
         assert_eq!(finished.reported.unwrap().octets, received.octets);
         assert_eq!(outcome.sent, None);
@@ -88,7 +88,7 @@ fn a_reverse_tcp_test_is_sent_by_the_server() {
 #[test]
 fn both_directions_have_streams_of_their_own() {
     for parallel in [1, 3] {
-        let (_, outcome, finished) = kind(plan(false, |test| {
+        let (_, outcome, finished) = undisturbed(plan(false, |test| {
             test.direction = Direction::Both;
             test.amount = Amount::Span(Duration::from_secs(1));
             test.parallel = parallel;
@@ -109,7 +109,7 @@ fn both_directions_have_streams_of_their_own() {
 #[test]
 fn a_test_by_time_ends_in_time() {
     for udp in [false, true] {
-        let (_, outcome, finished) = kind(plan(udp, |test| {
+        let (_, outcome, finished) = undisturbed(plan(udp, |test| {
             test.amount = Amount::Span(Duration::from_secs(2));
         }));
         let about = Duration::from_millis(1990)..=Duration::from_millis(2010);
@@ -120,7 +120,7 @@ fn a_test_by_time_ends_in_time() {
 }
 
 #[test]
-fn a_late_word_of_the_end_is_no_time_of_the_stream() {
+fn a_late_announcement_of_the_end_does_not_extend_the_stream() {
     let at = |ms| Instant::from_ns(1).after(Duration::from_millis(ms));
     let faults = Faults {
         stalled: Some([at(1_900), at(2_300)]),
@@ -140,7 +140,7 @@ fn a_late_word_of_the_end_is_no_time_of_the_stream() {
 #[test]
 fn blocks_are_writes_or_datagrams() {
     for (udp, octets) in [(false, 100 * 1000), (true, 100 * 1470)] {
-        let (_, outcome, _) = kind(plan(udp, |test| {
+        let (_, outcome, _) = undisturbed(plan(udp, |test| {
             test.amount = Amount::Blocks(100);
             test.octets = if udp { 1470 } else { 1000 };
         }));
@@ -149,8 +149,8 @@ fn blocks_are_writes_or_datagrams() {
 }
 
 #[test]
-fn what_is_omitted_does_not_count() {
-    let (_, outcome, finished) = kind(plan(true, |test| {
+fn omitted_data_do_not_count() {
+    let (_, outcome, finished) = undisturbed(plan(true, |test| {
         test.amount = Amount::Span(Duration::from_secs(2));
         test.omit = Duration::from_secs(3);
     }));
@@ -164,7 +164,8 @@ fn what_is_omitted_does_not_count() {
 #[test]
 fn udp_keeps_its_rate_and_both_ends_agree() {
     for wide_numbers in [false, true] {
-        let (_, outcome, finished) = kind(plan(true, |test| test.wide_numbers = wide_numbers));
+        let (_, outcome, finished) =
+            undisturbed(plan(true, |test| test.wide_numbers = wide_numbers));
         let (sent, reported) = (outcome.sent.unwrap(), outcome.reported.unwrap());
         assert_eq!((sent.datagrams, sent.octets), (681, 681 * 1470));
         let whole = (reported.datagrams, reported.octets, reported.lost);
@@ -178,7 +179,7 @@ fn udp_keeps_its_rate_and_both_ends_agree() {
 #[test]
 fn udp_goes_back_and_both_ways_in_parallel() {
     for direction in [Direction::Reverse, Direction::Both] {
-        let (_, outcome, finished) = kind(plan(true, |test| {
+        let (_, outcome, finished) = undisturbed(plan(true, |test| {
             test.direction = direction;
             test.amount = Amount::Span(Duration::from_secs(1));
             test.parallel = 2;
@@ -226,7 +227,7 @@ fn a_test_that_the_server_sends_ends_at_its_limit() {
 }
 
 #[test]
-fn who_may_not_be_sent_to_by_udp_is_told_so() {
+fn a_udp_refusal_is_reported() {
     let limits = Limits {
         sends_datagrams: false,
         ..Limits::own_network()
@@ -242,7 +243,7 @@ fn who_may_not_be_sent_to_by_udp_is_told_so() {
 }
 
 #[test]
-fn more_streams_than_there_is_room_for_are_refused() {
+fn too_many_streams_are_refused() {
     let server = Server::<2>::new(PORT, Limits::own_network());
     let client = Client::<8>::new(plan(false, |test| test.parallel = 3));
     let mut net = Net::new(client, server, 1, Faults::default());
@@ -262,7 +263,7 @@ fn more_streams_than_there_is_room_for_are_refused() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_said() {
+fn an_absent_server_is_reported() {
     let plan = Plan {
         to: SocketAddr::new(ENDS[1], 9),
         ..plan(false, |_| {})
@@ -288,9 +289,9 @@ fn network_and_report_agree(sent: Count, received: Count, done: net::Done, hello
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// What the network did is what is reported, each kind apart.
+    /// The report shows the network's faults, each kind separately.
     #[test]
-    fn the_report_says_what_the_network_did(
+    fn the_report_shows_what_the_network_did(
         seed: u64,
         lost in 0..50_u64,
         repeated in 0..50_u64,
@@ -325,7 +326,7 @@ proptest! {
         prop_assert!(received.out_of_order <= done.late);
     }
 
-    /// TCP counts to the octet, however segments are split.
+    /// TCP counts are exact, however segments are split.
     #[test]
     fn segments_may_be_split_anywhere(seed: u64, parallel in 1..4_u8, both: bool) {
         let plan = plan(false, |test| {

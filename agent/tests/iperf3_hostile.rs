@@ -1,7 +1,7 @@
-//! iperf 3 with peers that do not mean well, or do not mean iperf.
+//! iperf 3 with hostile peers, or peers of other protocols.
 
 use linerate_agent::iperf3::{Client, Failure, Limits, PORT, Plan, Progress, Server, Test};
-use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
+use linerate_agent::{Close, Connection, Instant, Opened, Service, SocketRequest, Udp};
 use proptest::prelude::*;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,13 +19,13 @@ fn json(text: &str) -> Vec<u8> {
     [&(text.len() as u32).to_be_bytes(), text.as_bytes()].concat()
 }
 
-/// A server, and peers that say what they like.
+/// A server, and peers that send anything.
 struct Bench(Server<2>);
 
 impl Bench {
     fn new() -> Self {
         let mut server = Server::new(PORT, Limits::own_network());
-        while server.ask().is_some() {}
+        while server.next_request().is_some() {}
         Self(server)
     }
 
@@ -35,23 +35,23 @@ impl Bench {
         self.0.opened(Connection(connection), opened, now).is_ok()
     }
 
-    fn say(&mut self, connection: u8, octets: &[u8], now: Instant) -> Vec<u8> {
+    fn send(&mut self, connection: u8, octets: &[u8], now: Instant) -> Vec<u8> {
         self.0.received(Connection(connection), octets, now);
-        self.hear(connection, now)
+        self.receive(connection, now)
     }
 
-    fn hear(&mut self, connection: u8, now: Instant) -> Vec<u8> {
-        let mut heard = Vec::new();
+    fn receive(&mut self, connection: u8, now: Instant) -> Vec<u8> {
+        let mut output = Vec::new();
         let mut room = [0; 7];
-        while heard.len() < 10_000 {
+        while output.len() < 10_000 {
             let len = self.0.fill(Connection(connection), &mut room, now);
-            heard.extend(&room[..len]);
+            output.extend(&room[..len]);
             if len == 0 {
                 break;
             }
         }
         self.0.next_datagram(&mut [], now);
-        heard
+        output
     }
 
     fn datagram(&mut self, from: &str, octets: &[u8], now: Instant) -> Option<Vec<u8>> {
@@ -59,20 +59,20 @@ impl Bench {
         self.0.datagram(Udp(0), from, octets, now);
         let mut room = [0; 2000];
         let sent = self.0.next_datagram(&mut room, now)?;
-        assert_eq!(sent.to, from, "sent to somebody else");
+        assert_eq!(sent.to, from, "sent to another address");
         Some(room[..sent.len].to_vec())
     }
 
-    /// A client at 192.0.2.1 that has said its parameters.
+    /// A client at 192.0.2.1 that has sent its parameters.
     fn opening(parameters: &str) -> Self {
         let mut bench = Self::new();
         assert!(bench.connect(0, "192.0.2.1:1000", at(0)));
-        assert_eq!(bench.say(0, COOKIE, at(0)), [9]);
-        assert_eq!(bench.say(0, &json(parameters), at(0)), [10]);
+        assert_eq!(bench.send(0, COOKIE, at(0)), [9]);
+        assert_eq!(bench.send(0, &json(parameters), at(0)), [10]);
         bench
     }
 
-    /// One whose test runs.
+    /// A client whose test is running.
     fn running() -> Self {
         Self::running_with("{}")
     }
@@ -80,8 +80,8 @@ impl Bench {
     fn running_with(parameters: &str) -> Self {
         let mut bench = Self::opening(parameters);
         assert!(bench.connect(1, "192.0.2.1:1001", at(0)));
-        bench.say(1, COOKIE, at(0));
-        assert_eq!(bench.hear(0, at(0)), [1, 2]);
+        bench.send(1, COOKIE, at(0));
+        assert_eq!(bench.receive(0, at(0)), [1, 2]);
         bench
     }
 }
@@ -92,15 +92,15 @@ const RESULTS: &str = r#"{"cpu_util_total":0,"streams":[{"id":1,"bytes":1000,"pa
 fn a_second_client_is_denied_and_the_first_goes_on() {
     let mut bench = Bench::running();
     assert!(bench.connect(2, "192.0.2.9:1000", at(1)));
-    assert_eq!(bench.hear(2, at(1)), [DENIED]);
+    assert_eq!(bench.receive(2, at(1)), [DENIED]);
     assert_eq!(bench.0.close(Connection(2)), Close::Finish);
-    bench.say(1, &[0; 1000], at(1));
-    assert_eq!(bench.say(0, &[4], at(2)), [13]);
-    let heard = bench.say(0, &json(RESULTS), at(2));
-    let text = String::from_utf8_lossy(&heard);
+    bench.send(1, &[0; 1000], at(1));
+    assert_eq!(bench.send(0, &[4], at(2)), [13]);
+    let output = bench.send(0, &json(RESULTS), at(2));
+    let text = String::from_utf8_lossy(&output);
     assert!(text.contains(r#""id":1,"bytes":1000,"#), "{text}");
-    assert_eq!(heard.last(), Some(&14));
-    bench.say(0, &[16], at(2));
+    assert_eq!(output.last(), Some(&14));
+    bench.send(0, &[16], at(2));
     let finished = bench.0.take_finished().unwrap();
     assert!(finished.is_complete && finished.received.unwrap().octets == 1000);
 }
@@ -110,8 +110,8 @@ fn denied_clients_that_stay_are_reset_and_are_never_too_many() {
     let mut bench = Bench::running();
     let taken = (2..100).filter(|n| bench.connect(*n, "192.0.2.9:1000", at(1)));
     assert_eq!(taken.count(), 4);
-    bench.hear(2, at(1));
-    bench.hear(2, at(4));
+    bench.receive(2, at(1));
+    bench.receive(2, at(4));
     assert_eq!(bench.0.close(Connection(2)), Close::Reset);
 }
 
@@ -119,25 +119,25 @@ fn denied_clients_that_stay_are_reset_and_are_never_too_many() {
 fn a_data_connection_with_another_cookie_or_from_elsewhere_is_not_taken() {
     let mut bench = Bench::opening("{}");
     assert!(bench.connect(1, "192.0.2.1:1001", at(0)));
-    assert_eq!(bench.say(1, OTHER, at(0)), [DENIED]);
+    assert_eq!(bench.send(1, OTHER, at(0)), [DENIED]);
     assert!(bench.connect(2, "192.0.2.9:1002", at(0)));
-    assert_eq!(bench.say(2, COOKIE, at(0)), [DENIED]);
-    assert!(bench.hear(0, at(0)).is_empty(), "begun without a stream");
+    assert_eq!(bench.send(2, COOKIE, at(0)), [DENIED]);
+    assert!(bench.receive(0, at(0)).is_empty(), "begun without a stream");
     assert!(bench.connect(3, "192.0.2.1:1003", at(0)));
-    bench.say(3, COOKIE, at(0));
-    assert_eq!(bench.hear(0, at(0)), [1, 2]);
+    bench.send(3, COOKIE, at(0));
+    assert_eq!(bench.receive(0, at(0)), [1, 2]);
 }
 
 #[test]
 fn a_cookie_that_is_replayed_opens_nothing() {
     let mut bench = Bench::running();
     assert!(bench.connect(2, "192.0.2.1:1002", at(1)));
-    assert_eq!(bench.say(2, COOKIE, at(1)), [DENIED]);
-    // After the test it is a client as any other, which has parameters to say.
+    assert_eq!(bench.send(2, COOKIE, at(1)), [DENIED]);
+    // After the test it is a client like any other, which must send parameters.
     bench.0.closed(CONTROL, at(2));
     assert!(!bench.0.is_busy());
     assert!(bench.connect(0, "192.0.2.9:1003", at(2)));
-    assert_eq!(bench.say(0, COOKIE, at(2)), [9]);
+    assert_eq!(bench.send(0, COOKIE, at(2)), [9]);
 }
 
 #[test]
@@ -155,74 +155,74 @@ fn parameters_that_cannot_be_read_are_refused() {
     ] {
         let mut bench = Bench::new();
         bench.connect(0, "192.0.2.1:1000", at(0));
-        bench.say(0, COOKIE, at(0));
-        let heard = bench.say(0, &parameters, at(0));
-        assert_eq!(heard, [0xfe, 0, 0, 0, 114, 0, 0, 0, 0], "{parameters:?}");
+        bench.send(0, COOKIE, at(0));
+        let output = bench.send(0, &parameters, at(0));
+        assert_eq!(output, [0xfe, 0, 0, 0, 114, 0, 0, 0, 0], "{parameters:?}");
         assert!(!bench.0.is_busy());
         assert_eq!(bench.0.close(CONTROL), Close::Finish);
     }
 }
 
 #[test]
-fn fields_out_of_range_are_as_if_not_said() {
+fn fields_out_of_range_are_ignored() {
     let mut bench = Bench::opening(
         r#"{"time":-5,"num":1e400,"parallel":0,"omit":-1e99,"len":99999999999999999999,
             "bandwidth":-0.1,"udp":null,"title":{"udp":true,"x":[[{"parallel":9}]]}}"#,
     );
     assert!(bench.connect(1, "192.0.2.1:1001", at(0)));
-    bench.say(1, COOKIE, at(0));
-    assert_eq!(bench.hear(0, at(0)), [1, 2]);
-    // Ten seconds, as nothing else makes sense, and ten of grace.
-    bench.say(1, &[0; 1000], at(19));
+    bench.send(1, COOKIE, at(0));
+    assert_eq!(bench.receive(0, at(0)), [1, 2]);
+    // Ten seconds by default, as the value is invalid, plus ten of grace.
+    bench.send(1, &[0; 1000], at(19));
     assert!(bench.0.is_busy());
-    bench.hear(0, at(20));
+    bench.receive(0, at(20));
     assert!(!bench.0.is_busy());
 }
 
 #[test]
 fn results_that_cannot_be_read_are_refused() {
     let mut bench = Bench::running();
-    bench.say(0, &[4], at(2));
-    let heard = bench.say(0, &json("{\"streams\":[{]}"), at(2));
-    assert_eq!(heard, [0xfe, 0, 0, 0, 117, 0, 0, 0, 0]);
+    bench.send(0, &[4], at(2));
+    let output = bench.send(0, &json("{\"streams\":[{]}"), at(2));
+    assert_eq!(output, [0xfe, 0, 0, 0, 117, 0, 0, 0, 0]);
     assert!(!bench.0.take_finished().unwrap().is_complete);
 }
 
 #[test]
 fn results_that_promise_more_than_comes_are_not_waited_for() {
     let mut bench = Bench::running();
-    bench.say(1, &[0; 1000], at(1));
-    bench.say(0, &[4], at(2));
+    bench.send(1, &[0; 1000], at(1));
+    bench.send(0, &[4], at(2));
     let promise = RESULTS.replace("1000", "18446744073709551615");
-    assert!(bench.say(0, &json(&promise), at(2)).is_empty());
-    // Not for ever by who sends an octet now and then, either.
+    assert!(bench.send(0, &json(&promise), at(2)).is_empty());
+    // Nor forever for a peer that sends an octet now and then.
     for now in 3..40 {
-        bench.say(1, &[0], at(now));
+        bench.send(1, &[0], at(now));
     }
-    bench.hear(0, at(60));
+    bench.receive(0, at(60));
     assert!(!bench.0.is_busy());
 }
 
 #[test]
-fn who_says_nothing_or_says_it_slowly_has_ten_seconds() {
-    for said in [0, 20, 37, 60] {
+fn a_silent_or_slow_client_has_ten_seconds() {
+    for input in [0, 20, 37, 60] {
         let mut bench = Bench::new();
         bench.connect(0, "192.0.2.1:1000", at(0));
         let octets = [&COOKIE[..], &json(&" ".repeat(1000))].concat();
-        for octet in 0..said {
-            bench.say(
+        for octet in 0..input {
+            bench.send(
                 0,
                 &octets[octet..=octet],
                 Instant::from_ns(octet as u64 * 150_000_000),
             );
         }
-        assert!(bench.0.is_busy(), "{said}");
+        assert!(bench.0.is_busy(), "{input}");
         let due = bench.0.wake_at().unwrap();
-        assert!(due <= at(10), "{said}");
-        bench.hear(0, at(10));
-        assert!(!bench.0.is_busy(), "{said}");
+        assert!(due <= at(10), "{input}");
+        bench.receive(0, at(10));
+        assert!(!bench.0.is_busy(), "{input}");
         assert!(bench.connect(5, "192.0.2.9:1000", at(10)));
-        assert_eq!(bench.say(5, COOKIE, at(10)), [9]);
+        assert_eq!(bench.send(5, COOKIE, at(10)), [9]);
     }
 }
 
@@ -231,10 +231,10 @@ fn a_client_that_vanishes_does_not_keep_the_server_busy() {
     // Neither when it should have ended the test, nor when that would be in an hour.
     for (parameters, until) in [("{}", 20), ("{\"time\":3600}", 31), ("{\"num\":1e12}", 31)] {
         let mut bench = Bench::running_with(parameters);
-        bench.say(1, &[0; 1000], at(1));
-        bench.hear(0, at(until - 1));
+        bench.send(1, &[0; 1000], at(1));
+        bench.receive(0, at(until - 1));
         assert!(bench.0.is_busy(), "{parameters}");
-        bench.hear(0, at(until));
+        bench.receive(0, at(until));
         assert!(!bench.0.is_busy(), "{parameters}");
         assert!(!bench.0.take_finished().unwrap().is_complete);
     }
@@ -246,7 +246,7 @@ fn parallel_streams_take_turns_and_are_numbered_as_iperf_numbers_them() {
     for from in ["192.0.2.1:5005", "192.0.2.1:5006"] {
         assert!(bench.datagram(from, b"9876", at(0)).is_some());
     }
-    assert_eq!(bench.hear(0, at(0)), [1, 2]);
+    assert_eq!(bench.receive(0, at(0)), [1, 2]);
     // With a second of them due, neither has to wait for the other's.
     let ports = [(); 6].map(|()| {
         bench
@@ -257,31 +257,31 @@ fn parallel_streams_take_turns_and_are_numbered_as_iperf_numbers_them() {
             .port()
     });
     assert_eq!(ports, [5005, 5006, 5005, 5006, 5005, 5006]);
-    bench.say(0, &[4], at(1));
-    let heard = bench.say(0, &json("{}"), at(1));
-    let text = String::from_utf8_lossy(&heard);
+    bench.send(0, &[4], at(1));
+    let output = bench.send(0, &json("{}"), at(1));
+    let text = String::from_utf8_lossy(&output);
     for stream in [r#""id":1,"bytes":4380,"#, r#""id":3,"bytes":4380,"#] {
         assert!(text.contains(stream), "{text}");
     }
 }
 
-/// A connection without room is no reason to be woken.
+/// A connection without buffer space is no reason to wake the driver.
 #[test]
 fn what_waits_for_room_wakes_nobody() {
     let mut bench = Bench::running_with(r#"{"reverse":true,"bandwidth":8000000,"time":10}"#);
     assert!(bench.0.fill(Connection(1), &mut [0; 1000], at(1)) > 0);
     let (mut now, mut turns) = (at(1), 0);
     while now < at(5) {
-        while bench.0.ask().is_some() {}
+        while bench.0.next_request().is_some() {}
         assert_eq!(bench.0.next_datagram(&mut [0; 2000], now), None);
         now = bench.0.wake_at().unwrap().max(now);
         turns += 1;
-        assert!(turns < 100, "woken for nothing, again and again");
+        assert!(turns < 100, "woken repeatedly without work");
     }
-    // What was not sent is due as soon as there is room.
+    // Unsent data are due as soon as there is space.
     let mut bench = Bench::running_with(r#"{"reverse":true,"bandwidth":8000000,"time":10}"#);
     for _ in 0..3 {
-        while bench.0.ask().is_some() {}
+        while bench.0.next_request().is_some() {}
         bench.0.next_datagram(&mut [0; 2000], at(1));
     }
     assert!(bench.0.fill(Connection(1), &mut [0; 1000], at(1)) > 0);
@@ -289,8 +289,8 @@ fn what_waits_for_room_wakes_nobody() {
 }
 
 #[test]
-fn nothing_goes_by_udp_to_whom_no_test_belongs() {
-    // No client at all; a TCP test; a client that is somewhere else; data without a hello.
+fn nothing_is_sent_by_udp_without_a_test() {
+    // No client; a TCP test; a client at another address; data without a hello.
     let mut bench = Bench::new();
     assert_eq!(bench.datagram("192.0.2.1:50000", b"9876", at(0)), None);
     let mut bench = Bench::opening("{\"reverse\":true}");
@@ -298,27 +298,27 @@ fn nothing_goes_by_udp_to_whom_no_test_belongs() {
     let mut bench = Bench::opening("{\"udp\":true,\"reverse\":true,\"len\":1000}");
     assert_eq!(bench.datagram("192.0.2.9:50000", b"9876", at(0)), None);
     assert_eq!(bench.datagram("192.0.2.1:50000", &[0; 1000], at(0)), None);
-    assert_eq!(bench.hear(0, at(1)), []);
-    // The client's machine, but a service of it, which would answer.
+    assert_eq!(bench.receive(0, at(1)), []);
+    // The client's host, but a service port, which would answer.
     assert_eq!(bench.datagram("192.0.2.1:7", b"9876", at(0)), None);
-    // The client itself: an answer, then data. Others still get nothing.
+    // The client itself: an answer, then data. Others still receive nothing.
     let answer = bench.datagram("192.0.2.1:50000", b"9876", at(1));
     assert_eq!(answer.as_deref(), Some(&b"6789"[..]));
-    assert_eq!(bench.hear(0, at(1)), [1, 2]);
+    assert_eq!(bench.receive(0, at(1)), [1, 2]);
     let mut room = [0; 2000];
     let data = bench.0.next_datagram(&mut room, at(2)).unwrap();
     assert_eq!(
         (data.to, data.len),
         ("192.0.2.1:50000".parse().unwrap(), 1000)
     );
-    // And when the client has ended the control connection, nothing at all.
+    // And nothing at all after the client has closed the control connection.
     bench.0.ended(CONTROL, at(2));
     assert_eq!(bench.datagram("192.0.2.1:50000", b"9876", at(3)), None);
 }
 
-/// The number of the error follows, or does not: it is waited for, and nothing sent meanwhile.
+/// The error number may or may not follow: the client waits for it and sends nothing meanwhile.
 #[test]
-fn a_client_that_is_told_of_an_error_half_way_is_not_woken_for_what_it_does_not_send() {
+fn a_client_that_awaits_an_error_number_is_not_woken_to_send() {
     let to = SocketAddr::from(([192, 0, 2, 2], PORT));
     let mut client = Client::<1>::new(Plan {
         to,
@@ -330,13 +330,16 @@ fn a_client_that_is_told_of_an_error_half_way_is_not_woken_for_what_it_does_not_
         patience: Duration::from_secs(5),
     });
     let mut room = [0; 2000];
-    client.ask();
+    client.next_request();
     let opened = Opened::Connected { token: 0 };
     client.opened(CONTROL, opened, at(0)).unwrap();
     client.received(CONTROL, &[9], at(0));
     while client.fill(CONTROL, &mut room, at(0)) > 0 {}
     client.received(CONTROL, &[10], at(0));
-    assert!(matches!(client.ask(), Some(Ask::Bind(..))));
+    assert!(matches!(
+        client.next_request(),
+        Some(SocketRequest::Bind(..))
+    ));
     client.next_datagram(&mut room, at(0)).expect("a hello");
     client.datagram(Udp(0), to, b"6789", at(0));
     client.received(CONTROL, &[1, 2], at(0));
@@ -346,7 +349,7 @@ fn a_client_that_is_told_of_an_error_half_way_is_not_woken_for_what_it_does_not_
     assert_eq!(client.wake_at(), Some(at(6)));
 }
 
-/// A stream at a rate whose connection has gone sends nothing, and nobody waits for it.
+/// A stream at a rate whose connection is gone sends nothing and wakes nobody.
 #[test]
 fn a_server_is_not_woken_for_a_stream_that_has_gone() {
     let asked =
@@ -354,9 +357,9 @@ fn a_server_is_not_woken_for_a_stream_that_has_gone() {
     let mut bench = Bench::opening(asked);
     for stream in [1, 2] {
         assert!(bench.connect(stream, "192.0.2.1:1001", at(0)));
-        bench.say(stream, COOKIE, at(0));
+        bench.send(stream, COOKIE, at(0));
     }
-    assert_eq!(bench.hear(0, at(0)), [1, 2]);
+    assert_eq!(bench.receive(0, at(0)), [1, 2]);
     bench.0.closed(Connection(2), at(0));
     let mut room = [0; 1000];
     assert_eq!(bench.0.fill(Connection(1), &mut room, at(0)), 1000);
@@ -366,8 +369,8 @@ fn a_server_is_not_woken_for_a_stream_that_has_gone() {
     assert_eq!(bench.0.wake_at(), Some(next));
 }
 
-/// A client whose server says this to the cookie.
-fn client_hears(said: &[u8]) -> Progress {
+/// A client whose server answers the cookie with this.
+fn client_result(input: &[u8]) -> Progress {
     let to = SocketAddr::from(([192, 0, 2, 2], PORT));
     let mut client = Client::<2>::new(Plan {
         to,
@@ -375,20 +378,23 @@ fn client_hears(said: &[u8]) -> Progress {
         seed: 1,
         patience: Duration::from_secs(5),
     });
-    assert!(matches!(client.ask(), Some(Ask::Connect { token: 0, .. })));
+    assert!(matches!(
+        client.next_request(),
+        Some(SocketRequest::Connect { token: 0, .. })
+    ));
     let opened = Opened::Connected { token: 0 };
     client.opened(CONTROL, opened, at(0)).unwrap();
     client.fill(CONTROL, &mut [0; 100], at(0));
-    if !said.is_empty() {
-        client.received(CONTROL, said, at(1));
+    if !input.is_empty() {
+        client.received(CONTROL, input, at(1));
     }
     client.progress(at(4));
     client.progress(at(10))
 }
 
 #[test]
-fn a_client_says_what_the_server_has_refused() {
-    for (said, failure) in [
+fn a_client_reports_the_reason_of_a_refusal() {
+    for (input, failure) in [
         (&[][..], Failure::NoAnswer),
         (&[0xff], Failure::AccessDenied),
         (&[11], Failure::Terminated),
@@ -405,15 +411,15 @@ fn a_client_says_what_the_server_has_refused() {
             },
         ),
     ] {
-        assert_eq!(client_hears(said), Progress::Failed(failure), "{said:?}");
+        assert_eq!(client_result(input), Progress::Failed(failure), "{input:?}");
     }
 }
 
-/// Something that a peer may do.
+/// An action of a peer.
 #[derive(Debug, Clone)]
 enum Act {
     Connect(u8),
-    Say(u8, Vec<u8>),
+    Send(u8, Vec<u8>),
     Datagram(Vec<u8>),
     End(u8),
     Close(u8),
@@ -431,7 +437,7 @@ fn act() -> impl Strategy<Value = Act> {
         RESULTS,
         "{\"streams\":[{\"id\":1,\"bytes\":-1,\"packets\":1e300,\"jitter\":-5,\"errors\":{}}]}",
     ]);
-    let said = prop_oneof![
+    let input = prop_oneof![
         2 => Just(COOKIE.to_vec()),
         1 => Just(OTHER.to_vec()),
         3 => state.prop_map(|state| vec![state]),
@@ -444,7 +450,7 @@ fn act() -> impl Strategy<Value = Act> {
     ];
     prop_oneof![
         2 => (0..4_u8).prop_map(Act::Connect),
-        6 => (0..4_u8, said).prop_map(|(connection, said)| Act::Say(connection, said)),
+        6 => (0..4_u8, input).prop_map(|(connection, input)| Act::Send(connection, input)),
         2 => datagram.prop_map(Act::Datagram),
         1 => (0..4_u8).prop_map(Act::End),
         1 => (0..4_u8).prop_map(Act::Close),
@@ -455,7 +461,7 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever peers do, the server is there again a minute after the last of them fell silent.
+    /// Whatever peers do, the server is available again a minute after the last of them fell silent.
     #[test]
     fn nobody_keeps_the_server_from_others(acts in prop::collection::vec(act(), 0..60)) {
         let mut bench = Bench::new();
@@ -466,9 +472,9 @@ proptest! {
                 Act::Connect(n) if !open[usize::from(n)] => {
                     open[usize::from(n)] = bench.connect(n, "192.0.2.1:1000", now);
                 }
-                Act::Say(n, said) if open[usize::from(n)] => {
-                    for piece in said.chunks(11) {
-                        bench.say(n, piece, now);
+                Act::Send(n, input) if open[usize::from(n)] => {
+                    for piece in input.chunks(11) {
+                        bench.send(n, piece, now);
                     }
                 }
                 Act::Datagram(octets) => drop(bench.datagram("192.0.2.1:50000", &octets, now)),
@@ -489,13 +495,13 @@ proptest! {
         }
         for _ in 0..60 {
             now = now.after(Duration::from_secs(1));
-            (0..4).for_each(|n| drop(bench.hear(n, now)));
+            (0..4).for_each(|n| drop(bench.receive(n, now)));
         }
         prop_assert!(!bench.0.is_busy());
     }
 
     #[test]
-    fn no_server_makes_a_client_fall(said: Vec<u8>) {
-        prop_assert!(matches!(client_hears(&said), Progress::Failed(_)));
+    fn no_server_makes_a_client_panic(input: Vec<u8>) {
+        prop_assert!(matches!(client_result(&input), Progress::Failed(_)));
     }
 }

@@ -1,5 +1,4 @@
-//! STAMP's sender and reflector with each other, over a network that is not always kind, and with
-//! peers that are not.
+//! STAMP sender and reflector with each other, over an impaired network, and with hostile peers.
 
 mod net;
 
@@ -71,7 +70,7 @@ fn from(port: u16) -> SocketAddr {
     SocketAddr::new(ENDS[0], port)
 }
 
-/// What the reflector answers a datagram with.
+/// The reflector's answer to a datagram.
 fn answer<const N: usize, const W: usize, const O: usize>(
     reflector: &mut Reflector<N, W, O>,
     from: SocketAddr,
@@ -85,7 +84,7 @@ fn answer<const N: usize, const W: usize, const O: usize>(
     Some((datagram.to, room[..datagram.len].to_vec()))
 }
 
-/// The network takes 50 us each way.
+/// The network delays by 50 us in each direction.
 #[test]
 fn a_round_trip_takes_what_the_network_takes() {
     let (net, outcome, samples) = run::<1>(plan(1000), Clock::free(US), 1, Faults::default());
@@ -101,7 +100,7 @@ fn a_round_trip_takes_what_the_network_takes() {
     assert_eq!(net.done[1].sent, 1000);
 }
 
-/// The reflector thinks that it is 7 us later than it is: both ways are wrong by that, and say so.
+/// The reflector's clock is 7 us fast: both one-way delays are wrong by that, within the stated error.
 #[test]
 fn one_way_needs_two_clocks_that_are_right() {
     let ours = Clock::synchronised(1_700_000_000_000_000_000, 2 * US);
@@ -154,14 +153,14 @@ fn answers_are_as_long_as_what_they_answer() {
             answered,
             "{len}"
         );
-        // RFC 8762 section 4.6: what is behind the packet comes back.
+        // RFC 8762 section 4.6: padding behind the packet is returned.
         let behind = back.map_or(vec![], |(_, octets)| octets[LEN..].to_vec());
         assert!(behind.iter().all(|octet| *octet == 0x5a));
     }
 }
 
 #[test]
-fn who_stops_before_the_end_leaves_loss_that_has_no_direction() {
+fn an_early_stop_leaves_loss_without_a_direction() {
     let mut net = Net::new(
         Sender::<8>::new(plan(100)),
         Reflector::<1, 4>::new(PORT, Clock::free(US)),
@@ -176,7 +175,7 @@ fn who_stops_before_the_end_leaves_loss_that_has_no_direction() {
     assert!(outcome.loss.either >= 59 && outcome.answered + outcome.loss.either == 100);
 }
 
-/// The reflector numbers what comes twice twice: that makes up for nothing that is lost.
+/// The reflector numbers a duplicate separately: that must not offset a loss.
 #[test]
 fn a_packet_that_comes_twice_hides_no_loss() {
     let mut sender = Sender::<8>::new(plan(3));
@@ -215,7 +214,7 @@ fn without_numbers_of_the_reflector_loss_has_no_direction() {
     assert!(lost > 100);
     assert_eq!(outcome.loss.either, lost);
     assert_eq!((outcome.loss.forward, outcome.loss.back), (0, 0));
-    // One that numbers its answers gives itself away.
+    // A reflector that numbers its answers is detected.
     let (net, outcome, _) = run::<1>(plan, Clock::free(US), 3, faults);
     assert_eq!(outcome.loss.forward, net.done[0].lost);
 }
@@ -241,7 +240,7 @@ fn a_session_beyond_the_table_gets_nothing_until_another_is_over() {
 }
 
 #[test]
-fn identifiers_tell_sessions_of_one_port_apart() {
+fn identifiers_distinguish_sessions_of_one_port() {
     let mut reflector = reflector();
     for (identifier, expected) in [(1, 0), (2, 0), (1, 1), (2, 1)] {
         let mut octets = probe(9);
@@ -255,7 +254,7 @@ fn identifiers_tell_sessions_of_one_port_apart() {
     }
 }
 
-/// One forged packet each way starts nothing, whatever the two ports are.
+/// One forged packet in each direction starts no loop, whatever the two ports are.
 #[test]
 fn two_reflectors_do_not_talk_to_each_other() {
     for (one, other) in [
@@ -329,7 +328,7 @@ fn a_flood_neither_amplifies_nor_ends_the_session_that_is_there() {
 }
 
 #[test]
-fn a_reflector_that_lies_is_not_believed() {
+fn invalid_reflections_are_rejected() {
     let now = Instant::from_ns(1_000_000);
     let mut lies = 0;
     for (at, len) in [(0, 4), (4, 8), (16, 8), (24, 4), (28, 8), (36, 2)] {
@@ -345,7 +344,7 @@ fn a_reflector_that_lies_is_not_believed() {
         let outcome = sender.outcome();
         let trip = sender.take_sample().map(|sample| sample.round_trip);
         if at == 0 {
-            // The times are right; its numbers say nothing any more.
+            // The timestamps are right; its numbers are no longer used.
             assert_eq!(
                 (trip, outcome.loss.back),
                 (Some(Duration::from_millis(1)), 0)
@@ -360,14 +359,14 @@ fn a_reflector_that_lies_is_not_believed() {
         }
     }
     assert_eq!(lies, 5);
-    // An echo service gives our own packet back.
+    // An echo service returns the sender's own packet.
     let mut sender = Sender::<4>::new(plan(4));
     let mut room = [0; LEN];
     sender
         .next_datagram(&mut room, Instant::from_ns(0))
         .unwrap();
     sender.datagram(Udp(0), plan(1).to, &room, now);
-    // And somebody else's answer is none.
+    // And another station's answer is ignored.
     sender.datagram(Udp(0), from(PORT), &room, now);
     assert_eq!(
         (sender.outcome().nonsense, sender.outcome().answered),
@@ -378,9 +377,9 @@ fn a_reflector_that_lies_is_not_believed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Nothing but loss: each direction's is the network's, apart from what is after the last answer.
+    /// Loss only: each direction's count is the network's, except after the last answer.
     #[test]
-    fn loss_is_told_apart_by_direction(seed: u64, lost in 0..200_u64) {
+    fn loss_is_distinguished_by_direction(seed: u64, lost in 0..200_u64) {
         let faults = Faults { lost, ..Faults::default() };
         let (net, outcome, samples) = run::<1>(plan(500), Clock::free(US), seed, faults);
         let [forward, back] = net.done.map(|done| done.lost);
@@ -392,7 +391,7 @@ proptest! {
         prop_assert_eq!(outcome.answered, 500 - forward - back);
     }
 
-    /// Repeated and late packets are no loss, and no loss is made up for by them.
+    /// Duplicate and late packets are not loss, and do not offset loss.
     #[test]
     fn duplicates_and_lateness_are_not_loss(
         seed: u64,

@@ -1,4 +1,4 @@
-//! Writes the linker script fragments that decide what runs from RAM, per stage.
+//! Writes the linker script fragments that select the code and data in RAM, per stage.
 
 use std::{env, fs, path::PathBuf};
 
@@ -18,7 +18,7 @@ fn main() {
         "pick one stage: --no-default-features --features \
          isr-all|main-thread|zero-copy|windowed|line-rate"
     );
-    // What of the hook's code or data lies in RAM.
+    // The part of the hook's code or data that is in RAM.
     let in_ram = if has("LINE_RATE") {
         Some("all")
     } else if has("ZERO_COPY") || has("WINDOWED") {
@@ -34,7 +34,7 @@ fn main() {
             println!("cargo::rerun-if-changed={source}");
             fs::read_to_string(source).expect("the fragment is part of the crate")
         } else {
-            String::from("/* This stage runs from flash, apart from what is marked for RAM. */\n")
+            String::from("/* This stage runs from flash, except for items marked for RAM. */\n")
         };
         fs::write(out.join(hook), text).expect("OUT_DIR is writable");
     }

@@ -1,8 +1,8 @@
-//! `memcpy` and `memset` for A32 and Thumb-2: eight words to a load and a store. Those that come with the
-//! compiler move a word at a time.
+//! `memcpy` and `memset` for A32 and Thumb-2: eight words per load and store. The compiler's own versions
+//! move a word at a time.
 //!
-//! Nothing is accessed unaligned: without an MMU that traps. Names that begin with `__aeabi_` are those of ARM's
-//! "Run-time ABI" (section 4.3.4), which the compiler calls; their arguments are in another order.
+//! There are no unaligned accesses: without an MMU they trap. Names that begin with `__aeabi_` are those of
+//! ARM's "Run-time ABI" (section 4.3.4), called by the compiler; the order of their arguments differs.
 
 use core::arch::global_asm;
 

@@ -1,6 +1,6 @@
-//! `memcpy` and `memset` for RV32: eight words a round. Those that come with the compiler move a word at a time.
+//! `memcpy` and `memset` for RV32: eight words per round. The compiler's own versions move a word at a time.
 //!
-//! A source that is not aligned is read unaligned, which QEMU does.
+//! An unaligned source is read with unaligned loads, which QEMU supports.
 
 use core::arch::global_asm;
 

@@ -1,4 +1,4 @@
-//! Tells the linker where this board's memory map is.
+//! Passes the path of this board's memory map to the linker.
 
 fn main() {
     println!("cargo:rustc-link-search={}", env!("CARGO_MANIFEST_DIR"));

@@ -1,56 +1,55 @@
 //! The hostile driver.
 
-use crate::event::{ADDRESSES, Content, Event, MOST_ROOM};
+use crate::event::{ADDRESSES, Content, Event, MAX_ROOM};
 use crate::ledger::{Ledger, Sends};
 use libfuzzer_sys::arbitrary::Unstructured;
-use linerate_agent::{Ask, Close, Connection, Datagram, Instant, Opened, Service, Udp};
+use linerate_agent::{Close, Connection, Datagram, Instant, Opened, Service, SocketRequest, Udp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Events of one input.
+/// Events per input.
 const EVENTS: usize = 200;
-/// Octets and datagrams that may come by repetition in one input: what is slow is no finding.
+/// Octets and datagrams that may arrive by repetition in one input: slowness is not a finding.
 const REPEATED_OCTETS: usize = 1 << 17;
 const REPEATED_DATAGRAMS: usize = 2000;
-/// What a service may want in one turn: each of its flows a socket or two.
-const ASKS: usize = 300;
-/// Datagrams of a turn, pieces of a connection in a turn.
+/// Requests of a service in one turn: one or two sockets for each of its flows.
+const MAX_REQUESTS: usize = 300;
+/// Datagrams per turn, and pieces of a connection per turn.
 const DATAGRAMS: usize = 64;
 const PIECES: usize = 4;
-/// How often a peer that has asked for a connection may be tried.
+/// Maximum connection attempts to a peer that has requested a connection.
 const TRIES: usize = 60;
-/// Connections at a time.
+/// Concurrent connections.
 const CONNECTIONS: usize = 12;
-/// Turns in a row after which a service that wants more is busy, not wrong.
+/// Consecutive turns after which a service that wants more is busy, not wrong.
 const TURNS: usize = 64;
-/// Turns that may come to nothing although the service wanted them: to see that there is no room takes
-/// three.
+/// Turns without effect that a service may request: detecting blocked connections takes three.
 const IDLE_TURNS: usize = 8;
-/// The last point in time: nothing that is added to it overflows.
+/// The last point in time: additions to it do not overflow.
 const LAST: u64 = u64::MAX / 2;
 
-/// What a service promises beyond its interface, and what its peers would say.
+/// Guarantees of a service beyond its interface, and plausible data of its peers.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// By UDP.
+    /// UDP rule.
     pub sends: Sends,
-    /// A server: how long connections may stay on which peers neither say nor take anything.
+    /// For a server: maximum lifetime of connections whose peers neither send nor read.
     pub forgets_within: Option<Duration>,
-    /// Messages that make sense: from here the fuzzer gets beyond the first check.
+    /// Valid messages: they let the fuzzer pass the first checks.
     pub phrases: &'a [&'a [u8]],
-    /// Makes of a datagram of the service what its peer would answer.
+    /// Turns a datagram of the service into its peer's answer.
     pub answer: fn(&[u8]) -> Vec<u8>,
 }
 
 impl<'a> Rules<'a> {
-    /// Of a server of iperf that sends UDP on request, or not, and limits what it does to a minute.
+    /// For an iperf server that does or does not send UDP on request, limited to a minute.
     pub const fn of_iperf_server(sends_datagrams: bool, phrases: &'a [&'a [u8]]) -> Self {
         Self {
             sends: if sends_datagrams {
                 Sends::OnRequest
             } else {
-                Sends::NoMoreThanCame
+                Sends::NoMoreThanReceived
             },
             forgets_within: Some(Duration::from_mins(5)),
             phrases,
@@ -59,12 +58,12 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// What a server may ask for of a peer that has connected to it.
+/// Connections that a server may open to a peer that has connected to it.
 #[derive(Debug, Default)]
 struct Owed {
-    /// Connections accepted from it, less those that came about or are being asked for.
+    /// Connections accepted from it, less those established or being established.
     connections: usize,
-    /// How often it may still ask: who is not there yet is tried again, for a while.
+    /// Remaining attempts: a peer that is not yet listening is retried for a while.
     tries: usize,
 }
 
@@ -82,7 +81,7 @@ struct Driver<'a, S, L> {
     lines: BTreeMap<u8, Line>,
     listens: BTreeSet<u16>,
     sockets: BTreeSet<u8>,
-    /// Connections asked for that have neither come about nor failed.
+    /// Requested connections that have neither been established nor failed.
     asked: Vec<(u8, IpAddr)>,
     /// By peer.
     owed: BTreeMap<IpAddr, Owed>,
@@ -91,11 +90,11 @@ struct Driver<'a, S, L> {
     left: (usize, usize),
 }
 
-/// Plays what `input` says to a service. `look` is called after each turn, for what whoever runs the
-/// service would ask of it; it says whether the service has ended.
+/// Applies the events in `input` to a service. `look` is called after each turn, as the service's user; it
+/// returns true when the service has ended.
 ///
 /// # Panics
-/// The service, or one of its promises broken.
+/// If the service panics or violates a guarantee.
 pub fn play<S: Service>(
     service: &mut S,
     rules: &Rules,
@@ -116,7 +115,7 @@ pub fn play<S: Service>(
         sent: Vec::new(),
         left: (REPEATED_OCTETS, REPEATED_DATAGRAMS),
     };
-    driver.ask();
+    driver.handle_requests();
     for _ in 0..EVENTS {
         match Event::next(input) {
             Ok(event) if !input.is_empty() => driver.happens(event),
@@ -125,7 +124,7 @@ pub fn play<S: Service>(
     }
     driver.settle();
     if let Some(span) = rules.forgets_within {
-        driver.be_silent(span);
+        driver.fall_silent(span);
     }
 }
 
@@ -182,13 +181,13 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         self.now = self.now.max(until.min(Instant::from_ns(LAST)));
     }
 
-    /// One of the connections that there are.
+    /// One of the open connections.
     fn line(&self, which: usize) -> Option<u8> {
         let at = which.checked_rem(self.lines.len())?;
         self.lines.keys().nth(at).copied()
     }
 
-    /// A number that no connection has: the least, so that they are used again soon.
+    /// Uses the lowest free number, so that numbers are reused soon.
     fn open(&mut self, opened: Opened) {
         let number = (0..).find(|at| !self.lines.contains_key(at));
         let number = number.expect("fewer connections than numbers");
@@ -222,7 +221,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         }
     }
 
-    /// Nobody is there: it is owed still.
+    /// Nobody is listening: the connection is still owed.
     fn refuse(&mut self, token: u8, by: IpAddr) {
         if let Some(owed) = self.owed.get_mut(&by) {
             owed.connections += 1;
@@ -234,7 +233,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         let alter = |mut octets: Vec<u8>, alterations: &[(u8, u8)]| {
             for (at, value) in alterations {
                 match octets.len() {
-                    // Cut off, rarely.
+                    // Truncated, rarely.
                     len if *at == u8::MAX => octets.truncate(usize::from(*value) % (len + 1)),
                     0 => {}
                     len => octets[usize::from(*at) % len] = *value,
@@ -282,59 +281,62 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         }
     }
 
-    /// Does what the service asks for; whether that was something.
-    fn ask(&mut self) -> bool {
-        for asks in 0..ASKS {
-            let Some(ask) = self.service.ask() else {
+    /// Handles the service's requests; returns true if there were any.
+    fn handle_requests(&mut self) -> bool {
+        for asks in 0..MAX_REQUESTS {
+            let Some(request) = self.service.next_request() else {
                 return asks > 0;
             };
-            match ask {
-                Ask::Listen(port) => assert!(self.listens.insert(port), "it listens already"),
-                Ask::Bind(Udp(socket), _) => {
-                    assert!(self.sockets.insert(socket), "the socket is open already");
+            match request {
+                SocketRequest::Listen(port) => {
+                    assert!(self.listens.insert(port), "it is already listening")
                 }
-                Ask::Unbind(Udp(socket)) => {
+                SocketRequest::Bind(Udp(socket), _) => {
+                    assert!(self.sockets.insert(socket), "the socket is already open");
+                }
+                SocketRequest::Unbind(Udp(socket)) => {
                     assert!(self.sockets.remove(&socket), "the socket is not open");
                 }
-                Ask::Connect { to, token } => {
+                SocketRequest::Connect { to, token } => {
                     let waits = self.asked.iter().any(|(asked, _)| *asked == token);
-                    assert!(!waits, "it waits for this already");
+                    assert!(!waits, "this request is already pending");
                     self.may_connect(to);
                     self.asked.push((token, to.ip()));
                 }
             }
         }
-        panic!("it does not stop asking");
+        panic!("it makes endless requests");
     }
 
-    /// A server connects to who has connected to it, once for each, or until it is there; a client to its server.
+    /// A server connects to peers that have connected to it, once for each, with retries; a client to its
+    /// server.
     fn may_connect(&mut self, to: SocketAddr) {
         if let Sends::OnlyTo(ip) = self.rules.sends {
-            assert_eq!(to.ip(), ip, "a client connects to somebody else");
+            assert_eq!(to.ip(), ip, "a client connects to another address");
             return;
         }
         let owed = self.owed.get_mut(&to.ip());
         let owed = owed.filter(|owed| owed.connections > 0);
-        let owed = owed.expect("a connection to who has not asked");
+        let owed = owed.expect("a connection to a peer without a request");
         owed.connections -= 1;
         let left = owed.tries.checked_sub(1);
-        owed.tries = left.expect("a peer that is not there is let be");
+        owed.tries = left.expect("too many attempts to connect");
     }
 
-    /// One turn, in the order that [`Service`] has; whether anything came of it.
+    /// Runs one turn, in the order required by [`Service`]; returns true if it had an effect.
     fn turn(&mut self, stream_room: usize, datagram_room: usize) -> bool {
-        let mut moved = self.ask();
+        let mut moved = self.handle_requests();
         moved |= self.send(datagram_room);
         let all: Vec<u8> = self.lines.keys().copied().collect();
         for at in all {
             moved |= self.write(at, stream_room);
         }
-        moved |= self.ask();
+        moved |= self.handle_requests();
         moved
     }
 
     fn send(&mut self, octets: usize) -> bool {
-        let mut room = [0; MOST_ROOM];
+        let mut room = [0; MAX_ROOM];
         for sent in 0..DATAGRAMS {
             let room = &mut room[..octets];
             let Some(Datagram { socket, to, len }) = self.service.next_datagram(room, self.now)
@@ -352,7 +354,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
     fn write(&mut self, at: u8, octets: usize) -> bool {
         let connection = Connection(at);
         let mut moved = false;
-        let mut room = [0; MOST_ROOM];
+        let mut room = [0; MAX_ROOM];
         for _ in 0..PIECES {
             if self.lines[&at].own_ended {
                 break;
@@ -370,7 +372,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
             Close::Keep => false,
             Close::Reset => true,
             Close::Finish => {
-                let line = self.lines.get_mut(&at).expect("it is there");
+                let line = self.lines.get_mut(&at).expect("the connection exists");
                 moved |= !core::mem::replace(&mut line.own_ended, true);
                 line.peer_ended
             }
@@ -383,12 +385,12 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         moved
     }
 
-    /// Takes turns with room for everything, until the service wants no more; it is not to want any that
-    /// come to nothing.
+    /// Takes turns with space for everything until the service wants no more; it must not request turns
+    /// without effect.
     fn settle(&mut self) {
         let mut idle = 0;
         for _ in 0..TURNS {
-            if self.turn(MOST_ROOM, MOST_ROOM) {
+            if self.turn(MAX_ROOM, MAX_ROOM) {
                 idle = 0;
             } else {
                 idle += 1;
@@ -397,7 +399,7 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
             if is_over || self.service.wake_at().is_none_or(|at| at > self.now) {
                 return;
             }
-            assert!(idle < IDLE_TURNS, "woken for nothing, again and again");
+            assert!(idle < IDLE_TURNS, "woken repeatedly without work");
         }
     }
 
@@ -407,8 +409,8 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
         }
     }
 
-    /// Nobody says or takes anything any more: what they have left open goes, within `span`.
-    fn be_silent(&mut self, span: Duration) {
+    /// Peers neither send nor read any more: the service must close its connections within `span`.
+    fn fall_silent(&mut self, span: Duration) {
         self.refuse_all();
         let until = self.now.after(span);
         while !self.lines.is_empty() {
@@ -418,10 +420,10 @@ impl<S: Service, L: FnMut(&mut S, Instant) -> bool> Driver<'_, S, L> {
                 break;
             }
             let wake = self.service.wake_at();
-            let wake = wake.expect("a connection on which nobody is stays for ever");
-            // What is due waits for room: a driver looks again now and then.
+            let wake = wake.expect("a dead connection stays forever");
+            // Due data may wait for buffer space: a driver checks again now and then.
             self.now = wake.max(self.now.after(Duration::from_secs(1)));
-            assert!(self.now < until, "a connection on which nobody is stays");
+            assert!(self.now < until, "a dead connection stays");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What happens to a service, by the fuzzer's octets.
+//! Events of a service, derived from the fuzzer's octets.
 
 use libfuzzer_sys::arbitrary::{Arbitrary as _, Result, Unstructured};
 use std::time::Duration;
 
-/// Where connections and datagrams come from: the server of clients under test first, groups and others
-/// from which no TCP connection can come last.
+/// Sources of connections and datagrams: first the server of clients under test; last, group and other
+/// addresses that cannot open a TCP connection.
 pub(crate) const ADDRESSES: [&str; 14] = [
     "192.0.2.9:5201",
     "192.0.2.1:40000",
@@ -21,42 +21,42 @@ pub(crate) const ADDRESSES: [&str; 14] = [
     "[ff02::1]:40000",
     "[::]:40000",
 ];
-/// Of them, those of single stations.
+/// Number of unicast addresses among them.
 pub(crate) const STATIONS: usize = 9;
-/// Octets that one repetition brings at most.
-const MOST_AT_ONCE: usize = 1 << 16;
-/// The largest room: more than an Ethernet frame has.
-pub(crate) const MOST_ROOM: usize = 2000;
+/// Maximum octets of one repetition.
+const MAX_REPETITION: usize = 1 << 16;
+/// Maximum buffer space: more than an Ethernet frame.
+pub(crate) const MAX_ROOM: usize = 2000;
 
-/// Octets that come.
+/// Received octets.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// These.
     Octets(Vec<u8>),
-    /// A message that makes sense, altered here and there; which one, and in each pair where and how.
+    /// A valid message with alterations; its index, and the position and change of each alteration.
     Phrase(usize, Vec<(u8, u8)>),
-    /// What the service has sent last, made an answer to it and altered likewise.
+    /// The answer to the service's last message, with alterations.
     Answer(Vec<(u8, u8)>),
 }
 
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// Somebody connects.
+    /// A peer connects.
     Accept { address: usize },
-    /// A connection that the service asked for comes about, or not.
+    /// A requested connection is established, or fails.
     Connect { which: usize, well: bool },
-    /// Octets on a connection, in pieces of this size, so many times.
+    /// Octets on a connection, in pieces of this size, repeated.
     Octets {
         which: usize,
         content: Content,
         piece: usize,
         times: usize,
     },
-    /// The peer has no more to say.
+    /// The peer closes its end.
     Ended { which: usize },
     /// The connection breaks.
     Broken { which: usize },
-    /// A datagram, so many times.
+    /// A datagram, repeated.
     Datagram {
         socket: usize,
         address: usize,
@@ -65,17 +65,17 @@ pub(crate) enum Event {
     },
     /// Time passes.
     Passes(Duration),
-    /// Until the service wants to be woken.
+    /// Time passes until the service's wake time.
     Wakes,
-    /// The driver takes a turn, with so much room.
+    /// The driver runs one turn with this much buffer space.
     Turn { stream: usize, datagram: usize },
-    /// It takes turns until the service wants no more.
+    /// The driver runs turns until the service wants no more.
     Settles,
 }
 
 fn alterations(input: &mut Unstructured) -> Result<Vec<(u8, u8)>> {
     let many = u8::arbitrary(input)? % 8;
-    // Mostly as it is.
+    // Mostly unchanged.
     (4..many)
         .map(|_| Ok((u8::arbitrary(input)?, u8::arbitrary(input)?)))
         .collect()
@@ -96,14 +96,14 @@ fn content(input: &mut Unstructured, kind: u8) -> Result<Content> {
 fn times(input: &mut Unstructured) -> Result<usize> {
     let kind = u8::arbitrary(input)?;
     Ok(match kind {
-        0xf0.. => usize::from(u16::arbitrary(input)?).min(MOST_AT_ONCE),
+        0xf0.. => usize::from(u16::arbitrary(input)?).min(MAX_REPETITION),
         0xe0.. => usize::from(kind & 0xf),
         _ => 1,
     })
 }
 
 fn room(input: &mut Unstructured) -> Result<usize> {
-    Ok(usize::from(u16::arbitrary(input)?) % (MOST_ROOM + 1))
+    Ok(usize::from(u16::arbitrary(input)?) % (MAX_ROOM + 1))
 }
 
 impl Event {

@@ -1,22 +1,22 @@
-//! Whom a service may send datagrams to, and how much.
+//! Permitted destinations and amounts of a service's datagrams.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-/// What a service may send by UDP.
+/// UDP rule of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sends {
-    /// A server: to each address no more octets of payload than have come from there, so that who
-    /// forges a sender's address gains nothing. The factor is 1: RFC 8762 has packets of the same size,
-    /// RFC 862 sends back what came, and the reports of iperf 2 are shorter than their tests.
-    NoMoreThanCame,
-    /// A server that was told to send on request: anything, but to no group and no service.
+    /// A server: sends each address at most as many octets of payload as it has received from there, so that
+    /// a forged address gains no amplification. The factor is 1: RFC 8762 has packets of the same size, RFC
+    /// 862 returns the same datagram, and iperf 2's reports are shorter than its tests.
+    NoMoreThanReceived,
+    /// A server that may send on request: any amount, but not to groups or service ports.
     OnRequest,
-    /// A client: anything, but to its server only.
+    /// A client: any amount, but only to its server.
     OnlyTo(IpAddr),
 }
 
-/// Octets from and to each address.
+/// Octets received from and sent to each address.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     came: BTreeMap<SocketAddr, u64>,
@@ -33,20 +33,17 @@ impl Ledger {
         *sent += octets as u64;
         let came = self.came.get(&to).copied().unwrap_or(0);
         match rule {
-            Sends::NoMoreThanCame => {
-                assert!(
-                    *sent <= came,
-                    "{sent} octets to {to}, from where {came} came"
-                );
+            Sends::NoMoreThanReceived => {
+                assert!(*sent <= came, "{sent} octets to {to}, which sent {came}");
             }
-            Sends::OnRequest => assert!(to.port() >= 1024, "a service is sent to: {to}"),
-            Sends::OnlyTo(ip) => assert_eq!(to.ip(), ip, "a client sends to somebody else"),
+            Sends::OnRequest => assert!(to.port() >= 1024, "a datagram to a service port: {to}"),
+            Sends::OnlyTo(ip) => assert_eq!(to.ip(), ip, "a client sends to another address"),
         }
         let ip = to.ip().to_canonical();
         let broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
         assert!(
             !ip.is_multicast() && !ip.is_unspecified() && !broadcast,
-            "a group is sent to: {to}"
+            "a datagram to a group: {to}"
         );
     }
 }

@@ -1,10 +1,9 @@
-//! What the fuzz targets of the agent's services share: a [driver](play) on a network where nobody
-//! means well.
+//! Shared parts of the fuzz targets of the agent's services: a [driver](play) on a hostile network.
 //!
-//! From the fuzzer's octets it derives what a driver may tell a service, in any order in which it may:
-//! connections that come, stay half open and break, octets in any pieces, datagrams from anywhere, also
-//! again and altered, time that stands still or leaps. It fails where a service breaks what
-//! [`Service`](linerate_agent::Service) or its [`Rules`] promise.
+//! It turns the fuzzer's octets into driver calls, in any permitted order: connections that open, stay half
+//! open and break, octets in any pieces, datagrams from anywhere, also duplicated and modified, time that
+//! stops or jumps. It fails if a service violates the guarantees of [`Service`](linerate_agent::Service) or
+//! its [`Rules`].
 
 mod driver;
 mod event;
@@ -18,7 +17,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use linerate_agent::Limits;
 
-/// What the servers of iperf under test do for whoever asks.
+/// Limits of the iperf servers under test.
 #[must_use]
 pub fn limits(sends_datagrams: bool) -> Limits {
     Limits {
@@ -28,7 +27,7 @@ pub fn limits(sends_datagrams: bool) -> Limits {
     }
 }
 
-/// The server of every client under test: one of the addresses that hostile datagrams come from.
+/// The server of every client under test: also a source of hostile datagrams.
 #[must_use]
 pub fn server() -> SocketAddr {
     event::ADDRESSES[0].parse().expect("an address")

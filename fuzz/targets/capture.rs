@@ -1,4 +1,4 @@
-//! Any octets as a capture, and as packets of a link that the first octet chooses.
+//! Any octets as a capture, and as packets of a link type selected by the first octet.
 #![no_main]
 
 use linerate_capture::reader::{LinkType, Packet, Reader};
@@ -54,7 +54,7 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
     holds(&Report::of(traffic, Vec::new()), number);
 });
 
-/// What is true of every report.
+/// Invariants of every report.
 fn holds(report: &Report, packets: u64) {
     let kinds = &report.packets;
     let ip = kinds.tcp + kinds.udp + kinds.other_ip + kinds.fragments;

@@ -1,4 +1,4 @@
-//! The echo and whoever sends it datagrams.
+//! The echo and arbitrary datagrams.
 #![no_main]
 
 use linerate_agent::echo::{Echo, PORT};
@@ -6,7 +6,7 @@ use linerate_fuzz::{Rules, Sends, Unstructured, play};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let rules = Rules {
-        sends: Sends::NoMoreThanCame,
+        sends: Sends::NoMoreThanReceived,
         forgets_within: None,
         phrases: &[b"", &[1; 64], &[2; 65]],
         answer: <[u8]>::to_vec,

@@ -1,4 +1,4 @@
-//! The client of HTTP and a server that keeps to nothing.
+//! The HTTP client and a misbehaving server.
 #![no_main]
 
 use linerate_agent::http::{Client, Plan, Progress, Upload};
@@ -21,7 +21,7 @@ const PHRASES: &[&[u8]] = &[
 ];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // An input that is too short is none.
+    // An input that is too short is skipped.
     let _ = run(&mut Unstructured::new(data));
 });
 

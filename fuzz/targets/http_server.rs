@@ -1,4 +1,4 @@
-//! The server of HTTP and clients that keep to nothing.
+//! The HTTP server and misbehaving clients.
 #![no_main]
 
 use linerate_agent::http::{PORT, Server};
@@ -24,7 +24,7 @@ const PHRASES: &[&[u8]] = &[
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let rules = Rules {
-        sends: Sends::NoMoreThanCame,
+        sends: Sends::NoMoreThanReceived,
         forgets_within: Some(Duration::from_mins(5)),
         phrases: PHRASES,
         answer: <[u8]>::to_vec,

@@ -1,12 +1,14 @@
-//! The client of iperf 2 and a server that says what it likes.
+//! The iperf 2 client and a server that sends anything.
 #![no_main]
 
-use linerate_agent::iperf2::{Amount, Back, Client, Numbered, Plan, Progress, Report, Test};
+use linerate_agent::iperf2::{
+    Amount, Client, DatagramHeader, Plan, Progress, Report, ReturnTest, Test,
+};
 use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // An input that is too short is none.
+    // An input that is too short is skipped.
     let _ = run(&mut Unstructured::new(data));
 });
 
@@ -21,10 +23,10 @@ fn run(input: &mut Unstructured) -> Result<()> {
             Amount::Span(Duration::from_millis(input.arbitrary::<u32>()?.into()))
         },
         rate_bits_per_s: input.arbitrary()?,
-        back: match input.arbitrary::<u8>()? % 4 {
-            0 | 1 => Back::No,
-            2 => Back::AtTheEnd,
-            _ => Back::AtOnce,
+        return_test: match input.arbitrary::<u8>()? % 4 {
+            0 | 1 => ReturnTest::No,
+            2 => ReturnTest::AfterTest,
+            _ => ReturnTest::Simultaneous,
         },
         reverse: input.arbitrary()?,
         full_duplex: input.arbitrary()?,
@@ -36,9 +38,9 @@ fn run(input: &mut Unstructured) -> Result<()> {
         patience: Duration::from_millis(input.arbitrary::<u16>()?.into()),
     };
     let mut data = vec![0; 100];
-    Numbered::emit(1, Default::default(), &mut data);
+    DatagramHeader::emit(1, Default::default(), &mut data);
     let mut last = vec![0; 100];
-    Numbered::emit(-2, Default::default(), &mut last);
+    DatagramHeader::emit(-2, Default::default(), &mut last);
     let rules = Rules {
         sends: Sends::OnlyTo(server().ip()),
         forgets_within: None,
@@ -53,7 +55,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// What a server makes of the datagram that ends a stream.
+/// A server's answer to the datagram that ends a stream.
 fn report(octets: &[u8]) -> Vec<u8> {
     let mut answer = octets.to_vec();
     Report::default().emit(&mut answer);

@@ -1,12 +1,12 @@
-//! The server of iperf 2 and clients that mean no test.
+//! The iperf 2 server and hostile clients.
 #![no_main]
 
-use linerate_agent::iperf2::{Amount, Back, Numbered, PORT, Server, Test};
+use linerate_agent::iperf2::{Amount, DatagramHeader, PORT, ReturnTest, Server, Test};
 use linerate_fuzz::{Result, Rules, Unstructured, limits, play};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // An input that is too short is none.
+    // An input that is too short is skipped.
     let _ = run(&mut Unstructured::new(data));
 });
 
@@ -27,15 +27,15 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// What clients say to each kind of test, over TCP and over UDP; there also the end of a stream.
+/// Clients' requests for each kind of test, over TCP and over UDP; over UDP also the end of a stream.
 fn requests() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let (mut streams, mut datagrams) = (Vec::new(), Vec::new());
     let kinds = [
-        (Back::No, false, false),
-        (Back::AtTheEnd, false, false),
-        (Back::AtOnce, false, false),
-        (Back::No, true, false),
-        (Back::No, false, true),
+        (ReturnTest::No, false, false),
+        (ReturnTest::AfterTest, false, false),
+        (ReturnTest::Simultaneous, false, false),
+        (ReturnTest::No, true, false),
+        (ReturnTest::No, false, true),
     ];
     for (back, reverse, full_duplex) in kinds {
         for amount in [Amount::Octets(5000), Amount::Span(Duration::from_secs(2))] {
@@ -44,7 +44,7 @@ fn requests() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
                 buffer_octets: 200,
                 amount,
                 rate_bits_per_s: 100_000,
-                back,
+                return_test: back,
                 reverse,
                 full_duplex,
             };
@@ -52,14 +52,14 @@ fn requests() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
             test.emit(&mut stream, false);
             streams.push(stream);
             let mut datagram = vec![0; 200];
-            Numbered::emit(1, Default::default(), &mut datagram);
-            test.emit(&mut datagram[Numbered::LEN..], true);
+            DatagramHeader::emit(1, Default::default(), &mut datagram);
+            test.emit(&mut datagram[DatagramHeader::LEN..], true);
             datagrams.push(datagram);
         }
     }
     for (number, len) in [(2, 100), (-3, 100), (-3, 12), (0, 12), (0, 56)] {
         let mut datagram = vec![0; len];
-        Numbered::emit(number, Default::default(), &mut datagram);
+        DatagramHeader::emit(number, Default::default(), &mut datagram);
         datagrams.push(datagram);
     }
     (streams, datagrams)

@@ -1,13 +1,12 @@
-//! The client of iperf 3 and a server that says what it likes: states in any order, results that are
-//! giant, nested, negative or too large.
+//! The iperf 3 client and a server that sends anything: states in any order, results that are huge, nested,
+//! negative or too large.
 #![no_main]
 
 use linerate_agent::iperf3::{Amount, Client, Direction, Plan, Progress, Test};
 use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
 use std::time::Duration;
 
-/// States of a server, in the order in which they follow; those that end a test; the answer to a hello;
-/// pieces of results.
+/// States of a server, in their usual order; those that end a test; the answer to a hello; pieces of results.
 const WORDS: &[&[u8]] = &[
     &[9],
     &[10],
@@ -32,7 +31,7 @@ const RESULTS: &[&str] = &[
 ];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // An input that is too short is none.
+    // An input that is too short is skipped.
     let _ = run(&mut Unstructured::new(data));
 });
 

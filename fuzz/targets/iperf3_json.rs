@@ -1,21 +1,21 @@
-//! Any octets as JSON, read as the ends of iperf 3 read it and by `serde_json`.
+//! Any octets as JSON, parsed by iperf 3's scanner and by `serde_json`.
 #![no_main]
 
-use linerate_agent::exercise::{DEEPEST, json};
+use linerate_agent::exercise::{MAX_DEPTH, json};
 use serde_json::Value;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut numbers = Vec::new();
     let ours = json(data, |number| numbers.push(number));
     let opens = data.iter().filter(|octet| b"[{".contains(octet)).count();
-    if opens > DEEPEST {
-        // It may be too deep for us.
+    if opens > MAX_DEPTH {
+        // It may be too deep for the scanner.
         return;
     }
-    // Neither looks into texts: whether they are UTF-8 means nothing to iperf.
+    // Neither checks strings: their UTF-8 validity is irrelevant to iperf.
     let theirs = serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok();
     assert_eq!(ours, theirs);
-    // With objects, its numbers are in another order.
+    // With objects, the order of its numbers differs.
     if data.contains(&b'{') {
         return;
     }

@@ -1,10 +1,10 @@
-//! The server of iperf 3 and clients that mean no test.
+//! The iperf 3 server and hostile clients.
 #![no_main]
 
 use linerate_agent::iperf3::{PORT, Server};
 use linerate_fuzz::{Result, Rules, Unstructured, limits, play};
 
-/// The cookie; states of a client: the test's end, good bye.
+/// The cookie; states of a client: end of the test, done.
 const WORDS: &[&[u8]] = &[
     &[b'a'; 37],
     &[4],
@@ -27,7 +27,7 @@ const DOCUMENTS: &[&str] = &[
 ];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // An input that is too short is none.
+    // An input that is too short is skipped.
     let _ = run(&mut Unstructured::new(data));
 });
 

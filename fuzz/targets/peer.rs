@@ -5,8 +5,8 @@ use linerate_sim::peer::Station;
 use linerate_sim::peer::host::{self, Host};
 use linerate_sim::time::{Instant, Span};
 
-/// More than a host answers to one frame; a host that goes on for ever is a finding.
-const MOST_REPLIES: usize = 1_000;
+/// More replies to one frame than a host has; an endless loop is a finding.
+const MAX_REPLIES: usize = 1_000;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let mut host = Host::new(host::Config::default());
@@ -18,12 +18,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         now += Span::from_us(u64::from(*wait_us) * 100);
         host.receive(frame, now);
         let replies = core::iter::from_fn(|| host.poll_transmit(now))
-            .take(MOST_REPLIES)
+            .take(MAX_REPLIES)
             .count();
-        assert!(replies < MOST_REPLIES, "the host does not stop talking");
+        assert!(replies < MAX_REPLIES, "the host replies endlessly");
         assert!(
             host.poll_timeout() > now,
-            "the host has more to do but does not do it"
+            "the host has pending work but does not run it"
         );
     }
 });

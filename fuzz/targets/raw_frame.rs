@@ -1,9 +1,11 @@
-//! Any octets as a received frame, for the receiver of raw frames and for the reflector; any plan for
-//! their generator.
+//! Any octets as a received frame, for the receiver and the reflector of raw frames; any plan for their
+//! generator.
 #![no_main]
 
 use linerate_agent::Instant;
-use linerate_agent::frame::{Blast, Fill, Head, Kind, Mac, Plan, Receiver, Which, reflect};
+use linerate_agent::frame::{
+    Blast, Fill, FrameKind, Mac, Plan, Receiver, ReflectFilter, TestHeader, reflect,
+};
 use linerate_fuzz::{Result, Unstructured};
 
 const OWN: Mac = [2, 0, 0, 0, 0, 1];
@@ -11,11 +13,11 @@ const TESTER: Mac = [2, 0, 0, 0, 0, 2];
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     received(data);
-    // An input that is too short is no plan.
+    // An input that is too short is skipped.
     let _ = generated(&mut Unstructured::new(data));
 });
 
-/// A frame from anybody, and the same one for us.
+/// A frame from any station, and the same one for this station.
 fn received(data: &[u8]) {
     let mut for_us = data.to_vec();
     if let Some(addresses) = for_us.first_chunk_mut::<12>() {
@@ -26,31 +28,31 @@ fn received(data: &[u8]) {
         let mut receiver = Receiver::new(OWN, frame.get(21).copied().unwrap_or(0));
         for ns in [0, u64::MAX] {
             let _ = receiver.received(frame, Instant::from_ns(ns));
-            let _ = receiver.glimpsed(frame, Instant::from_ns(ns));
+            let _ = receiver.received_unchecked(frame, Instant::from_ns(ns));
         }
-        let by_type = Which::From {
+        let by_type = ReflectFilter::From {
             tester: TESTER,
             ethertype: u16::from_be_bytes([
                 *frame.get(12).unwrap_or(&0),
                 *frame.get(13).unwrap_or(&0),
             ]),
         };
-        for which in [Which::Marked, by_type] {
+        for which in [ReflectFilter::Marked, by_type] {
             let mut back = frame.to_vec();
             if !reflect(&mut back, OWN, which) {
-                assert_eq!(back, frame, "what is not reflected stays as it is");
+                assert_eq!(back, frame, "a frame that is not reflected is unchanged");
                 continue;
             }
             assert_eq!((&back[..6], &back[6..12]), (&frame[6..12], &frame[..6]));
             assert_eq!(back.len(), frame.len());
-            // At its other end it is at home, and goes no further.
-            let again = reflect(&mut back, TESTER, Which::Marked);
-            assert!(which != Which::Marked || !again, "reflected twice");
+            // A reflected frame is not reflected again.
+            let again = reflect(&mut back, TESTER, ReflectFilter::Marked);
+            assert!(which != ReflectFilter::Marked || !again, "reflected twice");
         }
     }
 }
 
-/// What is generated arrives as it was sent, there and back.
+/// Generated frames arrive unmodified, in both directions.
 fn generated(input: &mut Unstructured) -> Result<()> {
     let sizes = [input.arbitrary()?, input.arbitrary()?];
     let plan = Plan {
@@ -81,12 +83,15 @@ fn generated(input: &mut Unstructured) -> Result<()> {
             assert!(len <= room);
             let frame = &mut octets[..len];
             arrived += 1;
-            assert!(Head::parse(frame).is_some_and(|head| head.number + 1 == arrived));
-            assert!(there.received(frame, now).is_some(), "it is not intact");
-            assert_eq!(reflect(frame, OWN, Which::Marked), plan.reflect);
+            assert!(TestHeader::parse(frame).is_some_and(|head| head.number + 1 == arrived));
+            assert!(
+                there.received(frame, now).is_some(),
+                "the frame is not intact"
+            );
+            assert_eq!(reflect(frame, OWN, ReflectFilter::Marked), plan.reflect);
             assert_eq!(back.received(frame, now).is_some(), plan.reflect);
-            let kind = Head::parse(frame).map(|head| head.kind);
-            assert_eq!(kind == Some(Kind::Reflected), plan.reflect);
+            let kind = TestHeader::parse(frame).map(|head| head.kind);
+            assert_eq!(kind == Some(FrameKind::Reflected), plan.reflect);
         }
         now = now.max(
             blast

@@ -1,4 +1,4 @@
-//! Any text as a dump of registers, and as a map of a chip beside one.
+//! Any text as a register dump, and as a register map beside one.
 #![no_main]
 
 use linerate_regs_decode::{Chooser, MAPS, Map, decode::decode, diff::diff};
@@ -6,7 +6,7 @@ use linerate_regs_decode::{Chooser, MAPS, Map, decode::decode, diff::diff};
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let (dump, map) = text.split_once("\nmap ").unwrap_or((text, ""));
     let lines = dump.lines().count();
-    // The largest map has nothing that the others do not have, and takes most of the time.
+    // The largest map covers nothing new, and takes most of the time.
     let maps = MAPS.map(|map| {
         if map.name() == "esp32c6" {
             Map("")
@@ -23,7 +23,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
                 for field in &value.fields {
                     left ^= field.value << field.low;
                 }
-                // What no field names is told, but of a field in part.
+                // Every set bit outside the fields is reported, except those of a field in part.
                 assert!(
                     value.known != u32::MAX >> (32 - value.width)
                         || left & !value.unnamed == 0

@@ -1,4 +1,4 @@
-//! The reflector of STAMP, with sessions of its own and without, and whoever sends it datagrams.
+//! The STAMP reflector, stateful and stateless, and arbitrary datagrams.
 #![no_main]
 
 use linerate_agent::Service;
@@ -20,7 +20,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
 
 fn run(reflector: &mut impl Service, data: &[u8]) {
     let rules = Rules {
-        sends: Sends::NoMoreThanCame,
+        sends: Sends::NoMoreThanReceived,
         forgets_within: None,
         phrases: &[&[0; 44], &[0; 43], &[7; 100], &[0; 129]],
         answer: <[u8]>::to_vec,

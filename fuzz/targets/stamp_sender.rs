@@ -1,4 +1,4 @@
-//! The sender of STAMP and a reflector that says what it likes.
+//! The STAMP sender and a reflector that sends anything.
 #![no_main]
 
 use linerate_agent::stamp::{Clock, LEN, Plan, Probe, Reflection, Sender};
@@ -6,7 +6,7 @@ use linerate_fuzz::{Result, Rules, Sends, Unstructured, play, server};
 use std::time::Duration;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    // An input that is too short is none.
+    // An input that is too short is skipped.
     let _ = run(&mut Unstructured::new(data));
 });
 
@@ -43,7 +43,7 @@ fn run(input: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// What a reflector makes of a packet.
+/// A reflector's answer to a packet.
 fn reflected(octets: &[u8]) -> Vec<u8> {
     let mut answer = octets.to_vec();
     if let Some(probe) = Probe::parse(octets) {

@@ -1,12 +1,12 @@
-//! Driving agents: [`Service`](linerate_agent::Service), function for function.
+//! C functions that drive an agent: those of [`Service`](linerate_agent::Service).
 
-use linerate_agent::frame::{Which, reflect};
-use linerate_agent::{Ask, Close, Connection, Instant, Opened, Udp};
+use linerate_agent::frame::{ReflectFilter, reflect};
+use linerate_agent::{Close, Connection, Instant, Opened, SocketRequest, Udp};
 
 use crate::place::{Agent, with};
 use crate::types::{Address, Asked, DatagramOut};
 
-/// Octets that were passed in.
+/// Octets passed by the caller.
 ///
 /// # Safety
 /// `octets` is null or `length` octets that nobody changes meanwhile.
@@ -14,20 +14,20 @@ unsafe fn given<'a>(octets: *const u8, length: usize) -> &'a [u8] {
     if octets.is_null() {
         return &[];
     }
-    // SAFETY: so many, says the caller.
+    // SAFETY: the caller guarantees the length.
     unsafe { core::slice::from_raw_parts(octets, length) }
 }
 
-/// Room to write to.
+/// Buffer passed by the caller.
 ///
 /// # Safety
-/// `room` is null or `length` octets, with something in them, that nobody else uses meanwhile.
-unsafe fn room_of<'a>(room: *mut u8, length: usize) -> &'a mut [u8] {
-    if room.is_null() {
+/// `buffer` is null or `length` initialized octets that nobody else uses meanwhile.
+unsafe fn buffer_of<'a>(buffer: *mut u8, length: usize) -> &'a mut [u8] {
+    if buffer.is_null() {
         return &mut [];
     }
-    // SAFETY: so many, says the caller.
-    unsafe { core::slice::from_raw_parts_mut(room, length) }
+    // SAFETY: the caller guarantees the length.
+    unsafe { core::slice::from_raw_parts_mut(buffer, length) }
 }
 
 const fn at(ns: u64) -> Instant {
@@ -41,8 +41,8 @@ pub unsafe extern "C" fn linerate_ask(agent: *mut Agent, asked: *mut Asked) -> b
     if asked.is_null() {
         return false;
     }
-    // SAFETY: the caller's promise is the same.
-    let Some(ask) = unsafe { with(agent, |service| service.ask()) }.flatten() else {
+    // SAFETY: the caller's guarantee is the same.
+    let Some(ask) = unsafe { with(agent, |service| service.next_request()) }.flatten() else {
         return false;
     };
     let mut it = Asked {
@@ -54,26 +54,26 @@ pub unsafe extern "C" fn linerate_ask(agent: *mut Agent, asked: *mut Asked) -> b
         to: Address::NONE,
     };
     match ask {
-        Ask::Listen(port) => {
+        SocketRequest::Listen(port) => {
             it.kind = 1;
             it.port = port;
         }
-        Ask::Bind(Udp(socket), port) => {
+        SocketRequest::Bind(Udp(socket), port) => {
             it.kind = 2;
             it.socket = socket;
             it.port = port.unwrap_or(0);
         }
-        Ask::Unbind(Udp(socket)) => {
+        SocketRequest::Unbind(Udp(socket)) => {
             it.kind = 3;
             it.socket = socket;
         }
-        Ask::Connect { to, token } => {
+        SocketRequest::Connect { to, token } => {
             it.kind = 4;
             it.token = token;
             it.to = to.into();
         }
     }
-    // SAFETY: not null, and can be written, says the caller.
+    // SAFETY: not null; the caller guarantees that it can be written.
     unsafe { asked.write(it) };
     true
 }
@@ -88,13 +88,13 @@ pub unsafe extern "C" fn linerate_accepted(
     from: *const Address,
     now_ns: u64,
 ) -> bool {
-    // SAFETY: null or an address, says the caller.
+    // SAFETY: the caller guarantees null or an address.
     let Some(from) = unsafe { from.as_ref() }.and_then(Address::get) else {
         return false;
     };
     let opened = Opened::Accepted { port, from };
     let connection = Connection(connection);
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     let result = unsafe { with(agent, |it| it.opened(connection, opened, at(now_ns))) };
     matches!(result, Some(Ok(())))
 }
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn linerate_connected(
 ) -> bool {
     let opened = Opened::Connected { token };
     let connection = Connection(connection);
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     let result = unsafe { with(agent, |it| it.opened(connection, opened, at(now_ns))) };
     matches!(result, Some(Ok(())))
 }
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn linerate_connected(
 /// `agent` is null or an agent that nobody else uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_failed(agent: *mut Agent, token: u8, now_ns: u64) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { with(agent, |it| it.failed(token, at(now_ns))) };
 }
 
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn linerate_received(
     length: usize,
     now_ns: u64,
 ) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     let octets = unsafe { given(octets, length) };
     // SAFETY: so is this one.
     unsafe {
@@ -144,22 +144,22 @@ pub unsafe extern "C" fn linerate_received(
 }
 
 /// # Safety
-/// `agent` is null or an agent that nobody else uses; `room` is null or `length` octets that nobody else
+/// `agent` is null or an agent that nobody else uses; `buffer` is null or `length` octets that nobody else
 /// uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_fill(
     agent: *mut Agent,
     connection: u8,
-    room: *mut u8,
+    buffer: *mut u8,
     length: usize,
     now_ns: u64,
 ) -> usize {
-    // SAFETY: the caller's promise is the same.
-    let room = unsafe { room_of(room, length) };
+    // SAFETY: the caller's guarantee is the same.
+    let buffer = unsafe { buffer_of(buffer, length) };
     // SAFETY: so is this one.
     unsafe {
         with(agent, |it| {
-            it.fill(Connection(connection), room, at(now_ns))
+            it.fill(Connection(connection), buffer, at(now_ns))
         })
     }
     .unwrap_or(0)
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn linerate_fill(
 /// `agent` is null or an agent that nobody else uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_ended(agent: *mut Agent, connection: u8, now_ns: u64) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { with(agent, |it| it.ended(Connection(connection), at(now_ns))) };
 }
 
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn linerate_ended(agent: *mut Agent, connection: u8, now_n
 /// `agent` is null or an agent that nobody else uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_closed(agent: *mut Agent, connection: u8, now_ns: u64) {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { with(agent, |it| it.closed(Connection(connection), at(now_ns))) };
 }
 
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn linerate_closed(agent: *mut Agent, connection: u8, now_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_close_wanted(agent: *const Agent, connection: u8) -> u8 {
     let agent = agent.cast_mut();
-    // SAFETY: the caller's promise is the same; nothing is changed.
+    // SAFETY: the caller's guarantee is the same; nothing is changed.
     let close = unsafe { with(agent, |it| it.close(Connection(connection))) };
     match close {
         Some(Close::Keep) => 0,
@@ -207,11 +207,11 @@ pub unsafe extern "C" fn linerate_datagram(
     length: usize,
     now_ns: u64,
 ) {
-    // SAFETY: null or an address, says the caller.
+    // SAFETY: the caller guarantees null or an address.
     let Some(from) = unsafe { from.as_ref() }.and_then(Address::get) else {
         return;
     };
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     let octets = unsafe { given(octets, length) };
     // SAFETY: so is this one.
     unsafe {
@@ -222,12 +222,12 @@ pub unsafe extern "C" fn linerate_datagram(
 }
 
 /// # Safety
-/// `agent` is null or an agent that nobody else uses; `room` is null or `length` octets that nobody else
+/// `agent` is null or an agent that nobody else uses; `buffer` is null or `length` octets that nobody else
 /// uses, `out` null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_next_datagram(
     agent: *mut Agent,
-    room: *mut u8,
+    buffer: *mut u8,
     length: usize,
     now_ns: u64,
     out: *mut DatagramOut,
@@ -235,10 +235,10 @@ pub unsafe extern "C" fn linerate_next_datagram(
     if out.is_null() {
         return false;
     }
-    // SAFETY: the caller's promise is the same.
-    let room = unsafe { room_of(room, length) };
+    // SAFETY: the caller's guarantee is the same.
+    let buffer = unsafe { buffer_of(buffer, length) };
     // SAFETY: so is this one.
-    let datagram = unsafe { with(agent, |it| it.next_datagram(room, at(now_ns))) }.flatten();
+    let datagram = unsafe { with(agent, |it| it.next_datagram(buffer, at(now_ns))) }.flatten();
     let Some(datagram) = datagram else {
         return false;
     };
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn linerate_next_datagram(
         socket: datagram.socket.0,
         length: datagram.len,
     };
-    // SAFETY: not null, and can be written, says the caller.
+    // SAFETY: not null; the caller guarantees that it can be written.
     unsafe { out.write(it) };
     true
 }
@@ -257,11 +257,11 @@ pub unsafe extern "C" fn linerate_next_datagram(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn linerate_wake_at(agent: *const Agent, at_ns: *mut u64) -> bool {
     let agent = agent.cast_mut();
-    // SAFETY: the caller's promise is the same; nothing is changed.
+    // SAFETY: the caller's guarantee is the same; nothing is changed.
     let Some(at) = unsafe { with(agent, |it| it.wake_at()) }.flatten() else {
         return false;
     };
-    // SAFETY: null or can be written, says the caller.
+    // SAFETY: the caller guarantees null or a writable place.
     if let Some(place) = unsafe { at_ns.as_mut() } {
         *place = at.ns();
     }
@@ -276,9 +276,9 @@ pub unsafe extern "C" fn linerate_reflect_frame(
     length: usize,
     own: *const [u8; 6],
 ) -> bool {
-    // SAFETY: the caller's promise is the same.
-    let frame = unsafe { room_of(frame, length) };
-    // SAFETY: null or six octets, says the caller; octets are aligned anywhere.
+    // SAFETY: the caller's guarantee is the same.
+    let frame = unsafe { buffer_of(frame, length) };
+    // SAFETY: the caller guarantees null or six octets; octets are aligned anywhere.
     let own = unsafe { own.as_ref() };
-    own.is_some_and(|own| reflect(frame, *own, Which::Marked))
+    own.is_some_and(|own| reflect(frame, *own, ReflectFilter::Marked))
 }

@@ -1,7 +1,7 @@
-//! `linerate-agent` for firmware in C: a static library, and `include/linerate_agent.h`, which says how
-//! to use it. Each function here does what its declaration there says.
+//! `linerate-agent` for firmware in C: a static library. `include/linerate_agent.h` documents its use and
+//! each function.
 //!
-//! Memory is the caller's: an agent is made in place, and everything else is passed in by pointer.
+//! The caller owns the memory: an agent is created in place, and everything else is passed in by pointer.
 
 #![no_std]
 
@@ -14,7 +14,7 @@ mod place;
 mod results;
 mod types;
 
-/// There is nothing to unwind to and nobody to tell: a watchdog ends it.
+/// Nothing to unwind to: a watchdog ends it.
 #[cfg(target_os = "none")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

@@ -1,9 +1,9 @@
-//! Making agents.
+//! C functions that create agents.
 
 use core::ffi::c_void;
 use core::time::Duration;
 
-use linerate_agent::iperf2::{self, Amount, Back, Test};
+use linerate_agent::iperf2::{self, Amount, ReturnTest, Test};
 use linerate_agent::stamp::{self, Clock};
 use linerate_agent::{Limits, echo, http, iperf3};
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn linerate_iperf2_server(
 ) -> *mut Agent {
     let limits = limits(sends_datagrams, longest_ns);
     let server = Iperf2Server::new(port, limits);
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::Iperf2Server, server) }
 }
 
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn linerate_iperf2_client(
     octets: usize,
     plan: *const Iperf2Plan,
 ) -> *mut Agent {
-    // SAFETY: null or a plan, says the caller.
+    // SAFETY: the caller guarantees null or a plan.
     let plan = unsafe { plan.as_ref() };
     let Some((plan, to)) = plan.and_then(|plan| Some((plan, plan.to.get()?))) else {
         return core::ptr::null_mut();
@@ -76,13 +76,13 @@ pub unsafe extern "C" fn linerate_iperf2_client(
             buffer_octets: plan.buffer_octets,
             amount,
             rate_bits_per_s: plan.rate_bits_per_s,
-            back: Back::No,
+            return_test: ReturnTest::No,
             reverse: plan.reverse,
             full_duplex: false,
         },
         patience: Duration::from_nanos(plan.patience_ns),
     });
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::Iperf2Client, client) }
 }
 
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn linerate_iperf3_server(
 ) -> *mut Agent {
     let limits = limits(sends_datagrams, longest_ns);
     let server = Iperf3Server::new(port, limits);
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::Iperf3Server, server) }
 }
 
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn linerate_stamp_reflector(
 ) -> *mut Agent {
     let clock = Clock::free(Duration::from_nanos(resolution_ns));
     let reflector = StampReflector::new(port, clock);
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::StampReflector, reflector) }
 }
 
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn linerate_stamp_sender(
     octets: usize,
     plan: *const StampPlan,
 ) -> *mut Agent {
-    // SAFETY: null or a plan, says the caller.
+    // SAFETY: the caller guarantees null or a plan.
     let plan = unsafe { plan.as_ref() };
     let Some((plan, to)) = plan.and_then(|plan| Some((plan, plan.to.get()?))) else {
         return core::ptr::null_mut();
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn linerate_stamp_sender(
         stateful: plan.stateful,
         session: 0,
     });
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::StampSender, sender) }
 }
 
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn linerate_http_server(
     patience_ns: u64,
 ) -> *mut Agent {
     let server = HttpServer::new(port, Duration::from_nanos(patience_ns));
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::HttpServer, server) }
 }
 
@@ -166,6 +166,6 @@ pub unsafe extern "C" fn linerate_echo(
     octets: usize,
     port: u16,
 ) -> *mut Agent {
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { make(storage, octets, Kind::Echo, Echo::new(port)) }
 }

@@ -1,11 +1,11 @@
-//! Agents in memory that somebody else gave.
+//! Agents in memory provided by the caller.
 
 use core::ffi::c_void;
 use core::mem::{align_of, size_of};
 
 use linerate_agent::Service;
 
-/// Which agent it is.
+/// Type of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -18,11 +18,11 @@ pub(crate) enum Kind {
     Echo,
 }
 
-/// What C knows as `linerate_agent`: the start of a [`Slot`].
+/// `linerate_agent` in C: the start of a [`Slot`].
 #[repr(C, align(8))]
 pub struct Agent {
     kind: Kind,
-    /// By pointer, so that a program that makes no such agent has none of its code.
+    /// A function pointer, so that a program without such an agent links none of its code.
     service: unsafe fn(*mut Agent) -> *mut dyn Service,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Slot<S> {
 /// # Safety
 /// `agent` is the start of a valid `Slot<S>`.
 unsafe fn service_of<S: Service + 'static>(agent: *mut Agent) -> *mut dyn Service {
-    // SAFETY: it is one, says the caller.
+    // SAFETY: the caller guarantees it.
     unsafe { &raw mut (*agent.cast::<Slot<S>>()).service }
 }
 
-/// Makes an agent in `storage`. Null: it does not fit.
+/// Creates an agent in `storage`. Returns null if it does not fit.
 ///
 /// # Safety
 /// `storage` is null or `octets` octets that nobody else uses from now on.
@@ -59,12 +59,12 @@ pub(crate) unsafe fn make<S: Service + 'static>(
         kind,
         service: service_of::<S>,
     };
-    // SAFETY: long enough and aligned, as was just seen, and ours, says the caller.
+    // SAFETY: length and alignment are checked above, and the caller guarantees exclusive use.
     unsafe { slot.write(Slot { agent, service }) };
     slot.cast()
 }
 
-/// Does something with an agent's service. `None`: there is none.
+/// Calls `f` with an agent's service. `None` if the agent is null.
 ///
 /// # Safety
 /// `agent` is null or was made by [`make`], and nobody else uses it meanwhile.
@@ -80,10 +80,10 @@ pub(crate) unsafe fn with<R>(
     Some(f(service))
 }
 
-/// Does something with the agent as what it is. `None`: it is of another kind.
+/// Calls `f` with the agent as its actual type. `None` if it is of another type.
 ///
 /// # Safety
-/// As for [`with`]; `S` is what `make` is given with this kind.
+/// As for [`with`]; `S` is the type that `make` creates for this kind.
 pub(crate) unsafe fn with_kind<S, R>(
     agent: *mut Agent,
     kind: Kind,
@@ -93,12 +93,12 @@ pub(crate) unsafe fn with_kind<S, R>(
     if agent.is_null() || unsafe { (*agent).kind } != kind {
         return None;
     }
-    // SAFETY: of this kind, so that it is a slot of this service; nobody else uses it.
+    // SAFETY: of this kind, so it is a slot of this service; nobody else uses it.
     let slot = unsafe { &mut *agent.cast::<Slot<S>>() };
     Some(f(&mut slot.service))
 }
 
-/// Whether a service fits in what the header says it needs.
+/// True if a service fits into the size stated in the header.
 pub(crate) const fn fits<S>(octets: usize) -> bool {
     size_of::<Slot<S>>() <= octets && align_of::<Slot<S>>() <= 8
 }

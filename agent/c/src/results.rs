@@ -1,4 +1,4 @@
-//! What agents have found.
+//! C functions that return results.
 
 use linerate_agent::Instant;
 use linerate_agent::iperf2::{Failure, Progress};
@@ -7,7 +7,7 @@ use crate::make::{Iperf2Client, Iperf2Server, Iperf3Server, StampSender};
 use crate::place::{Agent, Kind, with_kind};
 use crate::types::{Address, Iperf2Report, Iperf3Report, StampOutcome, StampSample, ns};
 
-/// Writes a value, if there is one and a place for it: whether there is one.
+/// Writes a value, if there is one and a place for it; returns true if there is a value.
 ///
 /// # Safety
 /// `place` is null or can be written.
@@ -16,7 +16,7 @@ unsafe fn put<T>(place: *mut T, value: Option<T>) -> bool {
         return false;
     };
     if !place.is_null() {
-        // SAFETY: not null, and can be written, says the caller.
+        // SAFETY: not null; the caller guarantees that it can be written.
         unsafe { place.write(value) };
     }
     true
@@ -30,10 +30,10 @@ pub unsafe extern "C" fn linerate_iperf2_take_finished(
     report: *mut Iperf2Report,
 ) -> bool {
     let take = |it: &mut Iperf2Server| it.take_finished();
-    // SAFETY: the caller's promise is the same; the kind is made of that service.
+    // SAFETY: the caller's guarantee is the same; the kind is made of that service.
     let finished = unsafe { with_kind(server, Kind::Iperf2Server, take) }.flatten();
     let it = finished.map(|it| Iperf2Report::new(&it.report, it.udp, it.sent, it.peer.into()));
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { put(report, it) }
 }
 
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn linerate_iperf2_progress(
 ) -> u8 {
     let now = Instant::from_ns(now_ns);
     let look = |it: &mut Iperf2Client| (it.progress(now), it.outcome(now), it.plan().udp);
-    // SAFETY: the caller's promise is the same; the kind is made of that service.
+    // SAFETY: the caller's guarantee is the same; the kind is made of that service.
     let Some((progress, outcome, udp)) = (unsafe { with_kind(client, Kind::Iperf2Client, look) })
     else {
         return 3;
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn linerate_iperf2_progress(
         let sent = outcome.received.is_none();
         Iperf2Report::new(&found, udp, sent, Address::NONE)
     });
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { put(report, it) };
     match progress {
         Progress::Running => 0,
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn linerate_iperf3_take_finished(
     report: *mut Iperf3Report,
 ) -> bool {
     let take = |it: &mut Iperf3Server| it.take_finished();
-    // SAFETY: the caller's promise is the same; the kind is made of that service.
+    // SAFETY: the caller's guarantee is the same; the kind is made of that service.
     let finished = unsafe { with_kind(server, Kind::Iperf3Server, take) }.flatten();
     let it = finished.map(|it| {
         let (sent, received) = (it.sent.unwrap_or_default(), it.received.unwrap_or_default());
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn linerate_iperf3_take_finished(
             peer: it.peer.into(),
         }
     });
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { put(report, it) }
 }
 
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn linerate_stamp_take_sample(
     sample: *mut StampSample,
 ) -> bool {
     let take = |it: &mut StampSender| it.take_sample();
-    // SAFETY: the caller's promise is the same; the kind is made of that service.
+    // SAFETY: the caller's guarantee is the same; the kind is made of that service.
     let taken = unsafe { with_kind(sender, Kind::StampSender, take) }.flatten();
     let it = taken.map(|it| StampSample {
         round_trip_ns: ns(it.round_trip),
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn linerate_stamp_take_sample(
         number: it.number,
         ttl: it.ttl,
     });
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { put(sample, it) }
 }
 
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn linerate_stamp_result(
     let now = Instant::from_ns(now_ns);
     let look = |it: &mut StampSender| (it.is_done(now), it.outcome());
     let sender = sender.cast_mut();
-    // SAFETY: the caller's promise is the same; the kind is made of that service.
+    // SAFETY: the caller's guarantee is the same; the kind is made of that service.
     let found = unsafe { with_kind(sender, Kind::StampSender, look) };
     let it = found.map(|(_, it)| StampOutcome {
         sent: it.sent,
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn linerate_stamp_result(
         nonsense: it.nonsense,
         untaken: it.untaken,
     });
-    // SAFETY: the caller's promise is the same.
+    // SAFETY: the caller's guarantee is the same.
     unsafe { put(outcome, it) };
     found.is_some_and(|(done, _)| done)
 }

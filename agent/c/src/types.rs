@@ -22,7 +22,7 @@ impl Address {
         reserved: 0,
     };
 
-    /// `None`: of no family.
+    /// `None` if the family is invalid.
     pub(crate) fn get(&self) -> Option<SocketAddr> {
         let [a, b, c, d, ..] = self.ip;
         let ip = match self.family {

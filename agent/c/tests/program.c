@@ -1,4 +1,4 @@
-/* Two agents on a network in memory and in virtual time: iperf 2 by TCP and UDP, STAMP, HTTP, echo. */
+/* Two agents on a simulated network in virtual time: iperf 2 over TCP and UDP, STAMP, HTTP, echo. */
 
 #include "linerate_agent.h"
 
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     uint8_t octets[PIPE];
     size_t length;
-    bool ended, told;
+    bool ended, end_delivered;
 } pipe;
 
 static linerate_agent *agents[2];
@@ -153,7 +153,7 @@ static bool stream(int end)
         moved = length > 0;
         uint8_t wanted = linerate_close_wanted(agents[end], 1);
         if (wanted == LINERATE_RESET)
-            in->ended = in->told = out->told = true;
+            in->ended = in->end_delivered = out->end_delivered = true;
         if (wanted != LINERATE_KEEP)
             moved = out->ended = true;
     }
@@ -161,12 +161,12 @@ static bool stream(int end)
         linerate_received(agents[end], 1, in->octets, in->length, now);
         in->length = 0;
         moved = true;
-    } else if (in->ended && !in->told) {
-        in->told = true;
+    } else if (in->ended && !in->end_delivered) {
+        in->end_delivered = true;
         linerate_ended(agents[end], 1, now);
         moved = true;
     }
-    if (pipes[0].told && pipes[1].told) {
+    if (pipes[0].end_delivered && pipes[1].end_delivered) {
         connected = false;
         linerate_closed(agents[0], 1, now);
         linerate_closed(agents[1], 1, now);
@@ -174,7 +174,7 @@ static bool stream(int end)
     return moved;
 }
 
-/* One turn of everything; time goes to the next thing that happens. */
+/* One turn of everything; then time advances to the next event. */
 static void turn(void)
 {
     bool moved = false;
@@ -234,13 +234,13 @@ static int iperf2(bool udp, bool reverse)
     CHECK(report.udp == udp && server.udp == udp);
     CHECK(server.peer.family == 4 && server.peer.ip[3] == 1);
     if (udp) {
-        /* A thousand datagrams, and the one that says that it is over. */
+        /* A thousand datagrams, and the one that ends the test. */
         CHECK(report.datagrams == 1001 && report.lost == 0);
         CHECK(report.octets == 1001000);
     } else {
         CHECK(report.octets == 1000000 && server.octets == 1000000);
     }
-    /* What is of another kind has no such results. */
+    /* Agents of another type have no such results. */
     CHECK(!linerate_iperf2_take_finished(agents[0], &server));
     CHECK(linerate_iperf2_progress(agents[1], now, &report) == LINERATE_BROKEN);
     return 0;
@@ -284,7 +284,7 @@ static int stamp(unsigned every)
     return 0;
 }
 
-/* What a reflector answers on the wire, octet for octet: RFC 8762 section 4.3.1. */
+/* A reflector's answer on the wire, octet by octet: RFC 8762 section 4.3.1. */
 static int stamp_on_the_wire(void)
 {
     uint8_t probe[44] = {0, 0, 0, 9, 1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12};
@@ -325,7 +325,7 @@ static int http(void)
     return 0;
 }
 
-/* The first steps of a client of iperf 3, by hand: a stream, some data, the end; then it is gone. */
+/* The first steps of an iperf 3 client, by hand: a stream, some data, the end; then it disconnects. */
 static int iperf3(void)
 {
     static const char cookie[37] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -410,6 +410,6 @@ int main(void)
         }
     if (stamp(0) || stamp(5) || stamp_on_the_wire() || iperf3() || http() || echo() || misuse())
         return 1;
-    printf("all of it\n");
+    printf("all passed\n");
     return 0;
 }

@@ -1,4 +1,4 @@
-//! A program in C, with the header, the library and an ordinary compiler.
+//! A C program with the header and the library, built by the system's compiler.
 
 #![forbid(unsafe_code)]
 
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The library, built for this test; the one that cargo builds beside it has a name that changes.
+/// The library, built for this test; the file name of cargo's own build varies.
 fn library(target: &Path) -> PathBuf {
     let status = Command::new(env!("CARGO"))
         .args([
@@ -62,17 +62,17 @@ fn a_program_in_c_measures() {
         .arg(&program)
         .output()
         .expect("the compiler runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let output = Command::new(&program).output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}");
-    assert_eq!(said, "all of it\n");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let run = Command::new(&program).output().expect("it runs");
+    let output = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{output}");
+    assert_eq!(output, "all passed\n");
 }
 
-/// The sizes in the header are those that the library is held to, on every target that it is built for.
+/// The sizes in the header are those that the library asserts on every target.
 #[test]
-fn the_header_says_the_sizes_that_the_library_is_held_to() {
+fn the_header_states_the_sizes_that_the_library_asserts() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let header = fs::read_to_string(here.join("include/linerate_agent.h")).expect("readable");
     let make = fs::read_to_string(here.join("src/make.rs")).expect("readable");
@@ -93,9 +93,9 @@ fn the_header_says_the_sizes_that_the_library_is_held_to() {
     }
 }
 
-/// Every function that the header declares exists, and none beside.
+/// The header declares exactly the functions that exist.
 #[test]
-fn the_header_declares_what_there_is() {
+fn the_header_declares_all_functions() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let header = fs::read_to_string(here.join("include/linerate_agent.h")).expect("readable");
     let code = header

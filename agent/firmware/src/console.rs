@@ -1,7 +1,7 @@
-//! The console: lines for a person, beside them one JSON object a line for a program, prefixed with `@ `,
-//! and commands that either types.
+//! The console: lines for a person, lines with one JSON object each for a program, prefixed with `@ `, and
+//! commands from either.
 
-use crate::blaster::Order;
+use crate::blast_command::BlastCommand;
 use core::fmt::{self, Write};
 use linerate_agent::burner::Load;
 use linerate_ether::ledger::Counter;
@@ -9,11 +9,11 @@ use linerate_nic::ledger::Ledger;
 
 /// Prints a line for a person.
 pub fn info(to: &mut impl Write, text: fmt::Arguments<'_>) {
-    // A console that takes nothing is no reason to stop.
+    // Console errors are ignored.
     let _ = to.write_fmt(format_args!("INFO - {text}\n"));
 }
 
-/// Prints one event for a program: its name, and the other members of the JSON object, if any.
+/// Prints one event for a program: its name, and the further members of the JSON object, if any.
 pub fn event(to: &mut impl Write, name: &str, members: fmt::Arguments<'_>) {
     let comma = if members.as_str() == Some("") {
         ""
@@ -23,7 +23,7 @@ pub fn event(to: &mut impl Write, name: &str, members: fmt::Arguments<'_>) {
     let _ = to.write_fmt(format_args!("@ {{\"event\":\"{name}\"{comma}{members}}}\n"));
 }
 
-/// Prints all counters that are not zero.
+/// Prints all nonzero counters.
 pub fn counters(to: &mut impl Write, ledger: &Ledger) {
     let all = Counters(ledger);
     if ledger.non_zero().next().is_none() {
@@ -46,31 +46,31 @@ impl fmt::Display for Counters<'_> {
     }
 }
 
-/// A line of the console.
+/// A console command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// `counters`: print them.
+    /// `counters`: print the counters.
     Counters,
-    /// `frames`: print what has come of raw frames.
+    /// `frames`: print the counters of raw frames.
     ReportFrames,
-    /// `frames STREAM`: count that stream from zero.
+    /// `frames STREAM`: count this stream from zero.
     CountFrames(u8),
     /// `burn THOUSANDTHS`, `burn spare`, `burn none`.
     Burn(Load),
-    /// `burned`: print what was burned.
+    /// `burned`: print the CPU load so far.
     Burned,
-    /// `blast FRAMES LENGTH [ADDRESS]`: send raw frames as fast as it goes; print when that is done.
-    Blast(Order),
-    /// `hold on`, `hold off`: take in no frame meanwhile, whatever comes.
+    /// `blast FRAMES LENGTH [ADDRESS]`: send raw frames as fast as possible; print a report at the end.
+    Blast(BlastCommand),
+    /// `hold on`, `hold off`: receive no frames meanwhile.
     Hold(bool),
     /// `device stop`, `device start`.
     Stop(bool),
-    /// `rounds`: print what the main loop has done since that was asked last.
+    /// `rounds`: print the main loop's counters since the last report.
     Rounds,
 }
 
 impl Command {
-    /// Reads a line; `None`: it is no command.
+    /// Parses a line; `None` if it is not a command.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
@@ -86,7 +86,7 @@ impl Command {
             }
             ("burned", None) => Self::Burned,
             ("blast", Some(frames)) => {
-                Self::Blast(Order::parse(frames, words.next()?, words.next())?)
+                Self::Blast(BlastCommand::parse(frames, words.next()?, words.next())?)
             }
             ("hold", Some("on")) => Self::Hold(true),
             ("hold", Some("off")) => Self::Hold(false),
@@ -99,20 +99,20 @@ impl Command {
     }
 }
 
-/// The longest command.
+/// Maximum length of a command.
 const LINE: usize = 80;
 
-/// The line that is being typed.
+/// The line being typed.
 #[derive(Debug)]
 pub struct Line {
     octets: [u8; LINE],
     len: usize,
-    /// It was returned: what comes is the next one's.
+    /// The line was returned: the next octet begins another.
     is_over: bool,
 }
 
 impl Line {
-    /// Nothing typed so far.
+    /// Creates an empty line.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -122,8 +122,8 @@ impl Line {
         }
     }
 
-    /// Takes what was typed: the line, if it is complete, without its end. What exceeds 80 octets, or is
-    /// no UTF-8, is lost.
+    /// Appends an octet; returns the line without its end when it is complete. A line above 80 octets is
+    /// truncated; one that is not UTF-8 is dropped.
     pub fn push(&mut self, octet: u8) -> Option<&str> {
         if core::mem::take(&mut self.is_over) {
             self.len = 0;
@@ -157,16 +157,16 @@ mod tests {
     #[test]
     fn counters_are_an_object_whatever_is_counted() {
         static LEDGER: Ledger = Ledger::new();
-        let said = || {
-            let mut said = String::new();
-            counters(&mut said, &LEDGER);
-            said
+        let output = || {
+            let mut output = String::new();
+            counters(&mut output, &LEDGER);
+            output
         };
-        assert_eq!(said(), "@ {\"event\":\"counters\"}\n");
+        assert_eq!(output(), "@ {\"event\":\"counters\"}\n");
         LEDGER.count(Counter::TxFrames);
         LEDGER.add(Counter::RxRunts, 2);
         let all = "@ {\"event\":\"counters\",\"TxFrames\":1,\"RxRunts\":2}\n";
-        assert_eq!(said(), all);
+        assert_eq!(output(), all);
     }
 
     #[test]

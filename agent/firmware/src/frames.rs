@@ -1,19 +1,19 @@
-//! Raw frames, seen before the stack: those of a generator are counted, or sent back.
+//! Raw test frames, handled before the stack: counted, or reflected.
 
 use crate::console::event;
 use core::fmt::Write;
 use linerate_agent::Instant;
-use linerate_agent::frame::{ETHERTYPE, Receiver, Which, reflect};
+use linerate_agent::frame::{ETHERTYPE, Receiver, ReflectFilter, reflect};
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, MacAddress, TAG_LEN};
 use linerate_nic::device::{RxToken, TxToken};
 
-/// Octets of the frame's tag; 0: it has none.
+/// Length of the frame's VLAN tag in octets; 0 without a tag.
 fn tag_of(frame: &[u8]) -> usize {
     let is_tagged = type_at(frame, 0) == Some(EtherType::VLAN);
     usize::from(is_tagged) * TAG_LEN
 }
 
-/// The type behind the addresses, and behind a tag of so many octets.
+/// EtherType behind the addresses and a tag of `tag` octets.
 fn type_at(frame: &[u8], tag: usize) -> Option<EtherType> {
     let [high, low] = frame.get(tag + ADDRESSES_LEN..tag + HEADER_LEN)? else {
         return None;
@@ -21,19 +21,19 @@ fn type_at(frame: &[u8], tag: usize) -> Option<EtherType> {
     Some(EtherType(u16::from_be_bytes([*high, *low])))
 }
 
-/// Counts the frames of one stream and reflects those that are to be.
+/// Counts the frames of one stream and reflects those that request it.
 #[derive(Debug)]
-pub struct Frames {
+pub struct TestFrames {
     own: MacAddress,
     stream: u8,
     receiver: Receiver,
     reflected: u64,
 }
 
-impl Frames {
-    /// Counts this stream of frames to `own` from now on.
+impl TestFrames {
+    /// Creates a counter for this stream of frames to `own`.
     #[must_use]
-    pub const fn of(own: MacAddress, stream: u8) -> Self {
+    pub const fn new(own: MacAddress, stream: u8) -> Self {
         Self {
             own,
             stream,
@@ -42,13 +42,13 @@ impl Frames {
         }
     }
 
-    /// Whether it is a frame of a generator, with a tag or without.
-    pub fn are_meant(frame: &[u8]) -> bool {
+    /// True for a generator's frame, with or without a tag.
+    pub fn is_test_frame(frame: &[u8]) -> bool {
         type_at(frame, tag_of(frame)) == Some(EtherType(ETHERTYPE))
     }
 
-    /// Takes a frame of a generator, and sends it back if that is asked for: without its tag.
-    pub fn take(&mut self, frame: impl RxToken, room: impl TxToken, now: Instant) {
+    /// Counts a test frame, and reflects it if requested: without its tag.
+    pub fn handle(&mut self, frame: impl RxToken, slot: impl TxToken, now: Instant) {
         let own = self.own.0;
         frame.consume(|octets| {
             let tag = tag_of(octets);
@@ -57,20 +57,20 @@ impl Frames {
             }
             let octets = &mut octets[tag..];
             let arrived = self.receiver.received(octets, now);
-            if arrived.is_some() && reflect(octets, own, Which::Marked) {
+            if arrived.is_some() && reflect(octets, own, ReflectFilter::Marked) {
                 self.reflected += 1;
-                // A frame that was received is not too long to be sent.
-                let _ = room.consume(octets.len(), |to| to.copy_from_slice(octets));
+                // A received frame is not too long to send.
+                let _ = slot.consume(octets.len(), |to| to.copy_from_slice(octets));
             }
         });
     }
 
     /// Counts another stream, from zero.
     pub fn count(&mut self, stream: u8) {
-        *self = Self::of(self.own, stream);
+        *self = Self::new(self.own, stream);
     }
 
-    /// Says what has come so far.
+    /// Prints the counters so far.
     pub fn report(&self, to: &mut impl Write) {
         let Receiver {
             sink,

@@ -1,23 +1,25 @@
-//! A device that can be measured, on any board: give [`run`] a network device and a [`Machine`], and it
-//! serves iperf 2, iperf 3, HTTP, STAMP and echo, counts, reflects and sends raw frames, loads the CPU if told
-//! so, and says on its console what was done.
+//! Firmware of a device under test, for any board: with a network device and a [`Machine`], [`run`] serves
+//! iperf 2, iperf 3, HTTP, STAMP and echo, counts, reflects and sends raw frames, loads the CPU on command,
+//! and reports on its console.
 //!
-//! - [`machine`]: what a board has beside its network device.
+//! - [`machine`]: board features beside the network device.
 //! - [`console`]: lines for a person and for a program; commands.
 //! - [`memory`]: sockets and services.
-//! - [`frames`]: raw frames, seen before the stack.
-//! - [`blaster`]: raw frames, sent past the stack.
-//! - [`load`]: the load for the CPU.
-//! - [`null`]: for comparison, a device that is none.
-//! - [`per_frame`]: for comparison, a device whose interrupt's handler takes frames in.
-//! - [`rounds`]: what the main loop gets done.
-//! - [`tell`]: tests that are over, in words.
+//! - [`frames`]: raw frames, handled before the stack.
+//! - [`blast_command`]: the arguments of the command `blast`.
+//! - [`blaster`]: raw frames, sent without the stack.
+//! - [`load`]: the CPU load.
+//! - [`null`]: for comparison, a null device.
+//! - [`per_frame`]: for comparison, a device whose interrupt handler receives the frames.
+//! - [`rounds`]: progress of the main loop.
+//! - [`report`]: console reports of completed tests.
 //!
-//! It allocates nothing and waits by sleeping.
+//! It allocates nothing and sleeps while idle.
 
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod blast_command;
 pub mod blaster;
 pub mod console;
 pub mod frames;
@@ -26,9 +28,9 @@ pub mod machine;
 pub mod memory;
 pub mod null;
 pub mod per_frame;
+pub mod report;
 pub mod rounds;
 mod run;
-pub mod tell;
 
 pub use machine::Machine;
 pub use memory::Memory;

@@ -1,18 +1,18 @@
-//! The load for the CPU.
+//! The CPU load.
 
 use core::time::Duration;
 use linerate_agent::Instant;
 use linerate_agent::burner::Burner;
 
-/// Rounds of a unit: some 20 us, which is what a frame may have to wait.
+/// Rounds of a unit: about 20 us, which is the time that a frame may have to wait.
 const ROUNDS: u32 = 320;
-/// Units that are timed in one go, and how often: the shortest is the one that no interrupt was in.
+/// Units timed in one measurement, and number of measurements: the shortest one was not interrupted.
 const UNITS: u32 = 16;
 const TIMES: u32 = 8;
 
-/// A burner that knows what its units take.
+/// Creates a calibrated burner.
 #[must_use]
-pub fn calibrated(now: impl Fn() -> Instant) -> Burner {
+pub fn calibrated_burner(now: impl Fn() -> Instant) -> Burner {
     let mut burner = Burner::new(ROUNDS);
     let mut shortest = Duration::MAX;
     for _ in 0..TIMES {
@@ -22,6 +22,6 @@ pub fn calibrated(now: impl Fn() -> Instant) -> Burner {
         }
         shortest = shortest.min(now().since(began));
     }
-    burner.calibrated(UNITS, shortest);
+    burner.calibrate(UNITS, shortest);
     burner
 }

@@ -1,43 +1,42 @@
-//! The memory of a measured device: its services, and the sockets that they share.
+//! Memory of the device under test: its services, and their shared sockets.
 
 use core::time::Duration;
 use linerate_agent::{Limits, echo, http, iperf2, iperf3};
-use linerate_agent_smoltcp::{DATAGRAM, Driver};
+use linerate_agent_smoltcp::{Driver, MAX_DATAGRAM};
 use smoltcp::iface::{SocketHandle, SocketSet, SocketStorage};
 use smoltcp::socket::{tcp, udp};
 
-/// Tests of iperf 2 each way, streams of a test of iperf 3 both ways together, requests of HTTP, at the same
-/// time.
+/// Concurrent iperf 2 tests in each direction, iperf 3 streams in both directions together, HTTP requests.
 const TESTS: usize = 2;
 const STREAMS: usize = 4;
 const REQUESTS: usize = 3;
-/// How long nothing may go on in the middle of a request.
+/// Timeout in the middle of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The port of HTTP.
 pub const HTTP_PORT: u16 = 80;
 
-/// TCP connections at the same time, of all services together. iperf 3 has one beside its streams.
+/// Concurrent TCP connections of all services. iperf 3 has one beside its streams.
 const CONNECTIONS: usize = 5;
-/// A TCP socket's buffers, in segments.
+/// Buffers of a TCP socket, in segments.
 const TCP_RX: usize = 44 * 1460;
 const TCP_TX: usize = 22 * 1460;
 const WORD: usize = size_of::<u32>();
 
-/// UDP sockets: iperf 2, iperf 3, STAMP, echo, which ask first; one of tests of iperf 2 back.
+/// UDP sockets: iperf 2, iperf 3, STAMP, echo, which ask first; one for iperf 2 return tests.
 const UDP: usize = 5;
-/// Datagrams that wait in each.
+/// Datagrams that each UDP socket can queue.
 pub const WAITING: usize = 16;
 
-type Datagrams = [u8; WAITING * DATAGRAM];
+type Datagrams = [u8; WAITING * MAX_DATAGRAM];
 
-/// Octets that begin with a word.
+/// Word-aligned octets.
 #[repr(C, align(4))]
 struct Words<const OCTETS: usize>([u8; OCTETS]);
 
-/// Who drives the sockets.
+/// The driver of the sockets.
 pub(crate) type Sockets = Driver<CONNECTIONS, UDP>;
 
-/// Everything but the network device: one of it, in static memory.
+/// All memory except the network device's: one instance, static.
 pub struct Memory {
     storage: [SocketStorage<'static>; CONNECTIONS + UDP],
     tcp: [(Words<TCP_RX>, Words<{ TCP_TX + WORD }>); CONNECTIONS],
@@ -46,20 +45,20 @@ pub struct Memory {
     services: Services,
 }
 
-/// What can be asked of the device.
+/// The services of the device.
 pub struct Services {
     pub(crate) iperf2: iperf2::Server<TESTS>,
     pub(crate) iperf3: iperf3::Server<STREAMS>,
     pub(crate) http: http::Server<REQUESTS>,
-    pub(crate) echo: echo::Echo<WAITING, DATAGRAM>,
+    pub(crate) echo: echo::Echo<WAITING, MAX_DATAGRAM>,
 }
 
 impl Memory {
-    /// Nothing in use. A test that the device sends by UDP goes no faster than that.
+    /// Creates unused memory. `fastest_bits_per_s` limits UDP tests in which the device sends.
     #[must_use]
     #[expect(
         clippy::large_stack_arrays,
-        reason = "a static's first value is no matter of the stack"
+        reason = "the initial value of a static is not on the stack"
     )]
     pub const fn new(fastest_bits_per_s: u64) -> Self {
         let limits = Limits {
@@ -69,7 +68,7 @@ impl Memory {
         Self {
             storage: [const { SocketStorage::EMPTY }; CONNECTIONS + UDP],
             tcp: [const { (Words([0; TCP_RX]), Words([0; TCP_TX + WORD])) }; CONNECTIONS],
-            udp: [([0; WAITING * DATAGRAM], [0; WAITING * DATAGRAM]); UDP],
+            udp: [([0; WAITING * MAX_DATAGRAM], [0; WAITING * MAX_DATAGRAM]); UDP],
             heads: [[[udp::PacketMetadata::EMPTY; WAITING]; 2]; UDP],
             services: Services {
                 iperf2: iperf2::Server::new(5001, limits),
@@ -80,7 +79,7 @@ impl Memory {
         }
     }
 
-    /// The sockets, who drives them, and what they are for. `skew`: see [`Setup`](crate::Setup).
+    /// Returns the sockets, their driver and the services. `skew`: see [`Setup`](crate::Setup).
     pub(crate) fn open(
         &'static mut self,
         seed: u32,
@@ -94,7 +93,7 @@ impl Memory {
         });
         let mut memory = self.udp.iter_mut().zip(&mut self.heads);
         let udp: [SocketHandle; UDP] = core::array::from_fn(|_| {
-            let ((rx, tx), [rx_heads, tx_heads]) = memory.next().expect("there are as many");
+            let ((rx, tx), [rx_heads, tx_heads]) = memory.next().expect("one per socket");
             sockets.add(udp::Socket::new(
                 udp::PacketBuffer::new(&mut rx_heads[..], &mut rx[..]),
                 udp::PacketBuffer::new(&mut tx_heads[..], &mut tx[..]),

@@ -1,8 +1,8 @@
-//! For comparison, a device that is none: what a frame costs without one is what stack and services take.
+//! For comparison, a null device: the cost of a frame without a device is that of stack and services.
 
 use core::convert::Infallible;
 use linerate_agent::Instant;
-use linerate_agent::iperf2::{Amount, Back, Numbered, Test};
+use linerate_agent::iperf2::{Amount, DatagramHeader, ReturnTest, Test};
 use linerate_ether::checksum::Sum;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MacAddress};
@@ -18,13 +18,13 @@ use smoltcp::wire::{
     EthernetRepr, IpAddress, IpProtocol, Ipv4Address, Ipv4Packet, Ipv4Repr, UdpPacket, UdpRepr,
 };
 
-/// The longest frame, without FCS, and what of it are headers.
+/// Longest frame without FCS, and its header length.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const UDP_AT: usize = HEADER_LEN + 20;
 const HEADERS: usize = UDP_AT + 8;
-/// UDP's checksum.
+/// Position of the UDP checksum.
 const SUM: core::ops::Range<usize> = UDP_AT + 6..UDP_AT + 8;
-/// Where the agent serves iperf 2, and where its peer seems to be.
+/// Port of the agent's iperf 2 server, and the apparent port of the peer.
 const PORT: u16 = 5001;
 const PEER_PORT: u16 = 6001;
 const PEER: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 1]);
@@ -34,26 +34,28 @@ const DATAGRAMS: i32 = 4_000;
 /// No limit.
 const FASTEST_BITS_PER_S: u64 = 100_000_000_000;
 
-/// A frame's memory, which it may begin anywhere in.
+/// A frame's memory, in which it may begin at any offset.
 #[repr(C, align(4))]
 struct Frame([u8; LONGEST + 2]);
 
-/// What comes next from nowhere.
+/// The next simulated frame.
 #[derive(Clone, Copy)]
 enum Next {
     Nothing,
-    /// The peer asks who the device is, and so tells who it is itself.
-    Question,
-    /// It asks for datagrams, or says with the first that more come.
+    /// The peer's ARP request, which also announces its own address.
+    ArpRequest,
+    /// A request for datagrams, or the first datagram of a test.
     Request,
     /// The datagram with this number.
     Datagram(i32),
 }
 
-/// A device without a network: full datagrams for iperf 2 come from nowhere, and what is sent goes there.
+/// A device without a network: simulated maximum-size iperf 2 datagrams are received, and sent frames are
+/// discarded.
 ///
-/// Each start begins a test: 4,000 come. After a stop it is the other way: as many are asked for.
-pub struct Null {
+/// Each start begins a test: 4,000 datagrams are received. After a stop the direction is reversed: as many
+/// are requested.
+pub struct NullDevice {
     ledger: &'static Ledger,
     addresses: [Ipv4Address; 2],
     checksums: Checksums,
@@ -61,17 +63,17 @@ pub struct Null {
     next: Next,
     is_reverse: bool,
     came: Frame,
-    /// The checksum of a datagram without its number.
+    /// Checksum of a datagram without its number.
     sum: Sum,
     goes: Frame,
 }
 
-/// Its address.
+/// The device's address.
 const OWN: EthernetAddress = EthernetAddress([2, 0, 0, 0, 0, 2]);
 
-impl Null {
-    /// In the place of a device that relieves the stack of these `checksums`, and whose frames to send begin
-    /// `skew` octets behind a word. `addresses`: its own and its peer's.
+impl NullDevice {
+    /// Emulates a device with these checksum offloads whose transmit buffers begin `skew` octets behind a
+    /// word. `addresses`: its own and its peer's.
     #[must_use]
     pub const fn new(
         addresses: [Ipv4Address; 2],
@@ -93,12 +95,12 @@ impl Null {
         }
     }
 
-    /// Writes what comes next; its length.
+    /// Writes the next frame; returns its length.
     fn write(&mut self) -> Option<usize> {
         let len = match self.next {
             Next::Nothing => return None,
-            Next::Question => {
-                self.ask_who();
+            Next::ArpRequest => {
+                self.write_arp_request();
                 self.next = Next::Request;
                 HEADER_LEN + 28
             }
@@ -126,14 +128,14 @@ impl Null {
         Some(len)
     }
 
-    /// What the peer asks for: datagrams that fill frames, as fast as it goes.
+    /// The peer's request: maximum-size datagrams, as fast as possible.
     fn test(&self) -> Test {
         Test {
             port: PEER_PORT,
             buffer_octets: PAYLOAD as u32,
             amount: Amount::Octets(DATAGRAMS.unsigned_abs() * PAYLOAD as u32),
             rate_bits_per_s: FASTEST_BITS_PER_S,
-            back: Back::No,
+            return_test: ReturnTest::No,
             reverse: self.is_reverse,
             full_duplex: false,
         }
@@ -150,7 +152,7 @@ impl Null {
         &mut frame[HEADER_LEN..]
     }
 
-    fn ask_who(&mut self) {
+    fn write_arp_request(&mut self) {
         let [own, peer] = self.addresses;
         let question = ArpRepr::EthernetIpv4 {
             operation: ArpOperation::Request,
@@ -163,7 +165,7 @@ impl Null {
         question.emit(&mut ArpPacket::new_unchecked(packet));
     }
 
-    /// A datagram with the request behind the place for its number, as iperf 2 has it in all.
+    /// Writes a datagram with the request behind its number, as in every iperf 2 datagram.
     fn datagram(&mut self) {
         let request = self.test();
         let [own, peer] = self.addresses;
@@ -184,40 +186,40 @@ impl Null {
         let mut datagram = UdpPacket::new_unchecked(&mut packet[UDP_AT - HEADER_LEN..]);
         let fill = |room: &mut [u8]| {
             room.fill(0);
-            request.emit(&mut room[Numbered::LEN..], true);
+            request.emit(&mut room[DatagramHeader::LEN..], true);
         };
         let [from, to] = [peer, own].map(IpAddress::Ipv4);
         udp.emit(&mut datagram, &from, &to, PAYLOAD, fill, &without);
         self.sum = *Sum::new().add_u16(!datagram.checksum());
     }
 
-    /// Gives the datagram that is there this number.
+    /// Sets the datagram's number.
     fn number(&mut self, number: i32) {
         let frame = &mut self.came.0[2..];
-        let numbered = &mut frame[HEADERS..][..Numbered::LEN];
-        Numbered::emit(number.into(), Instant::from_ns(0), numbered);
+        let numbered = &mut frame[HEADERS..][..DatagramHeader::LEN];
+        DatagramHeader::emit(number.into(), Instant::from_ns(0), numbered);
         let mut sum = self.sum;
         let checksum = sum.add(numbered).checksum();
         frame[SUM].copy_from_slice(&checksum.to_be_bytes());
     }
 }
 
-impl Device for Null {
-    type RxToken<'a> = Came<'a>;
-    type TxToken<'a> = Room<'a>;
+impl Device for NullDevice {
+    type RxToken<'a> = NullRxFrame<'a>;
+    type TxToken<'a> = NullTxSlot<'a>;
 
-    fn receive(&mut self) -> Option<(Came<'_>, Room<'_>)> {
+    fn receive(&mut self) -> Option<(NullRxFrame<'_>, NullTxSlot<'_>)> {
         let len = self.write()?;
         self.ledger.count(Counter::RxFrames);
-        let room = Room {
+        let room = NullTxSlot {
             memory: &mut self.goes.0[self.skew..],
             ledger: self.ledger,
         };
-        Some((Came(&mut self.came.0[2..][..len]), room))
+        Some((NullRxFrame(&mut self.came.0[2..][..len]), room))
     }
 
-    fn transmit(&mut self) -> Option<Room<'_>> {
-        Some(Room {
+    fn transmit(&mut self) -> Option<NullTxSlot<'_>> {
+        Some(NullTxSlot {
             memory: &mut self.goes.0[self.skew..],
             ledger: self.ledger,
         })
@@ -241,7 +243,7 @@ impl Device for Null {
     }
 }
 
-impl Interrupting for Null {
+impl Interrupting for NullDevice {
     fn unmask(&mut self) -> bool {
         matches!(self.next, Next::Nothing)
     }
@@ -249,7 +251,7 @@ impl Interrupting for Null {
     fn mask(&mut self) {}
 }
 
-impl Managed for Null {
+impl Managed for NullDevice {
     type Error = Infallible;
 
     fn halt(&mut self) {
@@ -258,15 +260,15 @@ impl Managed for Null {
     }
 
     fn resume(&mut self) -> Result<(), Infallible> {
-        self.next = Next::Question;
+        self.next = Next::ArpRequest;
         Ok(())
     }
 }
 
-/// What came from nowhere.
-pub struct Came<'a>(&'a mut [u8]);
+/// A simulated received frame.
+pub struct NullRxFrame<'a>(&'a mut [u8]);
 
-impl RxToken for Came<'_> {
+impl RxToken for NullRxFrame<'_> {
     fn peek(&mut self) -> &mut [u8] {
         self.0
     }
@@ -276,13 +278,13 @@ impl RxToken for Came<'_> {
     }
 }
 
-/// Room for what goes nowhere.
-pub struct Room<'a> {
+/// Buffer for a frame that is discarded.
+pub struct NullTxSlot<'a> {
     memory: &'a mut [u8],
     ledger: &'static Ledger,
 }
 
-impl TxToken for Room<'_> {
+impl TxToken for NullTxSlot<'_> {
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
         let max = LONGEST;
         if len > max {

@@ -1,6 +1,6 @@
-//! The way of drivers before there was a budget, for comparison: the interrupt is always enabled, and its
-//! handler takes in every frame that is there, into a queue. What comes faster than it can be taken in keeps
-//! the processor in the handler, and from all else.
+//! Interrupt handling without a budget, for comparison: the interrupt is always enabled, and its handler
+//! moves all received frames into a queue. Frames that arrive faster than this keep the processor in the
+//! handler and starve everything else.
 
 use core::cell::RefCell;
 use critical_section::Mutex;
@@ -11,24 +11,24 @@ use linerate_nic::device::{
 };
 use linerate_nic::queue::{Consumer, Frame, Producer, Queue};
 
-/// The longest frame, without FCS, and so many of them wait for the main loop: many more short ones.
+/// Longest frame without FCS, and queue capacity for such frames; many more short ones fit.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const WAITING: usize = 16;
 const WORDS: usize = Queue::<0>::words_for(WAITING, LONGEST);
 
-/// A device that the interrupt's handler and the main loop share, and the queue between them: a `static`.
+/// A device shared by the interrupt handler and the main loop, and the queue between them: a `static`.
 pub struct Shared<D> {
-    inside: Mutex<RefCell<Option<Inside<D>>>>,
+    inside: Mutex<RefCell<Option<SharedState<D>>>>,
     queue: Queue<WORDS>,
 }
 
-struct Inside<D> {
+struct SharedState<D> {
     device: D,
     queue: Producer<'static, WORDS>,
 }
 
 impl<D: Interrupting> Shared<D> {
-    /// Without a device.
+    /// Creates an empty one, without a device.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "it is for a `static`")]
     pub const fn new() -> Self {
@@ -38,15 +38,15 @@ impl<D: Interrupting> Shared<D> {
         }
     }
 
-    /// Lends the device to the handler, which takes in frames from now on: the main loop's end of it. `None`:
-    /// there is a device already.
+    /// Gives the device to the handler, which receives frames from now on, and returns the main loop's end.
+    /// `None` if it has a device already.
     pub fn share(&'static self, device: D) -> Option<PerFrame<D>> {
         let (queue, waiting) = self.queue.split()?;
         let capabilities = device.capabilities();
         let address = device.mac_address();
-        let inside = Inside { device, queue };
+        let inside = SharedState { device, queue };
         critical_section::with(|cs| self.inside.borrow_ref_mut(cs).replace(inside));
-        self.take_in();
+        self.receive_all();
         Some(PerFrame {
             shared: self,
             waiting,
@@ -55,10 +55,10 @@ impl<D: Interrupting> Shared<D> {
         })
     }
 
-    /// What the interrupt's handler does: takes in frames until none is left. Those that find no room in the
-    /// queue are let go of, and counted by the driver as what they are, rejected.
-    pub fn take_in(&self) {
-        self.with(|Inside { device, queue }| {
+    /// The interrupt handler: receives frames until none is left. Frames that do not fit the queue are
+    /// dropped and counted by the driver as rejected.
+    pub fn receive_all(&self) {
+        self.with(|SharedState { device, queue }| {
             device.mask();
             loop {
                 while let Some((mut frame, _)) = device.receive() {
@@ -75,12 +75,12 @@ impl<D: Interrupting> Shared<D> {
         });
     }
 
-    fn with<R>(&self, f: impl FnOnce(&mut Inside<D>) -> R) -> Option<R> {
+    fn with<R>(&self, f: impl FnOnce(&mut SharedState<D>) -> R) -> Option<R> {
         critical_section::with(|cs| self.inside.borrow_ref_mut(cs).as_mut().map(f))
     }
 }
 
-/// The main loop's end of a device whose frames the interrupt's handler takes in.
+/// The main loop's end of a device whose frames the interrupt handler receives.
 pub struct PerFrame<D: 'static> {
     shared: &'static Shared<D>,
     waiting: Consumer<'static, WORDS>,
@@ -90,14 +90,14 @@ pub struct PerFrame<D: 'static> {
 
 impl<D: Interrupting> PerFrame<D> {
     fn has_room(&self) -> bool {
-        let room = |inside: &mut Inside<D>| inside.device.transmit().is_some();
+        let room = |inside: &mut SharedState<D>| inside.device.transmit().is_some();
         self.shared.with(room) == Some(true)
     }
 }
 
 impl<D: Interrupting> Device for PerFrame<D> {
-    type RxToken<'a> = Waiting<'a>;
-    type TxToken<'a> = Room<D>;
+    type RxToken<'a> = QueuedFrame<'a>;
+    type TxToken<'a> = PerFrameTxSlot<D>;
 
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
         // A frame stays in the queue until it can be answered.
@@ -105,11 +105,11 @@ impl<D: Interrupting> Device for PerFrame<D> {
             return None;
         }
         let frame = self.waiting.read()?;
-        Some((Waiting(frame), Room(self.shared)))
+        Some((QueuedFrame(frame), PerFrameTxSlot(self.shared)))
     }
 
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        self.has_room().then_some(Room(self.shared))
+        self.has_room().then_some(PerFrameTxSlot(self.shared))
     }
 
     fn holds_frame(&self) -> bool {
@@ -130,7 +130,7 @@ impl<D: Interrupting> Device for PerFrame<D> {
     }
 }
 
-/// It is never masked, but while the processor is about to sleep.
+/// Masked only while the processor is about to sleep.
 impl<D: Interrupting> Interrupting for PerFrame<D> {
     fn unmask(&mut self) -> bool {
         self.waiting.is_empty()
@@ -139,11 +139,11 @@ impl<D: Interrupting> Interrupting for PerFrame<D> {
     fn mask(&mut self) {}
 
     fn rest(&mut self, sleep: impl FnOnce()) {
-        // What comes after the look into the queue is pending, and ends the sleep.
+        // A frame that arrives after the check of the queue is pending, and ends the sleep.
         critical_section::with(|_| {
             if self.waiting.is_empty() {
                 sleep();
-                self.shared.take_in();
+                self.shared.receive_all();
             }
         });
     }
@@ -163,15 +163,15 @@ impl<D: Managed> Managed for PerFrame<D> {
 
     fn resume(&mut self) -> Result<(), Self::Error> {
         let resumed = self.shared.with(|inside| inside.device.resume());
-        self.shared.take_in();
+        self.shared.receive_all();
         resumed.unwrap_or(Ok(()))
     }
 }
 
 /// A frame in the queue.
-pub struct Waiting<'a>(Frame<'a, 'static, WORDS>);
+pub struct QueuedFrame<'a>(Frame<'a, 'static, WORDS>);
 
-impl RxToken for Waiting<'_> {
+impl RxToken for QueuedFrame<'_> {
     #[inline]
     fn peek(&mut self) -> &mut [u8] {
         &mut self.0
@@ -183,13 +183,13 @@ impl RxToken for Waiting<'_> {
     }
 }
 
-/// Room for a frame, which only the main loop sends.
-pub struct Room<D: 'static>(&'static Shared<D>);
+/// Transmit buffer for a frame; only the main loop sends.
+pub struct PerFrameTxSlot<D: 'static>(&'static Shared<D>);
 
-impl<D: Interrupting> TxToken for Room<D> {
+impl<D: Interrupting> TxToken for PerFrameTxSlot<D> {
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
-        let send = |inside: &mut Inside<D>| Some(inside.device.transmit()?.consume(len, f));
-        // There is room, as nobody else sends.
+        let send = |inside: &mut SharedState<D>| Some(inside.device.transmit()?.consume(len, f));
+        // There is space, as nobody else sends.
         let sent = self.0.with(send).flatten();
         sent.unwrap_or(Err(FrameTooLong { len, max: LONGEST }))
     }

@@ -1,16 +1,16 @@
-//! What the main loop gets done: who takes frames in without end gets to nothing else.
+//! Progress of the main loop: an overloaded receiver makes none.
 
 use crate::console::event;
 use core::fmt::Write;
 use core::time::Duration;
 use linerate_agent::Instant;
 
-/// Counts rounds of the main loop, and what came between two of them.
+/// Counts rounds of the main loop, and frames between two of them.
 #[derive(Debug)]
 pub struct Rounds {
     since: Instant,
     last: Instant,
-    /// Frames that had been received at the last one; wraps at 2^32.
+    /// Received frames at the last round; wraps at 2^32.
     received: u32,
     count: u32,
     longest: Duration,
@@ -18,9 +18,9 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// None so far. `received` frames were, by the driver's ledger.
+    /// Creates zeroed counters. `received`: frames so far, by the driver's ledger.
     #[must_use]
-    pub const fn since(now: Instant, received: u32) -> Self {
+    pub const fn new(now: Instant, received: u32) -> Self {
         Self {
             since: now,
             last: now,
@@ -31,24 +31,24 @@ impl Rounds {
         }
     }
 
-    /// A round is over.
+    /// Counts a round.
     #[inline]
-    pub fn done(&mut self, now: Instant, received: u32) {
+    pub fn count_round(&mut self, now: Instant, received: u32) {
         self.count = self.count.wrapping_add(1);
-        self.look(now, received);
+        self.update(now, received);
     }
 
     #[inline]
-    fn look(&mut self, now: Instant, received: u32) {
+    fn update(&mut self, now: Instant, received: u32) {
         self.longest = self.longest.max(now.since(self.last));
         let frames = received.wrapping_sub(self.received);
         self.most_frames = self.most_frames.max(frames);
         (self.last, self.received) = (now, received);
     }
 
-    /// Says what was counted, what came since the last round included, and begins anew.
+    /// Prints the counters, including those since the last round, and resets them.
     pub fn report(&mut self, to: &mut impl Write, now: Instant, received: u32) {
-        self.look(now, received);
+        self.update(now, received);
         let span = now.since(self.since);
         event(
             to,
@@ -61,6 +61,6 @@ impl Rounds {
                 self.most_frames,
             ),
         );
-        *self = Self::since(now, received);
+        *self = Self::new(now, received);
     }
 }

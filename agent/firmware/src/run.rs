@@ -2,12 +2,12 @@
 
 use crate::blaster::Blaster;
 use crate::console::{self, Command, Line, event, info};
-use crate::frames::Frames;
-use crate::load::calibrated;
+use crate::frames::TestFrames;
+use crate::load::calibrated_burner;
 use crate::machine::Machine;
 use crate::memory::{HTTP_PORT, Memory, Services, Sockets, WAITING};
+use crate::report;
 use crate::rounds::Rounds;
-use crate::tell;
 use core::time::Duration;
 use linerate_agent::burner::Burner;
 use linerate_agent::{Instant, Service, iperf3, stamp};
@@ -19,41 +19,41 @@ use linerate_nic::ledger::Ledger;
 use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Address, Ipv4Cidr};
 
-/// Who the device is.
+/// Configuration of the device.
 #[derive(Clone, Copy)]
 pub struct Setup {
     /// The board's name.
     pub board: &'static str,
-    /// The driver's.
+    /// The driver's name.
     pub driver: &'static str,
-    /// Its address and network.
+    /// IPv4 address and network.
     pub address: Ipv4Cidr,
-    /// Who knows the way to other networks.
+    /// Default gateway.
     pub gateway: Ipv4Address,
-    /// What its clock may be off by over a round trip.
-    pub grain: Duration,
-    /// Octets from a word to where the payload of TCP over IPv4 begins in a frame that is to be sent, less than a
-    /// word: what waits to be sent begins there, too, so that it is copied by whole words.
+    /// Clock error over a round trip.
+    pub clock_error: Duration,
+    /// Offset of the TCP/IPv4 payload in a transmit frame, modulo a word: the socket buffers begin at the
+    /// same offset, so data are copied by whole words.
     pub skew: usize,
-    /// The counters of its driver.
+    /// The driver's counters.
     pub ledger: &'static Ledger,
 }
 
-/// Frames taken in before the services have their turn: what each socket holds, so that a burst waits in
-/// the ring and not in vain; and sent before more are taken in.
+/// TestFrames received before the services run: the capacity of each socket, so a burst waits in the ring and is
+/// not lost. Also the frames sent before more are received.
 const BUDGET: usize = WAITING;
-/// Nothing is due for so long at most, as a console may have no interrupt.
+/// Maximum sleep, as a console may have no interrupt.
 const LONGEST_SLEEP: Duration = Duration::from_millis(10);
-/// How often the link is looked at.
+/// Polling interval of the link.
 const LINK: Duration = Duration::from_millis(100);
-/// From one octet of a command to the next, at most, as a serial port may hold a single one.
+/// Maximum time between two octets of a command, as a serial port may buffer only one.
 const TYPING: Duration = Duration::from_millis(5);
 
-/// Senders of STAMP at the same time, and octets of a packet.
+/// Concurrent STAMP senders, and octets of a packet.
 const SENDERS: usize = 4;
 const STAMP: usize = 256;
 
-/// Serves for ever.
+/// Runs the services forever.
 pub fn run<D: Managed, M: Machine>(
     device: D,
     mut machine: M,
@@ -61,7 +61,7 @@ pub fn run<D: Managed, M: Machine>(
     setup: &Setup,
 ) -> ! {
     let mut station = Station::new(device, &mut machine, memory, setup);
-    // Who is told that it listens may ask at once.
+    // Listen before announcing it.
     station.serve(&mut machine);
     announce(&mut machine, &station.device.0, setup);
     loop {
@@ -71,7 +71,7 @@ pub fn run<D: Managed, M: Machine>(
     }
 }
 
-/// A device and all that runs on it.
+/// A device and everything that runs on it.
 struct Station<D: Managed> {
     device: Adapter<Summing<D>>,
     iface: Interface,
@@ -79,22 +79,22 @@ struct Station<D: Managed> {
     driver: Sockets,
     services: &'static mut Services,
     stamp: stamp::Reflector<SENDERS, WAITING, STAMP>,
-    frames: Frames,
-    /// Raw frames that are being sent.
+    frames: TestFrames,
+    /// Transmission of raw frames in progress.
     blaster: Option<Blaster>,
     burner: Burner,
     line: Line,
     ledger: &'static Ledger,
-    /// What was told of the link, and when it is looked at again.
+    /// Last reported link state, and time of the next check.
     link: Option<LinkState>,
     link_due: Instant,
-    /// No frame is taken in.
+    /// No frame is received.
     is_held: bool,
     is_stopped: bool,
     rounds: Rounds,
-    /// When there is something to do without a frame.
+    /// Time of the next work without a frame.
     due: Instant,
-    /// Until then the rest of a command is waited for.
+    /// Until then the rest of a command is expected.
     awake_until: Instant,
 }
 
@@ -112,7 +112,7 @@ impl<D: Managed> Station<D> {
         config.random_seed = seed;
         let mut iface = Interface::new(config, &mut device, stack_time(machine.now()));
         iface.update_ip_addrs(|addresses| {
-            // There is room for one.
+            // The list has capacity for one.
             let _ = addresses.push(IpCidr::Ipv4(setup.address));
         });
         let _ = iface.routes_mut().add_default_ipv4_route(setup.gateway);
@@ -123,73 +123,74 @@ impl<D: Managed> Station<D> {
             sockets,
             driver,
             services,
-            stamp: stamp::Reflector::new(stamp::PORT, stamp::Clock::free(setup.grain)),
-            frames: Frames::of(own, 0),
+            stamp: stamp::Reflector::new(stamp::PORT, stamp::Clock::free(setup.clock_error)),
+            frames: TestFrames::new(own, 0),
             blaster: None,
-            burner: calibrated(|| machine.now()),
+            burner: calibrated_burner(|| machine.now()),
             line: Line::new(),
             ledger: setup.ledger,
             link: None,
             link_due: machine.now(),
             is_held: false,
             is_stopped: false,
-            rounds: Rounds::since(machine.now(), setup.ledger.get(Counter::RxFrames)),
+            rounds: Rounds::new(machine.now(), setup.ledger.get(Counter::RxFrames)),
             due: machine.now(),
             awake_until: machine.now(),
         }
     }
 
-    /// One turn of everything. `false`: nothing is left to do.
+    /// One round of the main loop. `false`: nothing is left to do.
     fn round(&mut self, machine: &mut impl Machine) -> bool {
-        let took = !self.is_held && self.take(machine);
-        if took || machine.now() >= self.due {
+        let has_received = !self.is_held && self.receive(machine);
+        if has_received || machine.now() >= self.due {
             self.serve(machine);
         }
         self.blast(machine);
-        while let Some(octet) = machine.typed() {
+        while let Some(octet) = machine.read_console() {
             self.awake_until = machine.now().after(TYPING);
             if let Some(line) = self.line.push(octet) {
-                // It is whole: nothing is waited for.
+                // Complete: no more octets are expected.
                 self.awake_until = machine.now();
                 match Command::parse(line) {
-                    Some(command) => self.obey(command, machine),
-                    None => tell::unknown(machine, line),
+                    Some(command) => self.execute(command, machine),
+                    None => report::unknown(machine, line),
                 }
             }
         }
         let now = machine.now();
-        self.rounds.done(now, self.received());
+        self.rounds.count_round(now, self.received());
         if now >= self.link_due {
             self.link_due = now.after(LINK);
             self.follow_link(machine);
         }
-        took || now >= self.due
+        has_received
+            || now >= self.due
             || now < self.awake_until
             || self.blaster.is_some()
             || self.burner.burn(now)
     }
 
-    /// Takes in what came, within the budget. `true`: there was something.
-    fn take(&mut self, machine: &impl Machine) -> bool {
+    /// Receives frames within the budget. `true`: there were some.
+    fn receive(&mut self, machine: &impl Machine) -> bool {
         let capabilities = self.device.0.capabilities();
         let now = stack_time(machine.now());
         self.iface.poll_maintenance(now);
         for taken in 0..BUDGET {
-            let Some((mut frame, room)) = self.device.0.receive() else {
+            let Some((mut frame, slot)) = self.device.0.receive() else {
                 return taken > 0;
             };
-            if Frames::are_meant(frame.peek()) {
-                self.frames.take(frame, room, machine.now());
+            if TestFrames::is_test_frame(frame.peek()) {
+                self.frames.handle(frame, slot, machine.now());
                 continue;
             }
-            let mut one = One::<Summing<D>>::new(frame, room, capabilities);
+            let mut one = One::<Summing<D>>::new(frame, slot, capabilities);
             self.iface
                 .poll_ingress_single(now, &mut one, &mut self.sockets);
         }
         true
     }
 
-    /// Lets the services do what can be done, and sends it.
+    /// Runs the services, and sends their data.
     fn serve(&mut self, machine: &mut impl Machine) {
         let Services {
             iperf2,
@@ -214,13 +215,13 @@ impl<D: Managed> Station<D> {
             }
         }
         while let Some(finished) = iperf2.take_finished() {
-            tell::iperf2(machine, &finished);
+            report::iperf2(machine, &finished);
         }
         if let Some(finished) = iperf3.take_finished() {
-            tell::iperf3(machine, &finished);
+            report::iperf3(machine, &finished);
         }
         while let Some(finished) = http.take_finished() {
-            tell::http(machine, &finished);
+            report::http(machine, &finished);
         }
         let quiet_for = self.iface.poll_delay(stack_now, &self.sockets);
         let pause = idle_for
@@ -230,7 +231,7 @@ impl<D: Managed> Station<D> {
         self.due = now.after(pause.unwrap_or(Duration::MAX));
     }
 
-    /// Sends raw frames, if it was told to.
+    /// Sends raw frames, if commanded.
     fn blast(&mut self, machine: &mut impl Machine) {
         let Some(blaster) = &mut self.blaster else {
             return;
@@ -241,7 +242,7 @@ impl<D: Managed> Station<D> {
         }
     }
 
-    /// Sleeps until something is due or a frame comes.
+    /// Sleeps until something is due or a frame arrives.
     fn rest(&mut self, machine: &mut impl Machine) {
         let latest = machine.now().after(LONGEST_SLEEP);
         let burn = self.burner.wake_at().unwrap_or(latest);
@@ -255,50 +256,50 @@ impl<D: Managed> Station<D> {
         }
     }
 
-    /// Frames that have come so far; wraps at 2^32.
+    /// TestFrames received so far; wraps at 2^32.
     fn received(&self) -> u32 {
         self.ledger.get(Counter::RxFrames)
     }
 
-    /// Lets the device follow its link, and says what has come of it.
+    /// Lets the device follow its link, and reports changes.
     fn follow_link(&mut self, machine: &mut impl Machine) {
         if self.is_stopped {
             return;
         }
         let link = self.device.0.watch_link();
         if self.link.replace(link) != Some(link) {
-            tell::link(machine, link);
+            report::link(machine, link);
         }
     }
 
-    /// Stops the device, or starts it again, and says whether it is.
-    fn stop(&mut self, is_to_be: bool, machine: &mut impl Machine) {
-        if is_to_be {
+    /// Stops or restarts the device, and reports its state.
+    fn stop(&mut self, is_stopped: bool, machine: &mut impl Machine) {
+        if is_stopped {
             self.device.0.halt();
         } else if let Err(error) = self.device.0.resume() {
             event(machine, "error", format_args!("\"what\":\"{error}\""));
             return;
         }
-        self.is_stopped = is_to_be;
-        tell::device(machine, is_to_be);
+        self.is_stopped = is_stopped;
+        report::device(machine, is_stopped);
     }
 
-    fn obey(&mut self, command: Command, machine: &mut impl Machine) {
+    fn execute(&mut self, command: Command, machine: &mut impl Machine) {
         match command {
             Command::Counters => console::counters(machine, self.ledger),
             Command::ReportFrames => self.frames.report(machine),
             Command::CountFrames(stream) => self.frames.count(stream),
             Command::Burn(load) => self.burner.set(load, machine.now()),
-            Command::Burned => tell::burned(machine, &self.burner, machine.now()),
-            Command::Blast(order) => {
+            Command::Burned => report::burned(machine, &self.burner, machine.now()),
+            Command::Blast(command) => {
                 let own = self.device.0.mac_address();
-                self.blaster = Some(Blaster::new(order, own, machine.now()));
+                self.blaster = Some(Blaster::new(command, own, machine.now()));
             }
             Command::Hold(is_held) => {
                 self.is_held = is_held;
-                tell::held(machine, is_held);
+                report::held(machine, is_held);
             }
-            Command::Stop(is_to_be) => self.stop(is_to_be, machine),
+            Command::Stop(is_stopped) => self.stop(is_stopped, machine),
             Command::Rounds => {
                 let (now, received) = (machine.now(), self.received());
                 self.rounds.report(machine, now, received);
@@ -307,7 +308,7 @@ impl<D: Managed> Station<D> {
     }
 }
 
-/// Says who it is, and what it serves where.
+/// Reports the device's identity and its services.
 fn announce(machine: &mut impl Machine, device: &impl Device, setup: &Setup) {
     let own = device.mac_address();
     let burst = device.capabilities().max_burst_frames.unwrap_or(1);
@@ -335,12 +336,12 @@ fn announce(machine: &mut impl Machine, device: &impl Device, setup: &Setup) {
     info(machine, format_args!("Ready to be measured"));
 }
 
-/// smoltcp's form of a time.
+/// Converts a time for smoltcp.
 fn stack_time(now: Instant) -> smoltcp::time::Instant {
     smoltcp::time::Instant::from_micros(thousandth(now.ns()) as i64)
 }
 
-/// The same as `number / 1_000`, which takes hundreds of instructions where nothing divides 64 bits: by the
+/// Equals `number / 1_000`, which takes hundreds of instructions on a CPU without 64-bit division: uses the
 /// upper half of a product.
 const fn thousandth(number: u64) -> u64 {
     /// 2^68 / 125, rounded up.

@@ -1,15 +1,15 @@
-//! The agent's services on a bare microcontroller, without a network stack: what of them is in the ELF is
-//! what they take. It is built to be measured (`cargo xtask bench --footprint`), not to be run.
+//! The agent's services on a bare microcontroller, without a network stack: their size in the ELF is their
+//! footprint. It is built to be measured (`cargo xtask bench --footprint`), not to be run.
 //!
-//! All services share one driver, by `dyn Service`, as a firmware that has to be small does it. What comes
-//! in and goes out is memory that the compiler knows nothing of, so that nothing is left out.
+//! All services share one driver, by `dyn Service`, as in small firmware. Received and sent data are opaque
+//! to the compiler, so that no code is removed.
 
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(target_os = "none")]
 mod services;
 
-/// There is nobody to tell.
+/// There is no console to report to.
 #[cfg(target_os = "none")]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

@@ -1,4 +1,4 @@
-//! One of each service, in memory that is theirs alone.
+//! One instance of each service, in its own static memory.
 
 #![allow(
     unused_imports,
@@ -18,7 +18,7 @@ use linerate_agent::{http, iperf2, iperf3, stamp};
 /// Memory for a service: its size is in the ELF's symbols.
 struct Place<S>(UnsafeCell<MaybeUninit<S>>);
 
-// SAFETY: the program has one thread, and `run` puts something into each place once.
+// SAFETY: the program has one thread, and `run` fills each place once.
 unsafe impl<S> Sync for Place<S> {}
 
 impl<S> Place<S> {
@@ -32,7 +32,7 @@ impl<S> Place<S> {
     }
 }
 
-/// Puts a service into a place of its own, and has it driven.
+/// Stores a service in its place, and drives it.
 macro_rules! drive {
     ($name:ident: $service:ty = $made:expr) => {{
         static $name: Place<$service> = Place::new();
@@ -43,7 +43,7 @@ macro_rules! drive {
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 5001);
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Every service that the program was built with, one test of each at a time.
+/// Runs every service enabled by the features, with one test at a time.
 pub fn run() -> ! {
     let limits = black_box(Limits::own_network());
     let to = black_box(SERVER);
@@ -62,7 +62,7 @@ pub fn run() -> ! {
                     buffer_octets: black_box(1470),
                     amount: if black_box(true) { octets } else { span },
                     rate_bits_per_s: black_box(1_000_000),
-                    back: black_box(iperf2::Back::No),
+                    return_test: black_box(iperf2::ReturnTest::No),
                     reverse: black_box(false),
                     full_duplex: black_box(false),
                 },
@@ -102,7 +102,7 @@ pub fn run() -> ! {
             stateful: black_box(false),
             session: black_box(0),
         }));
-        // With no service at all: what a driver alone takes.
+        // Without services: the footprint of the driver alone.
         drive(&mut Nothing);
     }
 }
@@ -110,19 +110,19 @@ pub fn run() -> ! {
 struct Nothing;
 
 impl Service for Nothing {
-    fn ask(&mut self) -> Option<linerate_agent::Ask> {
+    fn ask(&mut self) -> Option<linerate_agent::SocketRequest> {
         None
     }
 }
 
-/// Every call that a driver makes.
+/// Makes every call of a driver.
 #[inline(never)]
 fn drive(service: &mut dyn Service) {
     let service = black_box(service);
     let now = black_box(Instant::from_ns(1));
     let connection = black_box(Connection(0));
     let mut room = black_box([0; 64]);
-    black_box(service.ask());
+    black_box(service.next_request());
     let opened = black_box(Opened::Connected { token: 0 });
     let _ = black_box(service.opened(connection, opened, now));
     service.failed(black_box(0), now);

@@ -1,43 +1,43 @@
-//! The driver: what services ask for, and the order of a turn.
+//! The driver: executes the services' requests and calls them in the right order.
 
 use core::time::Duration;
 
-use linerate_agent::{Ask, Instant, Service};
+use linerate_agent::{Instant, Service, SocketRequest};
 use smoltcp::iface::{Interface, SocketHandle, SocketSet};
 
-use crate::tcp::Streams;
-use crate::udp::Datagrams;
+use crate::tcp::TcpSockets;
+use crate::udp::UdpSockets;
 
-/// How long is waited at least where all that is due waits for room in a socket.
-const ROOMLESS: Duration = Duration::from_millis(1);
+/// Minimum wait when all due data wait for socket buffer space.
+const BUFFER_WAIT: Duration = Duration::from_millis(1);
 
-/// Runs services over `TCP` TCP sockets and `UDP` UDP sockets. All services of a driver are passed to each
-/// of its calls, the same and in the same order.
+/// Runs services over `TCP` TCP sockets and `UDP` UDP sockets. Each call takes all services of the driver,
+/// the same ones in the same order.
 #[derive(Debug)]
 pub struct Driver<const TCP: usize, const UDP: usize> {
-    streams: Streams<TCP>,
-    datagrams: Datagrams<UDP>,
-    /// When the services were last asked for what is due; whether anything came or went with that.
-    looked: Instant,
+    streams: TcpSockets<TCP>,
+    datagrams: UdpSockets<UDP>,
+    /// Time of the last turn, and whether anything was received or sent in it.
+    last_turn: Instant,
     moved: bool,
 }
 
 impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
-    /// A driver of these sockets, which nobody else uses. UDP sockets are lent in this order, first to the
-    /// service that asks first. `seed` decides from which port the first connection is opened.
+    /// Creates a driver with exclusive use of these sockets. UDP sockets are assigned in this order, first
+    /// come first served. `seed` determines the local port of the first connection.
     #[must_use]
     pub fn new(tcp: [SocketHandle; TCP], udp: [SocketHandle; UDP], seed: u32) -> Self {
         const { assert!(TCP <= 256) };
         Self {
-            streams: Streams::new(tcp, seed),
-            datagrams: Datagrams::new(udp, seed),
-            looked: Instant::from_ns(0),
+            streams: TcpSockets::new(tcp, seed),
+            datagrams: UdpSockets::new(udp, seed),
+            last_turn: Instant::from_ns(0),
             moved: true,
         }
     }
 
-    /// Does what can be done: to be called when the interface has taken in what came, before it sends.
-    /// `true`: something came or went, and there may be more to do.
+    /// Runs one turn: call it after the interface has received and before it sends. `true`: something was
+    /// received or sent, and there may be more to do.
     pub fn turn(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -45,19 +45,19 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         sockets: &mut SocketSet<'_>,
         clock: impl Fn() -> Instant,
     ) -> bool {
-        self.looked = clock();
+        self.last_turn = clock();
         self.moved = false;
-        self.do_asked(services, iface, sockets, &clock);
+        self.handle_requests(services, iface, sockets, &clock);
         self.streams.listen(sockets);
         self.moved |= self.datagrams.receive(services, sockets, &clock);
         self.moved |= self.streams.read(services, sockets, &clock);
         self.moved |= self.datagrams.send(services, sockets, &clock);
         self.moved |= self.streams.write(services, sockets, &clock);
-        self.do_asked(services, iface, sockets, &clock);
+        self.handle_requests(services, iface, sockets, &clock);
         self.moved
     }
 
-    /// How long nothing is to be done, unless a frame comes; `None`: for ever.
+    /// Time for which there is nothing to do unless a frame arrives; `None`: unlimited.
     pub fn idle_for(&self, services: &[&mut dyn Service], now: Instant) -> Option<Duration> {
         if self.moved {
             return Some(Duration::ZERO);
@@ -66,15 +66,15 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
             .iter()
             .filter_map(|service| service.wake_at())
             .min()?;
-        // What was due had its chance: it waits for room, of which no time tells.
-        Some(if due <= self.looked {
-            ROOMLESS
+        // The due data had an opportunity: they wait for buffer space, which no timer predicts.
+        Some(if due <= self.last_turn {
+            BUFFER_WAIT
         } else {
             due.since(now)
         })
     }
 
-    fn do_asked(
+    fn handle_requests(
         &mut self,
         services: &mut [&mut dyn Service],
         iface: &mut Interface,
@@ -82,13 +82,15 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
         clock: &impl Fn() -> Instant,
     ) {
         for (owner, service) in services.iter_mut().enumerate() {
-            while let Some(ask) = service.ask() {
+            while let Some(request) = service.next_request() {
                 self.moved = true;
-                match ask {
-                    Ask::Listen(port) => self.streams.add_port(owner, port),
-                    Ask::Bind(socket, port) => self.datagrams.bind(owner, socket, port, sockets),
-                    Ask::Unbind(socket) => self.datagrams.unbind(owner, socket, sockets),
-                    Ask::Connect { to, token } => {
+                match request {
+                    SocketRequest::Listen(port) => self.streams.add_port(owner, port),
+                    SocketRequest::Bind(socket, port) => {
+                        self.datagrams.bind(owner, socket, port, sockets)
+                    }
+                    SocketRequest::Unbind(socket) => self.datagrams.unbind(owner, socket, sockets),
+                    SocketRequest::Connect { to, token } => {
                         let connects = self.streams.connect(owner, to, token, iface, sockets);
                         if connects.is_none() {
                             service.failed(token, clock());
@@ -98,9 +100,4 @@ impl<const TCP: usize, const UDP: usize> Driver<TCP, UDP> {
             }
         }
     }
-}
-
-/// The next of the dynamic ports (RFC 6335 section 6).
-pub(crate) fn next_port(port: u16) -> u16 {
-    0xC000 | port.wrapping_add(1)
 }

@@ -1,4 +1,4 @@
-//! TCP sockets and the connections on them.
+//! TCP sockets and their connections.
 
 use core::net::SocketAddr;
 
@@ -8,53 +8,52 @@ use smoltcp::socket::tcp::{Socket, State};
 use smoltcp::time::Duration;
 use smoltcp::wire::IpEndpoint;
 
-use crate::driver::next_port;
-use crate::udp::endpoint;
+use crate::address::{endpoint, next_port};
 
-/// Ports that all services together may listen on; what is more is not listened on.
+/// Maximum number of listening ports of all services; further ones are ignored.
 const PORTS: usize = 8;
-/// A peer that acknowledges nothing for so long is gone.
-const UNANSWERED: Duration = Duration::from_secs(30);
+/// Timeout for a peer that acknowledges nothing.
+const ACK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What a socket is used for. A service is named by its place among the services.
+/// SlotUse of a socket. A service is identified by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// Nothing.
+enum SlotUse {
+    /// Unused.
     Free,
-    /// It waits for a connection to this port, by its place among the ports.
+    /// Listening on this port, by its index among the ports.
     Listening(usize),
-    /// The service asked for a connection that is not there yet.
+    /// Connecting for a service.
     Connecting { owner: usize, token: u8 },
-    /// There is a connection, or what is left of it.
+    /// Connected, or partly closed.
     Open {
         owner: usize,
         ended: bool,
         finished: bool,
     },
-    /// The connection is over; its last segment may still have to be sent.
-    Leaving,
+    /// Closing; the last segment may still have to be sent.
+    Closing,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Slot {
     handle: SocketHandle,
-    used: Use,
+    used: SlotUse,
 }
 
-/// All TCP sockets of a driver. A connection's number is its socket's place.
+/// All TCP sockets of a driver. A connection's number is its socket's index.
 #[derive(Debug)]
-pub(crate) struct Streams<const TCP: usize> {
-    places: [Place; TCP],
-    /// Ports that are listened on, and the service that wants it.
+pub(crate) struct TcpSockets<const TCP: usize> {
+    slots: [Slot; TCP],
+    /// Listening ports, and the service of each.
     ports: [Option<(u16, usize)>; PORTS],
     local_port: u16,
 }
 
-impl<const TCP: usize> Streams<TCP> {
+impl<const TCP: usize> TcpSockets<TCP> {
     pub(crate) fn new(handles: [SocketHandle; TCP], seed: u32) -> Self {
-        let used = Use::Free;
+        let used = SlotUse::Free;
         Self {
-            places: handles.map(|handle| Place { handle, used }),
+            slots: handles.map(|handle| Slot { handle, used }),
             ports: [None; PORTS],
             local_port: seed as u16,
         }
@@ -66,46 +65,48 @@ impl<const TCP: usize> Streams<TCP> {
         }
     }
 
-    /// Lets the sockets that have nothing to do listen: on the port on which the fewest do. Where none
-    /// does and no socket is free, one of a port with several changes over.
+    /// Lets free sockets listen on the port with the fewest listeners. If a port has none and no socket is
+    /// free, reassigns a listener of a port with several.
     pub(crate) fn listen(&mut self, sockets: &mut SocketSet<'_>) {
-        for place in &mut self.places {
-            let is_closed = sockets.get::<Socket>(place.handle).state() == State::Closed;
-            // A listener is closed if its connection was reset before anybody looked.
-            if place.used == Use::Leaving || is_closed && matches!(place.used, Use::Listening(_)) {
-                place.used = Use::Free;
+        for slot in &mut self.slots {
+            let is_closed = sockets.get::<Socket>(slot.handle).state() == State::Closed;
+            // A listener is closed if its connection was reset before it was polled.
+            if slot.used == SlotUse::Closing
+                || is_closed && matches!(slot.used, SlotUse::Listening(_))
+            {
+                slot.used = SlotUse::Free;
             }
         }
-        while let Some((fewest, at)) = self.by_listeners(sockets).min() {
-            let free = self.places.iter().position(|it| it.used == Use::Free);
-            let spare = || (fewest == 0).then(|| self.spare(sockets))?;
-            let Some(place) = free.or_else(spare) else {
+        while let Some((fewest, at)) = self.listener_counts(sockets).min() {
+            let free = self.slots.iter().position(|it| it.used == SlotUse::Free);
+            let spare = || (fewest == 0).then(|| self.spare_listener(sockets))?;
+            let Some(slot) = free.or_else(spare) else {
                 return;
             };
             let Some((port, _)) = self.ports[at] else {
                 return;
             };
-            let socket = sockets.get_mut::<Socket>(self.places[place].handle);
-            // What is left of a connection that is over, or another port's listener.
+            let socket = sockets.get_mut::<Socket>(self.slots[slot].handle);
+            // Discards a finished connection, or another port's listener.
             socket.abort();
-            prepare(socket);
-            // A closed socket can listen; at port 0 nobody can.
-            self.places[place].used = match socket.listen(port) {
-                Ok(()) => Use::Listening(at),
-                Err(_) => Use::Free,
+            configure(socket);
+            // A closed socket can listen, except on port 0.
+            self.slots[slot].used = match socket.listen(port) {
+                Ok(()) => SlotUse::Listening(at),
+                Err(_) => SlotUse::Free,
             };
-            if self.places[place].used == Use::Free {
+            if self.slots[slot].used == SlotUse::Free {
                 self.ports[at] = None;
             }
         }
     }
 
-    /// How many sockets listen on each port, and the port's place.
-    fn by_listeners(&self, sockets: &SocketSet<'_>) -> impl Iterator<Item = (usize, usize)> {
+    /// Number of listeners of each port, and the port's index.
+    fn listener_counts(&self, sockets: &SocketSet<'_>) -> impl Iterator<Item = (usize, usize)> {
         let mut listeners = [0; PORTS];
-        for place in &self.places {
-            if let Use::Listening(at) = place.used
-                && place.listens(sockets)
+        for slot in &self.slots {
+            if let SlotUse::Listening(at) = slot.used
+                && slot.listens(sockets)
             {
                 listeners[at] += 1;
             }
@@ -114,14 +115,14 @@ impl<const TCP: usize> Streams<TCP> {
         asked.filter_map(|(at, (port, count))| port.map(|_| (count, at)))
     }
 
-    /// A socket that may do something else, as others listen on its port.
-    fn spare(&self, sockets: &SocketSet<'_>) -> Option<usize> {
-        let (most, port) = self.by_listeners(sockets).max()?;
-        let is_it = |it: &Place| it.used == Use::Listening(port) && it.listens(sockets);
-        (most > 1).then(|| self.places.iter().position(is_it))?
+    /// A listening socket that can be reassigned, as others listen on its port.
+    fn spare_listener(&self, sockets: &SocketSet<'_>) -> Option<usize> {
+        let (most, port) = self.listener_counts(sockets).max()?;
+        let is_it = |it: &Slot| it.used == SlotUse::Listening(port) && it.listens(sockets);
+        (most > 1).then(|| self.slots.iter().position(is_it))?
     }
 
-    /// Opens a connection; `None`: it can't be.
+    /// Opens a connection; `None` if that fails.
     pub(crate) fn connect(
         &mut self,
         owner: usize,
@@ -131,21 +132,21 @@ impl<const TCP: usize> Streams<TCP> {
         sockets: &mut SocketSet<'_>,
     ) -> Option<()> {
         let to: IpEndpoint = endpoint(to)?;
-        let listening = |it: &Place| matches!(it.used, Use::Listening(_)) && it.listens(sockets);
-        let free = self.places.iter().position(|it| it.used == Use::Free);
-        let place = free.or_else(|| self.places.iter().position(listening))?;
-        let place = &mut self.places[place];
-        let socket = sockets.get_mut::<Socket>(place.handle);
+        let listening = |it: &Slot| matches!(it.used, SlotUse::Listening(_)) && it.listens(sockets);
+        let free = self.slots.iter().position(|it| it.used == SlotUse::Free);
+        let slot = free.or_else(|| self.slots.iter().position(listening))?;
+        let slot = &mut self.slots[slot];
+        let socket = sockets.get_mut::<Socket>(slot.handle);
         socket.abort();
-        prepare(socket);
+        configure(socket);
         self.local_port = next_port(self.local_port);
-        place.used = Use::Free;
+        slot.used = SlotUse::Free;
         socket.connect(iface.context(), to, self.local_port).ok()?;
-        place.used = Use::Connecting { owner, token };
+        slot.used = SlotUse::Connecting { owner, token };
         Some(())
     }
 
-    /// Tells the services of connections that exist, and what came on them. `true`: there was something.
+    /// Passes new connections and received data to the services. `true`: there were some.
     pub(crate) fn read(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -153,10 +154,10 @@ impl<const TCP: usize> Streams<TCP> {
         clock: &impl Fn() -> Instant,
     ) -> bool {
         let mut moved = false;
-        for (at, place) in self.places.iter_mut().enumerate() {
+        for (at, slot) in self.slots.iter_mut().enumerate() {
             let connection = Connection(at as u8);
-            let socket = sockets.get_mut::<Socket>(place.handle);
-            if let Some((owner, opened)) = place.opened(socket, &self.ports) {
+            let socket = sockets.get_mut::<Socket>(slot.handle);
+            if let Some((owner, opened)) = slot.opened(socket, &self.ports) {
                 moved = true;
                 let service = &mut *services[owner];
                 let is_taken = match opened {
@@ -166,18 +167,18 @@ impl<const TCP: usize> Streams<TCP> {
                         false
                     }
                 };
-                place.used = if is_taken {
-                    Use::Open {
+                slot.used = if is_taken {
+                    SlotUse::Open {
                         owner,
                         ended: false,
                         finished: false,
                     }
                 } else {
                     socket.abort();
-                    Use::Leaving
+                    SlotUse::Closing
                 };
             }
-            let Use::Open { owner, ended, .. } = &mut place.used else {
+            let SlotUse::Open { owner, ended, .. } = &mut slot.used else {
                 continue;
             };
             let service = &mut *services[*owner];
@@ -203,8 +204,7 @@ impl<const TCP: usize> Streams<TCP> {
         moved
     }
 
-    /// Takes what services have to send, and does what they want to become of the connections. `true`:
-    /// there was something.
+    /// Sends the services' data, and closes connections as they request. `true`: there were some.
     pub(crate) fn write(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -212,16 +212,16 @@ impl<const TCP: usize> Streams<TCP> {
         clock: &impl Fn() -> Instant,
     ) -> bool {
         let mut moved = false;
-        for (at, place) in self.places.iter_mut().enumerate() {
-            let Use::Open {
+        for (at, slot) in self.slots.iter_mut().enumerate() {
+            let SlotUse::Open {
                 owner, finished, ..
-            } = &mut place.used
+            } = &mut slot.used
             else {
                 continue;
             };
             let connection = Connection(at as u8);
             let service = &mut *services[*owner];
-            let socket = sockets.get_mut::<Socket>(place.handle);
+            let socket = sockets.get_mut::<Socket>(slot.handle);
             while socket.can_send() {
                 let filled = socket.send(|room| {
                     let len = service.fill(connection, room, clock()).min(room.len());
@@ -243,7 +243,7 @@ impl<const TCP: usize> Streams<TCP> {
             }
             if matches!(socket.state(), State::Closed | State::TimeWait) {
                 moved = true;
-                place.used = Use::Leaving;
+                slot.used = SlotUse::Closing;
                 service.closed(connection, clock());
             }
         }
@@ -251,13 +251,13 @@ impl<const TCP: usize> Streams<TCP> {
     }
 }
 
-impl Place {
-    /// Whether its socket listens, and nobody has come yet.
+impl Slot {
+    /// True if the socket listens and has no connection yet.
     fn listens(&self, sockets: &SocketSet<'_>) -> bool {
         sockets.get::<Socket>(self.handle).state() == State::Listen
     }
 
-    /// A connection has come about, or the one that was asked for can't be had: whose, and which.
+    /// The owner of a connection that was established or failed, and which of the two.
     fn opened(
         &self,
         socket: &Socket<'_>,
@@ -265,23 +265,25 @@ impl Place {
     ) -> Option<(usize, Result<Opened, u8>)> {
         match (self.used, socket.state()) {
             (
-                Use::Listening(_) | Use::Connecting { .. },
+                SlotUse::Listening(_) | SlotUse::Connecting { .. },
                 State::Listen | State::SynSent | State::SynReceived,
             ) => None,
-            (Use::Listening(at), _) => {
+            (SlotUse::Listening(at), _) => {
                 let (port, owner) = ports.get(at).copied().flatten()?;
                 let from = socket.remote_endpoint()?.into();
                 Some((owner, Ok(Opened::Accepted { port, from })))
             }
-            (Use::Connecting { owner, token }, State::Closed) => Some((owner, Err(token))),
-            (Use::Connecting { owner, token }, _) => Some((owner, Ok(Opened::Connected { token }))),
+            (SlotUse::Connecting { owner, token }, State::Closed) => Some((owner, Err(token))),
+            (SlotUse::Connecting { owner, token }, _) => {
+                Some((owner, Ok(Opened::Connected { token })))
+            }
             _ => None,
         }
     }
 }
 
-fn prepare(socket: &mut Socket<'_>) {
-    // A request of a few octets must not wait for the acknowledgement of another.
+fn configure(socket: &mut Socket<'_>) {
+    // Short requests must not wait for the acknowledgement of earlier data.
     socket.set_nagle_enabled(false);
-    socket.set_timeout(Some(UNANSWERED));
+    socket.set_timeout(Some(ACK_TIMEOUT));
 }

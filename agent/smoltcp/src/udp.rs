@@ -1,36 +1,36 @@
 //! UDP sockets.
 
-use core::net::SocketAddr;
 use core::time::Duration;
 
 use linerate_agent::{Instant, Service, Udp};
 use smoltcp::iface::{SocketHandle, SocketSet};
 use smoltcp::socket::udp::Socket;
-use smoltcp::wire::{IpAddress, IpEndpoint};
+use smoltcp::wire::IpEndpoint;
 
-use crate::driver::next_port;
+use crate::address::{endpoint, next_port};
 
-/// The longest datagram that is sent: what a frame holds.
-pub const DATAGRAM: usize = 1472;
-/// Datagrams of a service in a row, then others have their turn.
+/// Maximum length of a sent datagram: the capacity of a frame.
+pub const MAX_DATAGRAM: usize = 1472;
+/// Maximum number of consecutive datagrams of a service before the others' turn.
 const TURN: usize = 8;
-/// A socket whose queue stands still for so long has a destination that nobody answers for: smoltcp keeps
-/// what waits for a neighbour. No frame of 10 Mbit/s waits as long for the medium, its 16 attempts included.
-const STUCK: Duration = Duration::from_secs(1);
+/// If a socket's queue makes no progress for this long, its destination does not resolve: smoltcp keeps
+/// datagrams that wait for a neighbour. At 10 Mbit/s no frame waits that long for the medium, even with 16
+/// attempts.
+const STUCK_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Slot {
     handle: SocketHandle,
-    /// The service, by its place among the services, and its name for the socket.
-    lent: Option<(usize, Udp)>,
-    /// Until it has room again, what is sent from it is lost.
+    /// Index of the service, and its identifier of the socket.
+    owner: Option<(usize, Udp)>,
+    /// UdpSockets are dropped until the socket has space again.
     is_stuck: bool,
 }
 
-/// A datagram that a socket had no room for.
+/// A datagram that did not fit its socket.
 #[derive(Debug, Clone, Copy)]
 struct Unsent {
-    place: usize,
+    slot: usize,
     to: IpEndpoint,
     len: usize,
     since: Instant,
@@ -38,36 +38,28 @@ struct Unsent {
 
 /// All UDP sockets of a driver.
 #[derive(Debug)]
-pub(crate) struct Datagrams<const UDP: usize> {
-    places: [Place; UDP],
+pub(crate) struct UdpSockets<const UDP: usize> {
+    slots: [Slot; UDP],
     local_port: u16,
-    room: [u8; DATAGRAM],
+    room: [u8; MAX_DATAGRAM],
     unsent: Option<Unsent>,
 }
 
-/// smoltcp's form of an address; `None` where it is of IPv6, which this driver does not speak.
-pub(crate) fn endpoint(address: SocketAddr) -> Option<IpEndpoint> {
-    match address {
-        SocketAddr::V4(v4) => Some(IpEndpoint::new(IpAddress::Ipv4(*v4.ip()), v4.port())),
-        SocketAddr::V6(_) => None,
-    }
-}
-
-impl<const UDP: usize> Datagrams<UDP> {
+impl<const UDP: usize> UdpSockets<UDP> {
     pub(crate) fn new(handles: [SocketHandle; UDP], seed: u32) -> Self {
         Self {
-            places: handles.map(|handle| Place {
+            slots: handles.map(|handle| Slot {
                 handle,
-                lent: None,
+                owner: None,
                 is_stuck: false,
             }),
             local_port: (seed >> 16) as u16,
-            room: [0; DATAGRAM],
+            room: [0; MAX_DATAGRAM],
             unsent: None,
         }
     }
 
-    /// Lends a socket, if one is left; without, what would be sent from it is lost.
+    /// Assigns a free socket, if any; otherwise the service's datagrams are dropped.
     pub(crate) fn bind(
         &mut self,
         owner: usize,
@@ -75,35 +67,35 @@ impl<const UDP: usize> Datagrams<UDP> {
         port: Option<u16>,
         sockets: &mut SocketSet<'_>,
     ) {
-        let Some(place) = self.places.iter_mut().find(|it| it.lent.is_none()) else {
+        let Some(slot) = self.slots.iter_mut().find(|it| it.owner.is_none()) else {
             return;
         };
         let port = port.unwrap_or_else(|| {
             self.local_port = next_port(self.local_port);
             self.local_port
         });
-        // A closed socket can be bound, and nobody asks for port 0.
-        if sockets.get_mut::<Socket>(place.handle).bind(port).is_ok() {
-            place.lent = Some((owner, name));
-            place.is_stuck = false;
+        // A closed socket can be bound, and no service requests port 0.
+        if sockets.get_mut::<Socket>(slot.handle).bind(port).is_ok() {
+            slot.owner = Some((owner, name));
+            slot.is_stuck = false;
         }
     }
 
     pub(crate) fn unbind(&mut self, owner: usize, name: Udp, sockets: &mut SocketSet<'_>) {
-        let Some(at) = self.place(owner, name) else {
+        let Some(at) = self.slot(owner, name) else {
             return;
         };
-        self.places[at].lent = None;
-        self.unsent.take_if(|unsent| unsent.place == at);
-        sockets.get_mut::<Socket>(self.places[at].handle).close();
+        self.slots[at].owner = None;
+        self.unsent.take_if(|unsent| unsent.slot == at);
+        sockets.get_mut::<Socket>(self.slots[at].handle).close();
     }
 
-    fn place(&self, owner: usize, name: Udp) -> Option<usize> {
-        let lent = Some((owner, name));
-        self.places.iter().position(|it| it.lent == lent)
+    fn slot(&self, owner: usize, name: Udp) -> Option<usize> {
+        let owner = Some((owner, name));
+        self.slots.iter().position(|it| it.owner == owner)
     }
 
-    /// Tells the services what came. `true`: there was something.
+    /// Passes received datagrams to the services. `true`: there were some.
     pub(crate) fn receive(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -111,11 +103,11 @@ impl<const UDP: usize> Datagrams<UDP> {
         clock: &impl Fn() -> Instant,
     ) -> bool {
         let mut moved = false;
-        for place in &self.places {
-            let Some((owner, name)) = place.lent else {
+        for slot in &self.slots {
+            let Some((owner, name)) = slot.owner else {
                 continue;
             };
-            let socket = sockets.get_mut::<Socket>(place.handle);
+            let socket = sockets.get_mut::<Socket>(slot.handle);
             while let Ok((octets, about)) = socket.recv() {
                 moved = true;
                 services[owner].datagram(name, about.endpoint.into(), octets, clock());
@@ -124,7 +116,7 @@ impl<const UDP: usize> Datagrams<UDP> {
         moved
     }
 
-    /// Sends what is due, for a turn. `true`: there was something.
+    /// Sends due datagrams, for one turn. `true`: there were some.
     pub(crate) fn send(
         &mut self,
         services: &mut [&mut dyn Service],
@@ -133,7 +125,7 @@ impl<const UDP: usize> Datagrams<UDP> {
     ) -> bool {
         let mut moved = false;
         if let Some(unsent) = self.unsent.take() {
-            self.places[unsent.place].is_stuck = clock().since(unsent.since) >= STUCK;
+            self.slots[unsent.slot].is_stuck = clock().since(unsent.since) >= STUCK_AFTER;
             if !self.give(unsent, sockets) {
                 self.unsent = Some(unsent);
                 return moved;
@@ -146,15 +138,15 @@ impl<const UDP: usize> Datagrams<UDP> {
                     break;
                 };
                 moved = true;
-                let (Some(place), Some(to)) = (self.place(owner, next.socket), endpoint(next.to))
+                let (Some(slot), Some(to)) = (self.slot(owner, next.socket), endpoint(next.to))
                 else {
-                    // Lost, as on any network.
+                    // Dropped, as on any network.
                     continue;
                 };
-                let len = next.len.min(DATAGRAM);
+                let len = next.len.min(MAX_DATAGRAM);
                 let since = clock();
                 let unsent = Unsent {
-                    place,
+                    slot,
                     to,
                     len,
                     since,
@@ -168,16 +160,16 @@ impl<const UDP: usize> Datagrams<UDP> {
         moved
     }
 
-    /// Gives the datagram to its socket, or loses it. `false`: it is to wait for room.
+    /// Passes the datagram to its socket, or drops it. `false`: it must wait for space.
     fn give(&mut self, it: Unsent, sockets: &mut SocketSet<'_>) -> bool {
-        let place = &mut self.places[it.place];
-        let socket = sockets.get_mut::<Socket>(place.handle);
+        let slot = &mut self.slots[it.slot];
+        let socket = sockets.get_mut::<Socket>(slot.handle);
         // No address, or longer than the whole buffer.
         if it.len > socket.payload_send_capacity() || it.to.addr.is_unspecified() {
             return true;
         }
         let given = socket.can_send() && socket.send_slice(&self.room[..it.len], it.to).is_ok();
-        place.is_stuck &= !given;
-        given || place.is_stuck
+        slot.is_stuck &= !given;
+        given || slot.is_stuck
     }
 }

@@ -1,12 +1,12 @@
-//! Clients and servers over one smoltcp that talks to itself, in a time of the test's own.
+//! Clients and servers over one smoltcp instance in loopback, on simulated time.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use linerate_agent::iperf2::{self, Amount as Amount2, Back};
+use linerate_agent::iperf2::{self, Amount as Amount2, ReturnTest};
 use linerate_agent::iperf3::{self, Amount as Amount3, Direction};
 use linerate_agent::{Instant, Limits, Progress, Service, echo, http, stamp};
-use linerate_agent_smoltcp::{DATAGRAM, Driver};
+use linerate_agent_smoltcp::{Driver, MAX_DATAGRAM};
 use smoltcp::iface::{Config, Interface, SocketSet};
 use smoltcp::phy::{Loopback, Medium};
 use smoltcp::socket::{tcp, udp};
@@ -15,7 +15,7 @@ use smoltcp::wire::{EthernetAddress, HardwareAddress, IpAddress, IpCidr};
 const OWN: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const TCP: usize = 8;
 const UDP: usize = 8;
-/// A round of the main loop.
+/// Duration of a round of the main loop.
 const ROUND: Duration = Duration::from_micros(100);
 const PATIENCE: Duration = Duration::from_secs(5);
 const LIMITS: Limits = Limits::own_network();
@@ -24,7 +24,7 @@ fn to(port: u16) -> SocketAddr {
     (OWN, port).into()
 }
 
-/// A stack with a driver of all its sockets.
+/// A stack with a driver for all its sockets.
 struct Machine {
     device: Loopback,
     iface: Interface,
@@ -55,7 +55,7 @@ impl Machine {
         let udp = [(); UDP].map(|()| {
             let buffer = || {
                 let heads = vec![udp::PacketMetadata::EMPTY; 4];
-                udp::PacketBuffer::new(heads, octets(4 * DATAGRAM))
+                udp::PacketBuffer::new(heads, octets(4 * MAX_DATAGRAM))
             };
             sockets.add(udp::Socket::new(buffer(), buffer()))
         });
@@ -83,7 +83,7 @@ impl Machine {
         self.iface.poll(at, &mut self.device, &mut self.sockets);
     }
 
-    /// Until the client, the last of the services, is done and the others have seen it.
+    /// Runs until the client, which is the last service, is done and the servers have noticed.
     fn run<F: std::fmt::Debug, C: Service>(
         &mut self,
         server: &mut dyn Service,
@@ -94,7 +94,7 @@ impl Machine {
         loop {
             self.round(&mut [server, client]);
             match progress(client, self.now) {
-                Progress::Running => assert!(self.now < until, "it does not end"),
+                Progress::Running => assert!(self.now < until, "the client does not end"),
                 Progress::Done => break,
                 Progress::Failed(why) => panic!("{why:?} at {:?}", self.now),
             }
@@ -114,7 +114,7 @@ fn iperf2_plan(udp: bool, reverse: bool) -> iperf2::Plan {
             buffer_octets: 1460,
             amount: Amount2::Span(Duration::from_millis(300)),
             rate_bits_per_s: if udp { 8_000_000 } else { 0 },
-            back: Back::No,
+            return_test: ReturnTest::No,
             reverse,
             full_duplex: false,
         },
@@ -185,7 +185,7 @@ fn both_ends_of_iperf_3_count_the_same() {
 }
 
 #[test]
-fn a_file_comes_and_goes_as_it_is() {
+fn a_file_is_transferred_unmodified_in_both_directions() {
     for upload in [None, Some(300_000)] {
         let mut server = http::Server::<2>::new(80, PATIENCE);
         let octets = |octets| http::Upload {
@@ -202,7 +202,7 @@ fn a_file_comes_and_goes_as_it_is() {
         let mut machine = Machine::new();
         machine.run(&mut server, &mut client, http::Client::progress);
         let outcome = client.outcome();
-        assert_eq!((outcome.status, outcome.differs_at), (200, None));
+        assert_eq!((outcome.status, outcome.mismatch_at), (200, None));
         match upload {
             None => assert_eq!(outcome.received, 200_000),
             Some(_) => assert_eq!(outcome.confirmed, upload),
@@ -235,10 +235,10 @@ fn datagrams_are_answered() {
 }
 
 #[test]
-fn a_port_of_nobody_is_not_reached_and_sockets_come_back() {
+fn a_closed_port_is_not_reached_and_sockets_are_reused() {
     let mut server = http::Server::<4>::new(80, PATIENCE);
     let mut machine = Machine::new();
-    // Each takes a socket at both ends: without them coming back there would not be enough.
+    // Each uses a socket at both ends: without reuse there would not be enough.
     for _ in 0..3 * TCP {
         let plan = http::Plan {
             to: to(80),
@@ -254,13 +254,13 @@ fn a_port_of_nobody_is_not_reached_and_sockets_come_back() {
         for _ in 0..20 {
             machine.round(&mut [&mut server, &mut lost]);
         }
-        let said = lost.progress(machine.now);
-        assert_eq!(said, Progress::Failed(http::Failure::NotReached));
+        let progress = lost.progress(machine.now);
+        assert_eq!(progress, Progress::Failed(http::Failure::NotReached));
     }
 }
 
 #[test]
-fn more_connections_than_a_service_has_room_for_are_reset() {
+fn excess_connections_are_reset() {
     let mut server = http::Server::<1>::new(80, PATIENCE);
     let plan = http::Plan {
         to: to(80),
@@ -280,9 +280,9 @@ fn more_connections_than_a_service_has_room_for_are_reset() {
     assert_eq!(failed.count(), 1);
 }
 
-/// Its datagrams wait for an address that nobody tells: the others' must not wait with them for ever.
+/// Its datagrams wait for an address that is never resolved: other datagrams must not wait with them forever.
 #[test]
-fn who_is_sent_to_and_is_not_there_keeps_up_nobody_else_for_long() {
+fn an_unresolvable_destination_delays_others_only_briefly() {
     let station = EthernetAddress([2, 0, 0, 0, 0, 1]);
     let mut machine = Machine::on(Medium::Ethernet, HardwareAddress::Ethernet(station));
     let nobody = SocketAddr::from(([192, 0, 2, 9], 5001));
@@ -307,7 +307,7 @@ fn who_is_sent_to_and_is_not_there_keeps_up_nobody_else_for_long() {
         machine.round(&mut [&mut lost, &mut reflector, &mut sender]);
         let _ = lost.progress(machine.now);
     }
-    // Nobody tells the machine its own address either; that it has seen them is enough.
+    // The machine's own address is not resolved either; it is sufficient that it has received them.
     let answered = reflector.counts().answered;
     assert!(answered > 40, "{answered} of 50");
 }

@@ -19,19 +19,19 @@ impl Jitter {
         }
     }
 
-    /// A datagram that says to be sent at `sent_ns` on its sender's clock arrived at `arrived_ns` on
-    /// ours.
+    /// Records a datagram with the send time `sent_ns` on the sender's clock and the arrival time
+    /// `arrived_ns` on the local clock.
     pub fn arrived(&mut self, sent_ns: u64, arrived_ns: u64) {
         let transit = arrived_ns.wrapping_sub(sent_ns) as i64;
         let Some(before) = self.transit_ns.replace(transit) else {
             return;
         };
-        // A clock that is set meanwhile may not spoil the mean for good.
+        // A clock step must not spoil the mean permanently.
         let difference = transit.wrapping_sub(before).unsigned_abs().min(1 << 40);
         self.scaled_ns = self.scaled_ns + difference - (self.scaled_ns + 8) / 16;
     }
 
-    /// The jitter.
+    /// The jitter in nanoseconds.
     #[must_use]
     pub const fn ns(&self) -> u64 {
         self.scaled_ns / 16
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(jitter.ns(), 0);
     }
 
-    /// Every other datagram is 100 us late: every difference is 100 us, and so is their mean.
+    /// Every other datagram is 100 us late: every difference is 100 us, and so is the mean.
     #[test]
     fn alternating_transits_approach_their_difference() {
         let mut jitter = Jitter::new();

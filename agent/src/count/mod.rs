@@ -1,4 +1,4 @@
-//! What a receiver of numbered datagrams counts.
+//! Counters of a receiver of numbered datagrams.
 
 mod jitter;
 mod sequence;

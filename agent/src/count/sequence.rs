@@ -1,31 +1,31 @@
-/// What is remembered of numbers that have been seen: a bit each, in so many words of 32.
+/// Words of 32 bits in the history: one bit per number.
 const WORDS: usize = 32;
-/// How far behind the highest number a datagram may come and still be told from a repeated one.
+/// Distance behind the highest number up to which a late datagram can be distinguished from a duplicate.
 const WINDOW: u64 = WORDS as u64 * 32;
 
-/// What a number says of its datagram.
+/// Classification of a datagram by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// The one that was to come next.
+    /// The expected number.
     InOrder,
-    /// So many are missing before it, for now.
-    After(u64),
-    /// It was missing: out of order.
+    /// A gap: this many numbers are missing before it, for now.
+    Gap(u64),
+    /// Was missing before: out of order.
     Late,
-    /// It was there before.
+    /// Received before.
     Duplicate,
-    /// Late or repeated: too far behind to tell.
+    /// Late or duplicate: too far behind to distinguish.
     Stale,
 }
 
-/// Tells lost datagrams from late and from repeated ones, by their numbers.
+/// Distinguishes lost, late and duplicate datagrams by their numbers.
 ///
-/// It remembers the last 1024 numbers, 128 octets; iperf's own counting, which remembers none, takes a
-/// duplicate for one that was late and takes it off the loss.
+/// It keeps the last 1024 numbers in 128 octets. iperf keeps no history: it takes a duplicate for a late
+/// datagram and subtracts it from the loss.
 #[derive(Debug, Clone, Copy)]
 pub struct Sequence {
     first: u64,
-    /// The highest number seen and one.
+    /// The highest number received plus one.
     next: u64,
     seen: [u32; WORDS],
     received: u64,
@@ -35,7 +35,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// Nothing has come; the sender counts from `first`.
+    /// Creates an empty sequence for a sender that counts from `first`.
     #[must_use]
     pub const fn new(first: u64) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Sequence {
         }
     }
 
-    /// A datagram of this number came.
+    /// Records a datagram with this number.
     pub fn arrived(&mut self, number: u64) -> Arrival {
         self.received += 1;
         if number >= self.next {
@@ -60,7 +60,7 @@ impl Sequence {
             return if missing == 0 {
                 Arrival::InOrder
             } else {
-                Arrival::After(missing)
+                Arrival::Gap(missing)
             };
         }
         if number < self.first || self.next - number > WINDOW {
@@ -76,50 +76,50 @@ impl Sequence {
         Arrival::Late
     }
 
-    /// All that came, whatever of it is a duplicate.
+    /// Datagrams received, duplicates included.
     #[must_use]
     pub const fn received(&self) -> u64 {
         self.received
     }
 
-    /// Those that came after one with a higher number, and not for the second time.
+    /// Datagrams that arrived after one with a higher number, duplicates excluded.
     #[must_use]
     pub const fn out_of_order(&self) -> u64 {
         self.late
     }
 
-    /// Those that came again.
+    /// Datagrams received again.
     #[must_use]
     pub const fn duplicates(&self) -> u64 {
         self.duplicates
     }
 
-    /// Those that came so late that they may be either.
+    /// Datagrams too late to distinguish from duplicates.
     #[must_use]
     pub const fn stale(&self) -> u64 {
         self.stale
     }
 
-    /// How many the sender has sent, as far as the numbers say.
+    /// Number of datagrams sent, as far as the numbers show.
     #[must_use]
     pub const fn sent(&self) -> u64 {
         self.next - self.first
     }
 
-    /// The number that would come next.
+    /// The next expected number.
     #[must_use]
     pub const fn next(&self) -> u64 {
         self.next
     }
 
-    /// Those missing of `sent`, the number that the sender says it has sent, if it does.
+    /// Number of datagrams lost. `sent` is the sender's own count, if it reported one.
     #[must_use]
     pub fn lost(&self, sent: Option<u64>) -> u64 {
         let different = self.received - self.duplicates - self.stale;
         sent.unwrap_or(0).max(self.sent()).saturating_sub(different)
     }
 
-    /// Makes room for `missing` numbers that were left out and one more.
+    /// Makes room for `missing` skipped numbers and one more.
     fn forget(&mut self, missing: u64) {
         if missing >= WINDOW {
             self.seen = [0; WORDS];
@@ -154,7 +154,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn loss_lateness_and_repetition_are_told_apart() {
+    fn loss_lateness_and_repetition_are_distinguished() {
         let mut sequence = Sequence::new(1);
         let arrivals = [1, 2, 4, 3, 3, 4, 7].map(|number| sequence.arrived(number));
         assert_eq!(
@@ -162,11 +162,11 @@ mod tests {
             [
                 Arrival::InOrder,
                 Arrival::InOrder,
-                Arrival::After(1),
+                Arrival::Gap(1),
                 Arrival::Late,
                 Arrival::Duplicate,
                 Arrival::Duplicate,
-                Arrival::After(2),
+                Arrival::Gap(2),
             ]
         );
         assert_eq!(sequence.lost(None), 2);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_late_is_not_guessed_at() {
+    fn datagrams_that_are_too_late_are_not_classified() {
         let mut sequence = Sequence::new(1);
         sequence.arrived(WINDOW + 2);
         assert_eq!(sequence.arrived(1), Arrival::Stale);
@@ -211,7 +211,7 @@ mod tests {
             prop_assert_eq!(sequence.stale(), 0);
         }
 
-        /// A window that slides forgets the right ones.
+        /// A sliding window forgets the right numbers.
         #[test]
         fn sliding_forgets_nothing_too_early(steps in prop::collection::vec(1..200_u64, 1..500)) {
             let mut sequence = Sequence::new(0);

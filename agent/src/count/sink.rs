@@ -3,24 +3,24 @@ use crate::octets::product;
 use crate::{Instant, ns, span};
 use core::time::Duration;
 
-/// The receiving end of a stream of numbered datagrams.
+/// Receiver of a stream of numbered datagrams.
 #[derive(Debug, Clone, Copy)]
 pub struct Sink {
-    /// Their numbers.
+    /// Sequence number statistics.
     pub sequence: Sequence,
-    /// Their times.
+    /// Jitter statistics.
     pub jitter: Jitter,
-    /// Payload of all of them, duplicates included.
+    /// Payload of all datagrams, duplicates included.
     pub octets: u64,
-    /// Never, before the first.
+    /// `NEVER` before the first datagram.
     first: Instant,
     last: Instant,
-    /// When the first and the newest with a number were sent, by their sender's clock.
+    /// Send times of the first and the newest numbered datagram, by the sender's clock.
     sent_ns: [u64; 2],
 }
 
 impl Sink {
-    /// Nothing has come; the sender counts from `first_number`.
+    /// Creates an empty sink for a sender that counts from `first_number`.
     #[must_use]
     pub const fn new(first_number: u64) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Sink {
         }
     }
 
-    /// A datagram came with this number, sent at this time on the sender's clock.
+    /// Records a datagram with this number, sent at `sent_ns` on the sender's clock.
     pub fn arrived(&mut self, number: u64, sent_ns: u64, octets: usize, now: Instant) {
         if self.sequence.received() == 0 {
             self.sent_ns = [sent_ns; 2];
@@ -44,8 +44,8 @@ impl Sink {
         self.octets(octets, now);
     }
 
-    /// The datagram came that ends the stream. Its sender says the end each `every` until it is answered:
-    /// where the first one was lost, this one is a repetition, and not when the stream ended.
+    /// Records the datagram that ends the stream. The sender repeats it each `every` until it is answered: if
+    /// the first one was lost, this one is a repetition and does not mark the end of the stream.
     pub fn ended(
         &mut self,
         number: u64,
@@ -55,16 +55,16 @@ impl Sink {
         every: Duration,
     ) {
         let last = self.last;
-        let is_again = self.is_again(number, sent_ns, now, every);
+        let is_repeated_end = self.is_repeated_end(number, sent_ns, now, every);
         self.arrived(number, sent_ns, octets, now);
-        if is_again {
+        if is_repeated_end {
             self.last = last;
         }
     }
 
-    /// Whether an end comes much later than at the stream's pace, by the clock here or by the sender's: not
-    /// all senders put a new time into it, and a queue that became empty meanwhile hides some of it.
-    fn is_again(&self, number: u64, sent_ns: u64, now: Instant, every: Duration) -> bool {
+    /// True if an end arrives much later than the stream's pace predicts, by the local or the sender's clock:
+    /// not all senders update its timestamp, and a queue that drained meanwhile hides part of the delay.
+    fn is_repeated_end(&self, number: u64, sent_ns: u64, now: Instant, every: Duration) -> bool {
         if self.sequence.received() == 0 {
             return false;
         }
@@ -84,20 +84,20 @@ impl Sink {
         })
     }
 
-    /// Octets came that have no number.
+    /// Records octets without a number.
     pub fn octets(&mut self, octets: usize, now: Instant) {
         self.octets += octets as u64;
         self.first = self.first.or(now);
         self.last = now;
     }
 
-    /// From the first datagram to the last.
+    /// Time from the first datagram to the last.
     #[must_use]
     pub fn span(&self) -> Duration {
         span(self.last.ns_since(self.first))
     }
 
-    /// When the last one came; `None` before the first.
+    /// Arrival time of the last datagram; `None` before the first.
     #[must_use]
     pub fn last(&self) -> Option<Instant> {
         self.first.ever().map(|_| self.last)
@@ -110,8 +110,8 @@ mod tests {
 
     const EVERY: Duration = Duration::from_millis(250);
 
-    /// From the first to the last of 100 datagrams, sent one each ms, of which every fifth comes, and of
-    /// their end: all sent and come when it is said.
+    /// Time from the first to the last of 100 datagrams, one sent per ms, of which every fifth arrives, and
+    /// of their end: its number, its send time and its arrival time.
     fn span_ms(end: u64, end_sent_ms: u64, end_came_ms: u64) -> u128 {
         let ns = |ms: u64| ms * 1_000_000;
         let mut sink = Sink::new(1);
@@ -131,20 +131,20 @@ mod tests {
     }
 
     #[test]
-    fn an_end_in_its_time_ends_the_time() {
+    fn an_end_on_time_ends_the_span() {
         assert_eq!(span_ms(101, 100, 140), 100);
-        // Late by as much as a network is.
+        // Late by a plausible network delay.
         assert_eq!(span_ms(101, 100, 200), 160);
-        // A sender whose times are no times.
+        // A sender whose timestamps are meaningless.
         assert_eq!(span_ms(101, 0, 140), 100);
     }
 
     #[test]
     fn a_repeated_end_does_not() {
         assert_eq!(span_ms(101, 350, 390), 95);
-        // With the time of the first end in it.
+        // A repetition with the timestamp of the first end.
         assert_eq!(span_ms(101, 100, 390), 95);
-        // It waited less in the queue than those before.
+        // Its queueing delay was shorter than that of those before.
         assert_eq!(span_ms(101, 350, 355), 95);
     }
 
@@ -153,7 +153,7 @@ mod tests {
         let mut sink = Sink::new(1);
         sink.ended(1, 7, 100, Instant::from_ns(9), EVERY);
         assert_eq!((sink.octets, sink.span()), (100, Duration::ZERO));
-        // From one datagram no pace is known.
+        // One datagram gives no pace.
         sink = Sink::new(1);
         sink.arrived(1, 0, 100, Instant::from_ns(0));
         sink.ended(2, 0, 100, Instant::from_ns(1_000_000_000), EVERY);

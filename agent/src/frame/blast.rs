@@ -1,45 +1,44 @@
 //! The generator.
 
-use super::head::{Fill, Head, Kind};
+use super::header::{Fill, FrameKind, TestHeader};
 use super::{Mac, OVERHEAD, SHORTEST};
 use crate::Instant;
 use crate::pace::Pace;
 
-/// What a generator is to send.
+/// Frames to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan<'a> {
-    /// Where to; a group is received, but never reflected.
+    /// Destination address; a frame to a group is received but never reflected.
     pub to: Mac,
-    /// Our own address.
+    /// Source address.
     pub from: Mac,
-    /// Tells streams apart.
+    /// Stream number.
     pub stream: u8,
-    /// Lengths of frames without FCS, one after the other and again from the start; what is shorter than
-    /// a frame can be is padded.
+    /// Frame lengths without FCS, used cyclically; shorter ones are padded to the minimum frame size.
     pub sizes: &'a [u16],
-    /// What is in them.
+    /// Payload.
     pub fill: Fill,
-    /// Whether they are to be reflected.
+    /// True if the frames are to be reflected.
     pub reflect: bool,
-    /// How many.
+    /// Number of frames.
     pub count: u64,
-    /// How fast, with all that is on the wire for a frame: preamble, FCS and gap; 0 = as fast as it goes.
+    /// Rate, including preamble, FCS and gap; 0 = as fast as possible.
     pub rate_bits_per_s: u64,
 }
 
-/// Sends numbered and timed frames at a constant rate.
+/// Sends numbered, timestamped frames at a constant rate.
 #[derive(Debug, Clone)]
 pub struct Blast<'a> {
     plan: Plan<'a>,
     pace: Pace,
-    /// Which of the sizes is next.
+    /// Index of the next size.
     at: usize,
     next: u64,
     octets: u64,
 }
 
 impl<'a> Blast<'a> {
-    /// A generator that begins at `now`.
+    /// Creates a generator that begins at `now`.
     #[must_use]
     pub const fn new(plan: Plan<'a>, now: Instant) -> Self {
         Self {
@@ -51,20 +50,20 @@ impl<'a> Blast<'a> {
         }
     }
 
-    /// Writes the next frame to the start of `room`, if one is due: its length. With less room than it
-    /// takes it waits.
-    pub fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
+    /// Writes the next frame to the start of `buffer` if one is due, and returns its length. It waits if the
+    /// buffer is too small.
+    pub fn next(&mut self, buffer: &mut [u8], now: Instant) -> Option<usize> {
         if now < self.due()? {
             return None;
         }
         let size = self.plan.sizes.get(self.at).copied().unwrap_or(0);
         let len = usize::from(size).max(SHORTEST);
-        let frame = room.get_mut(..len)?;
-        let head = Head {
+        let frame = buffer.get_mut(..len)?;
+        let head = TestHeader {
             kind: if self.plan.reflect {
-                Kind::Outward
+                FrameKind::Outward
             } else {
-                Kind::OneWay
+                FrameKind::OneWay
             },
             fill: self.plan.fill,
             stream: self.plan.stream,
@@ -79,13 +78,13 @@ impl<'a> Blast<'a> {
         Some(len)
     }
 
-    /// When the next frame is due; `None`: all were sent.
+    /// Time when the next frame is due; `None` when all were sent.
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
         (self.next < self.plan.count).then_some(self.pace.due())
     }
 
-    /// Frames and octets of them sent, without FCS.
+    /// Frames sent, and their octets without FCS.
     #[must_use]
     pub const fn sent(&self) -> (u64, u64) {
         (self.next, self.octets)

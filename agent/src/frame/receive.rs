@@ -1,19 +1,19 @@
-//! The receiving end: of a generator elsewhere, or of what was reflected.
+//! Receiver of generated or reflected test frames.
 
 use core::time::Duration;
 
 use super::addresses;
-use super::head::{Head, Kind};
+use super::header::{FrameKind, TestHeader};
 use super::{Mac, is_station};
 use crate::Instant;
 use crate::count::Sink;
 
-/// A frame of the stream has come.
+/// A received frame of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
     /// Its number.
     pub number: u64,
-    /// Since it was sent, if it was sent from here.
+    /// Time since it was sent, if it was sent from here.
     pub round_trip: Option<Duration>,
 }
 
@@ -22,16 +22,16 @@ pub struct Arrived {
 pub struct Receiver {
     own: Mac,
     stream: u8,
-    /// What has come, intact.
+    /// Intact frames received.
     pub sink: Sink,
-    /// Frames whose content is not what it was: the FCS did not tell, or nobody looked at it.
+    /// Frames with modified content: the FCS missed it, or was not checked.
     pub altered: u64,
     /// Frames of the stream for another station.
     pub for_others: u64,
 }
 
 impl Receiver {
-    /// Nothing has come.
+    /// Creates a receiver without frames.
     #[must_use]
     pub const fn new(own: Mac, stream: u8) -> Self {
         Self {
@@ -43,9 +43,9 @@ impl Receiver {
         }
     }
 
-    /// Takes a frame, whatever it is; `None`: it does not count.
+    /// Handles any received frame; `None` if it does not count.
     pub fn received(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
-        let head = self.head_of_ours(frame)?;
+        let head = self.parse_ours(frame)?;
         if !head.is_intact(frame) {
             self.altered += 1;
             return None;
@@ -53,15 +53,15 @@ impl Receiver {
         Some(self.count(&head, frame.len(), now))
     }
 
-    /// The same without a look at what is behind the head: where there is no time for it, and the FCS
-    /// was right.
-    pub fn glimpsed(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
-        let head = self.head_of_ours(frame)?;
+    /// As [`received`](Self::received), but without checking the payload: for frames with a good FCS when
+    /// there is no time to check.
+    pub fn received_unchecked(&mut self, frame: &[u8], now: Instant) -> Option<Arrived> {
+        let head = self.parse_ours(frame)?;
         Some(self.count(&head, frame.len(), now))
     }
 
-    fn head_of_ours(&mut self, frame: &[u8]) -> Option<Head> {
-        let head = Head::parse(frame).filter(|head| head.stream == self.stream)?;
+    fn parse_ours(&mut self, frame: &[u8]) -> Option<TestHeader> {
+        let head = TestHeader::parse(frame).filter(|head| head.stream == self.stream)?;
         let (to, _, _) = addresses(frame)?;
         if to != self.own && is_station(to) {
             self.for_others += 1;
@@ -70,12 +70,12 @@ impl Receiver {
         Some(head)
     }
 
-    fn count(&mut self, head: &Head, octets: usize, now: Instant) -> Arrived {
+    fn count(&mut self, head: &TestHeader, octets: usize, now: Instant) -> Arrived {
         self.sink.arrived(head.number, head.sent_ns, octets, now);
         let sent = Instant::from_ns(head.sent_ns);
         Arrived {
             number: head.number,
-            round_trip: (head.kind == Kind::Reflected).then(|| now.since(sent)),
+            round_trip: (head.kind == FrameKind::Reflected).then(|| now.since(sent)),
         }
     }
 }

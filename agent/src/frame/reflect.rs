@@ -1,42 +1,42 @@
 //! The reflector.
 
-use super::head::{Head, Kind, mark};
+use super::header::{FrameKind, TestHeader, mark};
 use super::{Mac, addresses, is_station};
 
-/// Which frames are reflected.
+/// Selects the frames to reflect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
-    /// Those of [`Blast`](super::Blast) that are to be. They are marked as reflected, so that no two
-    /// reflectors send a frame to and fro.
+pub enum ReflectFilter {
+    /// Frames of [`Blast`](super::Blast) that request it. They are marked as reflected, so two reflectors
+    /// never bounce a frame endlessly.
     Marked,
-    /// All of another generator with this `EtherType`. They can't be marked, so that it has to be a
-    /// station that does not reflect itself.
+    /// All frames of another generator with this `EtherType`. They cannot be marked, so the generator must
+    /// not reflect frames itself.
     From {
-        /// The generator.
+        /// The generator's address.
         tester: Mac,
-        /// The frames' type, or their length where it is one (up to 1500).
+        /// The frames' type, or their length if it is a length field (up to 1500).
         ethertype: u16,
     },
 }
 
-/// Makes of a received frame the one to be sent back, in its place, if it is to be: `own` is the address
-/// of who reflects. Nothing that was sent to a group is reflected, nor anything from one.
+/// Turns a received frame in place into the one to send back, if `filter` selects it. `own` is the
+/// reflector's address. Frames to or from a group address are never reflected.
 #[must_use]
-pub fn reflect(frame: &mut [u8], own: Mac, which: Which) -> bool {
+pub fn reflect(frame: &mut [u8], own: Mac, filter: ReflectFilter) -> bool {
     let Some((to, from, ethertype)) = addresses(frame) else {
         return false;
     };
     if to != own || from == own || !is_station(own) || !is_station(from) {
         return false;
     }
-    match which {
-        Which::Marked => {
-            if !Head::parse(frame).is_some_and(|head| head.kind == Kind::Outward) {
+    match filter {
+        ReflectFilter::Marked => {
+            if !TestHeader::parse(frame).is_some_and(|head| head.kind == FrameKind::Outward) {
                 return false;
             }
-            mark(frame, Kind::Reflected);
+            mark(frame, FrameKind::Reflected);
         }
-        Which::From {
+        ReflectFilter::From {
             tester,
             ethertype: wanted,
         } => {

@@ -1,20 +1,20 @@
-//! Where a message's content ends (RFC 9112 sections 6 and 7.1).
+//! Detects the end of a message's content (RFC 9112 sections 6 and 7.1).
 
 use super::line::Line;
 use super::split;
 
-/// Trailers and the lines between chunks, all together.
-const MOST_BESIDES: usize = 4096;
-/// A size and its extension; more is nothing that anybody sends.
-const MOST_SIZE: usize = 16;
+/// Maximum length of trailers and of the lines between chunks, in total.
+const MAX_OVERHEAD: usize = 4096;
+/// Maximum length of a chunk size and its extension.
+const MAX_SIZE_LINE: usize = 16;
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// So much is to come.
+    /// Remaining octets of the content.
     Data(u64),
-    /// So much of a chunk.
+    /// Remaining octets of the chunk.
     Chunk(u64),
-    /// Behind a chunk.
+    /// After a chunk.
     ChunkEnd,
     Size,
     Trailers,
@@ -25,23 +25,23 @@ enum State {
 pub(super) struct Body {
     state: State,
     /// Octets of lines since the last data.
-    besides: usize,
+    overhead: usize,
 }
 
-/// What was taken.
+/// Result of parsing a part of the content.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Taken<'a> {
-    /// Content, or nothing of it; there is more to come.
+    /// Content, possibly empty; more follows.
     Data(&'a [u8]),
-    /// It is over.
+    /// End of the content.
     End,
-    /// It is no content.
+    /// Malformed.
     Fault,
 }
 
 impl Body {
     const fn new(state: State) -> Self {
-        Self { state, besides: 0 }
+        Self { state, overhead: 0 }
     }
 
     pub(super) const fn of_length(len: u64) -> Self {
@@ -60,8 +60,8 @@ impl Body {
         matches!(self.state, State::UntilEnd)
     }
 
-    /// Takes some of `octets`, with `line` for what is not content. To be called until everything is
-    /// taken, and once more: nothing may be left of a length of 0.
+    /// Consumes some of `octets`; `line` collects what is not content. Call it until everything is consumed,
+    /// and once more: a content of length 0 ends without any octets.
     pub(super) fn push<'a>(&mut self, octets: &mut &'a [u8], line: &mut Line) -> Taken<'a> {
         match &mut self.state {
             State::UntilEnd => Taken::Data(core::mem::take(octets)),
@@ -73,15 +73,15 @@ impl Body {
                 *left -= data.len() as u64;
                 if matches!(self.state, State::Chunk(0)) {
                     self.state = State::ChunkEnd;
-                    self.besides = 0;
+                    self.overhead = 0;
                 }
                 Taken::Data(data)
             }
             State::Size | State::ChunkEnd | State::Trailers => {
                 let (taken, over) = line.push(octets);
                 *octets = &octets[taken..];
-                self.besides += taken;
-                if self.besides > MOST_BESIDES {
+                self.overhead += taken;
+                if self.overhead > MAX_OVERHEAD {
                     return Taken::Fault;
                 }
                 if over {
@@ -111,11 +111,11 @@ impl Body {
     }
 }
 
-/// The size of a chunk, hexadecimal, before any extension.
+/// Parses a chunk size, hexadecimal, before any extension.
 fn size(text: &[u8]) -> Option<u64> {
     let digits = split(text, b';').map_or(text, |(digits, _)| digits);
     let digits = digits.trim_ascii_end();
-    if digits.is_empty() || digits.len() > MOST_SIZE {
+    if digits.is_empty() || digits.len() > MAX_SIZE_LINE {
         return None;
     }
     digits.iter().try_fold(0_u64, |sum, digit| {

@@ -7,81 +7,81 @@ use super::body::{Body, Taken};
 use super::fields::Fields;
 use super::line::Line;
 use super::number;
-use crate::window::Window;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
+use crate::partial_writer::PartialWriter;
+use crate::{Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest};
 use linerate_ether::pattern;
 
-/// What a chunk of an upload carries.
+/// Payload of a chunk of an upload.
 const CHUNK: u64 = 1024;
-/// The longest path.
-const PATH: usize = 200;
-/// A head with more is refused.
-const MOST_HEAD: usize = 16384;
+/// Maximum length of the path.
+const MAX_PATH: usize = 200;
+/// Maximum length of a response head.
+const MAX_HEAD: usize = 16384;
 
-/// What a client puts.
+/// Content of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Upload {
     /// Octets of the pattern.
     pub octets: u64,
-    /// Without saying beforehand how many.
+    /// Sent in chunks, without announcing the length.
     pub chunked: bool,
 }
 
-/// What a client is to do.
+/// Configuration of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan<'a> {
     /// The server.
     pub to: SocketAddr,
-    /// Path and query, 200 octets at most: `/1000000` of our own server.
+    /// Path and query, 200 octets at most: `/1000000` for linerate's own server.
     pub path: &'a str,
-    /// PUT this; otherwise GET.
+    /// The content to PUT; `None` for a GET.
     pub upload: Option<Upload>,
-    /// What comes is compared with the pattern.
+    /// Compare the received content with the pattern.
     pub check: bool,
-    /// How long nothing may go on.
+    /// Timeout without progress.
     pub patience: Duration,
 }
 
-/// Why there is no result.
+/// Reason for a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The path can't be asked for: too long, or no path.
+    /// The path is invalid: too long, or not a path.
     BadPath,
-    /// The server can't be connected to.
+    /// The connection to the server could not be established.
     NotReached,
     /// The connection broke before the end.
     Broken,
-    /// Nothing went on for as long as the plan allows.
+    /// No progress within the timeout.
     NoAnswer,
-    /// What came is no HTTP.
-    Nonsense,
+    /// The response is not HTTP.
+    NotHttp,
 }
 
-/// How far a client is.
+/// Progress of a client.
 pub type Progress = crate::Progress<Failure>;
 
-/// What a client found.
+/// Results of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// The server's verdict, 0 before it came.
+    /// The response's status, 0 before it arrives.
     pub status: u16,
     /// Octets of content sent.
     pub sent: u64,
     /// Octets of content received.
     pub received: u64,
-    /// What a server like ours says to have received of an upload.
+    /// Received octets of an upload, as reported by a linerate server.
     pub confirmed: Option<u64>,
-    /// Where the first octet is that is not the pattern's.
-    pub differs_at: Option<u64>,
-    /// From the first octet of the request to the last that was received.
+    /// Offset of the first octet that differs from the pattern.
+    pub mismatch_at: Option<u64>,
+    /// Time from the first octet of the request to the last octet received.
     pub span: Duration,
-    /// To the first that was received.
+    /// Time to the first octet received.
     pub first_octet: Option<Duration>,
 }
 
 #[derive(Debug)]
 enum Reading {
-    /// The status line, or fields once `status` is known.
+    /// The status line, or fields once `status` is set.
     Head {
         status: Option<u16>,
         fields: Fields,
@@ -101,82 +101,82 @@ impl Reading {
     }
 }
 
-fn head(plan: &Plan, window: &mut Window) {
+fn head(plan: &Plan, writer: &mut PartialWriter) {
     let method = if plan.upload.is_some() {
         "PUT "
     } else {
         "GET "
     };
-    window.raw(method.as_bytes());
-    window.raw(plan.path.as_bytes());
-    window.raw(b" HTTP/1.1\r\nHost: ");
-    // It never fails.
-    let _ = core::fmt::Write::write_fmt(window, format_args!("{}", plan.to));
-    window.raw(b"\r\nConnection: close");
+    writer.raw(method.as_bytes());
+    writer.raw(plan.path.as_bytes());
+    writer.raw(b" HTTP/1.1\r\nHost: ");
+    // Infallible.
+    let _ = core::fmt::Write::write_fmt(writer, format_args!("{}", plan.to));
+    writer.raw(b"\r\nConnection: close");
     match plan.upload {
         None => {}
-        Some(Upload { chunked: true, .. }) => window.raw(b"\r\nTransfer-Encoding: chunked"),
+        Some(Upload { chunked: true, .. }) => writer.raw(b"\r\nTransfer-Encoding: chunked"),
         Some(Upload { octets, .. }) => {
-            window.raw(b"\r\nContent-Length: ");
-            window.digits(octets, 10, 1);
+            writer.raw(b"\r\nContent-Length: ");
+            writer.digits(octets, 10, 1);
         }
     }
-    window.raw(b"\r\n\r\n");
+    writer.raw(b"\r\n\r\n");
 }
 
-/// Writes what of a text is behind its first `at` octets: how much.
-fn part(at: u64, room: &mut [u8], write: impl Fn(&mut Window)) -> usize {
-    let mut window = Window::new(room, usize::try_from(at).unwrap_or(usize::MAX));
-    write(&mut window);
-    window.written()
+/// Writes the part of a text behind its first `at` octets and returns its length.
+fn part(at: u64, buffer: &mut [u8], write: impl Fn(&mut PartialWriter)) -> usize {
+    let mut writer = PartialWriter::new(buffer, usize::try_from(at).unwrap_or(usize::MAX));
+    write(&mut writer);
+    writer.written()
 }
 
-/// A client with one request.
+/// A client for one request.
 #[derive(Debug)]
 pub struct Client<'a> {
     plan: Plan<'a>,
     asked: bool,
     connection: Option<Connection>,
     began: Option<Instant>,
-    heard: Option<Instant>,
+    last_progress: Option<Instant>,
     head_len: u64,
-    /// Octets of the request, head included.
+    /// Octets of the request sent, head included.
     written: u64,
     is_written: bool,
     line: Line,
     reading: Reading,
     outcome: Outcome,
-    /// Of a short answer, for what it confirms.
-    said: [u8; 20],
+    /// The content of a short response, for the confirmed length.
+    reply: [u8; 20],
     failure: Option<Failure>,
 }
 
 impl<'a> Client<'a> {
-    /// A client that begins as soon as it is driven.
+    /// Creates a client that begins with the driver's first turn.
     #[must_use]
     pub fn new(plan: Plan<'a>) -> Self {
-        // Anything else would end the line, or the request.
+        // Other octets would end the line, or the request.
         let is_path =
             plan.path.starts_with('/') && plan.path.bytes().all(|it| it.is_ascii_graphic());
-        let bad = (!is_path || plan.path.len() > PATH).then_some(Failure::BadPath);
+        let bad = (!is_path || plan.path.len() > MAX_PATH).then_some(Failure::BadPath);
         Self {
-            head_len: Window::measure(|window| head(&plan, window)) as u64,
+            head_len: PartialWriter::measure(|writer| head(&plan, writer)) as u64,
             plan,
             asked: false,
             connection: None,
             began: None,
-            heard: None,
+            last_progress: None,
             written: 0,
             is_written: false,
             line: Line::new(),
             reading: Reading::new(),
             outcome: Outcome::default(),
-            said: [0; 20],
+            reply: [0; 20],
             failure: bad,
         }
     }
 
-    /// How far it is; to be asked after each turn of the driver.
+    /// Progress of the client; call it after each turn of the driver.
     pub fn progress(&mut self, now: Instant) -> Progress {
         if let Some(failure) = self.failure {
             return Progress::Failed(failure);
@@ -184,41 +184,42 @@ impl<'a> Client<'a> {
         if matches!(self.reading, Reading::Over) {
             return Progress::Done;
         }
-        if now.since(*self.heard.get_or_insert(now)) >= self.plan.patience {
+        if now.since(*self.last_progress.get_or_insert(now)) >= self.plan.patience {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
     }
 
-    /// What there is so far.
+    /// Results so far.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let len = usize::try_from(self.outcome.received).unwrap_or(usize::MAX);
-        let said = self.said.get(..len).map(<[u8]>::trim_ascii_end);
-        let confirmed = said.filter(|_| self.plan.upload.is_some() && self.outcome.status == 200);
+        let reply = self.reply.get(..len).map(<[u8]>::trim_ascii_end);
+        let confirmed = reply.filter(|_| self.plan.upload.is_some() && self.outcome.status == 200);
         Outcome {
             confirmed: confirmed.and_then(number),
             ..self.outcome
         }
     }
 
-    /// Writes what comes behind the first `at` octets of the content; the second: how much of it is data.
-    fn content(upload: Upload, at: u64, room: &mut [u8]) -> (usize, u64) {
+    /// Writes the content behind its first `at` octets. Returns the length, and the number of data octets in
+    /// it.
+    fn content(upload: Upload, at: u64, buffer: &mut [u8]) -> (usize, u64) {
         let Upload { octets, chunked } = upload;
         if !chunked {
             let left = usize::try_from(octets - at).unwrap_or(usize::MAX);
-            let len = room.len().min(left);
-            pattern::fill(at, &mut room[..len]);
+            let len = buffer.len().min(left);
+            pattern::fill(at, &mut buffer[..len]);
             return (len, len as u64);
         }
-        // Before, data and behind: of each full chunk the same number of octets.
+        // Before, data and behind: each full chunk has the same number of octets.
         let before = |data: u64| {
-            move |window: &mut Window| {
-                window.digits(data, 16, 1);
-                window.raw(b"\r\n");
+            move |writer: &mut PartialWriter| {
+                writer.digits(data, 16, 1);
+                writer.raw(b"\r\n");
             }
         };
-        let before_len = |data| Window::measure(before(data)) as u64;
+        let before_len = |data| PartialWriter::measure(before(data)) as u64;
         let each = before_len(CHUNK) + CHUNK + 2;
         let full = octets / CHUNK;
         let index = (at / each).min(full);
@@ -226,16 +227,16 @@ impl<'a> Client<'a> {
         let at = at - index * each;
         let data = CHUNK.min(octets - begun);
         if data == 0 {
-            return (part(at, room, |window| window.raw(b"0\r\n\r\n")), 0);
+            return (part(at, buffer, |writer| writer.raw(b"0\r\n\r\n")), 0);
         }
         let before_len = before_len(data);
         if at < before_len {
-            return (part(at, room, before(data)), 0);
+            return (part(at, buffer, before(data)), 0);
         }
         if at < before_len + data {
             let part = at - before_len;
-            let len = room.len().min((data - part) as usize);
-            pattern::fill(begun + part, &mut room[..len]);
+            let len = buffer.len().min((data - part) as usize);
+            pattern::fill(begun + part, &mut buffer[..len]);
             return (len, len as u64);
         }
         let behind: &[u8] = if data < CHUNK {
@@ -244,10 +245,10 @@ impl<'a> Client<'a> {
             b"\r\n"
         };
         let at = at - before_len - data;
-        (part(at, room, |window| window.raw(behind)), 0)
+        (part(at, buffer, |writer| writer.raw(behind)), 0)
     }
 
-    /// Takes a line of the head.
+    /// Consumes a line of the head.
     fn line(&mut self, taken: &mut &[u8]) -> Option<()> {
         let Reading::Head {
             status,
@@ -260,7 +261,7 @@ impl<'a> Client<'a> {
         let (len, is_over) = self.line.push(taken);
         *taken = &taken[len..];
         *octets += len;
-        if *octets > MOST_HEAD {
+        if *octets > MAX_HEAD {
             return None;
         }
         if !is_over {
@@ -275,10 +276,10 @@ impl<'a> Client<'a> {
             return Some(());
         };
         if !text.is_empty() {
-            // Fields that mean nothing here may be anything.
+            // Fields that are irrelevant here may have any value.
             return fields.line(&self.line).ok();
         }
-        // Not the last word (RFC 9110 section 15.2).
+        // Informational: the final response follows (RFC 9110 section 15.2).
         if (100..200).contains(&code) {
             self.reading = Reading::new();
             return Some(());
@@ -297,15 +298,15 @@ impl<'a> Client<'a> {
 
     fn data(&mut self, data: &[u8]) {
         let at = self.outcome.received;
-        if self.plan.check && self.outcome.differs_at.is_none() {
+        if self.plan.check && self.outcome.mismatch_at.is_none() {
             let differs = pattern::first_difference(at, data);
-            self.outcome.differs_at = differs.map(|index| at + index as u64);
+            self.outcome.mismatch_at = differs.map(|index| at + index as u64);
         }
-        if let Some(said) = usize::try_from(at)
+        if let Some(reply) = usize::try_from(at)
             .ok()
-            .and_then(|at| self.said.get_mut(at..))
+            .and_then(|at| self.reply.get_mut(at..))
         {
-            for (place, octet) in said.iter_mut().zip(data) {
+            for (place, octet) in reply.iter_mut().zip(data) {
                 *place = *octet;
             }
         }
@@ -314,10 +315,10 @@ impl<'a> Client<'a> {
 }
 
 impl Service for Client<'_> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let asked = core::mem::replace(&mut self.asked, true);
         let to = self.plan.to;
-        (!asked && self.failure.is_none()).then_some(Ask::Connect { to, token: 0 })
+        (!asked && self.failure.is_none()).then_some(SocketRequest::Connect { to, token: 0 })
     }
 
     fn opened(
@@ -330,7 +331,7 @@ impl Service for Client<'_> {
             return Err(Refused);
         }
         self.connection = Some(connection);
-        self.heard = Some(now);
+        self.last_progress = Some(now);
         Ok(())
     }
 
@@ -342,7 +343,7 @@ impl Service for Client<'_> {
         if self.failure.is_some() || matches!(self.reading, Reading::Over) {
             return;
         }
-        self.heard = Some(now);
+        self.last_progress = Some(now);
         let span = now.since(self.began.unwrap_or(now));
         self.outcome.span = span;
         self.outcome.first_octet.get_or_insert(span);
@@ -352,7 +353,7 @@ impl Service for Client<'_> {
                 Reading::Over => return,
                 Reading::Head { .. } => {
                     if self.line(&mut octets).is_none() {
-                        self.failure = Some(Failure::Nonsense);
+                        self.failure = Some(Failure::NotHttp);
                         return;
                     }
                     if octets.is_empty() && matches!(self.reading, Reading::Head { .. }) {
@@ -364,7 +365,7 @@ impl Service for Client<'_> {
                     match body.push(&mut octets, &mut self.line) {
                         Taken::Data(data) => self.data(data),
                         Taken::End => self.reading = Reading::Over,
-                        Taken::Fault => self.failure = Some(Failure::Nonsense),
+                        Taken::Fault => self.failure = Some(Failure::NotHttp),
                     }
                     if self.failure.is_some() || before == 0 {
                         return;
@@ -374,9 +375,9 @@ impl Service for Client<'_> {
         }
     }
 
-    fn fill(&mut self, _: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, _: Connection, buffer: &mut [u8], now: Instant) -> usize {
         let is_answered = matches!(self.reading, Reading::Over);
-        if self.is_written || self.failure.is_some() || is_answered || room.is_empty() {
+        if self.is_written || self.failure.is_some() || is_answered || buffer.is_empty() {
             return 0;
         }
         self.began.get_or_insert(now);
@@ -384,12 +385,13 @@ impl Service for Client<'_> {
         let mut len = 0;
         if self.written < head_len {
             let plan = &self.plan;
-            len = part(self.written, room, |window| head(plan, window));
+            len = part(self.written, buffer, |writer| head(plan, writer));
             self.written += len as u64;
         }
         if let Some(upload) = self.plan.upload.filter(|_| self.written >= head_len) {
-            while len < room.len() {
-                let (more, data) = Self::content(upload, self.written - head_len, &mut room[len..]);
+            while len < buffer.len() {
+                let (more, data) =
+                    Self::content(upload, self.written - head_len, &mut buffer[len..]);
                 if more == 0 {
                     self.is_written = true;
                     break;
@@ -402,7 +404,7 @@ impl Service for Client<'_> {
             self.is_written = self.written == head_len;
         }
         if len > 0 {
-            self.heard = Some(now);
+            self.last_progress = Some(now);
         }
         len
     }
@@ -424,7 +426,7 @@ impl Service for Client<'_> {
     fn close(&self, _: Connection) -> Close {
         match (&self.reading, self.failure) {
             (_, Some(_)) => Close::Reset,
-            // An upload that is not wanted any more.
+            // The server has answered before the end of the upload.
             (Reading::Over, _) if !self.is_written => Close::Reset,
             (Reading::Over, _) => Close::Finish,
             _ => Close::Keep,
@@ -432,7 +434,7 @@ impl Service for Client<'_> {
     }
 
     fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
-        self.heard.get_or_insert(now);
+        self.last_progress.get_or_insert(now);
         None
     }
 
@@ -440,6 +442,6 @@ impl Service for Client<'_> {
         if self.failure.is_some() || matches!(self.reading, Reading::Over) {
             return None;
         }
-        Some(self.heard?.after(self.plan.patience))
+        Some(self.last_progress?.after(self.plan.patience))
     }
 }

@@ -1,9 +1,9 @@
-//! The fields of a head that say how long what follows is, and whether more follows that.
+//! The header fields that determine the content's length and the connection's persistence.
 
 use super::line::Line;
 use super::{number, split};
 
-/// What is wrong with a head: the status that says so.
+/// A malformed head: the status to respond with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fault(pub(super) u16);
 
@@ -19,7 +19,7 @@ pub(super) struct Fields {
     pub(super) closes: bool,
 }
 
-/// The names that mean something, and where in the list they are.
+/// Names of the relevant fields, and their positions in the list.
 const NAMES: [&str; 5] = [
     "content-length",
     "transfer-encoding",
@@ -33,7 +33,7 @@ const EXPECT: usize = 2;
 const CONNECTION: usize = 3;
 const HOST: usize = 4;
 
-/// Names and values are the same in upper and lower case.
+/// Case-insensitive comparison of names and values.
 #[inline(never)]
 fn is(text: &[u8], other: &str) -> bool {
     text.eq_ignore_ascii_case(other.as_bytes())
@@ -43,21 +43,21 @@ fn trim(value: &[u8]) -> &[u8] {
     value.trim_ascii()
 }
 
-/// The octets that a name may have (RFC 9110 section 5.6.2).
+/// True for octets allowed in a name (RFC 9110 section 5.6.2).
 fn is_name(octet: u8) -> bool {
     octet.is_ascii_graphic() && !b"\"(),/:;<=>?@[\\]{}".contains(&octet)
 }
 
 impl Fields {
-    /// Takes a line that is not empty.
+    /// Parses a line that is not empty.
     pub(super) fn line(&mut self, line: &Line) -> Result<(), Fault> {
         let text = line.text();
         let Some((name, value)) = split(text, b':') else {
             return Err(if line.is_cut() { TOO_LARGE } else { BAD });
         };
         let value = trim(value);
-        // That there is no space before the colon, nor at the start of a line, is what keeps two readers
-        // of a head from understanding it differently (RFC 9112 sections 5.1 and 5.2).
+        // No space before the colon or at the start of a line: otherwise two parsers could interpret a head
+        // differently (RFC 9112 sections 5.1 and 5.2).
         let control = |octet: &u8| *octet != b'\t' && octet.is_ascii_control();
         if name.is_empty() || !name.iter().copied().all(is_name) || value.iter().any(control) {
             return Err(BAD);
@@ -93,8 +93,7 @@ impl Fields {
                 self.closes |= options.any(|option| is(option, "close"));
             }
             _ => {
-                // Which one it is, is all the same to us; that there is one only is not (RFC 9112
-                // section 3.2).
+                // The value of Host is ignored, but there must be only one (RFC 9112 section 3.2).
                 if self.has_host {
                     return Err(BAD);
                 }
@@ -104,7 +103,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Both lengths at once are an attempt at smuggling (RFC 9112 section 6.3).
+    /// Both lengths at once indicate request smuggling (RFC 9112 section 6.3).
     pub(super) const fn check(&self) -> Result<(), Fault> {
         if self.is_chunked && self.length.is_some() {
             return Err(BAD);

@@ -1,13 +1,13 @@
-//! A line of a head, collected from whatever pieces it comes in.
+//! A line of a head, collected from pieces of any size.
 
-/// What is kept of a line: enough for every field that means something here.
-const KEPT: usize = 128;
+/// Octets kept of a line: enough for every relevant field.
+const MAX_LINE: usize = 128;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
-    octets: [u8; KEPT],
+    octets: [u8; MAX_LINE],
     len: usize,
-    /// It was longer than what is kept.
+    /// The line was longer than the buffer.
     is_cut: bool,
     is_over: bool,
 }
@@ -15,25 +15,25 @@ pub(super) struct Line {
 impl Line {
     pub(super) const fn new() -> Self {
         Self {
-            octets: [0; KEPT],
+            octets: [0; MAX_LINE],
             len: 0,
             is_cut: false,
             is_over: false,
         }
     }
 
-    /// Takes what belongs to the line: how much, and whether it is over. One that is over is forgotten
-    /// with the next call.
+    /// Consumes octets of the line. Returns their number, and true if the line is complete. The next call
+    /// starts a new line then.
     pub(super) fn push(&mut self, octets: &[u8]) -> (usize, bool) {
         if self.is_over {
             *self = Self::new();
         }
         let end = octets.iter().position(|octet| *octet == b'\n');
         let part = &octets[..end.unwrap_or(octets.len())];
-        let len = part.len().min(KEPT - self.len);
+        let len = part.len().min(MAX_LINE - self.len);
         self.octets[self.len..self.len + len].copy_from_slice(&part[..len]);
         self.len += len;
-        // The CR does not count.
+        // A CR at the end does not count.
         self.is_cut |= part.len() > len && !(part.len() == len + 1 && part[len] == b'\r');
         self.is_over = end.is_some();
         (part.len() + usize::from(end.is_some()), end.is_some())
@@ -52,7 +52,7 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Line};
+    use super::{Line, MAX_LINE};
     use proptest::prelude::*;
     use std::vec::Vec;
 
@@ -86,8 +86,8 @@ mod tests {
             let expected: Vec<&str> = text.lines().collect();
             prop_assert_eq!(got.len(), expected.len());
             for ((line, cut), expected) in got.iter().zip(expected) {
-                prop_assert_eq!(line, &expected.as_bytes()[..expected.len().min(KEPT)]);
-                prop_assert_eq!(*cut, expected.len() > KEPT);
+                prop_assert_eq!(line, &expected.as_bytes()[..expected.len().min(MAX_LINE)]);
+                prop_assert_eq!(*cut, expected.len() > MAX_LINE);
             }
         }
     }

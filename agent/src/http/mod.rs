@@ -1,8 +1,8 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112) as far as a measurement needs it.
+//! HTTP/1.1 (RFC 9110, RFC 9112), as far as needed for measurements.
 //!
-//! The [server](Server) gives `GET /N` N octets of the [pattern](linerate_ether::pattern), takes whatever is put
-//! or posted and answers with how many octets that were, or on `/crc32` with their CRC-32. The [client](Client) gets and puts, from and to
-//! this server or any other.
+//! The [server](Server) answers `GET /N` with N octets of the [pattern](linerate_ether::pattern), accepts any
+//! PUT or POST and answers with the number of octets received, or on `/crc32` with their CRC-32. The
+//! [client](Client) gets and puts, with this server or any other.
 
 mod body;
 mod client;
@@ -18,7 +18,7 @@ use crate::octets::with_digit;
 /// The port of HTTP.
 pub const PORT: u16 = 80;
 
-/// Reads a decimal number that is nothing but digits and fits.
+/// Parses a decimal number that consists of digits only and fits.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
@@ -29,7 +29,7 @@ fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// What is before and behind the first of these octets, if there is one.
+/// Splits at the first of these octets, if there is one.
 #[inline(never)]
 fn split(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
     let place = text.iter().position(|octet| *octet == at)?;

@@ -1,75 +1,77 @@
-//! `iperf -c`: one stream each way at most.
+//! `iperf -c`: at most one stream in each direction.
 
 use core::net::SocketAddr;
 use core::time::Duration;
 
-use super::header::{Back, Numbered, Report, Test};
-use super::tcp::Sending;
-use super::udp::{Clock, END_EVERY, Source, report};
+use super::header::{DatagramHeader, Report, ReturnTest, Test};
+use super::tcp::TcpSender;
+use super::udp::{Clock, END_EVERY, UdpSender, report};
 use crate::count::Sink;
-use crate::{Ask, Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, Udp, ns};
+use crate::{
+    Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp, ns,
+};
 
-/// The request of a reverse UDP test is repeated this often, until data come.
+/// Repetition interval of the request of a reverse UDP test, until data arrive.
 const REQUEST_EVERY_NS: u64 = 100 * MS;
-/// Reports of what was received are sent so often, as their receiver may miss some.
+/// Number of times that a receiver's report is sent, as some may be lost.
 const REPORTS: u8 = 3;
-/// Our own UDP socket, and the one for a test back.
+/// The client's own UDP socket, and the one for a return test.
 const SOCKET: Udp = Udp(0);
-const SOCKET_BACK: Udp = Udp(1);
+const RETURN_SOCKET: Udp = Udp(1);
 
-/// What a client is to do.
+/// Configuration of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// The server.
     pub to: SocketAddr,
     /// UDP instead of TCP.
     pub udp: bool,
-    /// The test; its port is where we listen, if it has a way back.
+    /// The test; its port is the local listening port if it has a return test.
     pub test: Test,
-    /// How long nothing may come that is to come.
+    /// Timeout without any expected data.
     pub patience: Duration,
 }
 
-/// Why there is no result.
+/// Reason for a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The server can't be connected to.
+    /// The connection to the server could not be established.
     NotReached,
     /// The connection broke.
     Broken,
-    /// Nothing came for as long as the plan allows: a report, data, or a connection back.
+    /// Timeout: no report, data or return connection arrived.
     NoAnswer,
 }
 
-/// How far a client is.
+/// Progress of a client.
 pub type Progress = crate::Progress<Failure>;
 
-/// What a client found.
+/// Results of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// What it sent; datagrams and octets count the one that ends a UDP stream, as iperf does.
+    /// Sent by the client; datagrams and octets include the one that ends a UDP stream, as in iperf.
     pub sent: Option<Report>,
-    /// What the server says to have received of it: UDP only.
+    /// The server's report of what it received: UDP only.
     pub reported: Option<Report>,
-    /// What it received.
+    /// Received by the client.
     pub received: Option<Report>,
-    /// Of that, datagrams that came again.
+    /// Duplicate datagrams received.
     pub received_duplicates: u64,
-    /// From the first octet sent until the server had closed the connection, and so had read all of
-    /// them: TCP only, where the server says nothing of what it got.
+    /// Time from the first octet sent until the server closed the connection and so had read everything: TCP
+    /// only, where the server sends no report.
     pub read_after: Option<Duration>,
 }
 
-/// Receives a stream, of either kind.
+/// Receiver of a TCP or UDP stream.
 #[derive(Debug)]
-struct Receiving {
+struct Receiver {
     sink: Sink,
     ended: Option<Report>,
-    /// The number that ended it, the peer, and how often it is still to be answered.
+    /// Number of the datagram that ended it, the peer, and the number of answers still to send.
     to_answer: Option<(i64, SocketAddr, u8)>,
 }
 
-impl Receiving {
+impl Receiver {
     const fn new() -> Self {
         Self {
             sink: Sink::new(1),
@@ -79,7 +81,7 @@ impl Receiving {
     }
 
     fn datagram(&mut self, from: SocketAddr, octets: &[u8], now: Instant) {
-        let Some(head) = Numbered::parse(octets) else {
+        let Some(head) = DatagramHeader::parse(octets) else {
             return;
         };
         let number = head.number.unsigned_abs();
@@ -118,29 +120,29 @@ impl Receiving {
         self.ended.is_some() && self.to_answer.is_none()
     }
 
-    fn next(&mut self, room: &mut [u8], now: Instant) -> Option<(SocketAddr, usize)> {
+    fn next(&mut self, buffer: &mut [u8], now: Instant) -> Option<(SocketAddr, usize)> {
         let (number, to, times) = self.to_answer?;
         self.to_answer = (times > 1).then_some((number, to, times - 1));
         let report = self.ended.unwrap_or_default();
-        Some((to, report.answer(number, now, room)))
+        Some((to, report.answer(number, now, buffer)))
     }
 }
 
-/// A client with one test.
+/// A client for one test.
 #[derive(Debug)]
 pub struct Client {
     plan: Plan,
     began: Option<Instant>,
-    heard: Instant,
+    last_received: Instant,
     was_sending: bool,
     asked: u8,
     forward: Option<Connection>,
-    back: Option<Connection>,
+    return_connection: Option<Connection>,
     request_sent: bool,
     request_due: Instant,
-    sending: Option<Sending>,
-    source: Option<Source>,
-    receiving: Option<Receiving>,
+    sending: Option<TcpSender>,
+    source: Option<UdpSender>,
+    receiving: Option<Receiver>,
     reported: Option<Report>,
     forward_closed: Option<Instant>,
     failure: Option<Failure>,
@@ -148,17 +150,17 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that begins as soon as it is driven.
+    /// Creates a client that begins with the driver's first turn.
     #[must_use]
     pub const fn new(plan: Plan) -> Self {
         Self {
             plan,
             began: None,
-            heard: Instant::from_ns(0),
+            last_received: Instant::from_ns(0),
             was_sending: false,
             asked: 0,
             forward: None,
-            back: None,
+            return_connection: None,
             request_sent: false,
             request_due: Instant::from_ns(0),
             sending: None,
@@ -171,22 +173,22 @@ impl Client {
         }
     }
 
-    /// The same where the time of day is known: nanoseconds of Unix time when the driver's time was 0.
-    /// Datagrams carry it, and iperf's server begins its jitter with how far it is from its own: told
-    /// none, it starts with decades.
+    /// Sets the time of day: nanoseconds of Unix time at the driver's time 0. Datagrams carry it, and iperf's
+    /// server initializes its jitter with the difference to its own clock: without a time of day, with
+    /// decades.
     #[must_use]
     pub const fn with_time_of_day(mut self, unix_ns: u64) -> Self {
-        self.clock = Clock::told(unix_ns, Instant::from_ns(0));
+        self.clock = Clock::from_peer(unix_ns, Instant::from_ns(0));
         self
     }
 
-    /// What it is to do.
+    /// The client's configuration.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How far it is; to be asked after each turn of the driver.
+    /// Progress of the client; call it after each turn of the driver.
     pub fn progress(&mut self, now: Instant) -> Progress {
         if let Some(failure) = self.failure {
             return Progress::Failed(failure);
@@ -196,13 +198,13 @@ impl Client {
         }
         self.begin(now);
         self.step(now);
-        if !self.is_sending() && now.ns_since(self.heard) >= ns(self.plan.patience) {
+        if !self.is_sending() && now.ns_since(self.last_received) >= ns(self.plan.patience) {
             self.failure = Some(Failure::NoAnswer);
         }
         Progress::Running
     }
 
-    /// What there is so far.
+    /// Results so far.
     #[must_use]
     pub fn outcome(&self, now: Instant) -> Outcome {
         let stream = self.sending.as_ref().map(|sending| {
@@ -213,7 +215,7 @@ impl Client {
                 ..Report::default()
             }
         });
-        let datagrams = self.source.as_ref().map(Source::report);
+        let datagrams = self.source.as_ref().map(UdpSender::report);
         let received = self.receiving.as_ref();
         Outcome {
             sent: stream.or(datagrams),
@@ -233,34 +235,34 @@ impl Client {
 
     fn receives(&self) -> bool {
         let test = &self.plan.test;
-        test.reverse || test.full_duplex || test.back != Back::No
+        test.reverse || test.full_duplex || test.return_test != ReturnTest::No
     }
 
-    /// Whether what comes on this connection is part of the test.
+    /// True if data on this connection are part of the test.
     fn carries_data(&self, connection: Connection) -> bool {
         let on_forward = self.plan.test.reverse || self.plan.test.full_duplex;
-        Some(connection) == self.back || on_forward
+        Some(connection) == self.return_connection || on_forward
     }
 
-    /// Sending keeps itself going; silence of the peer means nothing then.
+    /// While the client sends, silence of the peer is normal.
     fn is_sending(&self) -> bool {
         let stream = self.sending.as_ref().is_some_and(|it| !it.is_over());
         stream || self.source.as_ref().is_some_and(|it| !it.is_ending())
     }
 
-    /// Ends what ends by time. From the end of sending on the peer is waited for.
+    /// Ends sending when its time is over. From then on the timeout for the peer runs.
     fn step(&mut self, now: Instant) {
         if let Some(sending) = &mut self.sending {
             sending.step(now);
         }
         let sends = self.is_sending();
         if core::mem::replace(&mut self.was_sending, sends) && !sends {
-            self.heard = now;
+            self.last_received = now;
         }
     }
 
     fn is_complete(&self) -> bool {
-        let received = self.receiving.as_ref().is_some_and(Receiving::is_over);
+        let received = self.receiving.as_ref().is_some_and(Receiver::is_over);
         let sent = match (self.plan.udp, self.sends()) {
             (_, false) => true,
             (true, true) => self.reported.is_some(),
@@ -274,14 +276,14 @@ impl Client {
             return;
         }
         self.began = Some(now);
-        self.heard = now;
+        self.last_received = now;
         self.request_due = now;
         if self.receives() {
-            self.receiving = Some(Receiving::new());
+            self.receiving = Some(Receiver::new());
         }
         let test = &self.plan.test;
         if self.plan.udp && self.sends() {
-            self.source = Some(Source::new(
+            self.source = Some(UdpSender::new(
                 test.buffer_octets,
                 test.extent(),
                 self.clock,
@@ -290,21 +292,21 @@ impl Client {
         }
     }
 
-    /// The request of a reverse UDP test, while nothing has come.
-    fn request(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    /// The request of a reverse UDP test, until data arrive.
+    fn request(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         let receiving = self.receiving.as_ref()?;
-        let unheard = receiving.sink.last().is_none() && receiving.ended.is_none();
-        if self.sends() || !self.plan.udp || !unheard || now < self.request_due {
+        let nothing_received = receiving.sink.last().is_none() && receiving.ended.is_none();
+        if self.sends() || !self.plan.udp || !nothing_received || now < self.request_due {
             return None;
         }
         self.request_due = now.after_ns(REQUEST_EVERY_NS);
         let test = &self.plan.test;
-        let len = (test.buffer_octets as usize).max(Numbered::LEN + Test::LEN);
-        let len = len.min(room.len());
-        let datagram = &mut room[..len];
+        let len = (test.buffer_octets as usize).max(DatagramHeader::LEN + Test::LEN);
+        let len = len.min(buffer.len());
+        let datagram = &mut buffer[..len];
         datagram.fill(0);
-        Numbered::emit(1, now, datagram);
-        if let Some(behind) = datagram.get_mut(Numbered::LEN..) {
+        DatagramHeader::emit(1, now, datagram);
+        if let Some(behind) = datagram.get_mut(DatagramHeader::LEN..) {
             test.emit(behind, true);
         }
         Some(Datagram {
@@ -316,21 +318,21 @@ impl Client {
 }
 
 impl Service for Client {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         if let Some(sending) = &mut self.sending {
             sending.turn();
         }
         let plan = &self.plan;
-        let asks = match (plan.udp, plan.test.back) {
-            (false, Back::No) => [None, None],
-            (false, _) => [Some(Ask::Listen(plan.test.port)), None],
-            (true, Back::No) => [Some(Ask::Bind(SOCKET, None)), None],
+        let asks = match (plan.udp, plan.test.return_test) {
+            (false, ReturnTest::No) => [None, None],
+            (false, _) => [Some(SocketRequest::Listen(plan.test.port)), None],
+            (true, ReturnTest::No) => [Some(SocketRequest::Bind(SOCKET, None)), None],
             (true, _) => [
-                Some(Ask::Bind(SOCKET_BACK, Some(plan.test.port))),
-                Some(Ask::Bind(SOCKET, None)),
+                Some(SocketRequest::Bind(RETURN_SOCKET, Some(plan.test.port))),
+                Some(SocketRequest::Bind(SOCKET, None)),
             ],
         };
-        let connect = (!plan.udp).then_some(Ask::Connect {
+        let connect = (!plan.udp).then_some(SocketRequest::Connect {
             to: plan.to,
             token: 0,
         });
@@ -347,21 +349,21 @@ impl Service for Client {
         now: Instant,
     ) -> Result<(), Refused> {
         self.begin(now);
-        self.heard = now;
+        self.last_received = now;
         match opened {
             Opened::Connected { .. } => {
                 self.forward = Some(connection);
                 if self.sends() {
-                    self.sending = Some(Sending::new(self.plan.test.extent(), now));
+                    self.sending = Some(TcpSender::new(self.plan.test.extent(), now));
                 }
                 Ok(())
             }
             Opened::Accepted { from, .. } => {
-                let expected = self.plan.to.ip() == from.ip() && self.back.is_none();
+                let expected = self.plan.to.ip() == from.ip() && self.return_connection.is_none();
                 if !expected {
                     return Err(Refused);
                 }
-                self.back = Some(connection);
+                self.return_connection = Some(connection);
                 Ok(())
             }
         }
@@ -372,8 +374,8 @@ impl Service for Client {
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
-        self.heard = now;
-        // On the one that we send on, a server of iperf 2.1 greets with 28 octets: they are no data.
+        self.last_received = now;
+        // On the sending connection, a server of iperf 2.1 sends a greeting of 28 octets, which is not data.
         if self.carries_data(connection)
             && let Some(receiving) = &mut self.receiving
         {
@@ -381,14 +383,14 @@ impl Service for Client {
         }
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         if Some(connection) != self.forward {
             return 0;
         }
         let mut len = 0;
-        // In one piece: a server looks for it in what comes first.
-        if !self.request_sent && room.len() >= Test::LEN {
-            self.plan.test.emit(room, false);
+        // In one piece: a server expects it in the first segment.
+        if !self.request_sent && buffer.len() >= Test::LEN {
+            self.plan.test.emit(buffer, false);
             self.request_sent = true;
             len = Test::LEN;
             if let Some(sending) = &mut self.sending {
@@ -396,13 +398,13 @@ impl Service for Client {
             }
         }
         match &mut self.sending {
-            Some(sending) if self.request_sent => len + sending.fill(&mut room[len..], now),
+            Some(sending) if self.request_sent => len + sending.fill(&mut buffer[len..], now),
             _ => len,
         }
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
-        self.heard = now;
+        self.last_received = now;
         if self.carries_data(connection)
             && let Some(receiving) = &mut self.receiving
         {
@@ -426,7 +428,7 @@ impl Service for Client {
         }
         let receiving = self.receiving.as_ref();
         let wait = receiving.is_some_and(|it| it.ended.is_none());
-        if wait && (Some(connection) == self.back || self.plan.test.reverse) {
+        if wait && (Some(connection) == self.return_connection || self.plan.test.reverse) {
             Close::Keep
         } else {
             Close::Finish
@@ -437,10 +439,10 @@ impl Service for Client {
         if from.ip() != self.plan.to.ip() {
             return;
         }
-        self.heard = now;
+        self.last_received = now;
         if socket == SOCKET && self.source.is_some() {
-            // iperf 2.1 puts 0 where its report has its number.
-            let is_end = Numbered::parse(octets).is_some_and(|head| head.number <= 0);
+            // iperf 2.1 puts 0 in place of the report's number.
+            let is_end = DatagramHeader::parse(octets).is_some_and(|head| head.number <= 0);
             if is_end && self.reported.is_none() {
                 self.reported = Report::parse(octets);
             }
@@ -449,25 +451,25 @@ impl Service for Client {
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.begin(now);
         self.step(now);
-        let back = match self.plan.test.back {
-            Back::No => SOCKET,
-            Back::AtOnce | Back::AtTheEnd => SOCKET_BACK,
+        let return_socket = match self.plan.test.return_test {
+            ReturnTest::No => SOCKET,
+            ReturnTest::Simultaneous | ReturnTest::AfterTest => RETURN_SOCKET,
         };
-        if let Some((to, len)) = self.receiving.as_mut().and_then(|it| it.next(room, now)) {
-            let socket = back;
+        if let Some((to, len)) = self.receiving.as_mut().and_then(|it| it.next(buffer, now)) {
+            let socket = return_socket;
             return Some(Datagram { socket, to, len });
         }
-        if let Some(request) = self.request(room, now) {
+        if let Some(request) = self.request(buffer, now) {
             return Some(request);
         }
         if self.reported.is_some() {
             return None;
         }
         let request = Some(&self.plan.test);
-        let len = self.source.as_mut()?.next(request, room, now)?;
+        let len = self.source.as_mut()?.next(request, buffer, now)?;
         Some(Datagram {
             socket: SOCKET,
             to: self.plan.to,
@@ -479,14 +481,14 @@ impl Service for Client {
         if self.failure.is_some() || self.is_complete() {
             return None;
         }
-        let patience = (!self.is_sending()).then(|| self.heard.after(self.plan.patience));
+        let patience = (!self.is_sending()).then(|| self.last_received.after(self.plan.patience));
         let stream = self.sending.as_ref().and_then(|it| it.due().ever());
         let source = self.source.as_ref().filter(|_| self.reported.is_none());
-        let source = source.filter(|it| !it.is_exhausted()).map(Source::due);
+        let source = source.filter(|it| !it.is_exhausted()).map(UdpSender::due);
         let request = (self.plan.udp && !self.sends()).then_some(self.request_due);
         let receiving = self.receiving.as_ref();
-        let unheard = receiving.is_some_and(|it| it.sink.last().is_none());
-        let request = request.filter(|_| unheard);
+        let nothing_received = receiving.is_some_and(|it| it.sink.last().is_none());
+        let request = request.filter(|_| nothing_received);
         let all = stream.into_iter().chain(source).chain(request);
         all.chain(patience).min()
     }

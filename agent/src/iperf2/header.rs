@@ -1,4 +1,4 @@
-//! What iperf 2 writes into data. All fields are big-endian; offsets are from the start of the part.
+//! Headers of iperf 2 in the data. All fields are big-endian; offsets are relative to the part.
 
 use core::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::{Instant, MS, ns, span};
 const VERSION_1: u32 = 0x8000_0000;
 /// The request has all fields.
 const EXTENDED: u32 = 0x4000_0000;
-/// The server connects back at once, not at the end.
-const AT_ONCE: u32 = 0x0000_0001;
-/// A UDP datagram's number has 64 bits.
+/// The server connects back immediately, not at the end.
+const SIMULTANEOUS: u32 = 0x0000_0001;
+/// Datagram numbers have 64 bits.
 const WIDE_NUMBERS: u32 = 0x0800_0000;
-/// The upper flags mean something.
+/// The upper flags are valid.
 const UPPER_FLAGS: u32 = 0x0400_0000;
 /// Set in a UDP request with `-R`.
 const UDP_REVERSE: u32 = 0x2000_0000;
@@ -22,53 +22,53 @@ const HAS_LENGTH: u32 = 0x0001_0000;
 /// Upper flags.
 const REVERSE: u32 = 0x0400_0000;
 const FULL_DUPLEX: u32 = 0x0800_0000;
-/// What follows the number of a datagram that carries no request.
+/// Follows the number of a datagram without a request.
 pub(super) const PLAIN: u32 = WIDE_NUMBERS;
-/// The version that we say to speak: 2.1.8.
+/// The advertised version: 2.1.8.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
 
-/// How much is to be sent.
+/// Amount of data to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// So many octets of payload.
+    /// Octets of payload.
     Octets(u32),
-    /// For so long, in steps of 10 ms on the wire.
+    /// Duration, in steps of 10 ms on the wire.
     Span(Duration),
 }
 
-/// How much is sent at most, for how long and how fast.
+/// Limits of a stream: octets, duration and rate.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
+pub(super) struct SendLimits {
     pub(super) octets: u64,
     pub(super) ns: u64,
-    /// 0: as fast as it goes.
+    /// 0: as fast as possible.
     pub(super) rate_bits_per_s: u64,
 }
 
-/// Whether the server sends to the client's port after having received.
+/// Mode of the return test, in which the server sends to the client's port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Back {
-    /// It does not.
+pub enum ReturnTest {
+    /// No return test.
     No,
-    /// Afterwards (`-r`).
-    AtTheEnd,
-    /// Meanwhile (`-d`).
-    AtOnce,
+    /// After the test (`-r`).
+    AfterTest,
+    /// During the test (`-d`).
+    Simultaneous,
 }
 
-/// What a client asks for.
+/// A client's test request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Test {
-    /// Where the client listens for a connection back.
+    /// The client's listening port for the return test.
     pub port: u16,
-    /// Size of a write or a datagram (`-l`); 0: the server's own.
+    /// Size of a write or a datagram (`-l`); 0: the server's default.
     pub buffer_octets: u32,
-    /// How much is to be sent.
+    /// Amount of data to send.
     pub amount: Amount,
-    /// How fast (`-b`); 0: not said.
+    /// Rate (`-b`); 0: unspecified.
     pub rate_bits_per_s: u64,
-    /// Another test in the other direction.
-    pub back: Back,
+    /// Return test.
+    pub return_test: ReturnTest,
     /// The server sends on this connection instead of the client (`-R`).
     pub reverse: bool,
     /// Both send on this connection (`--full-duplex`).
@@ -76,37 +76,36 @@ pub struct Test {
 }
 
 impl Test {
-    pub(super) const fn extent(&self) -> Extent {
+    pub(super) const fn extent(&self) -> SendLimits {
         let (octets, ns) = match self.amount {
             Amount::Octets(octets) => (octets as u64, u64::MAX),
             Amount::Span(span) => (u64::MAX, ns(span)),
         };
-        Extent {
+        SendLimits {
             octets,
             ns,
             rate_bits_per_s: self.rate_bits_per_s,
         }
     }
 
-    /// Octets of a request in TCP: none of the fields behind are of use here.
+    /// Octets of a request in TCP, without the unused fields behind.
     pub const LEN: usize = 60;
 
-    /// How many octets of a request there are in all, of which the first four are given; `None` if it
-    /// is none, but data.
+    /// Total length of a request that begins with these flags; `None` if it is not a request, but data.
     #[must_use]
     pub fn len(flags: u32) -> Option<usize> {
         if flags & (VERSION_1 | EXTENDED) == 0 {
             return None;
         }
-        let said = if flags & HAS_LENGTH != 0 {
+        let stated = if flags & HAS_LENGTH != 0 {
             (flags & 0xfffe) as usize >> 1
         } else {
             24
         };
-        Some(said.clamp(24, Self::LEN))
+        Some(stated.clamp(24, Self::LEN))
     }
 
-    /// The request at the start of `octets`, if there is one.
+    /// Parses the request at the start of `octets`, if there is one.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
         let flags = u32_at(octets, 0)?;
@@ -123,10 +122,10 @@ impl Test {
         } else {
             0
         };
-        let back = match (flags & VERSION_1 != 0, flags & AT_ONCE != 0) {
-            (false, _) => Back::No,
-            (true, false) => Back::AtTheEnd,
-            (true, true) => Back::AtOnce,
+        let return_test = match (flags & VERSION_1 != 0, flags & SIMULTANEOUS != 0) {
+            (false, _) => ReturnTest::No,
+            (true, false) => ReturnTest::AfterTest,
+            (true, true) => ReturnTest::Simultaneous,
         };
         Some(Self {
             port: u32_at(octets, 8)? as u16,
@@ -137,23 +136,23 @@ impl Test {
                 Amount::Octets(amount as u32)
             },
             rate_bits_per_s,
-            back,
+            return_test,
             reverse: upper & REVERSE != 0,
             full_duplex: upper & FULL_DUPLEX != 0,
         })
     }
 
-    /// Writes the request to the start of `octets`, [`Self::LEN`] or as many as there are; `udp`: for
-    /// datagrams, behind [`Numbered`].
+    /// Writes the request to the start of `octets`: [`Self::LEN`] octets, or as many as fit. `udp`: for
+    /// datagrams, behind the [`DatagramHeader`].
     pub fn emit(&self, octets: &mut [u8], udp: bool) {
         let len = octets.len().min(Self::LEN);
         octets[..len].fill(0);
-        let before = if udp { Numbered::LEN } else { 0 };
+        let before = if udp { DatagramHeader::LEN } else { 0 };
         let mut flags = EXTENDED | HAS_LENGTH | ((Self::LEN + before) << 1) as u32;
-        match self.back {
-            Back::No => {}
-            Back::AtTheEnd => flags |= VERSION_1,
-            Back::AtOnce => flags |= VERSION_1 | AT_ONCE,
+        match self.return_test {
+            ReturnTest::No => {}
+            ReturnTest::AfterTest => flags |= VERSION_1,
+            ReturnTest::Simultaneous => flags |= VERSION_1 | SIMULTANEOUS,
         }
         let mut upper = 0;
         if self.reverse {
@@ -200,26 +199,25 @@ impl Test {
     }
 }
 
-/// What every UDP datagram begins with: its number, counted from 1 and negative at the end, and when
-/// it was sent.
+/// Header of every UDP datagram: its number, counted from 1 and negative at the end, and its send time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbered {
+pub struct DatagramHeader {
     /// The number.
     pub number: i64,
     /// Seconds and microseconds on the sender's clock, as nanoseconds.
     pub sent_ns: u64,
 }
 
-impl Numbered {
-    /// Octets of it.
+impl DatagramHeader {
+    /// Length in octets.
     pub const LEN: usize = 16;
 
-    /// What is at the start of a datagram, which is followed by a request or by nothing of meaning.
+    /// Parses the header of a datagram, which is followed by a request or by anything.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
         let low = u32_at(octets, 0)?;
         let (seconds, micros) = (u32_at(octets, 4)?, u32_at(octets, 8)?);
-        // Without the flag, the field behind the time may be a request of old.
+        // Without the flag, the field behind the time may belong to a request of an older version.
         let wide = u32_at(octets, Self::LEN).is_some_and(|flags| flags & WIDE_NUMBERS != 0);
         let number = if wide {
             (u64::from(u32_at(octets, 12)?) << 32 | u64::from(low)) as i64
@@ -232,7 +230,7 @@ impl Numbered {
         })
     }
 
-    /// Writes it to the start of a datagram, as far as that goes.
+    /// Writes the header to the start of a datagram, as far as it fits.
     pub fn emit(number: i64, now: Instant, octets: &mut [u8]) {
         let (seconds, micros) = now.to_seconds_and_micros();
         put_u32(octets, 0, number as u32);
@@ -242,7 +240,7 @@ impl Numbered {
     }
 }
 
-/// What the receiver of a UDP stream has counted, for its sender.
+/// A UDP receiver's report to the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
     /// Payload received.
@@ -253,26 +251,26 @@ pub struct Report {
     pub lost: u32,
     /// Datagrams late.
     pub out_of_order: u32,
-    /// Datagrams sent, as far as the receiver knows.
+    /// Datagrams sent, as far as the receiver can determine.
     pub datagrams: u32,
     /// Interarrival jitter (RFC 3550).
     pub jitter: Duration,
 }
 
 impl Report {
-    /// Octets of a report.
+    /// Length of a report in octets.
     pub const LEN: usize = 40;
 
-    /// Whether a datagram is a report, and no client's: those of iperf 2.1 say how long their request is.
+    /// True if a datagram is a report and not a client's: a client of iperf 2.1 states its request's length.
     pub(super) fn is_in(datagram: &[u8]) -> bool {
-        let flags = u32_at(datagram, Numbered::LEN).unwrap_or(0);
+        let flags = u32_at(datagram, DatagramHeader::LEN).unwrap_or(0);
         flags & (VERSION_1 | EXTENDED | HAS_LENGTH) == VERSION_1
     }
 
-    /// The report in a datagram, behind its number.
+    /// Parses the report in a datagram, behind its number.
     #[must_use]
     pub fn parse(datagram: &[u8]) -> Option<Self> {
-        let octets = datagram.get(Numbered::LEN..)?;
+        let octets = datagram.get(DatagramHeader::LEN..)?;
         if u32_at(octets, 0)? & VERSION_1 == 0 {
             return None;
         }
@@ -290,19 +288,19 @@ impl Report {
         })
     }
 
-    /// Writes the datagram that answers the one which ended a stream, and says its length.
-    pub(super) fn answer(&self, end: i64, now: Instant, room: &mut [u8]) -> usize {
-        let len = (Numbered::LEN + Self::LEN).min(room.len());
-        let datagram = &mut room[..len];
+    /// Writes the datagram that answers the last one of a stream, and returns its length.
+    pub(super) fn answer(&self, end: i64, now: Instant, buffer: &mut [u8]) -> usize {
+        let len = (DatagramHeader::LEN + Self::LEN).min(buffer.len());
+        let datagram = &mut buffer[..len];
         datagram.fill(0);
-        Numbered::emit(end, now, datagram);
+        DatagramHeader::emit(end, now, datagram);
         self.emit(datagram);
         len
     }
 
-    /// Writes the report behind the number of the datagram that it answers, which is there already.
+    /// Writes the report behind the datagram's number, which must be present.
     pub fn emit(&self, datagram: &mut [u8]) {
-        let Some(octets) = datagram.get_mut(Numbered::LEN..) else {
+        let Some(octets) = datagram.get_mut(DatagramHeader::LEN..) else {
             return;
         };
         let fields = [

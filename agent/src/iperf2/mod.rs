@@ -1,13 +1,13 @@
-//! iperf version 2, as 2.1 speaks it: server and client, TCP and UDP, with `-R`, `-r`, `-d` and
+//! iperf version 2, compatible with 2.1: server and client, TCP and UDP, with `-R`, `-r`, `-d` and
 //! `--full-duplex`.
 //!
-//! Nobody has written the protocol down. What is here was read off the wire of iperf 2.1.8:
+//! The protocol is undocumented. This implementation is based on traffic of iperf 2.1.8:
 //!
-//! - A TCP client sends its [request](header::Test) first, as part of the data, unless it is an old one
-//!   or told otherwise.
-//! - A UDP client has it in every datagram, behind the [number and time](header::Numbered).
-//! - A UDP stream ends with a datagram of a negative number, repeated until the receiver
-//!   [reports](header::Report) what it has counted.
+//! - A TCP client sends its [request](header::Test) first, as part of the data, unless it is an old version
+//!   or configured not to.
+//! - A UDP client sends it in every datagram, behind the [number and time](header::DatagramHeader).
+//! - A UDP stream ends with a datagram of a negative number, repeated until the receiver sends its
+//!   [report](header::Report).
 
 mod client;
 mod header;
@@ -17,7 +17,7 @@ mod udp;
 
 pub use crate::Limits;
 pub use client::{Client, Failure, Outcome, Plan, Progress};
-pub use header::{Amount, Back, Numbered, Report, Test};
+pub use header::{Amount, DatagramHeader, Report, ReturnTest, Test};
 pub use server::{Finished, Server};
 
 /// The port that a server listens on, TCP and UDP.

@@ -1,101 +1,103 @@
-//! The sending end of a TCP test.
+//! The sender of a TCP test.
 
 use core::time::Duration;
 
-use super::header::Extent;
-use crate::pace::{Again, Pace, Room};
+use super::header::SendLimits;
+use crate::pace::{Pace, SendSpace, TurnRequest};
 use crate::{Instant, span};
 
-/// What is sent, and how much of it has been given to the connection.
+/// Limits and progress of a TCP sender.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sending {
-    /// How much is to be sent at most, and how long.
-    most: u64,
-    most_ns: u64,
+pub(super) struct TcpSender {
+    /// Maximum octets and duration.
+    max_octets: u64,
+    max_ns: u64,
     began: Instant,
     ended: Option<Instant>,
     pace: Pace,
-    room: Room,
-    again: Again,
+    space: SendSpace,
+    turn_request: TurnRequest,
     octets: u64,
 }
 
-impl Sending {
-    /// Sends so much from `now` on.
-    pub(super) const fn new(extent: Extent, now: Instant) -> Self {
+impl TcpSender {
+    /// Creates a sender that begins at `now`.
+    pub(super) const fn new(limits: SendLimits, now: Instant) -> Self {
         Self {
-            most: extent.octets,
-            most_ns: extent.ns,
+            max_octets: limits.octets,
+            max_ns: limits.ns,
             began: now,
             ended: None,
-            pace: Pace::new(extent.rate_bits_per_s, now),
-            room: Room::Some,
-            again: Again::new(),
+            pace: Pace::new(limits.rate_bits_per_s, now),
+            space: SendSpace::Available,
+            turn_request: TurnRequest::new(),
             octets: 0,
         }
     }
 
-    /// When it began.
+    /// Start time.
     pub(super) const fn began(&self) -> Instant {
         self.began
     }
 
-    /// Everything was given to the connection.
+    /// True if everything was written to the connection.
     pub(super) const fn is_over(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// Octets so far, and the time that they took.
+    /// Octets so far, and their duration.
     pub(super) fn sent(&self, now: Instant) -> (u64, Duration) {
         let ended = self.ended.unwrap_or(now);
         (self.octets, span(ended.ns_since(self.began)))
     }
 
-    /// So many octets of the data are there already: the request.
+    /// Counts octets of data written elsewhere: the request.
     pub(super) fn count(&mut self, octets: usize) {
         self.octets += octets as u64;
     }
 
     fn is_late(&self, now: Instant) -> bool {
-        now.ns_since(self.began) >= self.most_ns
+        now.ns_since(self.began) >= self.max_ns
     }
 
     /// The driver begins another turn.
     pub(super) const fn turn(&mut self) {
-        self.room.turn();
-        self.again.turn();
+        self.space.turn();
+        self.turn_request.turn();
     }
 
-    /// Ends it when its time is over, whether there is room or not.
+    /// Ends it when its time is over, even without buffer space.
     pub(super) fn step(&mut self, now: Instant) {
         let ends = !self.is_over() && self.is_late(now);
         if ends {
             self.ended = Some(now);
         }
-        self.again.look(ends, now);
-        self.room.look(now >= self.pace.timer());
+        self.turn_request.check(ends, now);
+        self.space.check(now >= self.pace.timer());
     }
 
-    /// When more is due; of what has no rate, when it began.
+    /// Time when more data are due; without a rate, the start time.
     pub(super) const fn pace_due(&self) -> Instant {
         self.pace.due()
     }
 
-    /// Fills `room` with what is to be sent now: zeros, in which nobody finds a request.
-    pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
+    /// Fills `buffer` with data due now: zeros, which cannot be mistaken for a request.
+    pub(super) fn fill(&mut self, buffer: &mut [u8], now: Instant) -> usize {
         if self.is_over() || now < self.pace.due() {
             return 0;
         }
         let left = if self.is_late(now) {
             0
         } else {
-            self.most.saturating_sub(self.octets)
+            self.max_octets.saturating_sub(self.octets)
         };
-        let len = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        room[..len].fill(0);
+        let len = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
+        buffer[..len].fill(0);
         self.pace.sent(len);
         if len > 0 {
-            self.room = Room::Some;
+            self.space = SendSpace::Available;
         }
         self.octets += len as u64;
         if len as u64 == left {
@@ -104,13 +106,13 @@ impl Sending {
         len
     }
 
-    /// When there is more to send or the end comes, if it has not: not what only waits for room.
+    /// Time when more data are due or the test ends; `NEVER` if it only waits for buffer space.
     pub(super) fn due(&self) -> Instant {
         if self.is_over() {
-            return self.again.at();
+            return self.turn_request.at();
         }
-        let end = self.began.after_ns(self.most_ns);
-        if self.room == Room::Awaited {
+        let end = self.began.after_ns(self.max_ns);
+        if self.space == SendSpace::Blocked {
             return end;
         }
         end.or(self.pace.timer())

@@ -1,30 +1,30 @@
-//! The two ends of a UDP stream.
+//! Sender and report of a UDP stream.
 
 use core::time::Duration;
 
-use super::header::{Extent, Numbered, Report, Test};
+use super::header::{DatagramHeader, Report, SendLimits, Test};
 use crate::count::Sink;
 use crate::pace::Pace;
 use crate::{Instant, ns, span};
 
-/// What iperf sends where nobody says how much: fills an Ethernet frame.
+/// iperf's default datagram size: fills an Ethernet frame.
 pub(super) const DEFAULT_OCTETS: usize = 1470;
-/// The rate of a UDP test that says none.
+/// iperf's default UDP rate.
 pub(super) const DEFAULT_RATE_BITS_PER_S: u64 = 1_048_576;
-/// Between two of the datagrams that end a stream, and how many of them there are at most.
+/// Interval between the datagrams that end a stream, and their maximum number.
 pub(super) const END_EVERY: Duration = Duration::from_millis(250);
 const ENDS: u8 = 10;
-/// A datagram with a request in it, all fields included.
-const REQUEST_OCTETS: usize = Numbered::LEN + Test::LEN;
-/// What a datagram over IPv4 carries at most.
-const MOST_OCTETS: usize = 65_507;
+/// A datagram with a request, all fields included.
+const REQUEST_OCTETS: usize = DatagramHeader::LEN + Test::LEN;
+/// Maximum payload of a UDP datagram over IPv4.
+const MAX_DATAGRAM: usize = 65_507;
 
-/// The sending end.
+/// Sender of a UDP stream.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source {
-    /// How much is to be sent at most, and how long, however slowly.
-    most: u64,
-    most_ns: u64,
+pub(super) struct UdpSender {
+    /// Maximum octets and duration, however low the rate.
+    max_octets: u64,
+    max_ns: u64,
     octets: usize,
     began: Instant,
     pace: Pace,
@@ -35,45 +35,45 @@ pub(super) struct Source {
     clock: Clock,
 }
 
-/// What the sender's time is called on the wire. A receiver takes it for the time of day, and iperf
-/// starts its jitter from the difference to its own: a device without a calendar goes by the time that
-/// the peer has told.
+/// Maps the local time to the timestamps on the wire. A receiver interprets them as the time of day, and
+/// iperf initializes its jitter with the difference to its own clock: a device without a calendar uses the
+/// peer's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Clock {
-    told_ns: u64,
+    peer_ns: u64,
     at: Instant,
 }
 
 impl Clock {
-    /// The peer said it was `told_ns` when it was `at` here.
-    pub(super) const fn told(told_ns: u64, at: Instant) -> Self {
-        Self { told_ns, at }
+    /// The peer's clock showed `peer_ns` at the local time `at`.
+    pub(super) const fn from_peer(peer_ns: u64, at: Instant) -> Self {
+        Self { peer_ns, at }
     }
 
-    /// Our own time.
+    /// The local clock.
     pub(super) const fn own() -> Self {
-        Self::told(0, Instant::from_ns(0))
+        Self::from_peer(0, Instant::from_ns(0))
     }
 
     const fn of(self, now: Instant) -> Instant {
-        Instant::from_ns(self.told_ns).after_ns(now.ns_since(self.at))
+        Instant::from_ns(self.peer_ns).after_ns(now.ns_since(self.at))
     }
 }
 
-impl Source {
-    /// Sends so much from `now` on, in datagrams of this size; 0: iperf's own.
-    pub(super) fn new(buffer_octets: u32, extent: Extent, clock: Clock, now: Instant) -> Self {
+impl UdpSender {
+    /// Creates a sender that begins at `now`, with datagrams of this size; 0: iperf's default.
+    pub(super) fn new(buffer_octets: u32, limits: SendLimits, clock: Clock, now: Instant) -> Self {
         let octets = match buffer_octets as usize {
             0 => DEFAULT_OCTETS,
-            octets => octets.clamp(Numbered::LEN + 4, MOST_OCTETS),
+            octets => octets.clamp(DatagramHeader::LEN + 4, MAX_DATAGRAM),
         };
-        let rate = match extent.rate_bits_per_s {
+        let rate = match limits.rate_bits_per_s {
             0 => DEFAULT_RATE_BITS_PER_S,
             rate => rate,
         };
         Self {
-            most: extent.octets,
-            most_ns: extent.ns,
+            max_octets: limits.octets,
+            max_ns: limits.ns,
             octets,
             began: now,
             pace: Pace::new(rate, now),
@@ -85,18 +85,18 @@ impl Source {
         }
     }
 
-    /// Datagrams and octets of them sent, the first one that ends it included.
+    /// Datagrams and octets sent, including the first one that ends the stream.
     pub(super) const fn sent(&self) -> (u64, u64) {
         let end = (self.ends > 0) as u64;
         (self.next as u64 - 1 + end, self.sent_octets)
     }
 
-    /// From the first datagram to what would be the next one.
+    /// Time from the first datagram to that of the next one.
     const fn span_ns(&self) -> u64 {
         self.pace.due().ns_since(self.began)
     }
 
-    /// What was sent.
+    /// Report of what was sent.
     pub(super) fn report(&self) -> Report {
         let (datagrams, octets) = self.sent();
         Report {
@@ -107,17 +107,17 @@ impl Source {
         }
     }
 
-    /// Everything was sent, and its end said.
+    /// True if everything was sent, including a datagram that ends the stream.
     pub(super) const fn is_ending(&self) -> bool {
         self.ends > 0
     }
 
-    /// All datagrams that end it were sent.
+    /// True if all datagrams that end the stream were sent.
     pub(super) const fn is_exhausted(&self) -> bool {
         self.ends >= ENDS
     }
 
-    /// Nobody has answered any of the datagrams that end it.
+    /// True if none of the datagrams that end the stream was answered in time.
     pub(super) fn is_given_up(&self, now: Instant) -> bool {
         self.ends >= ENDS && now >= self.end_due
     }
@@ -131,31 +131,31 @@ impl Source {
     }
 
     fn is_over(&self) -> bool {
-        self.sent_octets >= self.most || self.span_ns() >= self.most_ns
+        self.sent_octets >= self.max_octets || self.span_ns() >= self.max_ns
     }
 
-    /// The datagram that is due, if one is and there is room for its number: its length. Behind that it
-    /// carries the request, if it is ours.
+    /// Writes the due datagram if there is one and `buffer` holds its header; returns its length. Behind the
+    /// header it carries the request, if this is a client.
     pub(super) fn next(
         &mut self,
         request: Option<&Test>,
-        room: &mut [u8],
+        buffer: &mut [u8],
         now: Instant,
     ) -> Option<usize> {
-        if now < self.due() || room.len() < Numbered::LEN {
+        if now < self.due() || buffer.len() < DatagramHeader::LEN {
             return None;
         }
-        // The first one carries the whole request, however short the others are: a server takes the
-        // rate from its last octets.
+        // The first datagram carries the whole request, however short the others are: a server takes the rate
+        // from its last octets.
         let is_request = request.is_some() && self.next == 1;
         let least = if is_request { REQUEST_OCTETS } else { 0 };
-        let len = self.octets.max(least).min(room.len());
-        // Who can't keep the rate ends in time all the same.
-        let over = self.is_over() || now.ns_since(self.began) >= self.most_ns;
+        let len = self.octets.max(least).min(buffer.len());
+        // A sender that cannot keep the rate still ends in time.
+        let over = self.is_over() || now.ns_since(self.began) >= self.max_ns;
         if over && self.ends >= ENDS {
             return None;
         }
-        let datagram = &mut room[..len];
+        let datagram = &mut buffer[..len];
         let number = if over {
             if self.ends == 0 {
                 // Counted as data by both ends of iperf.
@@ -163,7 +163,7 @@ impl Source {
             }
             self.ends += 1;
             self.end_due = now.after_ns(ns(END_EVERY));
-            // The same each time: whichever of them arrives, the receiver counts what was sent.
+            // Constant: whichever of them arrives, the receiver counts what was sent.
             -self.next
         } else {
             self.pace.sent(len);
@@ -174,11 +174,11 @@ impl Source {
         if !over && self.is_over() {
             self.end_due = self.pace.due();
         }
-        Numbered::emit(number, self.clock.of(now), datagram);
-        if let Some(behind) = datagram.get_mut(Numbered::LEN..) {
+        DatagramHeader::emit(number, self.clock.of(now), datagram);
+        if let Some(behind) = datagram.get_mut(DatagramHeader::LEN..) {
             match request {
                 Some(test) => test.emit(behind, true),
-                // Says that numbers have 64 bits, and that there is no request.
+                // Numbers have 64 bits, and there is no request.
                 None => crate::octets::put_u32(behind, 0, super::header::PLAIN),
             }
         }
@@ -186,8 +186,8 @@ impl Source {
     }
 }
 
-/// What a receiver reports of a stream that has ended at this number, the datagram that says so
-/// included: iperf's own ends count it.
+/// A receiver's report of a stream that ended at this number, the last datagram included: iperf's ends count
+/// it.
 pub(super) fn report(sink: &Sink, end: i64) -> Report {
     let sent = end.unsigned_abs();
     let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);

@@ -1,9 +1,9 @@
-//! What goes over the control connection: a cookie, states of one octet, and JSON behind its length.
+//! Messages of the control connection: a cookie, states of one octet, and JSON with a length prefix.
 
-use super::json::{Broken, Event, Scanner, Window};
-use crate::notes::shift;
+use super::json::{Event, InvalidJson, PartialWriter, Scanner};
+use crate::queue::shift;
 
-/// States, as the octet that announces each.
+/// Protocol states, as sent on the wire.
 pub(super) mod state {
     pub(crate) const TEST_START: u8 = 1;
     pub(crate) const TEST_RUNNING: u8 = 2;
@@ -18,27 +18,27 @@ pub(super) mod state {
     pub(crate) const SERVER_ERROR: u8 = 0xfe;
 }
 
-/// Numbers of errors, as iperf's own header has them (`iperf_api.h`).
+/// Error numbers from iperf's own header (`iperf_api.h`).
 pub(super) mod error {
-    /// More streams than there is room for.
+    /// More streams than supported.
     pub(crate) const NUM_STREAMS: u32 = 6;
-    /// Not done here.
+    /// Not supported here.
     pub(crate) const NOT_IMPLEMENTED: u32 = 13;
-    /// The parameters can't be read.
+    /// The parameters are invalid.
     pub(crate) const PARAMETERS: u32 = 114;
-    /// The results can't be read.
+    /// The results are invalid.
     pub(crate) const RESULTS: u32 = 117;
 }
 
-/// What a client sends over UDP to open a stream, and what the server answers.
+/// A client's UDP message to open a stream, and the server's answer.
 pub(super) const HELLO: &[u8; 4] = b"9876";
 pub(super) const HELLO_ANSWER: &[u8; 4] = b"6789";
 
-/// Names a test: the same on all of its connections. The last octet is zero.
+/// Identifies a test: the same on all its connections. The last octet is zero.
 pub(super) type Cookie = [u8; COOKIE];
 pub(super) const COOKIE: usize = 37;
 
-/// A cookie that differs with the seed, of the characters that iperf uses.
+/// Generates a cookie from the seed, of the characters that iperf uses.
 pub(super) fn cookie(seed: u64) -> Cookie {
     let mut random = seed;
     let mut cookie = [0; COOKIE];
@@ -58,15 +58,15 @@ pub(super) enum Message {
     State(u8),
     Parameters,
     Results,
-    /// The state that says so, and its number.
+    /// The error state and its number.
     Error(u32),
 }
 
-/// Messages that wait for room.
+/// Messages waiting for buffer space.
 #[derive(Debug)]
 pub(super) struct Outbox {
     queue: [Option<Message>; 4],
-    /// Octets of the first that are sent.
+    /// Octets sent of the first message.
     sent: usize,
 }
 
@@ -78,7 +78,7 @@ impl Outbox {
         }
     }
 
-    /// The protocol goes on only when the peer has answered: more never wait.
+    /// The protocol continues only after the peer's answer, so the queue never overflows.
     #[inline(never)]
     pub(super) fn push(&mut self, message: Message) {
         if let Some(free) = self.queue.iter_mut().find(|it| it.is_none()) {
@@ -90,31 +90,31 @@ impl Outbox {
         self.queue[0].is_none()
     }
 
-    /// Fills `room`; `document` writes what messages of JSON are, and cookies.
+    /// Fills `buffer`; `document` writes cookies and JSON messages.
     pub(super) fn fill(
         &mut self,
-        room: &mut [u8],
-        document: impl Fn(Message, &mut Window),
+        buffer: &mut [u8],
+        document: impl Fn(Message, &mut PartialWriter),
     ) -> usize {
         let mut len = 0;
         while let Some(message) = self.queue[0] {
-            let mut window = Window::new(&mut room[len..], self.sent);
+            let mut writer = PartialWriter::new(&mut buffer[len..], self.sent);
             match message {
-                Message::State(state) => window.raw(&[state]),
+                Message::State(state) => writer.raw(&[state]),
                 Message::Error(number) => {
-                    window.raw(&[state::SERVER_ERROR]);
-                    window.raw(&number.to_be_bytes());
-                    // The operating system's own number: none.
-                    window.raw(&[0; 4]);
+                    writer.raw(&[state::SERVER_ERROR]);
+                    writer.raw(&number.to_be_bytes());
+                    // The operating system's error number: none.
+                    writer.raw(&[0; 4]);
                 }
-                Message::Cookie => document(message, &mut window),
+                Message::Cookie => document(message, &mut writer),
                 Message::Parameters | Message::Results => {
-                    let octets = Window::measure(|window| document(message, window));
-                    window.raw(&(octets as u32).to_be_bytes());
-                    document(message, &mut window);
+                    let octets = PartialWriter::measure(|writer| document(message, writer));
+                    writer.raw(&(octets as u32).to_be_bytes());
+                    document(message, &mut writer);
                 }
             }
-            let (written, complete) = (window.written(), window.is_complete());
+            let (written, complete) = (writer.written(), writer.is_complete());
             len += written;
             self.sent += written;
             if !complete {
@@ -127,19 +127,19 @@ impl Outbox {
     }
 }
 
-/// The longest JSON that is read: a hundred streams take a quarter of it.
-const LONGEST: u32 = 1 << 16;
+/// Maximum length of JSON: a hundred streams need a quarter of it.
+const MAX_JSON_LEN: u32 = 1 << 16;
 
-/// Reads JSON behind its length.
+/// Parses JSON with a length prefix.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct JsonFrame {
     head: u32,
     head_octets: u8,
     left: u32,
     scanner: Scanner<24>,
 }
 
-impl Frame {
+impl JsonFrame {
     pub(super) const fn new() -> Self {
         Self {
             head: 0,
@@ -149,35 +149,35 @@ impl Frame {
         }
     }
 
-    /// Reads another, the one before having been read to its end.
-    pub(super) const fn again(&mut self) {
+    /// Prepares for another message, after the previous one was read completely.
+    pub(super) const fn restart(&mut self) {
         self.head_octets = 0;
-        self.scanner.again();
+        self.scanner.restart();
     }
 
-    /// Reads an octet; `true` with the last.
+    /// Reads an octet; returns true with the last one.
     pub(super) fn push(
         &mut self,
         octet: u8,
-        tell: &mut dyn FnMut(u8, Event<'_>),
-    ) -> Result<bool, Broken> {
+        on_event: &mut dyn FnMut(u8, Event<'_>),
+    ) -> Result<bool, InvalidJson> {
         if self.head_octets < 4 {
             self.head = self.head << 8 | u32::from(octet);
             self.head_octets += 1;
             if self.head_octets == 4 {
                 self.left = self.head;
-                if self.left == 0 || self.left > LONGEST {
-                    return Err(Broken);
+                if self.left == 0 || self.left > MAX_JSON_LEN {
+                    return Err(InvalidJson);
                 }
             }
             return Ok(false);
         }
         self.left -= 1;
-        self.scanner.push(octet, tell)?;
+        self.scanner.push(octet, on_event)?;
         if self.left > 0 {
             return Ok(false);
         }
-        self.scanner.finish(tell)?;
+        self.scanner.finish(on_event)?;
         Ok(true)
     }
 }

@@ -1,21 +1,21 @@
-//! iperf version 3, as 3.12 speaks it: server and client, TCP and UDP, with `-R`, `--bidir` and `-P`.
+//! iperf version 3, compatible with 3.12: server and client, TCP and UDP, with `-R`, `--bidir` and `-P`.
 //!
-//! Nobody has written the protocol down. What is here was read off the wire of iperf3 3.12:
+//! The protocol is undocumented. This implementation is based on traffic of iperf3 3.12:
 //!
-//! - The client opens a control connection and says a cookie. The server leads from state to state, an
-//!   octet each; [parameters](Test) and [results](Count) are JSON behind a length.
-//! - Each stream is a TCP connection that begins with the cookie, or a UDP port from which the client
-//!   has said `9876` and got `6789` for an answer. Nothing is sent by UDP to anybody else, nor to an
-//!   address without a control connection.
-//! - The client ends the test, whoever sends.
-//! - Each end tells the other what it has counted. iperf's own server closes the streams at once and
-//!   counts what it has read until then; here, either end first reads what the other says to have sent,
-//!   as long as it keeps coming.
+//! - The client opens a control connection and sends a cookie. The server announces each state in one octet;
+//!   [parameters](Test) and [results](Count) are JSON with a length prefix.
+//! - Each stream is a TCP connection that begins with the cookie, or a UDP port from which the client sent
+//!   `9876` and received `6789`. Nothing else is sent UDP datagrams, and no address without a control
+//!   connection.
+//! - The client ends the test, in either direction.
+//! - Each end sends its counters to the other. iperf's own server closes the streams immediately and reports
+//!   the data read until then; here, either end first reads the data that the other reports as sent, as long
+//!   as data keep arriving.
 
 mod client;
+mod datagram_header;
 pub(crate) mod json;
 mod message;
-mod numbered;
 mod parameters;
 mod results;
 mod server;
@@ -24,7 +24,7 @@ mod streams;
 
 pub use crate::Limits;
 pub use client::{Client, Failure, Outcome, Plan, Progress};
-pub use numbered::Numbered;
+pub use datagram_header::DatagramHeader;
 pub use parameters::{Amount, Direction, Test};
 pub use results::Count;
 pub use server::{Finished, Server};

@@ -1,64 +1,64 @@
-//! What a client asks for, and how it says so.
+//! Test parameters, and their JSON form.
 
 use core::time::Duration;
 
-use super::json::{Event, Window};
+use super::json::{Event, PartialWriter};
 
-/// What iperf takes for a test that says nothing.
+/// iperf's default duration.
 const DEFAULT_SPAN: Duration = Duration::from_secs(10);
-/// The size of a write that none is given for. It has no meaning on the wire.
+/// iperf's default size of a write. It is irrelevant on the wire.
 const DEFAULT_TCP_OCTETS: u32 = 128 * 1024;
-/// The size of a datagram that none is given for: fills an Ethernet frame (iperf goes by the control
-/// connection's MSS, which a service does not see).
+/// Default size of a datagram: fills an Ethernet frame (iperf derives it from the control connection's MSS,
+/// which a service cannot read).
 const DEFAULT_UDP_OCTETS: u32 = 1460;
-/// The head of a datagram with a number of 64 bits is the least datagram.
-pub(super) const LEAST_UDP_OCTETS: u32 = 16;
+/// Minimum size of a datagram: the header with a number of 64 bits.
+pub(super) const MIN_UDP_OCTETS: u32 = 16;
 
-/// How much is to be sent, by all streams together.
+/// Amount of data to send, by all streams together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
-    /// For so long (`-t`); whole seconds on the wire.
+    /// Duration (`-t`); whole seconds on the wire.
     Span(Duration),
-    /// So many octets of payload (`-n`).
+    /// Octets of payload (`-n`).
     Octets(u64),
-    /// So many writes or datagrams (`-k`).
+    /// Number of writes or datagrams (`-k`).
     Blocks(u64),
 }
 
-/// Who sends.
+/// Direction of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The client.
+    /// The client sends.
     Forward,
-    /// The server (`-R`).
+    /// The server sends (`-R`).
     Reverse,
-    /// Both, over streams of their own (`--bidir`).
+    /// Both send, over separate streams (`--bidir`).
     Both,
 }
 
-/// What a client asks for.
+/// A client's test request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Test {
     /// UDP instead of TCP (`-u`).
     pub udp: bool,
-    /// How much.
+    /// Amount of data.
     pub amount: Amount,
-    /// What passes before anything counts (`-O`); whole seconds on the wire.
+    /// Initial time excluded from the counters (`-O`); whole seconds on the wire.
     pub omit: Duration,
     /// Streams in each direction (`-P`).
     pub parallel: u8,
-    /// Who sends.
+    /// Direction.
     pub direction: Direction,
-    /// Size of a write or a datagram (`-l`); 0: not said.
+    /// Size of a write or a datagram (`-l`); 0: unspecified.
     pub octets: u32,
-    /// How fast each stream is (`-b`); 0: as fast as it goes.
+    /// Rate of each stream (`-b`); 0: as fast as possible.
     pub rate_bits_per_s: u64,
-    /// Datagrams have numbers of 64 bits (`--udp-counters-64bit`).
+    /// Datagram numbers have 64 bits (`--udp-counters-64bit`).
     pub wide_numbers: bool,
 }
 
 impl Default for Test {
-    /// What `iperf3 -c` does with no more options.
+    /// The defaults of `iperf3 -c`.
     fn default() -> Self {
         Self {
             udp: false,
@@ -74,7 +74,7 @@ impl Default for Test {
 }
 
 impl Test {
-    /// Streams in both directions together.
+    /// Number of streams in both directions together.
     #[must_use]
     pub fn streams(&self) -> usize {
         let both = self.direction == Direction::Both;
@@ -87,11 +87,11 @@ impl Test {
             (0, false) => DEFAULT_TCP_OCTETS,
             (0, true) => DEFAULT_UDP_OCTETS,
             (octets, false) => octets,
-            (octets, true) => octets.clamp(LEAST_UDP_OCTETS, 65_507),
+            (octets, true) => octets.clamp(MIN_UDP_OCTETS, 65_507),
         }
     }
 
-    /// The payload that the test ends with; `None` if time ends it.
+    /// Payload after which the test ends; `None` if it ends by time.
     pub(super) fn total(&self) -> Option<u64> {
         match self.amount {
             Amount::Span(_) => None,
@@ -100,33 +100,33 @@ impl Test {
         }
     }
 
-    /// Writes the parameters; their times are whole seconds already.
-    pub(super) fn emit(&self, window: &mut Window) {
-        window.begin(b'{');
-        window.truth(if self.udp { "udp" } else { "tcp" });
-        window.number("omit", self.omit.as_secs());
+    /// Writes the parameters as JSON; their times are whole seconds already.
+    pub(super) fn emit(&self, writer: &mut PartialWriter) {
+        writer.begin(b'{');
+        writer.flag(if self.udp { "udp" } else { "tcp" });
+        writer.number("omit", self.omit.as_secs());
         let (time, octets, blocks) = match self.amount {
             Amount::Span(span) => (span.as_secs(), 0, 0),
             Amount::Octets(octets) => (0, octets, 0),
             Amount::Blocks(blocks) => (0, 0, blocks),
         };
-        window.number("time", time);
-        window.number("num", octets);
-        window.number("blockcount", blocks);
-        window.number("parallel", self.parallel.into());
+        writer.number("time", time);
+        writer.number("num", octets);
+        writer.number("blockcount", blocks);
+        writer.number("parallel", self.parallel.into());
         match self.direction {
             Direction::Forward => {}
-            Direction::Reverse => window.truth("reverse"),
-            Direction::Both => window.truth("bidirectional"),
+            Direction::Reverse => writer.flag("reverse"),
+            Direction::Both => writer.flag("bidirectional"),
         }
-        window.number("len", self.block().into());
+        writer.number("len", self.block().into());
         if self.rate_bits_per_s > 0 {
-            window.number("bandwidth", self.rate_bits_per_s);
+            writer.number("bandwidth", self.rate_bits_per_s);
         }
         if self.udp && self.wide_numbers {
-            window.number("udp_counters_64bit", 1);
+            writer.number("udp_counters_64bit", 1);
         }
-        window.end(b'}');
+        writer.end(b'}');
     }
 }
 
@@ -145,7 +145,7 @@ enum Field {
     Wide,
 }
 
-/// Their names.
+/// JSON names of the fields.
 const FIELDS: [(&str, Field); 11] = [
     ("udp", Field::Udp),
     ("omit", Field::Omit),
@@ -160,12 +160,12 @@ const FIELDS: [(&str, Field); 11] = [
     ("udp_counters_64bit", Field::Wide),
 ];
 
-/// Reads the parameters. What is not said, or makes no sense, is iperf's own default.
+/// Parses the parameters. Missing or invalid ones get iperf's defaults.
 #[derive(Debug)]
 pub(super) struct Reader {
     field: Option<Field>,
     test: Test,
-    /// They were an object.
+    /// The JSON is an object.
     is_object: bool,
 }
 
@@ -178,7 +178,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn tell(&mut self, depth: u8, event: Event) {
+    pub(super) fn on_event(&mut self, depth: u8, event: Event) {
         if depth != 1 {
             self.field = None;
             return;
@@ -189,7 +189,7 @@ impl Reader {
                 let field = FIELDS.iter().find(|(name, _)| name.as_bytes() == key);
                 self.field = field.map(|(_, field)| *field);
             }
-            Event::Truth(truth) => self.set(u64::from(truth)),
+            Event::Bool(value) => self.set(u64::from(value)),
             Event::Number(number) => {
                 if let Some(value) = number.scaled(0) {
                     self.set(value);
@@ -201,7 +201,7 @@ impl Reader {
 
     fn set(&mut self, value: u64) {
         let test = &mut self.test;
-        // What a thousand years take is no time: nothing that is added to it overflows.
+        // Limited to about a thousand years, so that additions do not overflow.
         let span = Duration::from_secs(value.min(1 << 35));
         match self.field.take() {
             Some(Field::Udp) => test.udp = value != 0,
@@ -219,7 +219,7 @@ impl Reader {
         }
     }
 
-    /// What was read, if it was an object.
+    /// The parameters, if the JSON was an object.
     pub(super) fn test(&self) -> Option<Test> {
         self.is_object.then_some(self.test)
     }

@@ -1,31 +1,31 @@
-//! What each end has counted, for the other.
+//! Results that each end sends to the other.
 
 use core::time::Duration;
 
-use super::json::{Event, Window};
+use super::json::{Event, PartialWriter};
 use crate::{ns, span};
 
-/// What one end has counted of a stream, or of several.
+/// Counters of one end for one stream, or the sum of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
     /// Payload.
     pub octets: u64,
     /// From the start of the test to its end, or to the last octet if that came later.
     pub span: Duration,
-    /// Datagrams sent, as far as this end knows.
+    /// Datagrams sent, as far as this end can determine.
     pub datagrams: u64,
-    /// Datagrams missing.
+    /// Datagrams lost.
     pub lost: u64,
-    /// Datagrams that were late; nobody says so to the other end.
+    /// Datagrams received out of order; not sent to the other end.
     pub out_of_order: u64,
-    /// Datagrams that came again; likewise.
+    /// Duplicate datagrams; not sent to the other end.
     pub duplicates: u64,
-    /// Interarrival jitter (RFC 3550); of several streams, the mean.
+    /// Interarrival jitter (RFC 3550); for several streams, the mean.
     pub jitter: Duration,
 }
 
 impl Count {
-    /// This and another stream's together; but for their jitter, of which there is a mean.
+    /// Adds another stream's counters, except for the jitter, which is averaged.
     pub(super) fn add(&mut self, other: &Self) {
         self.octets = self.octets.saturating_add(other.octets);
         self.span = self.span.max(other.span);
@@ -36,34 +36,34 @@ impl Count {
     }
 }
 
-/// Writes results, of which `streams` writes what is of each stream. Retransmissions are unknown here.
-pub(super) fn emit(window: &mut Window, sends: bool, streams: impl Fn(&mut Window)) {
-    // A server of iperf's takes no results without.
-    window.raw(b"{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0");
-    window.raw(b",\"sender_has_retransmits\":");
-    window.raw(retransmits(sends));
-    window.raw(b",\"streams\":[");
-    streams(window);
-    window.raw(b"]}");
+/// Writes the results; `streams` writes those of each stream. Retransmissions are unknown here.
+pub(super) fn emit(writer: &mut PartialWriter, sends: bool, streams: impl Fn(&mut PartialWriter)) {
+    // iperf's server rejects results without this.
+    writer.raw(b"{\"cpu_util_total\":0,\"cpu_util_user\":0,\"cpu_util_system\":0");
+    writer.raw(b",\"sender_has_retransmits\":");
+    writer.raw(retransmits(sends));
+    writer.raw(b",\"streams\":[");
+    streams(writer);
+    writer.raw(b"]}");
 }
 
-/// Writes the results of the stream with this id, whether we have sent it, and what was counted.
-pub(super) fn emit_stream(window: &mut Window, id: u8, sends: bool, count: &Count) {
-    window.raw(b"{\"id\":");
-    window.digits(id.into(), 10, 1);
-    window.raw(b",\"bytes\":");
-    window.digits(count.octets, 10, 1);
-    window.raw(b",\"retransmits\":");
-    window.raw(retransmits(sends));
-    window.raw(b",\"jitter\":");
-    window.seconds(count.jitter);
-    window.raw(b",\"errors\":");
-    window.digits(count.lost, 10, 1);
-    window.raw(b",\"packets\":");
-    window.digits(count.datagrams, 10, 1);
-    window.raw(b",\"start_time\":0,\"end_time\":");
-    window.seconds(count.span);
-    window.raw(b"}");
+/// Writes the results of the stream with this id. `sends`: this end is its sender.
+pub(super) fn emit_stream(writer: &mut PartialWriter, id: u8, sends: bool, count: &Count) {
+    writer.raw(b"{\"id\":");
+    writer.digits(id.into(), 10, 1);
+    writer.raw(b",\"bytes\":");
+    writer.digits(count.octets, 10, 1);
+    writer.raw(b",\"retransmits\":");
+    writer.raw(retransmits(sends));
+    writer.raw(b",\"jitter\":");
+    writer.seconds(count.jitter);
+    writer.raw(b",\"errors\":");
+    writer.digits(count.lost, 10, 1);
+    writer.raw(b",\"packets\":");
+    writer.digits(count.datagrams, 10, 1);
+    writer.raw(b",\"start_time\":0,\"end_time\":");
+    writer.seconds(count.span);
+    writer.raw(b"}");
 }
 
 const fn retransmits(sends: bool) -> &'static [u8] {
@@ -82,7 +82,7 @@ enum Field {
     End,
 }
 
-/// Their names, of a stream.
+/// JSON names of a stream's fields.
 const FIELDS: [(&str, Field); 7] = [
     ("id", Field::Id),
     ("bytes", Field::Octets),
@@ -93,7 +93,7 @@ const FIELDS: [(&str, Field); 7] = [
     ("end_time", Field::End),
 ];
 
-/// Reads results.
+/// Parses results.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     field: Option<Field>,
@@ -104,8 +104,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// `take` is told each stream's id and figures.
-    pub(super) fn tell(&mut self, depth: u8, event: Event, take: &mut dyn FnMut(u64, &Count)) {
+    /// Handles a JSON event; calls `take` with each stream's id and counters.
+    pub(super) fn on_event(&mut self, depth: u8, event: Event, take: &mut dyn FnMut(u64, &Count)) {
         match (depth, event) {
             (1, Event::Key(key)) => self.field = (key == b"streams").then_some(Field::Streams),
             (2, Event::Begin { object }) => {
@@ -125,7 +125,7 @@ impl Reader {
                 self.field = field.map(|(_, field)| *field);
             }
             (3, Event::Number(number)) => {
-                // Negative or too large: not known.
+                // Negative or too large: unknown.
                 let integer = number.scaled(0);
                 let time = || span(number.scaled(9).unwrap_or(0));
                 match self.field.take() {
@@ -143,7 +143,7 @@ impl Reader {
         }
     }
 
-    /// Of another stream.
+    /// Begins the next stream.
     fn begin(&mut self) {
         self.field = None;
         self.id = None;

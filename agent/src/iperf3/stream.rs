@@ -2,20 +2,20 @@
 
 use core::net::SocketAddr;
 
-use super::numbered::Numbered;
-use super::parameters::{LEAST_UDP_OCTETS, Test};
+use super::datagram_header::DatagramHeader;
+use super::parameters::{MIN_UDP_OCTETS, Test};
 use super::results::Count;
-use crate::answer::are_same;
+use crate::answer::same_endpoint;
 use crate::count::Sink;
-use crate::pace::{Pace, Room};
+use crate::pace::{Pace, SendSpace};
 use crate::{Connection, Instant, Udp, span};
 
-/// What carries a stream.
+/// Transport of a stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Channel {
     Tcp(Connection),
     Udp(Udp, SocketAddr),
-    /// The connection is no more, and its number another's.
+    /// The connection is closed, and its number may be reused.
     Gone,
 }
 
@@ -25,7 +25,7 @@ impl Channel {
     }
 
     pub(super) fn is_with(&self, socket: Udp, peer: &SocketAddr) -> bool {
-        matches!(self, Self::Udp(it, to) if *it == socket && are_same(to, peer))
+        matches!(self, Self::Udp(it, to) if *it == socket && same_endpoint(to, peer))
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Role {
     Sends {
         octets: u64,
         datagrams: u64,
-        /// What of them was sent before they counted.
+        /// Octets sent and received in the omitted time.
         omitted: (u64, u64),
         pace: Pace,
     },
@@ -45,20 +45,20 @@ pub(super) enum Role {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
     pub(super) channel: Channel,
-    /// When it was opened among the others.
+    /// Order in which it was opened.
     pub(super) serial: u32,
-    /// How much of the cookie has come on it: all of it, once it belongs to the test.
+    /// Octets of the cookie received; all of them once the stream belongs to the test.
     pub(super) cookie: u8,
-    /// The peer has said hello and is to be answered.
+    /// The peer's hello must be answered.
     pub(super) to_answer: bool,
     pub(super) id: u8,
     /// `None` before the test.
     pub(super) role: Option<Role>,
-    /// For the next of what has a rate.
-    pub(super) room: Room,
-    /// The peer has ended it.
+    /// Blocked-on-space state of a stream with a rate.
+    pub(super) space: SendSpace,
+    /// The peer has closed its end.
     pub(super) is_ended: bool,
-    /// What the other end has counted.
+    /// Counters of the other end.
     pub(super) reported: Option<Count>,
 }
 
@@ -71,13 +71,13 @@ impl Stream {
             to_answer: false,
             id: 0,
             role: None,
-            room: Room::Some,
+            space: SendSpace::Available,
             is_ended: false,
             reported: None,
         }
     }
 
-    /// What it is there for is known.
+    /// Sets the stream's id and direction.
     pub(super) fn arm(&mut self, id: u8, sends: bool) {
         self.id = id;
         self.role = Some(if sends {
@@ -92,7 +92,7 @@ impl Stream {
         });
     }
 
-    /// The test begins.
+    /// Begins the test.
     pub(super) fn begin(&mut self, rate_bits_per_s: u64, now: Instant) {
         if let Some(Role::Sends { pace, .. }) = &mut self.role {
             *pace = Pace::new(rate_bits_per_s, now);
@@ -107,7 +107,7 @@ impl Stream {
         matches!(self.role, Some(Role::Receives(_)))
     }
 
-    /// What came so far does not count.
+    /// Excludes everything so far from the counters.
     pub(super) fn omit(&mut self) {
         match &mut self.role {
             Some(Role::Sends {
@@ -124,7 +124,7 @@ impl Stream {
         }
     }
 
-    /// Payload sent and received that counts.
+    /// Counted payload, sent and received.
     pub(super) fn octets(&self) -> (u64, u64) {
         match &self.role {
             Some(Role::Sends {
@@ -135,42 +135,48 @@ impl Stream {
         }
     }
 
-    /// When the next is due, of what is to be sent: not if it only waits for room, or its connection has
+    /// Time when the next data are due; never if the stream only waits for buffer space, or its connection is
     /// gone.
     pub(super) fn due(&self) -> Instant {
         match (&self.role, self.channel) {
             (_, Channel::Gone) => Instant::NEVER,
-            (Some(Role::Sends { pace, .. }), _) if self.room != Room::Awaited => pace.due(),
+            (Some(Role::Sends { pace, .. }), _) if self.space != SendSpace::Blocked => pace.due(),
             _ => Instant::NEVER,
         }
     }
 
-    /// The driver has given what room it has.
+    /// Called when the driver has offered all its space.
     pub(super) fn look(&mut self, now: Instant) {
         if let (Channel::Tcp(_), Some(Role::Sends { pace, .. })) = (self.channel, &self.role) {
-            self.room.look(now >= pace.due());
+            self.space.check(now >= pace.due());
         }
     }
 
-    /// Octets came over TCP.
+    /// Counts octets received over TCP.
     pub(super) fn received(&mut self, len: usize, now: Instant) {
         if let Some(Role::Receives(sink)) = &mut self.role {
             sink.octets(len, now);
         }
     }
 
-    /// A datagram came.
+    /// Counts a received datagram.
     pub(super) fn datagram(&mut self, octets: &[u8], wide: bool, now: Instant) {
         let Some(Role::Receives(sink)) = &mut self.role else {
             return;
         };
-        if let Some(said) = Numbered::parse(octets, wide) {
-            sink.arrived(said.number, said.sent_ns, octets.len(), now);
+        if let Some(reported) = DatagramHeader::parse(octets, wide) {
+            sink.arrived(reported.number, reported.sent_ns, octets.len(), now);
         }
     }
 
-    /// Writes what is to be sent over TCP now, `most` at most.
-    pub(super) fn fill(&mut self, room: &mut [u8], test: &Test, most: u64, now: Instant) -> usize {
+    /// Writes data to send over TCP now, `most` octets at most.
+    pub(super) fn fill(
+        &mut self,
+        buffer: &mut [u8],
+        test: &Test,
+        most: u64,
+        now: Instant,
+    ) -> usize {
         let Some(Role::Sends { octets, pace, .. }) = &mut self.role else {
             return 0;
         };
@@ -178,21 +184,23 @@ impl Stream {
         if paced && now < pace.due() {
             return 0;
         }
-        let mut len = room.len().min(usize::try_from(most).unwrap_or(usize::MAX));
+        let mut len = buffer
+            .len()
+            .min(usize::try_from(most).unwrap_or(usize::MAX));
         if paced {
             len = len.min(test.block() as usize);
             pace.sent(len);
         }
-        room[..len].fill(0);
+        buffer[..len].fill(0);
         *octets += len as u64;
         if len > 0 {
-            self.room = Room::Some;
+            self.space = SendSpace::Available;
         }
         len
     }
 
-    /// Writes the datagram that is due, if one is.
-    pub(super) fn next(&mut self, room: &mut [u8], test: &Test, now: Instant) -> Option<usize> {
+    /// Writes the due datagram, if any.
+    pub(super) fn next(&mut self, buffer: &mut [u8], test: &Test, now: Instant) -> Option<usize> {
         let Some(Role::Sends {
             octets,
             datagrams,
@@ -202,21 +210,21 @@ impl Stream {
         else {
             return None;
         };
-        let len = room.len().min(test.block() as usize);
-        if now < pace.due() || len < LEAST_UDP_OCTETS as usize {
+        let len = buffer.len().min(test.block() as usize);
+        if now < pace.due() || len < MIN_UDP_OCTETS as usize {
             return None;
         }
         pace.sent(len);
         *octets += len as u64;
         *datagrams += 1;
-        let datagram = &mut room[..len];
+        let datagram = &mut buffer[..len];
         datagram.fill(0);
-        Numbered::emit(*datagrams, test.wide_numbers, now, datagram);
+        DatagramHeader::emit(*datagrams, test.wide_numbers, now, datagram);
         Some(len)
     }
 
-    /// What was counted, in a test that counts from `began`, was to end at `planned` at the latest and of
-    /// which it was said at `ended` that it is over. `sent`: how many datagrams the sender says it has sent.
+    /// Counters of a test that counts from `began`, was planned to end by `planned`, and whose end was
+    /// announced at `ended`. `sent`: the sender's own count of datagrams.
     pub(super) fn count(
         &self,
         began: Instant,
@@ -238,7 +246,7 @@ impl Stream {
                 ..Count::default()
             },
             Some(Role::Receives(sink)) => {
-                // Where its own data fill the link, the word that it is over may be lost and come late.
+                // If its own data fill the link, the announcement of the end may be lost and arrive late.
                 let ended = ended.min(planned);
                 let last = sink.last().unwrap_or(ended).max(ended);
                 let sequence = &sink.sequence;

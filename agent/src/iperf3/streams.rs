@@ -1,15 +1,15 @@
-//! The streams of a test, at either end, and what it counts.
+//! All streams of a test, at either end, and their counters.
 
 use core::net::SocketAddr;
 
-use super::json::Window;
+use super::json::PartialWriter;
 use super::parameters::{Amount, Direction, Test};
 use super::results::{self, Count};
 use super::stream::{Channel, Role, Stream};
 use crate::{Connection, Datagram, Instant, MS, SECOND, Udp, ns, span};
 
-/// When nothing has come for so long after the end, what is missing is lost; with TCP it may have to be
-/// sent again first.
+/// After the end of the test, data missing after this silence are lost; with TCP they may have to be
+/// retransmitted first.
 const QUIET_UDP_NS: u64 = 250 * MS;
 const QUIET_TCP_NS: u64 = 2 * SECOND;
 
@@ -18,13 +18,13 @@ pub(super) struct Streams<const N: usize> {
     pub(super) slots: [Option<Stream>; N],
     pub(super) test: Test,
     serial: u32,
-    /// Whose turn it is to send a datagram.
+    /// Index of the stream whose turn it is to send a datagram.
     turn: usize,
     began: Option<Instant>,
-    /// Nothing counts before.
+    /// Everything before this time is omitted.
     omits_until: Option<Instant>,
     ended: Option<Instant>,
-    /// Figures are on their way to the other end: nothing counts any more.
+    /// The results are being sent: nothing is counted any more.
     pub(super) frozen: bool,
 }
 
@@ -50,7 +50,7 @@ impl<const N: usize> Streams<N> {
         self.slots.iter_mut().flatten()
     }
 
-    /// One more, if there is room and the test wants it.
+    /// Adds a stream, if there is a slot and the test needs one.
     pub(super) fn open(&mut self, channel: Channel) -> Option<&mut Stream> {
         if self.iter().count() >= self.test.streams() {
             return None;
@@ -73,9 +73,9 @@ impl<const N: usize> Streams<N> {
             .find(|stream| stream.channel.is_with(socket, peer))
     }
 
-    /// All streams are there: what comes is taken from now on, as the first of it may overtake the word
-    /// that the test begins. Streams count in the order in which they were opened: first those on which
-    /// the client sends.
+    /// Assigns ids and directions when all streams are open. Data are accepted from now on, as the first may
+    /// overtake the announcement of the test's start. Streams are numbered in the order in which they were
+    /// opened: first those on which the client sends.
     pub(super) fn arm(&mut self, is_client: bool) {
         let (direction, parallel) = (self.test.direction, usize::from(self.test.parallel));
         let mut before = 0;
@@ -96,7 +96,7 @@ impl<const N: usize> Streams<N> {
         }
     }
 
-    /// The test begins.
+    /// Begins the test.
     pub(super) fn begin(&mut self, now: Instant) {
         self.began = Some(now);
         self.omits_until = (!self.test.omit.is_zero()).then(|| now.after(self.test.omit));
@@ -108,7 +108,7 @@ impl<const N: usize> Streams<N> {
         self.began
     }
 
-    /// Nothing more is sent.
+    /// Stops sending.
     pub(super) fn end(&mut self, now: Instant) {
         self.ended.get_or_insert(now);
     }
@@ -117,7 +117,7 @@ impl<const N: usize> Streams<N> {
         self.began.is_some() && self.ended.is_none()
     }
 
-    /// To be called before anything counts.
+    /// Ends the omitted time if it is over; call it before counting.
     pub(super) fn omit(&mut self, now: Instant) {
         if self.omits_until.is_some_and(|until| now >= until) {
             self.omits_until = None;
@@ -139,7 +139,7 @@ impl<const N: usize> Streams<N> {
         self.iter().fold((0, 0), add)
     }
 
-    /// Octets came over TCP; whether it was one of the streams.
+    /// Counts octets received over TCP; true if the connection is one of the streams.
     pub(super) fn received(&mut self, connection: Connection, len: usize, now: Instant) -> bool {
         self.omit(now);
         let frozen = self.frozen;
@@ -152,7 +152,7 @@ impl<const N: usize> Streams<N> {
         true
     }
 
-    /// A datagram came on a stream.
+    /// Counts a datagram received on a stream.
     pub(super) fn datagram(&mut self, socket: Udp, from: &SocketAddr, octets: &[u8], now: Instant) {
         self.omit(now);
         let (frozen, wide) = (self.frozen, self.test.wide_numbers);
@@ -161,11 +161,11 @@ impl<const N: usize> Streams<N> {
         }
     }
 
-    /// What a connection is to send; `most` of all streams together.
+    /// Writes a connection's data; `most` octets at most for all streams together.
     pub(super) fn fill(
         &mut self,
         connection: Connection,
-        room: &mut [u8],
+        buffer: &mut [u8],
         most: u64,
         now: Instant,
     ) -> usize {
@@ -175,16 +175,16 @@ impl<const N: usize> Streams<N> {
         }
         let test = self.test;
         self.by_connection(connection)
-            .map_or(0, |stream| stream.fill(room, &test, most, now))
+            .map_or(0, |stream| stream.fill(buffer, &test, most, now))
     }
 
     /// The driver begins another turn.
     pub(super) fn turn(&mut self) {
-        self.iter_mut().for_each(|stream| stream.room.turn());
+        self.iter_mut().for_each(|stream| stream.space.turn());
     }
 
-    /// The next datagram that is due: the streams take turns.
-    pub(super) fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    /// Writes the next due datagram, round-robin over the streams.
+    pub(super) fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.omit(now);
         if !self.is_running() {
             return None;
@@ -198,7 +198,7 @@ impl<const N: usize> Streams<N> {
             let Channel::Udp(socket, to) = stream.channel else {
                 continue;
             };
-            if let Some(len) = stream.next(room, &self.test, now) {
+            if let Some(len) = stream.next(buffer, &self.test, now) {
                 self.turn = at + 1;
                 return Some(Datagram { socket, to, len });
             }
@@ -206,7 +206,7 @@ impl<const N: usize> Streams<N> {
         None
     }
 
-    /// The connection of a stream was ended; whether it is one.
+    /// The peer closed its end of a connection; true if it is a stream's.
     pub(super) fn ended(&mut self, connection: Connection) -> bool {
         let stream = self.by_connection(connection);
         stream.map(|stream| stream.is_ended = true).is_some()
@@ -219,7 +219,7 @@ impl<const N: usize> Streams<N> {
         }
     }
 
-    /// When something is due to be sent; datagrams, or over TCP with a rate.
+    /// Time when data are due: datagrams, or TCP data with a rate.
     pub(super) fn due(&self) -> Instant {
         let waits = self.test.udp || self.test.rate_bits_per_s > 0;
         let mut first = Instant::NEVER;
@@ -231,25 +231,25 @@ impl<const N: usize> Streams<N> {
         first
     }
 
-    /// The other end has counted this.
+    /// Stores the other end's counters.
     pub(super) fn report(&mut self, id: u64, count: &Count) {
         if let Some(stream) = self.iter_mut().find(|it| u64::from(it.id) == id) {
             stream.reported = Some(*count);
         }
     }
 
-    /// Everything has come that the other end says it has sent.
-    pub(super) fn is_whole(&self) -> bool {
+    /// True if everything that the other end reports as sent has arrived.
+    pub(super) fn all_received(&self) -> bool {
         self.test.omit.is_zero()
             && self
                 .iter()
                 .all(|stream| match (&stream.role, stream.reported) {
-                    (Some(Role::Receives(sink)), Some(said)) => {
+                    (Some(Role::Receives(sink)), Some(reported)) => {
                         stream.is_ended
                             || if self.test.udp {
-                                sink.sequence.lost(Some(said.datagrams)) == 0
+                                sink.sequence.lost(Some(reported.datagrams)) == 0
                             } else {
-                                sink.octets >= said.octets
+                                sink.octets >= reported.octets
                             }
                     }
                     (Some(Role::Receives(_)), None) => false,
@@ -257,7 +257,7 @@ impl<const N: usize> Streams<N> {
                 })
     }
 
-    /// All streams on which something comes were ended.
+    /// True if the peer has closed all streams on which it sends.
     pub(super) fn are_ended(&self) -> bool {
         self.iter().all(|it| !it.receives() || it.is_ended)
     }
@@ -266,8 +266,8 @@ impl<const N: usize> Streams<N> {
         self.iter().any(Stream::receives)
     }
 
-    /// After the end: when to wait no more for what is missing.
-    pub(super) fn quiet_at(&self) -> Instant {
+    /// Time after the end of the test when missing data count as lost.
+    pub(super) fn drain_deadline(&self) -> Instant {
         let mut last = self.ended.unwrap_or_default();
         for stream in self.iter() {
             if let Some(Role::Receives(sink)) = &stream.role {
@@ -283,9 +283,10 @@ impl<const N: usize> Streams<N> {
 
     fn count(&self, stream: &Stream, now: Instant) -> Count {
         let ended = self.ended.unwrap_or(now);
-        // Where counting began is for each end to say: their figures do not belong together then.
-        let said = stream.reported.filter(|_| self.test.omit.is_zero());
-        let sent = said.map(|said| said.datagrams);
+        // Each end determines the start of counting itself, so with an omitted time the counters are not
+        // comparable.
+        let reported = stream.reported.filter(|_| self.test.omit.is_zero());
+        let sent = reported.map(|reported| reported.datagrams);
         let began = self.began.unwrap_or(ended);
         let planned = match self.test.amount {
             Amount::Span(span) => began.after(span),
@@ -295,35 +296,35 @@ impl<const N: usize> Streams<N> {
     }
 
     /// Writes what was counted.
-    pub(super) fn emit(&self, window: &mut Window) {
+    pub(super) fn emit(&self, writer: &mut PartialWriter) {
         let sends = self.iter().any(Stream::sends);
-        results::emit(window, sends, |window| {
+        results::emit(writer, sends, |writer| {
             for (index, stream) in self.iter().enumerate() {
                 if index > 0 {
-                    window.raw(b",");
+                    writer.raw(b",");
                 }
                 let count = self.count(stream, Instant::from_ns(0));
-                results::emit_stream(window, stream.id, stream.sends(), &count);
+                results::emit_stream(writer, stream.id, stream.sends(), &count);
             }
         });
     }
 
-    /// What was sent.
+    /// Counters of what was sent.
     pub(super) fn sent(&self, now: Instant) -> Option<Count> {
         self.sum(true, Some(now))
     }
 
-    /// What of it the other end says to have received.
+    /// The other end's counters of it.
     pub(super) fn reported(&self) -> Option<Count> {
         self.sum(true, None)
     }
 
-    /// What was received.
+    /// Counters of what was received.
     pub(super) fn received_count(&self, now: Instant) -> Option<Count> {
         self.sum(false, Some(now))
     }
 
-    /// Of all streams in this direction, as counted here until now, or as the other end says.
+    /// Sum of all streams in one direction, as counted here until `until`, or as reported by the other end.
     fn sum(&self, sent: bool, until: Option<Instant>) -> Option<Count> {
         let mut streams = 0;
         let mut jitter_ns = 0_u64;

@@ -1,9 +1,10 @@
-//! STAMP, the Simple Two-way Active Measurement Protocol (RFC 8762): a sender's numbered and timed
-//! packets are answered by a reflector, which adds its own number and times. Unauthenticated mode.
+//! STAMP, the Simple Two-way Active Measurement Protocol (RFC 8762): a sender's numbered, timestamped packets
+//! are answered by a reflector, which adds its own number and timestamps. Unauthenticated mode.
 //!
-//! With T1 when a packet was sent, T2 and T3 when the reflector received and answered it, and T4 when
-//! the answer came, the round trip is (T4 - T1) - (T3 - T2), whatever the two clocks say. T2 - T1 and
-//! T4 - T3 are times of one way only if both clocks are synchronised, and no better than they are.
+//! With T1 when a packet was sent, T2 and T3 when the reflector received and answered it, and T4 when the
+//! answer arrived, the round trip is (T4 - T1) - (T3 - T2), independent of the clocks' offset. The one-way
+//! delays T2 - T1 and T4 - T3 are valid only if both clocks are synchronised, and only as accurate as they
+//! are.
 
 mod packet;
 mod reflector;

@@ -1,12 +1,12 @@
-//! The packets of the unauthenticated mode, 44 octets and whatever follows (RFC 8762 sections 4.2.1
-//! and 4.3.1).
+//! The packets of the unauthenticated mode: 44 octets and optional padding (RFC 8762 sections 4.2.1 and
+//! 4.3.1).
 
 use crate::octets::{put_u32, u32_at};
 
-/// The least a packet has.
+/// Minimum length of a packet.
 pub const LEN: usize = 44;
 
-/// Offsets; the first three in both packets.
+/// Field offsets; the first three are those of both packets.
 const NUMBER: usize = 0;
 const SENT: usize = 4;
 const ERROR: usize = 12;
@@ -17,12 +17,12 @@ const SENDER_SENT: usize = 28;
 const SENDER_ERROR: usize = 36;
 const SENDER_TTL: usize = 40;
 
-/// What a sender sends.
+/// A sender's packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
-    /// Counts from 0.
+    /// Sequence number from 0.
     pub number: u32,
-    /// T1, when it was sent, in the format that `error` says.
+    /// T1, the send time, in the format given by `error`.
     pub sent: u64,
     /// Error estimate of `sent`, as written.
     pub error: u16,
@@ -30,20 +30,20 @@ pub struct Probe {
     pub session: u16,
 }
 
-/// What a reflector answers.
+/// A reflector's packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reflection {
-    /// Of a stateful reflector, counts its answers from 0; otherwise the sender's.
+    /// Sequence number: a stateful reflector's own, from 0; otherwise the sender's.
     pub number: u32,
-    /// T3, when it was sent.
+    /// T3, the send time.
     pub sent: u64,
     /// Error estimate of `sent` and `received`, as written.
     pub error: u16,
-    /// T2, when the probe was received.
+    /// T2, the receive time of the probe.
     pub received: u64,
     /// The probe.
     pub probe: Probe,
-    /// The probe's TTL or hop limit on arrival; 255 also if that is not known.
+    /// The probe's TTL or hop limit on arrival; 255 also if unknown.
     pub ttl: u8,
 }
 
@@ -62,7 +62,7 @@ fn put(octets: &mut [u8], at: usize, value: &[u8]) {
 }
 
 impl Probe {
-    /// Reads a packet. `None`: it is too short, or an answer.
+    /// Parses a packet. `None` if it is too short, or is a reflection.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
         if is_reflection(octets.first_chunk()?) {
@@ -76,7 +76,7 @@ impl Probe {
         })
     }
 
-    /// Writes the packet; all behind its fields is zero.
+    /// Writes the packet; octets behind its fields are zero.
     pub fn emit(&self, octets: &mut [u8]) {
         octets.fill(0);
         put_u32(octets, NUMBER, self.number);
@@ -87,8 +87,8 @@ impl Probe {
 }
 
 impl Reflection {
-    /// Reads a packet that should be an answer. `None`: it is too short. Whether it answers anything,
-    /// its `probe` says.
+    /// Parses a packet that should be a reflection. `None` if it is too short. The caller checks `probe` for
+    /// a match.
     #[must_use]
     pub fn parse(octets: &[u8]) -> Option<Self> {
         if octets.len() < LEN {
@@ -110,7 +110,7 @@ impl Reflection {
         })
     }
 
-    /// Writes the packet's first 44 octets and leaves what follows.
+    /// Writes the packet's first 44 octets and leaves the rest unchanged.
     pub fn emit(&self, octets: &mut [u8]) {
         if let Some(fields) = octets.get_mut(..LEN) {
             fields.fill(0);
@@ -127,17 +127,17 @@ impl Reflection {
     }
 }
 
-/// Writes when a packet was sent, into either kind.
+/// Writes the send time, which has the same offset in both packets.
 pub(super) fn put_sent(octets: &mut [u8], sent: u64) {
     put(octets, SENT, &sent.to_be_bytes());
 }
 
-/// The two packets have no field that tells them apart. A sender's is zero from 16 on, or padding of
-/// TWAMP Light, which may be random; a reflector's has its time there, a meaningful error estimate of
-/// the sender's, and zeros in between.
+/// True if a packet is a reflection; no field distinguishes the two packets. From octet 16 on, a sender's is
+/// zero or padding of TWAMP Light, which may be random; a reflector's has its receive time there, a valid
+/// error estimate of the sender's, and zeros in between.
 fn is_reflection(octets: &[u8; LEN]) -> bool {
     let must_be_zero = octets[38] | octets[39] | octets[41] | octets[42] | octets[43];
-    // An error estimate's second octet is its multiplier.
+    // The second octet of an error estimate is its multiplier.
     let is_meant = octets[ERROR + 1] != 0 && octets[SENDER_ERROR + 1] != 0;
     must_be_zero == 0 && is_meant && octets[RECEIVED..SENDER_NUMBER] != [0; 8]
 }

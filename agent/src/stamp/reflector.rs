@@ -4,60 +4,59 @@ use core::net::SocketAddr;
 
 use super::packet::{LEN, Probe, Reflection, put_sent};
 use super::time::Clock;
-use crate::answer::{are_same, may_be_answered};
-use crate::notes::shift;
-use crate::{Ask, Datagram, Instant, SECOND, Service, Udp};
+use crate::answer::{may_answer, same_endpoint};
+use crate::queue::shift;
+use crate::{Datagram, Instant, SECOND, Service, SocketRequest, Udp};
 
-/// A session of which nothing is heard for so long is over: its place may be taken.
-const SILENCE_NS: u64 = 30 * SECOND;
-/// What is written where the TTL is not known (RFC 5357 section 4.2).
+/// A session idle for this long is over and may be replaced.
+const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
+/// TTL field value if the TTL is unknown (RFC 5357 section 4.2).
 const TTL_UNKNOWN: u8 = 255;
 const SOCKET: Udp = Udp(0);
 
-/// A sender that a stateful reflector knows.
+/// State of a sender's session in a stateful reflector.
 #[derive(Debug, Clone, Copy)]
 struct Session {
     from: SocketAddr,
     /// RFC 8972 section 3.
     identifier: u16,
     next: u32,
-    heard: Instant,
+    last_received: Instant,
 }
 
-/// An answer that is still to be sent.
+/// A reflection waiting to be sent.
 #[derive(Debug, Clone, Copy)]
 struct Waiting<const OCTETS: usize> {
     to: SocketAddr,
-    /// All but when it is sent.
+    /// The packet without its send time.
     octets: [u8; OCTETS],
     len: usize,
 }
 
-/// What has come, and what became of it.
+/// Counters of received packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Packets that were answered.
+    /// Packets answered.
     pub answered: u64,
-    /// Packets that are none of a sender: too short, or an answer.
+    /// Packets that are not a sender's: too short, or a reflection.
     pub foreign: u64,
-    /// Packets from where nothing may be sent to: a group, or a port that answers itself.
+    /// Packets from sources that may not be answered: a multicast or broadcast address, or a service port.
     pub forbidden: u64,
-    /// Packets of a session that there was no room for.
+    /// Packets of a session beyond the table.
     pub no_session: u64,
-    /// Packets that came while as many as can be were still to be answered.
+    /// Packets that arrived while all buffers were waiting to be answered.
     pub overrun: u64,
 }
 
-/// Answers what senders send.
+/// Reflects senders' packets.
 ///
-/// With `SESSIONS` it is stateful: it numbers the answers of each session by itself, so that its sender
-/// can tell in which direction something was lost. With 0 it is stateless and gives the sender's
-/// numbers back. A session beyond the table gets no answers rather than numbers that mean something
-/// else.
+/// With `SESSIONS` it is stateful: it numbers the reflections of each session, so that the sender can
+/// determine the direction of a loss. With 0 it is stateless and returns the sender's numbers. A session
+/// beyond the table gets no answers, rather than ambiguous numbers.
 ///
-/// So many packets as `WAITING` can come in one turn of the driver. An answer is as long as what it
-/// answers, and `OCTETS` at most, 44 at least; what has less than 44 octets (TWAMP Light's may) is not
-/// answered, as the answer would be longer. No packet costs more than a look at each session.
+/// It accepts `WAITING` packets per round of the driver. A reflection is as long as its probe, and `OCTETS`
+/// at most, 44 at least; packets below 44 octets (possible in TWAMP Light) are not answered, as the answer
+/// would be longer. Each packet costs one search through the sessions.
 #[derive(Debug)]
 pub struct Reflector<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize = LEN> {
     port: u16,
@@ -71,7 +70,7 @@ pub struct Reflector<const SESSIONS: usize, const WAITING: usize, const OCTETS: 
 impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
     Reflector<SESSIONS, WAITING, OCTETS>
 {
-    /// A reflector on this port, which has to be below those of its senders.
+    /// Creates a reflector on this port, which must be below those of its senders.
     #[must_use]
     pub const fn new(port: u16, clock: Clock) -> Self {
         assert!(WAITING > 0 && OCTETS >= LEN);
@@ -91,20 +90,20 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
         }
     }
 
-    /// What has come so far.
+    /// Counters so far.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// A packet came with this TTL or hop limit: instead of [`Service::datagram`], where the driver
-    /// knows it.
+    /// Handles a packet with this TTL or hop limit: instead of [`Service::datagram`] where the driver knows
+    /// it.
     pub fn datagram_with_ttl(&mut self, from: SocketAddr, octets: &[u8], ttl: u8, now: Instant) {
         let Some(probe) = Probe::parse(octets) else {
             self.counts.foreign += 1;
             return;
         };
-        if !may_be_answered(from, self.port) {
+        if !may_answer(from, self.port) {
             self.counts.forbidden += 1;
             return;
         }
@@ -138,10 +137,10 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
         reflection.emit(&mut waiting.octets);
     }
 
-    /// The next number of this session, a new one if it has to be.
+    /// Returns the next number of this session; creates the session if necessary.
     fn number(&mut self, from: SocketAddr, identifier: u16, now: Instant) -> Option<u32> {
-        let is_it = |it: &Session| it.identifier == identifier && are_same(&it.from, &from);
-        let is_over = |it: &Session| now.ns_since(it.heard) >= SILENCE_NS;
+        let is_it = |it: &Session| it.identifier == identifier && same_endpoint(&it.from, &from);
+        let is_over = |it: &Session| now.ns_since(it.last_received) >= IDLE_TIMEOUT_NS;
         let known =
             |slot: &Option<Session>| slot.as_ref().is_some_and(|it| is_it(it) && !is_over(it));
         let free = |slot: &Option<Session>| slot.as_ref().is_none_or(is_over);
@@ -153,14 +152,14 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
                 from,
                 identifier,
                 next: 0,
-                heard: now,
+                last_received: now,
             });
             at
         };
         let session = self.sessions[at].as_mut()?;
         let next = session.next;
         session.next = next.wrapping_add(1);
-        session.heard = now;
+        session.last_received = now;
         Some(next)
     }
 }
@@ -168,23 +167,23 @@ impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize>
 impl<const SESSIONS: usize, const WAITING: usize, const OCTETS: usize> Service
     for Reflector<SESSIONS, WAITING, OCTETS>
 {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let bound = core::mem::replace(&mut self.is_bound, true);
-        (!bound).then_some(Ask::Bind(SOCKET, Some(self.port)))
+        (!bound).then_some(SocketRequest::Bind(SOCKET, Some(self.port)))
     }
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
         self.datagram_with_ttl(from, octets, TTL_UNKNOWN, now);
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
-        if room.len() < LEN {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
+        if buffer.len() < LEN {
             return None;
         }
         let waiting = self.waiting[0].as_ref()?;
-        let (to, len) = (waiting.to, waiting.len.min(room.len()));
-        room[..len].copy_from_slice(&waiting.octets[..len]);
-        put_sent(room, self.clock.stamp(now));
+        let (to, len) = (waiting.to, waiting.len.min(buffer.len()));
+        buffer[..len].copy_from_slice(&waiting.octets[..len]);
+        put_sent(buffer, self.clock.stamp(now));
         shift(&mut self.waiting);
         self.counts.answered += 1;
         Some(Datagram {

@@ -6,40 +6,40 @@ use core::time::Duration;
 use super::packet::{LEN, Probe, Reflection};
 use super::time::{Clock, ErrorEstimate, Format, between, ns};
 use crate::count::{Arrival, Sequence};
-use crate::{Ask, Datagram, Instant, Service, Udp};
+use crate::{Datagram, Instant, Service, SocketRequest, Udp};
 
 const SOCKET: Udp = Udp(0);
 
-/// What a sender is to do.
+/// Configuration of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// The reflector.
     pub to: SocketAddr,
-    /// How many packets.
+    /// Number of packets.
     pub count: u32,
-    /// From one to the next.
+    /// Interval between packets.
     pub interval: Duration,
-    /// Their payload, 44 octets at least.
+    /// Payload length, 44 octets at least.
     pub octets: usize,
-    /// How long an answer to the last one may take.
+    /// Maximum wait for the last answer.
     pub patience: Duration,
-    /// Our clock.
+    /// The local clock.
     pub clock: Clock,
-    /// The reflector is known to number its answers itself. Without, the sender finds it out only from
-    /// the first loss on the way there.
+    /// True if the reflector is known to be stateful. Otherwise the sender detects it only at the first
+    /// forward loss.
     pub stateful: bool,
     /// The session's identifier (RFC 8972 section 3), or 0.
     pub session: u16,
 }
 
-/// Times of one way, between two synchronised clocks.
+/// One-way delays between two synchronised clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OneWay {
-    /// To the reflector; below zero where the clocks differ by more.
+    /// To the reflector; negative if the clocks' offset exceeds the delay.
     pub forward_ns: i64,
     /// Back.
     pub back_ns: i64,
-    /// What both are wrong by at most, as the two clocks say.
+    /// Maximum error of both, by the two clocks' error estimates.
     pub error: Duration,
 }
 
@@ -48,67 +48,67 @@ pub struct OneWay {
 pub struct Sample {
     /// The packet's number.
     pub number: u32,
-    /// When it was sent.
+    /// Send time.
     pub sent: Instant,
-    /// The round trip without the time that the reflector took.
+    /// Round-trip time without the reflector's processing time.
     pub round_trip: Duration,
-    /// What the reflector took, by its own clock.
+    /// The reflector's processing time, by its own clock.
     pub reflector: Duration,
-    /// `None`: the clocks are not synchronised.
+    /// `None` if the clocks are not synchronised.
     pub one_way: Option<OneWay>,
-    /// The packet's TTL or hop limit when it arrived; 255: as sent, or not known.
+    /// The packet's TTL or hop limit on arrival; 255: unchanged, or unknown.
     pub ttl: u8,
 }
 
-/// Packets without an answer, by where they were lost.
+/// Unanswered packets, by the direction of the loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Loss {
-    /// On the way to the reflector.
+    /// Lost on the way to the reflector.
     pub forward: u64,
-    /// On the way back.
+    /// Lost on the way back.
     pub back: u64,
-    /// Either: after the last answer, or the reflector has no numbers of its own.
+    /// Direction unknown: after the last answer, or the reflector has no numbers of its own.
     pub either: u64,
 }
 
-/// What a sender found.
+/// Results of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Packets sent.
     pub sent: u64,
     /// Packets answered.
     pub answered: u64,
-    /// The others; final when the sender is done.
+    /// Packets not answered; final when the sender is done.
     pub loss: Loss,
-    /// Answers to packets that were sent before one that had been answered.
+    /// Answers to packets older than one already answered.
     pub out_of_order: u64,
-    /// Packets that reached the reflector more than once, as far as the answers came.
+    /// Packets that reached the reflector more than once, as far as their answers arrived.
     pub forward_duplicates: u64,
-    /// Answers that came more than once; with a stateless reflector those to repeated packets too.
+    /// Duplicate answers; with a stateless reflector, also answers to duplicate packets.
     pub back_duplicates: u64,
-    /// What came from the reflector and is no answer, or says what can't be.
+    /// Packets from the reflector that are not answers or have impossible contents.
     pub nonsense: u64,
-    /// Samples that nobody took in time.
+    /// Samples discarded because they were not taken in time.
     pub untaken: u64,
 }
 
-/// Sends packets at even intervals and takes their answers. `SAMPLES` can wait to be taken.
+/// Sends packets at even intervals and collects the answers. Up to `SAMPLES` samples are queued.
 #[derive(Debug)]
 pub struct Sender<const SAMPLES: usize> {
     plan: Plan,
     is_bound: bool,
     began: Option<Instant>,
     next: u32,
-    /// When the last packet left.
+    /// Send time of the last packet.
     last: Instant,
-    /// Our numbers, as they came back.
+    /// Own numbers, as returned by the reflector.
     answered: Sequence,
-    /// The reflector's.
+    /// The reflector's numbers.
     reflected: Sequence,
-    /// Some answer had another number than its packet.
+    /// An answer had a different number from its packet.
     is_stateful: bool,
-    /// Some answer had a number that no reflector can have come to.
-    is_confused: bool,
+    /// An answer had a number that no reflector can have reached.
+    has_invalid_number: bool,
     forward_duplicates: u64,
     back_duplicates: u64,
     nonsense: u64,
@@ -117,7 +117,7 @@ pub struct Sender<const SAMPLES: usize> {
 }
 
 impl<const SAMPLES: usize> Sender<SAMPLES> {
-    /// A sender that begins as soon as it is driven.
+    /// Creates a sender that begins with the driver's first turn.
     #[must_use]
     pub const fn new(plan: Plan) -> Self {
         assert!(SAMPLES > 0);
@@ -130,7 +130,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
             answered: Sequence::new(0),
             reflected: Sequence::new(0),
             is_stateful: plan.stateful,
-            is_confused: false,
+            has_invalid_number: false,
             forward_duplicates: 0,
             back_duplicates: 0,
             nonsense: 0,
@@ -139,26 +139,26 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         }
     }
 
-    /// The samples, each once, in the order of their answers.
+    /// Returns each sample once, in the order of the answers.
     pub fn take_sample(&mut self) -> Option<Sample> {
         let first = self.samples[0].take();
         self.samples.rotate_left(1);
         first
     }
 
-    /// All was sent, and answered or waited for.
+    /// True if all packets were sent, and answered or timed out.
     #[must_use]
     pub fn is_done(&self, now: Instant) -> bool {
-        let all = self.different() >= u64::from(self.plan.count);
+        let all = self.unique_answers() >= u64::from(self.plan.count);
         self.is_all_sent() && (all || now >= self.last.after(self.plan.patience))
     }
 
-    /// What there is so far.
+    /// Results so far.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         Outcome {
             sent: u64::from(self.next),
-            answered: self.different(),
+            answered: self.unique_answers(),
             loss: self.loss(),
             out_of_order: self.answered.out_of_order(),
             forward_duplicates: self.forward_duplicates,
@@ -172,16 +172,16 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         self.next >= self.plan.count
     }
 
-    /// Packets that were answered, each once.
-    fn different(&self) -> u64 {
+    /// Packets answered, each counted once.
+    fn unique_answers(&self) -> u64 {
         self.answered.sent() - self.answered.lost(None)
     }
 
-    /// Up to the last packet that was answered the reflector's numbers say how many had arrived; those
-    /// of them that are missing were lost on the way back. Repeated packets have a number each.
+    /// Up to the last answered packet, the reflector's numbers give the number of packets that arrived there;
+    /// those missing were lost on the way back. A duplicate packet has its own number.
     fn loss(&self) -> Loss {
-        let all = u64::from(self.next).saturating_sub(self.different());
-        if !self.is_stateful || self.is_confused {
+        let all = u64::from(self.next).saturating_sub(self.unique_answers());
+        if !self.is_stateful || self.has_invalid_number {
             return Loss {
                 either: all,
                 ..Loss::default()
@@ -206,7 +206,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         (!self.is_all_sent()).then(|| began.after(span))
     }
 
-    /// Takes an answer. `None`: it can't be one.
+    /// Handles an answer. `None` if it is not a valid one.
     fn answer(&mut self, octets: &[u8], now: Instant) -> Option<()> {
         let answer = Reflection::parse(octets)?;
         let number = answer.probe.number;
@@ -225,7 +225,7 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         let format = theirs.map_or(Format::Ntp, |error| error.format);
         let (t2, t3) = (ns(answer.received, format), ns(answer.sent, format));
         let reflector = u64::try_from(between(t2, t3)).ok()?;
-        // A clock of theirs that runs in coarse steps may say a little more than has passed here.
+        // A reflector's clock of coarse resolution may report slightly more than has passed here.
         let coarse = theirs.map_or(Duration::ZERO, ErrorEstimate::bound);
         if Duration::from_nanos(reflector) > Duration::from_nanos(away).saturating_add(coarse) {
             return None;
@@ -252,18 +252,18 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
         Some(())
     }
 
-    /// Counts an answer; whether it is the first one to its packet.
+    /// Counts an answer; true if it is the first one to its packet.
     fn count(&mut self, number: u32, reflected: u32) -> bool {
         self.is_stateful |= number != reflected;
-        // Every packet may have been repeated, but hardly more than that.
+        // Every packet may have been duplicated, but hardly more often.
         let is_possible = u64::from(reflected) < 2 * u64::from(self.next) + 16;
-        self.is_confused |= !is_possible;
-        let again = |arrival| matches!(arrival, Arrival::Duplicate | Arrival::Stale);
-        let is_new = !again(self.answered.arrived(u64::from(number)));
+        self.has_invalid_number |= !is_possible;
+        let is_repeated = |arrival| matches!(arrival, Arrival::Duplicate | Arrival::Stale);
+        let is_new = !is_repeated(self.answered.arrived(u64::from(number)));
         if !is_possible {
             return is_new;
         }
-        if again(self.reflected.arrived(u64::from(reflected))) {
+        if is_repeated(self.reflected.arrived(u64::from(reflected))) {
             self.back_duplicates += 1;
         } else if !is_new {
             self.forward_duplicates += 1;
@@ -280,9 +280,9 @@ impl<const SAMPLES: usize> Sender<SAMPLES> {
 }
 
 impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let bound = core::mem::replace(&mut self.is_bound, true);
-        (!bound).then_some(Ask::Bind(SOCKET, None))
+        (!bound).then_some(SocketRequest::Bind(SOCKET, None))
     }
 
     fn datagram(&mut self, _: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
@@ -291,19 +291,19 @@ impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.began.get_or_insert(now);
-        if room.len() < LEN || self.due().is_none_or(|due| now < due) {
+        if buffer.len() < LEN || self.due().is_none_or(|due| now < due) {
             return None;
         }
-        let len = self.plan.octets.max(LEN).min(room.len());
+        let len = self.plan.octets.max(LEN).min(buffer.len());
         let probe = Probe {
             number: self.next,
             sent: self.plan.clock.stamp(now),
             error: self.plan.clock.error().to_bits(),
             session: self.plan.session,
         };
-        probe.emit(&mut room[..len]);
+        probe.emit(&mut buffer[..len]);
         self.next += 1;
         self.last = now;
         Some(Datagram {
@@ -314,7 +314,7 @@ impl<const SAMPLES: usize> Service for Sender<SAMPLES> {
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let all = self.different() >= u64::from(self.plan.count);
+        let all = self.unique_answers() >= u64::from(self.plan.count);
         let end = || (self.began.is_some() && !all).then(|| self.last.after(self.plan.patience));
         self.due().or_else(end)
     }

@@ -1,28 +1,28 @@
-//! Timestamps and what is known of their error.
+//! Timestamps and their error estimates.
 
 use core::time::Duration;
 
 use crate::Instant;
 
-/// Seconds from the zero of NTP's time (1900) to that of Unix (RFC 5905 section 6).
+/// Seconds from the NTP epoch (1900) to the Unix epoch (RFC 5905 section 6).
 const NTP_TO_UNIX_S: u64 = 2_208_988_800;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// How a timestamp is written (RFC 8762 section 4.2.1, the bit Z).
+/// Timestamp format (RFC 8762 section 4.2.1, the bit Z).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Seconds and their 2^-32nds (RFC 5905 section 6).
+    /// Seconds and units of 2^-32 s (RFC 5905 section 6).
     Ntp,
     /// Seconds and nanoseconds: `PTPv2`, truncated (RFC 8186).
     Ptp,
 }
 
-/// What is known of a clock, as it is written behind each timestamp (RFC 4656 section 4.1.2, RFC 8186).
+/// Error estimate of a clock, sent behind each timestamp (RFC 4656 section 4.1.2, RFC 8186).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErrorEstimate {
     /// S: the clock is synchronised to UTC by an external source.
     pub synchronised: bool,
-    /// Z: how the timestamp is written.
+    /// Z: the timestamp format.
     pub format: Format,
     /// A power of two, 6 bits.
     pub scale: u8,
@@ -31,11 +31,11 @@ pub struct ErrorEstimate {
 }
 
 impl ErrorEstimate {
-    /// An NTP timestamp that is wrong by `bound` at most: the least that can be written and is not
-    /// less.
+    /// Error estimate of an NTP timestamp with an error of at most `bound`: the smallest encodable value that
+    /// is not less.
     #[must_use]
     pub fn of(bound: Duration, synchronised: bool) -> Self {
-        // In 2^-32 s; more than 2^31 s are as good as any other lot.
+        // In 2^-32 s; values above 2^31 s are clamped.
         let seconds = bound.as_secs().min(1 << 31);
         let fraction = u64::from(bound.subsec_nanos()) << 32;
         let mut units = (seconds << 32) + fraction.div_ceil(NS_PER_S);
@@ -52,7 +52,7 @@ impl ErrorEstimate {
         }
     }
 
-    /// What the clock is wrong by at most: multiplier * 2^-32 * 2^scale seconds.
+    /// Maximum error of the clock: multiplier * 2^-32 * 2^scale seconds.
     #[must_use]
     pub fn bound(self) -> Duration {
         let units = u128::from(self.multiplier) << self.scale;
@@ -60,7 +60,7 @@ impl ErrorEstimate {
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// The field. `None`: its multiplier is 0, which says that it means nothing.
+    /// Decodes the field. `None` if its multiplier is 0, which marks it as invalid.
     #[must_use]
     pub const fn from_bits(bits: u16) -> Option<Self> {
         let [upper, multiplier] = bits.to_be_bytes();
@@ -79,7 +79,7 @@ impl ErrorEstimate {
         })
     }
 
-    /// As the field is written.
+    /// Encodes the field.
     #[must_use]
     pub const fn to_bits(self) -> u16 {
         let s = (self.synchronised as u8) << 7;
@@ -88,26 +88,26 @@ impl ErrorEstimate {
     }
 }
 
-/// What a device's time is called on the wire.
+/// Maps the device's time to timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
-    /// Nanoseconds since 1900 at the device's zero.
+    /// Nanoseconds since 1900 at the device's time zero.
     zero_ns: u64,
     error: ErrorEstimate,
 }
 
 impl Clock {
-    /// One that runs from the device's start; `resolution` is what it is wrong by over a round trip.
+    /// A free-running clock since the device's start; `resolution` is its error over a round trip.
     #[must_use]
     pub fn free(resolution: Duration) -> Self {
         Self {
-            // A timestamp of 0 says that there is none (RFC 5905 section 6).
+            // A timestamp of 0 means "unknown" (RFC 5905 section 6).
             zero_ns: NS_PER_S,
             error: ErrorEstimate::of(resolution, false),
         }
     }
 
-    /// One that is synchronised to UTC within `error`; at its zero Unix time was `unix_ns`.
+    /// A clock synchronised to UTC within `error`; at its zero the Unix time was `unix_ns`.
     #[must_use]
     pub fn synchronised(unix_ns: u64, error: Duration) -> Self {
         Self {
@@ -116,13 +116,13 @@ impl Clock {
         }
     }
 
-    /// What is known of it.
+    /// Error estimate of the clock.
     #[must_use]
     pub const fn error(&self) -> ErrorEstimate {
         self.error
     }
 
-    /// The timestamp of a point in time.
+    /// Timestamp of a point in time.
     pub(super) const fn stamp(&self, at: Instant) -> u64 {
         let ns = self.zero_ns.wrapping_add(at.ns());
         let fraction = ((ns % NS_PER_S) << 32).div_ceil(NS_PER_S);
@@ -130,7 +130,7 @@ impl Clock {
     }
 }
 
-/// Nanoseconds of a timestamp, from the zero of its era.
+/// Nanoseconds of a timestamp since the start of its era.
 pub(super) const fn ns(stamp: u64, format: Format) -> u64 {
     let (seconds, fraction) = (stamp >> 32, stamp & 0xffff_ffff);
     let fraction = match format {
@@ -140,7 +140,7 @@ pub(super) const fn ns(stamp: u64, format: Format) -> u64 {
     seconds * NS_PER_S + fraction
 }
 
-/// From `earlier` to `later`, which may lie in the next era of 2^32 seconds.
+/// Nanoseconds from `earlier` to `later`, which may be in the next era of 2^32 seconds.
 pub(super) const fn between(earlier: u64, later: u64) -> i64 {
     const ERA: i128 = (1 << 32) * NS_PER_S as i128;
     let span = later as i128 - earlier as i128;
@@ -191,7 +191,7 @@ mod tests {
             let error = ErrorEstimate::of(bound, true);
             prop_assert!(error.multiplier > 0);
             prop_assert!(error.bound() >= bound);
-            // And by less than a part in 127 too large, apart from a nanosecond.
+            // And at most 1 / 127 too large, plus a nanosecond.
             prop_assert!(error.bound() <= bound + bound / 127 + Duration::from_nanos(1));
         }
 

@@ -1,10 +1,10 @@
-//! Two services on a network in virtual time: TCP that splits octets anywhere, UDP that loses, repeats
-//! and reorders, all of it by a seed.
+//! Two services on a network in virtual time: TCP that splits data anywhere, UDP with loss, duplication and
+//! reordering, all derived from a seed.
 
 // Each test file uses a part of it.
 #![allow(dead_code)]
 
-use linerate_agent::{Ask, Close, Connection, Datagram, Instant, Opened, Service, Udp};
+use linerate_agent::{Close, Connection, Datagram, Instant, Opened, Service, SocketRequest, Udp};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -15,17 +15,17 @@ pub const ENDS: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)),
 ];
 
-/// What the network does to datagrams, in 1 / 1000 of them, and to connections.
+/// Faults of the network: of datagrams, in 1 / 1000 of them, and of connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
     pub lost: u64,
     pub repeated: u64,
     pub late: u64,
-    /// From when to when nothing arrives on connections.
+    /// Interval in which nothing arrives on connections.
     pub stalled: Option<[Instant; 2]>,
 }
 
-/// What it has done, to datagrams from each end.
+/// Faults that occurred to datagrams from each end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Done {
     pub sent: u64,
@@ -63,11 +63,11 @@ struct Pipe {
     end_told: bool,
 }
 
-/// A datagram: from which end and port, and to where.
+/// A datagram: source end and port, destination, content.
 type Flight = (usize, u16, SocketAddr, Vec<u8>);
 
 struct Link {
-    /// Its numbers at both ends; the second end's is there when it has accepted.
+    /// Its numbers at both ends; the second end's is valid after it has accepted.
     numbers: [Connection; 2],
     /// From the first end, and from the second.
     pipes: [Pipe; 2],
@@ -89,7 +89,7 @@ pub struct Net<A, B> {
     next_connection: [u8; 2],
     next_port: u16,
     serial: u64,
-    /// Times in a row that somebody wanted to be woken and then had nothing to do.
+    /// Consecutive wake-ups without anything to do.
     idle_wakes: u32,
 }
 
@@ -117,7 +117,7 @@ impl<A: Service, B: Service> Net<A, B> {
         if end == 0 { &mut self.a } else { &mut self.b }
     }
 
-    /// Lets things go on until `done` says so, or for `at_most`; whether it said so.
+    /// Runs until `done` returns true, or for `at_most`; returns true if `done` did.
     pub fn run(&mut self, at_most: Duration, mut done: impl FnMut(&mut Self) -> bool) -> bool {
         let until = self.now.after(at_most);
         while self.now < until {
@@ -125,7 +125,7 @@ impl<A: Service, B: Service> Net<A, B> {
                 return true;
             }
             let mut moved = false;
-            // The server first: it listens before it is connected to.
+            // The server first: it must listen before it is connected to.
             for end in [1, 0] {
                 moved |= self.ask(end);
                 moved |= self.send(end);
@@ -149,7 +149,7 @@ impl<A: Service, B: Service> Net<A, B> {
         let next = next.unwrap_or(until);
         if next <= self.now {
             self.idle_wakes += 1;
-            assert!(self.idle_wakes < 100, "woken for nothing, again and again");
+            assert!(self.idle_wakes < 100, "woken repeatedly without work");
         }
         let least = self.now.after(Duration::from_nanos(1));
         self.now = next.max(least).min(until);
@@ -163,17 +163,17 @@ impl<A: Service, B: Service> Net<A, B> {
 
     fn ask(&mut self, end: usize) -> bool {
         let mut moved = false;
-        while let Some(ask) = self.end(end).ask() {
+        while let Some(ask) = self.end(end).next_request() {
             moved = true;
             match ask {
-                Ask::Listen(port) => drop(self.listens[end].insert(port)),
-                Ask::Bind(Udp(number), port) => {
+                SocketRequest::Listen(port) => drop(self.listens[end].insert(port)),
+                SocketRequest::Bind(Udp(number), port) => {
                     self.next_port += 1;
                     let port = port.unwrap_or(self.next_port);
                     self.sockets[end].insert(number, port);
                 }
-                Ask::Unbind(Udp(number)) => drop(self.sockets[end].remove(&number)),
-                Ask::Connect { to, token } => self.connect(end, to, token),
+                SocketRequest::Unbind(Udp(number)) => drop(self.sockets[end].remove(&number)),
+                SocketRequest::Connect { to, token } => self.connect(end, to, token),
             }
         }
         moved
@@ -292,13 +292,13 @@ impl<A: Service, B: Service> Net<A, B> {
         moved
     }
 
-    /// What one end does on a connection: send, and take what has come.
+    /// Sends and receives on one end of a connection.
     fn stream(&mut self, link: &mut Link, end: usize) -> bool {
         let (number, now) = (link.numbers[end], self.now);
         let mut moved = false;
         if !link.pipes[end].ended {
             let mut room = [0; 1460];
-            // A window's worth is on its way at most; sometimes there is room for an octet only.
+            // At most a window's worth is in flight; sometimes there is space for one octet only.
             let most = if self.random.happens(100) { 1 } else { 1460 };
             if link.pipes[end].octets.len() < 20_000 {
                 let len = self.end(end).fill(number, &mut room[..most], now);
@@ -335,7 +335,7 @@ impl<A: Service, B: Service> Net<A, B> {
             self.end(end).ended(number, now);
             moved = true;
         }
-        // Time passes with what is sent: about a gigabit.
+        // Sending takes time: about a gigabit.
         if moved {
             self.now = self.now.after(Duration::from_micros(12));
         }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use linerate_agent::frame::{Fill, Head, Kind, Mac, Receiver};
-use linerate_agent::{Ask, Instant, Service};
+use linerate_agent::frame::{Fill, FrameKind, Mac, Receiver, TestHeader};
+use linerate_agent::{Instant, Service, SocketRequest};
 use linerate_ether::frame::{TAG_LEN, Tag, insert_tag};
 use linerate_sim::peer::generator::DEVICE;
 use linerate_sim::peer::host;
@@ -68,11 +68,11 @@ impl Order {
     }
 
     fn write(&self, number: u64, room: &mut [u8], now: Instant) {
-        let head = Head {
+        let head = TestHeader {
             kind: if self.is_answered {
-                Kind::Outward
+                FrameKind::Outward
             } else {
-                Kind::OneWay
+                FrameKind::OneWay
             },
             fill: self.fill,
             stream: STREAM,
@@ -190,7 +190,7 @@ impl Exchange {
         is_in_doubt.then_some(Order::of(PROD_OCTETS))
     }
 
-    fn take(&mut self, head: &Head, frame: &[u8]) -> Result<(), String> {
+    fn take(&mut self, head: &TestHeader, frame: &[u8]) -> Result<(), String> {
         let number = head.number;
         let place = self.under_way.iter().position(|(it, _)| *it == number);
         let Some(place) = place else {
@@ -211,7 +211,7 @@ impl Exchange {
                 frame.len()
             ));
         }
-        if !head.is_intact(frame) || head.kind != Kind::Reflected {
+        if !head.is_intact(frame) || head.kind != FrameKind::Reflected {
             return Err(format!("frame {number} of {octets} octets came altered"));
         }
         self.answered += 1;
@@ -220,7 +220,7 @@ impl Exchange {
 }
 
 impl Service for Exchange {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         None
     }
 
@@ -239,7 +239,7 @@ impl Program for Exchange {
     }
 
     fn frame(&mut self, frame: &[u8], now: Instant) {
-        let Some(head) = Head::parse(frame).filter(|it| it.stream == STREAM) else {
+        let Some(head) = TestHeader::parse(frame).filter(|it| it.stream == STREAM) else {
             return;
         };
         self.last = now;
@@ -265,7 +265,7 @@ impl Program for Exchange {
 pub struct Listener(pub Receiver);
 
 impl Service for Listener {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! When each datagram of a test arrives.
 
-use linerate_agent::{Ear, Instant, Overheard};
+use linerate_agent::{DatagramTap, Instant, TappedService};
 use linerate_results::record::Distribution;
 
 use linerate_results::distribution::Times;
@@ -21,7 +21,7 @@ impl Data {
 }
 
 /// A service, and the times between the datagrams that it gets.
-pub(super) type Arrivals<S> = Overheard<S, Gaps>;
+pub(super) type Arrivals<S> = TappedService<S, Gaps>;
 
 /// The times between datagrams.
 ///
@@ -38,12 +38,12 @@ pub(super) struct Gaps {
 impl Gaps {
     /// Those of the datagrams that `service` gets.
     pub(super) const fn of<S>(service: S, data: Option<Data>) -> Arrivals<S> {
-        let ear = Self {
+        let tap = Self {
             data,
             last: None,
             times: None,
         };
-        Overheard { service, ear }
+        TappedService { service, tap }
     }
 
     /// The gaps; `None` where there are less than two datagrams.
@@ -52,8 +52,8 @@ impl Gaps {
     }
 }
 
-impl Ear for Gaps {
-    fn heard(&mut self, octets: &[u8], now: Instant) {
+impl DatagramTap for Gaps {
+    fn on_datagram(&mut self, octets: &[u8], now: Instant) {
         if self.data.is_some_and(|data| data.is(octets))
             && let Some(last) = self.last.replace(now)
         {
@@ -84,7 +84,7 @@ mod tests {
             octets[0] = first;
             arrivals.datagram(Udp(0), from, &octets[..len], now);
         }
-        let gaps = arrivals.ear.distribution().expect("two gaps");
+        let gaps = arrivals.tap.distribution().expect("two gaps");
         assert_eq!(
             (gaps.count, gaps.min_ns, gaps.max_ns),
             (2, 1_000_000, 3_000_000)

@@ -172,7 +172,7 @@ impl Http {
                     let wait = self.patience.as_secs();
                     format!("nothing went on for {wait} s during {path}")
                 }
-                Failure::Nonsense => "what it answers is no HTTP".to_owned(),
+                Failure::NotHttp => "what it answers is no HTTP".to_owned(),
             })
         };
         let sizes = run::Sizes {
@@ -190,7 +190,7 @@ impl Http {
         if !ran.is_cut && !(200..300).contains(&outcome.status) {
             return Err(self.failed(format!("it answers {} to {path}", outcome.status)));
         }
-        sum.does_not_match |= outcome.differs_at.is_some();
+        sum.does_not_match |= outcome.mismatch_at.is_some();
         let (octets, intervals) = if upload {
             (outcome.confirmed.unwrap_or(outcome.sent), ran.to_device)
         } else {

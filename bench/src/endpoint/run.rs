@@ -100,7 +100,7 @@ pub(super) fn run<S: Service, F>(
             let arrivals = driver.into_service();
             return Ok(Ran {
                 ended: now,
-                gaps: arrivals.ear.distribution(),
+                gaps: arrivals.tap.distribution(),
                 service: arrivals.service,
                 to_device: to_device.intervals,
                 from_device: from_device.intervals,

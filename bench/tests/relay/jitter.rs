@@ -8,8 +8,8 @@ use super::said::{has_jitter, is_same_jitter, printed, printed_jitter, streams_o
 use super::serve::Stop;
 use super::stock::output;
 use super::{has, overflows, rig, undisturbed};
-use linerate_agent::iperf2::{self, Numbered};
-use linerate_agent::{Ear, Instant, Limits, Overheard, Service, iperf3};
+use linerate_agent::iperf2::{self, DatagramHeader};
+use linerate_agent::{DatagramTap, Instant, Limits, TappedService, Service, iperf3};
 use linerate_bench::endpoint::{Amount, Datagrams, Options, Trial, Unwatched, open};
 use linerate_host::relay::Way;
 use linerate_host::relay::rig::RIGHT;
@@ -190,8 +190,8 @@ struct Noted {
     read: Vec<Read>,
 }
 
-impl Ear for Noted {
-    fn heard(&mut self, octets: &[u8], now: Instant) {
+impl DatagramTap for Noted {
+    fn on_datagram(&mut self, octets: &[u8], now: Instant) {
         if let Some(head) = octets.first_chunk()
             && octets.len() >= self.least
         {
@@ -232,11 +232,11 @@ fn attempt_from_stock<S: Service + Send>(
             address: RIGHT.into(),
             ..Settings::default()
         };
-        let ear = Noted {
+        let tap = Noted {
             least: 100,
             read: Vec::new(),
         };
-        let mut driver = Driver::new(Overheard { service, ear }, settings).expect("it listens");
+        let mut driver = Driver::new(TappedService { service, tap }, settings).expect("it listens");
         listening.send(()).expect("the test waits");
         let mut told = None;
         // The client may ask again for what it did not hear; its end may be seen before its goodbye.
@@ -250,7 +250,7 @@ fn attempt_from_stock<S: Service + Send>(
                 break;
             }
         }
-        (told, driver.into_service().ear.read)
+        (told, driver.into_service().tap.read)
     };
     let (text, (told, read)) = std::thread::scope(|scope| {
         let right = rig.right();
@@ -312,7 +312,7 @@ fn our_server_of_iperf_2_tells_the_jitter_of_what_it_has_read() {
     };
     let is_same = is_same_jitter(&printed_jitter(&ours.text), &[ours.told_ns]);
     assert!(is_same, "{} {}", ours.told_ns, ours.text);
-    let is_end = |(head, _): &Read| Numbered::parse(head).is_some_and(|it| it.number < 0);
+    let is_end = |(head, _): &Read| DatagramHeader::parse(head).is_some_and(|it| it.number < 0);
     let end = ours.read.iter().position(is_end).expect("an end");
     ours.read.truncate(end + 1);
     let went = went(&ours.record, iperf2::PORT);

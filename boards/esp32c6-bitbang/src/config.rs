@@ -1,13 +1,13 @@
-//! What can be set when the firmware is built, by environment variables.
+//! Build-time configuration by environment variables.
 //!
 //! | variable | default | meaning |
 //! |---|---|---|
-//! | `LINERATE_ADDRESSING` | `static` | where the address comes from: `static`, `dhcp`, `link-local` |
+//! | `LINERATE_ADDRESSING` | `static` | source of the address: `static`, `dhcp`, `link-local` |
 //! | `LINERATE_IPV4` | `169.254.10.2/16` | the static address |
-//! | `LINERATE_PEER` | `169.254.10.1` | whom the programs talk to |
+//! | `LINERATE_PEER` | `169.254.10.1` | the programs' peer |
 //! | `LINERATE_DUPLEX` | `auto` | `line-rate`: `auto` negotiates, `half` and `full` force a duplex |
-//! | `LINERATE_SIZES` | by stage | what `http_get` asks for: `10000x5,100000x5` |
-//! | `LINERATE_WITHOUT` | nothing | what `line-rate` is to do without, to see what it is worth: [`Without`]'s names |
+//! | `LINERATE_SIZES` | by stage | sizes that `http_get` requests: `10000x5,100000x5` |
+//! | `LINERATE_WITHOUT` | nothing | features left out of `line-rate`, to measure their effect: [`Without`]'s names |
 //! | `LINERATE_QUEUE` | 38 | frames in the receive queue of `line-rate`; the TCP window follows |
 
 use smoltcp::wire::{EthernetAddress, Ipv4Address, Ipv4Cidr};
@@ -18,10 +18,10 @@ pub const MAC_ADDRESS: EthernetAddress = EthernetAddress([0x02, 0, 0, 0, 0, 0x02
 /// The port of HTTP.
 pub const HTTP_PORT: u16 = 80;
 
-/// Where the IPv4 address comes from.
+/// Source of the IPv4 address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addressing {
-    /// It is built in.
+    /// Built in.
     Static(Ipv4Cidr),
     /// From a DHCP server (RFC 2131).
     Dhcp,
@@ -29,10 +29,10 @@ pub enum Addressing {
     LinkLocal,
 }
 
-/// The addressing that was built in.
+/// The configured addressing.
 ///
 /// # Panics
-/// On a variable that was set to nonsense when the firmware was built.
+/// If a variable was invalid at build time.
 pub fn addressing() -> Addressing {
     match option_env!("LINERATE_ADDRESSING").unwrap_or("static") {
         "static" => Addressing::Static(static_address()),
@@ -51,10 +51,10 @@ fn static_address() -> Ipv4Cidr {
     )
 }
 
-/// Whom the programs talk to.
+/// IPv4 address of the programs' peer.
 ///
 /// # Panics
-/// On a variable that was set to nonsense when the firmware was built.
+/// If a variable was invalid at build time.
 pub fn peer() -> Ipv4Address {
     option_env!("LINERATE_PEER")
         .unwrap_or("169.254.10.1")
@@ -62,10 +62,10 @@ pub fn peer() -> Ipv4Address {
         .expect("LINERATE_PEER is an address")
 }
 
-/// What `http_get` asks for: a number of bytes, and how often.
+/// Sizes that `http_get` requests: a number of bytes, and a number of repetitions.
 ///
 /// # Panics
-/// On a variable that was set to nonsense when the firmware was built.
+/// If a variable was invalid at build time.
 pub fn sizes() -> impl Iterator<Item = (u64, u32)> {
     let default = if cfg!(any(feature = "isr-all", feature = "main-thread")) {
         "10000x5,100000x5"
@@ -84,10 +84,10 @@ pub fn sizes() -> impl Iterator<Item = (u64, u32)> {
         })
 }
 
-/// Frames in the receive queue of the last stage: what was set, or `default`.
+/// Frames in the receive queue of the last stage: the configured number, or `default`.
 ///
 /// # Panics
-/// At build time, on a variable that is set to nonsense.
+/// At build time, if the variable is invalid.
 pub(crate) const fn queue_frames(default: usize) -> usize {
     let Some(text) = option_env!("LINERATE_QUEUE") else {
         return default;
@@ -98,20 +98,20 @@ pub(crate) const fn queue_frames(default: usize) -> usize {
     }
 }
 
-/// A choice of the last stage that can be left out, by its name in `LINERATE_WITHOUT` (names joined
-/// by commas): `docs/line-rate.md` says what each is worth.
+/// An optional feature of the last stage, by its name in `LINERATE_WITHOUT` (names joined by commas):
+/// `docs/line-rate.md` states the effect of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Without {
     /// `digest`: a download's CRC-32 is calculated from the bytes.
     Digest,
     /// `checksums`: the stack verifies checksums, too.
     Checksums,
-    /// `one-ack`: the stack acknowledges before the program has read, and again when it has.
+    /// `one-ack`: the stack acknowledges before the program has read, and again afterwards.
     OneAck,
 }
 
 impl Without {
-    /// Whether it was left out.
+    /// True if it was left out.
     pub const fn is_set(self) -> bool {
         let Some(list) = option_env!("LINERATE_WITHOUT") else {
             return false;

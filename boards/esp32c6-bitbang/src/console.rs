@@ -1,5 +1,5 @@
-//! What the programs print, on the USB serial port: lines for a person, and beside them one JSON
-//! object a line for a program, prefixed with `@ `.
+//! Console output on the USB serial port: lines for a person, and lines with one JSON object each for a
+//! program, prefixed with `@ `.
 
 use esp_hal::peripherals::USB_DEVICE;
 use esp_println::{print, println};
@@ -12,7 +12,7 @@ macro_rules! info {
     };
 }
 
-/// Prints one event for a program: its name, and optionally the other members of the JSON object.
+/// Prints one event for a program: its name, and optionally further members of the JSON object.
 #[macro_export]
 macro_rules! event {
     ($event:literal) => {
@@ -23,7 +23,7 @@ macro_rules! event {
     };
 }
 
-/// The port, for what writes to any.
+/// The port, as a `core::fmt::Write`.
 pub struct Console;
 
 impl core::fmt::Write for Console {
@@ -38,7 +38,7 @@ pub fn line(text: core::fmt::Arguments<'_>) {
     println!("INFO - {text}");
 }
 
-/// Prints one event for a program, as a line of JSON behind `@ `.
+/// Prints one event for a program, as a JSON line prefixed with `@ `.
 pub fn event(name: &str, members: Option<core::fmt::Arguments<'_>>) {
     if let Some(members) = members {
         println!("@ {{\"event\":\"{name}\",{members}}}");
@@ -47,32 +47,32 @@ pub fn event(name: &str, members: Option<core::fmt::Arguments<'_>>) {
     }
 }
 
-/// Ends the program: says so, then waits for interrupts for ever.
+/// Ends the program: prints the event `done`, then waits for interrupts forever.
 pub fn done() -> ! {
     event("done", None);
     halt()
 }
 
-/// Stops the main thread; interrupts go on.
+/// Stops the main thread; interrupts remain enabled.
 pub fn halt() -> ! {
     loop {
         esp_hal::interrupt::wait_for_interrupt();
     }
 }
 
-/// The longest command.
+/// Maximum length of a command.
 const LINE: usize = 80;
 
-/// Lines that a person or a program types on the same port.
+/// Command lines from a person or a program on the same port.
 pub struct Commands {
     line: [u8; LINE],
     len: usize,
-    /// The line was returned: what comes is the next one's.
+    /// The line was returned: the next octet begins another.
     over: bool,
 }
 
 impl Commands {
-    /// Nothing typed so far.
+    /// Creates an empty line.
     pub const fn new() -> Self {
         Self {
             line: [0; LINE],
@@ -81,8 +81,8 @@ impl Commands {
         }
     }
 
-    /// The next line if it is complete, without its end. What exceeds 80 bytes, or is no UTF-8, is
-    /// lost.
+    /// Returns the next line without its end, if it is complete. A line above 80 bytes is truncated; one that
+    /// is not UTF-8 is dropped.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<&str> {
         if core::mem::take(&mut self.over) {

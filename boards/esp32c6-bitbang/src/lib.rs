@@ -1,7 +1,7 @@
 //! The firmware of the board `esp32c6-bitbang`: a 10BASE-T PHY made of two GPIOs and cycle-counted
 //! loops, under the MAC of `linerate-nic` and the TCP/IP of smoltcp.
 //!
-//! The programs are in `src/bin`; the same ELF runs on a chip and in the simulator.
+//! The programs are in `src/bin`; chip and simulator run the same ELF.
 
 #![no_std]
 #![warn(missing_docs)]
@@ -22,12 +22,11 @@ use core::panic::PanicInfo;
 
 use linerate_nic::ledger::Ledger;
 
-/// Every counter of the device. A debugger or the simulator finds it by this name.
+/// Every counter of the device. A debugger or the simulator finds it by this symbol.
 #[unsafe(no_mangle)]
 pub static LINERATE_LEDGER: Ledger = Ledger::new();
 
-// The boot loader wants to see a descriptor; its build time is fixed, so that two builds of the
-// same source are the same file.
+// The boot loader requires a descriptor; its build time is fixed, so that builds are reproducible.
 esp_bootloader_esp_idf::esp_app_desc!(
     env!("CARGO_PKG_VERSION"),
     env!("CARGO_PKG_NAME"),

@@ -1,13 +1,13 @@
-//! `memcpy` and its kin, in assembly so that their cost is known and a compiler cannot turn them
-//! into calls of themselves.
+//! `memcpy` and similar functions, in assembly so that their cost is known and a compiler cannot turn them
+//! into recursive calls.
 //!
-//! The linker script binds the C names to these functions (by default esp-hal's scripts bind them
-//! to the chip's ROM). Where they live, and which `memcpy` it is, depends on the stage: the plain
-//! word loop that the article's first stages had, or an unrolled one.
+//! The linker script binds the C names to these functions (by default esp-hal's scripts bind them to the
+//! chip's ROM). Their location and the version of `memcpy` depend on the stage: the plain word loop of the
+//! article's first stages, or an unrolled one.
 
 use core::arch::global_asm;
 
-/// The section that the stage keeps these functions in.
+/// The section that contains these functions in this stage.
 macro_rules! section {
     () => {
         cfg_select! {
@@ -17,9 +17,9 @@ macro_rules! section {
     };
 }
 
-/// Copies whole words from a1 to t0, which is aligned, and leaves the bytes that remain in a2.
+/// Copies whole words from a1 to t0, which is aligned, and leaves the number of remaining bytes in a2.
 ///
-/// A source that is not aligned is read with unaligned loads, which the core does in hardware.
+/// An unaligned source is read with unaligned loads, which the core does in hardware.
 macro_rules! copy_words {
     () => {
         cfg_select! {

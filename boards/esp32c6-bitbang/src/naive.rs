@@ -1,7 +1,7 @@
-//! Alignment and check as one writes them first: with bitvec's windows and shifts, and crc32fast.
+//! A straightforward implementation of alignment and check: with bitvec's windows and shifts, and crc32fast.
 //!
-//! These are the libraries of the article's implementation, in the versions that it used, so that
-//! what they cost here is a prediction of what they cost there.
+//! These are the libraries of the article's implementation, in the versions that it used, so their cost here
+//! predicts the cost there.
 
 use core::ops::Range;
 
@@ -13,7 +13,7 @@ use linerate_ether::{
 };
 use linerate_nic::mac::{Invalid, Method};
 
-/// Works bit by bit, by bitvec.
+/// Works bit by bit, with bitvec.
 #[derive(Debug, Clone, Copy)]
 pub struct Bitvec;
 
@@ -38,7 +38,7 @@ impl Method for Bitvec {
             return Err(Invalid::Runt);
         }
         bits.shift_left(start);
-        // A tagged frame is four octets longer: left to the FCS.
+        // A tagged frame is four octets longer: the FCS check handles it.
         if octets > MAX_TAGGED_LEN.max(MAX_LEN) {
             return Err(Invalid::Oversize);
         }

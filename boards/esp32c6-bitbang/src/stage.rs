@@ -1,5 +1,5 @@
-//! What the firmware's variants are: the four stages of the article "Implementing and optimizing an Ethernet 10BASE-T MAC layer for
-//! maximum throughput" (Timon Van Overveldt, 2024), and one that goes on from there.
+//! Variants of the firmware: the four stages of the article "Implementing and optimizing an Ethernet 10BASE-T
+//! MAC layer for maximum throughput" (Timon Van Overveldt, 2024), and one that goes further.
 //!
 //! | stage | frame is checked | between PHY and queue | code and `memcpy` | TCP window |
 //! |---|---|---|---|---|
@@ -9,9 +9,9 @@
 //! | `windowed` | on the main thread | received in place | RAM | less than the queue |
 //! | `line-rate` | as it is received | received in place | RAM | less than a larger queue |
 //!
-//! The first two also align, check and copy as slowly as the article's code (feature
-//! `article-mac`). `windowed-article` is `windowed` with that: what the article's last stage does
-//! here, beside which `windowed` shows what our MAC buys.
+//! The first two also align, check and copy as slowly as the article's code (feature `article-mac`).
+//! `windowed-article` is `windowed` with that: the article's last stage, for comparison with this MAC in
+//! `windowed`.
 
 use linerate_nic::{mac, window};
 
@@ -32,15 +32,14 @@ pub const NAME: &str = if cfg!(feature = "isr-all") {
     "windowed"
 };
 
-/// How receptions are aligned and checked: with the libraries of the article's implementation, or by
-/// words.
+/// Alignment and check of receptions: with the libraries of the article's implementation, or by words.
 #[cfg(not(feature = "line-rate"))]
 type Check = cfg_select! {
     feature = "article-mac" => { crate::naive::Bitvec }
     _ => { mac::Wordwise }
 };
 
-/// Who does what between PHY and stack.
+/// Division of the work between PHY and stack.
 pub type Receive = cfg_select! {
     feature = "isr-all" => { mac::IsrAll<Check> }
     feature = "main-thread" => { mac::MainThread<Check> }
@@ -49,7 +48,7 @@ pub type Receive = cfg_select! {
     _ => { mac::Windowed<Check> }
 };
 
-/// The longest frames that the receive queue takes in a row.
+/// Receive queue capacity in frames of maximum length.
 pub const QUEUE_FRAMES: usize = if cfg!(feature = "line-rate") {
     config::queue_frames(38)
 } else if cfg!(feature = "windowed") {
@@ -61,8 +60,8 @@ pub const QUEUE_FRAMES: usize = if cfg!(feature = "line-rate") {
 /// The receive queue's size in words.
 pub const QUEUE_WORDS: usize = mac::receiver_words(QUEUE_FRAMES);
 
-/// Frames of the queue that are kept free of a TCP connection's data: in the last stage those to
-/// groups, and as many for other connections.
+/// Queue space in frames that a TCP connection's data must not fill: in the last stage for frames to groups,
+/// and as many for other connections.
 const OTHERS: usize = if cfg!(feature = "line-rate") {
     2 * mac::GROUP_FRAMES
 } else {
@@ -71,9 +70,8 @@ const OTHERS: usize = if cfg!(feature = "line-rate") {
 
 const MSS: usize = window::mss(1500);
 
-/// A TCP socket's receive buffer in bytes, which is the window that it offers: in the first two
-/// stages what the article's capture of that time shows, then as much as the queue holds, then as
-/// much as the queue can keep beside others' frames.
+/// A TCP socket's receive buffer in bytes, which is the window that it offers: in the first two stages that
+/// of the article's capture, then the capacity of the queue, then the capacity left beside others' frames.
 pub const TCP_WINDOW: usize = if cfg!(any(feature = "windowed", feature = "line-rate")) {
     window::receive_window(QUEUE_FRAMES, OTHERS, MSS)
 } else if cfg!(feature = "zero-copy") {
@@ -82,5 +80,5 @@ pub const TCP_WINDOW: usize = if cfg!(any(feature = "windowed", feature = "line-
     10_240
 };
 
-/// A TCP socket's transmit buffer in bytes, where a program has much to send.
+/// A TCP socket's transmit buffer in bytes, for programs that send much.
 pub const TX_BUFFER: usize = 22 * MSS;

@@ -12,7 +12,7 @@ use linerate_nic::mmio::{Mmio, Registers};
 pub const TICKS_PER_S: u64 = 25_000_000;
 const NS_PER_TICK: u64 = 1_000_000_000 / TICKS_PER_S;
 
-/// Two timers that count down (DDI 0479, 4.2): one is the clock, the other an alarm.
+/// Two down-counting timers (DDI 0479, 4.2): one is the clock, the other an alarm.
 const CLOCK: usize = 0x4000_0000;
 const ALARM: usize = 0x4000_1000;
 mod timer {
@@ -35,18 +35,18 @@ mod uart {
     pub const RX_FULL: u32 = 2;
     pub const TX_ENABLE: u32 = 1;
     pub const RX_ENABLE: u32 = 2;
-    /// The fastest that there is.
+    /// The fastest baud rate.
     pub const SHORTEST: u32 = 16;
 }
 
-/// The LAN9118, on its interrupt (application note 385, 3.7 and table 4-1).
+/// The LAN9118 and its interrupt (application note 385, 3.7 and table 4-1).
 const NETWORK: usize = 0x4020_0000;
 
-/// The processor's interrupt controller (ARMv7-M, B3.4): wanted, and no longer pending.
+/// The processor's interrupt controller (ARMv7-M, B3.4): set-enable and clear-pending registers.
 const NVIC: usize = 0xe000_e100;
 const ENABLE: usize = 0;
 const CLEAR_PENDING: usize = 0x180;
-/// Of the alarm and of the network device.
+/// Interrupts of the alarm and of the network device.
 const WAKE_BY: u32 = 1 << 9 | 1 << 13;
 
 /// The serial port.
@@ -54,7 +54,7 @@ pub struct Console;
 
 impl Console {
     fn registers() -> Mmio {
-        // SAFETY: the UART, which is told to do nothing to memory.
+        // SAFETY: the UART, which does not access memory.
         unsafe { Mmio::new(UART) }
     }
 }
@@ -75,15 +75,15 @@ pub struct Mps2 {
     clock: Mmio,
     alarm: Mmio,
     nvic: Mmio,
-    /// Ticks since the start, when the clock was last looked at. It goes round in 171 s.
+    /// Ticks since the start when the clock was last read. It wraps in 171 s.
     ticks: Cell<u64>,
 }
 
 impl Mps2 {
-    /// Starts the clock and lets alarm and network device wake the processor. With it come the network
-    /// device's registers. To be called once.
+    /// Starts the clock and lets alarm and network device wake the processor. Also returns the network
+    /// device's registers. Call it once.
     pub fn start() -> (Self, Mmio) {
-        // SAFETY: devices of the processor and the kit; none is told to do anything to memory.
+        // SAFETY: devices of the processor and the kit; none is made to access memory.
         let [clock, alarm, nvic, port, network] =
             [CLOCK, ALARM, NVIC, UART, NETWORK].map(|it| unsafe { Mmio::new(it) });
         port.write_at(uart::DIVIDER, uart::SHORTEST);
@@ -122,7 +122,7 @@ impl Machine for Mps2 {
         Instant::from_ns(self.ticks() * NS_PER_TICK)
     }
 
-    fn typed(&mut self) -> Option<u8> {
+    fn read_console(&mut self) -> Option<u8> {
         let port = Console::registers();
         let state: u32 = port.read_at(uart::STATE);
         (state & uart::RX_FULL != 0).then(|| {
@@ -133,7 +133,7 @@ impl Machine for Mps2 {
 
     fn sleep(&mut self, until: Instant) {
         let left = (until.ns() / NS_PER_TICK).saturating_sub(self.ticks());
-        // The clock has to be looked at before it goes round.
+        // The clock must be read before it wraps.
         let left = left.clamp(1, u64::from(u32::MAX / 2)) as u32;
         self.alarm.write_at(timer::CONTROL, 0_u32);
         self.alarm.write_at(timer::CLEAR, 1_u32);
@@ -143,13 +143,14 @@ impl Machine for Mps2 {
         self.nvic.write_at(CLEAR_PENDING, WAKE_BY);
         self.alarm
             .write_at(timer::CONTROL, timer::ENABLE | timer::INTERRUPT);
-        // A line that is still up is pending again. PRIMASK is set: interrupts wake and are not taken.
-        // SAFETY: goes on at the latest when the alarm is pending.
+        // An interrupt line that is still active becomes pending again. PRIMASK is set: interrupts wake the
+        // processor and are not taken.
+        // SAFETY: ends when the alarm is pending, at the latest.
         unsafe { asm!("dsb", "wfi") };
     }
 
     fn seed(&mut self) -> u64 {
-        // QEMU's clock is that of the host, so that no start takes equally long.
+        // QEMU's clock is the host's, so no two starts take the same time.
         self.ticks()
     }
 }

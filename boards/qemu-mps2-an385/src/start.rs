@@ -1,12 +1,12 @@
-//! From reset to `main`, and what faults and panics come to.
+//! From reset to `main`, and the handling of faults and panics.
 
 use core::arch::{asm, global_asm};
 use linerate_agent_firmware::console::{event, info};
 
 use crate::machine::Console;
 
-// The stack, the reset, and the fourteen exceptions behind it (ARMv7-M, B1.5.2 and B1.5.3). Interrupts wake
-// the processor and are not taken, so there are no more.
+// The stack, the reset vector, and the fourteen exceptions behind it (ARMv7-M, B1.5.2 and B1.5.3). Interrupts
+// wake the processor and are not taken, so there are no more.
 global_asm!(
     ".section .vectors, \"a\"",
     ".word _stack_top",
@@ -25,7 +25,7 @@ global_asm!(
     main = sym crate::main,
 );
 
-/// Nothing here is meant to fault.
+/// No fault is expected.
 extern "C" fn fault() -> ! {
     let exception: usize;
     // SAFETY: reads a register.
@@ -48,7 +48,7 @@ fn panicked(what: &core::panic::PanicInfo<'_>) -> ! {
     stop()
 }
 
-/// Ends the machine with an error: semihosting's `SYS_EXIT` of anything but the end of a program.
+/// Ends the machine with an error: semihosting's `SYS_EXIT` with a reason other than normal program exit.
 pub fn stop() -> ! {
     const SYS_EXIT: usize = 0x18;
     const RUN_TIME_ERROR: usize = 0x2_0023;

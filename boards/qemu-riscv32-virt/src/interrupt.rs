@@ -1,5 +1,5 @@
-//! The variant `interrupt_per_frame`: the network device's interrupt is taken, and its handler takes in what
-//! has come.
+//! The variant `interrupt_per_frame`: the network device's interrupt is taken, and its handler receives the
+//! frames.
 
 use crate::Network;
 use crate::machine::{claim, complete};
@@ -9,11 +9,11 @@ use linerate_agent_firmware::per_frame::{PerFrame, Shared};
 
 static NETWORK: Shared<Network> = Shared::new();
 
-/// Hands the device to the handler; once. From then on interrupts are taken.
+/// Passes the device to the handler, once. From then on interrupts are taken.
 pub fn share(device: Network) -> Option<PerFrame<Network>> {
     let device = NETWORK.share(device)?;
-    // SAFETY: the handler below keeps all registers, and what it shares with the program is behind
-    // `critical_section`.
+    // SAFETY: the handler below saves all registers, and shares data with the program through
+    // `critical_section` only.
     unsafe {
         asm!(
             "la {at}, interrupted",
@@ -25,7 +25,7 @@ pub fn share(device: Network) -> Option<PerFrame<Network>> {
     Some(device)
 }
 
-// What a function may change is kept; mcause is negative for interrupts.
+// Saves the caller-saved registers; mcause is negative for interrupts.
 global_asm!(
     ".section .text.interrupted, \"ax\"",
     ".balign 4",
@@ -75,7 +75,7 @@ global_asm!(
 
 extern "C" fn handle() {
     let interrupt = claim();
-    NETWORK.take_in();
+    NETWORK.receive_all();
     complete(interrupt);
 }
 
@@ -93,7 +93,7 @@ unsafe impl critical_section::Impl for OneHart {
 
     unsafe fn release(were_on: bool) {
         if were_on {
-            // SAFETY: as they were.
+            // SAFETY: restores the previous state.
             unsafe { asm!("csrsi mstatus, 8") };
         }
     }

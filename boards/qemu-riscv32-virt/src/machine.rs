@@ -1,4 +1,4 @@
-//! QEMU's RV32 machine virt: where its devices lie is told by `qemu-system-riscv32 -M virt,dumpdtb=FILE`.
+//! QEMU's RV32 machine virt; `qemu-system-riscv32 -M virt,dumpdtb=FILE` gives the device addresses.
 
 use core::arch::asm;
 use core::fmt;
@@ -20,17 +20,17 @@ const TRANSMITTER_EMPTY: u8 = 1 << 5;
 const TIMER_COMPARE: usize = 0x0200_4000;
 const TIMER: usize = 0x0200_bff8;
 
-/// The PLIC: priority of each interrupt; those that hart 0 in machine mode wants; claim and complete.
+/// The PLIC: priority of each interrupt; enable bits of hart 0 in machine mode; claim and complete.
 const PLIC: usize = 0x0c00_0000;
 const ENABLE: usize = 0x2000;
 const CLAIM: usize = 0x20_0004;
 
-/// Places for virtio devices, and the interrupt of the first.
+/// Slots of virtio devices, and the interrupt of the first.
 const SLOTS: usize = 0x1000_1000;
 const SLOT: usize = 0x1000;
 const SLOT_COUNT: usize = 8;
 const FIRST_INTERRUPT: usize = 1;
-/// The register `DeviceID`, and what a network device reads there.
+/// The register `DeviceID`, and its value for a network device.
 const DEVICE_ID: usize = 8;
 const NETWORK: u32 = 1;
 
@@ -42,7 +42,7 @@ pub struct Console;
 
 impl Console {
     fn registers() -> Mmio {
-        // SAFETY: the UART, which is told to do nothing to memory.
+        // SAFETY: the UART, which does not access memory.
         unsafe { Mmio::new(UART) }
     }
 }
@@ -65,29 +65,29 @@ pub struct Io;
 impl Coherence for Io {
     #[inline]
     fn barrier(&self) {
-        // SAFETY: an order, and nothing else.
+        // SAFETY: a fence only.
         unsafe { asm!("fence iorw, iorw", options(nostack, preserves_flags)) };
     }
 }
 
 /// The CLINT's compare register of this hart.
 fn compare() -> Mmio {
-    // SAFETY: it does nothing to memory.
+    // SAFETY: it does not access memory.
     unsafe { Mmio::new(TIMER_COMPARE) }
 }
 
 /// The PLIC.
 fn plic() -> Mmio {
-    // SAFETY: it is told to do nothing to memory.
+    // SAFETY: it does not access memory.
     unsafe { Mmio::new(PLIC) }
 }
 
-/// Takes the interrupt that is pending; 0: none is.
+/// Claims the pending interrupt; 0: none.
 pub fn claim() -> u32 {
     plic().read_at(CLAIM)
 }
 
-/// The interrupt that was claimed has been dealt with.
+/// Completes a claimed interrupt.
 pub fn complete(interrupt: u32) {
     if interrupt != 0 {
         plic().write_at(CLAIM, interrupt);
@@ -96,12 +96,12 @@ pub fn complete(interrupt: u32) {
 
 /// The machine.
 pub struct Virt {
-    /// Places that nobody has looked at yet.
+    /// Slots not yet probed.
     slots: core::ops::Range<usize>,
 }
 
 impl Virt {
-    /// Lets the timer and the devices wake the hart. To be called once.
+    /// Lets the timer and the devices wake the hart. Call it once.
     pub fn start() -> Self {
         let plic = plic();
         let mut wanted = 0_u32;
@@ -119,15 +119,15 @@ impl Virt {
         }
     }
 
-    /// The registers of the network device, if there is one; once.
+    /// Returns the registers of the network device, if there is one; once.
     pub fn network_slot(&mut self) -> Option<Mmio> {
         core::mem::take(&mut self.slots)
-            // SAFETY: a place for a device, and each is looked at once.
+            // SAFETY: a device slot, and each is probed once.
             .map(|slot| unsafe { Mmio::new(SLOTS + slot * SLOT) })
             .find(|slot| Registers::<u32>::read_at(slot, DEVICE_ID) == NETWORK)
     }
 
-    /// The timer's interrupt is not pending: neither out of reset, nor when a sleep is over.
+    /// Disables the timer's interrupt: after reset, and when a sleep is over.
     fn no_alarm() {
         compare().write_at(4, u32::MAX);
     }
@@ -157,7 +157,7 @@ impl Machine for Virt {
         Instant::from_ns(Self::ticks() * (1_000_000_000 / TICKS_PER_S))
     }
 
-    fn typed(&mut self) -> Option<u8> {
+    fn read_console(&mut self) -> Option<u8> {
         let uart = Console::registers();
         let status: u8 = uart.read_at(LINE_STATUS);
         (status & DATA_READY != 0).then(|| uart.read_at(0))
@@ -166,18 +166,18 @@ impl Machine for Virt {
     fn sleep(&mut self, until: Instant) {
         let ticks = until.ns() / (1_000_000_000 / TICKS_PER_S);
         let compare = compare();
-        // No moment in between may look like an earlier time.
+        // No intermediate value may be an earlier time.
         compare.write_at(4, u32::MAX);
         compare.write_at(0, ticks as u32);
         compare.write_at(4, (ticks >> 32) as u32);
-        // SAFETY: goes on at the latest when the timer's interrupt is pending.
+        // SAFETY: ends when the timer's interrupt is pending, at the latest.
         unsafe { asm!("wfi") };
         Self::no_alarm();
         complete(claim());
     }
 
     fn seed(&mut self) -> u64 {
-        // No start is like another, as QEMU's clock runs on.
+        // Differs in each start, as QEMU's clock keeps running.
         Self::ticks()
     }
 }

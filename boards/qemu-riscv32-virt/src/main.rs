@@ -22,17 +22,17 @@ use machine::{Io, Virt};
 use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
 use static_cell::ConstStaticCell;
 
-/// Frames that wait each way.
+/// Frames that can be queued in each direction.
 const FRAMES: usize = 256;
-/// Where the machine has no address for the device.
+/// Used if the machine provides no address for the device.
 const MAC_ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
-/// There is no line whose rate would be a limit.
+/// There is no line rate that would be a limit.
 const FASTEST_BITS_PER_S: u64 = 10_000_000_000;
 
 type Network = VirtioNet<Mmio, Io, FRAMES>;
 
-/// A buffer that begins two octets before a word: behind what precedes a frame (12 octets), the packet in it begins
-/// with one.
+/// A buffer that begins two octets before a word boundary: behind the 12-octet virtio header and the Ethernet
+/// header, the packet begins at a word.
 #[repr(C, align(4))]
 struct Shifted {
     _before: [u8; 2],
@@ -46,7 +46,7 @@ impl Shifted {
     };
 }
 
-/// The counters of the driver.
+/// The driver's counters.
 static LINERATE_LEDGER: Ledger = Ledger::new();
 
 fn main() -> ! {
@@ -92,7 +92,7 @@ fn main() -> ! {
         driver: "virtio-net",
         address: Ipv4Cidr::new(Ipv4Address::new(10, 0, 0, 2), 24),
         gateway: Ipv4Address::new(10, 0, 0, 1),
-        grain: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
+        clock_error: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
         skew: 0,
         ledger: &LINERATE_LEDGER,
     };

@@ -1,4 +1,4 @@
-//! From reset to `main`, and what traps and panics come to.
+//! From reset to `main`, and the handling of traps and panics.
 
 use core::arch::{asm, global_asm};
 use linerate_agent_firmware::console::{event, info};
@@ -19,7 +19,7 @@ global_asm!(
     main = sym crate::main,
 );
 
-/// Nothing here is meant to trap.
+/// No trap is expected.
 pub extern "C" fn trap() -> ! {
     let (cause, at): (usize, usize);
     // SAFETY: reads two registers.

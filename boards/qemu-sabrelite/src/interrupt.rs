@@ -1,4 +1,4 @@
-//! The variant `interrupt_per_frame`: ENET's interrupt is taken, and its handler takes in what has come.
+//! The variant `interrupt_per_frame`: ENET's interrupt is taken, and its handler receives the frames.
 
 use crate::Network;
 use crate::machine::{claim, complete};
@@ -7,11 +7,11 @@ use linerate_agent_firmware::per_frame::{PerFrame, Shared};
 
 static NETWORK: Shared<Network> = Shared::new();
 
-/// Hands the device to the handler; once. From then on interrupts are taken.
+/// Passes the device to the handler, once. From then on interrupts are taken.
 pub fn share(device: Network) -> Option<PerFrame<Network>> {
     let device = NETWORK.share(device)?;
-    // SAFETY: the handler below keeps all registers, and what it shares with the program is behind
-    // `critical_section`.
+    // SAFETY: the handler below saves all registers, and shares data with the program through
+    // `critical_section` only.
     unsafe {
         asm!(
             "movw {at}, #:lower16:interrupted_vectors",
@@ -24,8 +24,8 @@ pub fn share(device: Network) -> Option<PerFrame<Network>> {
     Some(device)
 }
 
-// The handler runs in supervisor mode, on its stack, which is aligned to 8 octets; what a function may change
-// is kept.
+// The handler runs in supervisor mode, on its stack, which is aligned to 8 octets; it saves the caller-saved
+// registers.
 global_asm!(
     ".section .text.interrupted, \"ax\"",
     ".arm",
@@ -54,7 +54,7 @@ global_asm!(
 
 extern "C" fn handle() {
     let interrupt = claim();
-    NETWORK.take_in();
+    NETWORK.receive_all();
     complete(interrupt);
 }
 
@@ -75,7 +75,7 @@ unsafe impl critical_section::Impl for OneCore {
 
     unsafe fn release(were_on: bool) {
         if were_on {
-            // SAFETY: as they were.
+            // SAFETY: restores the previous state.
             unsafe { asm!("cpsie i") };
         }
     }

@@ -25,7 +25,7 @@ const USR2: usize = 0x98;
 const ENABLED: u32 = 1;
 /// UCR2: not in reset, receiver and transmitter on, 8 bits, no RTS.
 const RUNNING: u32 = 1 | 1 << 1 | 1 << 2 | 1 << 5 | 1 << 14;
-/// USR2: all is sent; something has come.
+/// USR2: transmission complete; receive data ready.
 const SENT: u32 = 1 << 3;
 const CAME: u32 = 1;
 
@@ -48,7 +48,7 @@ const ICDIPTR: usize = 0x800;
 /// Interrupts: the private timer, ENET.
 const TIMER_INTERRUPT: usize = 29;
 const ENET_INTERRUPT: usize = 150;
-/// What acknowledging reads when there is none.
+/// Value of the acknowledge register if no interrupt is pending.
 const NO_INTERRUPT: u32 = 1023;
 
 /// Private timer: load, control, status.
@@ -59,7 +59,7 @@ const STATUS: usize = 0xc;
 const ONCE: u32 = 1 | 1 << 2;
 
 fn device(base: usize) -> Mmio {
-    // SAFETY: a device of the chip that is told to do nothing to memory.
+    // SAFETY: a device of the chip that does not access memory.
     unsafe { Mmio::new(base) }
 }
 
@@ -77,12 +77,12 @@ impl fmt::Write for Console {
     }
 }
 
-/// Takes the interrupt that is pending.
+/// Acknowledges the pending interrupt.
 pub fn claim() -> u32 {
     device(GIC_CPU).read_at(ICCIAR)
 }
 
-/// The interrupt that was claimed, if one was, has been dealt with.
+/// Ends the acknowledged interrupt, if there was one.
 pub fn complete(interrupt: u32) {
     if interrupt != NO_INTERRUPT {
         device(GIC_CPU).write_at(ICCEOIR, interrupt);
@@ -93,8 +93,8 @@ pub fn complete(interrupt: u32) {
 pub struct SabreLite;
 
 impl SabreLite {
-    /// Lets the timer and ENET wake the processor, and starts the clock and the console. With it
-    /// come ENET's registers. To be called once.
+    /// Lets the timer and ENET wake the processor, and starts the clock and the console. Also returns ENET's
+    /// registers. Call it once.
     pub fn start() -> (Self, Mmio) {
         let uart = device(UART);
         uart.write_at(UCR1, ENABLED);
@@ -110,7 +110,7 @@ impl SabreLite {
         let interface = device(GIC_CPU);
         interface.write_at(ICCPMR, 0xff_u32);
         interface.write_at(ICCICR, 1_u32);
-        // SAFETY: the MAC, strongly ordered, as everything is without MMU.
+        // SAFETY: the MAC; strongly ordered, like all memory without an MMU.
         (Self, unsafe { Mmio::new(ENET) })
     }
 
@@ -138,7 +138,7 @@ impl Machine for SabreLite {
         Instant::from_ns(Self::ticks() * NS_PER_TICK)
     }
 
-    fn typed(&mut self) -> Option<u8> {
+    fn read_console(&mut self) -> Option<u8> {
         let uart = device(UART);
         let status: u32 = uart.read_at(USR2);
         let octet = || Registers::<u32>::read_at(&uart, URXD) as u8;
@@ -153,7 +153,7 @@ impl Machine for SabreLite {
         let timer = device(PRIVATE_TIMER);
         timer.write_at(LOAD, u32::try_from(ticks).unwrap_or(u32::MAX));
         timer.write_at(CONTROL, ONCE);
-        // SAFETY: goes on at the latest when the timer's interrupt is pending.
+        // SAFETY: ends when the timer's interrupt is pending, at the latest.
         unsafe { asm!("dsb", "wfi", options(nostack, preserves_flags)) };
         timer.write_at(CONTROL, 0_u32);
         timer.write_at(STATUS, 1_u32);
@@ -161,7 +161,7 @@ impl Machine for SabreLite {
     }
 
     fn seed(&mut self) -> u64 {
-        // No start is like another, as QEMU's clock runs on.
+        // Differs in each start, as QEMU's clock keeps running.
         Self::ticks()
     }
 }

@@ -28,15 +28,15 @@ use linerate_nic::enet::Enhanced as Descriptors;
 #[cfg(feature = "legacy")]
 use linerate_nic::enet::Legacy as Descriptors;
 
-/// Frames that wait each way.
+/// Frames that can be queued in each direction.
 const FRAMES: usize = 256;
-/// Where nobody left an address in the MAC.
+/// Used if the MAC has no address.
 const MAC_ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
-/// Where the PHY answers.
+/// MDIO address of the PHY.
 const PHY: u8 = 6;
-/// How long a negotiation may take: what a gigabit PHY does, and some.
+/// Maximum duration of auto-negotiation: that of a gigabit PHY, with a margin.
 const NEGOTIATES_FOR: Duration = Duration::from_secs(5);
-/// There is no line whose rate would be a limit.
+/// There is no line rate that would be a limit.
 const FASTEST_BITS_PER_S: u64 = 10_000_000_000;
 
 const CONFIG: Config = Config {
@@ -48,13 +48,13 @@ const CONFIG: Config = Config {
     verifies_checksums: false,
 };
 
-/// A buffer that begins with a line of a cache.
+/// A buffer aligned to a cache line.
 #[repr(align(64))]
 struct Aligned([u8; enet::BUFFER]);
 
 type Network = Enet<Mmio, Coherent, Descriptors, FRAMES>;
 
-/// The counters of the driver.
+/// The driver's counters.
 static LINERATE_LEDGER: Ledger = Ledger::new();
 
 fn main() -> ! {
@@ -95,14 +95,14 @@ fn main() -> ! {
         driver: "enet",
         address: Ipv4Cidr::new(Ipv4Address::new(10, 0, 0, 2), 24),
         gateway: Ipv4Address::new(10, 0, 0, 1),
-        grain: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
+        clock_error: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
         skew: 2,
         ledger: &LINERATE_LEDGER,
     };
     run(device, machine, MEMORY.take(), &setup)
 }
 
-/// Resets the MAC and lets the PHY negotiate.
+/// Resets the MAC and starts the PHY's auto-negotiation.
 fn connect(
     registers: Mmio,
     machine: &mut SabreLite,

@@ -1,4 +1,4 @@
-//! The program `null`: `bench_agent` without its network, to know what a frame costs without a driver.
+//! The program `null`: `bench_agent` without its network, to measure the cost of a frame without a driver.
 
 #![no_std]
 #![no_main]
@@ -10,7 +10,7 @@ mod memory;
 mod start;
 
 use core::time::Duration;
-use linerate_agent_firmware::null::Null;
+use linerate_agent_firmware::null::NullDevice;
 use linerate_agent_firmware::{Memory, Setup, run};
 use linerate_nic::device::{Checksums, Offload};
 use linerate_nic::ledger::Ledger;
@@ -20,9 +20,9 @@ use static_cell::ConstStaticCell;
 
 const OWN: Ipv4Address = Ipv4Address::new(10, 0, 0, 2);
 const PEER: Ipv4Address = Ipv4Address::new(10, 0, 0, 1);
-/// There is no line whose rate would be a limit.
+/// There is no line rate that would be a limit.
 const FASTEST_BITS_PER_S: u64 = 10_000_000_000;
-/// What ENET, as QEMU has it, relieves the stack of.
+/// Offloads of QEMU's ENET.
 const BY_DEVICE: Offload = Offload {
     receive: false,
     transmit: true,
@@ -42,14 +42,14 @@ static LINERATE_LEDGER: Ledger = Ledger::new();
 fn main() -> ! {
     static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));
     let (machine, _) = SabreLite::start();
-    // Frames to send lie as those of ENET.
-    let device = Null::new([OWN, PEER], CHECKSUMS, 0, &LINERATE_LEDGER);
+    // Transmit buffers are aligned as those of ENET.
+    let device = NullDevice::new([OWN, PEER], CHECKSUMS, 0, &LINERATE_LEDGER);
     let setup = Setup {
         board: "qemu-sabrelite",
         driver: "null",
         address: Ipv4Cidr::new(OWN, 24),
         gateway: PEER,
-        grain: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
+        clock_error: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
         skew: 2,
         ledger: &LINERATE_LEDGER,
     };

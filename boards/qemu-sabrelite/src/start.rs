@@ -1,4 +1,4 @@
-//! From reset to `main`, and what exceptions and panics come to.
+//! From reset to `main`, and the handling of exceptions and panics.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use linerate_agent_firmware::console::{event, info};
 
 use crate::machine::Console;
 
-// All in supervisor mode with interrupts masked, as out of reset: MMU, caches and VFP stay off.
+// Everything runs in supervisor mode with interrupts masked, as after reset: MMU, caches and VFP stay off.
 global_asm!(
     ".section .text.start, \"ax\"",
     ".arm",
@@ -36,7 +36,7 @@ global_asm!(
     main = sym crate::main,
 );
 
-/// Nothing here is meant to trap.
+/// No exception is expected.
 extern "C" fn trap(behind: usize, state: usize) -> ! {
     let status: usize;
     // SAFETY: reads a register, DFSR.
@@ -63,12 +63,12 @@ fn panicked(what: &core::panic::PanicInfo<'_>) -> ! {
     stop()
 }
 
-/// Ends the machine with an error, by semihosting (`SYS_EXIT`, `ADP_Stopped_RunTimeErrorUnknown`): without it,
-/// that is a trap.
+/// Ends the machine with an error, by semihosting (`SYS_EXIT`, `ADP_Stopped_RunTimeErrorUnknown`): without
+/// semihosting, that is a trap.
 pub fn stop() -> ! {
     static IS_STOPPING: AtomicBool = AtomicBool::new(false);
     if !IS_STOPPING.swap(true, Ordering::Relaxed) {
-        // SAFETY: does not come back, or traps.
+        // SAFETY: does not return, or traps.
         unsafe { asm!("svc #0x123456", in("r0") 0x18, in("r1") 0x2_0023) };
     }
     loop {

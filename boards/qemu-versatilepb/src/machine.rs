@@ -7,7 +7,7 @@ use linerate_agent::Instant;
 use linerate_agent_firmware::Machine;
 use linerate_nic::mmio::{Mmio, Registers};
 
-/// What the clock counts.
+/// Frequency of the clock.
 pub const TICKS_PER_S: u64 = 24_000_000;
 
 /// The system registers (DUI 0225, 4.3), and in them the clock.
@@ -20,7 +20,7 @@ mod timer {
     pub const LOAD: usize = 0;
     pub const CONTROL: usize = 8;
     pub const CLEAR: usize = 12;
-    /// Enabled, interrupting, of 32 bits, until zero.
+    /// Enabled, with interrupt, 32 bits, one-shot.
     pub const ALARM: u32 = 1 << 7 | 1 << 5 | 1 << 1 | 1;
     pub const NS_PER_TICK: u64 = 1000;
 }
@@ -57,7 +57,7 @@ pub struct Console;
 
 impl Console {
     fn registers() -> Mmio {
-        // SAFETY: the UART, which is told to do nothing to memory.
+        // SAFETY: the UART, which does not access memory.
         unsafe { Mmio::new(UART) }
     }
 }
@@ -78,15 +78,15 @@ pub struct Versatile {
     system: Mmio,
     alarm: Mmio,
     calendar: Mmio,
-    /// Ticks since the start, when the clock was last looked at. It goes round in 179 s.
+    /// Ticks since the start when the clock was last read. It wraps in 179 s.
     ticks: Cell<u64>,
 }
 
 impl Versatile {
-    /// Lets alarm and network device wake the processor. With it come the network device's registers. To be
-    /// called once.
+    /// Lets alarm and network device wake the processor. Also returns the network device's registers. Call it
+    /// once.
     pub fn start() -> (Self, Mmio) {
-        // SAFETY: devices of the board; none is told to do anything to memory.
+        // SAFETY: devices of the board; none is made to access memory.
         let [system, alarm, calendar, first, second, network] =
             [SYSTEM, ALARM, CALENDAR, FIRST, SECOND, NETWORK].map(|it| unsafe { Mmio::new(it) });
         Console::registers().write_at(uart::CONTROL, uart::ON);
@@ -121,7 +121,7 @@ impl Machine for Versatile {
         Instant::from_ns(self.ticks() * 125 / 3)
     }
 
-    fn typed(&mut self) -> Option<u8> {
+    fn read_console(&mut self) -> Option<u8> {
         let port = Console::registers();
         let flags: u32 = port.read_at(uart::FLAGS);
         (flags & uart::RX_EMPTY == 0).then(|| {
@@ -132,14 +132,14 @@ impl Machine for Versatile {
 
     fn sleep(&mut self, until: Instant) {
         let left = until.ns().saturating_sub(self.now().ns()) / timer::NS_PER_TICK;
-        // The clock has to be looked at before it goes round.
+        // The clock must be read before it wraps.
         let left = left.clamp(1, 100_000_000) as u32;
         self.alarm.write_at(timer::CONTROL, 0_u32);
         self.alarm.write_at(timer::CLEAR, 0_u32);
         self.alarm.write_at(timer::LOAD, left);
         self.alarm.write_at(timer::CONTROL, timer::ALARM);
-        // Interrupts are off in the processor: they wake it and are not taken.
-        // SAFETY: goes on at the latest when the alarm is pending.
+        // Interrupts are masked in the processor: they wake it and are not taken.
+        // SAFETY: ends when the alarm is pending, at the latest.
         unsafe { asm!("dsb", "wfi") };
     }
 

@@ -18,12 +18,12 @@ use machine::Versatile;
 use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
 use static_cell::ConstStaticCell;
 
-/// Where the device has no address of its own.
+/// Used if the device has no address.
 const MAC_ADDRESS: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
-/// What the device's PHY can.
+/// Maximum rate of the device's PHY.
 const FASTEST_BITS_PER_S: u64 = 100_000_000;
 
-/// The counters of the driver.
+/// The driver's counters.
 static LINERATE_LEDGER: Ledger = Ledger::new();
 
 fn main() -> ! {
@@ -45,7 +45,7 @@ fn main() -> ! {
         driver: "lan91c111",
         address: Ipv4Cidr::new(Ipv4Address::new(10, 0, 0, 2), 24),
         gateway: Ipv4Address::new(10, 0, 0, 1),
-        grain: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
+        clock_error: Duration::from_nanos(1_000_000_000 / machine::TICKS_PER_S),
         skew: 2,
         ledger: &LINERATE_LEDGER,
     };

@@ -1,4 +1,4 @@
-//! From reset to `main`, and what exceptions and panics come to.
+//! From reset to `main`, and the handling of exceptions and panics.
 
 use core::arch::{asm, global_asm};
 use linerate_agent_firmware::console::{event, info};
@@ -6,7 +6,7 @@ use linerate_agent_firmware::console::{event, info};
 use crate::machine::Console;
 
 // Reset and the exceptions behind it (ARMv7-A, B1.8.1). Interrupts wake the processor and are not taken.
-// An exception has a stack pointer of its own, which nobody has set.
+// Each exception mode has its own stack pointer, which is not set up.
 global_asm!(
     ".section .vectors, \"ax\"",
     ".global _start",
@@ -25,7 +25,7 @@ global_asm!(
     main = sym crate::main,
 );
 
-/// Nothing here is meant to come to this: the mode that the processor is in, and where it would go back to.
+/// No exception is expected. `state` holds the processor mode, `at` the return address.
 extern "C" fn exception(state: usize, at: usize) -> ! {
     let mode = state & 0x1f;
     let mut console = Console;
@@ -49,12 +49,12 @@ fn panicked(what: &core::panic::PanicInfo<'_>) -> ! {
     stop()
 }
 
-/// Ends the machine with an error: semihosting's `SYS_EXIT` of anything but the end of a program.
+/// Ends the machine with an error: semihosting's `SYS_EXIT` with a reason other than normal program exit.
 pub fn stop() -> ! {
     const SYS_EXIT: usize = 0x18;
     const RUN_TIME_ERROR: usize = 0x2_0023;
     loop {
-        // SAFETY: QEMU ends here; if not, the exception that this is comes back to the same place.
+        // SAFETY: QEMU ends here; otherwise the resulting exception returns to the same place.
         unsafe { asm!("svc 0x123456", inout("r0") SYS_EXIT => _, in("r1") RUN_TIME_ERROR) };
     }
 }

@@ -48,7 +48,7 @@ impl Numbered {
             return None;
         }
         let of_iperf3 = |wide| {
-            let said = iperf3::Numbered::parse(octets, wide)?;
+            let said = iperf3::DatagramHeader::parse(octets, wide)?;
             Some(Self {
                 number: said.number,
                 sent_ns: said.sent_ns,
@@ -57,7 +57,7 @@ impl Numbered {
         };
         match tool {
             Tool::Iperf2 => {
-                let said = iperf2::Numbered::parse(octets)?;
+                let said = iperf2::DatagramHeader::parse(octets)?;
                 Some(Self {
                     number: said.number.unsigned_abs(),
                     sent_ns: said.sent_ns,

@@ -1,7 +1,7 @@
 use super::HostError;
 use super::connection::{PIECE, Ready, Stream, Wrote};
 use crate::load::udp::drops_of_port;
-use linerate_agent::{Ask, Close, Connection, Instant, Opened, Service, Udp};
+use linerate_agent::{Close, Connection, Instant, Opened, Service, SocketRequest, Udp};
 use mio::event::Event;
 use mio::net::{TcpListener, TcpStream, UdpSocket};
 use mio::{Events, Interest, Poll, Token};
@@ -138,7 +138,7 @@ impl<S: Service> Driver<S> {
             moved: true,
         };
         // What a service wants from the start it can't do without.
-        while let Some(ask) = driver.service.ask() {
+        while let Some(ask) = driver.service.next_request() {
             driver.do_one(ask)?;
         }
         Ok(driver)
@@ -258,7 +258,7 @@ impl<S: Service> Driver<S> {
     }
 
     fn do_asked(&mut self) {
-        while let Some(ask) = self.service.ask() {
+        while let Some(ask) = self.service.next_request() {
             self.moved = true;
             // A socket for one client that can't be had is no reason to leave the others alone: what
             // is sent from it is lost.
@@ -266,16 +266,16 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    fn do_one(&mut self, ask: Ask) -> Result<(), HostError> {
-        match ask {
-            Ask::Listen(port) => self.listen(port)?,
-            Ask::Bind(socket, port) => self.bind(socket, port)?,
-            Ask::Unbind(Udp(number)) => {
+    fn do_one(&mut self, request: SocketRequest) -> Result<(), HostError> {
+        match request {
+            SocketRequest::Listen(port) => self.listen(port)?,
+            SocketRequest::Bind(socket, port) => self.bind(socket, port)?,
+            SocketRequest::Unbind(Udp(number)) => {
                 if let Some(closed) = self.datagrams.remove(&number) {
                     self.dropped = self.dropped.zip(closed.dropped()).map(|(a, b)| a + b);
                 }
             }
-            Ask::Connect { to, token } => self.connect(to, token),
+            SocketRequest::Connect { to, token } => self.connect(to, token),
         }
         Ok(())
     }

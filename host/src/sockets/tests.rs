@@ -3,7 +3,7 @@
 use super::driver::Accepting;
 use super::{Driver, Settings};
 use linerate_agent::{
-    Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service, Udp, http, stamp,
+    Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest, Udp, http, stamp,
 };
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read as _};
@@ -27,13 +27,13 @@ fn settings() -> Settings {
 
 /// Asks for what it is told to ask for, and sends without end to whoever connects.
 struct Endless {
-    asks: VecDeque<Ask>,
+    asks: VecDeque<SocketRequest>,
     filled: u64,
     due: Option<Instant>,
 }
 
 impl Endless {
-    fn new(asks: impl Into<VecDeque<Ask>>, due: Option<Instant>) -> Self {
+    fn new(asks: impl Into<VecDeque<SocketRequest>>, due: Option<Instant>) -> Self {
         Self {
             asks: asks.into(),
             filled: 0,
@@ -43,7 +43,7 @@ impl Endless {
 }
 
 impl Service for Endless {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         self.asks.pop_front()
     }
 
@@ -82,7 +82,7 @@ impl Service for Endless {
 #[test]
 fn what_waits_for_room_does_not_keep_the_processor_busy() {
     let port = free_port();
-    let service = Endless::new([Ask::Listen(port)], Some(Instant::from_ns(0)));
+    let service = Endless::new([SocketRequest::Listen(port)], Some(Instant::from_ns(0)));
     let mut driver = Driver::new(service, settings()).expect("a driver");
     let _reads_nothing = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
     while driver.connections() == 0 {
@@ -156,9 +156,9 @@ fn a_port_that_one_client_needs_and_is_taken_does_not_end_the_service() {
     let taken = taken.local_addr().map(|it| (it.port(), taken));
     let (taken, _socket) = taken.expect("an address");
     let port = free_port();
-    let service = Endless::new([Ask::Listen(port)], None);
+    let service = Endless::new([SocketRequest::Listen(port)], None);
     let mut driver = Driver::new(service, settings()).expect("a driver");
-    let bind = Ask::Bind(Udp(1), Some(taken));
+    let bind = SocketRequest::Bind(Udp(1), Some(taken));
     driver.service().asks.push_back(bind);
     driver.turn(Duration::ZERO).expect("a turn");
     let _client = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
@@ -172,7 +172,7 @@ fn a_port_that_one_client_needs_and_is_taken_does_not_end_the_service() {
 #[test]
 fn many_who_connect_at_once_are_accepted_in_turns() {
     let port = free_port();
-    let service = Endless::new([Ask::Listen(port)], None);
+    let service = Endless::new([SocketRequest::Listen(port)], None);
     let mut driver = Driver::new(service, settings()).expect("a driver");
     let connect = |_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("a connection");
     let clients: Vec<TcpStream> = (0..100).map(connect).collect();
@@ -197,7 +197,7 @@ fn one_connection_that_fails_does_not_leave_the_next_waiting() {
 fn datagrams_that_find_no_room_are_counted() {
     let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
     let port = free_port();
-    let service = Endless::new([Ask::Bind(Udp(0), Some(port))], None);
+    let service = Endless::new([SocketRequest::Bind(Udp(0), Some(port))], None);
     let mut driver = Driver::new(service, settings()).expect("a driver");
     assert_eq!(driver.dropped_datagrams(), Some(0));
     // More than any buffer that is asked for.
@@ -208,7 +208,10 @@ fn datagrams_that_find_no_room_are_counted() {
     }
     let dropped = driver.dropped_datagrams();
     assert!(dropped > Some(0) && dropped < Some(1_000), "{dropped:?}");
-    driver.service().asks.push_back(Ask::Unbind(Udp(0)));
+    driver
+        .service()
+        .asks
+        .push_back(SocketRequest::Unbind(Udp(0)));
     driver.turn(Duration::ZERO).expect("a turn");
     assert_eq!(driver.dropped_datagrams(), dropped, "closed ones stay");
 }

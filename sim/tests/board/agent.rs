@@ -140,7 +140,7 @@ fn iperf2(udp: bool, reverse: bool) -> iperf2::Client {
             buffer_octets: 1460,
             amount: iperf2::Amount::Span(SPAN),
             rate_bits_per_s: if udp { 4_000_000 } else { 0 },
-            back: iperf2::Back::No,
+            return_test: iperf2::ReturnTest::No,
             reverse,
             full_duplex: false,
         },
@@ -238,7 +238,7 @@ fn files_round_trips_and_raw_frames_are_served() {
     };
     let got = bench.run(http::Client::new(plan)).outcome();
     assert_eq!(
-        (got.status, got.received, got.differs_at),
+        (got.status, got.received, got.mismatch_at),
         (200, 100_000, None)
     );
     assert_eq!(bench.served("octets"), 100_000);

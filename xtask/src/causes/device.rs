@@ -6,7 +6,7 @@
 
 use super::talk::{PATIENCE, PORT, Words};
 use anyhow::Result;
-use linerate_agent::{Ask, Instant, Limits, Service, Udp, iperf2};
+use linerate_agent::{Instant, Limits, Service, SocketRequest, Udp, iperf2};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -53,9 +53,9 @@ pub(super) fn run(words: &Words) -> Result<()> {
     let mut octets = [0; DATAGRAM];
     let mut heard = began;
     while heard.elapsed() < PATIENCE {
-        while let Some(ask) = server.ask() {
+        while let Some(ask) = server.next_request() {
             // TCP is not spoken here.
-            if let Ask::Bind(socket, _) = ask {
+            if let SocketRequest::Bind(socket, _) = ask {
                 number = socket;
             }
         }

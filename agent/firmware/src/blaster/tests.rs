@@ -13,7 +13,7 @@ use std::vec::Vec;
 const OWN: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
 const PEER: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 
-/// A device with room for so many frames.
+/// A device with transmit buffers for `room` frames.
 struct Queue {
     room: usize,
     sent: Vec<Vec<u8>>,
@@ -33,7 +33,7 @@ impl RxToken for Nothing {
 
 impl TxToken for &mut Queue {
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
-        // What was there before.
+        // Stale data.
         let mut frame = vec![0xee; len];
         let result = f(&mut frame);
         self.sent.push(frame);
@@ -73,12 +73,12 @@ impl Device for Queue {
 
 #[test]
 fn a_receiver_counts_every_frame_however_often_the_ring_is_full() {
-    let order = Order {
+    let command = BlastCommand {
         frames: 150,
         octets: 100,
         to: PEER,
     };
-    let mut blaster = Blaster::new(order, OWN, Instant::from_ns(1_000));
+    let mut blaster = Blaster::new(command, OWN, Instant::from_ns(1_000));
     let mut queue = Queue {
         room: 0,
         sent: Vec::new(),
@@ -97,17 +97,17 @@ fn a_receiver_counts_every_frame_however_often_the_ring_is_full() {
     }
     let sequence = &receiver.sink.sequence;
     assert_eq!((sequence.received(), sequence.lost(Some(150))), (150, 0));
-    let mut said = String::new();
-    blaster.report(&mut said, Instant::from_ns(5_001_000));
+    let mut output = String::new();
+    blaster.report(&mut output, Instant::from_ns(5_001_000));
     assert_eq!(
-        said,
+        output,
         "@ {\"event\":\"blasted\",\"stream\":0,\"frames\":150,\"octets\":15000,\"span_us\":5000}\n"
     );
 }
 
 #[test]
 fn nothing_is_asked_of_a_device_for_no_frames() {
-    let order = Order {
+    let command = BlastCommand {
         frames: 0,
         octets: 60,
         to: PEER,
@@ -116,12 +116,12 @@ fn nothing_is_asked_of_a_device_for_no_frames() {
         room: 0,
         sent: Vec::new(),
     };
-    assert!(Blaster::new(order, OWN, Instant::from_ns(0)).fill(&mut queue, Instant::from_ns(0)));
+    assert!(Blaster::new(command, OWN, Instant::from_ns(0)).fill(&mut queue, Instant::from_ns(0)));
 }
 
 #[test]
 fn the_command_is_read() {
-    let blast = |frames, octets, to| Some(Command::Blast(Order { frames, octets, to }));
+    let blast = |frames, octets, to| Some(Command::Blast(BlastCommand { frames, octets, to }));
     let parsed = Command::parse;
     assert_eq!(parsed("blast 5 60"), blast(5, 60, MacAddress::BROADCAST));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The handler and the main loop on both sides of a device that is in a list.
+//! Tests of both sides, handler and main loop, with a device that is a list.
 
 extern crate std;
 
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::vec;
 use std::vec::Vec;
 
-/// Frames that wait in it, those that were sent, those that were let go of.
+/// Frames to receive, frames sent, number of frames dropped.
 #[derive(Default)]
 struct Listed {
     coming: VecDeque<Vec<u8>>,
@@ -107,7 +107,7 @@ fn inside<R>(shared: &Shared<Listed>, f: impl FnOnce(&mut Listed) -> R) -> R {
 fn the_handler_takes_all_in_and_the_main_loop_gets_them_in_order() {
     let (shared, mut device) = shared([vec![1; 60]]);
     inside(shared, |it| it.coming.extend([vec![2; 61], vec![3; 1514]]));
-    shared.take_in();
+    shared.receive_all();
     for frame in [vec![1; 60], vec![2; 61], vec![3; 1514]] {
         let (came, room) = device.receive().expect("a frame");
         came.consume(|octets| assert_eq!(octets, frame));
@@ -126,7 +126,7 @@ fn what_finds_no_room_is_rejected_and_what_follows_is_taken() {
     assert_eq!(rejected, 100 - WAITING);
     device.receive().expect("a frame").0.consume(|_| ());
     inside(shared, |it| it.coming.push_back(vec![7; LONGEST]));
-    shared.take_in();
+    shared.receive_all();
     assert_eq!(inside(shared, |it| it.rejected), rejected);
 }
 

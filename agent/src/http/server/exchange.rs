@@ -1,4 +1,4 @@
-//! A connection: requests in, responses out.
+//! A server connection: requests in, responses out.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -9,15 +9,15 @@ use super::super::line::Line;
 use super::Finished;
 use super::request::{Method, Request};
 use super::response::{Content, Response};
-use crate::notes::shift;
+use crate::queue::shift;
 use crate::{Close, Connection, Instant, ns, span};
 use linerate_ether::fcs::{Bitwise, Method as _};
 
-/// Responses that wait for those before them; a client that sends further requests ahead has to send
-/// them again (RFC 9112 section 9.3.2).
-const AHEAD: usize = 4;
-/// A head with more is refused.
-const MOST_HEAD: usize = 8192;
+/// Maximum number of pipelined responses; a client that pipelines more must repeat them (RFC 9112 section
+/// 9.3.2).
+const MAX_PIPELINED: usize = 4;
+/// Maximum length of a request head.
+const MAX_HEAD: usize = 8192;
 
 #[derive(Debug, Clone, Copy)]
 enum Reading {
@@ -31,11 +31,11 @@ enum Reading {
         closes: bool,
         body: Body,
         octets: u64,
-        /// Register of its CRC-32, if that is asked for.
+        /// CRC-32 register, if requested.
         crc: u32,
         began: Instant,
     },
-    /// What comes is of no interest.
+    /// Further input is ignored.
     Over,
 }
 
@@ -54,13 +54,13 @@ pub(super) struct Exchange {
     pub(super) connection: Connection,
     peer: SocketAddr,
     patience_ns: u64,
-    /// When time is up, unless something goes on.
+    /// Time of the timeout, unless there is progress.
     deadline: Instant,
     line: Line,
     reading: Reading,
-    /// With when their requests were there.
-    responses: [Option<(Response, Instant)>; AHEAD],
-    /// Of the first one: octets of its text, once it has begun, and octets sent.
+    /// Pending responses, with the arrival times of their requests.
+    responses: [Option<(Response, Instant)>; MAX_PIPELINED],
+    /// Of the first response: octets of its text, once it has begun, and octets sent.
     text_len: usize,
     sent: u64,
     is_reset: bool,
@@ -80,7 +80,7 @@ impl Exchange {
             deadline: now.after(patience),
             line: Line::new(),
             reading: Reading::new(),
-            responses: [None; AHEAD],
+            responses: [None; MAX_PIPELINED],
             text_len: 0,
             sent: 0,
             is_reset: false,
@@ -95,9 +95,9 @@ impl Exchange {
         &mut self,
         mut octets: &[u8],
         now: Instant,
-        mut note: impl FnMut(Finished),
+        mut record: impl FnMut(Finished),
     ) {
-        // A head has to be there in time, however many pieces it comes in.
+        // A head must be complete in time, in however many pieces it arrives.
         if self.is_between() || matches!(self.reading, Reading::Body { .. }) {
             self.deadline = now.after_ns(self.patience_ns);
         }
@@ -106,18 +106,18 @@ impl Exchange {
             let step = match &self.reading {
                 Reading::Over => return,
                 Reading::Head { .. } => self.head(&mut octets, now),
-                Reading::Body { .. } => self.body(&mut octets, now, &mut note),
+                Reading::Body { .. } => self.body(&mut octets, now, &mut record),
             };
             match step {
                 Err(Fault(status)) => self.answer(Response::fault(status), now),
-                // Nothing was taken, and nothing has ended.
+                // Nothing was consumed, and nothing has ended.
                 Ok(false) if octets.is_empty() || octets.len() == before => return,
                 Ok(_) => {}
             }
         }
     }
 
-    /// Takes a line of a head, or a part of one; whether that began a body.
+    /// Consumes a line of a head, or a part of one; returns true if that began a body.
     fn head(&mut self, taken: &mut &[u8], now: Instant) -> Result<bool, Fault> {
         let Reading::Head {
             request,
@@ -130,7 +130,7 @@ impl Exchange {
         let (len, is_over) = self.line.push(taken);
         *taken = &taken[len..];
         *octets += len;
-        if *octets > MOST_HEAD {
+        if *octets > MAX_HEAD {
             return Err(Fault(431));
         }
         if !is_over {
@@ -138,7 +138,7 @@ impl Exchange {
         }
         let is_empty = self.line.text().is_empty();
         match request {
-            // An empty line before a request is left over from the one before (RFC 9112 section 2.2).
+            // An empty line before a request belongs to the previous one (RFC 9112 section 2.2).
             None if is_empty => Ok(false),
             None => {
                 *request = Some(Request::parse(&self.line)?);
@@ -155,7 +155,7 @@ impl Exchange {
 
     fn begin(&mut self, request: Request, fields: &Fields, now: Instant) -> Result<(), Fault> {
         fields.check()?;
-        if request.is_old && fields.is_chunked || !request.is_old && !fields.has_host {
+        if request.is_http_1_0 && fields.is_chunked || !request.is_http_1_0 && !fields.has_host {
             return Err(Fault(400));
         }
         let body = if fields.is_chunked {
@@ -165,7 +165,7 @@ impl Exchange {
         };
         let has_content = fields.is_chunked || fields.length.is_some_and(|len| len > 0);
         let is_free = self.responses.iter().all(Option::is_none);
-        if fields.expects_continue && has_content && !request.is_old && is_free {
+        if fields.expects_continue && has_content && !request.is_http_1_0 && is_free {
             self.responses[0] = Some((
                 Response {
                     closes: false,
@@ -176,7 +176,7 @@ impl Exchange {
         }
         self.reading = Reading::Body {
             request,
-            closes: fields.closes || request.is_old,
+            closes: fields.closes || request.is_http_1_0,
             body,
             octets: 0,
             crc: !0,
@@ -185,12 +185,12 @@ impl Exchange {
         Ok(())
     }
 
-    /// Takes content; whether that was all of it.
+    /// Consumes content; returns false when more input is needed.
     fn body(
         &mut self,
         taken: &mut &[u8],
         now: Instant,
-        note: &mut impl FnMut(Finished),
+        record: &mut impl FnMut(Finished),
     ) -> Result<bool, Fault> {
         let Reading::Body {
             request,
@@ -210,7 +210,7 @@ impl Exchange {
                 if request.is_crc32 {
                     *crc = Bitwise.update(*crc, data);
                 }
-                // Once more: it may have ended with that.
+                // Once more: the content may have ended with that.
                 let has_some = !data.is_empty();
                 return Ok(has_some);
             }
@@ -226,7 +226,7 @@ impl Exchange {
             (_, None) => (404, Content::None),
         };
         if request.method == Method::Put {
-            note(Finished {
+            record(Finished {
                 sent: false,
                 peer: self.peer,
                 octets,
@@ -243,11 +243,10 @@ impl Exchange {
         Ok(true)
     }
 
-    /// Puts a response behind those that wait. With no room for the next one, or the connection to be
-    /// closed behind it, it is the last.
+    /// Queues a response. It is the last one if the queue is full then, or if the connection closes after it.
     fn answer(&mut self, response: Response, now: Instant) {
         if let Some(at) = self.responses.iter().position(Option::is_none) {
-            let is_last = response.closes || at == AHEAD - 1;
+            let is_last = response.closes || at == MAX_PIPELINED - 1;
             let closes = is_last;
             self.responses[at] = Some((Response { closes, ..response }, now));
             if is_last {
@@ -260,16 +259,16 @@ impl Exchange {
 
     pub(super) fn fill(
         &mut self,
-        room: &mut [u8],
+        buffer: &mut [u8],
         now: Instant,
-        mut note: impl FnMut(Finished),
+        mut record: impl FnMut(Finished),
     ) -> usize {
         let mut len = 0;
-        while let Some((response, asked)) = self.responses[0].filter(|_| len < room.len()) {
+        while let Some((response, asked)) = self.responses[0].filter(|_| len < buffer.len()) {
             if self.sent == 0 {
                 self.text_len = response.text_len();
             }
-            let (more, is_over) = response.fill(self.text_len, self.sent, &mut room[len..]);
+            let (more, is_over) = response.fill(self.text_len, self.sent, &mut buffer[len..]);
             len += more;
             self.sent += more as u64;
             if !is_over {
@@ -280,7 +279,7 @@ impl Exchange {
             if let Content::Pattern(_) = response.content
                 && !response.is_head
             {
-                note(Finished {
+                record(Finished {
                     sent: true,
                     peer: self.peer,
                     octets: response.octets(),
@@ -295,19 +294,19 @@ impl Exchange {
         len
     }
 
-    /// The client has no more requests; what it has begun to say is none.
+    /// The client has no more requests; an incomplete one is discarded.
     pub(super) fn ended(&mut self) {
         self.reading = Reading::Over;
     }
 
-    pub(super) fn look_at_time(&mut self, now: Instant) {
+    pub(super) fn check_timeout(&mut self, now: Instant) {
         if self.is_reset || now < self.deadline {
             return;
         }
         self.deadline = now.after_ns(self.patience_ns);
         let is_over = matches!(self.reading, Reading::Over);
         if self.responses[0].is_some() || is_over {
-            // It takes nothing, or does not close.
+            // The client reads nothing, or does not close.
             self.is_reset = true;
         } else if self.is_between() {
             self.reading = Reading::Over;

@@ -8,13 +8,13 @@ use core::net::SocketAddr;
 use core::time::Duration;
 
 use self::exchange::Exchange;
-use crate::notes::Notes;
-use crate::{Ask, Close, Connection, Datagram, Instant, Opened, Refused, Service};
+use crate::queue::BoundedQueue;
+use crate::{Close, Connection, Datagram, Instant, Opened, Refused, Service, SocketRequest};
 
-/// A request that was served, as the server saw it.
+/// A request that was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// Whether the server sent.
+    /// True if the server sent the content.
     pub sent: bool,
     /// The client.
     pub peer: SocketAddr,
@@ -24,20 +24,20 @@ pub struct Finished {
     pub span: Duration,
 }
 
-/// A server for so many connections at a time.
+/// A server for up to `CONNECTIONS` connections.
 #[derive(Debug)]
 pub struct Server<const CONNECTIONS: usize> {
     port: u16,
     patience: Duration,
     listens: bool,
     exchanges: [Option<Exchange>; CONNECTIONS],
-    /// What was served, first what was served first.
-    finished: Notes<Finished, CONNECTIONS>,
+    /// Served requests, oldest first.
+    finished: BoundedQueue<Finished, CONNECTIONS>,
 }
 
 impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
-    /// A server on this port. A connection is closed on which for as long as `patience` nothing goes on,
-    /// or a head has been under way.
+    /// Creates a server on this port. A connection is closed after `patience` without progress, or if
+    /// receiving a head takes longer than that.
     #[must_use]
     pub const fn new(port: u16, patience: Duration) -> Self {
         assert!(CONNECTIONS > 0);
@@ -46,19 +46,19 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
             patience,
             listens: false,
             exchanges: [None; CONNECTIONS],
-            finished: Notes::new(),
+            finished: BoundedQueue::new(),
         }
     }
 
-    /// What was served, each once, as long as not more waits than there are connections.
+    /// Returns each served request once, oldest first; keeps as many as there are connections.
     pub fn take_finished(&mut self) -> Option<Finished> {
-        self.finished.take()
+        self.finished.pop()
     }
 
     fn exchange(
         &mut self,
         connection: Connection,
-    ) -> Option<(&mut Exchange, &mut Notes<Finished, CONNECTIONS>)> {
+    ) -> Option<(&mut Exchange, &mut BoundedQueue<Finished, CONNECTIONS>)> {
         let is_it = |it: &&mut Exchange| it.connection == connection;
         let exchange = self.exchanges.iter_mut().flatten().find(is_it)?;
         Some((exchange, &mut self.finished))
@@ -66,9 +66,9 @@ impl<const CONNECTIONS: usize> Server<CONNECTIONS> {
 }
 
 impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         let listened = core::mem::replace(&mut self.listens, true);
-        (!listened).then_some(Ask::Listen(self.port))
+        (!listened).then_some(SocketRequest::Listen(self.port))
     }
 
     fn opened(
@@ -86,14 +86,14 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
-        if let Some((exchange, notes)) = self.exchange(connection) {
-            exchange.received(octets, now, |finished| notes.note(finished));
+        if let Some((exchange, queue)) = self.exchange(connection) {
+            exchange.received(octets, now, |finished| queue.push(finished));
         }
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
-        self.exchange(connection).map_or(0, |(exchange, notes)| {
-            exchange.fill(room, now, |finished| notes.note(finished))
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
+        self.exchange(connection).map_or(0, |(exchange, queue)| {
+            exchange.fill(buffer, now, |finished| queue.push(finished))
         })
     }
 
@@ -116,10 +116,10 @@ impl<const CONNECTIONS: usize> Service for Server<CONNECTIONS> {
             .map_or(Close::Reset, Exchange::close)
     }
 
-    /// Sends none, but sees that time has passed.
+    /// Sends no datagrams, but checks the timeouts.
     fn next_datagram(&mut self, _: &mut [u8], now: Instant) -> Option<Datagram> {
         for exchange in self.exchanges.iter_mut().flatten() {
-            exchange.look_at_time(now);
+            exchange.check_timeout(now);
         }
         None
     }

@@ -1,4 +1,4 @@
-//! The first line of a request.
+//! The request line.
 
 use super::super::fields::Fault;
 use super::super::line::Line;
@@ -15,12 +15,12 @@ pub(super) enum Method {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) method: Method,
-    /// The number that is the path, if it is one.
+    /// The path, if it is a number.
     pub(super) octets: Option<u64>,
     /// The path is `/crc32`.
     pub(super) is_crc32: bool,
     /// HTTP/1.0: no chunks, no second request.
-    pub(super) is_old: bool,
+    pub(super) is_http_1_0: bool,
 }
 
 impl Request {
@@ -30,7 +30,7 @@ impl Request {
         }
         let (method, rest) = split(line.text(), b' ').ok_or(Fault(400))?;
         let (target, version) = split(rest, b' ').ok_or(Fault(400))?;
-        let is_old = match version.strip_prefix(b"HTTP/") {
+        let is_http_1_0 = match version.strip_prefix(b"HTTP/") {
             Some(b"1.1") => false,
             Some(b"1.0") => true,
             Some([b'0'..=b'9', b'.', b'0'..=b'9']) => return Err(Fault(505)),
@@ -48,13 +48,13 @@ impl Request {
             method,
             octets: path.and_then(number),
             is_crc32: path == Some(b"crc32"),
-            is_old,
+            is_http_1_0,
         })
     }
 }
 
-/// What of the target is behind the first slash of the path and before any query (RFC 9112 section 3.2:
-/// a path, or all of a URL).
+/// Path behind its first slash and before any query (RFC 9112 section 3.2: the target is a path, or a whole
+/// URL).
 fn path(target: &[u8]) -> Option<&[u8]> {
     let path = match target {
         [b'/', path @ ..] => path,

@@ -1,14 +1,14 @@
-//! What the server answers.
+//! The server's responses.
 
-use crate::window::Window;
+use crate::partial_writer::PartialWriter;
 use linerate_ether::pattern;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Content {
     None,
-    /// So many octets of the pattern.
+    /// A prefix of the pattern, in octets.
     Pattern(u64),
-    /// A number and the end of the line.
+    /// A number and a line feed.
     Number(u64),
 }
 
@@ -16,9 +16,9 @@ pub(super) enum Content {
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) content: Content,
-    /// The content is only told about: HEAD.
+    /// The content is described but not sent: HEAD.
     pub(super) is_head: bool,
-    /// The connection is closed behind it.
+    /// The connection is closed after the response.
     pub(super) closes: bool,
 }
 
@@ -32,7 +32,7 @@ impl Response {
         }
     }
 
-    /// Octets of content that are sent.
+    /// Octets of content to send.
     pub(super) const fn octets(&self) -> u64 {
         match self.content {
             Content::Pattern(len) if !self.is_head => len,
@@ -40,8 +40,8 @@ impl Response {
         }
     }
 
-    /// Writes its head, and its content if that is a number.
-    fn text(&self, window: &mut Window) {
+    /// Writes the head, and the content if it is a number.
+    fn text(&self, writer: &mut PartialWriter) {
         let reason = match self.status {
             100 => "Continue",
             200 => "OK",
@@ -55,59 +55,61 @@ impl Response {
             501 => "Not Implemented",
             _ => "HTTP Version Not Supported",
         };
-        window.raw(b"HTTP/1.1 ");
-        window.digits(self.status.into(), 10, 1);
-        window.raw(b" ");
-        window.raw(reason.as_bytes());
+        writer.raw(b"HTTP/1.1 ");
+        writer.digits(self.status.into(), 10, 1);
+        writer.raw(b" ");
+        writer.raw(reason.as_bytes());
         if self.status != 100 {
             let (len, kind) = match self.content {
                 Content::None => (0, "text/plain"),
                 Content::Pattern(len) => (len, "application/octet-stream"),
                 Content::Number(value) => {
-                    let line = |window: &mut Window| number(value, window);
-                    (Window::measure(line) as u64, "text/plain")
+                    let line = |writer: &mut PartialWriter| number(value, writer);
+                    (PartialWriter::measure(line) as u64, "text/plain")
                 }
             };
-            window.raw(b"\r\nContent-Type: ");
-            window.raw(kind.as_bytes());
-            window.raw(b"\r\nContent-Length: ");
-            window.digits(len, 10, 1);
+            writer.raw(b"\r\nContent-Type: ");
+            writer.raw(kind.as_bytes());
+            writer.raw(b"\r\nContent-Length: ");
+            writer.digits(len, 10, 1);
         }
         if self.closes {
-            window.raw(b"\r\nConnection: close");
+            writer.raw(b"\r\nConnection: close");
         }
-        window.raw(b"\r\n\r\n");
+        writer.raw(b"\r\n\r\n");
         if let Content::Number(value) = self.content {
-            number(value, window);
+            number(value, writer);
         }
     }
 
-    /// Octets of its text.
+    /// Length of the text in octets.
     pub(super) fn text_len(&self) -> usize {
-        Window::measure(|window| self.text(window))
+        PartialWriter::measure(|writer| self.text(writer))
     }
 
-    /// Writes what comes behind the first `sent` octets of it, of which `text_len` are its text. The
-    /// second: that was all.
-    pub(super) fn fill(&self, text_len: usize, sent: u64, room: &mut [u8]) -> (usize, bool) {
+    /// Writes the part behind the first `sent` octets, of which `text_len` are text. Returns the length, and
+    /// true if the response is complete.
+    pub(super) fn fill(&self, text_len: usize, sent: u64, buffer: &mut [u8]) -> (usize, bool) {
         let mut len = 0;
         if sent < text_len as u64 {
-            let mut window = Window::new(room, sent as usize);
-            self.text(&mut window);
-            len = window.written();
+            let mut writer = PartialWriter::new(buffer, sent as usize);
+            self.text(&mut writer);
+            len = writer.written();
         }
-        let room = &mut room[len..];
+        let buffer = &mut buffer[len..];
         let Some(begun) = (sent + len as u64).checked_sub(text_len as u64) else {
             return (len, false);
         };
         let left = self.octets() - begun;
-        let now = room.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        pattern::fill(begun, &mut room[..now]);
+        let now = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
+        pattern::fill(begun, &mut buffer[..now]);
         (len + now, now as u64 == left)
     }
 }
 
-fn number(value: u64, window: &mut Window) {
-    window.digits(value, 10, 1);
-    window.raw(b"\n");
+fn number(value: u64, writer: &mut PartialWriter) {
+    writer.digits(value, 10, 1);
+    writer.raw(b"\n");
 }

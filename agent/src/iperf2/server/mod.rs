@@ -1,28 +1,30 @@
-//! `iperf -s`: takes what clients send, and sends where they ask for it.
+//! `iperf -s`: receives from clients, and sends on their request.
 
-mod datagrams;
 mod stream;
+mod udp_flow;
 
 use core::net::SocketAddr;
 
-use self::datagrams::{Datagrams, State};
 use self::stream::Stream;
-use super::header::{Back, Extent, Numbered, Report, Test};
+use self::udp_flow::{State, UdpFlow};
+use super::header::{DatagramHeader, Report, ReturnTest, SendLimits, Test};
 use super::udp::Clock;
-use crate::answer::{are_same, at_port, may_be_sent_to};
-use crate::notes::Notes;
-use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
+use crate::answer::{may_send_to, same_endpoint, with_port};
+use crate::queue::BoundedQueue;
+use crate::{
+    Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, SocketRequest, Udp,
+};
 use crate::{SECOND, ns};
 
-/// The UDP socket that clients send to; those of tests back follow.
+/// The listening UDP socket; those of return tests follow.
 const LISTENING: Udp = Udp(0);
 
 impl Limits {
-    /// The test as far as it is allowed.
-    fn apply(&self, test: &Test) -> Extent {
+    /// Limits the requested test.
+    fn apply(&self, test: &Test) -> SendLimits {
         let mut extent = test.extent();
         if extent.octets == 0 {
-            // Nothing said, or nonsense: iperf's own ten seconds.
+            // Unspecified or invalid: iperf's default of ten seconds.
             (extent.octets, extent.ns) = (u64::MAX, 10 * SECOND);
         }
         extent.ns = extent.ns.min(ns(self.longest));
@@ -31,55 +33,55 @@ impl Limits {
     }
 }
 
-/// A test that is over, as the server saw it.
+/// A completed test, as counted by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// Whether it was UDP.
+    /// True for UDP.
     pub udp: bool,
-    /// Whether the server sent.
+    /// True if the server sent.
     pub sent: bool,
     /// The client.
     pub peer: SocketAddr,
-    /// Whether the report is its receiver's. A server that sends knows what it has given to the network;
-    /// by UDP the client may say what it received.
+    /// True if the report is the receiver's. A sending server counts only what it passed to the network; over
+    /// UDP the client may report what it received.
     pub is_confirmed: bool,
-    /// What was counted. A TCP test has octets and time only.
+    /// The counters. A TCP test has octets and duration only.
     pub report: Report,
 }
 
-/// A server for so many tests at a time.
+/// A server for up to `FLOWS` tests at a time.
 #[derive(Debug)]
 pub struct Server<const FLOWS: usize> {
     port: u16,
     limits: Limits,
     streams: [Option<Stream>; FLOWS],
-    datagrams: [Option<Datagrams>; FLOWS],
-    /// The tests that ended, first the one that ended first.
-    finished: Notes<Finished, FLOWS>,
+    datagrams: [Option<UdpFlow>; FLOWS],
+    /// Completed tests, oldest first.
+    finished: BoundedQueue<Finished, FLOWS>,
     listens: bool,
     is_bound: bool,
 }
 
 impl<const FLOWS: usize> Server<FLOWS> {
-    /// A server on this port, TCP and UDP.
+    /// Creates a server on this port, TCP and UDP.
     #[must_use]
     pub const fn new(port: u16, limits: Limits) -> Self {
         assert!(FLOWS > 0 && FLOWS < 128);
         Self {
             port,
             limits,
-            // Copied, an empty place is only its tag; as a constant it would be in flash with all of it.
+            // A copied empty slot is only its tag; as a constant it would occupy flash in full.
             streams: [None; FLOWS],
             datagrams: [None; FLOWS],
-            finished: Notes::new(),
+            finished: BoundedQueue::new(),
             listens: false,
             is_bound: false,
         }
     }
 
-    /// The tests that ended, each once, as long as not more of them wait than the server has room for.
+    /// Returns each completed test once, oldest first; keeps as many as the server has slots.
     pub fn take_finished(&mut self) -> Option<Finished> {
-        self.finished.take()
+        self.finished.pop()
     }
 
     fn stream(&mut self, connection: Connection) -> Option<&mut Stream> {
@@ -87,7 +89,7 @@ impl<const FLOWS: usize> Server<FLOWS> {
         streams.find(|stream| stream.connection == Some(connection))
     }
 
-    /// One more stream, if there is room: to the client of a test, or from one.
+    /// Opens a stream to or from a client, if there is a free slot.
     #[inline(never)]
     fn open(
         &mut self,
@@ -101,36 +103,36 @@ impl<const FLOWS: usize> Server<FLOWS> {
         Some(())
     }
 
-    /// A stream to the client whose test wants one at this point.
-    fn stream_back(&mut self, connection: Connection, at: Back, now: Instant) {
+    /// Opens the return stream that a client's test requests at this point.
+    fn open_return_stream(&mut self, connection: Connection, at: ReturnTest, now: Instant) {
         let Some(stream) = self.stream(connection) else {
             return;
         };
-        if let Some(mut test) = stream.test.filter(|test| test.back == at) {
-            let to = at_port(&stream.peer, test.port);
-            // It is the way back: none follows when the client has ended it.
-            test.back = Back::No;
+        if let Some(mut test) = stream.test.filter(|test| test.return_test == at) {
+            let to = with_port(&stream.peer, test.port);
+            // It is the return test: none follows when the client ends it.
+            test.return_test = ReturnTest::No;
             self.open(None, to, Some(test), now);
         }
     }
 
-    /// Datagrams to the client of a test that wants some.
-    fn datagrams_back(&mut self, to: SocketAddr, test: &Test, clock: Clock, now: Instant) {
-        // From a port of its own, to which nothing comes but the report: a server's may be the same.
-        if !self.limits.sends_datagrams || !may_be_sent_to(to) {
+    /// Starts the UDP return test of a client, if allowed.
+    fn open_return_flow(&mut self, to: SocketAddr, test: &Test, clock: Clock, now: Instant) {
+        // From its own port, to which only the report is sent: a server's port may be the same.
+        if !self.limits.sends_datagrams || !may_send_to(to) {
             return;
         }
         if let Some(at) = self.place(now) {
             let socket = Udp(at as u8 + 1);
-            let flow = Datagrams::back(socket, to, test, &self.limits, clock, now);
+            let flow = UdpFlow::to_client(socket, to, test, &self.limits, clock, now);
             self.datagrams[at] = Some(flow);
         }
     }
 
-    /// A place for a stream of datagrams: a free one; that of one that is over; that of one of which
-    /// nothing is heard any more. Of several the one least recently heard of.
+    /// Finds a slot for a UDP stream: a free one, then that of a finished stream, then that of a silent one.
+    /// Among several, the least recently active.
     fn place(&self, now: Instant) -> Option<usize> {
-        let rank = |flow: &Option<Datagrams>| match flow {
+        let rank = |flow: &Option<UdpFlow>| match flow {
             None => Some((0, Instant::from_ns(0))),
             Some(flow) => flow.may_be_replaced(now),
         };
@@ -139,53 +141,53 @@ impl<const FLOWS: usize> Server<FLOWS> {
         ranked.min().map(|(_, at)| at)
     }
 
-    /// The stream of a datagram from there; a new one if it may begin one.
-    fn from(
+    /// Finds the stream of a datagram, or creates one if the datagram may begin one.
+    fn flow_of(
         &mut self,
         socket: Udp,
         from: SocketAddr,
-        head: Numbered,
+        head: DatagramHeader,
         octets: &[u8],
         now: Instant,
     ) -> Option<usize> {
-        let is_it = |flow: &Datagrams| flow.socket == socket && are_same(&flow.peer, &from);
-        let known = |flow: &Option<Datagrams>| flow.as_ref().is_some_and(is_it);
+        let is_it = |flow: &UdpFlow| flow.socket == socket && same_endpoint(&flow.peer, &from);
+        let known = |flow: &Option<UdpFlow>| flow.as_ref().is_some_and(is_it);
         let at = match self.datagrams.iter().position(known) {
             Some(at) => at,
-            None if socket == LISTENING && datagrams::may_begin(head, octets) => self.place(now)?,
+            None if socket == LISTENING && udp_flow::may_begin(head, octets) => self.place(now)?,
             None => return None,
         };
-        let goes_on = |flow: &Datagrams| is_it(flow) && !flow.is_renewed(head, now);
-        if !self.datagrams[at].as_ref().is_some_and(goes_on) {
-            self.datagrams[at] = Some(Datagrams::received(socket, from, now));
+        let continues = |flow: &UdpFlow| is_it(flow) && !flow.begins_new_test(head, now);
+        if !self.datagrams[at].as_ref().is_some_and(continues) {
+            self.datagrams[at] = Some(UdpFlow::from_client(socket, from, now));
         }
         Some(at)
     }
 }
 
 impl<const FLOWS: usize> Service for Server<FLOWS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         if !core::mem::replace(&mut self.listens, true) {
-            return Some(Ask::Listen(self.port));
+            return Some(SocketRequest::Listen(self.port));
         }
         if !core::mem::replace(&mut self.is_bound, true) {
-            return Some(Ask::Bind(LISTENING, Some(self.port)));
+            return Some(SocketRequest::Bind(LISTENING, Some(self.port)));
         }
         self.streams.iter_mut().flatten().for_each(Stream::turn);
         for (token, stream) in (0..).zip(&mut self.streams) {
             if let Some(to) = stream.as_mut().and_then(Stream::take_connect) {
-                return Some(Ask::Connect { to, token });
+                return Some(SocketRequest::Connect { to, token });
             }
         }
         for slot in &mut self.datagrams {
             let Some(flow) = slot else { continue };
             if flow.take_bind() {
-                return Some(Ask::Bind(flow.socket, None));
+                return Some(SocketRequest::Bind(flow.socket, None));
             }
             if flow.state == State::Over && flow.socket != LISTENING {
                 let socket = flow.socket;
                 *slot = None;
-                return Some(Ask::Unbind(socket));
+                return Some(SocketRequest::Unbind(socket));
             }
         }
         None
@@ -223,20 +225,20 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
             return;
         };
         if stream.received(octets, &limits, now) {
-            self.stream_back(connection, Back::AtOnce, now);
+            self.open_return_stream(connection, ReturnTest::Simultaneous, now);
         }
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.stream(connection)
-            .map_or(0, |stream| stream.fill(room, now))
+            .map_or(0, |stream| stream.fill(buffer, now))
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
         if let Some(stream) = self.stream(connection) {
             stream.ended(now);
         }
-        self.stream_back(connection, Back::AtTheEnd, now);
+        self.open_return_stream(connection, ReturnTest::AfterTest, now);
     }
 
     fn closed(&mut self, connection: Connection, now: Instant) {
@@ -245,9 +247,9 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
                 continue;
             };
             if stream.connection == Some(connection) {
-                self.finished.note(stream.finished(stream.sends(), now));
+                self.finished.push(stream.finished(stream.sends(), now));
                 if stream.is_both_ways() {
-                    self.finished.note(stream.finished(false, now));
+                    self.finished.push(stream.finished(false, now));
                 }
                 *slot = None;
             }
@@ -262,43 +264,43 @@ impl<const FLOWS: usize> Service for Server<FLOWS> {
     }
 
     fn datagram(&mut self, socket: Udp, from: SocketAddr, octets: &[u8], now: Instant) {
-        // Not the port, but that a report is not answered keeps two servers from each other.
-        if !may_be_sent_to(from) {
+        // Two servers do not answer each other because reports are not answered, not because of the port.
+        if !may_send_to(from) {
             return;
         }
-        let Some(head) = Numbered::parse(octets) else {
+        let Some(head) = DatagramHeader::parse(octets) else {
             return;
         };
-        let Some(at) = self.from(socket, from, head, octets, now) else {
+        let Some(at) = self.flow_of(socket, from, head, octets, now) else {
             return;
         };
         let Some(flow) = &mut self.datagrams[at] else {
             return;
         };
         let point = flow.datagram(head, octets, &self.limits, now);
-        if point == Back::No {
+        if point == ReturnTest::No {
             return;
         }
-        if point == Back::AtTheEnd {
-            self.finished.note(flow.finished(Some(octets)));
+        if point == ReturnTest::AfterTest {
+            self.finished.push(flow.finished(Some(octets)));
         }
-        if let Some(test) = flow.test_back(point).copied() {
-            let to = at_port(&from, test.port);
-            self.datagrams_back(to, &test, Clock::told(head.sent_ns, now), now);
+        if let Some(test) = flow.return_test_at(point).copied() {
+            let to = with_port(&from, test.port);
+            self.open_return_flow(to, &test, Clock::from_peer(head.sent_ns, now), now);
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         let streams = self.streams.iter_mut().flatten();
         streams.for_each(|stream| stream.step(now));
         for flow in self.datagrams.iter_mut().flatten() {
             if flow.give_up(now) {
-                self.finished.note(flow.finished(None));
+                self.finished.push(flow.finished(None));
             }
         }
         let mut flows = self.datagrams.iter_mut().flatten();
         flows.find_map(|flow| {
-            let len = flow.next(room, now)?;
+            let len = flow.next(buffer, now)?;
             Some(Datagram {
                 socket: flow.socket,
                 to: flow.peer,

@@ -3,38 +3,38 @@
 use core::net::SocketAddr;
 
 use super::super::header::{Report, Test};
-use super::super::tcp::Sending;
+use super::super::tcp::TcpSender;
 use super::Finished;
 use crate::octets::u32_at;
-use crate::pace::Again;
+use crate::pace::TurnRequest;
 use crate::{Close, Connection, Instant, Limits, MS, SECOND, span};
 
-/// A connection on which nothing goes on for so long is reset: its place is for others.
-const SILENCE_NS: u64 = 30 * SECOND;
-/// A client that is not there yet is connected to again after so long, so many times.
+/// Timeout after which an inactive connection is reset to free its slot.
+const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
+/// Delay and maximum number of connection attempts to a client that is not yet listening.
 const RETRY_AFTER_NS: u64 = 50 * MS;
-const MOST_REFUSALS: u8 = 60;
+const MAX_ATTEMPTS: u8 = 60;
 
-/// The request, or what of it is there.
+/// The request, as far as received.
 #[derive(Debug, Clone, Copy)]
-struct Head {
+struct RequestHead {
     octets: [u8; Test::LEN],
     len: usize,
 }
 
-/// What the first octets of a connection turn out to be.
+/// Classification of a connection's first octets.
 #[derive(Debug, PartialEq, Eq)]
-enum Begin {
-    /// Too few of them to tell.
+enum FirstOctets {
+    /// Too few octets to classify.
     Unknown,
     /// Data.
     Data,
     Request(Test),
 }
 
-impl Head {
-    /// Takes what belongs to it.
-    fn push(&mut self, octets: &[u8]) -> Begin {
+impl RequestHead {
+    /// Consumes octets of the request.
+    fn push(&mut self, octets: &[u8]) -> FirstOctets {
         for octet in octets {
             self.octets[self.len] = *octet;
             self.len += 1;
@@ -45,47 +45,47 @@ impl Head {
                 Some(len) if self.len < len => {}
                 Some(len) => {
                     let test = Test::parse(&self.octets[..len]);
-                    return test.map_or(Begin::Data, Begin::Request);
+                    return test.map_or(FirstOctets::Data, FirstOctets::Request);
                 }
-                None => return Begin::Data,
+                None => return FirstOctets::Data,
             }
         }
-        Begin::Unknown
+        FirstOctets::Unknown
     }
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stream {
-    /// `None` while it is asked for.
+    /// `None` while connecting.
     pub(super) connection: Option<Connection>,
     pub(super) peer: SocketAddr,
-    /// What the client asked for, once that is known.
+    /// The client's request, once received.
     pub(super) test: Option<Test>,
-    head: Option<Head>,
+    head: Option<RequestHead>,
     wanted: bool,
-    /// How often it was asked for in vain, and when it is asked for again.
+    /// Failed connection attempts, and the time of the next one.
     refusals: u8,
     retry: Instant,
     received: u64,
     began: Option<Instant>,
     last: Instant,
-    /// When something went on.
-    alive: Instant,
+    /// Time of the last activity.
+    last_activity: Instant,
     is_reset: bool,
-    again: Again,
+    turn_request: TurnRequest,
     peer_ended: bool,
-    sending: Option<Sending>,
+    sending: Option<TcpSender>,
 }
 
 impl Stream {
-    /// One that the client has opened or, with a test, one to the client, to be asked for.
+    /// A stream opened by a client or, with a test, one to a client, to be connected.
     pub(super) fn new(
         connection: Option<Connection>,
         peer: SocketAddr,
         test: Option<Test>,
         now: Instant,
     ) -> Self {
-        let head = Head {
+        let head = RequestHead {
             octets: [0; Test::LEN],
             len: 0,
         };
@@ -100,54 +100,54 @@ impl Stream {
             received: 0,
             began: None,
             last: Instant::from_ns(0),
-            alive: now,
+            last_activity: now,
             is_reset: false,
-            again: Again::new(),
+            turn_request: TurnRequest::new(),
             peer_ended: false,
             sending: None,
         }
     }
 
-    /// Where to connect to, once.
+    /// Returns the address to connect to, once.
     pub(super) fn take_connect(&mut self) -> Option<SocketAddr> {
         core::mem::take(&mut self.wanted).then_some(self.peer)
     }
 
-    /// The client was not there; whether it is to be tried again. iperf's client listens only after its
-    /// own data have gone, and a server is sooner.
+    /// A connection attempt failed; returns true if it will be repeated. iperf's client starts to listen only
+    /// after its own data have gone, when the server may already be connecting.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
         self.refusals += 1;
         self.retry = now.after_ns(RETRY_AFTER_NS);
-        self.refusals < MOST_REFUSALS
+        self.refusals < MAX_ATTEMPTS
     }
 
     pub(super) fn connected(&mut self, connection: Connection, limits: &Limits, now: Instant) {
         self.connection = Some(connection);
-        self.alive = now;
+        self.last_activity = now;
         self.send(limits, now);
     }
 
     fn send(&mut self, limits: &Limits, now: Instant) {
-        let sending = |test| Sending::new(limits.apply(test), now);
+        let sending = |test| TcpSender::new(limits.apply(test), now);
         self.sending = self.test.as_ref().map(sending);
     }
 
-    /// Whether the request is complete now.
+    /// Returns true when the request is complete.
     pub(super) fn received(&mut self, octets: &[u8], limits: &Limits, now: Instant) -> bool {
         self.began.get_or_insert(now);
         self.last = now;
-        // What comes against the direction of the test keeps nothing up.
+        // Data against the direction of the test do not count as activity.
         if self.test.is_none_or(|test| !test.reverse) {
-            self.alive = now;
+            self.last_activity = now;
         }
         self.received += octets.len() as u64;
         let Some(head) = &mut self.head else {
             return false;
         };
         self.test = match head.push(octets) {
-            Begin::Unknown => return false,
-            Begin::Data => None,
-            Begin::Request(test) => Some(test),
+            FirstOctets::Unknown => return false,
+            FirstOctets::Data => None,
+            FirstOctets::Request(test) => Some(test),
         };
         self.head = None;
         let sends = |test: &Test| test.reverse || test.full_duplex;
@@ -157,26 +157,26 @@ impl Stream {
         true
     }
 
-    pub(super) fn fill(&mut self, room: &mut [u8], now: Instant) -> usize {
+    pub(super) fn fill(&mut self, buffer: &mut [u8], now: Instant) -> usize {
         let Some(sending) = &mut self.sending else {
             return 0;
         };
-        let len = sending.fill(room, now);
+        let len = sending.fill(buffer, now);
         if len > 0 {
-            self.alive = now;
+            self.last_activity = now;
         }
         len
     }
 
     /// The driver begins another turn.
     pub(super) fn turn(&mut self) {
-        self.again.turn();
+        self.turn_request.turn();
         if let Some(sending) = &mut self.sending {
             sending.turn();
         }
     }
 
-    /// What time alone brings about.
+    /// Handles timers.
     pub(super) fn step(&mut self, now: Instant) {
         if now >= self.retry {
             self.retry = Instant::NEVER;
@@ -187,29 +187,29 @@ impl Stream {
         }
         let is_silent = now >= self.deadline();
         self.is_reset |= is_silent;
-        self.again.look(is_silent, now);
+        self.turn_request.check(is_silent, now);
     }
 
-    /// When it is reset, unless something goes on.
+    /// Time of the reset, unless there is activity.
     fn deadline(&self) -> Instant {
         if self.is_reset || self.connection.is_none() {
             return Instant::NEVER;
         }
-        // With a low rate long nothing is due.
+        // At a low rate, nothing may be due for long.
         let due = match &self.sending {
-            Some(sending) if !sending.is_over() => sending.pace_due().max(self.alive),
-            _ => self.alive,
+            Some(sending) if !sending.is_over() => sending.pace_due().max(self.last_activity),
+            _ => self.last_activity,
         };
-        due.after_ns(SILENCE_NS)
+        due.after_ns(IDLE_TIMEOUT_NS)
     }
 
     pub(super) fn ended(&mut self, now: Instant) {
         self.peer_ended = true;
         self.last = now;
-        self.alive = now;
+        self.last_activity = now;
     }
 
-    /// Whether it sends, or has.
+    /// True if it sends, or has sent.
     pub(super) const fn sends(&self) -> bool {
         self.sending.is_some()
     }
@@ -225,17 +225,17 @@ impl Stream {
     }
 
     pub(super) fn wake_at(&self) -> Instant {
-        let sending = self.sending.as_ref().map_or(Instant::NEVER, Sending::due);
+        let sending = self.sending.as_ref().map_or(Instant::NEVER, TcpSender::due);
         let times = sending.or(self.deadline());
-        times.or(self.again.at()).or(self.retry)
+        times.or(self.turn_request.at()).or(self.retry)
     }
 
-    /// Whether both directions had a part in it.
+    /// True if data went in both directions.
     pub(super) fn is_both_ways(&self) -> bool {
         self.sending.is_some() && self.test.as_ref().is_some_and(|test| test.full_duplex)
     }
 
-    /// What was sent, or what came.
+    /// Result of sending, or of receiving.
     pub(super) fn finished(&self, sent: bool, now: Instant) -> Finished {
         let (octets, span) = match &self.sending {
             Some(sending) if sent => sending.sent(now),

@@ -1,18 +1,18 @@
-//! The client's way through the states that its server announces.
+//! The client's reaction to the states announced by the server.
 
-use super::super::message::{Frame, Message, state};
+use super::super::message::{JsonFrame, Message, state};
 use super::super::results::{self, Count};
 use super::super::stream::Channel;
 use super::{Client, Failure, Phase};
 use crate::{Instant, Udp};
 
 impl<const STREAMS: usize> Client<STREAMS> {
-    /// Does what it is time for.
+    /// Handles timers.
     pub(super) fn step(&mut self, now: Instant) {
-        self.heard.get_or_insert(now);
+        self.last_received.get_or_insert(now);
         if self.patience_at().is_some_and(|at| now >= at) {
             if matches!(self.phase, Phase::Done) {
-                // The results are there.
+                // The results are complete.
                 self.control_is_closed = true;
             }
             self.fail(Failure::NoAnswer);
@@ -26,25 +26,25 @@ impl<const STREAMS: usize> Client<STREAMS> {
                     && total.is_some_and(|total| octets.0 >= total || octets.1 >= total);
                 if enough || self.end_at().is_some_and(|at| now >= at) {
                     self.streams.end(now);
-                    self.heard = Some(now);
+                    self.last_received = Some(now);
                     self.outbox.push(Message::State(state::TEST_END));
-                    self.phase = Phase::Waits(state::EXCHANGE_RESULTS);
+                    self.phase = Phase::AwaitState(state::EXCHANGE_RESULTS);
                 }
             }
             Phase::Draining => {
                 let all = !self.streams.test.udp && self.streams.are_ended();
-                if all || !self.streams.receive() || now >= self.streams.quiet_at() {
+                if all || !self.streams.receive() || now >= self.streams.drain_deadline() {
                     self.streams.frozen = true;
-                    self.heard = Some(now);
+                    self.last_received = Some(now);
                     self.outbox.push(Message::Results);
-                    self.phase = Phase::Results(Frame::new(), results::Reader::default());
+                    self.phase = Phase::Results(JsonFrame::new(), results::Reader::default());
                 }
             }
             _ => {}
         }
     }
 
-    /// An octet on the control connection.
+    /// Handles an octet on the control connection.
     pub(super) fn octet(&mut self, octet: u8, now: Instant) {
         match &mut self.phase {
             Phase::Error(octets, have) => {
@@ -60,11 +60,11 @@ impl<const STREAMS: usize> Client<STREAMS> {
                 let streams = &mut self.streams;
                 let mut take = |id, count: &Count| streams.report(id, count);
                 let whole = frame.push(octet, &mut |depth, event| {
-                    reader.tell(depth, event, &mut take);
+                    reader.on_event(depth, event, &mut take);
                 });
                 match whole {
                     Ok(false) => {}
-                    Ok(true) => self.phase = Phase::Waits(state::DISPLAY_RESULTS),
+                    Ok(true) => self.phase = Phase::AwaitState(state::DISPLAY_RESULTS),
                     Err(_) => self.fail(Failure::BadResults),
                 }
             }
@@ -75,16 +75,21 @@ impl<const STREAMS: usize> Client<STREAMS> {
 
     fn state(&mut self, announced: u8, now: Instant) {
         let open = self.streams.iter().count();
-        let opens_last = matches!(self.phase, Phase::Opening { is_asked: true, .. })
-            && open + 1 == self.streams.test.streams();
+        let opens_last = matches!(
+            self.phase,
+            Phase::Opening {
+                is_requested: true,
+                ..
+            }
+        ) && open + 1 == self.streams.test.streams();
         if announced == state::TEST_START && self.streams.test.udp && opens_last {
-            // The answer to our hello was lost or is late, but the server has the stream.
+            // The answer to the hello was lost or is late, but the server has the stream.
             let last = Channel::Udp(Udp(open as u8), self.plan.to);
             self.streams.open(last);
             self.stream_is_open(now);
         }
         let awaited = match self.phase {
-            Phase::Waits(state) => Some(state),
+            Phase::AwaitState(state) => Some(state),
             _ => None,
         };
         match announced {
@@ -94,15 +99,15 @@ impl<const STREAMS: usize> Client<STREAMS> {
             _ if Some(announced) != awaited => self.fail(Failure::UnexpectedState(announced as i8)),
             state::PARAM_EXCHANGE => {
                 self.outbox.push(Message::Parameters);
-                self.phase = Phase::Waits(state::CREATE_STREAMS);
+                self.phase = Phase::AwaitState(state::CREATE_STREAMS);
             }
             state::CREATE_STREAMS => {
                 self.phase = Phase::Opening {
-                    is_asked: false,
+                    is_requested: false,
                     hello_due: now,
                 };
             }
-            state::TEST_START => self.phase = Phase::Waits(state::TEST_RUNNING),
+            state::TEST_START => self.phase = Phase::AwaitState(state::TEST_RUNNING),
             state::TEST_RUNNING => {
                 self.streams.begin(now);
                 self.phase = Phase::Running;
@@ -118,17 +123,17 @@ impl<const STREAMS: usize> Client<STREAMS> {
         }
     }
 
-    /// The last stream is open: the next one is to be asked for, if there is another.
+    /// The last stream is open: continue with the next one, if there is another.
     pub(super) fn stream_is_open(&mut self, now: Instant) {
         let open = self.streams.iter().count();
         self.phase = if open < self.streams.test.streams() {
             Phase::Opening {
-                is_asked: false,
+                is_requested: false,
                 hello_due: now,
             }
         } else {
             self.streams.arm(true);
-            Phase::Waits(state::TEST_START)
+            Phase::AwaitState(state::TEST_START)
         };
     }
 }

@@ -7,56 +7,58 @@ use core::time::Duration;
 
 pub use self::plan::{Failure, Outcome, Plan, Progress};
 
-use super::message::{COOKIE, Frame, HELLO, HELLO_ANSWER, Message, Outbox, cookie, state};
+use super::message::{COOKIE, HELLO, HELLO_ANSWER, JsonFrame, Message, Outbox, cookie, state};
 use super::parameters::{Amount, Direction, Test};
 use super::results;
 use super::stream::Channel;
 use super::streams::Streams;
-use crate::{Ask, Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, Udp};
+use crate::{
+    Close, Connection, Datagram, Instant, MS, Opened, Refused, Service, SocketRequest, Udp,
+};
 
-/// A hello over UDP that is not answered is repeated this often.
+/// Repetition interval of an unanswered UDP hello.
 const HELLO_EVERY_NS: u64 = 500 * MS;
-/// The token of the control connection; a stream's is its index behind it.
+/// Token of the control connection; a stream's is its index plus one.
 const CONTROL: u8 = 0;
 
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant)]
 enum Phase {
     /// Waits for the server to announce this state.
-    Waits(u8),
-    /// Opens streams, one after the other: the server counts them in this order.
+    AwaitState(u8),
+    /// Opens streams one at a time: the server numbers them in this order.
     Opening {
-        /// A connection, or a socket, was asked for.
-        is_asked: bool,
+        /// A connection or a socket was requested.
+        is_requested: bool,
         hello_due: Instant,
     },
     Running,
-    /// The test is over; what is on its way is still coming.
+    /// The test is over; data in flight are still arriving.
     Draining,
-    /// Our results are said.
-    Results(Frame, results::Reader),
-    /// The octets behind an announced error that are there.
+    /// Own results were sent.
+    Results(JsonFrame, results::Reader),
+    /// Octets received of the error numbers behind an announced error.
     Error([u8; 8], usize),
-    /// Everything is said but good bye.
+    /// Everything is sent except the final state.
     Done,
     Failed(Failure),
 }
 
-/// A client with one test, of so many streams at most, both directions together.
+/// A client for one test, with at most this number of streams, both directions together.
 #[derive(Debug)]
 pub struct Client<const STREAMS: usize> {
     plan: Plan,
     phase: Phase,
-    connect_asked: bool,
+    connect_requested: bool,
     control: Option<Connection>,
     control_is_closed: bool,
     outbox: Outbox,
     streams: Streams<STREAMS>,
-    heard: Option<Instant>,
+    last_received: Option<Instant>,
 }
 
 impl<const STREAMS: usize> Client<STREAMS> {
-    /// A client that begins as soon as it is driven.
+    /// Creates a client that begins with the driver's first turn.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         assert!(STREAMS > 0 && STREAMS < 128);
@@ -64,9 +66,9 @@ impl<const STREAMS: usize> Client<STREAMS> {
         let phase = if streams == 0 || streams > STREAMS {
             Phase::Failed(Failure::TooManyStreams)
         } else {
-            Phase::Waits(state::PARAM_EXCHANGE)
+            Phase::AwaitState(state::PARAM_EXCHANGE)
         };
-        // The wire has whole seconds: both ends mean the same.
+        // Whole seconds, as on the wire, so that both ends agree.
         let whole = |span: Duration| {
             let more = u64::from(span.subsec_nanos() > 0);
             Duration::from_secs(span.as_secs().saturating_add(more))
@@ -82,16 +84,16 @@ impl<const STREAMS: usize> Client<STREAMS> {
         Self {
             plan: Plan { test, ..plan },
             phase,
-            connect_asked: false,
+            connect_requested: false,
             control: None,
             control_is_closed: false,
             outbox: Outbox::new(),
             streams: Streams::new(test),
-            heard: None,
+            last_received: None,
         }
     }
 
-    /// How far it is; to be asked after each turn of the driver.
+    /// Progress of the client; call it after each turn of the driver.
     pub fn progress(&mut self, now: Instant) -> Progress {
         self.step(now);
         match self.phase {
@@ -101,7 +103,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         }
     }
 
-    /// What there is so far.
+    /// Results so far.
     #[must_use]
     pub fn outcome(&self, now: Instant) -> Outcome {
         Outcome {
@@ -117,7 +119,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         }
     }
 
-    /// Octets that may still be sent, of all streams together.
+    /// Octets still to send, by all streams together.
     fn left(&self) -> u64 {
         let total = self.streams.test.total().unwrap_or(u64::MAX);
         if self.streams.omits() {
@@ -126,7 +128,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         total.saturating_sub(self.streams.octets().0)
     }
 
-    /// When time ends the test.
+    /// Time when the test ends, if it ends by time.
     fn end_at(&self) -> Option<Instant> {
         let began = self.streams.began()?;
         let test = &self.streams.test;
@@ -141,7 +143,7 @@ impl<const STREAMS: usize> Client<STREAMS> {
         Some(began.after(omit).after(span))
     }
 
-    /// Silence of the peer means nothing while we send.
+    /// While the client sends, silence of the peer is normal.
     fn patience_at(&self) -> Option<Instant> {
         let waits = match self.phase {
             Phase::Running => self.streams.test.direction != Direction::Forward,
@@ -149,26 +151,26 @@ impl<const STREAMS: usize> Client<STREAMS> {
             Phase::Done => !self.control_is_closed,
             _ => true,
         };
-        let heard = self.heard.filter(|_| waits)?;
-        Some(heard.after(self.plan.patience))
+        let last_received = self.last_received.filter(|_| waits)?;
+        Some(last_received.after(self.plan.patience))
     }
 
-    /// The hello of the stream that is being opened, if it is due.
-    fn hello(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    /// Writes the hello of the stream being opened, if it is due.
+    fn hello(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         let udp = self.streams.test.udp;
         let Phase::Opening {
-            is_asked: true,
+            is_requested: true,
             hello_due,
         } = &mut self.phase
         else {
             return None;
         };
-        if !udp || now < *hello_due || room.len() < HELLO.len() {
+        if !udp || now < *hello_due || buffer.len() < HELLO.len() {
             return None;
         }
         *hello_due = now.after_ns(HELLO_EVERY_NS);
         let len = HELLO.len();
-        room[..len].copy_from_slice(HELLO);
+        buffer[..len].copy_from_slice(HELLO);
         Some(Datagram {
             socket: Udp(self.streams.iter().count() as u8),
             to: self.plan.to,
@@ -178,27 +180,27 @@ impl<const STREAMS: usize> Client<STREAMS> {
 }
 
 impl<const STREAMS: usize> Service for Client<STREAMS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         self.streams.turn();
         if matches!(self.phase, Phase::Failed(_)) {
             return None;
         }
         let to = self.plan.to;
-        if !core::mem::replace(&mut self.connect_asked, true) {
-            return Some(Ask::Connect { to, token: CONTROL });
+        if !core::mem::replace(&mut self.connect_requested, true) {
+            return Some(SocketRequest::Connect { to, token: CONTROL });
         }
         let open = self.streams.iter().count() as u8;
-        let Phase::Opening { is_asked, .. } = &mut self.phase else {
+        let Phase::Opening { is_requested, .. } = &mut self.phase else {
             return None;
         };
-        if core::mem::replace(is_asked, true) {
+        if core::mem::replace(is_requested, true) {
             return None;
         }
         Some(if self.streams.test.udp {
-            Ask::Bind(Udp(open), None)
+            SocketRequest::Bind(Udp(open), None)
         } else {
             let token = open + 1;
-            Ask::Connect { to, token }
+            SocketRequest::Connect { to, token }
         })
     }
 
@@ -208,7 +210,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         opened: Opened,
         now: Instant,
     ) -> Result<(), Refused> {
-        self.heard = Some(now);
+        self.last_received = Some(now);
         match opened {
             Opened::Connected { token: CONTROL } => {
                 self.control = Some(connection);
@@ -228,13 +230,13 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
     }
 
     fn received(&mut self, connection: Connection, octets: &[u8], now: Instant) {
-        self.heard = Some(now);
+        self.last_received = Some(now);
         if Some(connection) == self.control {
             for octet in octets {
                 self.octet(*octet, now);
             }
         } else if self.streams.began().is_none() && octets == [state::ACCESS_DENIED] {
-            // Said to a stream that the server does not know.
+            // Sent on a stream that the server does not recognize.
             self.fail(Failure::AccessDenied);
         } else {
             self.streams.received(connection, octets.len(), now);
@@ -242,23 +244,23 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         self.step(now);
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         self.step(now);
         let (seed, test) = (self.plan.seed, &self.plan.test);
         if Some(connection) == self.control {
             let streams = &self.streams;
-            return self.outbox.fill(room, |message, window| match message {
-                Message::Cookie => window.raw(&cookie(seed)),
-                Message::Parameters => test.emit(window),
-                _ => streams.emit(window),
+            return self.outbox.fill(buffer, |message, writer| match message {
+                Message::Cookie => writer.raw(&cookie(seed)),
+                Message::Parameters => test.emit(writer),
+                _ => streams.emit(writer),
             });
         }
         let opening = matches!(self.phase, Phase::Opening { .. });
         let stream = self.streams.by_connection(connection);
         if let Some(stream) = stream.filter(|it| usize::from(it.cookie) < COOKIE) {
             let rest = &cookie(seed)[usize::from(stream.cookie)..];
-            let len = rest.len().min(room.len());
-            room[..len].copy_from_slice(&rest[..len]);
+            let len = rest.len().min(buffer.len());
+            buffer[..len].copy_from_slice(&rest[..len]);
             stream.cookie += len as u8;
             if opening && len == rest.len() {
                 self.stream_is_open(now);
@@ -269,21 +271,21 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
             return 0;
         }
         let left = self.left();
-        let len = self.streams.fill(connection, room, left, now);
+        let len = self.streams.fill(connection, buffer, left, now);
         self.step(now);
         len
     }
 
     fn ended(&mut self, connection: Connection, now: Instant) {
-        self.heard = Some(now);
+        self.last_received = Some(now);
         if Some(connection) == self.control {
             self.control_is_closed = true;
             self.fail(Failure::Broken);
         } else if self.streams.ended(connection) && !self.streams.frozen {
-            // A server ends the streams when we have ended the test.
+            // A server closes the streams when the client has ended the test.
             let over = matches!(
                 self.phase,
-                Phase::Waits(state::EXCHANGE_RESULTS) | Phase::Draining
+                Phase::AwaitState(state::EXCHANGE_RESULTS) | Phase::Draining
             );
             if !over {
                 self.fail(Failure::Broken);
@@ -310,11 +312,17 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         if from != self.plan.to {
             return;
         }
-        self.heard = Some(now);
+        self.last_received = Some(now);
         let open = self.streams.iter().count() as u8;
-        let opening = matches!(self.phase, Phase::Opening { is_asked: true, .. });
+        let opening = matches!(
+            self.phase,
+            Phase::Opening {
+                is_requested: true,
+                ..
+            }
+        );
         if opening && socket == Udp(open) {
-            // Data are an answer as well: they may overtake it.
+            // Data are an answer, too: they may overtake it.
             self.streams.open(Channel::Udp(socket, from));
             self.stream_is_open(now);
         }
@@ -324,15 +332,15 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         self.step(now);
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.step(now);
-        if let Some(hello) = self.hello(room, now) {
+        if let Some(hello) = self.hello(buffer, now) {
             return Some(hello);
         }
         if !matches!(self.phase, Phase::Running) {
             return None;
         }
-        let datagram = self.streams.next_datagram(room, now);
+        let datagram = self.streams.next_datagram(buffer, now);
         self.step(now);
         datagram
     }
@@ -340,7 +348,7 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
     fn wake_at(&self) -> Option<Instant> {
         let hello = match self.phase {
             Phase::Opening {
-                is_asked: true,
+                is_requested: true,
                 hello_due,
             } if self.streams.test.udp => Some(hello_due),
             _ => None,
@@ -348,8 +356,8 @@ impl<const STREAMS: usize> Service for Client<STREAMS> {
         let runs = matches!(self.phase, Phase::Running);
         let end = self.end_at().filter(|_| runs);
         let due = self.streams.due().ever().filter(|_| runs);
-        let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.quiet_at());
-        // What one connection brings may be answered on another.
+        let quiet = matches!(self.phase, Phase::Draining).then(|| self.streams.drain_deadline());
+        // Data on one connection may be answered on another.
         let failed = matches!(self.phase, Phase::Failed(_));
         let at_once = (!self.outbox.is_empty() && !failed).then_some(Instant::from_ns(0));
         let all = [hello, end, quiet, due, self.patience_at(), at_once];

@@ -1,4 +1,4 @@
-//! What a client is told, and what it says.
+//! Configuration and results of a client.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -6,57 +6,57 @@ use core::time::Duration;
 use super::super::parameters::Test;
 use super::super::results::Count;
 
-/// What a client is to do.
+/// Configuration of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     /// The server.
     pub to: SocketAddr,
     /// The test.
     pub test: Test,
-    /// Another one for each test: the cookie that joins its connections is made of it.
+    /// A different number for each test: the cookie, which identifies its connections, is derived from it.
     pub seed: u64,
-    /// How long nothing may come that is to come.
+    /// Timeout without any expected data.
     pub patience: Duration,
 }
 
-/// Why there is no result.
+/// Reason for a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The server can't be connected to.
+    /// The connection to the server could not be established.
     NotReached,
     /// A connection broke.
     Broken,
-    /// Nothing came for as long as the plan allows.
+    /// Timeout: nothing arrived.
     NoAnswer,
     /// The server is busy with another client (state -1).
     AccessDenied,
-    /// The server has given the test up (state 11).
+    /// The server has aborted the test (state 11).
     Terminated,
-    /// The server says that it can't do the test (state -2).
+    /// The server reports an error (state -2).
     ServerError {
-        /// The number that iperf gives the error (`iperf_api.h`).
+        /// iperf's error number (`iperf_api.h`).
         number: i32,
-        /// The number that the server's operating system gives it, or 0.
+        /// The server's operating system error number, or 0.
         system: i32,
     },
-    /// The server announced a state that does not follow.
+    /// The server announced an unexpected state.
     UnexpectedState(i8),
-    /// The server's results are no JSON, or more than anybody has to say.
+    /// The server's results are not JSON, or too long.
     BadResults,
-    /// The test has more streams than this client has room for, or none.
+    /// The test has more streams than this client supports, or none.
     TooManyStreams,
 }
 
-/// How far a client is.
+/// Progress of a client.
 pub type Progress = crate::Progress<Failure>;
 
-/// What a client found, of all streams together.
+/// Results of a client, all streams together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
-    /// What it sent.
+    /// Sent by the client.
     pub sent: Option<Count>,
-    /// What the server says to have received of it.
+    /// The server's counters of it.
     pub reported: Option<Count>,
-    /// What it received.
+    /// Received by the client.
     pub received: Option<Count>,
 }

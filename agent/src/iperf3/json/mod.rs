@@ -1,5 +1,5 @@
-//! As much JSON (RFC 8259) as two ends of iperf 3 tell each other: read as it comes, octet by octet,
-//! and written into as much room as there is, without a copy of it anywhere.
+//! JSON (RFC 8259), as far as iperf 3 needs it: parsed octet by octet as it arrives, and written into the
+//! buffer space available, without a copy.
 
 mod number;
 mod scan;
@@ -7,7 +7,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use crate::window::Window;
+pub(crate) use crate::partial_writer::PartialWriter;
 #[cfg(test)]
 use number::Number;
-pub(crate) use scan::{Broken, DEEPEST, Event, Scanner};
+pub(crate) use scan::{Event, InvalidJson, MAX_DEPTH, Scanner};

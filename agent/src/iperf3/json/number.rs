@@ -1,7 +1,7 @@
 use crate::octets::{product, with_digit};
 
-/// A number as it was written: `mantissa` * 10^`exponent`. What does not fit the mantissa's 64 bits
-/// is left out.
+/// A number as written: `mantissa` * 10^`exponent`. Digits that do not fit the mantissa's 64 bits are
+/// dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Number {
     negative: bool,
@@ -10,8 +10,7 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    /// 10^`power` times the number, rounded towards zero; `None` if that is negative or takes more
-    /// than 64 bits.
+    /// 10^`power` times the number, rounded towards zero; `None` if it is negative or exceeds 64 bits.
     pub(crate) fn scaled(self, power: u8) -> Option<u64> {
         if self.mantissa == 0 {
             return Some(0);
@@ -21,7 +20,7 @@ impl Number {
         }
         let shift = self.exponent.saturating_add(i32::from(power));
         let mut scaled = self.mantissa;
-        // Of 64 bits, 20 digits leave nothing.
+        // 20 digits reduce any 64-bit value to zero.
         for _ in 0..shift.unsigned_abs().min(20) {
             scaled = if shift < 0 {
                 scaled / 10
@@ -33,12 +32,12 @@ impl Number {
     }
 }
 
-/// Where in a number the next character is.
+/// Position in a number of the next character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum NumberState {
     Start,
     Minus,
-    /// Behind a zero in front, which no digit follows.
+    /// Behind a leading zero, which no digit may follow.
     Zero,
     Integer,
     Point,
@@ -48,14 +47,14 @@ enum Place {
     ExponentDigits,
 }
 
-/// Reads a number, character by character.
+/// Parses a number character by character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader {
-    place: Place,
+    place: NumberState,
     number: Number,
-    /// A digit had no room: those behind it are left out as well.
+    /// The mantissa is full: further digits are dropped.
     full: bool,
-    /// The exponent that is written.
+    /// The exponent as written.
     written: i32,
     written_negative: bool,
 }
@@ -63,7 +62,7 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) const fn new() -> Self {
         Self {
-            place: Place::Start,
+            place: NumberState::Start,
             number: Number {
                 negative: false,
                 mantissa: 0,
@@ -75,9 +74,9 @@ impl Reader {
         }
     }
 
-    /// Whether the character belongs to the number.
+    /// True if the character belongs to the number.
     pub(super) fn push(&mut self, octet: u8) -> bool {
-        use Place::{
+        use NumberState::{
             Exponent, ExponentDigits, ExponentSign, Fraction, Integer, Minus, Point, Start, Zero,
         };
         self.place = match (self.place, octet) {
@@ -110,7 +109,7 @@ impl Reader {
         true
     }
 
-    /// A digit; it makes the exponent smaller behind the point, and greater where it is left out.
+    /// Appends a digit; behind the point it decreases the exponent, and a dropped digit increases it.
     fn digit(&mut self, octet: u8, exponent: i32) {
         let number = &mut self.number;
         let longer = with_digit(number.mantissa, octet - b'0');
@@ -127,7 +126,7 @@ impl Reader {
 
     /// The number, if it may end here.
     pub(super) fn number(&self) -> Option<Number> {
-        use Place::{ExponentDigits, Fraction, Integer, Zero};
+        use NumberState::{ExponentDigits, Fraction, Integer, Zero};
         if !matches!(self.place, Zero | Integer | Fraction | ExponentDigits) {
             return None;
         }

@@ -1,43 +1,43 @@
 use super::number::{Number, Reader};
 
-/// How deep values may lie in each other: as many as an integer has bits. iperf's lie three deep.
-pub(crate) const DEEPEST: u8 = 32;
+/// Maximum nesting depth: the bits of an integer. iperf's JSON has a depth of three.
+pub(crate) const MAX_DEPTH: u8 = 32;
 
-/// It is no JSON, or deeper than this can follow.
+/// The input is not JSON, or nested too deeply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Broken;
+pub(crate) struct InvalidJson;
 
-/// What has been read. Texts are cut at the size of the scanner's memory.
+/// A parser event. Strings are truncated to the scanner's buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
-    /// An object or an array begins.
+    /// Begin of an object or an array.
     Begin {
         object: bool,
     },
-    /// It ends.
+    /// End of an object or an array.
     End {
         object: bool,
     },
     /// A member's name; its value follows.
     Key(&'a [u8]),
-    /// A string, without escapes.
+    /// A string, with escapes decoded.
     Text(&'a [u8]),
     Number(Number),
-    Truth(bool),
+    Bool(bool),
     Null,
 }
 
-/// Who is told of what was read, and how many objects and arrays it lies in; for one that begins or
-/// ends, that one included.
-pub(crate) type Tell<'a> = &'a mut dyn FnMut(u8, Event<'_>);
+/// Callback for events, with the number of enclosing objects and arrays; at a begin or an end, this includes
+/// the object or array itself.
+pub(crate) type OnEvent<'a> = &'a mut dyn FnMut(u8, Event<'_>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Value,
-    /// The first of an array, if it has any.
+    /// The first element of an array, if any.
     ValueOrEnd,
     Key,
-    /// The first of an object, if it has any.
+    /// The first member of an object, if any.
     KeyOrEnd,
     Colon,
     CommaOrEnd,
@@ -45,38 +45,38 @@ enum State {
     Text {
         key: bool,
     },
-    /// What of a word is still to come.
-    Word {
+    /// Remaining characters of a literal.
+    Literal {
         rest: &'static [u8],
-        is: Word,
+        is: Literal,
     },
     Number,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum Literal {
     True,
     False,
     Null,
 }
 
-/// Where in an escape of a string the next character is.
+/// Position in an escape sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escape {
     No,
     Backslash,
-    /// So many digits of a code unit are there.
+    /// Digits received of a code unit.
     Unit {
         digits: u8,
         unit: u16,
     },
 }
 
-/// Reads one value, `TEXT` octets of each string in it.
+/// Parses one value; keeps `TEXT` octets of each string.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner<const TEXT: usize> {
     state: State,
-    /// What each level is, the innermost lowest: 1 = an object.
+    /// Type of each level, the innermost in the lowest bit: 1 = object.
     objects: u32,
     depth: u8,
     text: [u8; TEXT],
@@ -101,18 +101,18 @@ impl<const TEXT: usize> Scanner<TEXT> {
         }
     }
 
-    /// Reads another value, behind a whole one.
-    pub(crate) const fn again(&mut self) {
+    /// Prepares for another value, after a complete one.
+    pub(crate) const fn restart(&mut self) {
         self.state = State::Value;
     }
 
-    /// Reads a character.
-    pub(crate) fn push(&mut self, octet: u8, tell: Tell) -> Result<(), Broken> {
+    /// Parses a character.
+    pub(crate) fn push(&mut self, octet: u8, on_event: OnEvent) -> Result<(), InvalidJson> {
         match self.state {
-            State::Text { key } => return self.text(octet, key, tell),
+            State::Text { key } => return self.text(octet, key, on_event),
             State::Number if self.number.push(octet) => return Ok(()),
-            State::Number => self.end_number(tell)?,
-            State::Word { rest, is } => return self.word(octet, rest, is, tell),
+            State::Number => self.end_number(on_event)?,
+            State::Literal { rest, is } => return self.literal(octet, rest, is, on_event),
             _ => {}
         }
         if matches!(octet, b' ' | b'\t' | b'\n' | b'\r') {
@@ -122,7 +122,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
             (State::Key | State::KeyOrEnd, b'"') => self.begin_text(true),
             (State::KeyOrEnd, b'}')
             | (State::ValueOrEnd, b']')
-            | (State::CommaOrEnd, b'}' | b']') => self.end(octet, tell)?,
+            | (State::CommaOrEnd, b'}' | b']') => self.end(octet, on_event)?,
             (State::Colon, b':') => self.state = State::Value,
             (State::CommaOrEnd, b',') => {
                 self.state = if self.in_object() {
@@ -131,21 +131,21 @@ impl<const TEXT: usize> Scanner<TEXT> {
                     State::Value
                 };
             }
-            (State::Value | State::ValueOrEnd, _) => self.value(octet, tell)?,
-            _ => return Err(Broken),
+            (State::Value | State::ValueOrEnd, _) => self.value(octet, on_event)?,
+            _ => return Err(InvalidJson),
         }
         Ok(())
     }
 
-    /// There is no more: whether that was a whole value.
-    pub(crate) fn finish(&mut self, tell: Tell) -> Result<(), Broken> {
+    /// Ends the input; an error if the value is incomplete.
+    pub(crate) fn finish(&mut self, on_event: OnEvent) -> Result<(), InvalidJson> {
         if self.state == State::Number {
-            self.end_number(tell)?;
+            self.end_number(on_event)?;
         }
         if self.state == State::Over {
             Ok(())
         } else {
-            Err(Broken)
+            Err(InvalidJson)
         }
     }
 
@@ -153,16 +153,16 @@ impl<const TEXT: usize> Scanner<TEXT> {
         self.objects & 1 == 1
     }
 
-    fn value(&mut self, octet: u8, tell: Tell) -> Result<(), Broken> {
-        let word = |rest: &'static str, is| State::Word {
+    fn value(&mut self, octet: u8, on_event: OnEvent) -> Result<(), InvalidJson> {
+        let word = |rest: &'static str, is| State::Literal {
             rest: rest.as_bytes(),
             is,
         };
         match octet {
             b'{' | b'[' => {
                 let object = octet == b'{';
-                if self.depth == DEEPEST {
-                    return Err(Broken);
+                if self.depth == MAX_DEPTH {
+                    return Err(InvalidJson);
                 }
                 self.depth += 1;
                 self.objects = self.objects << 1 | u32::from(object);
@@ -171,29 +171,29 @@ impl<const TEXT: usize> Scanner<TEXT> {
                 } else {
                     State::ValueOrEnd
                 };
-                tell(self.depth, Event::Begin { object });
+                on_event(self.depth, Event::Begin { object });
             }
             b'"' => self.begin_text(false),
-            b't' => self.state = word("rue", Word::True),
-            b'f' => self.state = word("alse", Word::False),
-            b'n' => self.state = word("ull", Word::Null),
+            b't' => self.state = word("rue", Literal::True),
+            b'f' => self.state = word("alse", Literal::False),
+            b'n' => self.state = word("ull", Literal::Null),
             _ => {
                 self.number = Reader::new();
                 self.state = State::Number;
                 if !self.number.push(octet) {
-                    return Err(Broken);
+                    return Err(InvalidJson);
                 }
             }
         }
         Ok(())
     }
 
-    fn end(&mut self, octet: u8, tell: Tell) -> Result<(), Broken> {
+    fn end(&mut self, octet: u8, on_event: OnEvent) -> Result<(), InvalidJson> {
         let object = octet == b'}';
         if self.depth == 0 || object != self.in_object() {
-            return Err(Broken);
+            return Err(InvalidJson);
         }
-        tell(self.depth, Event::End { object });
+        on_event(self.depth, Event::End { object });
         self.depth -= 1;
         self.objects >>= 1;
         self.after_value();
@@ -208,27 +208,33 @@ impl<const TEXT: usize> Scanner<TEXT> {
         };
     }
 
-    fn end_number(&mut self, tell: Tell) -> Result<(), Broken> {
-        let number = self.number.number().ok_or(Broken)?;
+    fn end_number(&mut self, on_event: OnEvent) -> Result<(), InvalidJson> {
+        let number = self.number.number().ok_or(InvalidJson)?;
         self.after_value();
-        tell(self.depth, Event::Number(number));
+        on_event(self.depth, Event::Number(number));
         Ok(())
     }
 
-    fn word(&mut self, octet: u8, rest: &'static [u8], is: Word, tell: Tell) -> Result<(), Broken> {
-        let (next, rest) = rest.split_first().ok_or(Broken)?;
+    fn literal(
+        &mut self,
+        octet: u8,
+        rest: &'static [u8],
+        is: Literal,
+        on_event: OnEvent,
+    ) -> Result<(), InvalidJson> {
+        let (next, rest) = rest.split_first().ok_or(InvalidJson)?;
         if octet != *next {
-            return Err(Broken);
+            return Err(InvalidJson);
         }
-        self.state = State::Word { rest, is };
+        self.state = State::Literal { rest, is };
         if rest.is_empty() {
             self.after_value();
             let event = match is {
-                Word::True => Event::Truth(true),
-                Word::False => Event::Truth(false),
-                Word::Null => Event::Null,
+                Literal::True => Event::Bool(true),
+                Literal::False => Event::Bool(false),
+                Literal::Null => Event::Null,
             };
-            tell(self.depth, event);
+            on_event(self.depth, event);
         }
         Ok(())
     }
@@ -240,7 +246,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
         self.high = 0;
     }
 
-    fn text(&mut self, octet: u8, key: bool, tell: Tell) -> Result<(), Broken> {
+    fn text(&mut self, octet: u8, key: bool, on_event: OnEvent) -> Result<(), InvalidJson> {
         match self.escape {
             Escape::No => match octet {
                 b'"' => {
@@ -248,14 +254,14 @@ impl<const TEXT: usize> Scanner<TEXT> {
                     let text = &self.text[..self.len];
                     if key {
                         self.state = State::Colon;
-                        tell(self.depth, Event::Key(text));
+                        on_event(self.depth, Event::Key(text));
                     } else {
-                        tell(self.depth, Event::Text(text));
+                        on_event(self.depth, Event::Text(text));
                         self.after_value();
                     }
                 }
                 b'\\' => self.escape = Escape::Backslash,
-                0..0x20 => return Err(Broken),
+                0..0x20 => return Err(InvalidJson),
                 _ => {
                     self.end_high();
                     self.keep(octet);
@@ -273,14 +279,14 @@ impl<const TEXT: usize> Scanner<TEXT> {
                         self.escape = Escape::Unit { digits: 0, unit: 0 };
                         return Ok(());
                     }
-                    _ => return Err(Broken),
+                    _ => return Err(InvalidJson),
                 };
                 self.end_high();
                 self.escape = Escape::No;
                 self.keep(character);
             }
             Escape::Unit { digits, unit } => {
-                let digit = (octet as char).to_digit(16).ok_or(Broken)?;
+                let digit = (octet as char).to_digit(16).ok_or(InvalidJson)?;
                 let unit = unit << 4 | digit as u16;
                 if digits < 3 {
                     let digits = digits + 1;
@@ -294,7 +300,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
         Ok(())
     }
 
-    /// A code unit of UTF-16: a character, or half of one.
+    /// Handles a UTF-16 code unit: a character, or half of one.
     fn unit(&mut self, unit: u16) {
         if self.high != 0 && (0xdc00..0xe000).contains(&unit) {
             let high = u32::from(self.high - 0xd800) << 10;
@@ -310,7 +316,7 @@ impl<const TEXT: usize> Scanner<TEXT> {
         }
     }
 
-    /// Half a character has remained alone.
+    /// Handles an unpaired surrogate.
     fn end_high(&mut self) {
         if self.high != 0 {
             self.high = 0;

@@ -1,12 +1,12 @@
-use super::Window;
-use super::scan::{Broken, Event, Scanner};
+use super::PartialWriter;
+use super::scan::{Event, InvalidJson, Scanner};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use std::string::{String, ToString as _};
 use std::time::Duration;
 use std::vec::Vec;
 
-/// Builds what is told of up again.
+/// Rebuilds a document from the events.
 #[derive(Default)]
 struct Builder {
     open: Vec<(Value, String)>,
@@ -27,7 +27,7 @@ impl Builder {
         }
     }
 
-    fn tell(&mut self, depth: u8, event: Event) {
+    fn on_event(&mut self, depth: u8, event: Event) {
         let text = |octets: &[u8]| String::from_utf8(octets.to_vec()).unwrap();
         if let Event::Begin { object } = event {
             let value = if object {
@@ -49,28 +49,28 @@ impl Builder {
             }
             Event::Key(key) => self.key = text(key),
             Event::Text(octets) => self.put(Value::String(text(octets))),
-            // Compared apart: serde_json's have no more digits than f64.
+            // Compared separately: serde_json's numbers have no more digits than f64.
             Event::Number(number) => {
                 self.numbers.push(number);
                 self.put(Value::from(0));
             }
-            Event::Truth(truth) => self.put(Value::Bool(truth)),
+            Event::Bool(value) => self.put(Value::Bool(value)),
             Event::Null => self.put(Value::Null),
         }
     }
 }
 
-fn scan(text: &[u8]) -> Result<Builder, Broken> {
+fn scan(text: &[u8]) -> Result<Builder, InvalidJson> {
     let mut scanner = Scanner::<4096>::new();
     let mut builder = Builder::default();
     for octet in text {
-        scanner.push(*octet, &mut |depth, event| builder.tell(depth, event))?;
+        scanner.push(*octet, &mut |depth, event| builder.on_event(depth, event))?;
     }
-    scanner.finish(&mut |depth, event| builder.tell(depth, event))?;
+    scanner.finish(&mut |depth, event| builder.on_event(depth, event))?;
     Ok(builder)
 }
 
-/// Takes numbers out, in order.
+/// Extracts the numbers, in order.
 fn without_numbers(value: &Value, numbers: &mut Vec<serde_json::Number>) -> Value {
     match value {
         Value::Number(number) => {
@@ -99,7 +99,7 @@ fn numbers_are_scaled_without_rounding_up() {
         ("0", 0, Some(0)),
         ("-0.0", 9, Some(0)),
         ("18446744073709551615", 0, Some(u64::MAX)),
-        // The digit that has no room is left out.
+        // The digit that does not fit is dropped.
         ("18446744073709551616", 0, Some(18_446_744_073_709_551_610)),
         ("18446744073709551620", 0, None),
         (
@@ -143,44 +143,44 @@ fn long_texts_are_cut() {
     let mut scanner = Scanner::<4>::new();
     let mut texts = Vec::new();
     for octet in br#"{"abcdefgh": "0123456"}"# {
-        let mut tell = |_, event: Event| match event {
+        let mut on_event = |_, event: Event| match event {
             Event::Key(it) | Event::Text(it) => texts.push(it.to_vec()),
             _ => {}
         };
-        scanner.push(*octet, &mut tell).unwrap();
+        scanner.push(*octet, &mut on_event).unwrap();
     }
     assert_eq!(texts, [b"abcd", b"0123"]);
 }
 
 #[test]
 fn what_is_written_is_json_wherever_it_is_split() {
-    let write = |window: &mut Window| {
-        window.begin(b'{');
-        window.truth("tcp");
-        window.number("n", 18_446_744_073_709_551_615);
-        window.key("s");
-        window.seconds(Duration::new(7, 1_020));
-        window.key("a");
-        window.begin(b'[');
+    let write = |writer: &mut PartialWriter| {
+        writer.begin(b'{');
+        writer.flag("tcp");
+        writer.number("n", 18_446_744_073_709_551_615);
+        writer.key("s");
+        writer.seconds(Duration::new(7, 1_020));
+        writer.key("a");
+        writer.begin(b'[');
         for n in 0..2 {
-            window.element();
-            window.begin(b'{');
-            window.number("n", n);
-            window.end(b'}');
+            writer.element();
+            writer.begin(b'{');
+            writer.number("n", n);
+            writer.end(b'}');
         }
-        window.end(b']');
-        window.end(b'}');
+        writer.end(b']');
+        writer.end(b'}');
     };
     let expected = r#"{"tcp":true,"n":18446744073709551615,"s":7.000001020,"a":[{"n":0},{"n":1}]}"#;
-    assert_eq!(Window::measure(write), expected.len());
+    assert_eq!(PartialWriter::measure(write), expected.len());
     for size in 1..=expected.len() + 1 {
         let mut text = Vec::new();
         loop {
-            let mut room = std::vec![0; size];
-            let mut window = Window::new(&mut room, text.len());
-            write(&mut window);
-            let (len, complete) = (window.written(), window.is_complete());
-            text.extend(&room[..len]);
+            let mut buffer = std::vec![0; size];
+            let mut writer = PartialWriter::new(&mut buffer, text.len());
+            write(&mut writer);
+            let (len, complete) = (writer.written(), writer.is_complete());
+            text.extend(&buffer[..len]);
             if complete {
                 break;
             }
@@ -236,7 +236,7 @@ proptest! {
         }
     }
 
-    /// The same texts are JSON, also when they are not.
+    /// Both accept the same texts, and both reject the same.
     #[test]
     fn what_serde_refuses_is_refused(
         document in document(),

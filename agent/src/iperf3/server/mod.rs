@@ -1,52 +1,54 @@
-//! `iperf3 -s`: one test at a time, as iperf's own; who comes meanwhile is told so.
+//! `iperf3 -s`: one test at a time, like iperf itself; further clients are denied access.
 
-mod leaving;
+mod closing;
 mod session;
 
 use core::net::SocketAddr;
 
-use self::leaving::Leavings;
+use self::closing::ClosingConnections;
 use self::session::Session;
 use super::message::state;
 use super::results::Count;
-use crate::{Ask, Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, Udp};
+use crate::{
+    Close, Connection, Datagram, Instant, Limits, Opened, Refused, Service, SocketRequest, Udp,
+};
 
 /// The UDP socket that clients send to.
 const SOCKET: Udp = Udp(0);
-/// Connections that are on their way out at the same time; more are reset.
-const LEAVING: usize = 4;
+/// Maximum number of connections being closed; more are reset.
+const MAX_CLOSING: usize = 4;
 
-/// A test that is over, as the server saw it.
+/// A completed test, as counted by the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finished {
-    /// Whether it was UDP.
+    /// True for UDP.
     pub udp: bool,
     /// The client.
     pub peer: SocketAddr,
-    /// Both ends have told each other what they had counted.
+    /// True if both ends have exchanged their results.
     pub is_complete: bool,
-    /// What the server sent.
+    /// Sent by the server.
     pub sent: Option<Count>,
-    /// What the client says to have received of it.
+    /// The client's counters of it.
     pub reported: Option<Count>,
-    /// What the server received.
+    /// Received by the server.
     pub received: Option<Count>,
 }
 
-/// A server for tests of so many streams.
+/// A server for tests of up to `STREAMS` streams.
 #[derive(Debug)]
 pub struct Server<const STREAMS: usize> {
     port: u16,
     limits: Limits,
     session: Option<Session<STREAMS>>,
-    leavings: Leavings<LEAVING>,
+    closing: ClosingConnections<MAX_CLOSING>,
     finished: Option<Finished>,
     listens: bool,
     is_bound: bool,
 }
 
 impl<const STREAMS: usize> Server<STREAMS> {
-    /// A server on this port, TCP and UDP.
+    /// Creates a server on this port, TCP and UDP.
     #[must_use]
     pub const fn new(port: u16, limits: Limits) -> Self {
         assert!(STREAMS > 0 && STREAMS <= 128);
@@ -54,27 +56,27 @@ impl<const STREAMS: usize> Server<STREAMS> {
             port,
             limits,
             session: None,
-            leavings: Leavings::new(),
+            closing: ClosingConnections::new(),
             finished: None,
             listens: false,
             is_bound: false,
         }
     }
 
-    /// The test that ended last, once.
+    /// Returns the last completed test, once.
     pub const fn take_finished(&mut self) -> Option<Finished> {
         self.finished.take()
     }
 
-    /// Whether a client is being served.
+    /// True while a client is being served.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
         self.session.is_some()
     }
 
-    /// Gives the place to the next client, if the one that has it is done.
+    /// Frees the server for the next client when the session is done.
     fn step(&mut self, now: Instant) {
-        self.leavings.step(now);
+        self.closing.step(now);
         let Some(session) = &mut self.session else {
             return;
         };
@@ -88,8 +90,8 @@ impl<const STREAMS: usize> Server<STREAMS> {
         let Some(session) = self.session.take() else {
             return;
         };
-        // Without room it is reset, which it is ready for.
-        self.leavings.add(session.control, None, now);
+        // If the table is full, the connection is reset, which the client accepts.
+        self.closing.add(session.control, None, now);
         if let Some(finished) = session.finished(now) {
             self.finished = Some(finished);
         }
@@ -97,12 +99,12 @@ impl<const STREAMS: usize> Server<STREAMS> {
 }
 
 impl<const STREAMS: usize> Service for Server<STREAMS> {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         if !core::mem::replace(&mut self.listens, true) {
-            return Some(Ask::Listen(self.port));
+            return Some(SocketRequest::Listen(self.port));
         }
         if !core::mem::replace(&mut self.is_bound, true) {
-            return Some(Ask::Bind(SOCKET, Some(self.port)));
+            return Some(SocketRequest::Bind(SOCKET, Some(self.port)));
         }
         if let Some(session) = &mut self.session {
             session.streams.turn();
@@ -119,7 +121,7 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         let Opened::Accepted { from, .. } = opened else {
             return Err(Refused);
         };
-        if self.session.as_ref().is_some_and(Session::is_said) {
+        if self.session.as_ref().is_some_and(Session::awaits_done) {
             if let Some(session) = &mut self.session {
                 session.ended(session.control, now);
             }
@@ -132,7 +134,7 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         };
         let denied = Some(state::ACCESS_DENIED);
         if session.wants_stream_from(from) && session.open(connection)
-            || self.leavings.add(connection, denied, now)
+            || self.closing.add(connection, denied, now)
         {
             Ok(())
         } else {
@@ -150,19 +152,19 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
             session.control(octets, &self.limits, now);
         } else if !session.data(connection, octets, &self.limits, now) {
             let denied = Some(state::ACCESS_DENIED);
-            self.leavings.add(connection, denied, now);
+            self.closing.add(connection, denied, now);
         }
         self.step(now);
     }
 
-    fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    fn fill(&mut self, connection: Connection, buffer: &mut [u8], now: Instant) -> usize {
         let of_session = self.session.as_mut().map(|session| {
             session.step(now);
-            session.fill(connection, room, now)
+            session.fill(connection, buffer, now)
         });
         match of_session {
             Some(len) if len > 0 => len,
-            _ => self.leavings.fill(connection, room),
+            _ => self.closing.fill(connection, buffer),
         }
     }
 
@@ -178,11 +180,11 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         if let Some(session) = &mut self.session {
             session.streams.closed(connection);
         }
-        self.leavings.closed(connection);
+        self.closing.closed(connection);
     }
 
     fn close(&self, connection: Connection) -> Close {
-        if let Some(close) = self.leavings.close(connection) {
+        if let Some(close) = self.closing.close(connection) {
             return close;
         }
         match &self.session {
@@ -199,13 +201,13 @@ impl<const STREAMS: usize> Service for Server<STREAMS> {
         }
     }
 
-    fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         self.step(now);
-        self.session.as_mut()?.next_datagram(room, now)
+        self.session.as_mut()?.next_datagram(buffer, now)
     }
 
     fn wake_at(&self) -> Option<Instant> {
-        let leaving = self.leavings.wake_at();
+        let leaving = self.closing.wake_at();
         let session = self.session.as_ref().map(Session::wake_at);
         session.map_or(leaving, |at| at.or(leaving)).ever()
     }

@@ -1,43 +1,43 @@
-//! The client whose test it is: its control connection.
+//! The session with the current client, and its control connection.
 
 use core::net::SocketAddr;
 
 use super::super::message::{
-    COOKIE, Cookie, Frame, HELLO, HELLO_ANSWER, Message, Outbox, error, state,
+    COOKIE, Cookie, HELLO, HELLO_ANSWER, JsonFrame, Message, Outbox, error, state,
 };
 use super::super::parameters::{self, Amount, Direction, Test};
 use super::super::results::{self, Count};
 use super::super::stream::Channel;
 use super::super::streams::Streams;
 use super::{Finished, SOCKET};
-use crate::answer::{are_of_one_host, may_be_sent_to};
+use crate::answer::{may_send_to, same_host};
 use crate::{Connection, Datagram, Instant, Limits, SECOND, ns};
 
-/// From the first octet to the last stream, and from the end of the test to the end of the session.
-const HANDSHAKE_NS: u64 = 10 * SECOND;
-/// A test in which nothing happens for so long is over.
-const SILENCE_NS: u64 = 30 * SECOND;
-/// A test may last so much longer than it was asked to.
+/// Timeout from the first octet to the last stream, and from the end of the test to the end of the session.
+const HANDSHAKE_TIMEOUT_NS: u64 = 10 * SECOND;
+/// Timeout of an inactive test.
+const IDLE_TIMEOUT_NS: u64 = 30 * SECOND;
+/// Maximum overrun of the requested duration.
 const GRACE_NS: u64 = 10 * SECOND;
-/// So much later than the longest test may the client's own timer go off.
-const TIMERS_NS: u64 = SECOND;
-/// What is still on its way at the end is waited for so long at most.
+/// Tolerance for the client's own timer beyond the maximum duration of a test.
+const TIMER_TOLERANCE_NS: u64 = SECOND;
+/// Maximum wait for data in flight at the end.
 const DRAIN_NS: u64 = 30 * SECOND;
 
 #[derive(Debug)]
 enum Phase {
-    /// So many octets of the cookie are there.
+    /// Octets received of the cookie.
     Cookie(usize),
     Parameters(parameters::Reader),
     /// Streams are being opened.
     Opening,
     Running,
     Results(results::Reader),
-    /// The client's results are there; some of the data are not.
+    /// The client's results have arrived; some of the data have not.
     Draining,
-    /// All is said but the client's good bye.
-    Saying,
-    /// It is over, well or not.
+    /// Waiting for the client's final state.
+    AwaitingDone,
+    /// Over, complete or not.
     Over,
 }
 
@@ -47,13 +47,13 @@ pub(super) struct Session<const N: usize> {
     pub(super) peer: SocketAddr,
     cookie: Cookie,
     phase: Phase,
-    /// What is read in the phases that read something.
-    frame: Frame,
+    /// Parser of the phases that read JSON.
+    frame: JsonFrame,
     outbox: Outbox,
     pub(super) streams: Streams<N>,
-    /// It is over then, whatever has happened.
+    /// Time when the session ends in any case.
     deadline: Instant,
-    heard: Instant,
+    last_received: Instant,
     is_complete: bool,
 }
 
@@ -64,29 +64,29 @@ impl<const N: usize> Session<N> {
             peer,
             cookie: [0; COOKIE],
             phase: Phase::Cookie(0),
-            frame: Frame::new(),
+            frame: JsonFrame::new(),
             outbox: Outbox::new(),
             streams: Streams::new(Test::default()),
-            deadline: now.after_ns(HANDSHAKE_NS),
-            heard: now,
+            deadline: now.after_ns(HANDSHAKE_TIMEOUT_NS),
+            last_received: now,
             is_complete: false,
         }
     }
 
-    /// It waits for TCP connections from there.
+    /// True if it waits for TCP connections from this address.
     pub(super) fn wants_stream_from(&self, from: SocketAddr) -> bool {
         let opening = matches!(self.phase, Phase::Opening) && !self.streams.test.udp;
-        opening && are_of_one_host(&from, &self.peer)
+        opening && same_host(&from, &self.peer)
     }
 
-    /// Nothing is to be said any more: whoever is next may come.
+    /// True if nothing is left to send and the next client may connect.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over) && self.outbox.is_empty()
     }
 
-    /// Only the client's good bye is missing.
-    pub(super) fn is_said(&self) -> bool {
-        matches!(self.phase, Phase::Saying) && self.outbox.is_empty()
+    /// True if only the client's final state is missing.
+    pub(super) fn awaits_done(&self) -> bool {
+        matches!(self.phase, Phase::AwaitingDone) && self.outbox.is_empty()
     }
 
     pub(super) fn finished(&self, now: Instant) -> Option<Finished> {
@@ -101,7 +101,7 @@ impl<const N: usize> Session<N> {
         })
     }
 
-    fn say(&mut self, state: u8) {
+    fn send_state(&mut self, state: u8) {
         self.outbox.push(Message::State(state));
     }
 
@@ -110,9 +110,9 @@ impl<const N: usize> Session<N> {
         self.phase = Phase::Over;
     }
 
-    /// Octets on the control connection.
+    /// Handles octets on the control connection.
     pub(super) fn control(&mut self, octets: &[u8], limits: &Limits, now: Instant) {
-        self.heard = now;
+        self.last_received = now;
         for octet in octets {
             self.octet(*octet, limits, now);
         }
@@ -125,13 +125,13 @@ impl<const N: usize> Session<N> {
                 *have += 1;
                 if *have == COOKIE {
                     self.phase = Phase::Parameters(parameters::Reader::new());
-                    self.say(state::PARAM_EXCHANGE);
+                    self.send_state(state::PARAM_EXCHANGE);
                 }
             }
             Phase::Parameters(reader) => {
                 match self
                     .frame
-                    .push(octet, &mut |depth, event| reader.tell(depth, event))
+                    .push(octet, &mut |depth, event| reader.on_event(depth, event))
                 {
                     Ok(false) => {}
                     Ok(true) => match reader.test() {
@@ -144,16 +144,16 @@ impl<const N: usize> Session<N> {
             Phase::Running if octet == state::TEST_END => {
                 self.streams.omit(now);
                 self.streams.end(now);
-                self.deadline = now.after_ns(HANDSHAKE_NS);
-                self.frame.again();
+                self.deadline = now.after_ns(HANDSHAKE_TIMEOUT_NS);
+                self.frame.restart();
                 self.phase = Phase::Results(results::Reader::default());
-                self.say(state::EXCHANGE_RESULTS);
+                self.send_state(state::EXCHANGE_RESULTS);
             }
             Phase::Results(reader) => {
                 let streams = &mut self.streams;
                 let mut take = |id, count: &Count| streams.report(id, count);
                 let whole = self.frame.push(octet, &mut |depth, event| {
-                    reader.tell(depth, event, &mut take);
+                    reader.on_event(depth, event, &mut take);
                 });
                 match whole {
                     Ok(false) => {}
@@ -165,19 +165,19 @@ impl<const N: usize> Session<N> {
                     Err(_) => self.refuse(error::RESULTS),
                 }
             }
-            Phase::Saying if octet == state::IPERF_DONE => {
+            Phase::AwaitingDone if octet == state::IPERF_DONE => {
                 self.is_complete = true;
                 self.phase = Phase::Over;
             }
             Phase::Over => {}
-            Phase::Opening | Phase::Running | Phase::Draining | Phase::Saying => {
-                // The client gives up, or says what is out of place.
+            Phase::Opening | Phase::Running | Phase::Draining | Phase::AwaitingDone => {
+                // The client aborts, or sends an unexpected octet.
                 self.phase = Phase::Over;
             }
         }
     }
 
-    /// What the client asks for is known.
+    /// Accepts or rejects the client's parameters.
     fn accept(&mut self, asked: Test, limits: &Limits) {
         let sends = asked.direction != Direction::Forward;
         if asked.streams() > N {
@@ -188,7 +188,7 @@ impl<const N: usize> Session<N> {
         }
         let mut test = asked;
         if test.udp {
-            // Of all streams together.
+            // For all streams together.
             let most = (limits.fastest_bits_per_s / u64::from(test.parallel)).max(1);
             test.rate_bits_per_s = match test.rate_bits_per_s {
                 0 => most,
@@ -197,15 +197,15 @@ impl<const N: usize> Session<N> {
         }
         self.streams.test = test;
         self.phase = Phase::Opening;
-        self.say(state::CREATE_STREAMS);
+        self.send_state(state::CREATE_STREAMS);
     }
 
-    /// A TCP connection that may become a stream; whether there is room.
+    /// Adds a TCP connection that may become a stream; false if there is no free slot.
     pub(super) fn open(&mut self, connection: Connection) -> bool {
         self.streams.open(Channel::Tcp(connection)).is_some()
     }
 
-    /// Octets on another connection. `false`: it is not of this test.
+    /// Handles octets on another connection. `false`: it does not belong to this test.
     pub(super) fn data(
         &mut self,
         connection: Connection,
@@ -227,21 +227,21 @@ impl<const N: usize> Session<N> {
             self.begin(limits, now);
         }
         if !rest.is_empty() {
-            self.heard = now;
+            self.last_received = now;
             self.streams.received(connection, rest.len(), now);
             self.step(now);
         }
         true
     }
 
-    /// A connection is no stream, or not any more.
+    /// Removes a connection from the streams.
     fn forget(&mut self, connection: Connection) {
         for slot in &mut self.streams.slots {
             slot.take_if(|stream| stream.channel.is_connection(connection));
         }
     }
 
-    /// Begins, once all streams are there.
+    /// Begins the test once all streams are open.
     fn begin(&mut self, limits: &Limits, now: Instant) {
         let proven = |cookie: u8| usize::from(cookie) == COOKIE;
         let ready = self.streams.iter().filter(|it| proven(it.cookie)).count();
@@ -258,22 +258,22 @@ impl<const N: usize> Session<N> {
         self.deadline = now.after_ns(match test.direction {
             Direction::Forward => asked,
             Direction::Reverse | Direction::Both => {
-                asked.min(ns(limits.longest).saturating_add(TIMERS_NS))
+                asked.min(ns(limits.longest).saturating_add(TIMER_TOLERANCE_NS))
             }
         });
-        self.heard = now;
+        self.last_received = now;
         self.streams.arm(false);
         self.streams.begin(now);
         self.phase = Phase::Running;
-        self.say(state::TEST_START);
-        self.say(state::TEST_RUNNING);
+        self.send_state(state::TEST_START);
+        self.send_state(state::TEST_RUNNING);
     }
 
-    /// The peer has ended a connection.
+    /// The peer has closed its end of a connection.
     pub(super) fn ended(&mut self, connection: Connection, now: Instant) {
         if connection == self.control {
-            // Said good bye or not: with the results there, it is complete.
-            self.is_complete |= self.is_said();
+            // With or without the final state: with the results it is complete.
+            self.is_complete |= self.awaits_done();
             self.phase = Phase::Over;
             self.outbox = Outbox::new();
         } else if matches!(self.phase, Phase::Opening) {
@@ -290,7 +290,7 @@ impl<const N: usize> Session<N> {
         limits: &Limits,
         now: Instant,
     ) {
-        let is_client = are_of_one_host(&from, &self.peer) && may_be_sent_to(from);
+        let is_client = same_host(&from, &self.peer) && may_send_to(from);
         if !self.streams.test.udp || !is_client {
             return;
         }
@@ -303,60 +303,65 @@ impl<const N: usize> Session<N> {
             if let Some(stream) = self.streams.by_peer(SOCKET, &from) {
                 stream.to_answer = true;
                 stream.cookie = COOKIE as u8;
-                self.heard = now;
+                self.last_received = now;
             }
             self.begin(limits, now);
             return;
         }
         if self.streams.by_peer(SOCKET, &from).is_some() {
-            self.heard = now;
+            self.last_received = now;
             self.streams.datagram(SOCKET, &from, octets, now);
             self.step(now);
         }
     }
 
-    pub(super) fn fill(&mut self, connection: Connection, room: &mut [u8], now: Instant) -> usize {
+    pub(super) fn fill(
+        &mut self,
+        connection: Connection,
+        buffer: &mut [u8],
+        now: Instant,
+    ) -> usize {
         if connection != self.control {
             if !matches!(self.phase, Phase::Running) {
                 return 0;
             }
-            let len = self.streams.fill(connection, room, u64::MAX, now);
+            let len = self.streams.fill(connection, buffer, u64::MAX, now);
             if len > 0 {
-                self.heard = now;
+                self.last_received = now;
             }
             return len;
         }
         let streams = &self.streams;
-        self.outbox.fill(room, |message, window| {
+        self.outbox.fill(buffer, |message, writer| {
             if message == Message::Results {
-                streams.emit(window);
+                streams.emit(writer);
             }
         })
     }
 
-    pub(super) fn next_datagram(&mut self, room: &mut [u8], now: Instant) -> Option<Datagram> {
+    pub(super) fn next_datagram(&mut self, buffer: &mut [u8], now: Instant) -> Option<Datagram> {
         for stream in self.streams.iter_mut() {
             let Channel::Udp(socket, to) = stream.channel else {
                 continue;
             };
-            if stream.to_answer && room.len() >= HELLO_ANSWER.len() {
+            if stream.to_answer && buffer.len() >= HELLO_ANSWER.len() {
                 stream.to_answer = false;
                 let len = HELLO_ANSWER.len();
-                room[..len].copy_from_slice(HELLO_ANSWER);
+                buffer[..len].copy_from_slice(HELLO_ANSWER);
                 return Some(Datagram { socket, to, len });
             }
         }
         if !matches!(self.phase, Phase::Running) {
             return None;
         }
-        let datagram = self.streams.next_datagram(room, now);
+        let datagram = self.streams.next_datagram(buffer, now);
         if datagram.is_some() {
-            self.heard = now;
+            self.last_received = now;
         }
         datagram
     }
 
-    /// Whether a stream of ours is at its end.
+    /// True if the stream has nothing more to send.
     pub(super) fn is_sent(&self, connection: Connection) -> bool {
         let mut streams = self.streams.iter();
         let stream = streams.find(|it| it.channel.is_connection(connection));
@@ -369,16 +374,16 @@ impl<const N: usize> Session<N> {
         !self.is_over() && streams.any(|it| it.channel.is_connection(connection))
     }
 
-    /// Until when the next thing must have happened.
+    /// Time of the next timeout.
     fn due(&self) -> Instant {
-        let silence = self.heard.after_ns(SILENCE_NS);
+        let silence = self.last_received.after_ns(IDLE_TIMEOUT_NS);
         match self.phase {
-            // Datagrams sent go on by themselves.
+            // Sending datagrams counts as activity.
             Phase::Running if self.streams.test.direction != Direction::Reverse => {
                 self.deadline.or(silence)
             }
             Phase::Running if !self.streams.test.udp => self.deadline.or(silence),
-            Phase::Draining => self.deadline.or(self.streams.quiet_at()),
+            Phase::Draining => self.deadline.or(self.streams.drain_deadline()),
             _ => self.deadline,
         }
     }
@@ -386,20 +391,20 @@ impl<const N: usize> Session<N> {
     pub(super) fn step(&mut self, now: Instant) {
         let late = now >= self.due();
         match self.phase {
-            Phase::Draining if late || self.streams.is_whole() => {
+            Phase::Draining if late || self.streams.all_received() => {
                 self.streams.frozen = true;
                 self.outbox.push(Message::Results);
-                self.say(state::DISPLAY_RESULTS);
-                self.deadline = now.after_ns(HANDSHAKE_NS);
-                self.phase = Phase::Saying;
+                self.send_state(state::DISPLAY_RESULTS);
+                self.deadline = now.after_ns(HANDSHAKE_TIMEOUT_NS);
+                self.phase = Phase::AwaitingDone;
             }
-            // Who does not take the last word has heard enough.
+            // The client does not read the final state: give up.
             Phase::Over if late => self.outbox = Outbox::new(),
             _ if late => {
                 self.outbox = Outbox::new();
                 if matches!(self.phase, Phase::Running) {
-                    self.say(state::SERVER_TERMINATE);
-                    self.deadline = now.after_ns(HANDSHAKE_NS);
+                    self.send_state(state::SERVER_TERMINATE);
+                    self.deadline = now.after_ns(HANDSHAKE_TIMEOUT_NS);
                 }
                 self.phase = Phase::Over;
             }
@@ -408,7 +413,7 @@ impl<const N: usize> Session<N> {
     }
 
     pub(super) fn wake_at(&self) -> Instant {
-        // What one connection brings may be answered on another.
+        // Data on one connection may be answered on another.
         if !self.outbox.is_empty() {
             return Instant::from_ns(0);
         }

@@ -1,6 +1,6 @@
 //! Every length.
 
-use linerate_agent::frame::{Fill, HEAD_LEN};
+use linerate_agent::frame::{Fill, TEST_HEADER_LEN};
 use linerate_sim::peer::generator::DEVICE;
 
 use super::{LONGEST, LONGEST_TAGGED, SHORT};
@@ -35,8 +35,8 @@ pub(super) fn runts(rig: &mut Rig<'_>) -> Result<u64, Failed> {
     };
     rig.count()?;
     let before = rig.counted(RUNTS)?;
-    let runts = SHORTEST - HEAD_LEN;
-    let with_others = (HEAD_LEN..SHORTEST).flat_map(move |it| [zeros(it), Order::of(SHORT)]);
+    let runts = SHORTEST - TEST_HEADER_LEN;
+    let with_others = (TEST_HEADER_LEN..SHORTEST).flat_map(move |it| [zeros(it), Order::of(SHORT)]);
     let sent = rig.exchange_by(1, with_others)?;
     let said = rig.said()?;
     let refused = rig.counted(RUNTS)? - before;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use linerate_agent::frame::{HEAD_LEN, Receiver};
+use linerate_agent::frame::{Receiver, TEST_HEADER_LEN};
 use linerate_ether::frame::MacAddress;
 use serde::Deserialize;
 
@@ -53,7 +53,7 @@ fn overrun(rig: &mut Rig<'_>) -> Result<(u64, u64), Failed> {
     #[derive(Deserialize)]
     struct Hold {}
 
-    let frames = ROUNDS * rig.burst().max(SHORT) + HEAD_LEN;
+    let frames = ROUNDS * rig.burst().max(SHORT) + TEST_HEADER_LEN;
     let Hold {} = rig.session.ask("hold on", "hold")?;
     let handle = rig.session.start(Exchange::new(mixed(frames), frames))?;
     let patience = STILL.min(rig.session.patience);

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use linerate_agent::Instant;
-use linerate_agent::frame::{ETHERTYPE, Fill, Head, Kind, LONGEST, Receiver, Which, reflect};
+use linerate_agent::frame::{
+    ETHERTYPE, Fill, FrameKind, LONGEST, Receiver, ReflectFilter, TestHeader, reflect,
+};
 use linerate_ether::frame::{EtherType, remove_tag};
 use linerate_sim::peer::Station as _;
 use linerate_sim::peer::generator::DEVICE;
@@ -162,8 +164,8 @@ impl Double {
             numbers.swap(RING, RING + 1);
         }
         for number in numbers {
-            let head = Head {
-                kind: Kind::OneWay,
+            let head = TestHeader {
+                kind: FrameKind::OneWay,
                 fill: Fill::Octet(0x55),
                 stream: 0,
                 number,
@@ -245,7 +247,7 @@ impl Double {
             }
             let now = Instant::from_ns(self.now.as_ns());
             let came = self.receiver.received(&frame, now);
-            if came.is_some() && reflect(&mut frame, DEVICE, Which::Marked) {
+            if came.is_some() && reflect(&mut frame, DEVICE, ReflectFilter::Marked) {
                 frame.resize(frame.len().max(60), 0);
                 self.send(&frame);
             }

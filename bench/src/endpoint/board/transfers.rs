@@ -1,6 +1,6 @@
 //! Streams and datagrams: iperf 2, the agent's own client on the peer.
 
-use linerate_agent::iperf2::{self, Back, Client, Failure, Outcome as Counted, Plan, Test};
+use linerate_agent::iperf2::{self, Client, Failure, Outcome as Counted, Plan, ReturnTest, Test};
 use linerate_agent::{Instant, Progress};
 use linerate_results::record::Direction;
 use linerate_sim::peer::host::program::Handle;
@@ -107,9 +107,9 @@ fn test(direction: Direction, amount: Amount, octets: u32, number: u8) -> Test {
             }
         },
         rate_bits_per_s: 0,
-        back: match direction {
-            Direction::Both => Back::AtOnce,
-            Direction::ToDevice | Direction::FromDevice => Back::No,
+        return_test: match direction {
+            Direction::Both => ReturnTest::Simultaneous,
+            Direction::ToDevice | Direction::FromDevice => ReturnTest::No,
         },
         reverse: direction == Direction::FromDevice,
         full_duplex: false,
@@ -151,7 +151,7 @@ impl Transfer {
         for client in self.clients {
             let arrivals = session.stop::<Arrivals<Client>>(client.handle)?;
             ran.push(Ran {
-                gaps: arrivals.ear.distribution(),
+                gaps: arrivals.tap.distribution(),
                 service: arrivals.service,
                 ended: client.ended.unwrap_or(session.now()),
                 to_device: client.to_device.intervals,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use linerate_agent::Progress;
-use linerate_agent::iperf2::{self, Back, Client, Failure, Numbered, Plan, Test};
+use linerate_agent::iperf2::{self, ReturnTest, Client, Failure, DatagramHeader, Plan, Test};
 use linerate_results::record::Direction;
 
 use super::arrivals::Data;
@@ -54,7 +54,8 @@ fn time_of_day_ns() -> u64 {
 /// The datagrams of a stream: those that end it have their numbers negative, and come again when nobody
 /// answers.
 pub(super) fn data(plan: &Plan) -> Option<Data> {
-    let is_data = |octets: &[u8]| Numbered::parse(octets).is_some_and(|head| head.number >= 0);
+    let is_data =
+        |octets: &[u8]| DatagramHeader::parse(octets).is_some_and(|head| head.number >= 0);
     plan.udp.then_some(Data {
         octets: plan.test.buffer_octets,
         is_data,
@@ -85,11 +86,11 @@ pub(super) fn open(url: &Url, options: &Options) -> Result<Box<dyn Target>, Targ
 
 impl Iperf2 {
     fn test(&mut self, direction: Direction, amount: Amount, octets: u32, rate: u64) -> Test {
-        let (back, reverse) = match (direction, self.from) {
-            (Direction::ToDevice, _) => (Back::No, false),
-            (Direction::FromDevice, From::Reverse) => (Back::No, true),
-            (Direction::FromDevice, From::Tradeoff) => (Back::AtTheEnd, false),
-            (Direction::Both, _) => (Back::AtOnce, false),
+        let (return_test, reverse) = match (direction, self.from) {
+            (Direction::ToDevice, _) => (ReturnTest::No, false),
+            (Direction::FromDevice, From::Reverse) => (ReturnTest::No, true),
+            (Direction::FromDevice, From::Tradeoff) => (ReturnTest::AfterTest, false),
+            (Direction::Both, _) => (ReturnTest::Simultaneous, false),
         };
         self.back_port += 1;
         if self.back_port >= BACK_PORTS.end {
@@ -105,7 +106,7 @@ impl Iperf2 {
                 }
             },
             rate_bits_per_s: rate,
-            back,
+            return_test,
             reverse,
             full_duplex: false,
         }
@@ -154,12 +155,12 @@ impl Iperf2 {
             }
             Failure::Broken => "it broke the connection off before the test was over".to_owned(),
             Failure::NoAnswer => {
-                let what = match (plan.udp, plan.test.reverse, plan.test.back) {
+                let what = match (plan.udp, plan.test.reverse, plan.test.return_test) {
                     (_, true, _) => {
                         "no data: it may not know -R, which came with iperf 2.1; try \
                                      ?from=tradeoff, which every version knows (-r)"
                     }
-                    (_, _, Back::AtOnce | Back::AtTheEnd) => {
+                    (_, _, ReturnTest::Simultaneous | ReturnTest::AfterTest) => {
                         "no connection back: does a firewall \
                                      here refuse it, or does the device not know -r and -d?"
                     }
@@ -280,7 +281,7 @@ mod tests {
             buffer_octets: 100,
             amount: iperf2::Amount::Octets(1_000),
             rate_bits_per_s: 1_000_000,
-            back: Back::No,
+            return_test: ReturnTest::No,
             reverse: true,
             full_duplex: false,
         };
@@ -293,7 +294,7 @@ mod tests {
         let data = data(&plan(true)).expect("datagrams");
         let is_data = [1, 9, -10].map(|number| {
             let mut octets = [0; 100];
-            Numbered::emit(number, linerate_agent::Instant::default(), &mut octets);
+            DatagramHeader::emit(number, linerate_agent::Instant::default(), &mut octets);
             (data.is_data)(&octets)
         });
         assert_eq!((data.octets, is_data), (100, [true, true, false]));

@@ -1,6 +1,6 @@
 //! Answers, matched with what was sent by their numbers.
 
-use linerate_agent::frame::{Head, Kind, Mac};
+use linerate_agent::frame::{FrameKind, Mac, TestHeader};
 
 use crate::endpoint::Answer;
 
@@ -54,11 +54,11 @@ impl Matched {
     /// Takes a frame of `len` octets, whatever it is, that came at `at_ns` of the clock by which it was
     /// sent.
     pub(super) fn take(&mut self, frame: &[u8], len: usize, at_ns: u64) {
-        let Some(head) = Head::parse(frame) else {
+        let Some(head) = TestHeader::parse(frame) else {
             return;
         };
         let wanted = &self.wanted;
-        let is_ours = head.kind == Kind::Reflected
+        let is_ours = head.kind == FrameKind::Reflected
             && head.stream == wanted.stream
             && frame[..6] == wanted.own
             && frame[6..12] == wanted.station;
@@ -94,7 +94,7 @@ impl Matched {
 mod tests {
     use super::*;
     use linerate_agent::Instant;
-    use linerate_agent::frame::{Blast, Fill, Plan, Which, reflect, renumber};
+    use linerate_agent::frame::{Blast, Fill, Plan, ReflectFilter, reflect, renumber};
 
     const OWN: Mac = [2, 0, 0, 0, 0, 1];
     const STATION: Mac = [2, 0, 0, 0, 0, 2];
@@ -126,7 +126,7 @@ mod tests {
 
     fn answer(number: u64) -> [u8; 100] {
         let mut frame = outward(number, 5);
-        assert!(reflect(&mut frame, STATION, Which::Marked));
+        assert!(reflect(&mut frame, STATION, ReflectFilter::Marked));
         frame
     }
 
@@ -159,7 +159,7 @@ mod tests {
     fn what_is_no_answer_is_none() {
         let mut matched = Matched::new(WANTED);
         let mut of_another = outward(0, 6);
-        assert!(reflect(&mut of_another, STATION, Which::Marked));
+        assert!(reflect(&mut of_another, STATION, ReflectFilter::Marked));
         let mut from_another = answer(0);
         from_another[11] = 9;
         let mut to_another = answer(0);

@@ -1,7 +1,7 @@
-//! Raw frames, seen before the stack: those of a generator are counted, or sent back.
+//! Raw test frames, handled before the stack: counted, or reflected.
 
 use linerate_agent::Instant;
-use linerate_agent::frame::{ETHERTYPE, Receiver, Which, reflect};
+use linerate_agent::frame::{ETHERTYPE, Receiver, ReflectFilter, reflect};
 use linerate_ether::frame::{ADDRESSES_LEN, HEADER_LEN};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     net::{Frame, Sender},
 };
 
-/// Counts the frames of one stream and reflects those that are to be.
+/// Counts the frames of one stream and reflects those that request it.
 pub struct Frames {
     stream: u8,
     receiver: Receiver,
@@ -18,7 +18,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Counts this stream from now on.
+    /// Creates a counter for this stream.
     pub const fn of(stream: u8) -> Self {
         Self {
             stream,
@@ -27,7 +27,7 @@ impl Frames {
         }
     }
 
-    /// Takes a frame, if it is one of a generator. Its content is looked at if there is `time`.
+    /// Handles a frame if it is a generator's. Its content is checked if there is `time`.
     pub fn take(
         &mut self,
         frame: &mut Frame,
@@ -42,17 +42,17 @@ impl Frames {
         let arrived = if time {
             self.receiver.received(octets, now)
         } else {
-            self.receiver.glimpsed(octets, now)
+            self.receiver.received_unchecked(octets, now)
         };
-        if arrived.is_some() && reflect(octets, MAC_ADDRESS.0, Which::Marked) {
+        if arrived.is_some() && reflect(octets, MAC_ADDRESS.0, ReflectFilter::Marked) {
             self.reflected += 1;
-            // A frame that was received is not too long to be sent.
+            // A received frame is not too long to send.
             let _ = sender.send(octets.len(), |room| room.copy_from_slice(octets));
         }
         true
     }
 
-    /// Says what has come so far.
+    /// Prints the counters so far.
     pub fn report(&self) {
         let Receiver {
             sink,

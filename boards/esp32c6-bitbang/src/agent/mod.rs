@@ -1,5 +1,5 @@
-//! What the program `bench_agent` is made of beside `linerate-agent-firmware`: the services of
-//! `linerate-agent` on this board's sockets, the counter and reflector of raw frames.
+//! Parts of the program `bench_agent` beside `linerate-agent-firmware`: the services of `linerate-agent` on
+//! this board's sockets, the counter and reflector of raw frames.
 
 mod frames;
 mod sockets;
@@ -9,7 +9,7 @@ pub use sockets::{FRAMES_A_ROUND, Sockets, open};
 
 use linerate_agent::Instant;
 
-/// The time since the start, as services have it.
+/// The time since the start, in the services' form.
 #[inline]
 pub fn now() -> Instant {
     let elapsed = esp_hal::time::Instant::now().duration_since_epoch();

@@ -1,6 +1,6 @@
-//! The sockets that the services share, and their memory.
+//! The services' shared sockets, and their memory.
 
-use linerate_agent_smoltcp::{DATAGRAM, Driver};
+use linerate_agent_smoltcp::{Driver, MAX_DATAGRAM};
 use smoltcp::{
     iface::SocketHandle,
     socket::{tcp, udp},
@@ -9,33 +9,32 @@ use static_cell::ConstStaticCell;
 
 use crate::net::Network;
 
-/// Frames taken in before the services have their turn: what the smallest of the sockets holds that
-/// many frames are sent to, so that a burst waits in the receive queue and not in vain.
+/// Frames received before the services run: the capacity of the smallest socket to which bursts are sent, so
+/// a burst waits in the receive queue and is not lost.
 pub const FRAMES_A_ROUND: usize = RECEIVED;
 
-/// TCP connections at the same time, of all services together. iperf 3 has one beside its streams.
+/// Concurrent TCP connections of all services. iperf 3 has one beside its streams.
 const STREAMS: usize = 5;
-/// A TCP socket's buffers, in segments: the windows of all fit into the receive queue together.
+/// Buffers of a TCP socket, in segments: all windows together fit into the receive queue.
 const RX_BUFFER: usize = 5 * 1460;
 const TX_BUFFER: usize = 4 * 1460;
 
-/// UDP sockets to which many come: iperf 2, iperf 3, STAMP, echo, which ask first.
+/// Listening UDP sockets: iperf 2, iperf 3, STAMP, echo, which ask first.
 const LISTENING: usize = 4;
-/// UDP sockets of tests of iperf 2 back, to which nothing comes but reports.
+/// UDP sockets of iperf 2 return tests, which receive reports only.
 const BACK: usize = 1;
-/// Datagrams of the largest size that wait in them.
+/// Datagrams of maximum size that they can queue.
 const RECEIVED: usize = 4;
 const SENT: usize = 2;
 const RECEIVED_BACK: usize = 1;
 
-/// The driver of all of them.
+/// The driver of all sockets.
 pub type Sockets = Driver<STREAMS, { LISTENING + BACK }>;
 
-/// Memory of a UDP socket; what is in datagrams apart from what is about them, so that it need not be in
-/// the image.
+/// Memory of a UDP socket; datagrams are separate from their metadata, so that they need not be in the image.
 struct Room<const RX: usize, const TX: usize> {
-    rx: [[u8; DATAGRAM]; RX],
-    tx: [[u8; DATAGRAM]; TX],
+    rx: [[u8; MAX_DATAGRAM]; RX],
+    tx: [[u8; MAX_DATAGRAM]; TX],
 }
 
 struct Heads<const RX: usize, const TX: usize> {
@@ -45,8 +44,8 @@ struct Heads<const RX: usize, const TX: usize> {
 
 impl<const RX: usize, const TX: usize> Room<RX, TX> {
     const EMPTY: Self = Self {
-        rx: [[0; DATAGRAM]; RX],
-        tx: [[0; DATAGRAM]; TX],
+        rx: [[0; MAX_DATAGRAM]; RX],
+        tx: [[0; MAX_DATAGRAM]; TX],
     };
 
     fn socket(&'static mut self, heads: &'static mut Heads<RX, TX>) -> udp::Socket<'static> {
@@ -64,10 +63,10 @@ impl<const RX: usize, const TX: usize> Heads<RX, TX> {
     };
 }
 
-/// Opens all of them. To be called once.
+/// Opens all sockets. Call it once.
 ///
 /// # Panics
-/// When called twice.
+/// If called twice.
 pub fn open(network: &mut Network) -> Sockets {
     static TCP: ConstStaticCell<[([u8; RX_BUFFER], [u8; TX_BUFFER]); STREAMS]> =
         ConstStaticCell::new([([0; RX_BUFFER], [0; TX_BUFFER]); STREAMS]);

@@ -1,5 +1,5 @@
-//! Asks for the peer's hardware address by hand-made ARP requests (RFC 826): the smallest exchange
-//! that needs both directions of the PHY and the MAC, and no stack.
+//! Requests the peer's hardware address by manual ARP requests (RFC 826): the smallest exchange that needs
+//! both directions of the PHY and the MAC, and no stack.
 
 #![no_std]
 #![no_main]

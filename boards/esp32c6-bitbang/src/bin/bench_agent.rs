@@ -1,5 +1,5 @@
-//! The other end of any measurement: servers of iperf 2, iperf 3 and HTTP, a STAMP reflector, echo, a
-//! counter and reflector of raw frames, and a load for the CPU. The README lists ports and commands.
+//! Peer of any measurement: servers of iperf 2, iperf 3 and HTTP, a STAMP reflector, echo, a counter and
+//! reflector of raw frames, and a load for the CPU. The README lists ports and commands.
 
 #![no_std]
 #![no_main]
@@ -14,30 +14,30 @@ use esp32c6_bitbang::{
     net::{self, Network},
 };
 use linerate_agent::{Limits, Service, burner::Burner, echo, http, iperf2, iperf3, stamp};
-use linerate_agent_firmware::{console::Command, load, tell};
-use linerate_agent_smoltcp::DATAGRAM;
+use linerate_agent_firmware::{console::Command, load, report};
+use linerate_agent_smoltcp::MAX_DATAGRAM;
 use static_cell::ConstStaticCell;
 
-/// Tests of iperf 2 each way, streams of a test of iperf 3 both ways together, requests of HTTP, senders
-/// of STAMP, at the same time.
+/// Concurrent iperf 2 tests in each direction, iperf 3 streams in both directions together, HTTP requests,
+/// STAMP senders.
 const TESTS: usize = 2;
 const STREAMS: usize = 4;
 const REQUESTS: usize = 3;
 const SENDERS: usize = 4;
 /// Octets of a STAMP packet.
 const STAMP: usize = 256;
-/// Datagrams that come in a round wait for their answer.
+/// Datagrams of a round that can wait for their answer.
 const WAITING: usize = agent::FRAMES_A_ROUND;
-/// How long nothing may go on in the middle of a request.
+/// Timeout in the middle of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What the clock is wrong by over a round trip: its grain.
+/// Clock error over a round trip: its resolution.
 const GRAIN: Duration = Duration::from_micros(1);
-/// Sooner than that, sleeping until the next interrupt may be too long.
+/// If work is due earlier than this, sleeping until the next interrupt may be too long.
 const SLEEP_FOR: Duration = Duration::from_millis(17);
-/// While the receive queue holds less, there is time to look at all of a raw frame: while one comes, the
-/// processor has nothing to spare.
+/// Fill level of the receive queue below which there is time to check a whole raw frame: while one is being
+/// received, the processor has nothing to spare.
 const CALM: usize = 1024;
-/// A device to be measured does what it is asked for, no faster than its line.
+/// A device under test does what is requested, no faster than its line.
 const LIMITS: Limits = Limits {
     fastest_bits_per_s: 10_000_000,
     ..Limits::own_network()
@@ -51,7 +51,7 @@ fn main() -> ! {
         ConstStaticCell::new(iperf3::Server::new(iperf3::PORT, LIMITS));
     static HTTP: ConstStaticCell<http::Server<REQUESTS>> =
         ConstStaticCell::new(http::Server::new(HTTP_PORT, PATIENCE));
-    static ECHO: ConstStaticCell<echo::Echo<WAITING, DATAGRAM>> =
+    static ECHO: ConstStaticCell<echo::Echo<WAITING, MAX_DATAGRAM>> =
         ConstStaticCell::new(echo::Echo::new(echo::PORT));
     let (iperf2, iperf3, http) = (IPERF2.take(), IPERF3.take(), HTTP.take());
     let echo = ECHO.take();
@@ -61,7 +61,7 @@ fn main() -> ! {
     let mut network = Network::start("bench_agent");
     let mut sockets = agent::open(&mut network);
     let mut frames = Frames::of(0);
-    let mut burner = load::calibrated(agent::now);
+    let mut burner = load::calibrated_burner(agent::now);
     let mut commands = Commands::new();
     event!(
         "listening",
@@ -72,7 +72,7 @@ fn main() -> ! {
     );
     info!("Ready to be measured");
 
-    // When there is something to do without a frame.
+    // Time of the next work without a frame.
     let mut due = agent::now();
     loop {
         let queue = network.device.0.rx.queue();
@@ -93,13 +93,13 @@ fn main() -> ! {
             let idle_for = sockets.idle_for(services, agent::now());
             network.give();
             while let Some(finished) = iperf2.take_finished() {
-                tell::iperf2(&mut Console, &finished);
+                report::iperf2(&mut Console, &finished);
             }
             if let Some(finished) = iperf3.take_finished() {
-                tell::iperf3(&mut Console, &finished);
+                report::iperf3(&mut Console, &finished);
             }
             while let Some(finished) = http.take_finished() {
-                tell::http(&mut Console, &finished);
+                report::http(&mut Console, &finished);
             }
             let quiet_for = network.quiet_for().map(Duration::from);
             let pause = idle_for.into_iter().chain(quiet_for).min();
@@ -107,8 +107,8 @@ fn main() -> ! {
         }
         if let Some(line) = commands.next() {
             match Command::parse(line) {
-                Some(command) => obey(command, &mut frames, &mut burner),
-                None => tell::unknown(&mut Console, line),
+                Some(command) => execute(command, &mut frames, &mut burner),
+                None => report::unknown(&mut Console, line),
             }
         }
         if queue.used_bytes() > 0 || agent::now() >= due || burner.burn(agent::now()) {
@@ -121,13 +121,13 @@ fn main() -> ! {
     }
 }
 
-fn obey(command: Command, frames: &mut Frames, burner: &mut Burner) {
+fn execute(command: Command, frames: &mut Frames, burner: &mut Burner) {
     match command {
         Command::Counters => net::report_counters(),
         Command::ReportFrames => frames.report(),
         Command::CountFrames(stream) => *frames = Frames::of(stream),
         Command::Burn(load) => burner.set(load, agent::now()),
-        Command::Burned => tell::burned(&mut Console, burner, agent::now()),
+        Command::Burned => report::burned(&mut Console, burner, agent::now()),
         Command::Blast(_) => event!("error", "\"what\":\"this board sends no raw frames\""),
         Command::Hold(_) | Command::Stop(_) => {
             event!(

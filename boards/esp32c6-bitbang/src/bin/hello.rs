@@ -1,5 +1,5 @@
-//! Prints a few lines, blinks the debug pin (GPIO10) and ends: is the board, or the simulator,
-//! alive?
+//! Prints a few lines, blinks the debug pin (GPIO10) and ends: shows that the board, or the simulator, is
+//! alive.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,4 @@
-//! Downloads and uploads at the same time, over two connections, size by size.
+//! Downloads and uploads at the same time, over two connections, for each size.
 
 #![no_std]
 #![no_main]
@@ -13,7 +13,7 @@ use esp32c6_bitbang::{
 use smoltcp::{iface::SocketHandle, socket::tcp};
 use static_cell::ConstStaticCell;
 
-/// What each connection does not have much to say in.
+/// Buffer size of the direction with little data on each connection.
 const SMALL: usize = 2048;
 
 #[esp_hal::main]
@@ -50,7 +50,7 @@ fn main() -> ! {
     console::done()
 }
 
-/// Moves `bytes` each way, and reports each direction when it is done.
+/// Transfers `bytes` in each direction, and reports each when it is done.
 fn both(
     network: &mut Network,
     down: SocketHandle,

@@ -1,4 +1,4 @@
-//! Downloads known bytes from the peer, several sizes, several times each, and says how fast.
+//! Downloads known bytes from the peer, several sizes, several times each, and reports the rate.
 
 #![no_std]
 #![no_main]

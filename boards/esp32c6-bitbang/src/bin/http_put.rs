@@ -1,4 +1,4 @@
-//! Uploads known bytes to the peer, several sizes, several times each, and says how fast.
+//! Uploads known bytes to the peer, several sizes, several times each, and reports the rate.
 
 #![no_std]
 #![no_main]

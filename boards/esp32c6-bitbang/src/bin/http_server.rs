@@ -1,4 +1,4 @@
-//! Serves `GET /N`: N bytes that a client can check (`linerate_ether::pattern`). For ever.
+//! Serves `GET /N`: N bytes that a client can check (`linerate_ether::pattern`). Runs forever.
 
 #![no_std]
 #![no_main]

@@ -1,4 +1,4 @@
-//! Sends ten echo requests to the peer (RFC 792) and says how long each answer took.
+//! Sends ten echo requests to the peer (RFC 792) and reports each round-trip time.
 
 #![no_std]
 #![no_main]
@@ -67,7 +67,7 @@ fn main() -> ! {
     console::done()
 }
 
-/// Sends one request; the answer's length in bytes, ICMP header included, and when it was there.
+/// Sends one request; returns the answer's length in bytes, ICMP header included, and its arrival time.
 fn ping(
     network: &mut Network,
     handle: SocketHandle,

@@ -1,9 +1,9 @@
-//! Measures what a TCP segment costs the main thread, from the receive queue to the program, in
-//! cycles: everything but the wire and the receive loop, whose part this program plays. It needs no
-//! network and answers the same on a chip and in the simulator.
+//! Measures the cost of a TCP segment on the main thread, from the receive queue to the program, in cycles:
+//! everything except the wire and the receive loop, which this program emulates. It needs no network and
+//! gives the same results on a chip and in the simulator.
 //!
-//! A burst of full segments lies in the queue, each with the sums that a receive loop makes of it.
-//! The stack takes them all, the program reads them, the stack sends its acknowledgement.
+//! A burst of full segments is queued, each with the sums that a receive loop computes. The stack processes
+//! them all, the program reads them, the stack sends its acknowledgement.
 
 #![no_std]
 #![no_main]
@@ -55,13 +55,13 @@ fn counter() -> u32 {
     count
 }
 
-/// Lets it count cycles (1) or instructions (2).
+/// Makes it count cycles (1) or instructions (2).
 fn count(what: u32) {
-    // SAFETY: sets up a counter.
+    // SAFETY: configures a counter.
     unsafe { asm!("csrw 0x7e0, {}", "csrwi 0x7e1, 1", in(reg) what) }
 }
 
-/// A wire that remembers the last packet's beginning and takes no time.
+/// A wire that records the start of the last packet and takes no time.
 struct Wire {
     last: [u8; 80],
     sent: u32,
@@ -96,7 +96,7 @@ impl Phy for Wire {
 
 type Receive = Interrupt<'static, LineRate, AlwaysOn, WORDS>;
 
-/// Puts a frame (without FCS) into the queue as a receive loop does.
+/// Queues a frame (without FCS) as a receive loop does.
 fn hear(interrupt: &mut Receive, build: impl FnOnce(&mut [u8]) -> usize) {
     let _ = interrupt.receive(|buffer| {
         let len = build(&mut buffer[FRAME_OFFSET..]).max(60);
@@ -151,7 +151,7 @@ fn segment(frame: &mut [u8], sequence: u32, acknowledge: u32, flags: u8, data: u
     HEADER_LEN + usize::from(total)
 }
 
-/// Writes the peer's ARP request, from which the stack learns the peer's address.
+/// Writes the peer's ARP request, which gives the stack the peer's address.
 fn arp_request(frame: &mut [u8]) -> usize {
     frame[..60].fill(0);
     frame[..6].fill(0xFF);
@@ -163,7 +163,7 @@ fn arp_request(frame: &mut [u8]) -> usize {
     60
 }
 
-/// What the parts of a burst took.
+/// Cost of the parts of a burst.
 #[derive(Default)]
 struct Cost {
     receive: u32,
@@ -266,7 +266,7 @@ fn main() -> ! {
             };
         }
     }
-    // What of it is the MAC's: the same frames, to nobody.
+    // Share of the MAC: the same frames, without a receiver.
     let mut mac = [0; 2];
     for (what, mac) in [1, 2].into_iter().zip(&mut mac) {
         for _ in 0..BURST {

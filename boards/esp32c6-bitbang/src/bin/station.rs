@@ -1,5 +1,5 @@
-//! A station that does as it is told over the console: counts and checks test frames, answers pings,
-//! sends at an offered load. The README lists the commands.
+//! A station controlled over the console: counts and checks test frames, answers pings, sends at an offered
+//! load. The README lists the commands.
 
 #![no_std]
 #![no_main]
@@ -24,16 +24,16 @@ const STRIDE: u64 = 7;
 /// Nanoseconds of an octet, and of preamble, SFD and gap in octets.
 const OCTET_NS: u64 = 800;
 const OVERHEAD_OCTETS: u64 = 20;
-/// Octets that tell a test frame from any other.
+/// Octets that identify a test frame.
 const START: usize = HEADER_LEN + NUMBER_LEN;
-/// Frames sent before anything else is looked after.
+/// Frames sent in a row before other work.
 const IN_A_ROW: usize = 8;
-/// A load that cannot be kept is forgotten beyond so much.
+/// Maximum backlog of a load that cannot be sustained.
 const BACKLOG_NS: u64 = 100_000_000;
-/// While the queue holds less, there is time to look at all of a frame. Less than what makes the MAC
-/// refuse frames to groups.
+/// Fill level of the queue below which there is time to check a whole frame. Less than the level at which the
+/// MAC rejects frames to groups.
 const CALM: usize = 1024;
-/// Octets at both ends of a frame that are looked at in any case.
+/// Octets at both ends of a frame that are always checked.
 const GLANCE: usize = 16;
 
 /// Test frames received.
@@ -45,7 +45,7 @@ struct Checked {
 }
 
 impl Checked {
-    /// Takes note of `frame` (without FCS) if it is a test frame, and says whether it is.
+    /// Counts `frame` (without FCS) if it is a test frame; returns true if it is.
     fn take(&mut self, frame: &[u8], all: bool) -> bool {
         if frame.get(ADDRESSES_LEN..HEADER_LEN)
             != Some(&EtherType::LOCAL_EXPERIMENT.0.to_be_bytes()[..])
@@ -93,7 +93,7 @@ struct Load {
     period_ns: Option<u64>,
     next_ns: u64,
     frame: &'static [u8],
-    /// How much of it was written to the MAC's buffer.
+    /// Octets of it in the MAC's buffer.
     written: usize,
 }
 
@@ -112,15 +112,15 @@ impl Load {
         };
         let len = self.octets - fcs::LEN;
         for _ in 0..IN_A_ROW {
-            // A frame that backs off is not given up for the next one.
+            // A frame in back-off is not replaced by the next one.
             if self.next_ns > now_ns || !network.device.0.tx.is_ready() {
                 return;
             }
             self.next_ns = (self.next_ns + period).max(now_ns.saturating_sub(BACKLOG_NS));
-            // Such a frame is never too long; what the MAC does with it is in the ledger.
+            // Such a frame is never too long; the ledger shows its fate in the MAC.
             let (sent, written) = (&self.frame[..len], &mut self.written);
             let _ = network.device.0.tx.send(len, |frame| {
-                // The buffer holds what was written before: most often this very frame.
+                // The buffer keeps the previous content: most often this very frame.
                 if frame[..START] != sent[..START] || len > *written {
                     frame.copy_from_slice(sent);
                     *written = len;
@@ -130,22 +130,21 @@ impl Load {
     }
 }
 
-/// Tries to send without end, which is what the jabber function is for. The PHY of the article's
-/// stages has none.
+/// Attempts to send endlessly, to trigger the jabber function. The PHY of the article's stages has none.
 #[cfg(feature = "line-rate")]
 mod endless {
     use super::{ConstStaticCell, Network};
     use linerate_ether::preamble::{PREAMBLE_AND_SFD, SFD};
     use linerate_nic::link::Jabber;
 
-    /// Longer than the jabber function lets pass.
+    /// Longer than the jabber function allows.
     const OCTETS: usize = Jabber::MAX_OCTETS + 1;
 
     /// A packet that no station may send.
     pub struct Packet(&'static mut [u8; OCTETS]);
 
     impl Packet {
-        /// The only one. To be called once.
+        /// Returns the only one. Call it once.
         pub fn take() -> Self {
             static PACKET: ConstStaticCell<[u8; OCTETS]> = ConstStaticCell::new([0; OCTETS]);
             let packet = PACKET.take();
@@ -161,8 +160,8 @@ mod endless {
     }
 }
 
-/// A test frame of any length, broadcast. All that are sent are the same: making one takes longer
-/// than the gap between two, and a station that is late for it never gets its turn among others.
+/// A test frame of any length, broadcast. All sent frames are the same: creating one takes longer than the
+/// gap between two, and a station that is late for the gap never gets the medium among others.
 fn test_frame() -> &'static [u8] {
     static FRAME: ConstStaticCell<[u8; MAX_LEN]> = ConstStaticCell::new([0; MAX_LEN]);
     let frame = FRAME.take();

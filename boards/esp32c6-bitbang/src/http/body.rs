@@ -1,10 +1,10 @@
-//! A body as it is received: how long it is, and its CRC-32.
+//! A body during reception: its length and its CRC-32.
 //!
-//! At line rate the main thread has what the wire leaves it, and most of that would go into a
-//! CRC-32. So the body's is put together from those of the segments that brought it, which follow
-//! from the frames' FCS ([`linerate_nic::digest`]); the bytes that the program reads are held against
-//! the segments by their sum. Where a segment is not to be had as it was received, or its sum is
-//! another, the bytes count: a wrong body never gets a right CRC by the way it was calculated.
+//! At line rate the main thread has little time left, and a CRC-32 would take most of it. The body's CRC-32
+//! is therefore combined from those of its segments, which follow from the frames' FCS
+//! ([`linerate_nic::digest`]); the bytes that the program reads are compared with the segments by their
+//! checksum. If a segment is not available as received, or its checksum differs, the CRC-32 is computed from
+//! the bytes: a wrong body never gets a right CRC through the method of calculation.
 
 use linerate_ether::{
     checksum::Sum,
@@ -14,24 +14,24 @@ use linerate_nic::digest::{Digester, Segment};
 
 use crate::{config, net::Frame};
 
-/// Segments that have been received and not read: as many as a window has, and a few more.
+/// Segments received and not yet read: as many as a window has, plus a few.
 const SEGMENTS: usize = 64;
 
-/// A body, and the segments that bring it.
+/// A body, and its segments.
 pub(super) struct Body {
     port: u16,
     digester: Digester,
     /// The latest segments, a ring.
     segments: [Option<Segment>; SEGMENTS],
     next_segment: usize,
-    /// The sequence number of what is read next.
+    /// Sequence number of the next byte to read.
     sequence: Option<u32>,
     len: u64,
     crc: u32,
 }
 
 impl Body {
-    /// Nothing so far of what will come to our `port`.
+    /// Creates an empty body that will arrive at the local `port`.
     pub fn new(port: u16) -> Self {
         Self {
             port,
@@ -54,7 +54,7 @@ impl Body {
         self.crc
     }
 
-    /// Takes note of a received frame, if it brings something.
+    /// Records a received frame if it contains part of the body.
     pub fn heard(&mut self, frame: &mut Frame) {
         let Some(fcs) = frame.fcs() else { return };
         let Some(segment) = self.digester.segment(frame.bytes_mut(), fcs) else {
@@ -67,14 +67,14 @@ impl Body {
         }
     }
 
-    /// Passes over so many bytes before the body.
+    /// Skips bytes before the body.
     pub fn skip(&mut self, bytes: usize) {
         self.sequence = self
             .sequence
             .map(|sequence| sequence.wrapping_add(bytes as u32));
     }
 
-    /// Takes the body's next bytes as the program reads them.
+    /// Processes the body's next bytes as the program reads them.
     pub fn read(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let (part, crc) = self.part(bytes);
@@ -86,12 +86,12 @@ impl Body {
         }
     }
 
-    /// How many of `bytes` to take at once, and the CRC-32 with them if a segment tells.
+    /// Number of `bytes` to process at once, and their CRC-32 if a segment provides it.
     fn part(&mut self, bytes: &[u8]) -> (usize, Option<u32>) {
         let Some(sequence) = self.sequence else {
             return (bytes.len(), None);
         };
-        // The oldest first: it is the next one, if all came in order.
+        // The oldest first: it is the next one, if all arrived in order.
         let ring = (0..SEGMENTS).map(|age| (self.next_segment + age) % SEGMENTS);
         let mut until = bytes.len();
         let mut found = None;
@@ -126,7 +126,7 @@ impl Body {
     }
 }
 
-/// The one's complement sum of `bytes`, most of it by words.
+/// One's complement sum of `bytes`, mostly by words.
 fn sum(bytes: &[u8]) -> u16 {
     // SAFETY: every four bytes are a word.
     let (head, words, tail) = unsafe { bytes.align_to::<u32>() };

@@ -1,4 +1,4 @@
-//! The client's side: one request, and the check of what comes back.
+//! The client: one request, and the check of the response.
 
 use core::fmt::Write as _;
 
@@ -14,25 +14,25 @@ use crate::{
     net::{self, Network},
 };
 
-/// Without a byte for so long, a request is given up: longer than any retransmission's delay.
+/// Timeout of a request without a byte received: longer than any retransmission's delay.
 pub(super) const STALLED: Duration = Duration::from_secs(130);
-/// How long the peer may take to close its side.
+/// Maximum wait for the peer to close its side.
 const CLOSING: Duration = Duration::from_secs(1);
 
-/// Why a request failed.
+/// Reason for a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// There is no connection to be had.
+    /// The connection could not be established.
     Refused,
     /// Nothing came for a long time.
     Stalled,
-    /// The answer is no HTTP/1.1 response, or its status is not 200.
+    /// The response is not HTTP/1.1, or its status is not 200.
     Protocol,
     /// The connection ended before the response did.
     Incomplete,
 }
 
-/// What one look at an exchange came to.
+/// Result of one step of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<T> {
     /// It is over.
@@ -43,7 +43,7 @@ pub enum Step<T> {
     Idle,
 }
 
-/// What a request brought.
+/// Result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fetched {
     /// Bytes of the body.
@@ -95,7 +95,7 @@ impl Response {
     }
 }
 
-/// A download that is under way.
+/// A download in progress.
 pub struct Download {
     handle: SocketHandle,
     bytes: u64,
@@ -109,7 +109,7 @@ impl Download {
     /// Connects, to request the first `bytes` bytes of the pattern from the peer.
     ///
     /// # Errors
-    /// [`Failure::Refused`] when the socket is in use.
+    /// [`Failure::Refused`] if the socket is in use.
     pub fn start(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Self, Failure> {
         let start = net::now();
         let port = connect(network, handle)?;
@@ -123,10 +123,10 @@ impl Download {
         })
     }
 
-    /// Takes what has come: to be called between [`Network::take`] and [`Network::give`].
+    /// Processes received data: call it between [`Network::take`] and [`Network::give`].
     ///
     /// # Errors
-    /// What went wrong. The connection may still be open: [`close`] it in any case.
+    /// The reason for the failure. The connection may still be open: [`close`] it in any case.
     pub fn step(&mut self, network: &mut Network) -> Result<Step<Fetched>, Failure> {
         let socket = network.sockets.get_mut::<tcp::Socket>(self.handle);
         let response = &mut self.response;
@@ -139,7 +139,7 @@ impl Download {
         if socket.can_recv() {
             self.heard_at = net::now();
             step = Step::Busy;
-            // As long as there is something: the buffer may wrap.
+            // Repeated, as the buffer may wrap.
             while socket.can_recv() {
                 socket
                     .recv(|data| (data.len(), response.take(data)))
@@ -166,7 +166,7 @@ impl Download {
         Ok(step)
     }
 
-    /// [`Network::take`], and takes note of what brings the body, if the stage tells.
+    /// [`Network::take`]; also records the body's segments if the stage supports it.
     pub fn listen(&mut self, network: &mut Network) {
         if cfg!(feature = "line-rate") && const { !config::Without::Digest.is_set() } {
             network.take_with(|frame| {
@@ -190,7 +190,7 @@ impl Download {
 /// Requests the first `bytes` bytes of the pattern from the peer.
 ///
 /// # Errors
-/// What went wrong. The connection may still be open: [`close`] it in any case.
+/// The reason for the failure. The connection may still be open: [`close`] it in any case.
 #[inline(never)]
 pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fetched, Failure> {
     let mut download = Download::start(network, handle, bytes)?;
@@ -207,7 +207,7 @@ pub fn get(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Fe
     }
 }
 
-/// Connects a socket to the peer's server, from the port that it returns.
+/// Connects a socket to the peer's server; returns the local port.
 pub(super) fn connect(network: &mut Network, handle: SocketHandle) -> Result<u16, Failure> {
     let local_port = network.local_port();
     network
@@ -231,7 +231,7 @@ fn request(socket: &mut tcp::Socket, bytes: u64) {
     );
 }
 
-/// Ends the connection: the peer closes first, as asked; if it does not, we do.
+/// Ends the connection: the peer closes first, as requested; otherwise this side does.
 pub fn close(network: &mut Network, handle: SocketHandle) {
     let deadline = net::now() + CLOSING;
     let mut closed = false;

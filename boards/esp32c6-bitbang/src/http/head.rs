@@ -1,13 +1,13 @@
-//! Message heads: collected as they arrive, then looked into.
+//! Message heads: collected as they arrive, then parsed.
 
 use super::MAX_HEAD;
 
-/// Why a head is not accepted.
+/// Reason for rejecting a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadError {
     /// It is longer than [`MAX_HEAD`].
     TooLong,
-    /// It is no HTTP/1.1 head.
+    /// It is not an HTTP/1.1 head.
     Malformed,
 }
 
@@ -17,19 +17,19 @@ pub struct Head {
     len: usize,
 }
 
-/// What a request asks for.
+/// A parsed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'h> {
     /// The method.
     pub method: &'h str,
-    /// The target, as it stands in the request line.
+    /// The target, as in the request line.
     pub target: &'h str,
-    /// Whether the connection ends with the answer.
+    /// True if the connection closes after the response.
     pub close: bool,
 }
 
 impl Head {
-    /// Nothing collected yet.
+    /// Creates an empty head.
     pub const fn new() -> Self {
         Self {
             bytes: [0; MAX_HEAD],
@@ -37,12 +37,12 @@ impl Head {
         }
     }
 
-    /// Forgets what was collected.
+    /// Discards the collected bytes.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Takes bytes as they come. Returns how many belong to the head, and whether it is complete.
+    /// Consumes bytes. Returns the number that belong to the head, and true if it is complete.
     ///
     /// # Errors
     /// [`HeadError::TooLong`].
@@ -64,7 +64,7 @@ impl Head {
         Ok(text.split("\r\n"))
     }
 
-    /// The value of a field, names compared without case.
+    /// The value of a field; names are case-insensitive.
     fn field<'h>(mut lines: impl Iterator<Item = &'h str>, name: &str) -> Option<&'h str> {
         lines.find_map(|line| {
             let (field, value) = line.split_once(':')?;
@@ -72,7 +72,7 @@ impl Head {
         })
     }
 
-    /// The head as a request's.
+    /// Parses the head as a request.
     ///
     /// # Errors
     /// [`HeadError::Malformed`].
@@ -100,7 +100,7 @@ impl Head {
         })
     }
 
-    /// The head as a response's: its status, and the length of its body if it says so.
+    /// Parses the head as a response: its status, and the length of its body if stated.
     ///
     /// # Errors
     /// [`HeadError::Malformed`].

@@ -1,5 +1,5 @@
-//! As much of HTTP/1.1 (RFC 9112) as it takes to move known bytes: `GET /N` is answered with the
-//! first N bytes of [`linerate_ether::pattern`], `PUT /N` brings them.
+//! As much of HTTP/1.1 (RFC 9112) as is needed to move known bytes: `GET /N` is answered with the first N
+//! bytes of [`linerate_ether::pattern`], `PUT /N` sends them.
 
 mod body;
 mod client;
@@ -14,7 +14,7 @@ pub use upload::{Upload, put};
 
 use crate::{event, info};
 
-/// The longest message head that is accepted.
+/// Maximum length of a message head.
 pub const MAX_HEAD: usize = 1024;
 
 /// Reports a download of `/bytes` as an event, and to a person.
@@ -54,7 +54,7 @@ fn report(what: &str, transfer: &Fetched) {
     );
 }
 
-/// Formats into a socket's transmit buffer; an error means that there was no room.
+/// Formats into a socket's transmit buffer; an error means that there was no space.
 struct Writer<'s, 'b>(&'s mut smoltcp::socket::tcp::Socket<'b>);
 
 impl core::fmt::Write for Writer<'_, '_> {

@@ -1,4 +1,4 @@
-//! The server's side of one connection.
+//! One connection of the server.
 
 use core::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use smoltcp::socket::tcp;
 
 use super::{Head, HeadError, Writer};
 
-/// One connection after the other on one socket.
+/// Serves connections on one socket, one at a time.
 pub struct Connection {
     head: Head,
     state: State,
@@ -18,11 +18,11 @@ enum State {
     Request,
     /// Sending bytes `sent..len` of the pattern, then closing if asked to.
     Body { sent: u64, len: u64, close: bool },
-    /// Closed by us; waiting for the other side.
+    /// Closed here; waiting for the other side.
     Closing,
 }
 
-/// What became of a request.
+/// Result of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
     /// The status of the answer.
@@ -32,7 +32,7 @@ pub struct Served {
 }
 
 impl Connection {
-    /// No connection yet.
+    /// Creates a server without a connection.
     pub const fn new() -> Self {
         Self {
             head: Head::new(),
@@ -40,8 +40,8 @@ impl Connection {
         }
     }
 
-    /// Lets the connection go on, and the socket listen again at `port` when it is over. Returns
-    /// what was answered, when the answer has gone into the socket's buffer entirely.
+    /// Advances the connection, and makes the socket listen at `port` again when it is over. Returns the
+    /// response when all of it is in the socket's buffer.
     #[inline(never)]
     pub fn serve(&mut self, socket: &mut tcp::Socket, port: u16) -> Option<Served> {
         if !socket.is_open() {
@@ -55,7 +55,7 @@ impl Connection {
             State::Request => self.request(socket),
             State::Body { .. } => self.body(socket),
             State::Closing => {
-                // What else the client says is not wanted, but must not fill its window.
+                // Further data from the client are discarded, but must not fill its window.
                 while socket.can_recv() {
                     if socket.recv(|data| (data.len(), ())).is_err() {
                         break;
@@ -181,7 +181,7 @@ fn write_head(socket: &mut tcp::Socket, status: u16, len: u64, close: bool) {
         _ => "Request Header Fields Too Large",
     };
     let connection = if close { "close" } else { "keep-alive" };
-    // A head is sent when the one before it and its body are: there is room.
+    // A head is sent after the previous one and its body: there is space.
     let _ = write!(
         Writer(socket),
         "HTTP/1.1 {status} {reason}\r\nContent-Type: application/octet-stream\r\n\

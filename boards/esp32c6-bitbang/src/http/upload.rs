@@ -17,10 +17,10 @@ use crate::{
     net::{self, Network},
 };
 
-/// The status with which the peer says that the bytes were right.
+/// The peer's status for a correct upload.
 const NO_CONTENT: u16 = 204;
 
-/// An upload that is under way.
+/// An upload in progress.
 pub struct Upload {
     handle: SocketHandle,
     bytes: u64,
@@ -36,7 +36,7 @@ impl Upload {
     /// Connects, to send the first `bytes` bytes of the pattern to the peer.
     ///
     /// # Errors
-    /// [`Failure::Refused`] when the socket is in use.
+    /// [`Failure::Refused`] if the socket is in use.
     pub fn start(network: &mut Network, handle: SocketHandle, bytes: u64) -> Result<Self, Failure> {
         let start = net::now();
         connect(network, handle)?;
@@ -52,12 +52,12 @@ impl Upload {
         })
     }
 
-    /// Gives the socket what it has room for: to be called between [`Network::take`] and
+    /// Writes as much to the socket as it has space for: call it between [`Network::take`] and
     /// [`Network::give`].
     ///
     /// # Errors
-    /// What went wrong; [`Failure::Protocol`] also when the peer got other bytes. The connection
-    /// may still be open: [`close`](super::close) it in any case.
+    /// The reason for the failure; [`Failure::Protocol`] also if the peer received wrong bytes. The
+    /// connection may still be open: [`close`](super::close) it in any case.
     pub fn step(&mut self, network: &mut Network) -> Result<Step<Fetched>, Failure> {
         let socket = network.sockets.get_mut::<tcp::Socket>(self.handle);
         let mut step = Step::Idle;

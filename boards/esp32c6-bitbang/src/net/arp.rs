@@ -1,5 +1,5 @@
-//! ARP (RFC 826) below smoltcp: for what smoltcp does not offer, an address's probing and asking
-//! for a hardware address by hand.
+//! ARP (RFC 826) below smoltcp, for features that smoltcp lacks: probing for an address, and manual requests
+//! for a hardware address.
 
 use linerate_nic::device::{Device as _, RxToken as _, TxToken as _};
 use smoltcp::wire::{
@@ -15,19 +15,19 @@ const NOBODY: EthernetAddress = EthernetAddress([0; 6]);
 /// A received ARP packet's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arp {
-    /// Whether it is a reply.
+    /// True for a reply.
     pub is_reply: bool,
-    /// Who sent it.
+    /// Hardware address of the sender.
     pub sender_hardware: EthernetAddress,
     /// The sender's IPv4 address, 0.0.0.0 in a probe.
     pub sender: Ipv4Address,
-    /// Whose hardware address is asked for, or who asked.
+    /// IPv4 address whose hardware address is requested, or that of the requester.
     pub target: Ipv4Address,
 }
 
 impl Arp {
-    /// Sends a request: as `sender`, for the hardware address of `target`. A probe (RFC 5227) has
-    /// the sender 0.0.0.0, an announcement has sender and target alike.
+    /// Sends a request as `sender` for the hardware address of `target`. In a probe (RFC 5227) the sender is
+    /// 0.0.0.0, in an announcement sender and target are equal.
     pub fn request(device: &mut Device, sender: Ipv4Address, target: Ipv4Address) {
         let ethernet = EthernetRepr {
             src_addr: MAC_ADDRESS,
@@ -43,7 +43,7 @@ impl Arp {
         };
         let len = ethernet.buffer_len() + arp.buffer_len();
         if let Some(token) = device.0.transmit() {
-            // Such a frame is never too long; what the MAC does with it is in the ledger.
+            // Such a frame is never too long; the ledger shows its fate in the MAC.
             let _ = token.consume(len, |buffer| {
                 let mut frame = EthernetFrame::new_unchecked(buffer);
                 ethernet.emit(&mut frame);
@@ -52,8 +52,7 @@ impl Arp {
         }
     }
 
-    /// Takes the next received frame, whatever it is; `None` when there is none, the inner `None`
-    /// when it is not ARP.
+    /// Takes the next received frame of any type; `None` if there is none, the inner `None` if it is not ARP.
     pub fn receive(device: &mut Device) -> Option<Option<Self>> {
         let (frame, _) = device.0.receive()?;
         Some(frame.consume(|bytes| {

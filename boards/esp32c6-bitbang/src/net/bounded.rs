@@ -1,4 +1,4 @@
-//! Rounds with a bound on what they take in, for a program whose sockets hold less than the queue.
+//! Rounds with a limit on received frames, for a program whose sockets hold less than the queue.
 
 use linerate_nic::{device::Device as _, mac::Transmitter};
 use smoltcp::time::Duration;
@@ -6,13 +6,12 @@ use smoltcp::time::Duration;
 use super::{FRAMES_A_ROUND, Frame, Network, One, now};
 use crate::phy::{self, Phy};
 
-/// What a frame is answered with, below the stack.
+/// Transmitter for answers below the stack.
 pub type Sender = Transmitter<'static, Phy>;
 
 impl Network {
-    /// The first half of a round: lets smoltcp work off `frames` of what came in at most. `look` sees
-    /// each frame first, may answer it, and keeps it if it says so. `true`: there was something for
-    /// smoltcp.
+    /// The first half of a round: smoltcp processes at most `frames` of the received frames. `look` gets each
+    /// frame first, may answer it, and returns true to keep it. `true`: smoltcp got a frame.
     #[inline(never)]
     pub fn take_at_most(
         &mut self,
@@ -48,7 +47,7 @@ impl Network {
         taken > 0
     }
 
-    /// How long smoltcp has nothing to do, unless a frame comes; `None`: for ever.
+    /// Time for which smoltcp has nothing to do unless a frame arrives; `None`: unlimited.
     pub fn quiet_for(&mut self) -> Option<Duration> {
         if self.device.0.holds_frame() {
             return Some(Duration::ZERO);

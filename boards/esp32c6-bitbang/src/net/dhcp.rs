@@ -1,4 +1,4 @@
-//! An address by DHCP (RFC 2131), by smoltcp's client.
+//! Address by DHCP (RFC 2131), with smoltcp's client.
 
 use smoltcp::{iface::SocketHandle, socket::dhcpv4};
 
@@ -18,7 +18,7 @@ pub(super) fn start(network: &mut Network) {
     }
 }
 
-/// Carries out what the client found out. To be called after each poll.
+/// Applies the client's events. Call it after each poll.
 #[inline]
 pub(super) fn maintain(network: &mut Network, handle: SocketHandle) {
     let socket = network.sockets.get_mut::<dhcpv4::Socket>(handle);
@@ -30,7 +30,7 @@ pub(super) fn maintain(network: &mut Network, handle: SocketHandle) {
             let routes = network.iface.routes_mut();
             routes.remove_default_ipv4_route();
             if let Some(router) = router {
-                // There is room for the one route.
+                // The table has space for the one route.
                 let _ = routes.add_default_ipv4_route(router);
             }
             event!(
@@ -40,7 +40,7 @@ pub(super) fn maintain(network: &mut Network, handle: SocketHandle) {
             );
             info!("Address {address} (DHCP)");
         }
-        // The client begins with this one.
+        // The client begins with this event.
         dhcpv4::Event::Deconfigured if network.iface.ipv4_addr().is_none() => {}
         dhcpv4::Event::Deconfigured => {
             network

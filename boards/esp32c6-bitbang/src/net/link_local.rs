@@ -1,7 +1,7 @@
 //! A self-assigned address in 169.254/16 (RFC 3927): chosen at random, probed for, announced.
 //!
-//! smoltcp has no such client. Times are those of RFC 3927 section 9. Once the address is ours we
-//! keep it; a conflict that arises later is not defended against.
+//! smoltcp has no such client. Times are those of RFC 3927 section 9. The address is kept once claimed; later
+//! conflicts are not defended against.
 
 use linerate_nic::device::Device as _;
 use smoltcp::{
@@ -22,7 +22,7 @@ const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(2);
 const MAX_CONFLICTS: u32 = 10;
 const RATE_LIMIT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Finds an address and gives it to the interface.
+/// Claims an address and assigns it to the interface.
 pub(super) fn start(network: &mut Network) {
     let mut conflicts = 0;
     // The address should be the same each time (RFC 3927 section 2.1): the first candidate comes
@@ -49,7 +49,7 @@ pub(super) fn start(network: &mut Network) {
     info!("Address {address} (link-local)");
 }
 
-/// The candidate after so many conflicts: 169.254.1.0 to 169.254.254.255, spread evenly.
+/// The candidate after this number of conflicts: 169.254.1.0 to 169.254.254.255, evenly distributed.
 fn candidate(conflicts: u32) -> Ipv4Address {
     let mut hash = 0x811C_9DC5_u32;
     for byte in MAC_ADDRESS.0.into_iter().chain(conflicts.to_le_bytes()) {
@@ -60,7 +60,7 @@ fn candidate(conflicts: u32) -> Ipv4Address {
     Ipv4Address::new(169, 254, third, fourth)
 }
 
-/// Probes for the candidate; `true` when nobody objected.
+/// Probes for the candidate; `true` without a conflict.
 fn probe(network: &mut Network, candidate: Ipv4Address) -> bool {
     let mut quiet = wait_for_conflict(network, candidate, Duration::ZERO, PROBE_WAIT);
     for index in 0..PROBES {
@@ -77,7 +77,7 @@ fn probe(network: &mut Network, candidate: Ipv4Address) -> bool {
     quiet
 }
 
-/// Listens for a random time between the two; `true` when nobody objected.
+/// Listens for a random time between the two; `true` without a conflict.
 fn wait_for_conflict(
     network: &mut Network,
     candidate: Ipv4Address,
@@ -93,7 +93,7 @@ fn wait_for_conflict(
     )
 }
 
-/// Listens until then; `true` when nobody uses the candidate or probes for it (RFC 3927 section
+/// Listens until the given time; `true` if nobody uses the candidate or probes for it (RFC 3927 section
 /// 2.2.1).
 fn listen(network: &mut Network, candidate: Ipv4Address, until: Instant) -> bool {
     while now() < until {

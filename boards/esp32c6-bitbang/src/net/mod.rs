@@ -1,4 +1,4 @@
-//! The network as the programs see it: a started PHY, the MAC, smoltcp and an address.
+//! The network from the programs' view: a started PHY, the MAC, smoltcp and an address.
 
 mod arp;
 #[cfg(feature = "bench-agent")]
@@ -43,28 +43,28 @@ use crate::{
 /// The network device.
 pub type Device = Adapter<Mac<'static, Phy, stage::Receive, Switch, { stage::QUEUE_WORDS }>>;
 
-/// Frames that smoltcp gets in one round at most: what the queue holds, if they are of the longest.
+/// Maximum frames for smoltcp in one round: the queue's capacity for frames of maximum length.
 const FRAMES_A_ROUND: usize = stage::QUEUE_FRAMES;
 
-/// The most sockets that a program has, the DHCP client's included.
+/// Maximum number of a program's sockets, the DHCP client's included.
 const SOCKETS: usize = if cfg!(feature = "bench-agent") { 16 } else { 6 };
 
-/// Pulses sent until the partner must have found the link: it wants 2 to 10 (IEEE 802.3 clause
+/// Pulses to send until the partner must have detected the link: it needs 2 to 10 (IEEE 802.3 clause
 /// 14.2.1.7).
 const PULSES_FOR_LINK: u32 = 10;
 
-/// How long the link partner is waited for.
+/// Maximum wait for the link partner.
 const LINK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// smoltcp wants to be called again sooner than the link timer's interrupt wakes the core.
+/// If smoltcp must be called earlier than that, the link timer's interrupt may wake the core too late.
 const SLEEP_FOR: Duration = Duration::from_millis(17);
 
-/// The dynamic ports are this one and all above (RFC 6335).
+/// First of the dynamic ports (RFC 6335).
 const FIRST_DYNAMIC_PORT: u16 = 0xC000;
 
 static RECEIVER: Receiver<{ stage::QUEUE_WORDS }> = Receiver::new();
 
-/// Everything a program needs.
+/// The network stack of a program.
 pub struct Network {
     /// The device below smoltcp.
     pub device: Device,
@@ -88,7 +88,7 @@ impl Network {
     /// Starts the chip, the PHY and the stack, waits for the link and gets an address.
     ///
     /// # Panics
-    /// When called twice.
+    /// If called twice.
     pub fn start(program: &str) -> Self {
         let peripherals =
             esp_hal::init(esp_hal::Config::default().with_cpu_clock(CpuClock::_160MHz));
@@ -164,8 +164,8 @@ impl Network {
         {
             if now() > deadline {
                 event!("error", "\"what\":\"no link\"");
-                let heard = [Counter::RxLinkPulses, Counter::RxLinkBursts];
-                let what = if heard.map(|c| LINERATE_LEDGER.get(c)) == [0, 0] {
+                let received = [Counter::RxLinkPulses, Counter::RxLinkBursts];
+                let what = if received.map(|c| LINERATE_LEDGER.get(c)) == [0, 0] {
                     "link pulses from"
                 } else {
                     "link with"
@@ -179,10 +179,10 @@ impl Network {
         phy::report_link();
     }
 
-    /// Gives the interface its address.
+    /// Assigns the interface's address.
     ///
     /// # Panics
-    /// Never: there is room for one address.
+    /// Never: there is space for one address.
     pub fn set_address(&mut self, address: Ipv4Cidr) {
         self.iface.update_ip_addrs(|addresses| {
             addresses.clear();
@@ -197,13 +197,13 @@ impl Network {
         self.rng.random()
     }
 
-    /// A local port that was not used lately.
+    /// Returns a local port that was not used recently.
     pub fn local_port(&mut self) -> u16 {
         self.next_port = FIRST_DYNAMIC_PORT | self.next_port.wrapping_add(1);
         self.next_port
     }
 
-    /// Lets smoltcp work off what came in and what wants to go out.
+    /// Lets smoltcp process received and pending frames.
     #[inline(never)]
     pub fn poll(&mut self) {
         if cfg!(feature = "line-rate") {
@@ -217,10 +217,10 @@ impl Network {
         }
     }
 
-    /// The first half of a round: lets smoltcp work off what came in. Between this and
-    /// [`give`](Self::give) a program reads its sockets, so that one acknowledgement speaks for all
-    /// that came and offers the whole window again. The article's stages send here, too, as their
-    /// model did, and acknowledge again when the program has read.
+    /// The first half of a round: lets smoltcp process received frames. A program reads its sockets between
+    /// this and [`give`](Self::give), so that one acknowledgement covers all received data and offers the
+    /// whole window again. The article's stages send here, too, like their model, and acknowledge again when
+    /// the program has read.
     #[inline(never)]
     pub fn take(&mut self) {
         if !cfg!(feature = "line-rate") {
@@ -236,7 +236,7 @@ impl Network {
         phy::report_link();
         let now = now();
         self.iface.poll_maintenance(now);
-        // Not more than that: a storm must not keep the program from running.
+        // Bounded: a storm must not starve the program.
         for _ in 0..FRAMES_A_ROUND {
             let polled = self
                 .iface
@@ -247,8 +247,8 @@ impl Network {
         }
     }
 
-    /// As [`take`](Self::take), but `look` sees each frame first and keeps it if it says so: a
-    /// stack that has no use for a frame would spend more time on it than the wire gives.
+    /// As [`take`](Self::take), but `look` gets each frame first and returns true to keep it: the stack would
+    /// spend more time on an irrelevant frame than the wire allows.
     pub fn take_with(&mut self, mut look: impl FnMut(&mut Frame) -> bool) {
         phy::report_link();
         let now = now();
@@ -276,7 +276,7 @@ impl Network {
         }
     }
 
-    /// The second half of a round: lets smoltcp send what wants to go out.
+    /// The second half of a round: lets smoltcp send pending frames.
     #[inline(never)]
     pub fn give(&mut self) {
         if cfg!(feature = "line-rate") {
@@ -284,12 +284,12 @@ impl Network {
         }
     }
 
-    /// Lets smoltcp send what wants to go out.
+    /// Lets smoltcp send pending frames.
     pub fn send(&mut self) {
-        // Each turn sends at most one packet a socket; not more turns than that, so that a program
-        // gets to read while it uploads.
+        // Each turn sends at most one packet per socket; bounded, so that a program gets to read while it
+        // uploads.
         for _ in 0..FRAMES_A_ROUND {
-            // What the transmitter has no room for waits in the sockets.
+            // Data without transmitter space wait in the sockets.
             if !self.device.0.tx.is_ready() {
                 break;
             }
@@ -305,8 +305,8 @@ impl Network {
         }
     }
 
-    /// Sleeps until the next interrupt, if there is nothing to do now or soon, and no frame held back that
-    /// would miss its time.
+    /// Sleeps until the next interrupt if there is nothing to do now or soon, and no delayed frame that would
+    /// miss its time.
     pub fn idle(&mut self) {
         if self.device.0.holds_frame() {
             return;
@@ -318,7 +318,7 @@ impl Network {
         }
     }
 
-    /// Polls for so long.
+    /// Polls for this long.
     pub fn wait(&mut self, span: Duration) {
         let until = now() + span;
         while now() < until {
@@ -330,7 +330,7 @@ impl Network {
     }
 }
 
-/// Prints the counters: a summary for a person, all that are not zero for a program.
+/// Prints the counters: a summary for a person, all nonzero ones for a program.
 pub fn report_counters() {
     use Counter as C;
     let of = |counter| LINERATE_LEDGER.get(counter);
@@ -357,7 +357,7 @@ pub fn report_counters() {
     event!("counters", "{}", Counters);
 }
 
-/// All counters that are not zero, as members of a JSON object.
+/// All nonzero counters, as members of a JSON object.
 struct Counters;
 
 impl core::fmt::Display for Counters {

@@ -14,7 +14,7 @@ use crate::{
 /// A received frame.
 pub type Frame<'m> = RxFrame<'m, 'static, Switch, { stage::QUEUE_WORDS }>;
 
-/// A frame that was taken from the queue already, and the means to answer it.
+/// A frame already taken from the queue, and the transmitter to answer it.
 pub(super) struct One<'m> {
     pub frame: Option<Frame<'m>>,
     pub transmitter: &'m mut Transmitter<'static, Phy>,
@@ -39,7 +39,7 @@ impl<'m> Device for One<'m> {
         Some(Reply(self.transmitter))
     }
 
-    /// smoltcp asks once, usually the whole device. This one leaves all checksums to the stack.
+    /// smoltcp normally asks the whole device, once. This one leaves all checksums to the stack.
     fn capabilities(&self) -> DeviceCapabilities {
         let mut capabilities = DeviceCapabilities::default();
         capabilities.medium = Medium::Ethernet;
@@ -49,7 +49,7 @@ impl<'m> Device for One<'m> {
     }
 }
 
-/// The frame, to be read by smoltcp.
+/// The frame, for smoltcp to read.
 pub(super) struct Received<'m>(Frame<'m>);
 
 impl RxToken for Received<'_> {
@@ -58,7 +58,7 @@ impl RxToken for Received<'_> {
     }
 }
 
-/// Room for an answer.
+/// Transmit buffer for an answer.
 pub(super) struct Reply<'t>(&'t mut Transmitter<'static, Phy>);
 
 impl TxToken for Reply<'_> {

@@ -10,11 +10,11 @@ use linerate_nic::mac::BitTimes;
 /// Cycles in a bit time: 100 ns at 160 MHz.
 const CYCLES_PER_BIT: u32 = 16;
 
-/// The counter has 32 bits of cycles, so it wraps long before 2^32 bit times: [`tick`] carries.
+/// The 32-bit cycle counter wraps long before 2^32 bit times: [`tick`] adds the carry.
 static BASE_BITS: AtomicU32 = AtomicU32::new(0);
 static BASE_CYCLES: AtomicU32 = AtomicU32::new(0);
 
-/// Lets the performance counter count cycles.
+/// Makes the performance counter count cycles.
 pub(super) fn start() {
     // SAFETY: MPCER (0x7e0) = cycles, MPCMR (0x7e1) = on; no other effect.
     unsafe { asm!("csrwi 0x7e0, 1", "csrwi 0x7e1, 1") }
@@ -29,7 +29,7 @@ pub(super) fn cycles() -> u32 {
     cycles
 }
 
-/// The time now.
+/// The current time.
 #[inline]
 pub(super) fn now() -> BitTimes {
     loop {
@@ -42,8 +42,8 @@ pub(super) fn now() -> BitTimes {
     }
 }
 
-/// The time when the cycle counter stood at `cycles`, at most 13 seconds ago. For those who have no
-/// time to work it out at once.
+/// Time at which the cycle counter was `cycles`, at most 13 seconds ago. For callers that have no time to
+/// convert it at once.
 #[cfg(feature = "line-rate")]
 #[inline]
 pub(super) fn at(cycles: u32) -> BitTimes {
@@ -57,7 +57,7 @@ pub(super) fn at(cycles: u32) -> BitTimes {
     }
 }
 
-/// To be called by one interrupt, at least once in 26 seconds.
+/// Called by one interrupt, at least once in 26 seconds.
 #[inline]
 pub(super) fn tick() {
     let base = BASE_CYCLES.load(Ordering::Relaxed);

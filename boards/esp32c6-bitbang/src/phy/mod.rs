@@ -4,10 +4,10 @@
 //! |---|---|
 //! | GPIO5 | transmit, dedicated output 0 |
 //! | GPIO6 | receive, all dedicated inputs, inverted: the pad is low while the line is high |
-//! | GPIO10 | debug, dedicated output 1: when the receive interrupt works, for an oscilloscope |
+//! | GPIO10 | debug, dedicated output 1: high while the receive interrupt runs, for an oscilloscope |
 //!
-//! There are two of it: the one of the article's stages (`article`) and the one that keeps up with
-//! the line (`line_rate`). A firmware has one of them; what they share is here.
+//! There are two implementations: that of the article's stages (`article`) and the one that keeps up with the
+//! line (`line_rate`). A firmware contains one of them; the shared parts are here.
 
 #[cfg(not(feature = "line-rate"))]
 mod article;
@@ -26,7 +26,7 @@ pub use article::{Phy, ReceiveInterrupt, Switch, count_loops};
 #[cfg(feature = "line-rate")]
 pub use line_rate::{Phy, ReceiveInterrupt, Switch, count_loops};
 
-/// What the PHY is made of.
+/// Peripherals of the PHY.
 pub struct Parts {
     /// The transmit pin.
     pub tx: GPIO5<'static>,
@@ -34,28 +34,28 @@ pub struct Parts {
     pub rx: GPIO6<'static>,
     /// The debug pin.
     pub debug: GPIO10<'static>,
-    /// Timer 0 of this group makes the link pulses.
+    /// Timer 0 of this group times the link pulses.
     pub timer: TIMG0<'static>,
 }
 
-/// Tells on the console how the link stands, if that has changed since the last call. To be called
-/// now and then on the main thread; the article's stages have nothing to tell.
+/// Prints the link state on the console if it has changed since the last call. Called now and then on the
+/// main thread; the article's stages report nothing.
 #[inline(always)]
 pub fn report_link() {
     #[cfg(feature = "line-rate")]
     line_rate::report_link();
 }
 
-/// How long one of the loops takes on this core.
+/// Measured duration of one of the loops on this core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopCount {
-    /// Which loop, and what a round of it is.
+    /// The loop, and the meaning of a round.
     pub what: &'static str,
-    /// Cycles that were counted.
+    /// Counted cycles.
     pub cycles: u32,
-    /// In so many rounds.
+    /// Number of rounds.
     pub rounds: u32,
-    /// Cycles that a round was written to take.
+    /// Designed cycles of a round.
     pub written: u32,
 }
 
@@ -65,26 +65,26 @@ impl LoopCount {
         self.cycles * 1000 / self.rounds
     }
 
-    /// Whether it takes what it was written to take; a loop that keeps to the clock may be a cycle
-    /// ahead or behind in the end.
+    /// True if the duration is as designed; a loop that synchronizes to the clock may end a cycle early or
+    /// late.
     ///
-    /// The transmit loop keeps to it while it is counted, too: it shows 128 even where an octet takes
-    /// it a cycle more or less by itself. That is what it makes up for on the line.
+    /// The transmit loop also synchronizes while it is counted: it shows 128 even if an octet alone takes a
+    /// cycle more or less. It compensates for that on the line.
     pub const fn holds(&self) -> bool {
         self.cycles.abs_diff(self.written * self.rounds) <= 1
     }
 }
 
-/// Counts the loops of `line-rate`, and tells on the console whether they take the cycles that they
-/// were written for on this core. To be called before the PHY is started.
+/// Counts the loops of `line-rate`, and prints whether they take the designed cycles on this core. Call it
+/// before the PHY is started.
 #[inline(always)]
 pub fn report_loops() {
     #[cfg(feature = "line-rate")]
     line_rate::report_loops();
 }
 
-/// Sleeps until an interrupt, unless `idle` finds that there is something to do. Interrupts are off
-/// meanwhile, so that none comes between looking and sleeping; one that is pending ends the sleep.
+/// Sleeps until an interrupt, unless `idle` returns false. Interrupts are off meanwhile, so none can occur
+/// between the check and the sleep; a pending one ends the sleep.
 #[inline]
 pub fn sleep_if(idle: impl FnOnce() -> bool) {
     without_interrupts(|| {
@@ -101,7 +101,7 @@ fn without_interrupts<T>(f: impl FnOnce() -> T) -> T {
     // SAFETY: turns interrupts off (mstatus.MIE).
     unsafe { asm!("csrrci {}, mstatus, 8", out(reg) status) }
     let result = f();
-    // SAFETY: restores what was.
+    // SAFETY: restores the previous state.
     unsafe { asm!("csrs mstatus, {}", in(reg) status & 8) }
     result
 }

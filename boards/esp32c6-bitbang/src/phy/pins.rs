@@ -1,4 +1,4 @@
-//! The PHY's pins: where the line is soldered to, and how it reaches the dedicated GPIO CSRs.
+//! The PHY's pins: pads of the line, and their routing to the dedicated GPIO CSRs.
 
 use core::arch::asm;
 
@@ -29,7 +29,7 @@ const INPUTS: [InputSignal; 8] = [
     InputSignal::CPU_GPIO_7,
 ];
 
-/// The pins, in use.
+/// The configured pins.
 pub(super) struct Pins {
     _tx: Output<'static>,
     rx: Input<'static>,
@@ -44,7 +44,7 @@ impl Pins {
         let debug = Output::new(debug, Level::Low, OutputConfig::default());
         let rx = Input::new(rx, InputConfig::default());
 
-        // SAFETY: both outputs (CSR 0x805) low, then enabled (CSR 0x803); they are ours.
+        // SAFETY: both outputs (CSR 0x805) low, then enabled (CSR 0x803); the PHY owns them.
         unsafe {
             asm!(
                 "csrc 0x805, {outputs}",
@@ -65,14 +65,14 @@ impl Pins {
         }
     }
 
-    /// Interrupts at each edge of the receive pin from now on. Only when the handler is bound: until
-    /// then, an edge would end up in esp-hal's, which switches the pin's interrupt off.
+    /// Enables interrupts at each edge of the receive pin. Only after the handler is bound: before that, an
+    /// edge would call esp-hal's handler, which disables the pin's interrupt.
     pub(super) fn listen(&mut self) {
         self.rx.listen(Event::AnyEdge);
     }
 }
 
-/// Edges of the receive pin interrupt the CPU, or do not.
+/// Enables or disables the CPU interrupt at edges of the receive pin.
 #[inline(always)]
 pub(super) fn interrupt_at_edges(yes: bool) {
     // SAFETY: 0 = no interrupt for this pin, 1 = CPU interrupt.
@@ -81,8 +81,8 @@ pub(super) fn interrupt_at_edges(yes: bool) {
         .modify(|_, w| unsafe { w.int_ena().bits(u8::from(yes)) });
 }
 
-/// The dedicated inputs show the line the other way round, as a swapped pair wants it, or as it is
-/// wired. The pin's interrupt is for edges, which are the same either way.
+/// Inverts the dedicated inputs for a swapped pair, or restores them. The pin's interrupt is for edges, which
+/// are unaffected.
 #[cfg(feature = "line-rate")]
 #[inline(always)]
 pub(super) fn swap(yes: bool) {
@@ -93,7 +93,7 @@ pub(super) fn swap(yes: bool) {
     }
 }
 
-/// Forgets the edges on the receive pin that the interrupt has not seen.
+/// Clears edges of the receive pin not yet handled by the interrupt.
 #[inline(always)]
 pub(super) fn clear_edges() {
     // SAFETY: clears this pin's latch only.
@@ -102,7 +102,7 @@ pub(super) fn clear_edges() {
         .write(|w| unsafe { w.bits(RX_MASK) });
 }
 
-/// The same, and says whether there were any. The latch is set while interrupts are off, too.
+/// As [`clear_edges`]; returns true if there were any. The latch is set while interrupts are off, too.
 #[cfg(feature = "line-rate")]
 #[inline(always)]
 pub(super) fn take_edges() -> bool {

@@ -1,51 +1,51 @@
-//! Entering an interrupt by the shortest way: handlers that are bound to the vector table directly, and
-//! the place where they find what they work with.
+//! Interrupt entry with minimum latency: handlers bound directly to the vector table, and the storage for
+//! their data.
 
 use core::cell::UnsafeCell;
 
-/// What one interrupt works with, or several and the main thread with interrupts off. Put there before
-/// the interrupts are enabled.
+/// Data of one interrupt, or shared by several and the main thread with interrupts off. Installed before the
+/// interrupts are enabled.
 pub(super) struct Slot<T>(UnsafeCell<Option<T>>);
 
-// SAFETY: whoever calls `install` and `get` promises that nobody else touches the content meanwhile.
+// SAFETY: callers of `install` and `get` guarantee exclusive access.
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
-    /// Nothing yet.
+    /// An empty slot.
     pub(super) const fn new() -> Self {
         Self(UnsafeCell::new(None))
     }
 
-    /// This content from the start.
+    /// A slot with initial content.
     #[cfg(feature = "line-rate")]
     pub(super) const fn holding(content: T) -> Self {
         Self(UnsafeCell::new(Some(content)))
     }
 
-    /// Puts `content` there.
+    /// Stores `content`.
     ///
     /// # Safety
     /// The interrupts that use the slot are not enabled yet.
     pub(super) unsafe fn install(&self, content: T) {
-        // SAFETY: nobody else touches it, by the caller's promise.
+        // SAFETY: exclusive access is guaranteed by the caller.
         unsafe { *self.0.get() = Some(content) }
     }
 
-    /// The content.
+    /// Returns the content.
     ///
     /// # Safety
-    /// Nobody else has the content meanwhile: the caller is the interrupt that the slot belongs to, and
-    /// does not nest; or interrupts are off each time.
+    /// Nobody else accesses the content meanwhile: the caller is the interrupt that owns the slot and does
+    /// not nest, or interrupts are off each time.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub(super) unsafe fn get(&self) -> Option<&mut T> {
-        // SAFETY: the only reference, by the caller's promise.
+        // SAFETY: the only reference, as guaranteed by the caller.
         unsafe { (*self.0.get()).as_mut() }
     }
 }
 
-/// A trap handler that saves what a function may change, calls it and returns from the trap.
-/// `first` and `last` are the instructions right at the entry and right before the return.
+/// A trap handler that saves the caller-saved registers, calls a function and returns from the trap. `first`
+/// and `last` are the instructions right at the entry and right before the return.
 macro_rules! trap {
     ($(#[$meta:meta])* $name:ident calls $function:path, $first:literal, $last:literal) => {
         $(#[$meta])*

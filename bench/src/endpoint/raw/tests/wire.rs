@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use linerate_agent::frame::{ETHERTYPE, Head, LONGEST, Mac, Which, reflect};
+use linerate_agent::frame::{ETHERTYPE, LONGEST, Mac, ReflectFilter, TestHeader, reflect};
 use linerate_ring::{Receive, Transmit};
 
 use super::unable::opened;
@@ -27,8 +27,8 @@ fn serve(interface: &str, fate: Fate, mut ring: Receive, over: &AtomicBool) {
         let mut back: Vec<Vec<u8>> = Vec::new();
         let _ = ring.take(|frame| {
             let mut answer = frame.octets.to_vec();
-            if reflect(&mut answer, own, Which::Marked) {
-                let head = Head::parse(&answer).expect("a head");
+            if reflect(&mut answer, own, ReflectFilter::Marked) {
+                let head = TestHeader::parse(&answer).expect("a head");
                 back.extend(vec![answer; fate(head.number)]);
             }
         });

@@ -1,4 +1,4 @@
-//! Branches and jumps: forward and backward, taken and not, first and again, and where they stand.
+//! Branches and jumps: forward and backward, taken and not, first and repeated, at different alignments.
 
 use crate::counter::{Experiment, experiment};
 
@@ -137,7 +137,7 @@ pub const ALL: &[Experiment] = &[
         [
             "1:",
             "addi a0, a0, 1",
-            // Not `c.beqz`, which newer assemblers make of it.
+            // Not `c.beqz`, which newer assemblers would choose.
             ".option push",
             ".option norvc",
             "beq zero, a4, 2f",

@@ -3,10 +3,10 @@
 
 use core::{arch::asm, cell::UnsafeCell};
 
-/// How often each experiment's loop goes round.
+/// Numbers of rounds of each experiment's loop.
 pub const ROUNDS: [u32; 5] = [1, 2, 3, 4, 1000];
 
-/// What the counter counts (bits of MPCER).
+/// Events that the counter counts (bits of MPCER).
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub enum Event {
@@ -18,13 +18,13 @@ pub enum Event {
 
 /// A loop to measure.
 pub struct Experiment {
-    /// What it shows, for the table.
+    /// Label for the table.
     pub what: &'static str,
     /// The loop: takes the number of rounds and where its data begin and end, returns the count.
     pub body: unsafe fn(u32, *mut u8, *mut u8) -> u32,
     /// Offset of the loop's data from a 256-byte boundary: 1 and 2 make words unaligned.
     pub offset: usize,
-    /// What the data are filled with; the loops step their pointer by what they load.
+    /// Content of the data; the loops advance their pointer by the loaded value.
     pub fill: Fill,
 }
 
@@ -51,7 +51,7 @@ unsafe impl Sync for Data {}
 static DATA: Data = Data(UnsafeCell::new([0; DATA_LEN]));
 
 impl Experiment {
-    /// Runs the loop so often with the counter counting `event`.
+    /// Runs the loop this number of rounds with the counter counting `event`.
     pub fn run(&self, event: Event, rounds: u32) -> u32 {
         // SAFETY: this is the only reference, and it ends with this block.
         unsafe {
@@ -75,8 +75,8 @@ impl Experiment {
         forget_jumps();
         let begin = DATA.0.get().cast::<u8>().wrapping_add(self.offset);
         let end = begin.wrapping_add(step * rounds as usize);
-        // SAFETY: the counter's CSRs have no effect but to count, and the loop touches only the
-        // data between `begin` and `end`, which are all there.
+        // SAFETY: the counter's CSRs only count, and the loop accesses only the data between `begin` and
+        // `end`, all of which exist.
         unsafe {
             asm!(
                 "csrw 0x7e0, {event}",
@@ -90,11 +90,11 @@ impl Experiment {
     }
 }
 
-/// Makes the core forget where jumps went, so that each run meets its own for the first time, as the
-/// runs of Niccle's program do, between which a line is printed: so many others at each halfword
-/// that no buffer of a small core remembers more.
+/// Makes the core forget jump targets, so that each run executes its jumps for the first time, as in Niccle's
+/// program, which prints a line between two runs: executes enough other jumps, one at each halfword, to fill
+/// any buffer of a small core.
 pub fn forget_jumps() {
-    // SAFETY: each jump goes to the instruction behind it.
+    // SAFETY: each jump goes to the next instruction.
     unsafe { asm!(".rept 256", "j 9f", "9:", ".endr", options(nomem, nostack)) }
 }
 
@@ -102,13 +102,13 @@ pub fn forget_jumps() {
 /// `a0` (0 at first), `a1` (the number of rounds), `a2` and `a3` (where the data begin and end),
 /// `a4` (1 at first). They begin on a 4-byte boundary, behind a 32-bit instruction.
 ///
-/// Code and counter reads are one `asm!`, so that nothing of the compiler's is measured.
+/// Code and counter reads are one `asm!`, so that no compiler-generated code is measured.
 macro_rules! experiment {
     ($what:literal, [$($line:literal),* $(,)?] $(, data: $fill:ident + $offset:literal)?) => {{
         #[esp_hal::ram]
         unsafe fn body(rounds: u32, begin: *mut u8, end: *mut u8) -> u32 {
             let (before, after): (u32, u32);
-            // SAFETY: the caller's promise; all registers used are declared.
+            // SAFETY: the caller's guarantee; all registers used are declared.
             unsafe {
                 core::arch::asm!(
                     "nop", "nop", "nop", "nop",

@@ -1,41 +1,41 @@
-//! The cache before the flash, by how long loads from it take.
+//! The cache of the flash, measured by the duration of loads.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// What is read. Its content does not matter. No larger alignment: with a gap before it, the image would
+/// The region to read. Its content is irrelevant. No larger alignment: with a gap before it, the image would
 /// have one more segment in flash than the boot loader maps.
 #[repr(align(4))]
 struct Region([u8; BYTES + LONGEST_LINE]);
 
-/// Bytes that are read, from the first place on where a line begins.
+/// Bytes to read, from the first cache line boundary on.
 const BYTES: usize = 128 << 10;
 
 // The section stays in flash in every stage: `ld/all_data.x` does not take it.
 #[unsafe(link_section = ".rodata_wlog_linerate.flash")]
 static REGION: Region = Region([0x5a; BYTES + LONGEST_LINE]);
 
-/// Lines are no longer than this.
+/// Maximum length of a cache line.
 const LONGEST_LINE: usize = 512;
-/// Lines that are fetched to see what that takes.
+/// Number of lines fetched to measure a miss.
 const FETCHED: usize = 16;
 
-/// What the cache seems to be.
+/// Detected properties of the cache.
 pub struct Cache {
-    /// Bytes that come with one that is missed.
+    /// Line size.
     pub line_bytes: Option<i64>,
-    /// What it holds.
+    /// Capacity.
     pub bytes: Option<i64>,
-    /// Lines that it holds of those that can be in one place only.
+    /// Associativity.
     pub ways: Option<i64>,
-    /// What a miss takes, in thousandths of a cycle.
+    /// Cost of a miss, in thousandths of a cycle.
     pub miss: i64,
 }
 
-/// Looks at the cache. Before it nothing has read the region.
+/// Measures the cache. The region must not have been read before.
 pub fn look() -> Cache {
     let line_bytes = (2..=LONGEST_LINE.ilog2())
         .map(|log| 1 << log)
-        // Each time in a place that was not read before.
+        // Each time at an address not read before.
         .find(|&offset| {
             let place = offset * 4;
             load(place, 0, 1);
@@ -65,7 +65,7 @@ pub fn look() -> Cache {
     }
 }
 
-/// More than any hit takes longer than another.
+/// Cycles by which a miss exceeds any hit.
 const MISS_LEAST: u32 = 20;
 
 struct Holds {
@@ -73,7 +73,7 @@ struct Holds {
 }
 
 impl Holds {
-    /// Of so many loads so far apart, done for the third time, those that miss.
+    /// Number of misses in `count` loads, `stride` apart, in their third pass.
     fn misses(&self, stride: usize, count: usize) -> usize {
         load(0, stride, count);
         load(0, stride, count);
@@ -82,9 +82,9 @@ impl Holds {
         (cycles.saturating_sub(hits) + self.miss_cycles / 2) as usize / self.miss_cycles as usize
     }
 
-    /// The ways of a cache of so many bytes. Places that are the `n`th part of it apart are kept as
-    /// long as they are `n`, or as many as there are ways if that is more; only so many can be
-    /// looked at as fit the region.
+    /// The ways of a cache of this capacity. Addresses a fraction 1 / `n` of the capacity apart stay cached
+    /// up to a number of `n`, or the number of ways if that is greater; the region limits the numbers that
+    /// can be tried.
     fn ways(&self, bytes: usize) -> Option<usize> {
         [1, 2, 4, 8, 16].into_iter().find_map(|n| {
             let stride = bytes / n;
@@ -100,13 +100,13 @@ impl Holds {
 /// Cycles of `count` loads from `place` on, `stride` apart.
 #[esp_hal::ram]
 fn load(place: usize, stride: usize, count: usize) -> u32 {
-    /// Keeps the compiler from knowing what is read.
+    /// Prevents the compiler from removing the loads.
     static SINK: AtomicU32 = AtomicU32::new(0);
     assert!(place + stride * (count - 1) < BYTES);
     let begin = REGION.0.as_ptr();
     let begin = begin.wrapping_add(begin.align_offset(LONGEST_LINE));
     let (cycles, word): (u32, u32);
-    // SAFETY: reads words of the region only, all its places being aligned.
+    // SAFETY: reads words of the region only; all addresses are aligned.
     unsafe {
         core::arch::asm!(
             ".option push",

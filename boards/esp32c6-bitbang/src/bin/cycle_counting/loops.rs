@@ -1,10 +1,10 @@
-//! The PHY's loops count themselves: what their documentation says of their length, confirmed or
-//! refuted. GPIO7 shows what the transmit loop does.
+//! The PHY's loops count their own cycles, to confirm or refute their documented length. GPIO7 shows the
+//! output of the transmit loop.
 
 use esp32c6_bitbang::{event, info, phy};
 
-/// Counts the loops and prints a row for each. The receive loop of `line-rate` is counted always late
-/// and always early: between the two lies what its steering can make up for.
+/// Counts the loops and prints a row for each. The receive loop of `line-rate` is counted always late and
+/// always early: its synchronization covers the range between the two.
 pub fn report() {
     for count in phy::count_loops(100) {
         let (what, written, holds) = (count.what, count.written, count.holds());

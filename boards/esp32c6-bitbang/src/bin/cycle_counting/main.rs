@@ -1,12 +1,12 @@
-//! Measures what instructions cost, with the core's performance counters.
+//! Measures the cost of instructions with the core's performance counters.
 //!
-//! Each experiment is a short loop, run 1, 2, 3, 4 and 1000 times, so that what the first and the
-//! last round cost shows beside what a round costs. The loops are those of Niccle's program of the
-//! same name, so that its measurements on a chip can be compared; further ones follow. The figures
-//! printed are the counter's difference over the loop, without the read of the counter itself.
+//! Each experiment is a short loop, run 1, 2, 3, 4 and 1000 times, which separates the cost of the first and
+//! the last round from that of the others. The loops are those of Niccle's program of the same name, so that
+//! its measurements on a chip can be compared; further ones follow. The printed figures are the counter's
+//! difference over the loop, without the read of the counter itself.
 //!
-//! What follows at last is the timing table that these and further measurements come to, in the form
-//! that the simulator loads: `linerate sim --timing` with the console's log.
+//! Finally it prints the timing table that follows from these and further measurements, in the simulator's
+//! format: `linerate sim --timing` with the console's log.
 
 #![no_std]
 #![no_main]
@@ -62,7 +62,7 @@ fn report(experiment: &Experiment) {
     let mut cycles = [0; ROUNDS.len()];
     let mut instructions = [0; ROUNDS.len()];
     for (index, &rounds) in ROUNDS.iter().enumerate() {
-        // No interrupt is enabled in this program, so nothing else runs meanwhile.
+        // No interrupt is enabled in this program, so nothing else runs.
         cycles[index] = experiment.run(Event::Cycles, rounds);
         instructions[index] = experiment.run(Event::Instructions, rounds);
     }

@@ -1,5 +1,5 @@
-//! What functions in the chip's ROM take, called at their addresses in the linker scripts that
-//! esp-rom-sys 0.1.5 has in `ld/esp32c6`.
+//! Cost of functions in the chip's ROM, called at their addresses in the linker scripts of esp-rom-sys 0.1.5,
+//! `ld/esp32c6`.
 
 use core::hint::black_box;
 
@@ -11,17 +11,16 @@ const CRC32_LE: usize = 0x4000_0758;
 const UDIVDI3: usize = 0x4000_09cc;
 const ADDSF3: usize = 0x4000_09f8;
 
-/// Cycles of a call with these arguments, from reading the counter over the call to reading it when
-/// the function has returned.
+/// Cycles of a call with these arguments, from reading the counter before the call to reading it after the
+/// return.
 ///
 /// # Safety
-/// At `function` there is a function that keeps to the C calling convention and may be called with
-/// these arguments.
+/// At `function` there is a function with the C calling convention that may be called with these arguments.
 #[esp_hal::ram]
 unsafe fn call(function: usize, arguments: [usize; 4]) -> i64 {
     let [a, b, c, d] = arguments;
     let cycles: u32;
-    // SAFETY: the function may be called so; the other registers that change are declared.
+    // SAFETY: the function may be called so; the other changed registers are declared.
     unsafe {
         core::arch::asm!(
             ".option push",
@@ -59,7 +58,7 @@ pub struct Rom {
     pub checksum_1000: i64,
 }
 
-/// Calls them.
+/// Measures them.
 pub fn count() -> Rom {
     const FEW: usize = 400;
     let mut bytes = [0u8; FEW + 1000];

@@ -1,11 +1,11 @@
-//! Snippets whose differences are entries of the timing table.
+//! Code snippets from whose differences the timing table is calculated.
 
 use crate::counter::{Event, Experiment, experiment, forget_jumps};
 
-/// How often each instruction stands in its loop.
+/// Repetitions of each instruction in its loop.
 pub const TIMES: i64 = 10;
 
-/// Ten instructions, or pieces of code, in a row in a loop; what comes before the `;` is done once.
+/// Ten instructions, or pieces of code, in a row in a loop; the part before the `;` is executed once.
 macro_rules! ten {
     ($($before:literal),* ; $($line:literal),+) => {
         experiment!(
@@ -40,7 +40,7 @@ pub const EMPTY: Experiment = experiment!(
 pub const NOP: Experiment = ten!(; "nop");
 pub const MUL: Experiment = ten!(; "mul a4, a4, a1");
 pub const MULH: Experiment = ten!(; "mulh a4, a4, a1");
-/// All bits set, by 1: what takes a divider longest that skips leading zeros.
+/// All bits set, divided by 1: the worst case of a divider that skips leading zeros.
 pub const DIV: Experiment = ten!("li a2, -1"; "divu a2, a2, a4");
 pub const CSR: Experiment = ten!(; "csrr a4, 0x804");
 pub const AMO: Experiment = ten!(; "amoadd.w a4, zero, (a2)");
@@ -58,7 +58,7 @@ pub const MMIO_LOAD: Experiment = ten!("lui a2, 0x60091"; "lw a4, 0x44(a2)");
 /// `GPIO_STATUS_W1TC`, clearing nothing.
 pub const MMIO_STORE: Experiment = ten!("lui a2, 0x60091"; "sw zero, 0x4c(a2)");
 
-/// Two jumps, each to the next: few enough for any branch-target buffer that is worth its name.
+/// Two jumps, each to the next: few enough for any useful branch-target buffer.
 pub const TWO_JUMPS: Experiment = experiment!(
     "",
     [
@@ -75,7 +75,7 @@ pub const TWO_JUMPS: Experiment = experiment!(
     ]
 );
 
-/// A word that is used at once, or not, at an aligned place or not.
+/// A word that is used at once or not, at an aligned address or not.
 macro_rules! load {
     ($used:literal, $offset:literal) => {
         experiment!(
@@ -92,7 +92,7 @@ pub const LOAD: Experiment = load!("nop", 0);
 pub const LOAD_USED: Experiment = load!("xor a4, a4, a1", 0);
 pub const LOAD_UNALIGNED: Experiment = load!("nop", 2);
 
-/// Cycles of a round once everything is known, exact to a thousandth, in a thousandth of a cycle.
+/// Cycles of a round in the steady state, exact to a thousandth, in thousandths of a cycle.
 pub fn round(experiment: &Experiment) -> i64 {
     const FEW: u32 = 4;
     const MANY: u32 = 1004;
@@ -100,13 +100,13 @@ pub fn round(experiment: &Experiment) -> i64 {
     (many - few) * 1000 / i64::from(MANY - FEW)
 }
 
-/// Cycles of the first round, its jumps being met for the first time: more by the same for all.
+/// Cycles of the first round, with its jumps executed for the first time: includes a constant overhead.
 pub fn first_round(experiment: &Experiment) -> i64 {
     i64::from(experiment.run(Event::Cycles, 1)) * 1000
 }
 
-/// The most jumps that the branch-target buffer keeps, if it is no more than [`JUMPS`]: in a circle of
-/// so many each takes `hit` cycles, and in a circle of one more they do not.
+/// Capacity of the branch-target buffer, if it is at most [`JUMPS`]: in a circle of that many jumps each
+/// takes `hit` cycles, and in a circle of one more they do not.
 pub fn target_buffer_entries(hit: i64) -> Option<i64> {
     let rounds = |jumps: usize| i64::from(circle(jumps, 104) - circle(jumps, 4));
     let without = rounds(0);
@@ -117,13 +117,13 @@ pub fn target_buffer_entries(hit: i64) -> Option<i64> {
 /// Jumps in [`circle`] at most.
 const JUMPS: usize = 64;
 
-/// Cycles of so many rounds of a circle of `jumps` jumps, each followed by another instruction, and
-/// the branch back.
+/// Cycles of `rounds` rounds of a circle of `jumps` jumps, each followed by another instruction, and the
+/// branch back.
 #[esp_hal::ram]
 fn circle(jumps: usize, rounds: u32) -> u32 {
     let cycles;
     forget_jumps();
-    // SAFETY: touches nothing but the registers that are declared.
+    // SAFETY: changes declared registers only.
     unsafe {
         core::arch::asm!(
             ".option push",

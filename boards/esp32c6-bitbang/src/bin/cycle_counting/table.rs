@@ -1,9 +1,9 @@
-//! The timing table that the simulator loads (`linerate sim --timing`), from what was measured here:
-//! one run on a chip confirms an entry of `sim/src/chip/esp32c6/timing.toml`, or corrects it. Three are
-//! never measured: `dedicated_input_cycles`, `usb_serial_packet_ns` and `slow_clock_hertz`.
+//! The simulator's timing table (`linerate sim --timing`), calculated from the measurements here: one run on
+//! a chip confirms or corrects the entries of `sim/src/chip/esp32c6/timing.toml`. Three are never measured:
+//! `dedicated_input_cycles`, `usb_serial_packet_ns` and `slow_clock_hertz`.
 //!
-//! An ordinary instruction takes one cycle; whatever else a snippet takes is its entry. What each
-//! entry means is told in `sim/src/rv32/timing.rs`.
+//! An ordinary instruction takes one cycle; the excess of a snippet is its entry. `sim/src/rv32/timing.rs`
+//! documents the entries.
 
 use esp_println::println;
 use esp32c6_bitbang::info;
@@ -53,7 +53,7 @@ pub fn report() {
     print(&("gpio_interrupt_ns", gpio_ns));
     cache().iter().for_each(print);
     rom(csr + figure("indirect_jump")).iter().for_each(print);
-    // A pin that hears itself hears its own way out, too; the others are no cycles of the hart.
+    // A pin connected to itself includes the output delay; the others are not cycles of the hart.
     for name in [
         "dedicated_input_cycles",
         "usb_serial_packet_ns",
@@ -69,13 +69,13 @@ fn print((name, value): &Entry) {
         Some(value) if is_usable(name, *value) => println!(
             "{name} = {{ value = {value}, kind = \"measured\", source = \"cycle_counting\" }}"
         ),
-        // As an entry it would make the simulator refuse all of the table.
+        // As an entry it would make the simulator reject the whole table.
         Some(value) => println!("# {name}: measured {value}, not usable"),
         None => println!("# {name}: not measured"),
     }
 }
 
-/// Whether the simulator takes such a figure: none is negative, and a cache's are powers of two.
+/// True if the simulator accepts the value: none is negative, and a cache's are powers of two.
 fn is_usable(name: &str, value: i64) -> bool {
     let Ok(value) = u32::try_from(value) else {
         return false;
@@ -83,7 +83,7 @@ fn is_usable(name: &str, value: i64) -> bool {
     !name.starts_with("flash_cache_") || value.is_power_of_two()
 }
 
-/// Thousandths to the nearest whole.
+/// Thousandths, rounded to the nearest integer.
 fn whole(thousandths: i64) -> i64 {
     (thousandths + 500).div_euclid(1000)
 }
@@ -99,11 +99,11 @@ fn hart() -> [Entry; 18] {
     let each = |ten| whole((round(ten) - empty) / TIMES);
     let hit = whole(empty) - 1;
     let nop = first_round(&code::NOP);
-    // Less what the nop took.
+    // Without the cost of the nop.
     let first = |ten| whole((first_round(ten) - nop) / TIMES) + 1;
     let (mispredicted, miss) = (each(&code::BRANCH_TAKEN), first(&code::JUMP));
     let load = round(&code::LOAD);
-    // Each jump of the circle lands on another, but the second.
+    // Each jump of the circle targets another one, except the second.
     let jumps = whole(round(&code::TWO_JUMPS)) - 1 - 3 * hit;
     let figures = [
         ("load_use", whole(round(&code::LOAD_USED) - load)),

@@ -23,26 +23,26 @@ use crate::{LINERATE_LEDGER, stage};
 /// The MAC's part in the receive interrupt.
 pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
 
-/// What a frame takes at least: 64 octets, and the SFD before it.
+/// Minimum length of a frame: 64 octets, and the SFD before it.
 const SHORTEST: usize = frame::MIN_LEN + 1;
-/// What a lone pulse looks like when the loop happens to catch it: next to nothing.
+/// Maximum length of a lone pulse, if the loop samples it at all.
 const PULSE: usize = 1;
 
-/// When the last reception ended, in bit times.
+/// End of the last reception, in bit times.
 pub(super) static RECEPTION_ENDED: AtomicU32 = AtomicU32::new(0);
 
 static RECEIVE: Slot<ReceiveInterrupt> = Slot::new();
 
-/// Gives the interrupt what it needs.
+/// Passes the interrupt its data.
 ///
 /// # Safety
-/// It is not enabled yet.
+/// It is not yet enabled.
 pub(super) unsafe fn install(receive: ReceiveInterrupt) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { RECEIVE.install(receive) }
 }
 
-/// Switches the receive interrupt, while the queue has no room.
+/// Switches the receive interrupt off while the queue is full.
 #[derive(Clone, Copy)]
 pub struct Switch;
 
@@ -54,7 +54,7 @@ impl ReceiveSwitch for Switch {
 
     #[inline]
     fn resume(&self) {
-        // What came meanwhile is over or is noticed by its further edges.
+        // Transmissions in the meantime are over, or are detected by their further edges.
         clear_edges();
         interrupt_at_edges(true);
     }
@@ -69,15 +69,15 @@ trap!(
     link_timer_trap calls on_link_timer, "", "/* {debug} */"
 );
 
-/// Receives what is on the line. In RAM in every stage: the preamble does not wait for the flash.
-/// What the stage does with a reception is not, unless the stage says so.
+/// Receives a transmission. In RAM in every stage: a flash access would take longer than the preamble. The
+/// stage's processing of a reception is not, unless the stage requires it.
 #[esp_hal::ram]
 extern "C" fn on_receive() {
-    // SAFETY: this is the interrupt that it belongs to.
+    // SAFETY: this is the interrupt that owns it.
     let Some(mac) = (unsafe { RECEIVE.get() }) else {
         return;
     };
-    // On a full queue the MAC has suspended reception itself.
+    // With a full queue the MAC has suspended reception.
     let _ = mac.receive(|buffer| {
         // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off.
         let (len, end) = unsafe { receive::transmission(buffer) };
@@ -91,11 +91,11 @@ extern "C" fn on_receive() {
             End::Overlong => Reception::Oversize,
         }
     });
-    // Last, so that the edges of TP_IDL are forgotten, too.
+    // Last, to include the edges of TP_IDL.
     clear_edges();
 }
 
-/// Sends a link pulse and looks after what goes by periods.
+/// Sends a link pulse and handles periodic tasks.
 #[esp_hal::ram]
 extern "C" fn on_link_timer() {
     // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off.
@@ -105,6 +105,6 @@ extern "C" fn on_link_timer() {
     link::tick();
     let timer = TIMG0::regs();
     timer.int_clr().write(|w| w.t(0).clear_bit_by_one());
-    // The alarm switches itself off each time.
+    // The alarm disables itself each time.
     timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
 }

@@ -1,5 +1,4 @@
-//! The link integrity test (IEEE 802.3 clause 14.2.1.7), counted in the periods of our own link
-//! pulses.
+//! The link integrity test (IEEE 802.3 clause 14.2.1.7), in periods of this station's link pulses.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -8,23 +7,23 @@ use linerate_nic::device::LinkState;
 
 use crate::LINERATE_LEDGER;
 
-/// Periods with something received until the link counts as up: 2 to 10 pulses (`lc_max`).
+/// Periods with a reception until the link is up: 2 to 10 pulses (`lc_max`).
 const PERIODS_UP: u32 = 3;
-/// Periods of silence until it counts as down: 112 ms; 50 to 150 ms are allowed (`link_loss`).
+/// Periods of silence until the link is down: 112 ms; 50 to 150 ms are allowed (`link_loss`).
 const PERIODS_DOWN: u32 = 7;
 
 static HEARD: AtomicBool = AtomicBool::new(false);
 static UP: AtomicBool = AtomicBool::new(false);
-/// Periods that speak for the other state.
+/// Periods that indicate the opposite state.
 static DOUBTS: AtomicU32 = AtomicU32::new(0);
 
-/// Something was received.
+/// Records a reception.
 #[inline(always)]
 pub(super) fn heard() {
     HEARD.store(true, Ordering::Relaxed);
 }
 
-/// A period is over. To be called by one interrupt.
+/// Ends a period. Called by one interrupt.
 #[inline]
 pub(super) fn tick() {
     let up = UP.load(Ordering::Relaxed);
@@ -47,7 +46,7 @@ pub(super) fn tick() {
     }
 }
 
-/// Whether the partner is there.
+/// Link state.
 #[inline]
 pub(super) fn state() -> LinkState {
     if UP.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! The PHY of the article's stages: its receiver samples free-running, its transmitter listens only
+//! The PHY of the article's stages: its receiver is free-running, its transmitter senses the carrier only
 //! before it sends.
 //!
 //! The debug pin is high from the entry of the receive interrupt to the end of the transmission,
@@ -35,14 +35,14 @@ use super::{
 /// Time between link pulses: 16 ms, +-8 allowed (IEEE 802.3 clause 14.2.1.1).
 const LINK_PULSE_PERIOD: Duration = Duration::from_millis(16);
 
-/// The sending side, and the view of the medium: half duplex, as a partner finds it that gets link
-/// pulses and no auto-negotiation (IEEE 802.3 clause 28.2.3.1, parallel detection).
+/// The transmitter, and the state of the medium: half duplex, as a partner assumes that receives link pulses
+/// without auto-negotiation (IEEE 802.3 clause 28.2.3.1, parallel detection).
 pub struct Phy {
     _pins: Pins,
 }
 
 impl Phy {
-    /// Starts the PHY: pulses go out and frames come in from here on.
+    /// Starts the PHY: pulses are sent and frames are received from now on.
     ///
     /// The CPU must run at 160 MHz.
     pub fn start(parts: Parts, receive: ReceiveInterrupt) -> Self {
@@ -82,20 +82,20 @@ impl mac::Phy for Phy {
 
     fn transmit(&mut self, packet: &[u8], _start: Start) -> Result<BitTimes, TransmitError> {
         without_interrupts(|| {
-            // Whoever began in the last moments has not been seen by the receive interrupt yet.
+            // A transmission that began in the last moments has not been detected by the receive interrupt.
             if receive::carrier() {
                 return Err(TransmitError::Busy);
             }
             // SAFETY: the PHY is started and interrupts are off.
             unsafe { transmit::packet(packet) }
-            // The packet stands for a link pulse: the next one is due in 16 ms.
+            // The packet replaces a link pulse: the next one is due in 16 ms.
             // SAFETY: any value reloads the counter.
             TIMG0::regs()
                 .t(0)
                 .load()
                 .write(|w| unsafe { w.load().bits(1) });
-            // Edges of what was received meanwhile would look like a link pulse. If it goes on,
-            // the interrupt finds out by itself.
+            // Edges of receptions meanwhile would look like a link pulse. If the transmission continues, the
+            // interrupt detects it.
             if !receive::carrier() {
                 clear_edges();
             }

@@ -1,9 +1,9 @@
-//! Receiving half-bits by counted cycles.
+//! Receives half-bits by counted cycles.
 //!
-//! The receive interrupt enters some 0.5 to 1 us after a transmission's first edge, so there are
-//! about 55 of the 64 bits of preamble and SFD left. In the preamble the line toggles every 100 ns,
-//! at mid-bit: a falling edge is the middle of a 0. The loop finds one and from then on samples
-//! every 8 cycles, free-running, in the middle of each half-bit.
+//! The receive interrupt enters about 0.5 to 1 us after a transmission's first edge, so there are about 55 of
+//! the 64 bits of preamble and SFD left. In the preamble the line toggles every 100 ns, at mid-bit: a falling
+//! edge is the middle of a 0. The loop finds one and from then on samples every 8 cycles, free-running, in
+//! the middle of each half-bit.
 //!
 //! ```text
 //! bits        0     |    1     |    0     |    1     |
@@ -12,25 +12,24 @@
 //!             edge    +75 +125 ns
 //! ```
 //!
-//! The second half is the bit. Three equal samples in a row occur nowhere in Manchester code,
-//! whichever half one takes for the first, so they are the end of the transmission: high is TP_IDL,
-//! low is a line that fell silent. A receiver that enters in the middle of a frame therefore stays
-//! until its end, and reports it once.
+//! The second half is the bit. Three equal samples in a row never occur in Manchester code, whichever half is
+//! taken for the first, so they are the end of the transmission: high is TP_IDL, low is a line that fell
+//! silent. A receiver that enters in the middle of a frame therefore continues until its end, and reports it
+//! once.
 //!
-//! The receive pad is routed to all eight dedicated inputs, so a sample is 0 or 0xff and a bit is
-//! moved to its place in a byte by a mask. Inputs are seen 2 cycles late.
+//! The receive pad is routed to all eight dedicated inputs, so a sample is 0 or 0xff and a bit is moved to
+//! its position in a byte by a mask. Inputs are delayed by 2 cycles.
 //!
-//! Nothing here waits without bound, whatever the line does.
+//! No wait is unbounded, whatever the line does.
 
 use core::arch::global_asm;
 
 use super::super::pins::DEBUG;
 
-/// How a reception ended.
+/// End of a reception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The line was low all the time: whatever caused the interrupt, most likely a link pulse, was
-    /// over.
+    /// The line was low all the time: the cause of the interrupt, most likely a link pulse, was over.
     Idle,
     /// The line stayed high longer than a half-bit pair may: the tail of TP_IDL.
     Tail,
@@ -38,7 +37,7 @@ pub(super) enum End {
     Idl,
     /// The line fell silent.
     Silence,
-    /// The buffer was full; the rest was waited for and is lost.
+    /// The buffer was full; the rest was skipped and is lost.
     Overlong,
 }
 
@@ -47,7 +46,7 @@ const TAIL: u32 = 1;
 const IDL: u32 = 2;
 const SILENCE: u32 = 3;
 
-/// What the assembly returns, in a0 and a1.
+/// Results of the assembly, in a0 and a1.
 #[repr(C)]
 struct Returned {
     end: *mut u8,
@@ -55,7 +54,7 @@ struct Returned {
 }
 
 unsafe extern "C" {
-    /// Receives a transmission that is under way.
+    /// Receives the current transmission.
     ///
     /// # Safety
     /// `begin..end` is writable, not empty, and nothing may interrupt it.
@@ -202,8 +201,8 @@ linerate_phy_receive:
     overlong = const 4,
 );
 
-/// Receives the transmission that is under way into `buffer`, and says how many bytes it took and
-/// how it ended. The debug pin goes low and high again when the end is seen.
+/// Receives the current transmission into `buffer`; returns the number of bytes and the type of its end. The
+/// debug pin goes low and high again when the end is detected.
 ///
 /// # Safety
 /// The receive pad is routed to all dedicated inputs, dedicated output 1 belongs to the PHY, and
@@ -214,7 +213,7 @@ pub(super) unsafe fn transmission(buffer: &mut [u8]) -> (usize, End) {
         return (0, End::Overlong);
     }
     let range = buffer.as_mut_ptr_range();
-    // SAFETY: the range is the buffer's, which is not empty; the rest is the caller's promise.
+    // SAFETY: the range is the buffer's, which is not empty; the rest is guaranteed by the caller.
     let returned = unsafe { linerate_phy_receive(range.start, range.end) };
     let end = match returned.how {
         IDLE => End::Idle,
@@ -226,8 +225,8 @@ pub(super) unsafe fn transmission(buffer: &mut [u8]) -> (usize, End) {
     (returned.end.addr() - range.start.addr(), end)
 }
 
-/// Whether something is on the line now: looks for a high level for 125 ns; within a frame the line
-/// is low for at most 100.
+/// True if there is a signal on the line now: samples for a high level for 125 ns; within a frame the line is
+/// low for at most 100.
 #[inline(always)]
 pub(super) fn carrier() -> bool {
     let seen: u32;

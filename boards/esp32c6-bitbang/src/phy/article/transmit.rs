@@ -1,7 +1,7 @@
-//! Sending half-bits by counted cycles.
+//! Sends half-bits by counted cycles.
 //!
-//! At 160 MHz a half-bit of 50 ns is 8 cycles, and a CSR write moves the pin in one. Everything
-//! else is filling: each slot below has 8 cycles, the last of them the write. What takes more than
+//! At 160 MHz a half-bit of 50 ns is 8 cycles, and a CSR write moves the pin in one. The rest is available
+//! for other work: each slot below has 8 cycles, the last of them the write. Instructions that take more than
 //! one cycle on this core (see the simulator's timing table and `cycle_counting`):
 //!
 //! - a load whose result is used next: 2;
@@ -12,8 +12,8 @@ use core::arch::global_asm;
 
 use super::super::{LoopCount, clock, pins::TX, without_interrupts};
 
-/// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are asked for
-/// (IEEE 802.3 clause 14.3.1.2.1).
+/// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are required (IEEE 802.3
+/// clause 14.3.1.2.1).
 const TP_IDL_CYCLES: u32 = 48;
 
 /// Cycles of a link pulse: 100 ns (IEEE 802.3 clause 14.3.1.2.1, figure 14-12).
@@ -130,22 +130,22 @@ linerate_phy_link_pulse:
 pub(super) unsafe fn packet(packet: &[u8]) {
     let range = packet.as_ptr_range();
     if !packet.is_empty() {
-        // SAFETY: at least one byte; the rest is the caller's promise.
+        // SAFETY: at least one byte; the rest is guaranteed by the caller.
         unsafe { linerate_phy_transmit(range.start, range.end) }
     }
 }
 
-/// Counts the transmit loop over so many octets, 100 at most. The output moves.
+/// Counts the transmit loop over this number of octets, at most 100. The output toggles.
 pub fn count_loops(rounds: usize) -> [LoopCount; 1] {
     const MOST: usize = 100;
     let rounds = rounds.clamp(1, MOST);
     clock::start();
     let octets = [0x55; MOST + 1];
-    // The first time, the branch back is not known yet.
+    // The first run trains the branch prediction.
     let [_, one, many] = [1, 1, 1 + rounds].map(|n| {
         without_interrupts(|| {
             let begin = clock::cycles();
-            // SAFETY: there are so many octets, and the output is the PHY's.
+            // SAFETY: the octets are present, and the PHY owns the output.
             unsafe { packet(&octets[..n]) }
             clock::cycles().wrapping_sub(begin)
         })
@@ -164,6 +164,6 @@ pub fn count_loops(rounds: usize) -> [LoopCount; 1] {
 /// Dedicated output 0 belongs to the PHY, and interrupts are off.
 #[inline]
 pub(super) unsafe fn link_pulse() {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { linerate_phy_link_pulse() }
 }

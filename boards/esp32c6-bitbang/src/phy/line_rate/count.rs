@@ -1,9 +1,9 @@
-//! The loops count themselves: whether this core runs them as they were written.
+//! The loops count their own cycles, to verify that this core runs them as designed.
 //!
-//! The transmit loop is counted as it is. The receive loop would leave an idle line at once, so a copy
-//! of it that does not is counted, believing that it is always late or always early. It comes from
-//! flash and runs in RAM that was the boot loader's: nothing else is there, and unlike stack and data it
-//! may be executed (esp-hal sets the PMP so). The rest runs from flash, as the link's report does.
+//! The transmit loop is counted unchanged. The receive loop would leave an idle line at once, so a copy of it
+//! that does not is counted, always late or always early. The copy is stored in flash and runs in RAM that
+//! the boot loader has used: that RAM is free and, unlike stack and data, executable (esp-hal configures the
+//! PMP so). The other code runs from flash, like the link's report.
 
 use core::{arch::asm, cell::UnsafeCell, mem::MaybeUninit};
 
@@ -13,10 +13,10 @@ use crate::{
     phy::{LoopCount, without_interrupts},
 };
 
-/// Cycles that the receive loop was written to take for two octets, which are 256 on the line: if it
-/// is always late and leaves out what it can, and if it is always early.
+/// Designed cycles of the receive loop for two octets, which are 256 on the line: always late, leaving out
+/// everything optional, and always early.
 const RECEIVE: [u32; 2] = [256 - 4, 256 + 2];
-/// Cycles that the transmit loop was written to take for an octet: 16 half-bits of 8.
+/// Designed cycles of the transmit loop for an octet: 16 half-bits of 8.
 const TRANSMIT: u32 = 128;
 
 unsafe extern "C" {
@@ -24,28 +24,28 @@ unsafe extern "C" {
     static linerate_line_rate_count_end: u32;
 }
 
-/// Words that the copy has room in.
+/// Capacity of the copy in words.
 const COPY_WORDS: usize = 320;
 
 struct Copy(UnsafeCell<MaybeUninit<[u32; COPY_WORDS]>>);
 
-// SAFETY: touched in `count_loops` only, with interrupts off.
+// SAFETY: used in `count_loops` only, with interrupts off.
 unsafe impl Sync for Copy {}
 
 #[unsafe(link_section = ".dram2_uninit")]
 static COPY: Copy = Copy(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// Rounds and octets that are not counted: the steering settles, and the last octets are the FCS.
+/// Rounds and octets that are not counted: the synchronization settles, and the last octets are the FCS.
 const FIRST: usize = 9;
-/// Rounds and octets that are counted at most.
+/// Maximum number of counted rounds and octets.
 const MOST: usize = 100;
 
-/// Counts the loops over so many rounds of the receive loop, `MOST` at most, and as many octets of
-/// the transmit loop. To be called before the PHY is started, as the transmit output moves.
+/// Counts the loops over this number of rounds of the receive loop, at most `MOST`, and of octets of the
+/// transmit loop. Call it before the PHY is started, as the transmit output toggles.
 #[unsafe(link_section = ".literal.linerate_count")]
 pub fn count_loops(rounds: usize) -> [LoopCount; 3] {
     let rounds = rounds.clamp(1, MOST);
-    // The first time, the branches are not known yet.
+    // The first run trains the branch prediction.
     let few_and_many = [FIRST, FIRST, FIRST + rounds];
     let mut room = [0; MOST + FIRST + 1];
     let octets = [0x55; MOST + FIRST];
@@ -72,7 +72,7 @@ pub fn count_loops(rounds: usize) -> [LoopCount; 3] {
     ]
 }
 
-/// Counts the loops over a few rounds, some 150 us, and tells what came of it.
+/// Counts the loops over a few rounds, about 150 us, and prints the result.
 #[cold]
 #[inline(never)]
 #[unsafe(link_section = ".literal.linerate_count")]
@@ -96,7 +96,7 @@ pub fn report() {
     );
 }
 
-/// Puts the receive loop's copy where it runs.
+/// Copies the receive loop to the RAM where it runs.
 #[unsafe(link_section = ".literal.linerate_count")]
 fn copy() -> *const u32 {
     let to = COPY.0.get().cast::<u32>();
@@ -106,7 +106,7 @@ fn copy() -> *const u32 {
     );
     let words = (end.addr() - begin.addr()) / size_of::<u32>();
     assert!(words <= COPY_WORDS);
-    // SAFETY: both are so long, and nobody else uses the copy.
+    // SAFETY: both are that long, and nobody else uses the copy.
     unsafe {
         begin.copy_to_nonoverlapping(to, words);
         asm!("fence.i");
@@ -114,13 +114,13 @@ fn copy() -> *const u32 {
     to
 }
 
-/// Cycles of so many rounds of the copy at `code`, believing that it is `ahead` of time.
+/// Cycles of `rounds` rounds of the copy at `code`, with a simulated lead of `ahead`.
 #[unsafe(link_section = ".literal.linerate_count")]
 fn count_rounds(code: *const u32, room: &mut [u16], rounds: usize, ahead: i32) -> u32 {
     let begin = room.as_mut_ptr().wrapping_add(1);
     assert!(room.len() > rounds);
     let cycles;
-    // SAFETY: the loop stores between `begin - 1` and `begin + rounds`; what it changes is listed.
+    // SAFETY: the loop stores between `begin - 1` and `begin + rounds`; changed registers are listed.
     unsafe {
         asm!(
             "jalr ra, 0({code})",

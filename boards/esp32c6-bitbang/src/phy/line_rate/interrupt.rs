@@ -13,7 +13,7 @@ use super::{
         trap::{Slot, trap},
     },
     clock, link, polarity,
-    receive::{self, Heard, LOOKED_AT},
+    receive::{self, LOOKED_AT, NoFrame},
     skip, transmit, without_interrupts,
 };
 use crate::stage;
@@ -21,51 +21,51 @@ use crate::stage;
 /// The MAC's part in the receive interrupt.
 pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
 
-/// Pairs of preamble bits without which it was no packet but some pulse.
+/// Minimum pairs of preamble bits; anything shorter is a pulse, not a packet.
 const PULSE_PAIRS: u32 = 1;
 
-/// When the last reception ended, pulses apart, by the cycle counter.
+/// End of the last reception except pulses, by the cycle counter.
 pub(super) static RECEPTION_ENDED: AtomicU32 = AtomicU32::new(0);
 
-/// When the last reception ended.
+/// Time of the end of the last reception.
 #[inline]
 pub(super) fn reception_ended() -> BitTimes {
     clock::at(RECEPTION_ENDED.load(Ordering::Relaxed))
 }
 
-/// A reception is over.
+/// Records the end of a reception.
 #[inline(always)]
 pub(super) fn ended() {
     RECEPTION_ENDED.store(clock::cycles(), Ordering::Relaxed);
 }
 
-/// The queue has no room: edges are to stay off.
+/// The queue is full: edge interrupts must stay off.
 static SUSPENDED: AtomicBool = AtomicBool::new(false);
 
 static RECEIVE: Slot<ReceiveInterrupt> = Slot::new();
 
-/// Gives the interrupt what it needs.
+/// Passes the interrupt its data.
 ///
 /// # Safety
-/// It is not enabled yet.
+/// It is not yet enabled.
 pub(super) unsafe fn install(receive: ReceiveInterrupt) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { RECEIVE.install(receive) }
 }
 
-/// Interrupts at edges from now on, unless the queue has no room or a transmission is skipped. To
-/// be called with interrupts off.
+/// Enables edge interrupts, unless the queue is full or a transmission is skipped. Call it with interrupts
+/// off.
 #[inline(always)]
 pub(super) fn edges_on() {
     if SUSPENDED.load(Ordering::Relaxed) || skip::is_active() {
         return;
     }
-    // What came meanwhile is over or is noticed by its further edges.
+    // Transmissions in the meantime are over, or are detected by their further edges.
     clear_edges();
     interrupt_at_edges(true);
 }
 
-/// Switches the receive interrupt, while the queue has no room.
+/// Switches the receive interrupt off while the queue is full.
 #[derive(Clone, Copy)]
 pub struct Switch;
 
@@ -85,7 +85,8 @@ impl ReceiveSwitch for Switch {
                 return;
             }
             if transmit::carrier() {
-                // Most of it is over, and the full queue was counted: not to be found in its middle.
+                // Most of it is over, and it was counted as queue overflow: reception must not begin in its
+                // middle.
                 skip::begin(None);
             } else {
                 edges_on();
@@ -103,22 +104,22 @@ trap!(
     link_timer_trap calls on_link_timer, "", "/* {debug} */"
 );
 trap!(
-    /// A transmission that is skipped may be over.
+    /// A skipped transmission may be over.
     skip_trap calls on_skip, "", "/* {debug} */"
 );
 
-/// Receives what is on the line. In RAM: the preamble does not wait for the flash.
+/// Receives a transmission. In RAM: a flash access would take longer than the preamble.
 #[esp_hal::ram]
 extern "C" fn on_receive() {
-    // SAFETY: this is the interrupt that it belongs to.
+    // SAFETY: this is the interrupt that owns it.
     let Some(mac) = (unsafe { RECEIVE.get() }) else {
         return;
     };
     let filter = mac.filter();
-    // On a full queue the MAC has suspended reception itself.
+    // With a full queue the MAC has suspended reception.
     let _ = mac.receive(|buffer| {
-        // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off; buffers
-        // of the queue are words.
+        // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off; buffers of the
+        // queue are words.
         match unsafe { receive::transmission(buffer, &filter) } {
             Ok(summed) => {
                 ended();
@@ -128,19 +129,19 @@ extern "C" fn on_receive() {
                     refused(&filter)
                 }
             }
-            Err(heard) => without_frame(heard, buffer, &filter),
+            Err(reason) => without_frame(reason, buffer, &filter),
         }
     });
-    // Last, so that the edges of TP_IDL are forgotten, too.
+    // Last, to include the edges of TP_IDL.
     clear_edges();
 }
 
-/// What a reception is that brought no frame. Begins to skip what is still on the line.
+/// Classifies a reception without a frame. Begins to skip the rest of the transmission.
 #[cold]
 #[esp_hal::ram]
-fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
-    let heard = polarity::seen(heard);
-    if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
+fn without_frame(reason: NoFrame, buffer: &[u8], filter: &Words) -> Reception {
+    let reason = polarity::seen(reason);
+    if let NoFrame::Idle | NoFrame::Lost(0..PULSE_PAIRS) = reason {
         // SAFETY: this is the receive interrupt; interrupts are off in it.
         unsafe {
             if polarity::pulse() {
@@ -150,32 +151,32 @@ fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
         return Reception::Nothing;
     }
     ended();
-    match heard {
-        Heard::Idle | Heard::Tail => return Reception::Truncated,
-        // On a line that idles high a fragment that ends in its preamble is a preamble without end.
-        Heard::Lost(_) | Heard::NoSfd if !transmit::carrier() => return Reception::Truncated,
-        Heard::Lost(pairs) => {
+    match reason {
+        NoFrame::Idle | NoFrame::Tail => return Reception::Truncated,
+        // On a line that idles high, a fragment that ends in its preamble looks like an endless preamble.
+        NoFrame::Lost(_) | NoFrame::NoSfd if !transmit::carrier() => return Reception::Truncated,
+        NoFrame::Lost(pairs) => {
             // SAFETY: this is the receive interrupt.
             unsafe { polarity::without_sfd(pairs) }
             skip::begin(None);
         }
-        Heard::NoSfd | Heard::Oversize => skip::begin(None),
-        Heard::Refused => {
+        NoFrame::NoSfd | NoFrame::Oversize => skip::begin(None),
+        NoFrame::Refused => {
             let octets = skip::predicted_octets(buffer);
             skip::begin(octets.map(|octets| octets.saturating_sub(LOOKED_AT)));
         }
     }
-    match heard {
-        Heard::Refused => refused(filter),
-        Heard::Oversize => Reception::Oversize,
+    match reason {
+        NoFrame::Refused => refused(filter),
+        NoFrame::Oversize => Reception::Oversize,
         _ => Reception::NoSfd,
     }
 }
 
-/// What a frame is that the filter does not let pass.
+/// Classifies a frame rejected by the filter.
 #[inline(always)]
 fn refused(filter: &Words) -> Reception {
-    // Broadcast is always wanted, unless the queue is short of room.
+    // Broadcast is always accepted, unless the queue is nearly full.
     if filter.hash == [0; 2] {
         Reception::Shed
     } else {
@@ -183,15 +184,15 @@ fn refused(filter: &Words) -> Reception {
     }
 }
 
-/// Whether the filter lets the frame of so many octets in `buffer` pass.
+/// True if the filter accepts the frame of `octets` octets in `buffer`.
 #[inline(always)]
 fn accepts(buffer: &[u8], octets: u16, filter: &Words) -> bool {
-    // The loop has looked at the longer ones, groups apart.
+    // The loop has checked the longer ones, except for groups.
     let looked_at = u32::from(octets) >= LOOKED_AT;
     looked_at && buffer[FRAME_OFFSET] & 1 == 0 || accepts_at_last(buffer, filter)
 }
 
-/// The same for a frame that the loop has not looked at.
+/// As [`accepts`] for a frame that the loop has not checked.
 #[cold]
 #[esp_hal::ram]
 fn accepts_at_last(buffer: &[u8], filter: &Words) -> bool {
@@ -206,13 +207,13 @@ fn accepts_at_last(buffer: &[u8], filter: &Words) -> bool {
     own == 0 || filter.promiscuous != 0
 }
 
-/// Looks whether a transmission that is skipped is over.
+/// Checks whether a skipped transmission is over.
 #[esp_hal::ram]
 extern "C" fn on_skip() {
     skip::look();
 }
 
-/// Sends a link pulse and looks after what goes by periods.
+/// Sends a link pulse and handles periodic tasks.
 #[esp_hal::ram]
 extern "C" fn on_link_timer() {
     // SAFETY: interrupts are off in this one.

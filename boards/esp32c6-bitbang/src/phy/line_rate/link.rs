@@ -1,8 +1,8 @@
-//! The link to the partner: the state machines of [`linerate_nic::link`] between the link pulse
-//! timer, the receive interrupt and the main thread.
+//! The link to the partner: connects the state machines of [`linerate_nic::link`] to the link pulse timer,
+//! the receive interrupt and the main thread.
 //!
-//! Half duplex is what is offered: the transmit loop hears that somebody sends meanwhile, but not
-//! what. `LINERATE_DUPLEX=half` or `full`, set when building, forces a duplex without negotiation.
+//! Half duplex is advertised: the transmit loop detects a simultaneous transmission, but cannot receive it.
+//! `LINERATE_DUPLEX=half` or `full`, set at build time, forces a duplex without negotiation.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -24,11 +24,10 @@ use linerate_nic::{
 use super::{super::trap::Slot, clock, interrupt, polarity, transmit};
 use crate::{LINERATE_LEDGER, event, info, phy::without_interrupts};
 
-/// Ticks of the timer in a bit time: the crystal's 40 MHz, which is what esp-hal selects, divided by
-/// 2, the least divider.
+/// Timer ticks per bit time: the crystal's 40 MHz, which esp-hal selects, divided by 2, the minimum divider.
 const TICKS_PER_BIT: u32 = 2;
 
-/// What is asked for when building.
+/// The mode configured at build time.
 const fn mode() -> Mode {
     match option_env!("LINERATE_DUPLEX") {
         None => Mode::Negotiate(LinkCodeWord::TEN_HALF),
@@ -43,23 +42,23 @@ const fn mode() -> Mode {
 
 const MODE: Mode = mode();
 
-/// Used with interrupts off only.
+/// Accessed with interrupts off only.
 static LINK: Slot<Link> = Slot::new();
 static UP: AtomicBool = AtomicBool::new(false);
 static FULL_DUPLEX: AtomicBool = AtomicBool::new(false);
-/// Something changed that [`report`] has not told yet.
+/// A change that [`report`] has not yet printed.
 static CHANGED: AtomicBool = AtomicBool::new(false);
-/// When the transmission had ended, by the cycle counter, that the timer's interrupt learnt of last.
+/// End of the last transmission processed by the timer's interrupt, by the cycle counter.
 static LEARNT: AtomicU32 = AtomicU32::new(0);
-/// When a packet was sent last.
+/// Time of the last packet sent.
 static SENT_AT: AtomicU32 = AtomicU32::new(0);
-/// The timer's interrupt has looked at what was heard, and what is due is still to be sent.
+/// The timer's interrupt has processed receptions; due transmissions are still pending.
 static LOOKED: AtomicBool = AtomicBool::new(false);
-/// Something came in during a packet of our own since the timer's last interrupt.
+/// A reception during an own packet since the timer's last interrupt.
 static HEARD_WHILE_SENDING: AtomicBool = AtomicBool::new(false);
 static REMOTE_FAULT: AtomicBool = AtomicBool::new(false);
 
-/// Starts the link and its timer. Before the interrupts are enabled.
+/// Starts the link and its timer. Call it before the interrupts are enabled.
 pub(super) fn start(timer: TIMG0<'static>) {
     // SAFETY: no interrupt uses it yet.
     unsafe { LINK.install(Link::new(MODE)) }
@@ -73,13 +72,13 @@ pub(super) fn start(timer: TIMG0<'static>) {
     timer.start();
 }
 
-/// Lets `f` work on the link, and publishes what comes of it.
+/// Calls `f` with the link, and publishes the resulting state.
 ///
 /// # Safety
 /// Interrupts are off, and `f` does not call this.
 #[inline(always)]
 unsafe fn with<T: Default>(f: impl FnOnce(&mut Link) -> T) -> T {
-    // SAFETY: the caller's promise: this is the only reference.
+    // SAFETY: the caller guarantees that this is the only reference.
     let Some(link) = (unsafe { LINK.get() }) else {
         return T::default();
     };
@@ -108,22 +107,22 @@ fn publish(status: Status) {
     CHANGED.store(true, Ordering::Relaxed);
 }
 
-/// The receive interrupt was called at `at` for a pulse that is over. Counts what it completed.
+/// Handles a pulse for which the receive interrupt was called at `at`. Counts the completed link event.
 ///
 /// # Safety
 /// Interrupts are off.
 #[inline(always)]
 pub(super) unsafe fn pulse_heard(at: BitTimes) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     count(unsafe { with(|link| link.pulse(at)) });
 }
 
-/// The inputs were turned round, or back.
+/// Records that the inputs were inverted, or restored.
 ///
 /// # Safety
 /// Interrupts are off.
 pub(super) unsafe fn set_swapped(swapped: bool) {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { with(|link| link.set_swapped(swapped, clock::now())) }
     CHANGED.store(true, Ordering::Relaxed);
 }
@@ -136,8 +135,8 @@ fn count(event: Option<LinkEvent>) {
     }
 }
 
-/// The link pulse timer's interrupt. Each time it comes twice, for looking and for sending: a frame
-/// that begins meanwhile may not wait so long that its preamble is over, and is received in between.
+/// The link pulse timer's interrupt. It occurs twice each time, for receiving and for sending: a frame that
+/// begins meanwhile must not wait until its preamble is over, so it is received in between.
 ///
 /// # Safety
 /// Interrupts are off.
@@ -145,7 +144,7 @@ fn count(event: Option<LinkEvent>) {
 pub(super) unsafe fn on_timer() {
     let looked = LOOKED.load(Ordering::Relaxed);
     LOOKED.store(!looked, Ordering::Relaxed);
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         if looked {
             send_due();
@@ -155,14 +154,14 @@ pub(super) unsafe fn on_timer() {
     }
 }
 
-/// Tells the link what was heard. The timer's interrupt stays pending.
+/// Passes receptions to the link. The timer's interrupt stays pending.
 ///
 /// # Safety
 /// Interrupts are off.
 #[inline(always)]
 unsafe fn look() {
     let now = clock::now();
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let event = unsafe {
         with(|link| {
             learn(link, now);
@@ -172,8 +171,8 @@ unsafe fn look() {
     count(event);
 }
 
-/// Tells the link of the frames up to `now`, for which the receive interrupt has no time, and of what
-/// came in during packets of our own.
+/// Passes the frames up to `now` to the link, which the receive interrupt has no time for, and receptions
+/// during own packets.
 #[inline(always)]
 fn learn(link: &mut Link, now: BitTimes) {
     let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
@@ -186,7 +185,7 @@ fn learn(link: &mut Link, now: BitTimes) {
     }
 }
 
-/// Sends what is due. Since the look a frame may have been received: 1.2 ms.
+/// Sends what is due. A frame may have been received since the check: 1.2 ms.
 ///
 /// # Safety
 /// Interrupts are off.
@@ -194,7 +193,7 @@ fn learn(link: &mut Link, now: BitTimes) {
 unsafe fn send_due() {
     let now = clock::now();
     let sent = BitTimes(SENT_AT.load(Ordering::Relaxed));
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let due = unsafe {
         with(|link| {
             learn(link, now);
@@ -215,29 +214,29 @@ unsafe fn send_due() {
     clock::tick();
     let timer = TIMG0::regs();
     timer.int_clr().write(|w| w.t(0).clear_bit_by_one());
-    // The counter began at 0 when the alarm came.
+    // The counter was reset to 0 by the alarm.
     // SAFETY: any alarm does.
     timer
         .t(0)
         .alarmlo()
         .write(|w| unsafe { w.bits(due.next.0 * TICKS_PER_BIT) });
-    // The alarm switches itself off each time.
+    // The alarm disables itself each time.
     timer.t(0).config().modify(|_, w| w.alarm_en().set_bit());
 }
 
-/// A packet went out up to `at`. It stands for a link pulse.
+/// Records that a packet was sent until `at`. It replaces a link pulse.
 #[inline(always)]
 pub(super) fn packet_sent(at: BitTimes) {
     SENT_AT.store(at.0, Ordering::Relaxed);
 }
 
-/// Something came in during a packet of our own. To be called with interrupts off.
+/// Records a reception during an own packet. Call it with interrupts off.
 #[inline(always)]
 pub(super) fn heard_while_sending() {
     HEARD_WHILE_SENDING.store(true, Ordering::Relaxed);
 }
 
-/// Whether the partner is there.
+/// Link state.
 #[inline(always)]
 pub(super) fn state() -> LinkState {
     if UP.load(Ordering::Relaxed) {
@@ -247,7 +246,7 @@ pub(super) fn state() -> LinkState {
     }
 }
 
-/// Whether both stations may send at once.
+/// Duplex mode.
 #[inline(always)]
 pub(super) fn duplex() -> Duplex {
     if FULL_DUPLEX.load(Ordering::Relaxed) {
@@ -257,7 +256,7 @@ pub(super) fn duplex() -> Duplex {
     }
 }
 
-/// Tells on the console how the link stands, if that has changed since the last call.
+/// Prints the link state on the console if it has changed since the last call.
 #[inline(always)]
 pub fn report() {
     if CHANGED.load(Ordering::Relaxed) {
@@ -265,8 +264,8 @@ pub fn report() {
     }
 }
 
-/// From flash: a change of the link is worth the interrupts' wait for it. esp-hal's scripts place a
-/// section of this name there, and `ld/all_code.x` leaves it alone.
+/// In flash: after a change of the link, the interrupts may be delayed. esp-hal's scripts place a section of
+/// this name there, and `ld/all_code.x` does not include it.
 #[cold]
 #[unsafe(link_section = ".literal.linerate_link")]
 fn tell() {
@@ -297,7 +296,7 @@ fn tell() {
     );
 }
 
-/// What the partner offered, if anything.
+/// The partner's advertisement, if any.
 struct Partner(Option<LinkCodeWord>);
 
 impl core::fmt::Display for Partner {

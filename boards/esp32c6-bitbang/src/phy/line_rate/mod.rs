@@ -1,5 +1,5 @@
-//! The PHY that keeps up with the line: it recovers the sender's clock, aligns, checks and sums
-//! while it receives, and gives up early what is not for this station.
+//! The PHY that keeps up with the line: it recovers the sender's clock; aligns, checks and sums during
+//! reception; and aborts frames for other stations early.
 //!
 //! The debug pin is high from the entry of the receive interrupt to the end of the transmission,
 //! and again until just before the interrupt returns: the second pulse is what it costs to
@@ -36,14 +36,14 @@ use super::{
     without_interrupts,
 };
 
-/// The sending side, and the view of the medium.
+/// The transmitter, and the state of the medium.
 pub struct Phy {
     _pins: Pins,
     jabber: Jabber,
 }
 
 impl Phy {
-    /// Starts the PHY: pulses go out and frames come in from here on.
+    /// Starts the PHY: pulses are sent and frames are received from now on.
     ///
     /// The CPU must run at 160 MHz.
     pub fn start(parts: Parts, receive: ReceiveInterrupt) -> Self {
@@ -82,9 +82,9 @@ impl Phy {
 impl mac::Phy for Phy {
     const APPENDS_FCS: bool = true;
     const GAP_PART_2: BitTimes = transmit::GAP_PART_2;
-    // Counted in the simulator: without it a back-off of no slot ends 208 bit times after a packet
-    // begins that meets another at once, where 64 of preamble, 32 of jam, a gap of 96 and the 6 of a
-    // start make 198.
+    // Measured in the simulator: without it a back-off of zero slots ends 208 bit times after the start of a
+    // packet that collides at once, although 64 of preamble, 32 of jam, a gap of 96 and the 6 of a start make
+    // 198.
     const SINCE_JAM: BitTimes = BitTimes(10);
 
     #[inline]
@@ -96,12 +96,11 @@ impl mac::Phy for Phy {
         without_interrupts(|| {
             // SAFETY: the PHY is started and interrupts are off.
             let (octets, result) = unsafe { transmit::packet(packet, start, &mut self.jabber) };
-            // A packet that was refused is no sign of life to the partner.
+            // A rejected packet is no sign of life to the partner.
             if octets > 0 {
                 link::packet_sent(clock::now());
-                // Edges of what came in meanwhile would look like a link pulse, which they may well be;
-                // but when it came is not known any more. If it goes on, the interrupt finds out by
-                // itself.
+                // Edges of receptions meanwhile would look like a link pulse, and may be one; but its time is
+                // unknown. If the transmission continues, the interrupt detects it.
                 if !transmit::carrier() && take_edges() {
                     link::heard_while_sending();
                 }

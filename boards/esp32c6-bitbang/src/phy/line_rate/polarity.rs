@@ -1,15 +1,15 @@
-//! Noticing that the receive pair's wires are swapped, and turning the inputs round (IEEE 802.3 clause
-//! 14.3.1.3 leaves it to the receiver).
+//! Detects a receive pair with swapped wires, and inverts the inputs (IEEE 802.3 clause 14.3.1.3 leaves this
+//! to the receiver).
 //!
-//! The comparator shows a negative line as it shows an idle one. On a swapped pair the pulses of a
-//! partner are therefore not seen at all, and of its frames the complement is: a preamble that ends
-//! with two 0 where the SFD has two 1. When the inputs have been turned the line idles high. A frame
-//! ends high then as with `TP_IDL`, and what depends on edges alone (carrier, collisions, the end of
-//! what is skipped) is as before. A fragment that ends in its preamble leaves no silence that the hunt
-//! for the SFD would notice: it goes on for up to 40 pairs of bits, 8 us, and then looks for a carrier.
+//! The comparator's output is the same for a negative line and an idle one. On a swapped pair the partner's
+//! pulses are therefore invisible, and its frames arrive inverted: a preamble that ends with two 0 where the
+//! SFD has two 1. With inverted inputs the line idles high. A frame then ends high as with `TP_IDL`, and
+//! everything that depends on edges alone (carrier, collisions, the end of skipping) is unchanged. A fragment
+//! that ends in its preamble leaves no silence that the hunt for the SFD would detect: the hunt continues for
+//! up to 40 pairs of bits, 8 us, and then checks the carrier.
 //!
-//! Pulses that are seen while the inputs are turned are positive: the wires are not swapped any more.
-//! So are frames that look inverted, and both turn the inputs back.
+//! Pulses visible with inverted inputs are positive on the wires: the pair is no longer swapped. The same
+//! holds for frames that look inverted; both restore the inputs.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -19,37 +19,37 @@ use linerate_nic::link::{Polarity, Sense};
 use super::{
     super::{pins, trap::Slot},
     link,
-    receive::Heard,
+    receive::NoFrame,
 };
 use crate::LINERATE_LEDGER;
 
-/// Pairs of preamble bits, of some 20, that have to come before two 0. So many look like a preamble by
-/// chance once in 4^8 times, in the middle of a frame.
+/// Pairs of preamble bits, of about 20, required before two 0. In the middle of a frame, as many look like a
+/// preamble by chance once in 4^8 times.
 const PREAMBLE_PAIRS: u32 = 8;
 
-/// The receive interrupt's.
+/// Owned by the receive interrupt.
 static POLARITY: Slot<Polarity> = Slot::holding(Polarity::new());
 static SWAPPED: AtomicBool = AtomicBool::new(false);
-/// Frames that had been aligned, good or bad, when a pulse or an inverted preamble came last.
+/// Number of aligned frames, good or bad, at the last pulse or inverted preamble.
 static ALIGNED: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the inputs are turned.
+/// True if the inputs are inverted.
 #[inline(always)]
 pub(super) fn is_swapped() -> bool {
     SWAPPED.load(Ordering::Relaxed)
 }
 
-/// What was heard, on a line that idles low or one that idles high.
+/// Corrects a reception's type on a line that idles high.
 #[inline(always)]
-pub(super) fn seen(heard: Heard) -> Heard {
-    match heard {
-        Heard::Idle if is_swapped() => Heard::Tail,
-        Heard::Tail if is_swapped() => Heard::Idle,
-        heard => heard,
+pub(super) fn seen(reason: NoFrame) -> NoFrame {
+    match reason {
+        NoFrame::Idle if is_swapped() => NoFrame::Tail,
+        NoFrame::Tail if is_swapped() => NoFrame::Idle,
+        reason => reason,
     }
 }
 
-/// A pulse was heard, which is positive on the wires. Says whether it is one for the link.
+/// Handles a pulse, which is positive on the wires. Returns true if it is one for the link.
 ///
 /// # Safety
 /// Only the receive interrupt calls this.
@@ -61,25 +61,25 @@ pub(super) unsafe fn pulse() -> bool {
     } else {
         Sense::Normal
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { count(|polarity| polarity.pulse(sense)) }
     !swapped
 }
 
-/// A preamble was heard, so many pairs of its bits, and then two 0.
+/// Handles a preamble of `pairs` pairs of bits, followed by two 0.
 ///
 /// # Safety
 /// Only the receive interrupt calls this.
 #[inline(always)]
 pub(super) unsafe fn without_sfd(pairs: u32) {
     if pairs >= PREAMBLE_PAIRS {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { count(|polarity| polarity.frame(Sense::Inverted)) }
     }
 }
 
-/// Lets `f` count in what was counted since the last frame that could be aligned, and turns the inputs
-/// if it says so.
+/// Passes the frames aligned since the last event to `f`'s counter, and inverts the inputs if it returns
+/// true.
 ///
 /// # Safety
 /// Only the receive interrupt calls this.
@@ -89,7 +89,7 @@ unsafe fn count(f: impl FnOnce(&mut Polarity) -> bool) {
     let Some(polarity) = (unsafe { POLARITY.get() }) else {
         return;
     };
-    // The interrupt has no time to tell of each frame.
+    // The interrupt has no time to report each frame.
     let counted = |counter| LINERATE_LEDGER.get(counter);
     let aligned = counted(Counter::RxFrames).wrapping_sub(counted(Counter::RxBadSfd));
     if ALIGNED.swap(aligned, Ordering::Relaxed) != aligned {
@@ -101,7 +101,7 @@ unsafe fn count(f: impl FnOnce(&mut Polarity) -> bool) {
     }
 }
 
-/// Turns the inputs.
+/// Inverts the inputs, or restores them.
 ///
 /// # Safety
 /// Interrupts are off.
@@ -114,6 +114,6 @@ unsafe fn turn() {
     if swapped {
         LINERATE_LEDGER.count(Counter::PolarityCorrections);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { link::set_swapped(swapped) }
 }

@@ -1,26 +1,25 @@
-//! Receiving at line rate, from the preamble to the verdict, in counted cycles.
+//! Reception at line rate, from the preamble to the verdict, in counted cycles.
 //!
-//! The receive interrupt enters 0.3 us or more after a transmission's first edge. What is left of
-//! the preamble is used in turn:
+//! The receive interrupt enters 0.3 us or more after a transmission's first edge. The rest of the preamble is
+//! used as follows:
 //!
-//! 1. *Find an edge.* The line is watched every 2 cycles until it is high and then until it is low:
-//!    in a preamble that is the middle of a 0.
-//! 2. *Measure.* 8 edges are looked at closely and averaged: each may lie 13.5 ns (2.2 cycles) off
-//!    its place, a half-bit being 8 cycles. Then the loop moves to where it should be.
-//! 3. *Hunt.* Two bits at a time, until there is a 1 where the preamble has its 0: the end of the
-//!    SFD, unless it comes at once, as it does to who begins in the middle of a frame. Each edge is a
-//!    vote on the place, early or late, and moves it by an eighth of a cycle. A bit is what two
-//!    samples say, one before its edge and one after: as long as few edges have voted, the place may
-//!    be so far off that one of them misses the edge.
-//! 4. *Receive.* Two octets a round, 256 cycles. Each bit is sampled in the middle of its second
-//!    half, and where it should change, which gives 8 votes an octet: the first tells how far the
-//!    sender's clock is off (1 / 16 cycle if all agree, and 2^-12 of it for its frequency). In
-//!    between go CRC-32, the Internet checksum's sum of octet pairs, and storing them.
+//! 1. *Find an edge.* The line is sampled every 2 cycles until it is high and then until it is low: in a
+//!    preamble that is the middle of a 0.
+//! 2. *Measure.* 8 edges are sampled closely and averaged: each may be 13.5 ns (2.2 cycles) off its place, a
+//!    half-bit being 8 cycles. Then the loop moves to the right phase.
+//! 3. *Hunt.* Two bits at a time, until there is a 1 where the preamble has its 0: the end of the SFD, unless
+//!    it appears at once, as in the middle of a frame. Each edge is a vote on the phase, early or late, and
+//!    moves it by an eighth of a cycle. A bit is determined by two samples, one before its edge and one after:
+//!    while few edges have voted, the phase may be so far off that one of them misses the edge.
+//! 4. *Receive.* Two octets a round, 256 cycles. Each bit is sampled in the middle of its second half, and
+//!    where it should change, which gives 8 votes an octet: the first tracks the phase of the sender's clock
+//!    (1 / 16 cycle if all agree, and 2^-12 of it for its frequency). In between, the CRC-32 and the Internet
+//!    checksum's sum of octet pairs are computed, and the octets stored.
 //!
-//! The bits 0x55 are never seen by anyone: octets are aligned from the start.
+//! The bits 0x55 are never visible to the rest: octets are aligned from the start.
 //!
-//! The end is a bit without an edge in its middle, looked for in bit 1 of every octet: TP_IDL is
-//! high there, a line that fell silent low.
+//! The end is a bit without an edge in its middle, checked in bit 1 of every octet: TP_IDL is high there, a
+//! line that fell silent is low.
 
 use core::arch::asm;
 
@@ -32,7 +31,7 @@ use linerate_nic::filter::Words;
 
 use super::tables::{TABLES, register_before};
 
-/// The bit from which on the first result says how the reception ended.
+/// Lowest bit of the field in the first result that gives the end of the reception.
 pub(super) const HOW: u32 = 24;
 pub(super) const FRAME: u32 = 0;
 pub(super) const IDLE: u32 = 1;
@@ -41,20 +40,20 @@ pub(super) const LOST: u32 = 3;
 pub(super) const NO_SFD: u32 = 4;
 pub(super) const OVERSIZE: u32 = 5;
 pub(super) const REFUSED: u32 = 6;
-/// The bits of a frame's result: its FCS is right; bits followed that are no octet.
+/// Bits of a frame's result: its FCS is right; a dribble of bits followed.
 const FCS_GOOD: u32 = 1 << 16;
 const DRIBBLE: u32 = 1 << 17;
 
-/// Pairs of preamble bits that have to come before the SFD while it is hunted for. An interrupt in
-/// time sees about 20; in the middle of a frame's data so many look like a preamble once in 64 times, if at random.
+/// Pairs of preamble bits required before the SFD. An interrupt in time receives about 20; in the middle of a
+/// frame's data as many look like a preamble once in 64 times, if the data are random.
 pub(super) const PREAMBLE_PAIRS: u32 = 3;
 
-/// Octets after which the destination is looked at: then no collision is to be expected any more
-/// (512 bits, IEEE 802.3 clause 4.4.2), and a frame that is given up will last as long as it says.
+/// Octets after which the destination is checked: no collision is expected any more (512 bits, IEEE 802.3
+/// clause 4.4.2), and an aborted frame lasts as long as its header states.
 pub(super) const LOOK_AFTER: usize = MIN_LEN;
-/// Octets that are there when that has been done.
+/// Octets received when that check is done.
 pub(super) const LOOKED_AT: u32 = LOOK_AFTER as u32 + 2;
-/// Octets after which a frame is too long: pairs, and one octet of dribble more than the longest.
+/// Octets after which a frame is too long: pairs, and one octet of dribble beyond the maximum.
 pub(super) const ROOM: usize = MAX_TAGGED_LEN + 2;
 const _: () = assert!(FRAME_OFFSET + ROOM <= MAX_RAW_LEN && ROOM.is_multiple_of(2));
 
@@ -63,40 +62,40 @@ pub(super) const RESIDUE: u32 = fcs::RESIDUE;
 /// The CRC register before the SFD.
 pub(super) const CRC_BEFORE: u32 = register_before(&[SFD]);
 
-/// What was heard that is no frame.
+/// A reception without a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// Nothing: whatever caused the interrupt, most likely a link pulse, was over.
+pub(super) enum NoFrame {
+    /// Nothing: the cause of the interrupt, most likely a link pulse, was over.
     Idle,
-    /// The line stayed high for longer than a preamble may.
+    /// The line stayed high for longer than a preamble allows.
     Tail,
-    /// The line stopped to look like a preamble, after so many pairs of its bits.
+    /// The signal ceased to look like a preamble, after this number of pairs of bits.
     Lost(u32),
-    /// A preamble without end, or data that were taken for one.
+    /// An endless preamble, or data that look like one.
     NoSfd,
-    /// A frame that is not over when it should be.
+    /// A frame beyond the maximum length.
     Oversize,
-    /// A frame to another destination, given up after [`LOOK_AFTER`] octets or two more.
+    /// A frame to another destination, aborted after [`LOOK_AFTER`] octets or two more.
     Refused,
 }
 
-/// Receives the transmission that is under way into `buffer`, from [`FRAME_OFFSET`] on. The debug
-/// pin goes low and high again when the end is seen.
+/// Receives the current transmission into `buffer`, from [`FRAME_OFFSET`] on. The debug pin goes low and high
+/// again when the end is detected.
 ///
 /// # Errors
-/// What was heard instead of a frame or what is left of one.
+/// The type of a reception without a frame.
 ///
 /// # Safety
 /// The receive pad is routed to all dedicated inputs, dedicated output 1 belongs to the PHY, the
 /// cycle counter counts, and interrupts are off.
 #[inline(always)]
-pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &Words) -> Result<Summed, Heard> {
+pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &Words) -> Result<Summed, NoFrame> {
     if buffer.len() < FRAME_OFFSET + ROOM {
-        return Err(Heard::Tail);
+        return Err(NoFrame::Tail);
     }
     let (result, sum): (u32, u32);
-    // SAFETY: the buffer is long enough; its alignment and the rest are the caller's promise. What
-    // the function changes is listed.
+    // SAFETY: the buffer is long enough; its alignment and the rest are guaranteed by the caller. Changed
+    // registers are listed.
     unsafe {
         asm!(
             "call linerate_line_rate_receive",
@@ -116,20 +115,20 @@ pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &Words) -> Result<S
     }
 }
 
-/// What was heard that is no frame.
+/// Decodes the result of a reception without a frame.
 #[inline(always)]
-fn other(result: u32) -> Heard {
+fn other(result: u32) -> NoFrame {
     match result >> HOW {
-        IDLE => Heard::Idle,
-        TAIL => Heard::Tail,
-        LOST => Heard::Lost(result & 0xff),
-        NO_SFD => Heard::NoSfd,
-        OVERSIZE => Heard::Oversize,
-        _ => Heard::Refused,
+        IDLE => NoFrame::Idle,
+        TAIL => NoFrame::Tail,
+        LOST => NoFrame::Lost(result & 0xff),
+        NO_SFD => NoFrame::NoSfd,
+        OVERSIZE => NoFrame::Oversize,
+        _ => NoFrame::Refused,
     }
 }
 
-/// What the loop found, the sum being over whole octets only.
+/// Decodes the loop's result; its sum covers whole octets only.
 #[inline(always)]
 fn summed(buffer: &[u8], result: u32, mut sum: u32) -> Summed {
     let octets = result as u16;
@@ -145,7 +144,7 @@ fn summed(buffer: &[u8], result: u32, mut sum: u32) -> Summed {
     }
 }
 
-/// What the bits behind the last whole octet have added to the sum.
+/// Contribution to the sum of the bits behind the last whole octet.
 #[cold]
 #[esp_hal::ram]
 fn extra(buffer: &[u8], octets: u16) -> u32 {
@@ -153,8 +152,7 @@ fn extra(buffer: &[u8], octets: u16) -> u32 {
     u32::from(extra.unwrap_or_default()) << (octets % 2 * 8)
 }
 
-/// Whether the group that a frame is to, in its first octets, is wanted: by the bin that the CRC
-/// register falls into.
+/// True if a frame's group address, in its first octets, is wanted: by the bin of the CRC register.
 #[cold]
 #[esp_hal::ram]
 pub(super) fn is_wanted_group(to: &[u8], filter: &Words) -> bool {

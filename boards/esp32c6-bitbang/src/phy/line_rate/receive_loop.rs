@@ -1,34 +1,33 @@
-//! The receive loop, in assembly: see [`super::receive`] for what it does and why.
+//! The receive loop, in assembly: [`super::receive`] documents its function and the reasons.
 //!
-//! Everything is counted from the *place* of a bit: cycle 0 is where the line should change in its
-//! middle, 16 cycles are a bit. Slots without work hold a `nop`. Costs that the loop relies upon,
-//! all of them measured on the chip: 1 cycle an instruction, a load whose result waits for one
-//! instruction, a forward branch 1 when it is not taken and 3 when it is. What else an instruction
-//! may cost is measured while it happens: twice an octet the loop reads the cycle counter and
-//! shortens or stretches a gap until it is where it should be.
+//! All cycles count from the *place* of a bit: cycle 0 is where the line should change in its middle, 16
+//! cycles are a bit. Unused slots hold a `nop`. The loop relies on these costs, all measured on the chip: 1
+//! cycle an instruction, a load whose result waits for one instruction, a forward branch 1 when it is not
+//! taken and 3 when it is. Any other cost of an instruction is measured at run time: twice an octet the loop
+//! reads the cycle counter and shortens or stretches a gap to return to its schedule.
 //!
-//! | register | what |
+//! | register | content |
 //! |---|---|
-//! | a0, a1 | where the pair of octets that is being received goes; where to stop and look |
+//! | a0, a1 | address for the current pair of octets; address at which to stop and check |
 //! | a2, a3 | first and second octet of the pair |
 //! | a4, a5 | samples at the middle of each bit; of the octet before, exclusive-ored with it |
 //! | a6, a7 | CRC-32 register; sum of the pairs |
 //! | t0, t1 | samples |
 //! | t2, t3 | scratch |
 //! | t4, t5 | tables: CRC, votes |
-//! | t6 | when the loop should be at its next look at the counter, in 2^-16 cycles |
+//! | t6 | scheduled time of the next read of the counter, in 2^-16 cycles |
 //! | s2 | length of an octet in 2^-16 cycles |
-//! | s3, s4 | constants: from the octet's first look to its second; one cycle |
+//! | s3, s4 | constants: from the octet's first counter read to its second; one cycle |
 //! | s5, s11 | samples of the first half of bits 1 and 7 |
 //! | s6 | pair to be stored |
-//! | s7 | where to return to |
-//! | s8 | end of the room for octets |
-//! | s9, s10 | filter; not 0: the destination is refused |
-//! | s10, s11 | while the SFD is hunted for: samples before the edges of a 1 and of a 0 |
-//! | ra | when to be at the octet's second look |
+//! | s7 | return address |
+//! | s8 | end of the buffer for octets |
+//! | s9, s10 | filter; not 0: the destination is rejected |
+//! | s10, s11 | during the hunt for the SFD: samples before the edges of a 1 and of a 0 |
+//! | ra | scheduled time of the octet's second counter read |
 //!
-//! It is called with a0 = buffer, a1 = filter, a2 = tables and returns in a0 and a1. It keeps s0, s1,
-//! sp, gp and tp only.
+//! It is called with a0 = buffer, a1 = filter, a2 = tables and returns in a0 and a1. It preserves s0, s1, sp,
+//! gp and tp only.
 
 use core::arch::global_asm;
 
@@ -457,5 +456,5 @@ linerate_line_rate_count_end:
     preamble_pairs = const PREAMBLE_PAIRS,
 );
 
-// A frame that ended is what is left when no other bit above HOW is set.
+// A result without any other bit above HOW is a complete frame.
 const _: () = assert!(FRAME == 0);

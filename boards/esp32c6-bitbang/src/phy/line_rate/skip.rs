@@ -1,11 +1,10 @@
-//! Waiting for the end of a transmission that nobody wants, while the CPU does something else.
+//! Waits for the end of an irrelevant transmission while the CPU is free for other work.
 //!
-//! The edge interrupt is off meanwhile. A timer wakes shortly before the end that the frame's
-//! header predicts, or every few microseconds where there is no prediction, looks whether the line
-//! is still taken, and lets edges interrupt again when it is not. A gap between two frames, 9.6 us
-//! or the 4.7 that are left of it behind repeaters, is longer than the time between two looks.
-//! Whoever babbles is looked at less often after a while: all that can be missed is the first frame
-//! after.
+//! The edge interrupt is off meanwhile. A timer wakes shortly before the end that the frame's header
+//! predicts, or every few microseconds without a prediction, checks whether the line is still busy, and
+//! enables edge interrupts when it is not. A gap between two frames, 9.6 us or the 4.7 that are left of it
+//! behind repeaters, is longer than the time between two checks. A babbling station is checked less often
+//! after a while: at most the first frame after it is missed.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -19,21 +18,21 @@ use linerate_nic::bitbang::FRAME_OFFSET;
 
 use super::{super::pins::interrupt_at_edges, interrupt, transmit::carrier, without_interrupts};
 
-/// Ticks of the timer in a microsecond: the crystal's 40 MHz, which is what esp-hal selects, divided
-/// by 2, the least divider.
+/// Timer ticks per microsecond: the crystal's 40 MHz, which esp-hal selects, divided by 2, the minimum
+/// divider.
 const TICKS_PER_US: u32 = 20;
-/// Between two looks at the line.
+/// Interval between two checks of the line.
 const LOOK_US: u32 = 2;
 const LOOK_TICKS: u32 = LOOK_US * TICKS_PER_US;
-/// The same while somebody babbles.
+/// The same while a station babbles.
 const SELDOM_TICKS: u32 = 200 * TICKS_PER_US;
-/// Looks until it counts as babbling: 20 ms, the least that a jabber function lets pass (IEEE 802.3
-/// clause 14.2.1.6).
+/// Checks until it counts as babbling: 20 ms, the minimum that a jabber function allows (IEEE 802.3 clause
+/// 14.2.1.6).
 const LOOKS: u32 = 20_000 / LOOK_US;
-/// How long before the predicted end the timer wakes, and how often the line is looked at then.
+/// Lead of the timer before the predicted end, and number of checks of the line then.
 const EARLY_TICKS: u32 = 2 * TICKS_PER_US;
 const LOOKS_AT_END: u32 = 32;
-/// Ticks of an octet: 0.8 us.
+/// Ticks per octet: 0.8 us.
 const TICKS_PER_OCTET: u32 = TICKS_PER_US * 8 / 10;
 
 static ACTIVE: AtomicBool = AtomicBool::new(false);
@@ -46,14 +45,14 @@ pub(super) fn start() {
     timer.enable_interrupt(true);
 }
 
-/// Whether a transmission is being skipped: edges are to stay off.
+/// True while a transmission is being skipped: edge interrupts must stay off.
 #[inline(always)]
 pub(super) fn is_active() -> bool {
     ACTIVE.load(Ordering::Relaxed)
 }
 
-/// The same, after a look at the line: whoever waits for the medium notices the end at once, and has
-/// its turn after the gap as all others have.
+/// The same, after a check of the line: a station that waits for the medium notices the end at once, and
+/// defers for the gap like all others.
 #[inline(always)]
 pub(super) fn is_still_active() -> bool {
     is_active()
@@ -72,8 +71,8 @@ fn end() {
     interrupt::edges_on();
 }
 
-/// The octets of the frame that begins in `buffer`, of which [`LOOK_AFTER`](super::receive::LOOK_AFTER)
-/// are there, by what its header says; `None` if it does not say.
+/// Length in octets of the frame that begins in `buffer`, of which [`LOOK_AFTER`](super::receive::LOOK_AFTER)
+/// are received, by its header; `None` if the header does not state it.
 #[inline(always)]
 pub(super) fn predicted_octets(buffer: &[u8]) -> Option<u32> {
     let field = |at: usize| {
@@ -90,7 +89,7 @@ pub(super) fn predicted_octets(buffer: &[u8]) -> Option<u32> {
     (octets <= 1518).then_some(octets)
 }
 
-/// Skips the transmission on the line, which has `octets` to go, if known.
+/// Skips the current transmission, of which `octets` are left, if known.
 #[esp_hal::ram]
 pub(super) fn begin(octets: Option<u32>) {
     ACTIVE.store(true, Ordering::Relaxed);
@@ -100,11 +99,11 @@ pub(super) fn begin(octets: Option<u32>) {
     arm(ticks.saturating_sub(EARLY_TICKS).max(LOOK_TICKS));
 }
 
-/// The timer's interrupt so many ticks from now.
+/// Sets the timer's interrupt this number of ticks from now.
 #[inline(always)]
 fn arm(ticks: u32) {
     let timer = TIMG1::regs().t(0);
-    // SAFETY: any counter and alarm values do.
+    // SAFETY: any counter and alarm values are valid.
     unsafe {
         timer.loadlo().write(|w| w.bits(0));
         timer.load().write(|w| w.bits(1));
@@ -116,7 +115,7 @@ fn arm(ticks: u32) {
     }
 }
 
-/// The timer's interrupt: is it over?
+/// The timer's interrupt: checks whether the transmission is over.
 #[inline(always)]
 pub(super) fn look() {
     TIMG1::regs().int_clr().write(|w| w.t(0).clear_bit_by_one());
@@ -125,10 +124,10 @@ pub(super) fn look() {
     }
     let looked = LOOKED.load(Ordering::Relaxed);
     LOOKED.store(looked.saturating_add(1), Ordering::Relaxed);
-    // At the first look the end is near, if it was predicted.
+    // At the first check the end is near, if it was predicted.
     let times = if looked == 0 { LOOKS_AT_END } else { 1 };
     for _ in 0..times {
-        // Twice: jitter may leave a level for a little longer than one look takes.
+        // Twice: with jitter, a level may last a little longer than one check.
         if !carrier() && !carrier() {
             return end();
         }

@@ -1,18 +1,18 @@
-//! Sending at line rate: the FCS is computed while the octets before it are on the wire, and the
-//! receive pin is watched all the time.
+//! Transmission at line rate: the FCS is computed while the octets before it are on the wire, and the receive
+//! pin is monitored all the time.
 //!
-//! The packet is sent from where the stack wrote it. What the loop does beside the half-bits is told
-//! in [`super::transmit_loop`].
+//! The packet is sent from the stack's buffer. [`super::transmit_loop`] documents the work beside the
+//! half-bits.
 //!
-//! On a twisted pair nothing comes back of what a station sends, so that anything on the receive
-//! pair meanwhile is somebody else's (IEEE 802.3 clause 14.2.1.4, collision presence): of 16 samples,
-//! one each half-bit, about 8 are high, in whatever octet. A link pulse or noise makes one to three,
-//! the end of a transmission six at most, before the station that ended could be met.
+//! On a twisted pair a station does not receive its own transmission, so any signal on the receive pair
+//! meanwhile is another station's (IEEE 802.3 clause 14.2.1.4, collision presence): of 16 samples, one each
+//! half-bit, about 8 are high, in any octet. A link pulse or noise makes one to three, the end of a
+//! transmission six at most, before the ending station could be detected.
 //!
-//! Half duplex: that is a collision. The preamble is sent to its end, 32 bits of jam follow, and
-//! that is all (clause 4.2.3.2.4). The jam is the complement of the CRC at that point, so that no
-//! fragment ends in its own FCS. Full duplex: the loop goes on, and says whether somebody sent;
-//! nobody hears them.
+//! Half duplex: that is a collision. The preamble is sent to its end, 32 bits of jam follow, and nothing else
+//! (clause 4.2.3.2.4). The jam is the complement of the CRC at that point, so that no fragment ends in its
+//! own FCS. Full duplex: the loop continues, and reports whether another station sent; its frame is not
+//! received.
 
 use core::arch::asm;
 
@@ -30,8 +30,8 @@ use super::{
 };
 use crate::LINERATE_LEDGER;
 
-/// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are asked for
-/// (IEEE 802.3 clause 14.3.1.2.1).
+/// Cycles of TP_IDL, the high level that ends a packet: 300 ns, at least 250 ns are required (IEEE 802.3
+/// clause 14.3.1.2.1).
 pub(super) const TP_IDL_CYCLES: u32 = 48;
 
 /// Cycles of a link pulse: 100 ns (IEEE 802.3 clause 14.3.1.2.1, figure 14-12).
@@ -39,46 +39,45 @@ const LINK_PULSE_CYCLES: u32 = 16;
 
 pub(super) const JAM_OCTETS: usize = JAM_BITS / 8;
 
-/// Of 16 samples of the receive pin, 255 each, so much more than none and so much in all are a
-/// transmission: 6 to 10 of them high. The upper bound is for a pair that idles high.
+/// Thresholds for a sum of 16 samples of the receive pin, 255 each: above zero and in total, 6 to 10 high
+/// samples are a transmission. The upper bound is for a pair that idles high.
 pub(super) const ACTIVE_LEAST: u32 = 5 * 255 + 1;
 pub(super) const ACTIVE_SPAN: u32 = 6 * 255 - 1;
 
-/// From the last bit's end to the look at the clock after it, less than this: `TP_IDL`, and the way
-/// back from the loop.
+/// Upper bound of the time from the last bit's end to reading the clock after it: `TP_IDL`, and the return
+/// from the loop.
 const SINCE_LAST_BIT: BitTimes = BitTimes(4);
 
 const CYCLES_PER_BIT: u32 = 16;
 
-/// From the last look for somebody else's carrier to a start after a back-off, 16 bit times: about
-/// what it takes in other stations' chips from the line to the MAC and from there to the line again,
-/// which is a guess. With only the 3 that one look takes this station, whose slots begin a little later
-/// than those of others because it notices a collision later, hardly meets anybody in the same slot and
-/// waits for all of them: on a hub with three others it gets 19% of the medium instead of 23%
-/// (`scenarios/hub.toml`, run `with-3-at-100`, simulated).
+/// Time from the last carrier check to a start after a back-off, 16 bit times: an estimate of the delay in
+/// other stations' chips from the line to the MAC and back to the line. With only the 3 of one check, this
+/// station, whose slots begin a little later than others' because it detects a collision later, hardly ever
+/// collides in a slot and waits for all others: on a hub with three others it gets 19% of the medium instead
+/// of 23% (`scenarios/hub.toml`, run `with-3-at-100`, simulated).
 const LOOK_CYCLES: u32 = 16 * CYCLES_PER_BIT;
 
-/// The part of the gap in which nothing is listened to any more: the last third.
+/// The part of the gap in which the carrier is ignored: the last third.
 pub(super) const GAP_PART_2: BitTimes = BitTimes(INTER_PACKET_GAP.0 / 3);
 
 /// The CRC register before preamble and SFD.
 const CRC_BEFORE: u32 = register_before(&PREAMBLE_AND_SFD);
 
-/// What the assembly returns, in a0 and a1.
+/// Results of the assembly, in a0 and a1.
 #[repr(C)]
 struct Returned {
-    /// Octets that were to follow when a collision was noticed.
+    /// Octets left to send when a collision was detected.
     left: u32,
-    /// How often somebody began to send; bit 16: there was no collision; bit 17: somebody still
-    /// sends.
+    /// Number of transmissions begun by others; bit 16: there was no collision; bit 17: another station is
+    /// still sending.
     others: u32,
 }
 
 unsafe extern "C" {
-    /// Sends `last + 1` octets, Manchester-coded, least significant bit first, the last four of
-    /// them the FCS of those before from the ninth on, then `TP_IDL`. 128 cycles an octet.
+    /// Sends `last + 1` octets, Manchester-coded, least significant bit first, the last four of them the FCS
+    /// of those before from the ninth on, then `TP_IDL`. 128 cycles an octet.
     ///
-    /// They go to dedicated output 0, wherever that leads, and whoever else sends is heard if the
+    /// They go to dedicated output 0, wherever it is routed, and other transmissions are detected if the
     /// receive pad is routed to all dedicated inputs.
     ///
     /// # Safety
@@ -93,8 +92,8 @@ unsafe extern "C" {
     ) -> Returned;
 }
 
-/// Sends a packet from preamble to the end of data and padding, and its FCS, not before `start`. Says
-/// how many octets went out, from the preamble to FCS or jam: none if it was refused.
+/// Sends a packet from preamble to the end of data and padding, and its FCS, not before `start`. Returns the
+/// number of octets sent, from the preamble to FCS or jam: zero if it was rejected.
 ///
 /// # Errors
 /// As [`mac::Phy::transmit`](linerate_nic::mac::Phy::transmit).
@@ -111,15 +110,15 @@ pub(super) unsafe fn packet(
     let now = clock::now();
     let ahead = start.at.since(now).0;
     let waits = (1..=GAP_PART_2.0).contains(&ahead);
-    // In full duplex a carrier is somebody's good right.
+    // In full duplex a carrier is legitimate.
     let defers = half_duplex && start.defers;
     let in_gap = waits && !defers;
     if half_duplex {
-        // Whoever began in the last moments has not been seen by the receive interrupt yet, or has
-        // been heard to the end since the MAC asked.
+        // A transmission that began in the last moments has not been detected by the receive interrupt, or
+        // has ended since the MAC asked.
         let begun = !in_gap && is_taken();
-        let heard = now.since(interrupt::reception_ended()).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
-        if begun || heard {
+        let early = now.since(interrupt::reception_ended()).0 < INTER_PACKET_GAP.0 - GAP_PART_2.0;
+        if begun || early {
             return (0, Err(TransmitError::Busy));
         }
     }
@@ -143,7 +142,7 @@ pub(super) unsafe fn packet(
             }
         }
     }
-    // SAFETY: so many octets are there; the rest is the caller's promise.
+    // SAFETY: the octets are present; the rest is guaranteed by the caller.
     let returned = unsafe {
         linerate_line_rate_transmit(
             packet.as_ptr(),
@@ -162,13 +161,13 @@ pub(super) unsafe fn packet(
             return (with_jam, Err(TransmitError::Collision { bits_sent }));
         }
     } else {
-        // Once, whether it was one or several: of one that goes on the loop finds now and then that
-        // it begins. Added up (simulated, `http_both`), that is half more than were there.
+        // Counted once, for one or several: during a single transmission the loop occasionally detects
+        // another beginning. A total (simulated, `http_both`) would be half more than the actual number.
         if returned.others as u16 > 0 {
             LINERATE_LEDGER.count(Counter::RxWhileSending);
         }
         if returned.others & 1 << 17 != 0 {
-            // Counted already: not to be found in its middle and counted again.
+            // Counted already: reception must not begin in its middle and count it again.
             skip::begin(None);
         }
     }
@@ -178,15 +177,15 @@ pub(super) unsafe fn packet(
     (octets, Ok(now.before(SINCE_LAST_BIT)))
 }
 
-/// Cycles of the loop for so many octets, their contents being of no matter. The output moves, and
-/// goes nowhere as long as it is not routed to the pin.
+/// Cycles of the loop for this number of octets; their contents are irrelevant. The output toggles, without
+/// effect as long as it is not routed to the pin.
 ///
 /// # Safety
 /// The PHY is not started, so that nobody uses dedicated output 0. The cycle counter counts, and
 /// nothing interrupts it.
 pub(super) unsafe fn count(octets: &[u8]) -> u32 {
     let begin = clock::cycles();
-    // SAFETY: the octets are there; the rest is the caller's promise.
+    // SAFETY: the octets are present; the rest is guaranteed by the caller.
     unsafe {
         linerate_line_rate_transmit(
             octets.as_ptr(),
@@ -205,7 +204,7 @@ pub(super) unsafe fn count(octets: &[u8]) -> u32 {
 /// Dedicated output 0 belongs to the PHY, and interrupts are off.
 #[inline(always)]
 pub(super) unsafe fn link_pulse() {
-    // SAFETY: touches nothing but the output.
+    // SAFETY: accesses the output only.
     unsafe {
         asm!(
             ".option push",
@@ -223,15 +222,15 @@ pub(super) unsafe fn link_pulse() {
     }
 }
 
-/// Whether somebody sends: something is on the line, or the end of what is skipped has not been
-/// noticed yet, from which the gap will count.
+/// True if another station sends: there is a signal on the line, or the end of a skipped transmission has not
+/// been detected yet, from which the gap will count.
 #[inline(always)]
 pub(super) fn is_taken() -> bool {
     skip::is_still_active() || carrier()
 }
 
-/// Whether something is on the line now: looks for 125 ns; within a frame the level changes at
-/// least every 100.
+/// True if there is a signal on the line now: samples for 125 ns; within a frame the level changes at least
+/// every 100.
 #[esp_hal::ram]
 pub(super) fn carrier() -> bool {
     let (any, all): (u32, u32);

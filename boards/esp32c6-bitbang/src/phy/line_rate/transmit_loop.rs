@@ -1,30 +1,29 @@
-//! The transmit loop, in assembly: see [`super::transmit`] for what it does and why.
+//! The transmit loop, in assembly: [`super::transmit`] documents its function and the reasons.
 //!
-//! An octet is 16 half-bits of 8 cycles, each of which ends with the write that moves the pin. The
-//! rest of the 8 is there for other work: each half-bit begins with a look at the receive pin (so that
-//! of a bit that somebody else sends one look of two sees a high level), and the work below is dealt
-//! out to what is then left, an instruction a cycle. None of it branches, so nothing that
-//! it finds out moves an edge.
+//! An octet is 16 half-bits of 8 cycles, each of which ends with the write that moves the pin. The rest of
+//! the 8 is available for other work: each half-bit begins with a sample of the receive pin (so that in a bit
+//! of another station one of two samples is high), and the work below is distributed over the remaining
+//! slots, one instruction a cycle. None of it branches, so its results never move an edge.
 //!
-//! Costs that the loop relies upon: 1 cycle an instruction, a load whose result waits for one
-//! instruction, a forward branch 1 when it is not taken and 3 when it is. What else may cost
-//! differently, as the branch back, is made up for: once an octet the cycle counter says whether the
-//! loop is where it should be, and one or two half-bits become a cycle shorter or longer.
+//! The loop relies on these costs: 1 cycle an instruction, a load whose result waits for one instruction, a
+//! forward branch 1 when it is not taken and 3 when it is. Variable costs, such as that of the branch back,
+//! are compensated: once an octet the loop compares the cycle counter with its schedule, and makes one or two
+//! half-bits a cycle shorter or longer.
 //!
-//! | register | what |
+//! | register | content |
 //! |---|---|
-//! | a0 | the octet that is being sent |
+//! | a0 | the current octet |
 //! | a1 | octets after it, FCS included |
 //! | a2 | levels of the other outputs |
 //! | a3, a4 | CRC table and register |
 //! | a5 | samples of the receive pin, each 0 or 255, of 16 half-bits |
 //! | a7 | -1 while octets come from memory, 0 while they come from the CRC register |
-//! | s0 | the octet that is being sent, from half-way on the next |
-//! | s1, s2 | somebody else is sending; how often somebody began to |
+//! | s0 | the current octet, from half-way on the next |
+//! | s1, s2 | another station is sending; number of times that one began to |
 //! | s3 | 1 while that would be a collision |
-//! | s4 | octets after the one with which a collision was noticed |
+//! | s4 | octets after the one in which a collision was detected |
 //! | s5 | octets after the SFD and before the last one |
-//! | s6 | when the loop should be at its look at the counter |
+//! | s6 | scheduled time of the counter read |
 //! | t0, t1, t2 | bits to come; levels of the second and the first half of a bit |
 //! | t5 | sample |
 //! | t3, t4, t6 | scratch |

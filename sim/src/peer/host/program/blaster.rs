@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use linerate_agent::frame::{Blast, LONGEST, Mac, Plan, Receiver};
-use linerate_agent::{Ask, Instant, Service};
+use linerate_agent::{Instant, Service, SocketRequest};
 
 use super::Program;
 
@@ -108,7 +108,7 @@ impl Blaster {
 }
 
 impl Service for Blaster {
-    fn ask(&mut self) -> Option<Ask> {
+    fn next_request(&mut self) -> Option<SocketRequest> {
         None
     }
 

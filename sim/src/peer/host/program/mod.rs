@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use linerate_agent::{
-    Ask, Ear, Instant as AgentInstant, Overheard, Progress, Service, echo, http, iperf2, iperf3,
-    stamp,
+    DatagramTap, Instant as AgentInstant, Progress, Service, SocketRequest, TappedService, echo,
+    http, iperf2, iperf3, stamp,
 };
 use smoltcp::wire::Ipv4Address;
 
@@ -49,7 +49,7 @@ pub trait Program: Service + Any + Debug {
     }
 }
 
-impl<S: Program, E: Ear + Any + Debug> Program for Overheard<S, E> {
+impl<S: Program, E: DatagramTap + Any + Debug> Program for TappedService<S, E> {
     fn poll_finished(&mut self, now: AgentInstant) -> bool {
         self.service.poll_finished(now)
     }
@@ -277,13 +277,13 @@ impl RunningProgram {
 
     fn handle_requests(&mut self, tcp: &mut Tcp, now: Instant) -> bool {
         let mut progressed = false;
-        while let Some(ask) = self.program.ask() {
+        while let Some(ask) = self.program.next_request() {
             progressed = true;
             match ask {
-                Ask::Listen(port) => self.streams.listen(port, tcp),
-                Ask::Bind(socket, port) => self.datagrams.bind(socket, port),
-                Ask::Unbind(socket) => self.datagrams.unbind(socket),
-                Ask::Connect { to, token } => {
+                SocketRequest::Listen(port) => self.streams.listen(port, tcp),
+                SocketRequest::Bind(socket, port) => self.datagrams.bind(socket, port),
+                SocketRequest::Unbind(socket) => self.datagrams.unbind(socket),
+                SocketRequest::Connect { to, token } => {
                     if self.streams.connect(to, token, tcp, now).is_none() {
                         self.program.failed(token, to_agent_time(now));
                     }

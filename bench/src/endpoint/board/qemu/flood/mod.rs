@@ -13,7 +13,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use linerate_agent::frame::{Blast, Fill, Head, Kind, Plan, SHORTEST, renumber};
+use linerate_agent::frame::{Blast, Fill, TestHeader, FrameKind, Plan, SHORTEST, renumber};
 use linerate_capture::reader::Reader;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::{Counter, Drop};
@@ -274,9 +274,9 @@ impl Flooding {
             while asked.elapsed() < AGAIN {
                 let mut is_back = false;
                 let look = |frame: &[u8]| {
-                    let head = Head::parse(frame);
+                    let head = TestHeader::parse(frame);
                     is_back =
-                        head.is_some_and(|it| it.kind == Kind::Reflected && it.number == last);
+                        head.is_some_and(|it| it.kind == FrameKind::Reflected && it.number == last);
                 };
                 if !self.emulator.receive(look)? {
                     self.emulator

@@ -1,4 +1,4 @@
-//! What a frame says of itself, behind its `EtherType`.
+//! Header of a test frame, behind the `EtherType`.
 
 use super::{ETHERTYPE, Mac, addresses};
 use crate::octets::{put_u32, u32_at};
@@ -6,7 +6,7 @@ use linerate_ether::pattern;
 
 /// "lrf1": other experiments use the same `EtherType`.
 const MAGIC: u32 = 0x6c72_6631;
-/// Where it begins in the frame, and its fields in it.
+/// Offset of the header in the frame, and of its fields in the header.
 const AT: usize = 14;
 const KIND: usize = 4;
 const FILL: usize = 5;
@@ -14,49 +14,49 @@ const OCTET: usize = 6;
 const STREAM: usize = 7;
 const NUMBER: usize = 8;
 const SENT: usize = 16;
-/// Octets of it.
+/// Length of the header in octets.
 const LEN: usize = 24;
 
-/// Octets of the shortest frame that says all of it: shorter than a frame can be on a line.
-pub const HEAD_LEN: usize = AT + LEN;
+/// Shortest frame with a whole header, in octets: below the minimum frame size.
+pub const TEST_HEADER_LEN: usize = AT + LEN;
 
-/// What is to become of a frame.
+/// Role of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// It is counted where it arrives.
+pub enum FrameKind {
+    /// Counted at the receiver.
     OneWay,
-    /// It is to be reflected.
+    /// To be reflected.
     Outward,
-    /// It was.
+    /// Has been reflected.
     Reflected,
 }
 
-/// What is behind the head.
+/// Payload behind the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// The [pattern](pattern), from another place in each frame.
+    /// The [pattern](pattern), from another offset in each frame.
     Pattern,
-    /// The same octet: 0x00, 0xff, or 0x55, which is the preamble's.
+    /// A constant octet: 0x00, 0xff, or 0x55, the preamble's octet.
     Octet(u8),
 }
 
-/// What a frame says of itself.
+/// Header of a test frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
-    /// What is to become of it.
-    pub kind: Kind,
-    /// What follows.
+pub struct TestHeader {
+    /// Role of the frame.
+    pub kind: FrameKind,
+    /// Payload.
     pub fill: Fill,
-    /// Which stream it is of.
+    /// Stream number.
     pub stream: u8,
-    /// Counts the stream's frames from 0.
+    /// Number of the frame in its stream, from 0.
     pub number: u64,
-    /// When it was sent, on its sender's clock.
+    /// Send time on the sender's clock.
     pub sent_ns: u64,
 }
 
-impl Head {
-    /// Reads a frame. `None`: it is none of ours.
+impl TestHeader {
+    /// Parses a frame. `None` if it is not a test frame.
     #[must_use]
     pub fn parse(frame: &[u8]) -> Option<Self> {
         let (_, _, ethertype) = addresses(frame)?;
@@ -67,9 +67,9 @@ impl Head {
         let wide = |at: usize| Some(u64::from_be_bytes(*head.get(at..)?.first_chunk()?));
         Some(Self {
             kind: match head[KIND] {
-                0 => Kind::OneWay,
-                1 => Kind::Outward,
-                2 => Kind::Reflected,
+                0 => FrameKind::OneWay,
+                1 => FrameKind::Outward,
+                2 => FrameKind::Reflected,
                 _ => return None,
             },
             fill: match head[FILL] {
@@ -83,11 +83,11 @@ impl Head {
         })
     }
 
-    /// Writes all of a frame, from its addresses to its last octet. It has [`HEAD_LEN`](super::HEAD_LEN)
-    /// octets at least.
+    /// Writes a whole frame, from its addresses to its last octet. It needs
+    /// [`TEST_HEADER_LEN`](super::TEST_HEADER_LEN) octets at least.
     ///
     /// # Panics
-    /// When it has fewer.
+    /// If the frame is shorter.
     pub fn emit(&self, to: Mac, from: Mac, frame: &mut [u8]) {
         let (fill, octet) = match self.fill {
             Fill::Pattern => (0, 0),
@@ -110,7 +110,7 @@ impl Head {
         }
     }
 
-    /// Whether what follows the head in the frame is what its sender wrote.
+    /// True if the payload is unmodified.
     #[must_use]
     pub fn is_intact(&self, frame: &[u8]) -> bool {
         let rest = frame.get(AT + LEN..).unwrap_or_default();
@@ -120,22 +120,22 @@ impl Head {
         }
     }
 
-    /// Where in the pattern the frame's begins.
+    /// Offset in the pattern at which the frame's payload begins.
     const fn place(&self) -> u64 {
         self.number.wrapping_mul(64)
     }
 }
 
-const fn kind(kind: Kind) -> u8 {
+const fn kind(kind: FrameKind) -> u8 {
     match kind {
-        Kind::OneWay => 0,
-        Kind::Outward => 1,
-        Kind::Reflected => 2,
+        FrameKind::OneWay => 0,
+        FrameKind::Outward => 1,
+        FrameKind::Reflected => 2,
     }
 }
 
-/// Makes of a frame that was sent the next one: only its number and time change, so that it has to be
-/// filled with [`Fill::Octet`]. A generator that has its frames ready sends faster than one that fills them.
+/// Turns a sent frame into the next one: only its number and timestamp change, so the payload must be
+/// [`Fill::Octet`]. A generator that reuses frames is faster than one that fills each.
 pub fn renumber(frame: &mut [u8], number: u64, sent_ns: u64) {
     if let Some(head) = frame.get_mut(AT..AT + LEN) {
         head[NUMBER..SENT].copy_from_slice(&number.to_be_bytes());
@@ -143,8 +143,8 @@ pub fn renumber(frame: &mut [u8], number: u64, sent_ns: u64) {
     }
 }
 
-/// Changes what a frame says that is to become of it.
-pub(super) fn mark(frame: &mut [u8], as_kind: Kind) {
+/// Changes the frame's kind.
+pub(super) fn mark(frame: &mut [u8], as_kind: FrameKind) {
     if let Some(octet) = frame.get_mut(AT + KIND) {
         *octet = kind(as_kind);
     }

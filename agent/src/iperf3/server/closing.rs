@@ -1,50 +1,55 @@
-//! Connections that are done with, or that nobody has time for.
+//! Connections being closed.
 
 use crate::{Close, Connection, Instant, SECOND};
 
-/// A peer that does not close its end is not waited for longer.
-const PATIENCE_NS: u64 = 2 * SECOND;
+/// Maximum time to wait for the peer to close its end.
+const CLOSE_TIMEOUT_NS: u64 = 2 * SECOND;
 
 #[derive(Debug, Clone, Copy)]
-struct Leaving {
+struct ClosingConnection {
     connection: Connection,
-    /// A last word.
-    to_say: Option<u8>,
+    /// Final state octet to send.
+    last_state: Option<u8>,
     until: Instant,
     is_late: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct Leavings<const N: usize>([Option<Leaving>; N]);
+pub(super) struct ClosingConnections<const N: usize>([Option<ClosingConnection>; N]);
 
-impl<const N: usize> Leavings<N> {
+impl<const N: usize> ClosingConnections<N> {
     pub(super) const fn new() -> Self {
         Self([None; N])
     }
 
-    /// The connection is to be closed when this is said; whether there is room.
-    pub(super) fn add(&mut self, connection: Connection, to_say: Option<u8>, now: Instant) -> bool {
+    /// Closes the connection after sending `last_state`; returns false if the table is full.
+    pub(super) fn add(
+        &mut self,
+        connection: Connection,
+        last_state: Option<u8>,
+        now: Instant,
+    ) -> bool {
         let free = self.0.iter_mut().find(|slot| slot.is_none());
-        let until = now.after_ns(PATIENCE_NS);
-        let leaving = Leaving {
+        let until = now.after_ns(CLOSE_TIMEOUT_NS);
+        let leaving = ClosingConnection {
             connection,
-            to_say,
+            last_state,
             until,
             is_late: false,
         };
         free.map(|slot| *slot = Some(leaving)).is_some()
     }
 
-    fn find(&mut self, connection: Connection) -> Option<&mut Leaving> {
+    fn find(&mut self, connection: Connection) -> Option<&mut ClosingConnection> {
         let mut all = self.0.iter_mut().flatten();
         all.find(|it| it.connection == connection)
     }
 
-    pub(super) fn fill(&mut self, connection: Connection, room: &mut [u8]) -> usize {
-        let (Some(leaving), Some(first)) = (self.find(connection), room.first_mut()) else {
+    pub(super) fn fill(&mut self, connection: Connection, buffer: &mut [u8]) -> usize {
+        let (Some(leaving), Some(first)) = (self.find(connection), buffer.first_mut()) else {
             return 0;
         };
-        let Some(word) = leaving.to_say.take() else {
+        let Some(word) = leaving.last_state.take() else {
             return 0;
         };
         *first = word;
@@ -60,7 +65,7 @@ impl<const N: usize> Leavings<N> {
     pub(super) fn close(&self, connection: Connection) -> Option<Close> {
         let mut all = self.0.iter().flatten();
         let leaving = all.find(|it| it.connection == connection)?;
-        Some(match (leaving.is_late, leaving.to_say) {
+        Some(match (leaving.is_late, leaving.last_state) {
             (true, _) => Close::Reset,
             (false, Some(_)) => Close::Keep,
             (false, None) => Close::Finish,
@@ -76,7 +81,7 @@ impl<const N: usize> Leavings<N> {
     pub(super) fn wake_at(&self) -> Instant {
         let mut first = Instant::NEVER;
         for it in self.0.iter().flatten().filter(|it| !it.is_late) {
-            first = first.or(match it.to_say {
+            first = first.or(match it.last_state {
                 Some(_) => Instant::from_ns(0),
                 None => it.until,
             });

@@ -1,4 +1,4 @@
-//! What the console says of tests that are over.
+//! Console reports of completed tests.
 
 use crate::console::{event, info};
 use core::fmt::Write;
@@ -9,8 +9,8 @@ use linerate_agent::iperf3::Count;
 use linerate_agent::{Instant, http, iperf2, iperf3};
 use linerate_nic::device::LinkState;
 
-/// A test as both ends should have counted it.
-struct Served {
+/// Counters of a test, which both ends should agree on.
+struct ServedTest {
     protocol: &'static str,
     udp: bool,
     sent: bool,
@@ -21,8 +21,8 @@ struct Served {
     lost: u64,
 }
 
-impl Served {
-    fn tell(&self, to: &mut impl Write) {
+impl ServedTest {
+    fn print(&self, to: &mut impl Write) {
         let Self {
             protocol,
             peer,
@@ -46,9 +46,9 @@ impl Served {
     }
 }
 
-/// Says what a client of iperf 2 did.
+/// Reports a test of an iperf 2 client.
 pub fn iperf2(to: &mut impl Write, it: &iperf2::Finished) {
-    Served {
+    ServedTest {
         protocol: "iperf2",
         udp: it.udp,
         sent: it.sent,
@@ -58,15 +58,15 @@ pub fn iperf2(to: &mut impl Write, it: &iperf2::Finished) {
         datagrams: it.report.datagrams.into(),
         lost: it.report.lost.into(),
     }
-    .tell(to);
+    .print(to);
 }
 
-/// Says what a client of iperf 3 did, each direction by itself.
+/// Reports a test of an iperf 3 client, each direction separately.
 pub fn iperf3(to: &mut impl Write, it: &iperf3::Finished) {
     let directions: [(bool, Option<Count>); 2] = [(false, it.received), (true, it.sent)];
     for (sent, count) in directions {
         let Some(count) = count else { continue };
-        Served {
+        ServedTest {
             protocol: "iperf3",
             udp: it.udp,
             sent,
@@ -76,13 +76,13 @@ pub fn iperf3(to: &mut impl Write, it: &iperf3::Finished) {
             datagrams: count.datagrams,
             lost: count.lost,
         }
-        .tell(to);
+        .print(to);
     }
 }
 
-/// Says what was fetched or put.
+/// Reports a download or an upload.
 pub fn http(to: &mut impl Write, it: &http::Finished) {
-    Served {
+    ServedTest {
         protocol: "http",
         udp: false,
         sent: it.sent,
@@ -92,10 +92,10 @@ pub fn http(to: &mut impl Write, it: &http::Finished) {
         datagrams: 0,
         lost: 0,
     }
-    .tell(to);
+    .print(to);
 }
 
-/// Says what was burned since the load was set.
+/// Reports the CPU load since it was set.
 pub fn burned(to: &mut impl Write, burner: &Burner, now: Instant) {
     let burned = burner.burned(now);
     let (what, share) = match burned.load {
@@ -117,7 +117,7 @@ pub fn burned(to: &mut impl Write, burner: &Burner, now: Instant) {
     );
 }
 
-/// Says what the link has come to.
+/// Reports the link state.
 pub fn link(to: &mut impl Write, link: LinkState) {
     let state = match link {
         LinkState::Up => "up",
@@ -126,17 +126,17 @@ pub fn link(to: &mut impl Write, link: LinkState) {
     event(to, "link", format_args!("\"state\":\"{state}\""));
 }
 
-/// Says whether frames are taken in.
+/// Reports whether frames are received.
 pub fn held(to: &mut impl Write, is_held: bool) {
     event(to, "hold", format_args!("\"on\":{is_held}"));
 }
 
-/// Says whether the device is stopped.
+/// Reports whether the device is stopped.
 pub fn device(to: &mut impl Write, is_stopped: bool) {
     event(to, "device", format_args!("\"stopped\":{is_stopped}"));
 }
 
-/// Says that a line is no command.
+/// Reports an unknown command.
 pub fn unknown(to: &mut impl Write, line: &str) {
     info(to, format_args!("Not understood: {line}"));
     event(to, "error", format_args!("\"what\":\"unknown command\""));

@@ -1,28 +1,28 @@
-//! A stream of datagrams from or to a client.
+//! A UDP stream from or to a client.
 
 use core::net::SocketAddr;
 
-use super::super::header::{Back, Numbered, Report, Test};
-use super::super::udp::{Clock, END_EVERY, Source, report};
+use super::super::header::{DatagramHeader, Report, ReturnTest, Test};
+use super::super::udp::{Clock, END_EVERY, UdpSender, report};
 use super::{Finished, LISTENING};
 use crate::count::Sink;
 use crate::{Instant, Limits, MS, SECOND, Udp};
 
-/// A client of which nothing is heard for so long is gone: its place may be taken.
-const SILENCE_NS: u64 = 10 * SECOND;
-/// A client that is sent to listens only some time after it has asked: what comes sooner finds nobody,
-/// and would pass for a loss of the link.
-const HEAD_START_NS: u64 = 100 * MS;
-/// A client asks for its report ten times.
-const MOST_REPORTS: u8 = 20;
+/// A client silent for this long is gone and may be replaced.
+const IDLE_TIMEOUT_NS: u64 = 10 * SECOND;
+/// Delay before sending to a client, which listens only some time after its request: earlier datagrams would
+/// be lost and counted as loss of the link.
+const START_DELAY_NS: u64 = 100 * MS;
+/// A client requests its report ten times.
+const MAX_REPORTS: u8 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// A socket is to be opened first.
+    /// A socket must be opened first.
     Unbound,
-    /// Under way.
+    /// Running.
     Running,
-    /// Over; the end may be asked about again.
+    /// Over; the end may still be repeated.
     Over,
 }
 
@@ -33,55 +33,54 @@ enum Role {
         sink: Sink,
         /// The number that ended it, which is negative; or 0.
         end: i64,
-        /// How many times the report is to be sent, and how many times it may still be asked for.
+        /// Reports to send now, and reports that may still be requested.
         to_report: u8,
         left: u8,
-        /// Octets that have come and were not answered: who forges an address gains nothing by that.
+        /// Octets received and not yet answered: a forged address gains no amplification.
         credit: u64,
     },
-    Sends(Source),
+    Sends(UdpSender),
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Datagrams {
+pub(super) struct UdpFlow {
     pub(super) socket: Udp,
     pub(super) peer: SocketAddr,
     pub(super) state: State,
     test: Option<Test>,
-    heard: Instant,
-    /// When the last that came was sent, by its sender's clock.
-    told_ns: u64,
+    last_received: Instant,
+    /// Send time of the last received datagram, by the sender's clock.
+    peer_sent_ns: u64,
     role: Role,
 }
 
-/// Whether a datagram may be a stream's first one: not one that ends a stream long forgotten, and no
-/// report.
-pub(super) fn may_begin(head: Numbered, octets: &[u8]) -> bool {
+/// True if a datagram may be the first of a stream: neither the end of a forgotten stream nor a report.
+pub(super) fn may_begin(head: DatagramHeader, octets: &[u8]) -> bool {
     head.number >= 0 && !Report::is_in(octets)
 }
 
-impl Datagrams {
-    /// A stream from a client, of which nothing has come yet.
-    pub(super) fn received(socket: Udp, peer: SocketAddr, now: Instant) -> Self {
+impl UdpFlow {
+    /// A stream from a client, before its first datagram.
+    pub(super) fn from_client(socket: Udp, peer: SocketAddr, now: Instant) -> Self {
         Self {
             socket,
             peer,
             state: State::Running,
             test: None,
-            heard: now,
-            told_ns: 0,
+            last_received: now,
+            peer_sent_ns: 0,
             role: Role::Receives {
                 sink: Sink::new(1),
                 end: 0,
                 to_report: 0,
-                left: MOST_REPORTS,
+                left: MAX_REPORTS,
                 credit: 0,
             },
         }
     }
 
     /// A stream to a client, over a socket to be opened.
-    pub(super) fn back(
+    pub(super) fn to_client(
         socket: Udp,
         peer: SocketAddr,
         test: &Test,
@@ -89,20 +88,20 @@ impl Datagrams {
         clock: Clock,
         now: Instant,
     ) -> Self {
-        let begins = now.after_ns(HEAD_START_NS);
-        let source = Source::new(test.buffer_octets, limits.apply(test), clock, begins);
+        let begins = now.after_ns(START_DELAY_NS);
+        let source = UdpSender::new(test.buffer_octets, limits.apply(test), clock, begins);
         Self {
             socket,
             peer,
             state: State::Unbound,
             test: None,
-            heard: now,
-            told_ns: 0,
+            last_received: now,
+            peer_sent_ns: 0,
             role: Role::Sends(source),
         }
     }
 
-    /// Whether a socket is to be opened, once.
+    /// Returns true once if a socket must be opened.
     pub(super) fn take_bind(&mut self) -> bool {
         let unbound = self.state == State::Unbound;
         if unbound {
@@ -112,56 +111,56 @@ impl Datagrams {
     }
 
     fn is_silent(&self, now: Instant) -> bool {
-        now.ns_since(self.heard) >= SILENCE_NS
+        now.ns_since(self.last_received) >= IDLE_TIMEOUT_NS
     }
 
-    /// Whether another may have its place, and how soon: the least first, behind those that are free. One
-    /// with a socket of its own gives that back first.
+    /// Replacement priority: the lowest first, after free slots; `None` if it may not be replaced. A stream
+    /// with its own socket must return that first.
     pub(super) fn may_be_replaced(&self, now: Instant) -> Option<(u8, Instant)> {
         let over = self.state == State::Over;
         let may = match &self.role {
             Role::Receives { to_report, .. } => self.is_silent(now) || over && *to_report == 0,
             Role::Sends(_) => over && self.socket == LISTENING,
         };
-        may.then_some((if over { 1 } else { 2 }, self.heard))
+        may.then_some((if over { 1 } else { 2 }, self.last_received))
     }
 
-    /// Whether this is of a new test, from the port of an old one. The first datagram of it may be lost,
-    /// and one of the old test late: what was sent after all that has come is new.
-    pub(super) fn is_renewed(&self, head: Numbered, now: Instant) -> bool {
+    /// True if a datagram belongs to a new test from the same port. Its first datagram may be lost, and one
+    /// of the old test may be late: a datagram sent after all received ones is new.
+    pub(super) fn begins_new_test(&self, head: DatagramHeader, now: Instant) -> bool {
         if head.number < 0 {
             return false;
         }
         match &self.role {
-            // One that goes on is slow, or its network was.
+            // Without an end, the stream is only slow, or its network was.
             Role::Receives { sink, end: 0, .. } => {
                 self.is_silent(now) && head.number.unsigned_abs() < sink.sequence.next()
             }
-            Role::Receives { .. } => head.number == 1 || head.sent_ns > self.told_ns,
+            Role::Receives { .. } => head.number == 1 || head.sent_ns > self.peer_sent_ns,
             Role::Sends(_) => {
-                let new = head.sent_ns > self.told_ns || self.is_silent(now);
+                let new = head.sent_ns > self.peer_sent_ns || self.is_silent(now);
                 self.state == State::Over && self.socket == LISTENING && new
             }
         }
     }
 
-    /// Takes a datagram from the peer: whether the test begins or ends with it, as the point at which another
-    /// one back may follow.
+    /// Handles a datagram from the peer. Returns the point of the test, its beginning or end, at which a
+    /// return test may start.
     pub(super) fn datagram(
         &mut self,
-        head: Numbered,
+        head: DatagramHeader,
         octets: &[u8],
         limits: &Limits,
         now: Instant,
-    ) -> Back {
-        self.heard = now;
-        self.told_ns = self.told_ns.max(head.sent_ns);
+    ) -> ReturnTest {
+        self.last_received = now;
+        self.peer_sent_ns = self.peer_sent_ns.max(head.sent_ns);
         match &mut self.role {
             Role::Sends(source) => {
-                // iperf 2.1 puts 0 where its report has its number.
+                // iperf 2.1 puts 0 in place of the report's number.
                 if head.number <= 0 && self.state == State::Running && source.is_ending() {
                     self.state = State::Over;
-                    return Back::AtTheEnd;
+                    return ReturnTest::AfterTest;
                 }
             }
             Role::Receives {
@@ -173,54 +172,54 @@ impl Datagrams {
             } => {
                 *credit = credit.saturating_add(octets.len() as u64);
                 if Report::is_in(octets) {
-                    return Back::No;
+                    return ReturnTest::No;
                 }
                 if head.number < 0 {
                     *to_report += u8::from(*left > 0);
                     *left = left.saturating_sub(1);
                     if *end != 0 {
-                        return Back::No;
+                        return ReturnTest::No;
                     }
                     let number = head.number.unsigned_abs();
                     sink.ended(number, head.sent_ns, octets.len(), now, END_EVERY);
                     *end = head.number;
                     self.state = State::Over;
-                    return Back::AtTheEnd;
+                    return ReturnTest::AfterTest;
                 }
                 if *end != 0 {
                     // Late.
-                    return Back::No;
+                    return ReturnTest::No;
                 }
-                let test = octets.get(Numbered::LEN..).and_then(Test::parse);
+                let test = octets.get(DatagramHeader::LEN..).and_then(Test::parse);
                 if let Some(test) = test.filter(|test| test.reverse) {
-                    // The client wants to be sent to, and says so until it is.
+                    // The client requests datagrams and repeats this until they arrive.
                     if limits.sends_datagrams {
-                        let clock = Clock::told(head.sent_ns, now);
+                        let clock = Clock::from_peer(head.sent_ns, now);
                         let extent = limits.apply(&test);
                         self.role =
-                            Role::Sends(Source::new(test.buffer_octets, extent, clock, now));
+                            Role::Sends(UdpSender::new(test.buffer_octets, extent, clock, now));
                     }
-                    return Back::No;
+                    return ReturnTest::No;
                 }
                 sink.arrived(head.number.unsigned_abs(), head.sent_ns, octets.len(), now);
                 if self.test.is_none() && test.is_some() {
                     self.test = test;
-                    return Back::AtOnce;
+                    return ReturnTest::Simultaneous;
                 }
             }
         }
-        Back::No
+        ReturnTest::No
     }
 
-    /// The test that the client wants back at this point of its own.
-    pub(super) fn test_back(&self, at: Back) -> Option<&Test> {
+    /// The return test that the client requested for this point of its test.
+    pub(super) fn return_test_at(&self, at: ReturnTest) -> Option<&Test> {
         let receives = matches!(self.role, Role::Receives { .. });
         self.test
             .as_ref()
-            .filter(|test| receives && test.back == at)
+            .filter(|test| receives && test.return_test == at)
     }
 
-    /// What has become of it, with the datagram that has ended it, if one has.
+    /// Result of the stream; `end` is the datagram that ended it, if any.
     pub(super) fn finished(&self, end: Option<&[u8]>) -> Finished {
         let (sent, report) = match (&self.role, end) {
             (Role::Receives { sink, end, .. }, _) => (false, report(sink, *end)),
@@ -236,8 +235,8 @@ impl Datagrams {
         }
     }
 
-    /// The datagram that is due, if one is: its length.
-    pub(super) fn next(&mut self, room: &mut [u8], now: Instant) -> Option<usize> {
+    /// Writes the due datagram, if any; returns its length.
+    pub(super) fn next(&mut self, buffer: &mut [u8], now: Instant) -> Option<usize> {
         match &mut self.role {
             Role::Receives {
                 sink,
@@ -247,21 +246,21 @@ impl Datagrams {
                 ..
             } => {
                 *to_report = to_report.checked_sub(1)?;
-                // Not paid for by a stream this short: the client asks again, which pays for more.
-                *credit = credit.checked_sub((Numbered::LEN + Report::LEN) as u64)?;
-                Some(report(sink, *end).answer(*end, now, room))
+                // Not covered by a stream this short: the client repeats its request, which adds credit.
+                *credit = credit.checked_sub((DatagramHeader::LEN + Report::LEN) as u64)?;
+                Some(report(sink, *end).answer(*end, now, buffer))
             }
             Role::Sends(source) => {
                 if self.state != State::Running {
                     return None;
                 }
-                source.next(None, room, now)
+                source.next(None, buffer, now)
             }
         }
     }
 
-    /// Whether it is over by its end having been said as often as it is, and nobody having answered: a
-    /// client of iperf 2.1 with `-R` does not. Once.
+    /// True once if the stream ended without an answer to all repetitions of its end: a client of iperf 2.1
+    /// with `-R` does not answer.
     pub(super) fn give_up(&mut self, now: Instant) -> bool {
         let Role::Sends(source) = &self.role else {
             return false;

@@ -1,20 +1,20 @@
-//! What every UDP datagram begins with.
+//! Header of the UDP datagrams.
 
 use crate::Instant;
 use crate::octets::{put_u32, u32_at};
 
-/// A datagram's number, counted from 1, and when it was sent. Big-endian: seconds, microseconds, and the number in 32
-/// bits or, as the test's parameters say (`--udp-counters-64bit`), in 64.
+/// A datagram's number, counted from 1, and its send time. Big-endian: seconds, microseconds, and the number
+/// in 32 bits or, with the parameter `--udp-counters-64bit`, in 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Numbered {
+pub struct DatagramHeader {
     /// The number.
     pub number: u64,
     /// Seconds and microseconds on the sender's clock, as nanoseconds.
     pub sent_ns: u64,
 }
 
-impl Numbered {
-    /// What is at the start of a datagram; `None` if it is too short. `wide`: the number has 64 bits.
+impl DatagramHeader {
+    /// Parses the header of a datagram; `None` if it is too short. `wide`: the number has 64 bits.
     #[must_use]
     pub fn parse(octets: &[u8], wide: bool) -> Option<Self> {
         let [seconds, micros, number] = [0, 4, 8].map(|at| u32_at(octets, at));

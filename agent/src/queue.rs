@@ -1,6 +1,6 @@
-//! What waits for its turn.
+//! Small bounded queues.
 
-/// Forgets the first of a queue: the others move up.
+/// Removes the first element of a queue and moves the others up.
 pub(crate) fn shift<T>(queue: &mut [Option<T>]) {
     if let Some(first) = queue.first_mut() {
         *first = None;
@@ -10,27 +10,27 @@ pub(crate) fn shift<T>(queue: &mut [Option<T>]) {
     }
 }
 
-/// The last few things worth telling, first the one that came first; more of them push that one out.
+/// A bounded queue: when it is full, a new element pushes the oldest out.
 #[derive(Debug)]
-pub(crate) struct Notes<T, const PLACES: usize>([Option<T>; PLACES]);
+pub(crate) struct BoundedQueue<T, const PLACES: usize>([Option<T>; PLACES]);
 
-impl<T, const PLACES: usize> Notes<T, PLACES> {
+impl<T, const PLACES: usize> BoundedQueue<T, PLACES> {
     pub(crate) const fn new() -> Self {
         assert!(PLACES > 0);
         Self([const { None }; PLACES])
     }
 
-    pub(crate) fn note(&mut self, one: T) {
+    pub(crate) fn push(&mut self, value: T) {
         let free = self.0.iter().position(Option::is_none);
         if free.is_none() {
             shift(&mut self.0);
         }
-        self.0[free.unwrap_or(PLACES - 1)] = Some(one);
+        self.0[free.unwrap_or(PLACES - 1)] = Some(value);
     }
 
-    /// The first of them, once.
-    pub(crate) fn take(&mut self) -> Option<T> {
-        // Asked for again and again, mostly for nothing.
+    /// Removes the oldest element.
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        // Polled often, mostly when empty.
         let first = self.0[0].take()?;
         shift(&mut self.0);
         Some(first)
@@ -39,19 +39,19 @@ impl<T, const PLACES: usize> Notes<T, PLACES> {
 
 #[cfg(test)]
 mod tests {
-    use super::Notes;
+    use super::BoundedQueue;
 
     #[test]
     fn the_first_is_taken_first_and_pushed_out_first() {
-        let mut notes = Notes::<u8, 2>::new();
+        let mut queue = BoundedQueue::<u8, 2>::new();
         for one in [1, 2, 3] {
-            notes.note(one);
+            queue.push(one);
         }
         assert_eq!(
-            [notes.take(), notes.take(), notes.take()],
+            [queue.pop(), queue.pop(), queue.pop()],
             [Some(2), Some(3), None]
         );
-        notes.note(4);
-        assert_eq!(notes.take(), Some(4));
+        queue.push(4);
+        assert_eq!(queue.pop(), Some(4));
     }
 }
