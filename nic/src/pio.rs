@@ -1,4 +1,5 @@
-//! What drivers have in common whose processor copies frames word by word through a register.
+//! Code shared by drivers whose processor copies frames word by word through a register (programmed
+//! I/O).
 
 use crate::device::RxToken;
 use crate::ledger::Ledger;
@@ -6,8 +7,8 @@ use crate::mmio::Registers;
 use linerate_ether::ledger::Counter;
 use linerate_regs::Place;
 
-/// Copies out of a register whose octets are in the order of the line. The loop is unrolled: a load and a
-/// store for each word.
+/// Copies from a register whose octets are in wire order. The loop is unrolled: one load and one
+/// store per word.
 #[inline]
 pub(crate) fn take(registers: &impl Registers, from: Place, words: &mut [u32]) {
     let (eights, rest) = words.as_chunks_mut::<8>();
@@ -21,7 +22,7 @@ pub(crate) fn take(registers: &impl Registers, from: Place, words: &mut [u32]) {
     }
 }
 
-/// Copies into such a register.
+/// Copies to such a register.
 #[inline]
 pub(crate) fn put(registers: &impl Registers, to: Place, words: &[u32]) {
     let (eights, rest) = words.as_chunks::<8>();
@@ -35,7 +36,7 @@ pub(crate) fn put(registers: &impl Registers, to: Place, words: &[u32]) {
     }
 }
 
-/// A frame that has come, in the driver's buffer.
+/// A received frame in the buffer of the driver.
 pub struct Received<'a> {
     frame: &'a mut [u8],
     is_taken: bool,
@@ -43,7 +44,6 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// This one.
     #[inline]
     pub(crate) fn new(frame: &'a mut [u8], ledger: &'static Ledger) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Two ends of a cable: auto-negotiation and the link integrity test against partners of all kinds.
+//! Two ends of a cable: auto-negotiation and the link integrity test with partners of all kinds.
 #![cfg(not(loom))]
 
 use linerate_ether::phy10::link::{LinkCodeWord as Word, LinkEvent};
@@ -14,7 +14,7 @@ const MS: u32 = 10_000;
 struct End {
     link: Link,
     due: u64,
-    /// When the last change came, and to what.
+    /// Time and status of each change.
     changes: Vec<(u64, Status)>,
     sent: Vec<(u64, Pulse)>,
 }
@@ -48,7 +48,7 @@ impl End {
         }
     }
 
-    /// Runs the timer that is due; whether a pulse goes out.
+    /// Runs the timer that is due; returns `true` if a pulse is sent.
     fn timer(&mut self) -> bool {
         let now = self.due;
         let due = self.link.timer(BitTimes(now as u32), None);
@@ -58,14 +58,14 @@ impl End {
         due.pulse.is_some()
     }
 
-    fn hear(&mut self, at: u64) -> Option<LinkEvent> {
+    fn receive(&mut self, at: u64) -> Option<LinkEvent> {
         let event = self.link.pulse(BitTimes(at as u32));
         self.note(at);
         event
     }
 }
 
-/// Runs both ends up to `until` ms; `connected` says when the cable is plugged in.
+/// Runs both ends up to `until` ms; `connected` returns whether the cable is plugged in.
 fn run(here: &mut End, there: &mut End, until_ms: u64, connected: impl Fn(u64) -> bool) {
     run_to(here, there, until_ms * u64::from(MS), connected);
 }
@@ -79,7 +79,7 @@ fn run_to(here: &mut End, there: &mut End, until: u64, connected: impl Fn(u64) -
         };
         let at = sender.due;
         if sender.timer() && connected(at / u64::from(MS)) {
-            receiver.hear(at);
+            receiver.receive(at);
         }
     }
 }
@@ -96,7 +96,7 @@ fn negotiate(ours: u16, theirs: u16) -> (End, End) {
 }
 
 #[test]
-fn two_stations_agree_on_what_both_can_do() {
+fn two_stations_resolve_their_common_mode() {
     let half = Word::TEN_HALF;
     let full = Word::TEN_FULL;
     let hundred = Word::HUNDRED_HALF | Word::HUNDRED_FULL;
@@ -138,7 +138,7 @@ fn an_established_link_has_plain_link_pulses_every_16_ms() {
 }
 
 #[test]
-fn a_burst_is_17_clock_pulses_and_the_ones_between() {
+fn a_burst_is_17_clock_pulses_and_data_pulses_for_ones() {
     let mut end = End::new(Mode::Negotiate(Word::TEN_HALF), 0);
     while end.due < u64::from(1_300 * MS) {
         end.timer();
@@ -154,7 +154,7 @@ fn a_burst_is_17_clock_pulses_and_the_ones_between() {
 }
 
 #[test]
-fn a_burst_that_is_held_up_is_given_up() {
+fn a_delayed_burst_is_aborted() {
     let mut link = Link::new(Mode::Negotiate(Word::TEN_HALF));
     let mut now = 0;
     loop {
@@ -191,7 +191,7 @@ fn a_partner_that_only_sends_link_pulses_gets_half_duplex() {
 }
 
 #[test]
-fn nobody_at_the_other_end_means_no_link() {
+fn without_a_partner_there_is_no_link() {
     for mode in [Mode::Negotiate(Word::TEN_HALF), Mode::Forced(Duplex::Half)] {
         let mut here = End::new(mode, 0);
         while here.due < u64::from(10_000 * MS) {
@@ -203,7 +203,7 @@ fn nobody_at_the_other_end_means_no_link() {
 }
 
 #[test]
-fn a_partner_with_100base_tx_only_leaves_the_link_down_and_is_named_once() {
+fn a_partner_with_100base_tx_only_leaves_the_link_down_and_is_reported_once() {
     let (here, there) = negotiate(Word::TEN_HALF, Word::HUNDRED_FULL | Word::HUNDRED_HALF);
     for end in [&here, &there] {
         assert_eq!(end.status().state, LinkState::Down);
@@ -217,7 +217,7 @@ fn a_partner_with_100base_tx_only_leaves_the_link_down_and_is_named_once() {
 }
 
 #[test]
-fn a_remote_fault_is_told_and_the_link_comes_up() {
+fn a_remote_fault_is_reported_and_the_link_comes_up() {
     let theirs = Word::TEN_HALF | Word::REMOTE_FAULT;
     let (here, there) = negotiate(Word::TEN_HALF, theirs);
     assert_eq!(here.status().fault, Some(Fault::Remote));
@@ -260,7 +260,7 @@ fn a_cable_that_is_pulled_brings_the_link_down_and_back_up() {
 }
 
 #[test]
-fn a_forced_link_takes_bursts_for_pulses_and_is_found_by_the_partner() {
+fn a_forced_link_accepts_bursts_as_pulses_and_is_detected_by_the_partner() {
     let mut here = End::new(Mode::Forced(Duplex::Half), 0);
     let mut there = End::new(Mode::Negotiate(Word::TEN_HALF | Word::HUNDRED_FULL), 1_000);
     run(&mut here, &mut there, 4_000, |_| true);
@@ -271,19 +271,19 @@ fn a_forced_link_takes_bursts_for_pulses_and_is_found_by_the_partner() {
 }
 
 #[test]
-fn noise_on_the_pair_delays_a_negotiation_and_does_not_mislead_it() {
+fn noise_on_the_pair_delays_a_negotiation_but_does_not_break_it() {
     let mut here = End::new(Mode::Negotiate(Word::TEN_HALF), 0);
     let mut there = End::new(Mode::Negotiate(Word::TEN_HALF | Word::TEN_FULL), 3_333);
     let mut noise = 0_u64;
     for step in 0..500 {
-        // About one burst in five is hit.
+        // About one burst in five is affected.
         noise = noise
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         let at = step * 100_000 + (noise >> 40) % 100_000;
         run_to(&mut here, &mut there, at, |_| true);
         if at < 40_000_000 {
-            here.hear(at);
+            here.receive(at);
         }
     }
     assert_eq!(here.status().state, LinkState::Up);
@@ -309,31 +309,31 @@ fn a_frame_keeps_a_link_up_without_pulses() {
 }
 
 #[test]
-fn pulses_that_all_come_while_the_station_sends_keep_a_link_up() {
-    // A frame each 4 ms, in step with the partner's pulses each 16.
+fn pulses_that_all_arrive_while_the_station_sends_keep_a_link_up() {
+    // A frame every 4 ms, in step with the partner's pulses every 16 ms.
     for mode in [Mode::Forced(Duplex::Half), Mode::Negotiate(Word::TEN_HALF)] {
         let mut here = End::new(mode, 100);
         let mut there = End::new(mode, 57_321);
         run(&mut here, &mut there, 2_000, |_| true);
         assert_eq!(here.status().state, LinkState::Up);
-        let mut heard = here.due;
+        let mut received = here.due;
         let pulled = here.due + 10_000 * u64::from(MS);
         while here.status().state == LinkState::Up {
             let now = here.due;
             assert!(now < pulled + 150 * u64::from(MS));
-            if heard <= now && heard < pulled {
-                heard += 16 * u64::from(MS);
+            if received <= now && received < pulled {
+                received += 16 * u64::from(MS);
                 here.link.heard_while_sending(BitTimes(now as u32));
             }
             here.timer();
         }
-        // No sooner than link_loss_timer lets it, 50 to 150 ms.
+        // Not before link_loss_timer allows it, 50 to 150 ms.
         assert!(here.due > pulled + 50 * u64::from(MS));
     }
 }
 
 #[test]
-fn what_is_heard_while_the_station_sends_brings_no_link_up() {
+fn activity_while_the_station_sends_does_not_bring_a_link_up() {
     for mode in [Mode::Forced(Duplex::Half), Mode::Negotiate(Word::TEN_HALF)] {
         let mut link = Link::new(mode);
         for n in 1..1_000 {
@@ -345,7 +345,7 @@ fn what_is_heard_while_the_station_sends_brings_no_link_up() {
 }
 
 #[test]
-fn a_packet_stands_for_a_link_pulse() {
+fn a_packet_replaces_a_link_pulse() {
     let mut link = Link::new(Mode::Forced(Duplex::Half));
     let at = |ms: u32| BitTimes(ms * MS);
     let due = link.timer(at(16), Some(at(15)));
@@ -358,7 +358,7 @@ fn a_packet_stands_for_a_link_pulse() {
 }
 
 #[test]
-fn a_pulse_that_is_complete_when_the_timer_fires_is_told_once() {
+fn a_pulse_that_is_complete_when_the_timer_fires_is_reported_once() {
     let mut link = Link::new(Mode::Negotiate(Word::TEN_HALF));
     let at = |ms: u32| BitTimes(ms * MS);
     assert_eq!(link.pulse(at(1)), None);
@@ -373,7 +373,7 @@ fn a_pulse_that_is_complete_when_the_timer_fires_is_told_once() {
 }
 
 #[test]
-fn pulses_too_soon_or_too_late_after_one_another_are_no_link() {
+fn pulses_at_wrong_intervals_do_not_bring_a_link_up() {
     for (gap_ms, up) in [(1, false), (3, false), (8, true), (24, true), (61, false)] {
         let mut test = Integrity::new();
         for n in 0..5 {
@@ -384,14 +384,14 @@ fn pulses_too_soon_or_too_late_after_one_another_are_no_link() {
 }
 
 #[test]
-fn a_swapped_pair_is_noticed_by_pulses_or_by_frames() {
+fn a_swapped_pair_is_detected_by_pulses_or_by_frames() {
     let mut polarity = Polarity::new();
     let turned: Vec<_> = (0..5).map(|_| polarity.pulse(Sense::Inverted)).collect();
     assert_eq!(turned, [false, false, false, true, false]);
     let mut polarity = Polarity::new();
     let turned: Vec<_> = (0..4).map(|_| polarity.frame(Sense::Inverted)).collect();
     assert_eq!(turned, [false, false, true, false]);
-    // One in between that is right takes the suspicion back.
+    // A correct one in between resets the detector.
     let mut polarity = Polarity::new();
     for _ in 0..100 {
         assert!(!polarity.pulse(Sense::Inverted));
@@ -402,7 +402,7 @@ fn a_swapped_pair_is_noticed_by_pulses_or_by_frames() {
 }
 
 #[test]
-fn a_link_whose_pulses_cannot_be_seen_stays_up_until_they_can() {
+fn a_link_whose_pulses_cannot_be_detected_stays_up_until_they_can() {
     let mut link = Link::new(Mode::Forced(Duplex::Half));
     link.set_swapped(true, BitTimes(0));
     assert_eq!(link.state(), LinkState::Down);
@@ -419,7 +419,7 @@ fn a_link_whose_pulses_cannot_be_seen_stays_up_until_they_can() {
 }
 
 #[test]
-fn a_transmitter_that_does_not_end_is_cut_off_for_half_a_second() {
+fn a_transmitter_that_sends_too_long_is_cut_off_for_half_a_second() {
     let mut jabber = Jabber::new();
     assert!(!jabber.sent(1_530, BitTimes(10)));
     assert!(jabber.may_send(BitTimes(11)));

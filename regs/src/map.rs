@@ -1,10 +1,10 @@
-//! A map's blocks, and what lies where.
+//! The blocks of a map, and lookup by address.
 
 use crate::attributes::Attributes;
 use crate::register::{Field, Register, Value};
 use crate::text::{behind, hex, line, same, up_to, word};
 
-/// All register blocks of a chip: text in the format that the [crate] describes.
+/// All register blocks of a chip: text in the format described in the [crate] documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a>(pub &'a str);
 
@@ -13,47 +13,47 @@ pub struct Map<'a>(pub &'a str);
 pub struct Block<'a> {
     /// Name of the peripheral as in the reference manual.
     pub name: &'a str,
-    /// Address of offset 0; `None` where the board decides that, or where the registers are not in the
-    /// memory but behind others.
+    /// Address of offset 0; `None` if it depends on the board, or if the registers are not
+    /// memory-mapped but accessed through others.
     pub base: Option<u32>,
-    /// What it is, and how to get at it, or nothing.
+    /// Description, and how to access it, or empty.
     pub title: &'a str,
     said: Attributes<'a>,
     lines: &'a str,
 }
 
-/// What lies at an address.
+/// The register at an address.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
     /// The peripheral.
     pub block: Block<'a>,
     /// The register.
     pub register: Register<'a>,
-    /// Which of the array.
+    /// Index in the array.
     pub index: u32,
 }
 
-/// A line of a map that cannot be read.
+/// A syntax error in a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Its number, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// Description of the error.
     pub what: &'static str,
 }
 
 impl<'a> Map<'a> {
-    /// What the chip is called on a command line.
+    /// Name of the chip on a command line.
     pub fn name(self) -> &'a str {
         word(self.head("map ")).0
     }
 
-    /// What it is.
+    /// Title of the map.
     pub fn title(self) -> &'a str {
         word(self.head("map ")).1
     }
 
-    /// The document that the map was made from.
+    /// The source document of the map.
     pub fn source(self) -> &'a str {
         self.head("source ")
     }
@@ -63,7 +63,7 @@ impl<'a> Map<'a> {
         lines.find_map(|line| line.strip_prefix(key)).unwrap_or("")
     }
 
-    /// The blocks, by rising address.
+    /// The blocks, by ascending address.
     pub fn blocks(self) -> impl Iterator<Item = Block<'a>> {
         let mut rest = self.0;
         core::iter::from_fn(move || {
@@ -91,7 +91,7 @@ impl<'a> Map<'a> {
             .find_map(|block| block.at(address.checked_sub(block.base?)?))
     }
 
-    /// The first line that cannot be read, for those who write a map.
+    /// The first syntax error, for authors of maps.
     pub fn fault(self) -> Option<Fault> {
         let mut inside = Inside::Nothing;
         (1..).zip(self.0.lines()).find_map(|(number, line)| {
@@ -132,7 +132,7 @@ impl<'a> Map<'a> {
                 if known {
                     None
                 } else {
-                    fault("before the first block only `map` and `source` can stand")
+                    fault("only `map` and `source` are allowed before the first block")
                 }
             } else {
                 match Register::parse(line, "", Attributes::DEFAULT) {
@@ -147,13 +147,13 @@ impl<'a> Map<'a> {
     }
 }
 
-/// What a line of a map can belong to.
+/// Context of a line of a map.
 #[derive(Clone, Copy)]
 enum Inside<'a> {
     Nothing,
     Block,
     Register(Register<'a>),
-    /// And the bits that fields have taken.
+    /// With the bits already used by fields.
     Field(Register<'a>, u32),
 }
 
@@ -174,7 +174,7 @@ impl<'a> Inside<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The first block of `text`, and what follows it.
+    /// The first block of `text`, and the text after it.
     const fn next(text: &'a str) -> Option<(Self, &'a str)> {
         let Some(text) = behind(up_to(text, "block ").1, "block ") else {
             return None;
@@ -202,7 +202,7 @@ impl<'a> Block<'a> {
         ))
     }
 
-    /// The registers, by rising offset of the first of each array.
+    /// The registers, by ascending offset (for arrays, that of the first).
     pub fn registers(self) -> impl Iterator<Item = Register<'a>> {
         let mut rest = self.lines;
         core::iter::from_fn(move || {
@@ -246,7 +246,7 @@ impl<'a> Block<'a> {
     }
 
     const fn parse(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
-        // Fields and comments are no registers.
+        // Skip fields and comments.
         if behind(first, " ").is_some() || behind(first, "#").is_some() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! A register, its fields, and what their values are called.
+//! Registers, their fields, and the names of field values.
 
 use crate::attributes::{Access, Attributes};
 use crate::place::{Bits, Place};
@@ -7,10 +7,10 @@ use crate::text::{behind, bit, hex, line, word};
 /// One register, or an array of equal registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register<'a> {
-    /// Name without the peripheral's; in an array `{}` stands for the index.
+    /// Name without that of the peripheral; in an array `{}` is replaced by the index.
     pub name: &'a str,
-    /// Bytes from the block's base to the register, or to the array's first; a number where the block
-    /// is not in the memory.
+    /// Bytes from the base of the block to the register, or to the first of the array; a number if
+    /// the block is not memory-mapped.
     pub offset: u32,
     /// Bytes from one register of the array to the next.
     pub stride: u32,
@@ -20,20 +20,20 @@ pub struct Register<'a> {
     pub reset: u32,
     /// Bits.
     pub width: u8,
-    /// What reading and writing does.
+    /// Effect of reading and writing.
     pub access: Access,
-    /// Section of the map's source; empty where the map does not say.
+    /// Section of the source document; empty if the map has none.
     pub section: &'a str,
-    /// What it is called in words, or nothing.
+    /// Title, or empty.
     pub title: &'a str,
-    /// The register that has its fields, or nothing.
+    /// The register that has the same fields, or empty.
     pub(crate) like: &'a str,
     /// The lines from its first field on.
     pub(crate) fields: &'a str,
 }
 
 impl<'a> Register<'a> {
-    /// Reads `line`; `below` is what follows it.
+    /// Parses `line`; `below` is the text after it.
     pub(crate) const fn parse(
         line: &'a str,
         below: &'a str,
@@ -64,7 +64,7 @@ impl<'a> Register<'a> {
         })
     }
 
-    /// What a driver has to know of it; of an array, of its first.
+    /// Location for a driver; of an array, the first register.
     pub const fn place(self) -> Place {
         Place {
             offset: self.offset,
@@ -100,7 +100,7 @@ impl<'a> Register<'a> {
         None
     }
 
-    /// What `word` says, field by field.
+    /// Decodes `word` field by field.
     pub fn decode(self, word: u32) -> impl Iterator<Item = Decoded<'a>> {
         self.fields().map(move |field| {
             let value = field.bits.get(word);
@@ -112,7 +112,7 @@ impl<'a> Register<'a> {
         })
     }
 
-    /// The bits that no field names; none where the register has no fields.
+    /// The bits not covered by a field; 0 if the register has no fields.
     pub fn unnamed(self) -> u32 {
         let named = self.fields().fold(0, |mask, f| mask | f.bits.mask());
         if named == 0 {
@@ -135,7 +135,7 @@ impl<'a> Register<'a> {
     }
 }
 
-/// Registers of an array.
+/// Maximum number of registers in an array.
 const MOST: u32 = 0x1_0000;
 
 /// `OFFSET`, or `OFFSET+STRIDE*COUNT`.
@@ -166,7 +166,7 @@ const fn span(written: &str) -> Option<(u32, u32, u32)> {
     ) else {
         return None;
     };
-    // Within the address space, and no more than one can go through.
+    // Within the address space, and few enough to iterate over.
     let end = offset as u64 + stride as u64 * count as u64;
     if count == 0 || count > MOST || end > u32::MAX as u64 {
         return None;
@@ -174,16 +174,16 @@ const fn span(written: &str) -> Option<(u32, u32, u32)> {
     Some((offset, stride, count))
 }
 
-/// Bits of a register that mean something together.
+/// A field of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
     /// Name as in the manual.
     pub name: &'a str,
-    /// Where it lies.
+    /// Location in the register.
     pub bits: Bits,
-    /// What reading and writing does: the register's, where the map says nothing else.
+    /// Effect of reading and writing: inherited from the register unless the map states another.
     pub access: Access,
-    /// What it is for, or nothing.
+    /// Purpose, or empty.
     pub title: &'a str,
     values: &'a str,
 }
@@ -266,7 +266,7 @@ pub struct Value<'a> {
     pub number: u32,
     /// Name as in the manual.
     pub name: &'a str,
-    /// What it does, or nothing.
+    /// Effect, or empty.
     pub title: &'a str,
 }
 
@@ -285,12 +285,12 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What a register's value says in one field.
+/// A decoded field of a register value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded<'a> {
     /// The field.
     pub field: Field<'a>,
-    /// Its bits, moved down to bit 0.
+    /// Its value, shifted down to bit 0.
     pub value: u32,
     /// The name of this value, if it has one.
     pub meaning: Option<Value<'a>>,

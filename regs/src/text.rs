@@ -1,6 +1,6 @@
-//! Lines and words, cut at compile time as well as at run time.
+//! Splitting text into lines and words, in `const` functions.
 
-/// What stands before the first `at`, and what stands behind it.
+/// The text before the first `at`, and the text after it.
 const fn cut(text: &str, at: u8) -> (&str, &str) {
     let bytes = text.as_bytes();
     let mut i = 0;
@@ -15,12 +15,12 @@ const fn cut(text: &str, at: u8) -> (&str, &str) {
     }
 }
 
-/// The first line, and the lines behind it.
+/// The first line, and the lines after it.
 pub const fn line(text: &str) -> (&str, &str) {
     cut(text, b'\n')
 }
 
-/// The first word, and what stands behind the space after it.
+/// The first word, and the text after the following space.
 pub const fn word(text: &str) -> (&str, &str) {
     cut(text, b' ')
 }
@@ -29,7 +29,7 @@ pub const fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && behind(a, b).is_some()
 }
 
-/// What stands behind `prefix`.
+/// The text after `prefix`.
 pub const fn behind<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (bytes, wanted) = (text.as_bytes(), prefix.as_bytes());
     if bytes.len() < wanted.len() {
@@ -45,7 +45,7 @@ pub const fn behind<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     Some(text.split_at(i).1)
 }
 
-/// `text` up to the line that starts with `prefix`, and from there on.
+/// `text` up to the line that starts with `prefix`, and the rest.
 pub const fn up_to<'a>(text: &'a str, prefix: &str) -> (&'a str, &'a str) {
     let mut rest = text;
     while !rest.is_empty() && behind(rest, prefix).is_none() {
@@ -61,7 +61,7 @@ pub const fn hex(digits: &str) -> Option<u32> {
     }
 }
 
-/// A number of at most 32: of a bit, or of bits.
+/// A number of at most 32: a bit index, or a number of bits.
 pub const fn bit(digits: &str) -> Option<u8> {
     match u8::from_str_radix(digits, 10) {
         Ok(number) if number <= 32 => Some(number),

@@ -1,9 +1,9 @@
-//! What is told to those who write a map.
+//! Error messages for authors of maps.
 
 use linerate_regs::{Fault, Map};
 
 #[test]
-fn the_first_line_that_cannot_be_read_is_told() {
+fn the_first_syntax_error_is_reported() {
     let head = "map x X\nsource a manual\n\n# a comment\nblock A 1000\n";
     let fault = |lines: &str| Map(&format!("{head}{lines}")).fault();
     assert_eq!(
@@ -66,6 +66,6 @@ fn the_first_line_that_cannot_be_read_is_told() {
     ] {
         assert_eq!(fault(lines), Some(Fault { line, what }), "{lines}");
     }
-    let what = "before the first block only `map` and `source` can stand";
+    let what = "only `map` and `source` are allowed before the first block";
     assert_eq!(Map("0 R 0\n").fault(), Some(Fault { line: 1, what }));
 }

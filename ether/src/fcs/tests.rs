@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::vec::Vec;
 
-/// The check value that every catalogue of CRCs gives for CRC-32/ISO-HDLC.
+/// The check value that all CRC catalogues list for CRC-32/ISO-HDLC.
 #[test]
 fn check_value() {
     assert_eq!(crc32(b"123456789"), 0xCBF4_3926);

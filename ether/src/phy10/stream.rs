@@ -29,13 +29,13 @@ impl<'a> HalfBits<'a> {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The part `from..to`; both are cut down to the stream's length.
+    /// The range `from..to`; both are limited to the length of the stream.
     #[must_use]
     pub fn slice(&self, from: usize, to: usize) -> Self {
         let to = to.min(self.len);
@@ -47,13 +47,13 @@ impl<'a> HalfBits<'a> {
         }
     }
 
-    /// The part from `from` on.
+    /// The range from `from` on.
     #[must_use]
     pub fn skip(&self, from: usize) -> Self {
         self.slice(from, self.len)
     }
 
-    /// The half-bit at `index`, if the stream reaches that far.
+    /// The half-bit at `index`; `None` beyond the end.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<bool> {
         (index < self.len).then(|| {
@@ -62,8 +62,8 @@ impl<'a> HalfBits<'a> {
         })
     }
 
-    /// The 64 half-bits from `index` on, the first in the least significant bit; behind the
-    /// stream's end the line is low.
+    /// The 64 half-bits from `index` on, the first in the least significant bit; beyond the end of
+    /// the stream the line is low.
     #[must_use]
     pub fn window(&self, index: usize) -> u64 {
         let left = self.len.saturating_sub(index);
@@ -85,7 +85,7 @@ impl<'a> HalfBits<'a> {
         }
     }
 
-    /// The index of the first half-bit from `from` on at which the line is at `level`.
+    /// Index of the first half-bit from `from` on at which the line is at `level`.
     #[must_use]
     pub fn find(&self, from: usize, level: bool) -> Option<usize> {
         let mut at = from;
@@ -175,7 +175,7 @@ impl Iterator for Iter<'_> {
 
 impl ExactSizeIterator for Iter<'_> {}
 
-/// The words have no room for more half-bits.
+/// The buffer is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
@@ -195,7 +195,7 @@ pub struct HalfBitWriter<'a> {
 }
 
 impl<'a> HalfBitWriter<'a> {
-    /// Starts an empty stream; what `words` held is overwritten as the stream grows.
+    /// Starts an empty stream; the content of `words` is overwritten as the stream grows.
     #[must_use]
     pub const fn new(words: &'a mut [u64]) -> Self {
         Self { words, len: 0 }
@@ -207,13 +207,13 @@ impl<'a> HalfBitWriter<'a> {
         self.len
     }
 
-    /// Whether none was written yet.
+    /// True if none was written yet.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many more there is room for.
+    /// Number of half-bits that still fit.
     #[must_use]
     pub const fn room(&self) -> usize {
         self.words.len().saturating_mul(64) - self.len
@@ -222,7 +222,7 @@ impl<'a> HalfBitWriter<'a> {
     /// Appends one half-bit.
     ///
     /// # Errors
-    /// [`Full`]; the stream is unchanged then.
+    /// [`BufferFull`]; the stream is unchanged then.
     pub fn push(&mut self, level: bool) -> Result<(), Full> {
         self.push_bits(u64::from(level), 1)
     }
@@ -230,7 +230,7 @@ impl<'a> HalfBitWriter<'a> {
     /// Appends the `count` (at most 64) least significant bits of `bits`, the lowest first.
     ///
     /// # Errors
-    /// [`Full`] when not all fit; the stream is unchanged then.
+    /// [`BufferFull`] when not all fit; the stream is unchanged then.
     pub fn push_bits(&mut self, bits: u64, count: usize) -> Result<(), Full> {
         let count = count.min(64);
         if count == 0 {
@@ -253,7 +253,7 @@ impl<'a> HalfBitWriter<'a> {
     /// Appends `count` half-bits of one level.
     ///
     /// # Errors
-    /// [`Full`] when not all fit; the stream is unchanged then.
+    /// [`BufferFull`] when not all fit; the stream is unchanged then.
     pub fn push_level(&mut self, level: bool, count: usize) -> Result<(), Full> {
         if self.room() < count {
             return Err(Full);
@@ -268,7 +268,7 @@ impl<'a> HalfBitWriter<'a> {
         Ok(())
     }
 
-    /// The stream so far.
+    /// The half-bits written so far.
     #[must_use]
     pub fn as_half_bits(&self) -> HalfBits<'_> {
         HalfBits {
@@ -278,7 +278,7 @@ impl<'a> HalfBitWriter<'a> {
         }
     }
 
-    /// Ends writing.
+    /// Finishes writing and returns the stream.
     #[must_use]
     pub fn finish(self) -> HalfBits<'a> {
         HalfBits {

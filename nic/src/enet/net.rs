@@ -17,13 +17,14 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 
-/// Octets that a buffer must have: MRBR counts in sixteenths. It begins at a multiple of 64.
+/// Minimum size of a buffer, in octets: MRBR counts in units of 16. A buffer begins at a multiple
+/// of 64.
 pub const BUFFER: usize = (MAX_TAGGED_LEN + SHIFT).next_multiple_of(16);
-/// The longest frame to be sent, without FCS, and the shortest, which is padded.
+/// Longest frame to send, without FCS, and the shortest, to which frames are padded.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
-/// What runs while there is no link.
+/// Mode while the link is down.
 const NO_LINK: Link = Link {
     speed: Speed::Mbit100,
     full_duplex: true,
@@ -33,7 +34,7 @@ const NO_LINK: Link = Link {
     },
 };
 
-/// The memory of the two rings, `N` frames each way.
+/// Memory of the two rings, `N` frames per direction.
 #[derive(Debug)]
 pub struct Rings<L, const N: usize> {
     receive: Memory<L, N>,
@@ -41,7 +42,7 @@ pub struct Rings<L, const N: usize> {
 }
 
 impl<L: Layout, const N: usize> Rings<L, N> {
-    /// Nothing in it.
+    /// Empty rings.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -57,32 +58,33 @@ impl<L: Layout, const N: usize> Default for Rings<L, N> {
     }
 }
 
-/// The MAC, its rings and its buffers.
+/// The network device: MAC, rings and buffers.
 pub struct Enet<R, C, L: 'static, const N: usize> {
     mac: Mac<R>,
     rx: Ring<L, C, N>,
     tx: Ring<L, C, N>,
-    /// Buffers of frames to send that nobody uses: the first `idle`.
+    /// Unused transmit buffers: the first `idle`.
     spare: [Option<Buffer>; N],
     idle: usize,
     ledger: &'static Ledger,
     address: MacAddress,
     groups: u64,
     link: Option<Link>,
-    /// Who tells of the link.
+    /// PHY to poll for the link.
     phy: Option<Phy>,
     is_halted: bool,
-    /// A frame has begun that one buffer did not hold.
+    /// In the middle of a frame that exceeds one buffer.
     is_within: bool,
     has_failed: bool,
 }
 
 impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L, N> {
-    /// Starts the device. `buffers` of [`BUFFER`] octets or more each: the first half is for frames that
-    /// come, the other for those that go.
+    /// Starts the device. `buffers` of [`BUFFER_LEN`] octets or more each: the first half for
+    /// received frames, the other for frames to send.
     ///
     /// # Panics
-    /// When a buffer is too short, or does not begin at a multiple of 64: that is no matter of the device.
+    /// If a buffer is too short, or does not begin at a multiple of 64, which is an error of the
+    /// caller.
     pub fn start(
         mac: Mac<R>,
         coherence: C,
@@ -118,7 +120,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         this
     }
 
-    /// The same, and from now on [`watch_link`](Managed::watch_link) asks this PHY.
+    /// The same, with a PHY that [`poll_link`](Managed::poll_link) reads.
     #[must_use]
     pub fn with_phy(self, phy: Phy) -> Self {
         Self {
@@ -127,7 +129,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         }
     }
 
-    /// Sets the MAC up, and gives it buffers to receive into.
+    /// Configures the MAC, and submits buffers to receive into.
     fn go(&mut self, coming: impl IntoIterator<Item = Buffer>) {
         self.mac.go(&Setting {
             address: self.address,
@@ -142,7 +144,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         }
     }
 
-    /// Stops the MAC. What was not taken yet is lost, and counted.
+    /// Stops the MAC. Frames not taken yet are lost, and counted.
     fn quiet(&mut self) {
         self.mac.stop();
         self.reclaim();
@@ -154,7 +156,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         (self.is_within, self.has_failed) = (false, false);
     }
 
-    /// All buffers of frames that come, from a MAC that was stopped. What it has not sent is lost, and counted.
+    /// Returns all receive buffers of a stopped MAC. Frames not sent yet are lost, and counted.
     fn recall(&mut self) -> [Option<Buffer>; N] {
         let mut coming = [const { None }; N];
         let mut places = coming.iter_mut();
@@ -171,15 +173,15 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         coming
     }
 
-    /// Stops the device for good: the MAC, and the buffers, first those for frames that come.
+    /// Stops the device permanently. Returns the MAC, and the buffers, receive buffers first.
     pub fn stop(mut self) -> (Mac<R>, [[Option<Buffer>; N]; 2]) {
         self.quiet();
         let coming = self.recall();
         (self.mac, [coming, self.spare])
     }
 
-    /// The link is another, or there is none any more: the MAC is stopped and starts with its settings. What
-    /// was not taken yet, or not sent, is lost and counted.
+    /// Sets the mode of the link, or `None` if it is down: the MAC is restarted with it. Frames not
+    /// taken or not sent yet are lost and counted.
     pub fn set_link(&mut self, link: Option<Link>) {
         if link == self.link && !self.has_failed {
             return;
@@ -197,7 +199,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         }
     }
 
-    /// Asks the PHY, and follows.
+    /// Reads the PHY and applies its link mode.
     ///
     /// # Errors
     /// [`MdioError`].
@@ -207,32 +209,32 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         Ok(self.link_state())
     }
 
-    /// What the link runs with.
+    /// Mode of the link.
     #[must_use]
     pub const fn link(&self) -> Option<Link> {
         self.link
     }
 
-    /// Receives frames to this group, too, and to those that share its bit.
+    /// Also receives frames to this group, and to those that share its bin.
     pub fn join(&mut self, group: MacAddress) {
         self.groups |= 1 << mac::bin(group);
         self.mac.set_groups(self.groups);
     }
 
-    /// What the MAC has counted since it was started or the link changed.
+    /// Hardware counters since the last start or link change.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics::read(&self.mac.registers)
     }
 
-    /// Whether the bus refused the MAC a transfer, which stops it. [`set_link`](Self::set_link) or
-    /// [`follow`](Self::follow) starts it again.
+    /// True if a bus error has stopped the MAC. [`set_link`](Self::set_link) or
+    /// [`poll_phy`](Self::poll_phy) restarts it.
     #[must_use]
     pub const fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// Takes back the buffers of frames that have gone. Whether there is room for one more.
+    /// Reclaims the buffers of sent frames. Returns `true` if there is room for one more.
     #[inline]
     fn reclaim(&mut self) -> bool {
         while let Some(sent) = self.tx.take() {
@@ -248,8 +250,8 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         self.idle > 0 && !self.is_halted
     }
 
-    /// A frame that is ready while the transmitter comes to its end is not seen, and TDAR is cleared after it
-    /// was written (erratum ERR006358).
+    /// A frame that becomes ready while the transmitter is stopping is not seen, and TDAR is
+    /// cleared after it was written (erratum ERR006358).
     fn wake_transmitter(&self) {
         let registers = &self.mac.registers;
         if self.tx.room() < N && registers.read(enet::TDAR) == 0 {
@@ -257,7 +259,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         }
     }
 
-    /// The next frame that is one; its octets without what precedes it and without FCS.
+    /// The next valid frame, and its length without the octets before it and without FCS.
     #[inline]
     fn next(&mut self) -> Option<(Buffer, usize)> {
         while let Some(Returned {
@@ -294,13 +296,13 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         None
     }
 
-    /// What the device in a test sees: to receive with, to send.
+    /// Receive and transmit descriptors, for the device model of a test.
     #[cfg(test)]
     pub(super) fn descriptors(&self) -> (&'static [L; N], &'static [L; N]) {
         (self.rx.descriptors(), self.tx.descriptors())
     }
 
-    /// Where buffers go back to the receiver, and where frames go.
+    /// The receive ring, and a transmit buffer.
     #[inline]
     fn ends(&mut self) -> (&mut Ring<L, C, N>, Room<'_, R, C, L, N>) {
         let room = Room {
@@ -319,14 +321,14 @@ const fn front<L: Layout>() -> usize {
     if L::ENHANCED { SHIFT } else { 0 }
 }
 
-/// Lends a buffer to the receiver.
+/// Submits a buffer to the receiver.
 #[inline]
 fn give_back<C: Coherence, L: Layout, const N: usize>(
     ring: &mut Ring<L, C, N>,
     registers: &impl Registers,
     buffer: Buffer,
 ) {
-    // There is a descriptor for each buffer.
+    // Cannot fail: there is a descriptor for each buffer.
     let _ = ring.give([(buffer, Way::FromDevice)], RECEIVE_INTERRUPT);
     registers.write(enet::RDAR, enet::RDAR::RDAR.mask());
 }
@@ -343,7 +345,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        // A frame stays with the device until it can be answered.
+        // A frame stays in the device until it can be answered.
         if !self.reclaim() {
             return None;
         }
@@ -401,7 +403,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
     }
 }
 
-/// Events that are told by an interrupt, and those that are counted where descriptors do not tell.
+/// Events that interrupt, and those counted where descriptors do not report them.
 const WAKING: u32 = enet::EIR::RXF.mask() | enet::EIR::EBERR.mask();
 const COUNTED: [(u32, Counter); 3] = [
     (enet::EIR::LC.mask(), Counter::TxLateCollisions),
@@ -446,7 +448,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Managed for E
     type Error = core::convert::Infallible;
 
     fn watch_link(&mut self) -> LinkState {
-        // With a PHY that does not answer the MAC runs on as it is.
+        // If the PHY does not respond, the MAC continues unchanged.
         if let Some(phy) = self.phy {
             let _ = self.follow(&phy);
         }
@@ -467,9 +469,9 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Managed for E
     }
 }
 
-/// A frame that has come, where the device wrote it.
+/// A received frame in the buffer of the device.
 pub struct Received<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
-    /// There until this is dropped.
+    /// `Some` until this is dropped.
     buffer: Option<Buffer>,
     octets: usize,
     is_taken: bool,
@@ -507,7 +509,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> Drop for Received<'_
     }
 }
 
-/// Room for a frame, where the device will read it.
+/// A transmit buffer for one frame.
 pub struct Room<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
     ring: &'a mut Ring<L, C, N>,
     spare: &'a mut [Option<Buffer>; N],
@@ -525,7 +527,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for Room<'_,
             return Err(too_long);
         }
         let index = *self.idle - 1;
-        // A token is handed out only while one is there.
+        // A token exists only while a buffer is free.
         let mut buffer = self.spare[index].take().ok_or(too_long)?;
         *self.idle = index;
         let result = f(&mut buffer[..len]);
@@ -543,7 +545,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for Room<'_,
             .add(Counter::TxOctets, (padded + fcs::LEN) as u32);
         self.ledger
             .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
-        // There is a descriptor for each buffer.
+        // Cannot fail: there is a descriptor for each buffer.
         let _ = self.ring.give([(buffer, Way::ToDevice(padded))], control);
         self.registers.write(enet::TDAR, enet::TDAR::TDAR.mask());
         Ok(result)

@@ -1,4 +1,4 @@
-//! The PHY within the chip, and what the MAC does with what it negotiated.
+//! The internal PHY, and the MAC settings for the negotiated mode.
 
 use super::chip::{AFTER_WRITE, Chip, RX_DATA, csr, mac};
 use crate::device::LinkState;
@@ -7,27 +7,28 @@ use crate::mmio::Registers;
 use linerate_ether::frame::{MAX_LEN, MacAddress};
 use linerate_regs::Place;
 
-/// Registers that the PHY has beside those of every PHY.
+/// Registers of the PHY beyond those of every PHY.
 mod phy {
     linerate_regs::constants!(linerate_regs::LAN9118, "PHY": ISR { AN_COMPLETE LINK_DOWN } IMR);
 }
 
-/// The address of the PHY within the chip (section 5.4.6).
+/// Address of the internal PHY (section 5.4.6).
 const PHY: u8 = 1;
 
-/// A pause frame is due while there is still room for what comes before it takes effect: the frame that we
-/// are sending first, the one that the partner has begun, and the pause frame's own time (Annex 31B).
+/// Room needed when a PAUSE frame is sent, for everything that arrives before it takes effect: the
+/// frame that this station is sending first, the one that the partner has begun, and the duration
+/// of the PAUSE frame itself (Annex 31B).
 const HEADROOM: u32 = 2 * MAX_LEN as u32 + 2 * 64;
-/// From where on the partner is asked to wait, and until where, in units of 64 octets (section 5.3.22).
+/// FIFO levels at which the partner is paused and resumed, in units of 64 octets (section 5.3.22).
 pub(super) const PAUSE_AT: u32 = (RX_DATA - HEADROOM) / 64;
 pub(super) const GO_ON_AT: u32 = PAUSE_AT / 2;
-/// The longest pause: it is taken back when there is room.
+/// Longest pause: it is canceled when there is room.
 const LONGEST_PAUSE: u32 = 0xFFFF;
-/// How long the medium is kept busy in place of a pause in half duplex; never, as FCANY is off then.
+/// Duration of back pressure in half duplex; never used, as FCANY is off then.
 const NO_BACK_PRESSURE: u32 = 0;
 
 impl<R: Registers> Chip<R> {
-    /// Lets the PHY negotiate, and interrupt when the link comes and goes (section 5.5).
+    /// Starts auto-negotiation, and enables the PHY interrupts for link changes (section 5.5).
     pub(super) fn start_phy(&self) -> Result<Phy, MdioError> {
         let phy = Phy::at(self, PHY)?;
         let wanted = phy::ISR::AN_COMPLETE.mask() | phy::ISR::LINK_DOWN.mask();
@@ -39,9 +40,9 @@ impl<R: Registers> Chip<R> {
         Ok(phy)
     }
 
-    /// The link's state now. If it is up, the MAC is set to what was negotiated.
+    /// Reads the link state. If the link is up, sets the MAC to the negotiated mode.
     pub(super) fn follow_link(&self, phy: Phy) -> LinkState {
-        // Reading takes the interrupt back; a loss in the past is told once.
+        // Reading clears the interrupt; a past link loss is reported once.
         let _ = Management::read(self, PHY, phy::ISR);
         let _ = phy.link(self);
         let Ok(Some(link)) = phy.link(self) else {
@@ -51,7 +52,7 @@ impl<R: Registers> Chip<R> {
         LinkState::Up
     }
 
-    /// Lets the MAC send and receive as was agreed (sections 5.4.1, 5.4.8 and 5.3.22).
+    /// Enables the MAC in the negotiated mode (sections 5.4.1, 5.4.8 and 5.3.22).
     fn set_mac(&self, agreed: Link) {
         let flow = if agreed.pauses.receive {
             mac::FLOW::FCEN.mask()
@@ -63,7 +64,7 @@ impl<R: Registers> Chip<R> {
             | csr::AFC_CFG::AFC_LO.of(GO_ON_AT)
             | csr::AFC_CFG::BACK_DUR.of(NO_BACK_PRESSURE);
         let on = u32::from(agreed.pauses.send) * csr::AFC_CFG::FCANY.mask();
-        // In half duplex the chip would hear itself.
+        // In half duplex the chip would receive its own frames.
         let duplex = if agreed.full_duplex {
             mac::MAC_CR::FDPX
         } else {
@@ -78,8 +79,9 @@ impl<R: Registers> Chip<R> {
         });
     }
 
-    /// Changes what older revisions must not have changed while they receive (smsc911x in Linux names
-    /// revisions A and B; section 5.4.1 only says that the receiver may be stopped), and receives.
+    /// Applies a change that older revisions do not permit during reception (smsc911x in Linux
+    /// names revisions A and B; section 5.4.1 only states that the receiver may be stopped), then
+    /// enables the receiver.
     fn while_deaf(&self, change: impl FnOnce(&Self)) {
         self.stop_receiving();
         change(self);
@@ -87,19 +89,20 @@ impl<R: Registers> Chip<R> {
         self.write_mac(mac::MAC_CR, control);
     }
 
-    /// Own address and broadcasts are taken, and frames to a group whose [`hash`] is in the table (sections
-    /// 5.4.4 and 5.4.5).
+    /// Accepts the own address, broadcasts, and frames to a group whose [`hash`] is in the table
+    /// (sections 5.4.4 and 5.4.5).
     pub(super) fn accept_groups(&self, table: u64) {
         self.while_deaf(|chip| {
             chip.write_mac(mac::HASHL, table as u32);
             chip.write_mac(mac::HASHH, (table >> 32) as u32);
-            // After reset every frame is taken.
+            // After reset the MAC is promiscuous.
             let control = chip.read_mac(mac::MAC_CR) & !mac::MAC_CR::PRMS.mask();
             chip.write_mac(mac::MAC_CR, control | mac::MAC_CR::HPFILT.mask());
         });
     }
 
-    /// The address that the chip has loaded, if it has one (sections 5.4.2 and 5.4.3: all ones otherwise).
+    /// The address that the chip has loaded from its EEPROM, if any (sections 5.4.2 and 5.4.3: all
+    /// ones otherwise).
     pub(super) fn loaded_address(&self) -> Option<MacAddress> {
         let low = self.read_mac(mac::ADDRL).to_le_bytes();
         let high = self.read_mac(mac::ADDRH).to_le_bytes();
@@ -107,7 +110,7 @@ impl<R: Registers> Chip<R> {
         (address.is_unicast() && address.0 != [0; 6]).then_some(address)
     }
 
-    /// Gives it one.
+    /// Sets the address.
     pub(super) fn set_address(&self, MacAddress(address): MacAddress) {
         let [low @ .., fifth, last] = address;
         self.write_mac(mac::ADDRH, u32::from_le_bytes([fifth, last, 0, 0]));
@@ -135,7 +138,7 @@ impl<R: Registers> Chip<R> {
         let busy = mac::MII_ACC::MII_BUSY;
         self.write_mac(mac::MII_ACC, busy.mask() | direction | which);
         self.settle(AFTER_WRITE);
-        // 64 bits at 2.5 MHz; each look takes a tenth of a microsecond or more.
+        // 64 bits at 2.5 MHz; each poll takes a tenth of a microsecond or more.
         (0..1000)
             .any(|_| !busy.is_set(self.read_mac(mac::MII_ACC)))
             .then_some(())
@@ -143,13 +146,13 @@ impl<R: Registers> Chip<R> {
     }
 }
 
-/// The table of these groups.
+/// The hash table for these groups.
 pub(super) fn table_of(groups: &[MacAddress]) -> u64 {
     groups.iter().fold(0, |table, it| table | 1 << hash(*it))
 }
 
-/// A group's place in the table: the upper six bits of the CRC-32 of its address, first bit uppermost
-/// (section 5.4.4).
+/// Index of a group in the table: the upper six bits of the CRC-32 of its address, first bit
+/// uppermost (section 5.4.4).
 pub(super) fn hash(group: MacAddress) -> u32 {
     // The FCS is the complement, last bit uppermost.
     (!linerate_ether::fcs::crc32(&group.0)).reverse_bits() >> 26

@@ -1,15 +1,15 @@
-//! The link to the partner (IEEE 802.3 clauses 14 and 28) as state machines without a clock or a
-//! pin of their own: whoever drives the pins says what was heard and when, and asks what to send.
+//! The link to the partner (IEEE 802.3 clauses 14 and 28) as state machines without clock or pins:
+//! the PHY driver reports events with their time and gets the pulses to send.
 //!
-//! - [`Link`]: everything together, for a PHY.
+//! - [`Link`]: all of the following combined, for a PHY.
 //! - [`Integrity`]: the link integrity test (clause 14.2.1.7).
 //! - [`Negotiation`]: auto-negotiation (clause 28), with parallel detection.
-//! - [`Pulses`]: when to send which pulse.
-//! - [`Polarity`]: whether the receive pair is swapped (clause 14.3.1.3, an option there).
-//! - [`Jabber`]: cuts a transmitter off that does not end (clause 14.2.1.6).
+//! - [`PulseSender`]: timing of the pulses to send.
+//! - [`Polarity`]: detects a swapped receive pair (clause 14.3.1.3, optional there).
+//! - [`Jabber`]: cuts off a transmitter that sends for too long (clause 14.2.1.6).
 //!
-//! Times are [`BitTimes`] on one clock, which wraps; what is called with them must be called at
-//! least once in some 200 s, which the link pulse timer does.
+//! Times are [`BitTimes`] on one clock, which wraps; objects that take a time must be called at
+//! least once in some 200 s, which the link pulse timer ensures.
 //!
 //! ```
 //! use linerate_nic::{device::LinkState, link::{Duplex, Link, Mode}, mac::BitTimes};
@@ -54,21 +54,21 @@ const fn from_ns(ns: u64) -> BitTimes {
     BitTimes((ns / BIT_NS) as u32)
 }
 
-/// What has passed from `from` to `now`; nothing if `now` is the earlier one.
+/// Time from `from` to `now`; zero if `now` is earlier.
 const fn passed(from: BitTimes, now: BitTimes) -> BitTimes {
     let span = now.since(from).0;
     BitTimes(if span > u32::MAX / 2 { 0 } else { span })
 }
 
-/// How the link comes about.
+/// Configuration of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Without negotiation: link pulses go out, and any that come in bring the link up. The partner,
-    /// if it negotiates, finds out that we do 10BASE-T and takes half duplex.
+    /// Without negotiation: link pulses are sent, and received ones bring the link up. A partner
+    /// that negotiates detects 10BASE-T and selects half duplex.
     Forced(Duplex),
-    /// By auto-negotiation of these abilities, flags of
-    /// [`LinkCodeWord`](linerate_ether::phy10::link::LinkCodeWord); a partner that sends link
-    /// pulses only gets half duplex by parallel detection.
+    /// Auto-negotiation of these abilities, flags of
+    /// [`LinkCodeWord`](linerate_ether::phy10::link::LinkCodeWord); with a partner that sends only
+    /// link pulses, half duplex by parallel detection.
     Negotiate(u16),
 }
 
@@ -80,14 +80,14 @@ pub struct Link {
     negotiation: Option<Negotiation>,
     pulses: Pulses,
     heard: Heard,
-    /// The receive pair is swapped, and link pulses are not seen.
+    /// The receive pair is swapped, and link pulses cannot be detected.
     swapped: bool,
     status: Status,
     changed: bool,
 }
 
 impl Link {
-    /// A link on which nothing has happened yet. It is down.
+    /// A link in its initial state, down.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
         let negotiation = match mode {
@@ -107,7 +107,8 @@ impl Link {
         }
     }
 
-    /// A link pulse, or one pulse of a burst, was heard at `at`. Says what it completed.
+    /// Processes a link pulse, or one pulse of a burst, received at `at`. Returns the event that it
+    /// completes.
     pub fn pulse(&mut self, at: BitTimes) -> Option<LinkEvent> {
         let event = self.heard.pulse(at);
         if let Some((event, began)) = event {
@@ -120,7 +121,7 @@ impl Link {
         event.map(|(event, _)| event)
     }
 
-    /// A transmission of the partner's was heard up to `at`.
+    /// Processes a transmission of the partner, received until `at`.
     pub fn frame(&mut self, at: BitTimes) {
         if self
             .negotiation
@@ -132,34 +133,34 @@ impl Link {
         self.settle(at);
     }
 
-    /// From `now` on the receive pair is taken to be swapped, by a receiver that then sees frames but
-    /// no link pulses; or not any more.
+    /// Sets, at `now`, whether the receive pair is swapped, for a receiver that then detects frames
+    /// but no link pulses.
     ///
-    /// The link integrity test (clause 14.2.1.7) asks for pulses or frames every 50 to 150 ms, and a
-    /// partner that has nothing to say sends pulses only. Where these cannot be seen it has nothing to
-    /// go by: frames bring the link up, and it stays so, as if the test were switched off.
+    /// The link integrity test (clause 14.2.1.7) requires pulses or frames every 50 to 150 ms, and
+    /// a partner without traffic sends only pulses. If these cannot be detected the test has no
+    /// input: frames bring the link up, and it stays up, as if the test were disabled.
     pub fn set_swapped(&mut self, swapped: bool, now: BitTimes) {
         if self.swapped && !swapped && self.integrity.state() == LinkState::Up {
-            // From here on the test counts again.
+            // The test is active again from here on.
             self.integrity.active(now);
         }
         self.swapped = swapped;
         self.settle(now);
     }
 
-    /// Shortly before `now` something came in while the station was sending; whether a pulse or a frame
-    /// cannot be told.
+    /// Processes activity shortly before `now`, while the station was sending; pulses and frames
+    /// cannot be distinguished then.
     ///
-    /// The link integrity test (clause 14.2.1.7) asks for either, and knows nothing of what the station
-    /// sends: a receiver has a pair of its own. So this keeps a link up. It brings none up, which takes
-    /// pulses that can be counted, and no burst is read from it.
+    /// The link integrity test (clause 14.2.1.7) requires either, and is independent of what the
+    /// station sends: a receiver has its own pair. So this keeps a link up. It does not bring a
+    /// link up, which requires pulses that can be counted, and no burst is decoded from it.
     pub fn heard_while_sending(&mut self, now: BitTimes) {
         self.integrity.stirred(now);
     }
 
-    /// The link pulse timer fires at `now`: says which pulse to send at once, when to call again, and
-    /// what the [silence](Self::silence) up to `now` completed. The last packet was `sent` then; it
-    /// stands for a link pulse.
+    /// Processes the link pulse timer at `now`: returns the pulse to send at once, the time of the
+    /// next call, and the event completed by the [silence](Self::on_silence) until `now`. `sent` is
+    /// the end of the last packet sent, which replaces a link pulse.
     pub fn timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> Due {
         let completed = self.silence(now);
         let negotiation = self.negotiation.as_ref();
@@ -175,8 +176,8 @@ impl Link {
         Due { completed, ..due }
     }
 
-    /// Nothing more was heard up to `now`: for the timer, and before a look at what was heard.
-    /// Says what the silence completed.
+    /// Processes silence until `now`: call it from the timer, and before reading the status.
+    /// Returns the event that the silence completes.
     pub fn silence(&mut self, now: BitTimes) -> Option<LinkEvent> {
         let (event, began) = self.heard.silence(now)?;
         self.complete(event, began);
@@ -184,19 +185,20 @@ impl Link {
         Some(event)
     }
 
-    /// How things stand.
+    /// Status of the link.
     #[must_use]
     pub const fn status(&self) -> Status {
         self.status
     }
 
-    /// How things stand, if that has changed since the last call.
+    /// Status of the link, if it has changed since the last call.
     pub fn take_change(&mut self) -> Option<Status> {
         core::mem::take(&mut self.changed).then_some(self.status)
     }
 
-    /// Whether all pulses speak for the link, those of bursts too: unless a partner's negotiation
-    /// is to be told from a partner that does not negotiate.
+    /// True if all pulses, including those of bursts, count for the link integrity test: unless
+    /// negotiation is still in progress and a partner that does not negotiate must be
+    /// distinguished.
     fn integrity_hears_all(&self) -> bool {
         self.negotiation
             .as_ref()
@@ -214,7 +216,7 @@ impl Link {
         }
     }
 
-    /// Draws the conclusions from what was heard.
+    /// Updates the state machines and the status.
     fn settle(&mut self, now: BitTimes) {
         if !self.swapped {
             self.integrity.look(now);
@@ -229,7 +231,7 @@ impl Link {
         self.status = status;
     }
 
-    /// Whether the partner is there.
+    /// State of the link.
     #[must_use]
     pub const fn state(&self) -> LinkState {
         self.status.state
@@ -250,7 +252,7 @@ struct Heard {
     receiver: LinkReceiver,
     last: BitTimes,
     last_ns: u64,
-    /// When the pulse or burst under way began.
+    /// Start time of the pulse or burst in progress.
     began: BitTimes,
 }
 
@@ -270,7 +272,7 @@ impl Heard {
         self.last_ns
     }
 
-    /// What was completed, and when it had begun.
+    /// The completed event, and its start time.
     fn pulse(&mut self, at: BitTimes) -> Option<(LinkEvent, BitTimes)> {
         let at_ns = self.ns(at);
         let event = self.receiver.pulse(at_ns);

@@ -2,15 +2,17 @@
 //! whose only technology is 10BASE-T, without next pages.
 //!
 //! ```text
-//! Silent --1.25 s--> Offering --3 equal words--> Acknowledging --3 with acknowledge--> Completing
-//!    ^                   |                                                     7 bursts |
-//!    |                link pulses only                                                  v
-//!    |                   v                                                           Checking
-//!    +-- lost -- Watching --0.51 s, still there----------------------------> Checking --> Good
+//! TransmitDisable --1.25 s--> AbilityDetect --3 equal words--> AcknowledgeDetect
+//!    ^                             |                                    | 3 with acknowledge
+//!    |                      link pulses only                            v
+//!    |                             v                           CompleteAcknowledge
+//!    +---------- lost ------ LinkStatusCheck                            | 7 bursts
+//!                                  | 0.51 s, still present              v
+//!                                  +-----------------------> FlpLinkGoodCheck --> FlpLinkGood
 //! ```
 //!
-//! Every failure, and the loss of the link, goes back to the start. Where the standard leaves a
-//! range the value here is near its lower end, so that the link is up soon.
+//! Every failure, and the loss of the link, returns to the start. Where the standard allows a
+//! range, the value used is near its lower end, so that the link comes up quickly.
 
 use super::status::{By, Duplex, Fault, Status};
 use super::{from_ms, passed, pulses::Wanted};
@@ -18,17 +20,17 @@ use crate::device::LinkState;
 use crate::mac::BitTimes;
 use linerate_ether::phy10::link::LinkCodeWord;
 
-/// Silence by which a partner notices that the link is given up (`break_link_timer`: 1.2 to 1.5 s).
+/// Silence that signals to the partner that the link is dropped (`break_link_timer`: 1.2 to 1.5 s).
 const BREAK_LINK: BitTimes = from_ms(1_250);
-/// How long link pulses are watched before they are believed (`autoneg_wait_timer`: 0.5 to 1 s).
+/// Time for which link pulses must be present to be accepted (`autoneg_wait_timer`: 0.5 to 1 s).
 const WATCH: BitTimes = from_ms(510);
-/// How long the link may take to come up (`link_fail_inhibit_timer`: 0.75 to 1 s).
+/// Time limit for the link to come up (`link_fail_inhibit_timer`: 0.75 to 1 s).
 const CHECK: BitTimes = from_ms(800);
-/// Words further apart than this are none in a row (`nlp_test_max_timer`: 50 to 150 ms).
+/// Words further apart than this are not consecutive (`nlp_test_max_timer`: 50 to 150 ms).
 const APART: BitTimes = from_ms(100);
-/// Equal words in a row that are believed (`ability_match`, `acknowledge_match`).
+/// Consecutive equal words that are accepted (`ability_match`, `acknowledge_match`).
 const MATCH: u32 = 3;
-/// Bursts with the acknowledge bit that are sent after the partner's was seen (6 to 8).
+/// Bursts with the acknowledge bit sent after that of the partner was received (6 to 8).
 const COMPLETE: u32 = 7;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,7 @@ enum State {
     Watching,
     /// ACKNOWLEDGE DETECT.
     Acknowledging,
-    /// COMPLETE ACKNOWLEDGE; so many bursts are still to be sent.
+    /// COMPLETE ACKNOWLEDGE; number of bursts left to send.
     Completing { left: u32 },
     /// FLP LINK GOOD CHECK.
     Checking,
@@ -49,29 +51,29 @@ enum State {
     Good,
 }
 
-/// Words in a row that are the same but for the acknowledge bit.
+/// Consecutive words that are equal except for the acknowledge bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Row {
     word: LinkCodeWord,
     count: u32,
-    /// How many of the last ones had the acknowledge bit.
+    /// Number of the last ones that had the acknowledge bit.
     acknowledged: u32,
     last: BitTimes,
 }
 
-/// The arbitration of one station.
+/// Arbitration function of one station.
 #[derive(Debug)]
 pub struct Negotiation {
     ours: LinkCodeWord,
     state: State,
-    /// When the state was entered; `None` before the first look at the clock.
+    /// Time when the state was entered; `None` before the first update.
     since: Option<BitTimes>,
     row: Option<Row>,
-    /// The partner's word, once three were equal.
+    /// Link code word of the partner, once three were equal.
     partner: Option<LinkCodeWord>,
     by: By,
     fault: Option<Fault>,
-    /// What was taken for signs of a partner that does not negotiate was none.
+    /// The apparent signs of a partner that does not negotiate were part of its bursts.
     misled: bool,
 }
 
@@ -91,7 +93,7 @@ impl Negotiation {
         }
     }
 
-    /// A burst was heard that began at `at`.
+    /// Processes a received burst that began at `at`.
     pub fn burst(&mut self, word: LinkCodeWord, at: BitTimes) {
         let plain = LinkCodeWord(word.0 & !LinkCodeWord::ACKNOWLEDGE);
         let acknowledge = word.has(LinkCodeWord::ACKNOWLEDGE);
@@ -128,7 +130,7 @@ impl Negotiation {
             return;
         }
         if self.partner != Some(row.word) {
-            // No consistency_match: it changed its mind.
+            // No consistency_match: the word has changed.
             return self.restart(at);
         }
         self.by = By::Negotiation;
@@ -141,14 +143,14 @@ impl Negotiation {
         self.enter(State::Completing { left: COMPLETE }, at);
     }
 
-    /// A burst of ours went out.
+    /// Processes the end of a burst sent by this station.
     pub(super) fn sent(&mut self) {
         if let State::Completing { left } = &mut self.state {
             *left = left.saturating_sub(1);
         }
     }
 
-    /// What to send now.
+    /// Pulses to send now.
     pub(super) fn sends(&self) -> Wanted {
         match self.state {
             State::Silent | State::Watching => Wanted::Silence,
@@ -161,13 +163,13 @@ impl Negotiation {
         }
     }
 
-    /// Whether what both can do is settled, and only the link is waited for.
+    /// True if the negotiation is resolved and only the link has to come up.
     #[must_use]
     pub const fn has_chosen(&self) -> bool {
         matches!(self.state, State::Checking | State::Good)
     }
 
-    /// Whether a transmission proves that the link is there.
+    /// True if a transmission counts as proof of the link.
     #[must_use]
     pub fn takes_frames(&self) -> bool {
         match self.state {
@@ -177,8 +179,8 @@ impl Negotiation {
         }
     }
 
-    /// Lets the time pass up to `now`, with the link integrity test's result. `true`: that test has
-    /// to begin anew.
+    /// Updates the state to the time `now`, given the result of the link integrity test. Returns
+    /// `true` if that test must restart.
     pub fn look(&mut self, integrity: LinkState, now: BitTimes) -> bool {
         if core::mem::take(&mut self.misled) {
             return true;
@@ -209,7 +211,7 @@ impl Negotiation {
             State::Acknowledging
                 if self.row.is_none_or(|row| passed(row.last, now).0 > APART.0) =>
             {
-                // The partner fell silent (flp_receive_idle).
+                // The partner became silent (flp_receive_idle).
                 self.restart(now);
                 true
             }
@@ -234,11 +236,11 @@ impl Negotiation {
         }
     }
 
-    /// How things stand.
+    /// Status of the link.
     #[must_use]
     pub(super) fn status(&self, integrity: LinkState) -> Status {
         let good = self.state == State::Good && integrity == LinkState::Up;
-        // While words are still being exchanged there is nothing to tell.
+        // Nothing is reported while words are still being exchanged.
         let settled = self.fault.is_some()
             || !matches!(self.state, State::Acknowledging | State::Completing { .. });
         Status {
@@ -250,7 +252,8 @@ impl Negotiation {
         }
     }
 
-    /// What both can do, as far as we can; by parallel detection half duplex (clause 28.2.3.1).
+    /// Common mode with the highest priority, limited to 10BASE-T; half duplex by parallel
+    /// detection (clause 28.2.3.1).
     fn chosen(&self) -> Option<Duplex> {
         if self.by == By::ParallelDetection {
             return Some(Duplex::Half);

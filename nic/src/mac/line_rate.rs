@@ -1,9 +1,9 @@
-//! The stage for a PHY whose receive loop aligns and sums: nothing is left to do for a frame but
-//! to look at what the loop found. The main thread checks the packet's checksums for the stack
+//! The stage for a PHY whose receive loop aligns and sums: the interrupt only checks the result of
+//! the loop. The main thread verifies the checksums of the packet for the stack
 //! ([`super::checksum`]) from the sum over the frame.
 //!
 //! An entry of the queue is the buffer that the loop filled (see [`crate::bitbang`]): the frame at
-//! [`FRAME_OFFSET`], and in the word before it the loop's sum for the main thread.
+//! [`FRAME_OFFSET`], and in the word before it the sum of the loop for the main thread.
 
 use super::checksum::{self, Verdict};
 use super::receive::Reception;
@@ -21,11 +21,10 @@ use linerate_ether::ledger::Counter;
 /// The receive loop aligns and sums; only good frames reach the queue.
 pub struct LineRate(());
 
-/// Whether a frame that was summed is good beyond doubt, as most are: the interrupt is short.
+/// True if a summed frame is certainly good, as most are: this keeps the interrupt short.
 #[inline(always)]
 fn is_plain(entry: &[u8], summed: Summed) -> bool {
-    /// First octets of the types that are neither a length nor a tag, those of IPv4 and ARP among
-    /// them.
+    /// First octets of EtherTypes that are neither a length nor a tag, including IPv4 and ARP.
     const TYPES: core::ops::Range<u8> = 6..0x80;
     let octets = usize::from(summed.octets);
     octets.wrapping_sub(MIN_LEN) <= MAX_LEN - MIN_LEN
@@ -42,8 +41,8 @@ fn fold(sum: u32) -> u16 {
     ((once + (once >> 16)) as u16).swap_bytes()
 }
 
-/// The verdict on a frame that was summed: its octets without FCS, or what it is counted as. `entry`
-/// is the queue's entry.
+/// Verdict on a summed frame: its octets without FCS, or the counter of the error. `entry` is the
+/// queue entry.
 #[cold]
 #[inline(never)]
 fn judge(entry: &[u8], summed: Summed) -> Result<Range<usize>, Counter> {
@@ -61,11 +60,11 @@ fn judge(entry: &[u8], summed: Summed) -> Result<Range<usize>, Counter> {
     })
 }
 
-/// Counts a reception that brought no frame, out of the way of those that did.
+/// Counts a reception without a frame; a cold function, to keep the common path short.
 #[cold]
 #[inline(never)]
 fn without_frame(reception: Reception, ledger: &Ledger) -> usize {
-    // What was not summed cannot be judged.
+    // A reception that was not summed cannot be checked.
     if heard(reception, ledger).is_some() {
         ledger.count(Counter::RxBadSfd);
     }

@@ -1,8 +1,9 @@
 //! The MAC between a bit-level PHY and a stack (IEEE 802.3 clause 4).
 //!
-//! Reception has two halves. [`Interrupt`] belongs to the PHY's interrupt, [`Main`] to the main
-//! thread; a [`Receiver`] in a `static` joins them, and a [`Stage`] says who does what.
-//! [`Transmitter`] sends. [`Mac`] is both as one [`Device`](crate::device::Device).
+//! Reception has two halves. [`InterruptHalf`] belongs to the interrupt of the PHY, [`MainHalf`] to
+//! the main thread; a [`Receiver`] in a `static` connects them, and a [`Stage`] divides the work
+//! between them. [`Transmitter`] sends. [`Mac`] combines both as one
+//! [`Device`](crate::device::Device).
 //!
 //! ```
 //! use linerate_nic::{ledger::Ledger, mac::{self, Outcome, Reception, Windowed}};

@@ -7,7 +7,7 @@ use super::transmit::Transmitter;
 use crate::device::{Capabilities, Device, FrameTooLong, LinkState, Medium, RxToken, TxToken};
 use linerate_ether::frame::{MAX_PAYLOAD, MacAddress};
 
-/// The MAC as a [`Device`]: owned by the main thread, for a stack's adapter to wrap.
+/// The MAC as a [`Device`]: owned by the main thread, to be wrapped in the adapter of a stack.
 pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
     /// The receiving half.
     pub rx: Main<'q, S, R, WORDS>,
@@ -17,7 +17,8 @@ pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
 }
 
 impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
-    /// Joins both halves. Frames to other stations are filtered out; see [`Main::filter`].
+    /// Combines both halves. Frames to other stations are filtered out; see
+    /// [`MainHalf::set_station_filter`].
     pub fn new(
         mut rx: Main<'q, S, R, WORDS>,
         mut tx: Transmitter<'q, P>,
@@ -35,11 +36,11 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
     }
 }
 
-/// A frame that backs off takes up to 52 ms a time. [`receive`](Device::receive) goes on meanwhile, for the queue
-/// must be emptied, and so does [`transmit`](Device::transmit): smoltcp 0.14 takes a fast retransmission for done
-/// when it gets no token for it, without a timer that would repeat it, and the connection rests for ever. What comes
-/// meanwhile is given up ([`Transmitter::send`]); who wants it to wait lets the stack send only when
-/// [`Transmitter::is_ready`] says so.
+/// A back-off takes up to 52 ms. [`receive`](Device::receive) continues meanwhile, because the
+/// queue must be emptied, and so does [`transmit`](Device::transmit): smoltcp 0.14 treats a fast
+/// retransmission as sent when it gets no token for it, without a timer to repeat it, and the
+/// connection stalls forever. Frames sent meanwhile are dropped ([`Transmitter::send`]); to make
+/// them wait, let the stack send only when [`Transmitter::poll_ready`] returns `true`.
 impl<'q, P, S, R, const WORDS: usize> Device for Mac<'q, P, S, R, WORDS>
 where
     P: Phy,
@@ -57,7 +58,7 @@ where
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        // What is held back must not wait for the stack to have something to send.
+        // A held frame must not wait for the stack to send another.
         self.tx.is_ready();
         let frame = self.rx.receive_obeying(|quanta| self.tx.pause(quanta))?;
         Some((MacRxToken(frame), MacTxToken(&mut self.tx)))
@@ -74,7 +75,7 @@ where
     }
 
     fn capabilities(&self) -> Capabilities {
-        // Who checks TCP for the stack fills it in, too.
+        // A stage that verifies TCP checksums for the stack also fills them in.
         let mut checksums = S::CHECKSUMS;
         checksums.tcp.transmit = checksums.tcp.receive;
         Capabilities {
@@ -110,7 +111,7 @@ impl<R: ReceiveSwitch + Copy, const WORDS: usize> RxToken for MacRxToken<'_, '_,
     }
 }
 
-/// Room for a frame to send.
+/// Token for a frame to send.
 pub struct MacTxToken<'m, 'q, P>(&'m mut Transmitter<'q, P>);
 
 impl<P: Phy> TxToken for MacTxToken<'_, '_, P> {

@@ -1,22 +1,23 @@
-//! What two partners of an auto-negotiation can, and what they agree on (IEEE 802.3 Annexes 28B and 40C).
+//! Abilities of two stations and the result of their auto-negotiation (IEEE 802.3 Annexes 28B and
+//! 40C).
 
 use super::mii;
 use core::fmt;
 use linerate_regs::Bits;
 
-/// Mbit/s.
+/// Speed of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Speed {
-    /// 10.
+    /// 10 Mbit/s.
     Mbit10,
-    /// 100.
+    /// 100 Mbit/s.
     Mbit100,
-    /// 1000.
+    /// 1000 Mbit/s.
     Mbit1000,
 }
 
 impl Speed {
-    /// In Mbit/s.
+    /// The speed in Mbit/s.
     #[must_use]
     pub const fn mbit_per_s(self) -> u32 {
         match self {
@@ -27,23 +28,23 @@ impl Speed {
     }
 }
 
-/// Which way pause frames may go, seen from here.
+/// Directions in which PAUSE frames are used, seen from this station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pauses {
-    /// The partner obeys ours.
+    /// The partner obeys our PAUSE frames.
     pub send: bool,
-    /// Ours obeys the partner's.
+    /// This station obeys PAUSE frames of the partner.
     pub receive: bool,
 }
 
-/// What a link runs with.
+/// Negotiated mode of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// The speed.
     pub speed: Speed,
-    /// Whether both may send at once.
+    /// True for full duplex.
     pub full_duplex: bool,
-    /// Pause frames; only in full duplex.
+    /// PAUSE frames; only in full duplex.
     pub pauses: Pauses,
 }
 
@@ -61,18 +62,18 @@ impl fmt::Display for Link {
     }
 }
 
-/// What a partner can, or says that it can.
+/// Abilities of a PHY, or those advertised by a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
-    /// A bit for each way to run, by its place in [`WAYS`].
+    /// One bit per mode, by its index in [`LINK_MODES`].
     ways: u8,
-    /// Pause in both directions.
+    /// Symmetric PAUSE.
     pub pause: bool,
-    /// Pause in one direction: towards the partner alone, or with `pause` from the partner alone, too.
+    /// Asymmetric PAUSE: only towards the partner, or with `pause` also only from the partner.
     pub asymmetric: bool,
 }
 
-/// One way to run a link, and the bits that stand for it.
+/// A mode of a link, and the bits that represent it.
 struct Way {
     speed: Speed,
     full_duplex: bool,
@@ -82,7 +83,8 @@ struct Way {
     partners: Bits,
 }
 
-/// All of them, the best first (Annex 28B.3; 100BASE-T2 and 100BASE-T4 left out, which no PHY has any more).
+/// All modes, by descending priority (Annex 28B.3; without 100BASE-T2 and 100BASE-T4, which no
+/// current PHY supports).
 const WAYS: [Way; 6] = [
     Way {
         speed: Speed::Mbit1000,
@@ -129,14 +131,14 @@ const WAYS: [Way; 6] = [
 ];
 
 impl Abilities {
-    /// Every speed and duplex, without pause frames.
+    /// All speeds and duplex modes, without PAUSE.
     pub const ALL_SPEEDS: Self = Self {
         ways: (1 << WAYS.len()) - 1,
         pause: false,
         asymmetric: false,
     };
 
-    /// The same, with pause frames in both directions, or at least one.
+    /// The same, with PAUSE in both directions, or at least one.
     #[must_use]
     pub const fn with_pauses(self) -> Self {
         Self {
@@ -146,7 +148,7 @@ impl Abilities {
         }
     }
 
-    /// The same, no faster than that.
+    /// The same, limited to this speed.
     #[must_use]
     pub fn up_to(self, speed: Speed) -> Self {
         self.only(|way| way.speed <= speed)
@@ -165,7 +167,7 @@ impl Abilities {
         }
     }
 
-    /// What a PHY can, from BMSR and ESTATUS.
+    /// Abilities of a PHY, from BMSR and ESTATUS.
     pub(super) fn of_phy(base: u16, gigabit: u16) -> Self {
         Self {
             ways: set(base, gigabit, |way| way.able),
@@ -173,7 +175,7 @@ impl Abilities {
         }
     }
 
-    /// What is advertised, in ANAR and CTRL1000.
+    /// Own advertised abilities, from ANAR and CTRL1000.
     pub(super) fn advertised(base: u16, gigabit: u16) -> Self {
         Self {
             ways: set(base, gigabit, |way| way.ours),
@@ -181,7 +183,7 @@ impl Abilities {
         }
     }
 
-    /// What the partner advertises, from ANLPAR and STAT1000.
+    /// Abilities advertised by the partner, from ANLPAR and STAT1000.
     pub(super) fn of_partner(base: u16, gigabit: u16) -> Self {
         Self {
             ways: set(base, gigabit, |way| way.partners),
@@ -189,7 +191,7 @@ impl Abilities {
         }
     }
 
-    /// Of this what a PHY can.
+    /// These abilities, limited to those of a PHY.
     pub(super) const fn that(self, phy: Self) -> Self {
         Self {
             ways: self.ways & phy.ways,
@@ -197,7 +199,7 @@ impl Abilities {
         }
     }
 
-    /// ANAR.
+    /// Value of ANAR.
     pub(super) fn base_page(self) -> u16 {
         let pause = mii::ANAR::PAUSE.of(self.pause.into());
         let asymmetric = mii::ANAR::ASM_DIR.of(self.asymmetric.into());
@@ -205,7 +207,7 @@ impl Abilities {
         self.bits(false) | (pause | asymmetric | selector) as u16
     }
 
-    /// The bits of CTRL1000 that say what is advertised.
+    /// The advertisement bits of CTRL1000.
     pub(super) fn gigabit(self) -> u16 {
         self.bits(true)
     }
@@ -219,8 +221,8 @@ impl Abilities {
         chosen.fold(0, |bits, (_, way)| bits | way.ours.mask() as u16)
     }
 
-    /// What both run with: the best way that both can (Annex 28B.3), and pause frames as Table 28B-3 has it.
-    /// `None`: they have nothing in common.
+    /// Resolves the negotiation: the common mode of highest priority (Annex 28B.3), and PAUSE by
+    /// Table 28B-3. `None` if the stations have no mode in common.
     #[must_use]
     pub fn agreed(self, partner: Self) -> Option<Link> {
         let common = self.ways & partner.ways;
@@ -243,13 +245,13 @@ impl Abilities {
     }
 }
 
-/// The ways for which this holds.
+/// The modes that satisfy a predicate.
 fn ways(holds: impl Fn(&Way) -> bool) -> u8 {
     let chosen = WAYS.iter().enumerate().filter(|(_, way)| holds(way));
     chosen.fold(0, |ways, (n, _)| ways | 1 << n)
 }
 
-/// The ways whose bit is set in their register.
+/// The modes whose bit is set in their register.
 fn set(base: u16, gigabit: u16, bit: impl Fn(&Way) -> Bits) -> u8 {
     ways(|way| {
         let register = if way.speed == Speed::Mbit1000 {
@@ -261,7 +263,7 @@ fn set(base: u16, gigabit: u16, bit: impl Fn(&Way) -> Bits) -> u8 {
     })
 }
 
-/// What a base page says of pause frames: ANAR and ANLPAR have the same bits.
+/// PAUSE abilities in a base page: ANAR and ANLPAR have the same bits.
 fn pauses(base: u16) -> Abilities {
     Abilities {
         ways: 0,

@@ -1,4 +1,4 @@
-//! PHYs of a script.
+//! Tests with scripted PHYs.
 
 extern crate std;
 
@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::vec;
 use std::vec::Vec;
 
-/// A PHY at address 6, and what was written to it.
+/// A PHY at address 6 that records writes.
 struct Script {
     registers: RefCell<[u16; 32]>,
     written: RefCell<Vec<(u32, u16)>>,
@@ -66,7 +66,7 @@ impl Management for Script {
 }
 
 #[test]
-fn a_phy_is_found_and_says_who_made_it() {
+fn a_phy_is_found_and_identified() {
     let bus = Script::new();
     let phy = Phy::find(&bus).expect("there");
     assert_eq!(phy.address(), 6);
@@ -93,7 +93,7 @@ fn a_reset_is_waited_for() {
 }
 
 #[test]
-fn what_the_phy_cannot_is_not_advertised() {
+fn unsupported_modes_are_not_advertised() {
     let all = Abilities::ALL_SPEEDS.with_pauses();
     let bus = Script::new();
     let phy = Phy::at(&bus, 6).expect("there");
@@ -103,7 +103,7 @@ fn what_the_phy_cannot_is_not_advertised() {
     assert_eq!(*bus.written.borrow(), [(4, 0x0de1), (0, 0x1200)]);
 
     let bus = Script::gigabit();
-    // By hand the master.
+    // Manually configured as master.
     bus.set(9, 0x1800);
     let slow = all.up_to(Speed::Mbit100).full_duplex();
     assert_eq!(phy.negotiate(&bus, slow), Ok(slow));
@@ -144,7 +144,7 @@ fn a_link_is_known_when_it_is_up_and_negotiated() {
     assert_eq!(phy.link(&bus), Ok(Some(link)));
     let words = std::format!("{link}");
     assert_eq!(words, "1000 Mbit/s, full duplex, pause frames: both ways");
-    // A partner that does not negotiate is found to be of 100BASE-TX.
+    // A partner that does not negotiate is detected as 100BASE-TX.
     bus.set(5, 0x0080);
     bus.set(10, 0);
     link.speed = Speed::Mbit100;
@@ -156,9 +156,10 @@ fn a_link_is_known_when_it_is_up_and_negotiated() {
     assert_eq!(phy.link(&bus), Ok(None));
 }
 
-/// Annex 28B Table 28B-3: own `PAUSE` and `ASM_DIR`, the partner's, and then who may send.
+/// Annex 28B Table 28B-3: own `PAUSE` and `ASM_DIR`, those of the partner, and the directions that
+/// result.
 #[test]
-fn pause_frames_go_as_the_table_says() {
+fn pause_frames_are_resolved_by_the_table() {
     let table = [
         ("00", "xx", ""),
         ("01", "0x", ""),
@@ -195,7 +196,8 @@ fn pause_frames_go_as_the_table_says() {
 }
 
 proptest! {
-    /// Both ends come to the same, each seen from its side, and nothing that either did not say.
+    /// Both ends resolve to the same mode, each seen from its side, and to nothing that either did
+    /// not advertise.
     #[test]
     fn both_partners_agree(ours: [u16; 2], partners: [u16; 2]) {
         let side = |[base, gigabit]: [u16; 2]| Abilities::advertised(base, gigabit);

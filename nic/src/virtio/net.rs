@@ -13,23 +13,23 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 
-/// Feature bits (section 5.1.3): the device knows its address; it tells the link's state.
+/// Feature bits (section 5.1.3): the device has an address; it reports the link state.
 const MAC: u64 = 1 << 5;
 const STATUS: u64 = 1 << 16;
 
 const RECEIVE: u32 = 0;
 const TRANSMIT: u32 = 1;
 
-/// Octets of what precedes each frame (section 5.1.6, `virtio_net_hdr`). All zero is a frame that wants
-/// nothing.
+/// Octets of the header before each frame (section 5.1.6, `virtio_net_hdr`). All zero requests no
+/// offload.
 const PRELUDE: usize = 12;
-/// The longest frame to be sent, without FCS.
+/// Longest frame to send, without FCS.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
-/// The shortest, without FCS: what a device pads, a virtual one need not.
+/// Shortest frame, without FCS: a virtual device need not pad.
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
-/// Octets that a buffer must have: what comes may have a tag.
+/// Minimum size of a buffer, in octets: received frames may have a tag.
 pub const BUFFER: usize = PRELUDE + MAX_TAGGED_LEN - fcs::LEN;
-/// How often it is looked whether what is being sent has gone before the device is stopped.
+/// Maximum polls for the end of transmission before the device is stopped.
 const LOOKS: u32 = 100_000;
 
 /// The configuration space.
@@ -37,7 +37,7 @@ mod config {
     linerate_regs::constants!(linerate_regs::VIRTIO, "NET": mac0 status { LINK_UP });
 }
 
-/// The memory of the two queues, `N` frames each way.
+/// Memory of the two queues, `N` frames per direction.
 #[derive(Debug, Default)]
 pub struct Queues<const N: usize> {
     receive: Memory<N>,
@@ -45,7 +45,7 @@ pub struct Queues<const N: usize> {
 }
 
 impl<const N: usize> Queues<N> {
-    /// Nothing in it.
+    /// Empty queues.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -60,7 +60,7 @@ pub struct VirtioNet<R, C, const N: usize> {
     registers: R,
     rx: Queue<C, N>,
     tx: Queue<C, N>,
-    /// Buffers of frames to send that nobody uses: the first `idle`.
+    /// Unused transmit buffers: the first `idle`.
     spare: [Option<Buffer>; N],
     idle: usize,
     ledger: &'static Ledger,
@@ -68,7 +68,7 @@ pub struct VirtioNet<R, C, const N: usize> {
     tells_link: bool,
     link: LinkState,
     is_halted: bool,
-    /// What the device did that no device may; from then on it is left alone.
+    /// Protocol violation by the device; from then on it is not used.
     fault: Option<Foreign>,
 }
 
@@ -80,7 +80,7 @@ struct Queue<C, const N: usize> {
 impl<C: Coherence, const N: usize> Queue<C, N> {
     #[inline]
     fn give(&mut self, registers: &impl Registers, buffer: Buffer, way: Way) {
-        // There is a descriptor for each buffer.
+        // Cannot fail: there is a descriptor for each buffer.
         if let Ok(true) = self.ring.give(buffer, way) {
             registers.write(mmio::QueueNotify, self.number);
         }
@@ -88,15 +88,15 @@ impl<C: Coherence, const N: usize> Queue<C, N> {
 }
 
 impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNet<R, C, N> {
-    /// Starts the device. `buffers` of [`BUFFER`] octets or more each: the first half is for frames that
-    /// come, the other for those that go; at most `N` each. `address` is the station's where the device
-    /// has none of its own.
+    /// Starts the device. `buffers` of [`BUFFER_LEN`] octets or more each: the first half for
+    /// received frames, the other for frames to send; at most `N` each. `address` is used if the
+    /// device has none.
     ///
     /// # Errors
-    /// [`InitError`]: what is there is not such a device, or one that cannot be used.
+    /// [`InitError`]: the device is missing, of another type, or unusable.
     ///
     /// # Panics
-    /// When a buffer is too short: that is no matter of the device.
+    /// If a buffer is too short, which is an error of the caller.
     pub fn start(
         registers: R,
         coherence: C,
@@ -119,7 +119,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
         let address_at = transport::CONFIG + config::mac0.offset as usize;
         let own = core::array::from_fn(|index| registers.read_at(address_at + index));
         let [coming, going] = buffers;
-        // Those that have gone are asked for when room is needed.
+        // Completed transmissions are reclaimed when room is needed.
         tx.ring.want_interrupts(false);
         rx.ring.want_interrupts(false);
         transport::go(&registers);
@@ -145,13 +145,13 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
         })
     }
 
-    /// What the device did that no device may. Nothing is received or sent any more.
+    /// Protocol violation by the device, if any. Nothing is received or sent after it.
     #[must_use]
     pub const fn fault(&self) -> Option<Foreign> {
         self.fault
     }
 
-    /// Takes back the buffers of frames that have gone. Whether there is room for one more.
+    /// Reclaims the buffers of sent frames. Returns `true` if there is room for one more.
     #[inline]
     fn reclaim(&mut self) -> bool {
         while self.fault.is_none() {
@@ -167,7 +167,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
         self.idle > 0 && self.fault.is_none() && !self.is_halted
     }
 
-    /// The next frame that is one; its octets without what precedes it.
+    /// The next valid frame, and its length without the header before it.
     #[inline]
     fn next(&mut self) -> Option<(Buffer, usize)> {
         loop {
@@ -204,7 +204,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        // A frame stays with the device until it can be answered.
+        // A frame stays in the device until it can be answered.
         if !self.reclaim() {
             return None;
         }
@@ -254,7 +254,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
     }
 
     fn link_state(&self) -> LinkState {
-        // The lower octet of the register.
+        // The low octet of the register.
         let at = transport::CONFIG + config::status.offset as usize;
         let state: u8 = self.registers.read_at(at);
         if self.tells_link && !config::status::LINK_UP.is_set(state.into()) {
@@ -297,7 +297,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
     }
 
     fn halt(&mut self) {
-        // Where the device lost its way it never is.
+        // After a protocol violation this is never true.
         (0..LOOKS).any(|_| !self.reclaim() || self.idle == N);
         self.is_halted = true;
         transport::reset(&self.registers);
@@ -306,7 +306,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
             self.ledger.count(Counter::RxValid);
             self.ledger.add(Counter::RxOctets, octets);
             self.ledger.count(Counter::RxStackRejected);
-            // There until the device is started again.
+            // Kept there until the device is started again.
             let _ = self.rx.ring.give(buffer, Way::FromDevice);
         }
     }
@@ -319,7 +319,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
         transport::negotiate(&self.registers, kind, 0, MAC | STATUS)?;
         transport::set_up(&self.registers, RECEIVE, &self.rx.ring)?;
         transport::set_up(&self.registers, TRANSMIT, &self.tx.ring)?;
-        // The device looks at the queues when it is told to go.
+        // The device reads the queues when it is started.
         let mut coming = [const { None }; N];
         let mut places = coming.iter_mut();
         self.rx.ring.recall(|buffer| {
@@ -341,9 +341,9 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
     }
 }
 
-/// A frame that has come, where the device wrote it.
+/// A received frame in the buffer of the device.
 pub struct Received<'a, R: Registers, C: Coherence, const N: usize> {
-    /// There until this is dropped.
+    /// `Some` until this is dropped.
     buffer: Option<Buffer>,
     octets: usize,
     is_taken: bool,
@@ -381,7 +381,7 @@ impl<R: Registers, C: Coherence, const N: usize> Drop for Received<'_, R, C, N> 
     }
 }
 
-/// Room for a frame, where the device will read it.
+/// A transmit buffer for one frame.
 pub struct Room<'a, R: Registers, C: Coherence, const N: usize> {
     queue: &'a mut Queue<C, N>,
     spare: &'a mut [Option<Buffer>; N],
@@ -399,7 +399,7 @@ impl<R: Registers, C: Coherence, const N: usize> TxToken for Room<'_, R, C, N> {
             return Err(too_long);
         }
         let index = *self.idle - 1;
-        // A token is handed out only while one is there.
+        // A token exists only while a buffer is free.
         let mut buffer = self.spare[index].take().ok_or(too_long)?;
         *self.idle = index;
         buffer[..PRELUDE].fill(0);

@@ -1,4 +1,4 @@
-//! Starting a device behind virtio-mmio (virtio 1.2 sections 3.1.1 and 4.2.3.1).
+//! Starting a virtio-mmio device (virtio 1.2 sections 3.1.1 and 4.2.3.1).
 
 use crate::dma::{Coherence, Virtqueue};
 use crate::mmio::Registers;
@@ -16,36 +16,37 @@ pub(super) mod mmio {
     );
 }
 
-/// Where the configuration space begins.
+/// Offset of the configuration space.
 pub(super) const CONFIG: usize = 0x100;
 
-/// What Version reads on a device that is not of the time before virtio 1.0.
+/// Value of Version on a device of virtio 1.0 or later.
 const MODERN: u32 = 2;
 
-/// Feature bit that every device of today has and every driver accepts (section 6, `VIRTIO_F_VERSION_1`).
+/// Feature bit that every modern device offers and every driver accepts (section 6,
+/// `VIRTIO_F_VERSION_1`).
 pub const VERSION_1: u64 = 1 << 32;
 
-/// Why a device could not be started.
+/// Reason why a device could not be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitError {
-    /// There is no virtio-mmio device: `MagicValue` reads this.
+    /// There is no virtio-mmio device: the value of `MagicValue`.
     NoDevice(u32),
-    /// The device is of another kind, or none is plugged in (0): `DeviceID` reads this.
+    /// The device is of another type, or the slot is empty (0): the value of `DeviceID`.
     OtherKind(u32),
-    /// The device speaks another version of the interface (1: legacy; QEMU has the modern one with
-    /// `-global virtio-mmio.force-legacy=false`).
+    /// The device implements another version of the interface (1: legacy; QEMU provides the modern
+    /// one with `-global virtio-mmio.force-legacy=false`).
     OtherVersion(u32),
-    /// The device has not what the driver cannot do without: these feature bits.
+    /// The device lacks these required feature bits.
     Missing(u64),
-    /// The device does not agree to these feature bits.
+    /// The device does not accept these feature bits.
     Refused(u64),
-    /// The device has no queue of this number, or one that is in use.
+    /// The device has no queue with this number, or it is in use.
     NoQueue(u32),
-    /// The queue of this number takes fewer descriptors than the driver has.
+    /// The queue is smaller than required by the driver.
     ShortQueue {
-        /// Which.
+        /// Number of the queue.
         queue: u32,
-        /// What it takes.
+        /// Maximum number of descriptors.
         most: u32,
     },
 }
@@ -54,13 +55,13 @@ impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDevice(magic) => write!(f, "no virtio device here (MagicValue {magic:#010x})"),
-            Self::OtherKind(0) => write!(f, "nothing is plugged into this virtio slot"),
-            Self::OtherKind(id) => write!(f, "a virtio device of kind {id}, not a network device"),
+            Self::OtherKind(0) => write!(f, "this virtio slot is empty"),
+            Self::OtherKind(id) => write!(f, "a virtio device of type {id}, not a network device"),
             Self::OtherVersion(version) => {
                 write!(f, "version {version} of virtio-mmio, not 2")
             }
             Self::Missing(features) => write!(f, "the device lacks the features {features:#x}"),
-            Self::Refused(features) => write!(f, "the device refuses the features {features:#x}"),
+            Self::Refused(features) => write!(f, "the device rejects the features {features:#x}"),
             Self::NoQueue(queue) => write!(f, "the device has no free queue {queue}"),
             Self::ShortQueue { queue, most } => {
                 write!(f, "queue {queue} takes at most {most} descriptors")
@@ -71,8 +72,8 @@ impl fmt::Display for InitError {
 
 impl core::error::Error for InitError {}
 
-/// Steps 1 to 6: resets the device of this kind and agrees on features: those of `wanted` that it has, all
-/// of `needed`.
+/// Steps 1 to 6: resets the device of type `kind` and negotiates features: those of `wanted` that
+/// it offers, and all of `needed`.
 pub(super) fn negotiate(
     registers: &impl Registers,
     kind: u32,
@@ -121,7 +122,7 @@ pub(super) fn negotiate(
     Ok(agreed)
 }
 
-/// Step 7, for the queue of this number.
+/// Step 7, for the queue with this number.
 pub(super) fn set_up<C: Coherence, const N: usize>(
     registers: &impl Registers,
     number: u32,
@@ -152,7 +153,7 @@ pub(super) fn set_up<C: Coherence, const N: usize>(
     Ok(())
 }
 
-/// Step 8: the device may go on.
+/// Step 8: the device may start.
 pub(super) fn go(registers: &impl Registers) {
     let all = mmio::Status::ACKNOWLEDGE.mask()
         | mmio::Status::DRIVER.mask()
@@ -161,7 +162,7 @@ pub(super) fn go(registers: &impl Registers) {
     registers.write(mmio::Status, all);
 }
 
-/// Stops the device: it has let go of all memory when this returns (section 2.1.2).
+/// Stops the device: it accesses no memory after this returns (section 2.1.2).
 pub(super) fn reset(registers: &impl Registers) {
     registers.write(mmio::Status, 0);
     while registers.read(mmio::Status) != 0 {

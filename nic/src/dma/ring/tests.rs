@@ -1,4 +1,4 @@
-//! The program's side of a ring against a device's.
+//! Program side of a ring against a device model.
 
 extern crate std;
 
@@ -17,7 +17,7 @@ const WRAP: u32 = 1 << 30;
 const LAST: u32 = 1 << 29;
 const LEN: u32 = 0xffff;
 
-/// As small as a descriptor can be.
+/// A minimal descriptor.
 struct Plain {
     state: Shared<u32>,
     address: Shared<u32>,
@@ -63,14 +63,14 @@ impl Descriptor for Plain {
     }
 }
 
-/// A device that follows the ring as the bit for its end says.
+/// A device that follows the ring by its wrap bit.
 struct Device {
     memory: &'static Memory<Plain, N>,
     at: usize,
 }
 
 impl Device {
-    /// The next descriptor, if it is the device's: where its buffer lies, what it says.
+    /// Address and state of the next descriptor, if it belongs to the device.
     fn next(&self) -> Option<(usize, u32)> {
         let descriptor = &self.memory.0[self.at];
         let state = descriptor.state.read();
@@ -79,7 +79,7 @@ impl Device {
         (state & OWN != 0).then_some((address as usize, state))
     }
 
-    /// Says that so many octets of it were used, and goes on.
+    /// Returns the next descriptor with this length.
     fn done(&mut self, octets: u32) {
         let (_, state) = self.next().expect("the device's");
         self.memory.0[self.at].state.write(octets);
@@ -105,7 +105,7 @@ fn empty(octets: usize) -> [(Buffer, Way); 1] {
 }
 
 #[test]
-fn a_full_ring_gives_the_pieces_back() {
+fn a_full_ring_returns_the_buffers() {
     let (mut ring, mut device) = ring();
     for _ in 0..N - 1 {
         assert!(ring.give(empty(10), ()).is_ok());
@@ -130,23 +130,23 @@ fn a_device_cannot_write_more_than_a_buffer_holds() {
 }
 
 #[test]
-fn a_device_is_not_told_to_read_more_than_a_buffer_holds() {
+fn a_device_is_not_asked_to_read_more_than_a_buffer_holds() {
     let (mut ring, device) = ring();
     let _ = ring.give([(buffer(10), Way::ToDevice(60_000))], ());
     assert_eq!(device.next().map(|(_, state)| state & LEN), Some(10));
 }
 
 #[test]
-fn a_bit_that_was_not_set_since_gives_nothing() {
+fn no_buffer_is_taken_before_it_is_returned() {
     let (mut ring, mut device) = ring();
-    // Nothing was ever given, though no descriptor is the device's.
+    // Nothing was submitted, although no descriptor belongs to the device.
     assert!(!ring.has_returned() && ring.take().is_none());
     let _ = ring.give(empty(10), ());
     assert!(!ring.has_returned() && ring.take().is_none());
     device.done(1);
     assert!(ring.has_returned() && ring.take().is_some());
     assert!(!ring.has_returned() && ring.take().is_none());
-    // One that the device was not at is not looked at before its turn.
+    // A descriptor out of order is not checked before its turn.
     let _ = ring.give(empty(10), ());
     let _ = ring.give(empty(10), ());
     device.memory.0[2].state.write(1);
@@ -154,7 +154,7 @@ fn a_bit_that_was_not_set_since_gives_nothing() {
 }
 
 #[test]
-fn the_pieces_of_a_frame_follow_each_other_around_the_end() {
+fn the_buffers_of_a_frame_wrap_around_the_end() {
     let (mut ring, mut device) = ring();
     for _ in 0..N - 1 {
         let _ = ring.give(empty(1), ());
@@ -187,14 +187,14 @@ fn a_stopped_device_returns_everything() {
     let mut back = Vec::new();
     ring.recall(|buffer| back.push(buffer.len()));
     assert_eq!((back.as_slice(), ring.room()), (&lens[..], N));
-    // A device that starts again finds the one that it is given, and not those that it had.
+    // A restarted device finds the newly submitted descriptor, and none of the old ones.
     assert!(ring.descriptors().iter().all(Plain::is_back));
     let first = ring.give(empty(5), ());
     assert!(first.is_ok() && ring.take().is_none());
 }
 
 proptest! {
-    /// Buffers come back in their order, each once and with its own memory, wherever the ring's end is and
+    /// Buffers return in order, each once and with its own memory, wherever the ring wraps and
     /// however many a frame has.
     #[test]
     fn buffers_come_back_in_their_order(picks in prop::collection::vec(0_usize..9, 1..400)) {

@@ -1,4 +1,4 @@
-//! The program's side of a virtqueue against a device's.
+//! Program side of a virtqueue against a device model.
 
 extern crate std;
 
@@ -12,14 +12,14 @@ use std::vec::Vec;
 
 const N: usize = 4;
 
-/// A device that uses what it is given.
+/// A device that uses the available buffers.
 struct Device {
     memory: &'static Memory<N>,
     seen: u16,
 }
 
 impl Device {
-    /// The next descriptor that was made available.
+    /// The next available descriptor.
     fn next(&mut self) -> Option<u16> {
         if self.memory.available.written.read() == self.seen {
             return None;
@@ -29,7 +29,7 @@ impl Device {
         Some(entry.read())
     }
 
-    /// Says that a descriptor was used, and so many octets written.
+    /// Reports a descriptor as used, with this many octets written.
     fn used(&self, descriptor: u32, octets: u32) {
         let written = self.memory.used.written.read();
         let entry = &self.memory.used.entries[usize::from(written) % N];
@@ -58,7 +58,7 @@ fn buffer(octets: usize) -> Buffer {
 }
 
 #[test]
-fn a_full_queue_gives_the_buffer_back() {
+fn a_full_queue_returns_the_buffer() {
     let (mut queue, _) = queue();
     for _ in 0..N {
         assert_eq!(queue.give(buffer(10), Way::FromDevice).ok(), Some(true));
@@ -69,7 +69,7 @@ fn a_full_queue_gives_the_buffer_back() {
 }
 
 #[test]
-fn a_device_that_looks_by_itself_is_not_notified() {
+fn a_polling_device_is_not_notified() {
     let (mut queue, device) = queue();
     device.memory.used.flags.write(NO_NOTIFY);
     assert_eq!(queue.give(buffer(10), Way::FromDevice).ok(), Some(false));
@@ -86,11 +86,11 @@ fn a_device_cannot_write_more_than_a_buffer_holds() {
 }
 
 #[test]
-fn what_was_not_lent_is_not_taken_back() {
+fn descriptors_that_were_not_lent_are_rejected() {
     let (mut queue, mut device) = queue();
     let _ = queue.give(buffer(10), Way::FromDevice);
     let descriptor = u32::from(device.next().expect("given"));
-    // Of no table, not lent, and twice.
+    // Beyond the table, not lent, and twice.
     for wrong in [N as u32, u32::MAX, descriptor ^ 1] {
         device.used(wrong, 1);
         assert_eq!(queue.take().map(|_| ()), Err(Foreign { descriptor: wrong }));
@@ -114,7 +114,7 @@ fn a_recalled_queue_is_as_new() {
         lent.push(given.address());
         let _ = queue.give(given, Way::FromDevice);
     }
-    // One of them used, and not taken.
+    // One of them is used, and not taken.
     let used = device.next().expect("given");
     device.used(used.into(), 1);
     let mut back = Vec::new();
@@ -135,7 +135,7 @@ fn a_recalled_queue_is_as_new() {
 }
 
 #[test]
-fn the_device_is_told_what_it_may_do() {
+fn descriptors_state_length_and_direction() {
     let (mut queue, device) = queue();
     let given = buffer(100);
     let at = given.address();
@@ -155,7 +155,7 @@ fn the_device_is_told_what_it_may_do() {
 }
 
 #[test]
-fn the_rings_lie_where_the_device_is_told() {
+fn the_rings_are_at_the_reported_addresses() {
     let (queue, _) = queue();
     let [table, available, used] = queue.addresses();
     assert_eq!(table % 16, 0);
@@ -165,12 +165,12 @@ fn the_rings_lie_where_the_device_is_told() {
 }
 
 proptest! {
-    /// Buffers come back as the device uses them, in any order and far around the rings, each once and
-    /// with its own memory.
+    /// Buffers return in the order in which the device uses them, far around the rings, each once
+    /// and with its own memory.
     #[test]
     fn buffers_come_back_in_the_order_of_use(picks in prop::collection::vec(0_usize..8, 1..400)) {
         let (mut queue, mut device) = queue();
-        // Near the end of the 16 bits of the counters.
+        // Close to the wrap of the 16-bit indexes.
         let mut one = buffer(1);
         for _ in 0..(1 << 16) - 20 {
             let _ = queue.give(one, Way::FromDevice);
