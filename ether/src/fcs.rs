@@ -50,7 +50,7 @@ const INITIAL: u32 = !0;
 ///
 /// `register` is the raw shift register: all ones before the first byte, complemented after the
 /// last one. [`Crc32`] does both.
-pub trait Method {
+pub trait CrcMethod {
     /// Advances `register` over `bytes`.
     #[must_use]
     fn update(&self, register: u32, bytes: &[u8]) -> u32;
@@ -84,7 +84,7 @@ const fn shift_eight(mut register: u32) -> u32 {
     register
 }
 
-impl Method for Bitwise {
+impl CrcMethod for Bitwise {
     fn update(&self, register: u32, bytes: &[u8]) -> u32 {
         bytes.iter().fold(register, |register, &byte| {
             shift_eight(register ^ u32::from(byte))
@@ -196,13 +196,13 @@ impl<const N: usize> core::fmt::Debug for Tables<N> {
     }
 }
 
-impl Method for Tables<1> {
+impl CrcMethod for Tables<1> {
     fn update(&self, register: u32, bytes: &[u8]) -> u32 {
         self.bytes(register, bytes)
     }
 }
 
-impl Method for Tables<4> {
+impl CrcMethod for Tables<4> {
     fn update(&self, mut register: u32, bytes: &[u8]) -> u32 {
         let (words, rest) = bytes.as_chunks::<4>();
         for word in words {
@@ -218,7 +218,7 @@ impl Method for Tables<4> {
     }
 }
 
-impl Method for Tables<8> {
+impl CrcMethod for Tables<8> {
     fn update(&self, mut register: u32, bytes: &[u8]) -> u32 {
         let (pairs, rest) = bytes.as_chunks::<8>();
         for &[a, b, c, d, e, f, g, h] in pairs {
@@ -279,7 +279,7 @@ impl<M> Clone for Crc32<'_, M> {
 
 impl<M> Copy for Crc32<'_, M> {}
 
-impl<'t, M: Method> Crc32<'t, M> {
+impl<'t, M: CrcMethod> Crc32<'t, M> {
     /// Starts a calculation with `method`.
     #[must_use]
     pub fn with(method: &'t M) -> Self {
@@ -301,7 +301,7 @@ impl<'t, M: Method> Crc32<'t, M> {
         self
     }
 
-    /// Adds words in memory order, see [`Method::update_words`].
+    /// Adds words in memory order, see [`CrcMethod::update_words`].
     pub fn update_words(&mut self, words: &[u32]) -> &mut Self {
         self.register = self.method.update_words(self.register, words);
         self
@@ -342,24 +342,27 @@ pub fn is_good(frame: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`BufferTooSmall`] when `buffer` has fewer than `len + 4` bytes; nothing is written.
-pub fn append(buffer: &mut [u8], len: usize) -> Result<usize, NoRoom> {
-    let end = len.checked_add(LEN).ok_or(NoRoom)?;
-    let (frame, fcs) = buffer.get_mut(..end).ok_or(NoRoom)?.split_at_mut(len);
+pub fn append(buffer: &mut [u8], len: usize) -> Result<usize, BufferTooSmall> {
+    let end = len.checked_add(LEN).ok_or(BufferTooSmall)?;
+    let (frame, fcs) = buffer
+        .get_mut(..end)
+        .ok_or(BufferTooSmall)?
+        .split_at_mut(len);
     fcs.copy_from_slice(&crc32(frame).to_le_bytes());
     Ok(end)
 }
 
 /// The buffer is too small for the FCS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoRoom;
+pub struct BufferTooSmall;
 
-impl core::fmt::Display for NoRoom {
+impl core::fmt::Display for BufferTooSmall {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("no room for the frame check sequence")
     }
 }
 
-impl core::error::Error for NoRoom {}
+impl core::error::Error for BufferTooSmall {}
 
 #[cfg(test)]
 mod tests;

@@ -76,7 +76,7 @@ const fn standard(name: &'static str) -> CounterRow {
     }
 }
 
-const fn own() -> CounterRow {
+const fn no_standard() -> CounterRow {
     CounterRow {
         standard: None,
         drop: None,
@@ -97,7 +97,7 @@ tabulated! {
     /// `Tx` counters belong to the device's own transmitter, `Rx` counters to its receiver.
     Counter: CounterRow {
         /// Frames sent completely.
-        TxFrames => own(),
+        TxFrames => no_standard(),
         /// Octets of the frames sent.
         TxOctets => standard("ifOutOctets"),
         /// Frames sent to a multicast address other than broadcast.
@@ -107,9 +107,9 @@ tabulated! {
         /// MAC control frames with the PAUSE opcode sent.
         TxPause => standard("dot3OutPauseFrames"),
         /// Normal link pulses sent.
-        TxLinkPulses => own(),
+        TxLinkPulses => no_standard(),
         /// Fast link pulse bursts sent.
-        TxLinkBursts => own(),
+        TxLinkBursts => no_standard(),
         /// Frames whose first attempt waited because the medium was busy.
         TxDeferred => standard("dot3StatsDeferredTransmissions"),
         /// Frames sent after exactly one collision.
@@ -123,7 +123,7 @@ tabulated! {
             standard("dot3StatsExcessiveCollisions").counts(Drop::ExcessiveCollisions),
         /// Frames dropped because the medium stayed busy for longer than twice the duration of the
         /// longest frame (802.3 clause 5.2.4.1, maxDeferTime).
-        TxExcessiveDeferrals => own().counts(Drop::ExcessiveDeferral),
+        TxExcessiveDeferrals => no_standard().counts(Drop::ExcessiveDeferral),
         /// Frames dropped because carrier was lost or never detected while sending.
         TxCarrierSenseErrors =>
             standard("dot3StatsCarrierSenseErrors").counts(Drop::CarrierLost),
@@ -131,41 +131,41 @@ tabulated! {
         TxUnderruns =>
             standard("dot3StatsInternalMacTransmitErrors").counts(Drop::FifoUnderrun),
         /// Frames rejected because they were longer than the medium allows.
-        TxOversize => own().counts(Drop::TransmitOversize),
+        TxOversize => no_standard().counts(Drop::TransmitOversize),
         /// Transmissions truncated because they exceeded the longest permitted duration, and frames
         /// dropped while the transmitter is disabled for that reason (IEEE 802.3 clause 14.2.1.6,
         /// jabber).
-        TxJabbers => own().counts(Drop::Jabber),
+        TxJabbers => no_standard().counts(Drop::Jabber),
         /// Frames discarded because the link was down.
-        TxLinkDown => own().counts(Drop::TransmitLinkDown),
+        TxLinkDown => no_standard().counts(Drop::TransmitLinkDown),
         /// Frames discarded because the transmit queue was full.
         TxQueueFull => standard("ifOutDiscards").counts(Drop::TransmitQueueFull),
 
         /// Transmissions received to their end and passed to the MAC, not yet checked.
-        RxFrames => own(),
+        RxFrames => no_standard(),
         /// Normal link pulses received.
-        RxLinkPulses => own(),
+        RxLinkPulses => no_standard(),
         /// Fast link pulse bursts received.
-        RxLinkBursts => own(),
+        RxLinkBursts => no_standard(),
         /// Transmissions that ended without TP_IDL: truncated, or received only from the middle on.
-        RxTruncated => own().counts(Drop::Truncated),
+        RxTruncated => no_standard().counts(Drop::Truncated),
         /// Transmissions abandoned at a half-bit pair that is not a Manchester symbol.
         RxSymbolErrors => standard("dot3StatsSymbolErrors").counts(Drop::SymbolError),
         /// Packets sent by the device that overlapped a transmission of the partner, which was
         /// therefore not received, on a full-duplex link. Close to the number of lost frames:
         /// several that overlap one packet count once, and one that overlaps two packets counts
         /// twice.
-        RxWhileSending => own().counts(Drop::DeafWhileSending),
+        RxWhileSending => no_standard().counts(Drop::DeafWhileSending),
         /// Receive events that found no room in the queue. Each may represent one lost frame.
-        RxQueueFull => own().counts(Drop::QueueFull),
+        RxQueueFull => no_standard().counts(Drop::QueueFull),
         /// Frames that found no free descriptor in the receive ring.
-        RxRingFull => own().counts(Drop::RingFull),
+        RxRingFull => no_standard().counts(Drop::RingFull),
         /// Frames truncated because the receiver's FIFO was not emptied in time.
         RxFifoOverruns =>
             standard("dot3StatsInternalMacReceiveErrors").counts(Drop::FifoOverrun),
 
         /// Received transmissions without a start frame delimiter at the expected position.
-        RxBadSfd => own().counts(Drop::BadSfd),
+        RxBadSfd => no_standard().counts(Drop::BadSfd),
         /// Frames of a whole number of octets with a wrong FCS.
         RxBadFcs => standard("dot3StatsFCSErrors").counts(Drop::BadFcs),
         /// Frames with a wrong FCS that are not a whole number of octets.
@@ -177,40 +177,40 @@ tabulated! {
         /// Frames longer than 1518 octets (1522 with a tag).
         RxOversize => standard("dot3StatsFrameTooLongs").counts(Drop::Oversize),
         /// Frames whose 802.3 length field exceeds their payload.
-        RxLengthErrors => own().counts(Drop::LengthMismatch),
+        RxLengthErrors => no_standard().counts(Drop::LengthMismatch),
         /// Intact frames addressed to another station.
-        RxFiltered => own().counts(Drop::Filtered),
+        RxFiltered => no_standard().counts(Drop::Filtered),
         /// Intact MAC control frames with the PAUSE opcode, obeyed and not passed to the stack.
         RxPause => standard("dot3InPauseFrames").counts(Drop::MacControl),
         /// Intact MAC control frames with an unknown opcode.
         RxUnknownOpcodes => standard("dot3ControlInUnknownOpcodes").counts(Drop::UnknownOpcode),
         /// Intact frames dropped on behalf of the stack: the checksum of their IPv4 header, or of
         /// the TCP, UDP or ICMP in them, is wrong.
-        RxBadChecksum => own().counts(Drop::BadChecksum),
+        RxBadChecksum => no_standard().counts(Drop::BadChecksum),
         /// Frames that passed all checks of the MAC and were offered to the stack.
-        RxValid => own(),
+        RxValid => no_standard(),
         /// Octets of the frames counted as valid.
-        RxOctets => own(),
+        RxOctets => no_standard(),
         /// Valid frames to a multicast address other than broadcast.
         RxMulticast => standard("ifInMulticastPkts"),
         /// Valid frames to the broadcast address.
         RxBroadcast => standard("ifInBroadcastPkts"),
 
         /// Valid frames that the stack consumed.
-        RxDelivered => own(),
+        RxDelivered => no_standard(),
         /// Valid frames that the stack dropped unread.
         RxStackRejected => standard("ifInDiscards").counts(Drop::StackRejected),
         /// Frames accepted by the stack whose payload did not fit into the socket.
-        RxSocketFull => own().counts(Drop::SocketFull),
+        RxSocketFull => no_standard().counts(Drop::SocketFull),
 
         /// Times the link went from down to up.
-        LinkUps => own(),
+        LinkUps => no_standard(),
         /// Times the link went from up to down.
-        LinkDowns => own(),
+        LinkDowns => no_standard(),
         /// Times the partner's auto-negotiation reported a fault at its end.
-        RemoteFaults => own(),
+        RemoteFaults => no_standard(),
         /// Times the receive pair was found to be swapped and the polarity was corrected.
-        PolarityCorrections => own(),
+        PolarityCorrections => no_standard(),
     }
 }
 

@@ -10,7 +10,7 @@
     reason = "code that firmware runs from RAM must not call into flash"
 )]
 
-use crate::fcs::{Crc32, Method, SLICING_4, Tables};
+use crate::fcs::{Crc32, CrcMethod, SLICING_4, Tables};
 
 /// 2^32 divided by the golden ratio, odd: consecutive multiples spread over all words.
 const STRIDE: u32 = 0x9E37_79B1;
@@ -99,7 +99,7 @@ impl Default for PrefixCrc<'static> {
     }
 }
 
-impl<'t, M: Method> PrefixCrc<'t, M> {
+impl<'t, M: CrcMethod> PrefixCrc<'t, M> {
     /// Starts at length zero with a CRC method.
     #[must_use]
     pub fn with(method: &'t M) -> Self {

@@ -52,7 +52,7 @@ impl Pause {
     pub fn parse(frame: &[u8]) -> Result<Self, PauseError> {
         let frame = Frame::new_checked(frame).map_err(|error| match error {
             FrameError::LengthMismatch => PauseError::NotMacControl,
-            FrameError::Truncated | FrameError::NoRoom => PauseError::Truncated,
+            FrameError::Truncated | FrameError::BufferTooSmall => PauseError::Truncated,
         })?;
         if frame.ethertype() != Some(EtherType::MAC_CONTROL) {
             return Err(PauseError::NotMacControl);
@@ -77,7 +77,9 @@ impl Pause {
     /// # Errors
     /// [`FrameError::BufferTooSmall`]; nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, FrameError> {
-        let buffer = buffer.get_mut(..FRAME_LEN).ok_or(FrameError::NoRoom)?;
+        let buffer = buffer
+            .get_mut(..FRAME_LEN)
+            .ok_or(FrameError::BufferTooSmall)?;
         let header = Header {
             destination: MacAddress::MAC_CONTROL,
             source: self.source,
@@ -129,7 +131,10 @@ mod tests {
         assert!(buffer[18..60].iter().all(|&byte| byte == 0));
         assert_eq!(fcs::append(&mut buffer, 60), Ok(64));
         assert_eq!(buffer[60..], 0xFF99_BEC8_u32.to_le_bytes());
-        assert_eq!(pause.emit(&mut buffer[..59]), Err(FrameError::NoRoom));
+        assert_eq!(
+            pause.emit(&mut buffer[..59]),
+            Err(FrameError::BufferTooSmall)
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@
 //! start of idle (`TP_IDL`, IEEE 802.3 clause 14.2.1.1: the receiver must sample it to detect it),
 //! followed by padding of any value. [`crate::mac`] determines where the frame ends.
 //!
-//! # Summed
+//! # SummedFrame
 //! A receiver with spare cycles finds the SFD, aligns and sums while it receives. It writes the
 //! octets of the frame from [`FRAME_OFFSET`] on and returns a [`SummedFrame`]:
 //!
@@ -47,7 +47,7 @@ pub const FRAME_OFFSET: usize = 6;
 
 /// Result of a receiver that aligned and summed a frame while receiving it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Summed {
+pub struct SummedFrame {
     /// Number of whole octets from destination address to FCS.
     pub octets: u16,
     /// True if the FCS over these octets is correct.

@@ -136,7 +136,7 @@ pub trait Device {
 
     /// True if the device holds a frame that it will send later. No interrupt signals that time:
     /// keep calling [`receive`](Self::receive) or [`transmit`](Self::transmit), and do not sleep.
-    fn holds_frame(&self) -> bool {
+    fn has_pending_tx(&self) -> bool {
         false
     }
 
@@ -166,7 +166,7 @@ pub trait RxToken {
 /// Frames are read by polling with the interrupt masked, so that a flood causes no interrupts: when
 /// no frame is left, [`unmask`](Self::unmask), sleep, [`mask`](Self::mask) (all three are
 /// [`sleep_until_frame`](Self::sleep_until_frame)), and poll again.
-pub trait Interrupting: Device {
+pub trait InterruptDriven: Device {
     /// Enables the interrupt for received frames. `false`: a frame is already waiting, so do not
     /// sleep.
     fn unmask(&mut self) -> bool;
@@ -175,7 +175,7 @@ pub trait Interrupting: Device {
     fn mask(&mut self);
 
     /// Lets the processor `sleep` until a frame interrupts it, unless one is already waiting.
-    fn rest(&mut self, sleep: impl FnOnce()) {
+    fn sleep_until_frame(&mut self, sleep: impl FnOnce()) {
         if self.unmask() {
             sleep();
         }
@@ -184,13 +184,13 @@ pub trait Interrupting: Device {
 }
 
 /// A device managed by a main loop: its link state is followed, and it can be stopped for a while.
-pub trait Managed: Interrupting {
+pub trait Managed: InterruptDriven {
     /// Reason why it does not restart.
     type Error: core::fmt::Display;
 
     /// Updates and returns the link state; from then on the device runs with the current settings
     /// of the link. Call it regularly, because not every device interrupts on link changes.
-    fn watch_link(&mut self) -> LinkState {
+    fn poll_link(&mut self) -> LinkState {
         self.link_state()
     }
 

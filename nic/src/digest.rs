@@ -104,7 +104,7 @@ impl Digester {
     }
 
     /// CRC-32 of the preceding data, whose CRC-32 is `crc`, followed by the data of the segment.
-    pub fn join(&mut self, crc: u32, segment: &Segment) -> u32 {
+    pub fn combine(&mut self, crc: u32, segment: &Segment) -> u32 {
         let len = usize::from(segment.len);
         if self.len != len {
             *self = Self {
@@ -112,7 +112,7 @@ impl Digester {
                 advance: Advance::over(len),
             };
         }
-        self.advance.join(crc, segment.crc)
+        self.advance.combine(crc, segment.crc)
     }
 }
 

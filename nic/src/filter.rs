@@ -27,7 +27,7 @@ pub struct AddressFilter {
 /// 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub struct Words {
+pub struct FilterWords {
     /// The station's address as halfwords in memory order, little-endian. At byte 0.
     pub own: [u16; 3],
     /// Not 0: accept everything. At byte 6.
@@ -36,7 +36,7 @@ pub struct Words {
     pub hash: [u32; 2],
 }
 
-impl Words {
+impl FilterWords {
     /// The same filter without groups.
     #[inline(always)]
     #[must_use]
@@ -51,7 +51,7 @@ impl Words {
 /// Bin of a group, 0 to 63: the low six bits of the reflected CRC-32 register (IEEE 802.3 clause
 /// 3.2.9), started as all ones, after the six octets of the address and before any complement.
 #[must_use]
-pub fn bin(group: MacAddress) -> u32 {
+pub fn hash_bin(group: MacAddress) -> u32 {
     !Crc32::with(&SLICING_4).update(&group.0).finish() & 63
 }
 
@@ -71,7 +71,7 @@ impl AddressFilter {
 
     /// Adds `group`, and with it all groups that share its bin.
     pub fn join(&mut self, group: MacAddress) {
-        self.hash |= 1 << bin(group);
+        self.hash |= 1 << hash_bin(group);
     }
 
     /// True if a frame to `destination` is accepted.
@@ -79,7 +79,7 @@ impl AddressFilter {
     pub fn accepts(&self, destination: MacAddress) -> bool {
         self.promiscuous
             || if destination.is_multicast() {
-                self.hash >> bin(destination) & 1 != 0
+                self.hash >> hash_bin(destination) & 1 != 0
             } else {
                 destination == self.station
             }
@@ -87,9 +87,9 @@ impl AddressFilter {
 
     /// The filter in the form for a receive loop.
     #[must_use]
-    pub const fn words(&self) -> Words {
+    pub const fn words(&self) -> FilterWords {
         let octets = self.station.0;
-        Words {
+        FilterWords {
             own: [
                 u16::from_le_bytes([octets[0], octets[1]]),
                 u16::from_le_bytes([octets[2], octets[3]]),

@@ -1,6 +1,6 @@
 //! The Ethernet layer of a device, `no_std` and without allocation.
 //!
-//! - [`device`]: the seam between a network device and any stack.
+//! - [`device`]: the interface between a network device and any stack.
 //! - [`link`]: pulses, auto-negotiation, the link integrity test, polarity, jabber.
 //! - [`mac`]: the MAC between a bit-level PHY and a stack, with receive stages from naive to fast.
 //! - [`digest`]: the CRC-32 of the data of a TCP segment, derived from the FCS of the frame.

@@ -1,7 +1,7 @@
 //! Memory-mapped registers of a device.
 
 use core::ptr;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 
 /// Registers of width `W` at offsets, in octets, from the base of a device: the device itself
 /// ([`Mmio`]), or a model of it in a test.
@@ -17,14 +17,14 @@ pub trait Registers<W = u32> {
 
     /// Reads a register of this width.
     #[inline(always)]
-    fn read(&self, register: Place) -> W {
+    fn read(&self, register: RegisterRef) -> W {
         debug_assert!(usize::from(register.width) == 8 * size_of::<W>());
         self.read_at(register.offset as usize)
     }
 
     /// Writes a register of this width.
     #[inline(always)]
-    fn write(&self, register: Place, value: W) {
+    fn write(&self, register: RegisterRef, value: W) {
         debug_assert!(usize::from(register.width) == 8 * size_of::<W>());
         self.write_at(register.offset as usize, value);
     }

@@ -5,12 +5,12 @@ use crate::device::RxToken;
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::ledger::Counter;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 
 /// Copies from a register whose octets are in wire order. The loop is unrolled: one load and one
 /// store per word.
 #[inline]
-pub(crate) fn take(registers: &impl Registers, from: Place, words: &mut [u32]) {
+pub(crate) fn read_words(registers: &impl Registers, from: RegisterRef, words: &mut [u32]) {
     let (eights, rest) = words.as_chunks_mut::<8>();
     for eight in eights {
         for word in eight {
@@ -24,7 +24,7 @@ pub(crate) fn take(registers: &impl Registers, from: Place, words: &mut [u32]) {
 
 /// Copies to such a register.
 #[inline]
-pub(crate) fn put(registers: &impl Registers, to: Place, words: &[u32]) {
+pub(crate) fn write_words(registers: &impl Registers, to: RegisterRef, words: &[u32]) {
     let (eights, rest) = words.as_chunks::<8>();
     for eight in eights {
         for &word in eight {
@@ -39,7 +39,7 @@ pub(crate) fn put(registers: &impl Registers, to: Place, words: &[u32]) {
 /// A received frame in the buffer of the driver.
 pub struct Received<'a> {
     frame: &'a mut [u8],
-    is_taken: bool,
+    is_consumed: bool,
     ledger: &'static Ledger,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Received<'a> {
     pub(crate) fn new(frame: &'a mut [u8], ledger: &'static Ledger) -> Self {
         Self {
             frame,
-            is_taken: false,
+            is_consumed: false,
             ledger,
         }
     }
@@ -62,7 +62,7 @@ impl RxToken for Received<'_> {
 
     #[inline]
     fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_taken = true;
+        self.is_consumed = true;
         f(self.frame)
     }
 }
@@ -70,7 +70,7 @@ impl RxToken for Received<'_> {
 impl Drop for Received<'_> {
     #[inline]
     fn drop(&mut self) {
-        let counter = if self.is_taken {
+        let counter = if self.is_consumed {
             Counter::RxDelivered
         } else {
             Counter::RxStackRejected

@@ -7,8 +7,8 @@ use linerate_ether::ledger::Counter;
 use linerate_nic::device::LinkState;
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, BitTimes, Interrupt, Mac, Outcome, Phy, Receiver, Reception, Start, TransmitError,
-    Transmitter, Windowed, receiver_words,
+    AlwaysOn, BitTimes, InterruptHalf, Mac, Phy, Receiver, ReceiverState, Reception, TransmitError,
+    Transmitter, TxStart, Windowed, receiver_words,
 };
 use std::cell::{Cell, RefCell};
 use support::{DEVICE, Hearing, frame, reception, with_fcs};
@@ -27,7 +27,7 @@ impl Phy for Wire<'_> {
         self.now.set(self.now.get() + 1);
         BitTimes(self.now.get())
     }
-    fn transmit(&mut self, packet: &[u8], _start: Start) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], _start: TxStart) -> Result<BitTimes, TransmitError> {
         self.sent.borrow_mut().push(packet.to_vec());
         Ok(self.now())
     }
@@ -42,7 +42,7 @@ type Nic<'n> = Mac<'n, Wire<'n>, Windowed, AlwaysOn, WORDS>;
 fn station(
     link: LinkState,
     test: impl FnOnce(
-        Interrupt<'_, Windowed, AlwaysOn, WORDS>,
+        InterruptHalf<'_, Windowed, AlwaysOn, WORDS>,
         Nic<'_>,
         &Ledger,
         &RefCell<Vec<Vec<u8>>>,
@@ -60,7 +60,7 @@ fn station(
     test(interrupt, nic, &ledger, &sent);
 }
 
-fn deliver(interrupt: &mut Interrupt<'_, Windowed, AlwaysOn, WORDS>, frame: &[u8]) {
+fn deliver(interrupt: &mut InterruptHalf<'_, Windowed, AlwaysOn, WORDS>, frame: &[u8]) {
     let raw = reception(
         &with_fcs(frame),
         Hearing {
@@ -73,7 +73,7 @@ fn deliver(interrupt: &mut Interrupt<'_, Windowed, AlwaysOn, WORDS>, frame: &[u8
         buffer[..raw.len()].copy_from_slice(&raw);
         Reception::Packet(raw.len())
     });
-    assert_eq!(outcome, Outcome::Listening);
+    assert_eq!(outcome, ReceiverState::Listening);
 }
 
 #[cfg(feature = "smoltcp")]

@@ -9,7 +9,7 @@ use linerate_ether::ledger::Counter;
 use linerate_nic::device::{Device, LinkState, RxToken as _, TxToken as _};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, Mac, Outcome, Receiver, Reception, Transmitter, Windowed, receiver_words,
+    AlwaysOn, Mac, Receiver, ReceiverState, Reception, Transmitter, Windowed, receiver_words,
 };
 use support::shared::{SLOT, Shared, counted, send};
 use support::{DEVICE, Hearing, frame, reception, with_fcs};
@@ -25,7 +25,7 @@ fn backing_off(ledger: &Ledger, collisions: usize, station: u8) -> Transmitter<'
     let mut transmitter = Transmitter::new(Shared::new(&vec![COLLIDES; collisions]), ledger);
     transmitter.seed(MacAddress([2, 0, 0, 0, 0, station]));
     send(&mut transmitter, 1);
-    assert!(transmitter.holds_frame(), "no long back-off was drawn");
+    assert!(transmitter.has_pending_tx(), "no long back-off was drawn");
     transmitter
 }
 
@@ -35,7 +35,7 @@ fn now(transmitter: &Transmitter<'_, Shared>) -> u32 {
 
 /// Polls the transmitter every `round` bit times until it holds nothing.
 fn poll_until_idle(transmitter: &mut Transmitter<'_, Shared>, round: u32) {
-    while !transmitter.is_ready() {
+    while !transmitter.poll_ready() {
         transmitter.phy().pass(round);
     }
 }
@@ -63,11 +63,14 @@ fn the_caller_is_never_blocked_for_long_however_often_a_frame_collides() {
         let mut waited = 0;
         loop {
             let (begun, attempts) = (now(&transmitter), transmitter.phy().attempts.len());
-            let ready = transmitter.is_ready();
+            let ready = transmitter.poll_ready();
             let took = now(&transmitter) - begun;
             let attempts = (transmitter.phy().attempts.len() - attempts) as u32;
             // Without an attempt it is one read of the clock.
-            assert!(took <= 1 + attempts * (MAX_BLOCKING_WAIT + ATTEMPT), "{took}");
+            assert!(
+                took <= 1 + attempts * (MAX_BLOCKING_WAIT + ATTEMPT),
+                "{took}"
+            );
             if ready {
                 break;
             }
@@ -111,7 +114,7 @@ fn a_late_station_sends_at_once_or_defers_to_a_carrier() {
         // Another station took the slot, or its frame ended less than a gap ago.
         let end = late + 900;
         transmitter.phy_mut().carrier = taken.then_some((late - 200, end));
-        assert!(transmitter.is_ready());
+        assert!(transmitter.poll_ready());
         let (begin, _) = *transmitter.phy().attempts.last().unwrap();
         let from = if taken { end + 96 } else { late };
         assert!((from..from + 8).contains(&begin), "{begin} from {from}");
@@ -200,7 +203,7 @@ fn each_frame_has_one_fate() {
         // And nothing remains of it.
         let attempts = transmitter.phy().attempts.len();
         transmitter.phy().pass(2_000 * SLOT);
-        assert!(transmitter.is_ready() && !transmitter.holds_frame());
+        assert!(transmitter.poll_ready() && !transmitter.has_pending_tx());
         assert_eq!(transmitter.phy().attempts.len(), attempts);
     }
 }
@@ -241,7 +244,7 @@ fn a_raw_packet_waits_for_the_frame_that_backs_off_and_backs_off_in_place() {
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[0][8..68], frame(60, 1));
     assert_eq!(sent[1], packet);
-    assert!(!transmitter.holds_frame());
+    assert!(!transmitter.has_pending_tx());
     let counts = [Counter::TxFrames, Counter::TxMultipleCollisions];
     assert_eq!(counts.map(|counter| ledger.get(counter)), [2, 2]);
 }
@@ -258,7 +261,7 @@ fn a_device_that_backs_off_keeps_receiving_and_drops_frames_sent_meanwhile() {
     token
         .consume(60, |buffer| buffer.copy_from_slice(&reply))
         .unwrap();
-    assert!(nic.holds_frame());
+    assert!(nic.has_pending_tx());
     // More than the queue holds: each is taken before the next.
     for seed in 0..20 {
         let hearing = Hearing {
@@ -271,7 +274,7 @@ fn a_device_that_backs_off_keeps_receiving_and_drops_frames_sent_meanwhile() {
             buffer[..raw.len()].copy_from_slice(&raw);
             Reception::Packet(raw.len())
         });
-        assert_eq!(outcome, Outcome::Listening);
+        assert_eq!(outcome, ReceiverState::Listening);
         let (token, _) = nic.receive().expect("a frame");
         assert_eq!(token.consume(|frame| frame.to_vec()), frame(1_514, seed));
     }
@@ -281,7 +284,7 @@ fn a_device_that_backs_off_keeps_receiving_and_drops_frames_sent_meanwhile() {
     assert_eq!(token.consume(60, |buffer| buffer.len()), Ok(60));
     assert!(nic.tx.phy().sent.is_empty());
     // Polling for frames is enough to send the held frame.
-    while nic.holds_frame() {
+    while nic.has_pending_tx() {
         assert!(nic.receive().is_none());
     }
     assert_eq!(nic.tx.phy().sent[0][8..68], reply);

@@ -6,7 +6,7 @@ mod support;
 
 use linerate_ether::checksum::Sum;
 use linerate_ether::ledger::Counter;
-use linerate_nic::bitbang::{FRAME_OFFSET, Summed};
+use linerate_nic::bitbang::{FRAME_OFFSET, SummedFrame};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{AlwaysOn, LineRate, Receiver, Reception, receiver_words};
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ const WORDS: usize = receiver_words(2);
 /// True if the MAC passes `frame` (without FCS) to the stack.
 fn passes(frame: &[u8]) -> bool {
     let octets = with_fcs(frame);
-    let summed = Summed {
+    let summed = SummedFrame {
         octets: octets.len() as u16,
         fcs_good: true,
         dribble: false,

@@ -241,7 +241,7 @@ fn a_raw_packet_does_not_wait_for_a_pause() {
     transmitter.pause(3);
     transmitter.send_packet(&[0; 72]);
     assert_eq!(transmitter.phy().sent.len(), 1);
-    assert!(!transmitter.is_ready());
+    assert!(!transmitter.poll_ready());
 }
 
 #[test]
@@ -260,14 +260,14 @@ fn a_pause_holds_one_frame_back() {
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     transmitter.phy_mut().now.set(1_000);
     transmitter.pause(3);
-    assert!(!transmitter.is_ready());
+    assert!(!transmitter.poll_ready());
     send(&mut transmitter, 1);
     send(&mut transmitter, 2);
     assert!(transmitter.phy().sent.is_empty());
     transmitter.phy_mut().now.set(999 + 3 * SLOT);
-    assert!(!transmitter.is_ready());
+    assert!(!transmitter.poll_ready());
     transmitter.phy_mut().now.set(1_000 + 3 * SLOT);
-    assert!(transmitter.is_ready());
+    assert!(transmitter.poll_ready());
     // The later one was dropped.
     assert_eq!(transmitter.phy().sent.len(), 1);
     assert_eq!(transmitter.phy().sent[0][8..68], frame(60, 1));
@@ -288,7 +288,7 @@ fn a_pause_of_zero_cancels_an_earlier_one() {
     transmitter.pause(0xFFFF);
     send(&mut transmitter, 1);
     transmitter.pause(0);
-    assert!(transmitter.is_ready());
+    assert!(transmitter.poll_ready());
     assert_eq!(transmitter.phy().sent.len(), 1);
     send(&mut transmitter, 2);
     assert_eq!(transmitter.phy().sent.len(), 2);

@@ -46,7 +46,7 @@ proptest! {
             prop_assert_eq!(usize::from(segment.len), data.len());
             prop_assert_eq!(segment.crc, crc32(&data));
             prop_assert_eq!(segment.sum % 0xFFFF, Sum::new().add(&data).fold() % 0xFFFF);
-            crc = digester.join(crc, &segment);
+            crc = digester.combine(crc, &segment);
             whole.extend(data);
         }
         prop_assert_eq!(crc, crc32(&whole));

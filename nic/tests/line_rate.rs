@@ -9,19 +9,20 @@ use linerate_ether::fcs;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
 use linerate_ether::pause::Pause;
-use linerate_nic::bitbang::{FRAME_OFFSET, Summed};
-use linerate_nic::filter::{AddressFilter, bin};
+use linerate_nic::bitbang::{FRAME_OFFSET, SummedFrame};
+use linerate_nic::filter::{AddressFilter, hash_bin};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, GROUP_FRAMES, Interrupt, LineRate, Main, Outcome, Receiver, Reception, receiver_words,
+    AlwaysOn, GROUP_FRAMES, InterruptHalf, LineRate, MainHalf, Receiver, ReceiverState, Reception,
+    receiver_words,
 };
 use support::{DEVICE, PEER, frame, with_fcs};
 
 const WORDS: usize = receiver_words(8);
 
 /// Result of a receive loop for `octets`, everything between SFD and idle.
-fn summed(octets: &[u8]) -> Summed {
-    Summed {
+fn summed(octets: &[u8]) -> SummedFrame {
+    SummedFrame {
         octets: octets.len() as u16,
         fcs_good: octets.len() >= 4 && fcs::crc32(octets) == fcs::CHECK,
         dribble: false,
@@ -29,7 +30,7 @@ fn summed(octets: &[u8]) -> Summed {
     }
 }
 
-fn deliver(octets: &[u8], summed: Summed) -> impl FnOnce(&mut [u8]) -> Reception + '_ {
+fn deliver(octets: &[u8], summed: SummedFrame) -> impl FnOnce(&mut [u8]) -> Reception + '_ {
     move |buffer| {
         // A loop may write anything before and after the frame.
         buffer.fill(0xA5);
@@ -39,24 +40,27 @@ fn deliver(octets: &[u8], summed: Summed) -> impl FnOnce(&mut [u8]) -> Reception
 }
 
 type Halves<'r> = (
-    Interrupt<'r, LineRate, AlwaysOn, WORDS>,
-    Main<'r, LineRate, AlwaysOn, WORDS>,
+    InterruptHalf<'r, LineRate, AlwaysOn, WORDS>,
+    MainHalf<'r, LineRate, AlwaysOn, WORDS>,
 );
 
 /// Runs `test` with a receiver's halves.
 fn receiver(test: impl FnOnce(Halves<'_>, &Ledger)) {
     let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
     let (interrupt, mut main) = receiver.split(&ledger, AlwaysOn).unwrap();
-    main.filter(Some(MacAddress(DEVICE)));
+    main.set_station_filter(Some(MacAddress(DEVICE)));
     test((interrupt, main), &ledger);
     assert_eq!(receiver.queue().used_bytes(), 0, "everything is released");
 }
 
 /// Fate of one reception: the frame passed to the stack, and the counters.
-fn one(octets: &[u8], summed: Summed) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) {
+fn one(octets: &[u8], summed: SummedFrame) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) {
     let mut result = None;
     receiver(|(mut interrupt, mut main), ledger| {
-        assert_eq!(interrupt.receive(deliver(octets, summed)), Outcome::Listening);
+        assert_eq!(
+            interrupt.receive(deliver(octets, summed)),
+            ReceiverState::Listening
+        );
         let frame = main.receive().map(|mut frame| {
             assert_eq!(frame.fcs(), Some(fcs::crc32(frame.bytes_mut())));
             frame.consume(|bytes| bytes.to_vec())
@@ -66,7 +70,7 @@ fn one(octets: &[u8], summed: Summed) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) 
     result.unwrap()
 }
 
-fn refused(octets: &[u8], summed: Summed, cause: Counter) {
+fn refused(octets: &[u8], summed: SummedFrame, cause: Counter) {
     let (frame, counted) = one(octets, summed);
     assert_eq!(frame, None);
     assert_eq!(counted, [(Counter::RxFrames, 1), (cause, 1)]);
@@ -80,7 +84,7 @@ fn frames_of_every_length_are_delivered_whole() {
         for dribble in [false, true] {
             let (got, counted) = one(
                 &octets,
-                Summed {
+                SummedFrame {
                     dribble,
                     ..summed(&octets)
                 },
@@ -103,7 +107,7 @@ fn bad_receptions_are_counted_by_their_cause() {
     let mut wrong = good.clone();
     wrong[77] ^= 4;
     refused(&wrong, summed(&wrong), Counter::RxBadFcs);
-    let dribbled = Summed {
+    let dribbled = SummedFrame {
         dribble: true,
         ..summed(&wrong)
     };
@@ -168,7 +172,7 @@ fn abandoned_frames_take_no_room() {
 #[test]
 fn a_pause_is_obeyed_and_not_passed_on() {
     receiver(|(mut interrupt, mut main), ledger| {
-        let mut asks = |quanta, opcode: u16, main: &mut Main<'_, LineRate, AlwaysOn, WORDS>| {
+        let mut asks = |quanta, opcode: u16, main: &mut MainHalf<'_, LineRate, AlwaysOn, WORDS>| {
             let mut control = [0; 60];
             let source = MacAddress(PEER);
             Pause { source, quanta }.emit(&mut control).unwrap();
@@ -177,7 +181,7 @@ fn a_pause_is_obeyed_and_not_passed_on() {
             let _ = interrupt.receive(deliver(&octets, summed(&octets)));
             let mut asked = None;
             assert!(
-                main.receive_obeying(|quanta| asked = Some(quanta))
+                main.receive_with_pause(|quanta| asked = Some(quanta))
                     .is_none()
             );
             asked
@@ -230,7 +234,7 @@ fn the_words_agree_with_the_filter() {
                 register = register >> 1 ^ if register & 1 == 1 { 0xEDB8_8320 } else { 0 };
             }
         }
-        assert_eq!(register & 63, bin(MacAddress(address)));
+        assert_eq!(register & 63, hash_bin(MacAddress(address)));
         let hashed = words.hash[(register >> 5 & 1) as usize] >> (register & 31) & 1 == 1;
         let accepted = [half(0), half(2), half(4)] == words.own
             || half(0) & 1 == 1 && hashed
@@ -250,7 +254,7 @@ fn a_storm_of_groups_takes_no_room_from_the_station() {
         storm[..6].fill(0xFF);
         let (storm, own) = (with_fcs(&storm), with_fcs(&frame(1514, 3)));
         let mut broadcasts = 0;
-        while interrupt.filter() != none {
+        while interrupt.next_filter() != none {
             let _ = interrupt.receive(deliver(&storm, summed(&storm)));
             broadcasts += 1;
         }
@@ -265,14 +269,14 @@ fn a_storm_of_groups_takes_no_room_from_the_station() {
         });
         assert_eq!(ledger.get(Counter::RxFiltered), 1);
         let mut frames = 0;
-        while interrupt.receive(deliver(&own, summed(&own))) == Outcome::Listening {
+        while interrupt.receive(deliver(&own, summed(&own))) == ReceiverState::Listening {
             frames += 1;
             assert!(frames < 100);
         }
         assert!(frames >= 8 - GROUP_FRAMES, "{frames}");
         // Groups are accepted again when half of their frames are released, not before.
         let mut taken = 0;
-        while interrupt.filter() == none {
+        while interrupt.next_filter() == none {
             drop(main.receive().unwrap());
             taken += 1;
         }
@@ -281,8 +285,8 @@ fn a_storm_of_groups_takes_no_room_from_the_station() {
             drop(frame);
         }
         // Only their own share makes groups unaccepted.
-        while interrupt.receive(deliver(&own, summed(&own))) == Outcome::Listening {}
-        assert_ne!(interrupt.filter(), none);
+        while interrupt.receive(deliver(&own, summed(&own))) == ReceiverState::Listening {}
+        assert_ne!(interrupt.next_filter(), none);
         while let Some(frame) = main.receive() {
             drop(frame);
         }

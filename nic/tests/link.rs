@@ -4,7 +4,8 @@
 use linerate_ether::phy10::link::{LinkCodeWord as Word, LinkEvent};
 use linerate_nic::device::LinkState;
 use linerate_nic::link::{
-    Abilities, By, Duplex, Fault, Integrity, Jabber, Link, Mode, Polarity, Pulse, Sense, Status,
+    Abilities, Duplex, EstablishedBy, Integrity, Jabber, Link, LinkFault, Mode, Polarity, Pulse,
+    Sense, Status,
 };
 use linerate_nic::mac::BitTimes;
 
@@ -51,7 +52,7 @@ impl End {
     /// Runs the timer that is due; returns `true` if a pulse is sent.
     fn timer(&mut self) -> bool {
         let now = self.due;
-        let due = self.link.timer(BitTimes(now as u32), None);
+        let due = self.link.on_timer(BitTimes(now as u32), None);
         self.due += u64::from(due.next.0);
         self.note(now);
         self.sent.extend(due.pulse.map(|pulse| (now, pulse)));
@@ -59,7 +60,7 @@ impl End {
     }
 
     fn receive(&mut self, at: u64) -> Option<LinkEvent> {
-        let event = self.link.pulse(BitTimes(at as u32));
+        let event = self.link.on_pulse(BitTimes(at as u32));
         self.note(at);
         event
     }
@@ -113,7 +114,7 @@ fn two_stations_resolve_their_common_mode() {
                 Status {
                     state: LinkState::Up,
                     duplex,
-                    by: By::Negotiation,
+                    established_by: EstablishedBy::Negotiation,
                     partner: Some(Word::base_page(partner)),
                     fault: None,
                 },
@@ -158,7 +159,7 @@ fn a_delayed_burst_is_aborted() {
     let mut link = Link::new(Mode::Negotiate(Word::TEN_HALF));
     let mut now = 0;
     loop {
-        let due = link.timer(BitTimes(now), None);
+        let due = link.on_timer(BitTimes(now), None);
         if due.pulse.is_some() {
             break;
         }
@@ -166,11 +167,11 @@ fn a_delayed_burst_is_aborted() {
     }
     let first = now;
     now += 625;
-    assert_eq!(link.timer(BitTimes(now), None).pulse, Some(Pulse::Burst));
+    assert_eq!(link.on_timer(BitTimes(now), None).pulse, Some(Pulse::Burst));
     // The third pulse is due at 1250 bit times, but a frame is being received.
-    let due = link.timer(BitTimes(first + 9_000), None);
+    let due = link.on_timer(BitTimes(first + 9_000), None);
     assert_eq!((due.pulse, due.next.0), (None, 160_000 - 1_250));
-    let due = link.timer(BitTimes(first + 160_000), None);
+    let due = link.on_timer(BitTimes(first + 160_000), None);
     assert_eq!(due.pulse, Some(Pulse::Burst));
 }
 
@@ -181,8 +182,18 @@ fn a_partner_that_only_sends_link_pulses_gets_half_duplex() {
     run(&mut here, &mut there, 4_000, |_| true);
     let status = here.status();
     assert_eq!(
-        (status.state, status.by, status.duplex, status.partner),
-        (LinkState::Up, By::ParallelDetection, Duplex::Half, None)
+        (
+            status.state,
+            status.established_by,
+            status.duplex,
+            status.partner
+        ),
+        (
+            LinkState::Up,
+            EstablishedBy::ParallelDetection,
+            Duplex::Half,
+            None
+        )
     );
     assert_eq!(there.status().state, LinkState::Up);
     // 1.25 s of silence, three pulses, 0.51 s of watching.
@@ -207,7 +218,7 @@ fn a_partner_with_100base_tx_only_leaves_the_link_down_and_is_reported_once() {
     let (here, there) = negotiate(Word::TEN_HALF, Word::HUNDRED_FULL | Word::HUNDRED_HALF);
     for end in [&here, &there] {
         assert_eq!(end.status().state, LinkState::Down);
-        assert_eq!(end.status().fault, Some(Fault::NothingInCommon));
+        assert_eq!(end.status().fault, Some(LinkFault::NothingInCommon));
     }
     let named = here.changes.iter().filter(|(_, s)| s.fault.is_some());
     assert_eq!(named.count(), 1, "{:?}", here.changes);
@@ -220,7 +231,7 @@ fn a_partner_with_100base_tx_only_leaves_the_link_down_and_is_reported_once() {
 fn a_remote_fault_is_reported_and_the_link_comes_up() {
     let theirs = Word::TEN_HALF | Word::REMOTE_FAULT;
     let (here, there) = negotiate(Word::TEN_HALF, theirs);
-    assert_eq!(here.status().fault, Some(Fault::Remote));
+    assert_eq!(here.status().fault, Some(LinkFault::Remote));
     assert_eq!(here.status().state, LinkState::Up);
     assert_eq!(there.status().fault, None);
 }
@@ -229,9 +240,13 @@ fn a_remote_fault_is_reported_and_the_link_comes_up() {
 fn a_cable_that_is_pulled_brings_the_link_down_and_back_up() {
     let ten = Mode::Negotiate(Word::TEN_HALF);
     for (ours, theirs, by) in [
-        (ten, ten, By::Negotiation),
-        (ten, Mode::Forced(Duplex::Half), By::ParallelDetection),
-        (Mode::Forced(Duplex::Half), ten, By::Forced),
+        (ten, ten, EstablishedBy::Negotiation),
+        (
+            ten,
+            Mode::Forced(Duplex::Half),
+            EstablishedBy::ParallelDetection,
+        ),
+        (Mode::Forced(Duplex::Half), ten, EstablishedBy::Forced),
     ] {
         let mut here = End::new(ours, 0);
         let mut there = End::new(theirs, 77_777);
@@ -254,7 +269,7 @@ fn a_cable_that_is_pulled_brings_the_link_down_and_back_up() {
         );
         let down = changes[1].0;
         assert!((4_030..4_170).contains(&down), "{changes:?}");
-        assert_eq!(here.status().by, by);
+        assert_eq!(here.status().established_by, by);
         assert_eq!(there.status().state, LinkState::Up);
     }
 }
@@ -265,8 +280,11 @@ fn a_forced_link_accepts_bursts_as_pulses_and_is_detected_by_the_partner() {
     let mut there = End::new(Mode::Negotiate(Word::TEN_HALF | Word::HUNDRED_FULL), 1_000);
     run(&mut here, &mut there, 4_000, |_| true);
     assert_eq!(here.status().state, LinkState::Up);
-    assert_eq!(here.status().by, By::Forced);
-    assert_eq!(there.status().by, By::ParallelDetection);
+    assert_eq!(here.status().established_by, EstablishedBy::Forced);
+    assert_eq!(
+        there.status().established_by,
+        EstablishedBy::ParallelDetection
+    );
     assert_eq!(there.status().state, LinkState::Up);
 }
 
@@ -287,24 +305,24 @@ fn noise_on_the_pair_delays_a_negotiation_but_does_not_break_it() {
         }
     }
     assert_eq!(here.status().state, LinkState::Up);
-    assert_eq!(here.status().by, By::Negotiation);
+    assert_eq!(here.status().established_by, EstablishedBy::Negotiation);
     assert_eq!(here.status().duplex, Duplex::Half);
 }
 
 #[test]
 fn a_frame_keeps_a_link_up_without_pulses() {
     let mut link = Link::new(Mode::Forced(Duplex::Full));
-    link.frame(BitTimes(5));
+    link.on_frame(BitTimes(5));
     assert_eq!(link.state(), LinkState::Up);
     assert_eq!(link.status().duplex, Duplex::Full);
     for n in 1..100 {
-        link.timer(BitTimes(n * 16 * MS), None);
+        link.on_timer(BitTimes(n * 16 * MS), None);
         if n % 5 == 0 {
-            link.frame(BitTimes(n * 16 * MS + 1));
+            link.on_frame(BitTimes(n * 16 * MS + 1));
         }
         assert_eq!(link.state(), LinkState::Up);
     }
-    link.timer(BitTimes(2_000 * MS), None);
+    link.on_timer(BitTimes(2_000 * MS), None);
     assert_eq!(link.state(), LinkState::Down);
 }
 
@@ -323,7 +341,7 @@ fn pulses_that_all_arrive_while_the_station_sends_keep_a_link_up() {
             assert!(now < pulled + 150 * u64::from(MS));
             if received <= now && received < pulled {
                 received += 16 * u64::from(MS);
-                here.link.heard_while_sending(BitTimes(now as u32));
+                here.link.on_activity_while_sending(BitTimes(now as u32));
             }
             here.timer();
         }
@@ -337,8 +355,8 @@ fn activity_while_the_station_sends_does_not_bring_a_link_up() {
     for mode in [Mode::Forced(Duplex::Half), Mode::Negotiate(Word::TEN_HALF)] {
         let mut link = Link::new(mode);
         for n in 1..1_000 {
-            link.heard_while_sending(BitTimes(n * 16 * MS));
-            link.timer(BitTimes(n * 16 * MS), None);
+            link.on_activity_while_sending(BitTimes(n * 16 * MS));
+            link.on_timer(BitTimes(n * 16 * MS), None);
             assert_eq!(link.state(), LinkState::Down, "{n}");
         }
     }
@@ -348,12 +366,12 @@ fn activity_while_the_station_sends_does_not_bring_a_link_up() {
 fn a_packet_replaces_a_link_pulse() {
     let mut link = Link::new(Mode::Forced(Duplex::Half));
     let at = |ms: u32| BitTimes(ms * MS);
-    let due = link.timer(at(16), Some(at(15)));
+    let due = link.on_timer(at(16), Some(at(15)));
     assert_eq!((due.pulse, due.next), (None, at(15)));
-    let due = link.timer(at(31), Some(at(15)));
+    let due = link.on_timer(at(31), Some(at(15)));
     assert_eq!((due.pulse, due.next), (Some(Pulse::Normal), at(16)));
     // At most 24 ms from one to the next, at least 8.
-    let due = link.timer(at(47), Some(at(39)));
+    let due = link.on_timer(at(47), Some(at(39)));
     assert_eq!((due.pulse, due.next), (Some(Pulse::Normal), at(16)));
 }
 
@@ -361,15 +379,15 @@ fn a_packet_replaces_a_link_pulse() {
 fn a_pulse_that_is_complete_when_the_timer_fires_is_reported_once() {
     let mut link = Link::new(Mode::Negotiate(Word::TEN_HALF));
     let at = |ms: u32| BitTimes(ms * MS);
-    assert_eq!(link.pulse(at(1)), None);
+    assert_eq!(link.on_pulse(at(1)), None);
     assert_eq!(
-        link.timer(at(16), None).completed,
+        link.on_timer(at(16), None).completed,
         Some(LinkEvent::NormalPulse)
     );
-    assert_eq!(link.timer(at(32), None).completed, None);
-    assert_eq!(link.pulse(at(33)), None);
-    assert_eq!(link.silence(at(47)), Some(LinkEvent::NormalPulse));
-    assert_eq!(link.timer(at(48), None).completed, None);
+    assert_eq!(link.on_timer(at(32), None).completed, None);
+    assert_eq!(link.on_pulse(at(33)), None);
+    assert_eq!(link.on_silence(at(47)), Some(LinkEvent::NormalPulse));
+    assert_eq!(link.on_timer(at(48), None).completed, None);
 }
 
 #[test]
@@ -377,7 +395,7 @@ fn pulses_at_wrong_intervals_do_not_bring_a_link_up() {
     for (gap_ms, up) in [(1, false), (3, false), (8, true), (24, true), (61, false)] {
         let mut test = Integrity::new();
         for n in 0..5 {
-            test.pulse(BitTimes(n * gap_ms * MS));
+            test.on_pulse(BitTimes(n * gap_ms * MS));
         }
         assert_eq!(test.state() == LinkState::Up, up, "{gap_ms} ms");
     }
@@ -386,18 +404,18 @@ fn pulses_at_wrong_intervals_do_not_bring_a_link_up() {
 #[test]
 fn a_swapped_pair_is_detected_by_pulses_or_by_frames() {
     let mut polarity = Polarity::new();
-    let turned: Vec<_> = (0..5).map(|_| polarity.pulse(Sense::Inverted)).collect();
+    let turned: Vec<_> = (0..5).map(|_| polarity.on_pulse(Sense::Inverted)).collect();
     assert_eq!(turned, [false, false, false, true, false]);
     let mut polarity = Polarity::new();
-    let turned: Vec<_> = (0..4).map(|_| polarity.frame(Sense::Inverted)).collect();
+    let turned: Vec<_> = (0..4).map(|_| polarity.on_frame(Sense::Inverted)).collect();
     assert_eq!(turned, [false, false, true, false]);
     // A correct one in between resets the detector.
     let mut polarity = Polarity::new();
     for _ in 0..100 {
-        assert!(!polarity.pulse(Sense::Inverted));
-        assert!(!polarity.pulse(Sense::Normal));
-        assert!(!polarity.frame(Sense::Inverted));
-        assert!(!polarity.frame(Sense::Normal));
+        assert!(!polarity.on_pulse(Sense::Inverted));
+        assert!(!polarity.on_pulse(Sense::Normal));
+        assert!(!polarity.on_frame(Sense::Inverted));
+        assert!(!polarity.on_frame(Sense::Normal));
     }
 }
 
@@ -406,26 +424,26 @@ fn a_link_whose_pulses_cannot_be_detected_stays_up_until_they_can() {
     let mut link = Link::new(Mode::Forced(Duplex::Half));
     link.set_swapped(true, BitTimes(0));
     assert_eq!(link.state(), LinkState::Down);
-    link.frame(BitTimes(MS));
+    link.on_frame(BitTimes(MS));
     for n in 1..1_000 {
-        link.timer(BitTimes(n * 16 * MS), None);
+        link.on_timer(BitTimes(n * 16 * MS), None);
         assert_eq!(link.state(), LinkState::Up, "{n}");
     }
     link.set_swapped(false, BitTimes(16_000 * MS));
-    link.timer(BitTimes(16_090 * MS), None);
+    link.on_timer(BitTimes(16_090 * MS), None);
     assert_eq!(link.state(), LinkState::Up);
-    link.timer(BitTimes(16_110 * MS), None);
+    link.on_timer(BitTimes(16_110 * MS), None);
     assert_eq!(link.state(), LinkState::Down);
 }
 
 #[test]
 fn a_transmitter_that_sends_too_long_is_cut_off_for_half_a_second() {
     let mut jabber = Jabber::new();
-    assert!(!jabber.sent(1_530, BitTimes(10)));
+    assert!(!jabber.on_sent(1_530, BitTimes(10)));
     assert!(jabber.may_send(BitTimes(11)));
     // 20 to 150 ms.
     assert!((25_000..187_500).contains(&Jabber::MAX_OCTETS));
-    assert!(jabber.sent(Jabber::MAX_OCTETS + 1, BitTimes(20)));
+    assert!(jabber.on_sent(Jabber::MAX_OCTETS + 1, BitTimes(20)));
     assert!(!jabber.may_send(BitTimes(250 * MS)));
     assert!(jabber.may_send(BitTimes(750 * MS)));
     assert!(jabber.may_send(BitTimes(751 * MS)));

@@ -9,7 +9,7 @@
 use linerate_ether::ledger::Counter;
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    Outcome, ReceiveSwitch, Receiver, Reception, Stage, ZeroCopy, receiver_words,
+    ReceiveSwitch, Receiver, ReceiverState, Reception, Stage, ZeroCopy, receiver_words,
 };
 use linerate_nic::queue::{Consumer, Producer, Queue, words_of};
 use loom::sync::atomic::{AtomicBool, Ordering};
@@ -115,7 +115,7 @@ fn reception_resumes_however_the_queue_was_emptied() {
         // Not a good frame: the main thread counts and releases it.
         assert_eq!(
             interrupt.receive(|_| Reception::Packet(1532)),
-            Outcome::Listening
+            ReceiverState::Listening
         );
         let isr = thread::spawn(move || {
             let _ = interrupt.receive(|_| Reception::Packet(1532));

@@ -7,8 +7,9 @@ use linerate_ether::ledger::Counter;
 use linerate_nic::bitbang::MAX_RAW_LEN;
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, Bitwise, Interrupt, Invalid, IsrAll, Main, MainThread, Method, Outcome,
-    ReceiveSwitch, Receiver, Reception, Stage, Windowed, Wordwise, ZeroCopy, receiver_words,
+    AlwaysOn, Bitwise, InterruptHalf, InvalidFrame, IsrAll, MainHalf, MainThread, ReceiveSwitch,
+    Receiver, ReceiverState, Reception, Stage, Validator, Windowed, Wordwise, ZeroCopy,
+    receiver_words,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -30,7 +31,9 @@ fn counts(ledger: &Ledger) -> Vec<(Counter, u32)> {
     ledger.non_zero().collect()
 }
 
-fn next<S: Stage, R: ReceiveSwitch + Copy>(main: &mut Main<'_, S, R, WORDS>) -> Option<Vec<u8>> {
+fn next<S: Stage, R: ReceiveSwitch + Copy>(
+    main: &mut MainHalf<'_, S, R, WORDS>,
+) -> Option<Vec<u8>> {
     main.receive()
         .map(|frame| frame.consume(|bytes| bytes.to_vec()))
 }
@@ -53,7 +56,7 @@ macro_rules! in_all_stages {
 fn one<S: Stage>(raw: &[u8]) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) {
     let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
     let (mut interrupt, mut main) = receiver.split::<S, _>(&ledger, AlwaysOn).unwrap();
-    assert_eq!(interrupt.receive(deliver(raw)), Outcome::Listening);
+    assert_eq!(interrupt.receive(deliver(raw)), ReceiverState::Listening);
     let frame = next(&mut main);
     assert!(main.receive().is_none());
     assert_eq!(receiver.queue().used_bytes(), 0, "everything is released");
@@ -185,7 +188,7 @@ fn phy_events<S: Stage>() {
                 buffer.fill(0xD5);
                 event
             });
-            assert_eq!(outcome, Outcome::Listening);
+            assert_eq!(outcome, ReceiverState::Listening);
         }
     }
     assert_eq!(receiver.queue().high_water_bytes(), 0, "{}", S::NAME);
@@ -239,9 +242,9 @@ impl ReceiveSwitch for &Switch {
 }
 
 /// Fills the queue with the longest frames until it is full; returns how many fitted.
-fn fill<S: Stage>(interrupt: &mut Interrupt<'_, S, &Switch, WORDS>, raw: &[u8]) -> u32 {
+fn fill<S: Stage>(interrupt: &mut InterruptHalf<'_, S, &Switch, WORDS>, raw: &[u8]) -> u32 {
     let mut frames = 0;
-    while interrupt.receive(deliver(raw)) == Outcome::Listening {
+    while interrupt.receive(deliver(raw)) == ReceiverState::Listening {
         frames += 1;
     }
     frames
@@ -267,7 +270,7 @@ fn full_queue<S: Stage>() {
         asked = true;
         Reception::Nothing
     });
-    assert_eq!((outcome, asked), (Outcome::Suspended, false));
+    assert_eq!((outcome, asked), (ReceiverState::Suspended, false));
     assert_eq!((switch.suspended.get(), switch.resumed.get()), (2, 0));
     // The frame being read stays in the queue.
     let held = main.receive().unwrap();
@@ -286,7 +289,7 @@ fn full_queue<S: Stage>() {
         S::NAME
     );
     assert!(interrupt.has_room());
-    assert_eq!(interrupt.receive(deliver(&raw)), Outcome::Listening);
+    assert_eq!(interrupt.receive(deliver(&raw)), ReceiverState::Listening);
     while let Some(frame) = next(&mut main) {
         assert_eq!(frame, sent, "{}", S::NAME);
         delivered += 1;
@@ -324,7 +327,7 @@ fn room_made_by_a_bad_frame_resumes_reception_too() {
 fn frames_for_other_stations_are_filtered() {
     let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
     let (mut interrupt, mut main) = receiver.split::<ZeroCopy, _>(&ledger, AlwaysOn).unwrap();
-    main.filter(Some(DEVICE.into()));
+    main.set_station_filter(Some(DEVICE.into()));
     let mut send = |destination: [u8; 6]| {
         let mut frame = frame(60, 0);
         frame[..6].copy_from_slice(&destination);
@@ -426,7 +429,7 @@ proptest! {
             let (mut interrupt, mut main) = receiver.split::<S, _>(&ledger, AlwaysOn).unwrap();
             let mut frames = Vec::new();
             for raw in raws {
-                assert_eq!(interrupt.receive(deliver(raw)), Outcome::Listening);
+                assert_eq!(interrupt.receive(deliver(raw)), ReceiverState::Listening);
                 frames.extend(next(&mut main));
             }
             (frames, ledger.non_zero().collect())
@@ -458,7 +461,7 @@ proptest! {
             by_word[..2].copy_from_slice(&[0x5555_5555, 0xD555_5555]);
         }
         let mut by_bit = by_word.clone();
-        let got: Result<_, Invalid> = Wordwise::validate(&mut by_word, len);
+        let got: Result<_, InvalidFrame> = Wordwise::validate(&mut by_word, len);
         prop_assert_eq!(&got, &Bitwise::validate(&mut by_bit, len));
         if let Ok(frame) = got {
             prop_assert!(frame.end <= len);

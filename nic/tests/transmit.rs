@@ -9,7 +9,7 @@ use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::device::{FrameTooLong, LinkState};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    BitTimes, INTER_PACKET_GAP, MAX_DEFER, MAX_TX_LEN, Phy, Start, TransmitError, Transmitter,
+    BitTimes, INTER_PACKET_GAP, MAX_DEFER, MAX_TX_LEN, Phy, TransmitError, Transmitter, TxStart,
 };
 use std::cell::Cell;
 use support::frame;
@@ -45,7 +45,7 @@ impl Phy for Wire {
         BitTimes(self.now.get())
     }
 
-    fn transmit(&mut self, packet: &[u8], _start: Start) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], _start: TxStart) -> Result<BitTimes, TransmitError> {
         if self.busy > 0 {
             self.busy -= 1;
             return Err(TransmitError::Busy);

@@ -1,6 +1,6 @@
 //! Attributes after a name: access, width, section, model register, followed by a title.
 
-use crate::text::{behind, bit, same, word};
+use crate::text::{decimal, equal, strip_prefix, word};
 
 /// Effect of reading and writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Access {
     const fn parse(word: &str) -> Option<Self> {
         let mut i = 0;
         while i < Self::ALL.len() {
-            if same(word, Self::ALL[i].1) {
+            if equal(word, Self::ALL[i].1) {
                 return Some(Self::ALL[i].0);
             }
             i += 1;
@@ -78,26 +78,26 @@ impl<'a> Attributes<'a> {
 
     /// These attributes overridden by those in `words`, except for the title, which is not
     /// inherited.
-    pub const fn with(mut self, words: &'a str) -> Self {
+    pub const fn overridden_by(mut self, words: &'a str) -> Self {
         self.like = "";
         let mut rest = words;
         loop {
-            let (word, behind_it) = word(rest);
+            let (word, remainder) = word(rest);
             if let Some(access) = Access::parse(word) {
                 self.access = access;
-            } else if let Some(width) = behind(word, "/")
-                && let Some(width) = bit(width)
+            } else if let Some(width) = strip_prefix(word, "/")
+                && let Some(width) = decimal(width)
             {
                 self.width = width;
-            } else if let Some(section) = behind(word, "@") {
+            } else if let Some(section) = strip_prefix(word, "@") {
                 self.section = section;
-            } else if let Some(like) = behind(word, "like=") {
+            } else if let Some(like) = strip_prefix(word, "like=") {
                 self.like = like;
             } else {
-                self.title = if same(word, "-") { behind_it } else { rest };
+                self.title = if equal(word, "-") { remainder } else { rest };
                 return self;
             }
-            rest = behind_it;
+            rest = remainder;
         }
     }
 }

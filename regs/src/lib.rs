@@ -25,13 +25,13 @@
 
 mod attributes;
 mod map;
-mod place;
+mod reference;
 mod register;
 mod text;
 
 pub use attributes::Access;
-pub use map::{Block, Fault, Found, Map};
-pub use place::{Bits, Place};
+pub use map::{Block, Found, Map, ParseError};
+pub use reference::{Bits, RegisterRef};
 pub use register::{Decoded, Field, Register, Value};
 
 /// The ESP32-C6: all peripherals, without their fields.

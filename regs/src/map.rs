@@ -2,7 +2,7 @@
 
 use crate::attributes::Attributes;
 use crate::register::{Field, Register, Value};
-use crate::text::{behind, hex, line, same, up_to, word};
+use crate::text::{equal, hex, line, split_before, strip_prefix, word};
 
 /// All register blocks of a chip: text in the format described in the [crate] documentation.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct Block<'a> {
     pub base: Option<u32>,
     /// Description, and how to access it, or empty.
     pub title: &'a str,
-    said: Attributes<'a>,
+    attributes: Attributes<'a>,
     lines: &'a str,
 }
 
@@ -35,11 +35,11 @@ pub struct Found<'a> {
 
 /// A syntax error in a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ParseError {
     /// Number of the line, from 1.
     pub line: usize,
     /// Description of the error.
-    pub what: &'static str,
+    pub message: &'static str,
 }
 
 impl<'a> Map<'a> {
@@ -77,7 +77,7 @@ impl<'a> Map<'a> {
     pub const fn block(self, name: &str) -> Option<Block<'a>> {
         let mut rest = self.0;
         while let Some((block, below)) = Block::next(rest) {
-            if same(block.name, name) {
+            if equal(block.name, name) {
                 return Some(block);
             }
             rest = below;
@@ -92,55 +92,60 @@ impl<'a> Map<'a> {
     }
 
     /// The first syntax error, for authors of maps.
-    pub fn fault(self) -> Option<Fault> {
-        let mut inside = Inside::Nothing;
+    pub fn first_error(self) -> Option<ParseError> {
+        let mut context = Context::Nothing;
         (1..).zip(self.0.lines()).find_map(|(number, line)| {
-            let fault = |what| Some(Fault { line: number, what });
-            let register = inside.register();
+            let error = |message| {
+                Some(ParseError {
+                    line: number,
+                    message,
+                })
+            };
+            let register = context.register();
             if line.is_empty() || line.starts_with('#') {
                 None
             } else if let Some(value) = line.strip_prefix("  ") {
-                match (inside, Value::parse(value)) {
-                    (Inside::Field(..), Some(_)) => None,
-                    (_, None) => fault("a value needs a hexadecimal number and a name"),
-                    _ => fault("a value needs a field above it"),
+                match (context, Value::parse(value)) {
+                    (Context::Field(..), Some(_)) => None,
+                    (_, None) => error("a value needs a hexadecimal number and a name"),
+                    _ => error("a value needs a field above it"),
                 }
             } else if let Some(text) = line.strip_prefix(' ') {
                 let Some(register) = register else {
-                    return fault("a field needs a register above it");
+                    return error("a field needs a register above it");
                 };
                 match Field::parse(text, "", register.access) {
                     Some(field) if field.bits.low + field.bits.count > register.width => {
-                        fault("the field does not fit into its register")
+                        error("the field does not fit into its register")
                     }
-                    Some(field) if field.bits.mask() & inside.taken() != 0 => {
-                        fault("the field shares a bit with one above it")
+                    Some(field) if field.bits.mask() & context.used_bits() != 0 => {
+                        error("the field shares a bit with one above it")
                     }
                     Some(field) => {
-                        inside = Inside::Field(register, inside.taken() | field.bits.mask());
+                        context = Context::Field(register, context.used_bits() | field.bits.mask());
                         None
                     }
-                    None => fault("a field needs its bits, as 5 or 29:16, and a name"),
+                    None => error("a field needs its bits, as 5 or 29:16, and a name"),
                 }
             } else if line.starts_with("block ") {
-                inside = Inside::Block;
+                context = Context::Block;
                 let block = Block::next(line);
                 block.is_none().then_some(())?;
-                fault("a block needs a name and an address, or - in its place")
-            } else if matches!(inside, Inside::Nothing) {
+                error("a block needs a name and an address, or - in its place")
+            } else if matches!(context, Context::Nothing) {
                 let known = line.starts_with("map ") || line.starts_with("source ");
                 if known {
                     None
                 } else {
-                    fault("only `map` and `source` are allowed before the first block")
+                    error("only `map` and `source` are allowed before the first block")
                 }
             } else {
                 match Register::parse(line, "", Attributes::DEFAULT) {
                     Some(register) => {
-                        inside = Inside::Register(register);
+                        context = Context::Register(register);
                         None
                     }
-                    None => fault("a register needs an offset, a name and its value after reset"),
+                    None => error("a register needs an offset, a name and its value after reset"),
                 }
             }
         })
@@ -149,7 +154,7 @@ impl<'a> Map<'a> {
 
 /// Context of a line of a map.
 #[derive(Clone, Copy)]
-enum Inside<'a> {
+enum Context<'a> {
     Nothing,
     Block,
     Register(Register<'a>),
@@ -157,7 +162,7 @@ enum Inside<'a> {
     Field(Register<'a>, u32),
 }
 
-impl<'a> Inside<'a> {
+impl<'a> Context<'a> {
     fn register(self) -> Option<Register<'a>> {
         match self {
             Self::Register(register) | Self::Field(register, _) => Some(register),
@@ -165,9 +170,9 @@ impl<'a> Inside<'a> {
         }
     }
 
-    fn taken(self) -> u32 {
+    fn used_bits(self) -> u32 {
         match self {
-            Self::Field(_, taken) => taken,
+            Self::Field(_, used) => used,
             _ => 0,
         }
     }
@@ -176,26 +181,26 @@ impl<'a> Inside<'a> {
 impl<'a> Block<'a> {
     /// The first block of `text`, and the text after it.
     const fn next(text: &'a str) -> Option<(Self, &'a str)> {
-        let Some(text) = behind(up_to(text, "block ").1, "block ") else {
+        let Some(text) = strip_prefix(split_before(text, "block ").1, "block ") else {
             return None;
         };
         let (head, below) = line(text);
-        let (lines, rest) = up_to(below, "block ");
+        let (lines, rest) = split_before(below, "block ");
         let (name, words) = word(head);
         let (base, words) = word(words);
         let base = match hex(base) {
             Some(base) => Some(base),
-            None if same(base, "-") => None,
+            None if equal(base, "-") => None,
             None => return None,
         };
-        let said = Attributes::DEFAULT.with(words);
-        let title = said.title;
+        let attributes = Attributes::DEFAULT.overridden_by(words);
+        let title = attributes.title;
         Some((
             Self {
                 name,
                 base,
                 title,
-                said,
+                attributes,
                 lines,
             },
             rest,
@@ -224,7 +229,7 @@ impl<'a> Block<'a> {
             let (first, below) = line(rest);
             rest = below;
             let first_name = word(word(first).1).0;
-            if same(first_name, name)
+            if equal(first_name, name)
                 && let Some(register) = self.parse(first, below)
             {
                 return Some(register);
@@ -247,10 +252,10 @@ impl<'a> Block<'a> {
 
     const fn parse(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
         // Skip fields and comments.
-        if behind(first, " ").is_some() || behind(first, "#").is_some() {
+        if strip_prefix(first, " ").is_some() || strip_prefix(first, "#").is_some() {
             return None;
         }
-        let mut default = self.said;
+        let mut default = self.attributes;
         default.title = "";
         let Some(mut register) = Register::parse(first, below, default) else {
             return None;

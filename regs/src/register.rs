@@ -1,8 +1,8 @@
 //! Registers, their fields, and the names of field values.
 
 use crate::attributes::{Access, Attributes};
-use crate::place::{Bits, Place};
-use crate::text::{behind, bit, hex, line, word};
+use crate::reference::{Bits, RegisterRef};
+use crate::text::{decimal, hex, line, strip_prefix, word};
 
 /// One register, or an array of equal registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,31 +42,31 @@ impl<'a> Register<'a> {
         let (place, rest) = word(line);
         let (name, rest) = word(rest);
         let (reset, rest) = word(rest);
-        let (Some((offset, stride, count)), Some(reset)) = (span(place), hex(reset)) else {
+        let (Some((offset, stride, count)), Some(reset)) = (parse_span(place), hex(reset)) else {
             return None;
         };
         if name.is_empty() {
             return None;
         }
-        let said = block.with(rest);
+        let attributes = block.overridden_by(rest);
         Some(Self {
             name,
             offset,
             stride,
             count,
             reset,
-            width: said.width,
-            access: said.access,
-            section: said.section,
-            title: said.title,
-            like: said.like,
+            width: attributes.width,
+            access: attributes.access,
+            section: attributes.section,
+            title: attributes.title,
+            like: attributes.like,
             fields: below,
         })
     }
 
     /// Location for a driver; of an array, the first register.
-    pub const fn place(self) -> Place {
-        Place {
+    pub const fn register_ref(self) -> RegisterRef {
+        RegisterRef {
             offset: self.offset,
             width: self.width,
             reset: self.reset,
@@ -92,7 +92,7 @@ impl<'a> Register<'a> {
     pub const fn field(self, name: &str) -> Option<Field<'a>> {
         let mut rest = self.fields;
         while let Some((field, below)) = self.next_field(rest) {
-            if crate::text::same(field.name, name) {
+            if crate::text::equal(field.name, name) {
                 return Some(field);
             }
             rest = below;
@@ -124,7 +124,7 @@ impl<'a> Register<'a> {
 
     const fn next_field(self, text: &'a str) -> Option<(Field<'a>, &'a str)> {
         let mut rest = text;
-        while let Some(inner) = behind(rest, " ") {
+        while let Some(inner) = strip_prefix(rest, " ") {
             let (first, below) = line(inner);
             rest = below;
             if let Some(field) = Field::parse(first, below, self.access) {
@@ -136,11 +136,11 @@ impl<'a> Register<'a> {
 }
 
 /// Maximum number of registers in an array.
-const MOST: u32 = 0x1_0000;
+const MAX_ARRAY_LEN: u32 = 0x1_0000;
 
 /// `OFFSET`, or `OFFSET+STRIDE*COUNT`.
-const fn span(written: &str) -> Option<(u32, u32, u32)> {
-    let bytes = written.as_bytes();
+const fn parse_span(text: &str) -> Option<(u32, u32, u32)> {
+    let bytes = text.as_bytes();
     let (mut plus, mut times) = (0, 0);
     let mut i = 0;
     while i < bytes.len() {
@@ -152,12 +152,12 @@ const fn span(written: &str) -> Option<(u32, u32, u32)> {
         i += 1;
     }
     if plus == 0 || times < plus {
-        return match hex(written) {
+        return match hex(text) {
             Some(offset) => Some((offset, 4, 1)),
             None => None,
         };
     }
-    let (head, count) = written.split_at(times);
+    let (head, count) = text.split_at(times);
     let (offset, stride) = head.split_at(plus);
     let (Some(offset), Some(stride), Some(count)) = (
         hex(offset),
@@ -168,7 +168,7 @@ const fn span(written: &str) -> Option<(u32, u32, u32)> {
     };
     // Within the address space, and few enough to iterate over.
     let end = offset as u64 + stride as u64 * count as u64;
-    if count == 0 || count > MOST || end > u32::MAX as u64 {
+    if count == 0 || count > MAX_ARRAY_LEN || end > u32::MAX as u64 {
         return None;
     }
     Some((offset, stride, count))
@@ -192,7 +192,7 @@ impl<'a> Field<'a> {
     pub(crate) const fn parse(line: &'a str, below: &'a str, register: Access) -> Option<Self> {
         let (place, rest) = word(line);
         let (name, rest) = word(rest);
-        let Some(bits) = range(place) else {
+        let Some(bits) = parse_bits(place) else {
             return None;
         };
         if name.is_empty() {
@@ -200,12 +200,12 @@ impl<'a> Field<'a> {
         }
         let mut default = Attributes::DEFAULT;
         default.access = register;
-        let said = default.with(rest);
+        let attributes = default.overridden_by(rest);
         Some(Self {
             name,
             bits,
-            access: said.access,
-            title: said.title,
+            access: attributes.access,
+            title: attributes.title,
             values: below,
         })
     }
@@ -224,11 +224,11 @@ impl<'a> Field<'a> {
     /// The value called `name`.
     pub const fn value(self, name: &str) -> Option<Value<'a>> {
         let mut rest = self.values;
-        while let Some(inner) = behind(rest, "  ") {
+        while let Some(inner) = strip_prefix(rest, "  ") {
             let (first, below) = line(inner);
             rest = below;
             if let Some(value) = Value::parse(first)
-                && crate::text::same(value.name, name)
+                && crate::text::equal(value.name, name)
             {
                 return Some(value);
             }
@@ -238,19 +238,19 @@ impl<'a> Field<'a> {
 }
 
 /// `HIGH:LOW` or `BIT`.
-const fn range(written: &str) -> Option<Bits> {
-    let bytes = written.as_bytes();
+const fn parse_bits(text: &str) -> Option<Bits> {
+    let bytes = text.as_bytes();
     let mut i = 0;
     while i < bytes.len() && bytes[i] != b':' {
         i += 1;
     }
-    let (high, low) = written.split_at(i);
+    let (high, low) = text.split_at(i);
     let low = if low.is_empty() {
         high
     } else {
         low.split_at(1).1
     };
-    match (bit(high), bit(low)) {
+    match (decimal(high), decimal(low)) {
         (Some(high), Some(low)) if low <= high && high < 32 => Some(Bits {
             low,
             count: high - low + 1,

@@ -8,7 +8,7 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 use linerate_nic::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     RxToken, TxToken,
 };
 use linerate_nic::ledger::Ledger;
@@ -241,7 +241,7 @@ impl Device for Null {
     }
 }
 
-impl Interrupting for Null {
+impl InterruptDriven for Null {
     fn unmask(&mut self) -> bool {
         matches!(self.next, Next::Nothing)
     }

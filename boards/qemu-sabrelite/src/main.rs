@@ -50,7 +50,7 @@ const CONFIG: Config = Config {
 
 /// A buffer that begins with a line of a cache.
 #[repr(align(64))]
-struct Aligned([u8; enet::BUFFER]);
+struct Aligned([u8; enet::BUFFER_LEN]);
 
 type Network = Enet<Mmio, Coherent, Descriptors, FRAMES>;
 
@@ -61,7 +61,7 @@ fn main() -> ! {
     static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));
     static RINGS: ConstStaticCell<Rings<Descriptors, FRAMES>> = ConstStaticCell::new(Rings::new());
     static BUFFERS: ConstStaticCell<[[Aligned; FRAMES]; 2]> =
-        ConstStaticCell::new([const { [const { Aligned([0; enet::BUFFER]) }; FRAMES] }; 2]);
+        ConstStaticCell::new([const { [const { Aligned([0; enet::BUFFER_LEN]) }; FRAMES] }; 2]);
 
     let (mut machine, registers) = SabreLite::start();
     let (mac, phy, link) = match connect(registers, &mut machine) {
@@ -72,7 +72,7 @@ fn main() -> ! {
             start::stop()
         }
     };
-    let address = mac.found().unwrap_or(MAC_ADDRESS);
+    let address = mac.previous_address().unwrap_or(MAC_ADDRESS);
     let buffers = BUFFERS
         .take()
         .each_mut()
@@ -109,7 +109,7 @@ fn connect(
 ) -> Result<(Mac<Mmio>, Phy, Option<Link>), InitError> {
     let mac = Mac::reset(registers, CONFIG)?;
     let phy = Phy::at(&mac, PHY)?;
-    phy.negotiate(&mac, Abilities::ALL_SPEEDS.with_pauses())?;
+    phy.negotiate(&mac, Abilities::ALL_SPEEDS.with_flow_control())?;
     let latest = machine.now().after(NEGOTIATES_FOR);
     let mut link = phy.link(&mac)?;
     while link.is_none() && machine.now() < latest {

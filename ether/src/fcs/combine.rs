@@ -49,10 +49,10 @@ impl Advance {
     ///
     /// ```
     /// use linerate_ether::fcs::{Advance, crc32};
-    /// assert_eq!(Advance::over(3).join(crc32(b"ab"), crc32(b"cde")), crc32(b"abcde"));
+    /// assert_eq!(Advance::over(3).combine(crc32(b"ab"), crc32(b"cde")), crc32(b"abcde"));
     /// ```
     #[must_use]
-    pub const fn join(self, first: u32, second: u32) -> u32 {
+    pub const fn combine(self, first: u32, second: u32) -> u32 {
         multiply(first, self.0) ^ second
     }
 
@@ -60,6 +60,6 @@ impl Advance {
     #[must_use]
     pub const fn split(self, whole: u32, first: u32) -> u32 {
         // Addition and subtraction are the same.
-        self.join(first, whole)
+        self.combine(first, whole)
     }
 }

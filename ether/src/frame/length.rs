@@ -110,7 +110,7 @@ pub fn check_received(frame: &[u8]) -> Result<Received<'_>, CheckError> {
 /// then.
 pub fn pad(buffer: &mut [u8], len: usize) -> Result<usize, FrameError> {
     let end = len.max(MIN_LEN - fcs::LEN);
-    buffer.get_mut(..end).ok_or(FrameError::NoRoom)?[len..].fill(0);
+    buffer.get_mut(..end).ok_or(FrameError::BufferTooSmall)?[len..].fill(0);
     Ok(end)
 }
 
@@ -123,8 +123,8 @@ pub fn pad(buffer: &mut [u8], len: usize) -> Result<usize, FrameError> {
 pub fn finish(buffer: &mut [u8], len: usize) -> Result<usize, FrameError> {
     let padded = len.max(MIN_LEN - fcs::LEN);
     if buffer.len() < padded || buffer.len() - padded < fcs::LEN {
-        return Err(FrameError::NoRoom);
+        return Err(FrameError::BufferTooSmall);
     }
     pad(buffer, len)?;
-    fcs::append(buffer, padded).map_err(|fcs::NoRoom| FrameError::NoRoom)
+    fcs::append(buffer, padded).map_err(|fcs::BufferTooSmall| FrameError::BufferTooSmall)
 }

@@ -26,7 +26,7 @@ pub const HEADER_LEN: usize = 14;
 /// The largest payload of an untagged frame, octets (802.3 clause 3.2.7).
 pub const MAX_PAYLOAD: usize = 1500;
 
-/// EtherType: the protocol of a frame's payload.
+/// `EtherType`: the protocol of a frame's payload.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct EtherType(pub u16);
@@ -44,7 +44,7 @@ impl EtherType {
     pub const SERVICE_VLAN: Self = Self(0x88A8);
     /// MAC control (802.3 clause 31).
     pub const MAC_CONTROL: Self = Self(0x8808);
-    /// Local experimental EtherType 1 (IEEE 802 clause 9.2.4).
+    /// Local experimental `EtherType` 1 (IEEE 802 clause 9.2.4).
     pub const LOCAL_EXPERIMENT: Self = Self(0x88B5);
 
     /// True if a VLAN tag follows.
@@ -113,7 +113,7 @@ pub enum FrameError {
     /// The 802.3 length field states more payload than present.
     LengthMismatch,
     /// The buffer is too small.
-    NoRoom,
+    BufferTooSmall,
 }
 
 impl fmt::Display for FrameError {
@@ -121,7 +121,7 @@ impl fmt::Display for FrameError {
         f.write_str(match self {
             Self::Truncated => "the frame ends within its header",
             Self::LengthMismatch => "the length field exceeds the frame's payload",
-            Self::NoRoom => "the buffer is too small for the frame",
+            Self::BufferTooSmall => "the buffer is too small for the frame",
         })
     }
 }
@@ -337,7 +337,9 @@ impl Header {
     /// # Errors
     /// [`FrameError::BufferTooSmall`]; nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, FrameError> {
-        let header = buffer.get_mut(..self.len()).ok_or(FrameError::NoRoom)?;
+        let header = buffer
+            .get_mut(..self.len())
+            .ok_or(FrameError::BufferTooSmall)?;
         let (addresses, rest) = header.split_at_mut(ADDRESSES_LEN);
         addresses[..6].copy_from_slice(&self.destination.0);
         addresses[6..].copy_from_slice(&self.source.0);

@@ -63,8 +63,8 @@ pub fn insert_tag(buffer: &mut [u8], len: usize, tag: Tag) -> Result<usize, Fram
     if len < ADDRESSES_LEN {
         return Err(FrameError::Truncated);
     }
-    let end = len.checked_add(TAG_LEN).ok_or(FrameError::NoRoom)?;
-    let frame = buffer.get_mut(..end).ok_or(FrameError::NoRoom)?;
+    let end = len.checked_add(TAG_LEN).ok_or(FrameError::BufferTooSmall)?;
+    let frame = buffer.get_mut(..end).ok_or(FrameError::BufferTooSmall)?;
     frame.copy_within(ADDRESSES_LEN..len, ADDRESSES_LEN + TAG_LEN);
     let (protocol, control) = frame[ADDRESSES_LEN..ADDRESSES_LEN + TAG_LEN].split_at_mut(2);
     protocol.copy_from_slice(&EtherType::VLAN.0.to_be_bytes());

@@ -133,7 +133,7 @@ pub enum LinkEvent {
     /// A complete burst.
     Burst(LinkCodeWord),
     /// Pulses that do not form a burst.
-    Broken(BurstError),
+    Malformed(BurstError),
 }
 
 /// Reason why pulses do not form a burst.
@@ -200,7 +200,7 @@ impl Burst {
         if self.clock_pulses == 1 && !self.data {
             LinkEvent::NormalPulse
         } else {
-            LinkEvent::Broken(BurstError::Truncated {
+            LinkEvent::Malformed(BurstError::Truncated {
                 clock_pulses: self.clock_pulses,
             })
         }
@@ -216,7 +216,7 @@ impl LinkReceiver {
 
     /// Processes a pulse that began at `at_ns` (never earlier than the previous one) and returns
     /// the event that it completes.
-    pub fn pulse(&mut self, at_ns: u64) -> Option<LinkEvent> {
+    pub fn on_pulse(&mut self, at_ns: u64) -> Option<LinkEvent> {
         let Some(burst) = &mut self.state else {
             self.state = Some(Burst::begin(at_ns));
             return None;
@@ -245,7 +245,7 @@ impl LinkReceiver {
             return None;
         }
         self.state = None;
-        Some(LinkEvent::Broken(BurstError::TooSoon { after_ns }))
+        Some(LinkEvent::Malformed(BurstError::TooSoon { after_ns }))
     }
 
     /// Start time of the pulse or burst in progress.
@@ -255,7 +255,7 @@ impl LinkReceiver {
     }
 
     /// Processes silence up to `now_ns` and returns the pulse or burst that it completes.
-    pub fn silence(&mut self, now_ns: u64) -> Option<LinkEvent> {
+    pub fn on_silence(&mut self, now_ns: u64) -> Option<LinkEvent> {
         let over =
             |burst: &mut Burst| now_ns.saturating_sub(burst.clock_ns) > *CLOCK_WINDOW_NS.end();
         self.state.take_if(over).map(Burst::ended)
@@ -272,9 +272,9 @@ mod tests {
         let mut receiver = LinkReceiver::new();
         let mut events: Vec<_> = pulses
             .into_iter()
-            .filter_map(|at| receiver.pulse(at))
+            .filter_map(|at| receiver.on_pulse(at))
             .collect();
-        events.extend(receiver.silence(u64::MAX));
+        events.extend(receiver.on_silence(u64::MAX));
         events
     }
 
@@ -285,24 +285,28 @@ mod tests {
             [LinkEvent::NormalPulse; 3]
         );
         let mut receiver = LinkReceiver::new();
-        assert_eq!(receiver.pulse(5), None);
+        assert_eq!(receiver.on_pulse(5), None);
         assert_eq!(receiver.began_ns(), Some(5));
-        assert_eq!(receiver.silence(100_000), None);
-        assert_eq!(receiver.silence(200_000), Some(LinkEvent::NormalPulse));
-        assert_eq!(receiver.silence(300_000), None);
+        assert_eq!(receiver.on_silence(100_000), None);
+        assert_eq!(receiver.on_silence(200_000), Some(LinkEvent::NormalPulse));
+        assert_eq!(receiver.on_silence(300_000), None);
     }
 
     #[test]
-    fn broken_bursts() {
+    fn malformed_bursts() {
         let word = LinkCodeWord::base_page(LinkCodeWord::TEN_HALF);
         let cut = word.pulses_ns().filter(|&at| at < 1_000_000);
         assert_eq!(
             receive(cut),
-            [LinkEvent::Broken(BurstError::Truncated { clock_pulses: 8 })]
+            [LinkEvent::Malformed(BurstError::Truncated {
+                clock_pulses: 8
+            })]
         );
         assert_eq!(
             receive([0, 10_000]),
-            [LinkEvent::Broken(BurstError::TooSoon { after_ns: 10_000 })]
+            [LinkEvent::Malformed(BurstError::TooSoon {
+                after_ns: 10_000
+            })]
         );
     }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{Full, HalfBitWriter, HalfBits, TP_IDL_HALF_BITS};
+use super::{BufferFull, HalfBitWriter, HalfBits, TP_IDL_HALF_BITS};
 use crate::ledger::Drop;
 use crate::preamble::{PREAMBLE_AND_SFD, SFD};
 
@@ -69,9 +69,9 @@ pub const fn encoded_len(len: usize) -> usize {
 /// let decoded = decode(writer.finish(), &mut frame).unwrap();
 /// assert_eq!(&frame[..decoded.len], b"any octets");
 /// ```
-pub fn encode(frame: &[u8], out: &mut HalfBitWriter<'_>) -> Result<(), Full> {
-    if out.room() < encoded_len(frame.len()) {
-        return Err(Full);
+pub fn encode(frame: &[u8], out: &mut HalfBitWriter<'_>) -> Result<(), BufferFull> {
+    if out.remaining() < encoded_len(frame.len()) {
+        return Err(BufferFull);
     }
     for part in [&PREAMBLE_AND_SFD[..], frame] {
         let (words, rest) = part.as_chunks::<4>();
@@ -109,7 +109,7 @@ pub enum DecodeErrorKind {
     /// The line became silent, or the stream ended, before TP_IDL.
     Truncated,
     /// The frame is longer than the buffer.
-    NoRoom,
+    BufferTooSmall,
 }
 
 /// Reason why no frame was decoded.
@@ -131,7 +131,7 @@ impl DecodeError {
             DecodeErrorKind::NoSfd => Drop::BadSfd,
             DecodeErrorKind::Violation => Drop::SymbolError,
             DecodeErrorKind::Truncated => Drop::Truncated,
-            DecodeErrorKind::NoRoom => Drop::Oversize,
+            DecodeErrorKind::BufferTooSmall => Drop::Oversize,
         }
     }
 }
@@ -150,7 +150,9 @@ impl fmt::Display for DecodeError {
             DecodeErrorKind::Truncated => {
                 write!(f, "signal lost at half-bit {at}, after {len} octets")
             }
-            DecodeErrorKind::NoRoom => write!(f, "frame longer than the buffer of {len} octets"),
+            DecodeErrorKind::BufferTooSmall => {
+                write!(f, "frame longer than the buffer of {len} octets")
+            }
         }
     }
 }
@@ -184,7 +186,7 @@ pub fn decode(stream: HalfBits<'_>, out: &mut [u8]) -> Result<Decoded, DecodeErr
         at += octets * OCTET;
         if octets < bits / 8 {
             return Err(DecodeError {
-                kind: DecodeErrorKind::NoRoom,
+                kind: DecodeErrorKind::BufferTooSmall,
                 at,
                 len,
             });

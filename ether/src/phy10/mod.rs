@@ -16,7 +16,7 @@ mod stream;
 pub use manchester::{
     DecodeError, DecodeErrorKind, Decoded, decode, encode, encode_octet, encoded_len,
 };
-pub use stream::{Full, HalfBitWriter, HalfBits, Iter};
+pub use stream::{BufferFull, HalfBitWriter, HalfBits, Iter};
 
 /// Duration of a half-bit, ns.
 pub const HALF_BIT_NS: u64 = 50;

@@ -177,15 +177,15 @@ impl ExactSizeIterator for Iter<'_> {}
 
 /// The buffer is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
+pub struct BufferFull;
 
-impl fmt::Display for Full {
+impl fmt::Display for BufferFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no room for more half-bits")
     }
 }
 
-impl core::error::Error for Full {}
+impl core::error::Error for BufferFull {}
 
 /// Fills words with half-bits, the first in the least significant bit of the first word.
 #[derive(Debug)]
@@ -215,7 +215,7 @@ impl<'a> HalfBitWriter<'a> {
 
     /// Number of half-bits that still fit.
     #[must_use]
-    pub const fn room(&self) -> usize {
+    pub const fn remaining(&self) -> usize {
         self.words.len().saturating_mul(64) - self.len
     }
 
@@ -223,7 +223,7 @@ impl<'a> HalfBitWriter<'a> {
     ///
     /// # Errors
     /// [`BufferFull`]; the stream is unchanged then.
-    pub fn push(&mut self, level: bool) -> Result<(), Full> {
+    pub fn push(&mut self, level: bool) -> Result<(), BufferFull> {
         self.push_bits(u64::from(level), 1)
     }
 
@@ -231,13 +231,13 @@ impl<'a> HalfBitWriter<'a> {
     ///
     /// # Errors
     /// [`BufferFull`] when not all fit; the stream is unchanged then.
-    pub fn push_bits(&mut self, bits: u64, count: usize) -> Result<(), Full> {
+    pub fn push_bits(&mut self, bits: u64, count: usize) -> Result<(), BufferFull> {
         let count = count.min(64);
         if count == 0 {
             return Ok(());
         }
-        if self.room() < count {
-            return Err(Full);
+        if self.remaining() < count {
+            return Err(BufferFull);
         }
         let bits = bits & (u64::MAX >> (64 - count));
         let (word, shift) = (self.len / 64, self.len % 64);
@@ -254,9 +254,9 @@ impl<'a> HalfBitWriter<'a> {
     ///
     /// # Errors
     /// [`BufferFull`] when not all fit; the stream is unchanged then.
-    pub fn push_level(&mut self, level: bool, count: usize) -> Result<(), Full> {
-        if self.room() < count {
-            return Err(Full);
+    pub fn push_level(&mut self, level: bool, count: usize) -> Result<(), BufferFull> {
+        if self.remaining() < count {
+            return Err(BufferFull);
         }
         let bits = if level { u64::MAX } else { 0 };
         let mut left = count;
@@ -302,12 +302,12 @@ mod tests {
         let mut words = [u64::MAX; 1];
         let mut writer = HalfBitWriter::new(&mut words);
         assert_eq!(writer.push_level(false, 60), Ok(()));
-        assert_eq!(writer.push_bits(0, 5), Err(Full));
-        assert_eq!(writer.push_level(true, 5), Err(Full));
+        assert_eq!(writer.push_bits(0, 5), Err(BufferFull));
+        assert_eq!(writer.push_level(true, 5), Err(BufferFull));
         assert_eq!(writer.push_bits(0b101, 4), Ok(()));
-        assert_eq!(writer.push(true), Err(Full));
+        assert_eq!(writer.push(true), Err(BufferFull));
         assert_eq!(format!("{:?}", writer.finish().skip(58)), "__-_-_");
-        assert_eq!(HalfBitWriter::new(&mut []).push(true), Err(Full));
+        assert_eq!(HalfBitWriter::new(&mut []).push(true), Err(BufferFull));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! pairs of octets if accesses must be aligned.
 
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Offload,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Offload,
     RxToken, TxToken,
 };
 use crate::mac::checksum::{Verdict, of_bytes};
@@ -24,7 +24,7 @@ const UDP_SUM: Range<usize> = 6..8;
 ///
 /// A frame with a wrong checksum is dropped and counted as rejected by the stack;
 /// [`receive`](Device::receive) then returns `None` once even if more frames wait.
-pub struct Summing<D>(
+pub struct SoftwareChecksums<D>(
     /// The device.
     pub D,
 );
@@ -147,13 +147,13 @@ const ALL: Offload = Offload {
     transmit: true,
 };
 
-impl<D: Device> Device for Summing<D> {
+impl<D: Device> Device for SoftwareChecksums<D> {
     type RxToken<'a>
         = D::RxToken<'a>
     where
         Self: 'a;
     type TxToken<'a>
-        = Filling<D::TxToken<'a>>
+        = ChecksumTxToken<D::TxToken<'a>>
     where
         Self: 'a;
 
@@ -161,20 +161,20 @@ impl<D: Device> Device for Summing<D> {
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
         let by_device = self.0.capabilities().checksums;
         let is_verified = by_device.ipv4.receive && by_device.tcp.receive && by_device.udp.receive;
-        let (mut frame, room) = self.0.receive()?;
+        let (mut frame, slot) = self.0.receive()?;
         let is_right = is_verified || is_good(frame.peek());
-        is_right.then_some((frame, Filling { room, by_device }))
+        is_right.then_some((frame, ChecksumTxToken { slot, by_device }))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
         let by_device = self.0.capabilities().checksums;
-        let room = self.0.transmit()?;
-        Some(Filling { room, by_device })
+        let slot = self.0.transmit()?;
+        Some(ChecksumTxToken { slot, by_device })
     }
 
-    fn holds_frame(&self) -> bool {
-        self.0.holds_frame()
+    fn has_pending_tx(&self) -> bool {
+        self.0.has_pending_tx()
     }
 
     #[inline]
@@ -200,7 +200,7 @@ impl<D: Device> Device for Summing<D> {
     }
 }
 
-impl<D: Interrupting> Interrupting for Summing<D> {
+impl<D: InterruptDriven> InterruptDriven for SoftwareChecksums<D> {
     fn unmask(&mut self) -> bool {
         self.0.unmask()
     }
@@ -209,16 +209,16 @@ impl<D: Interrupting> Interrupting for Summing<D> {
         self.0.mask();
     }
 
-    fn rest(&mut self, sleep: impl FnOnce()) {
-        self.0.rest(sleep);
+    fn sleep_until_frame(&mut self, sleep: impl FnOnce()) {
+        self.0.sleep_until_frame(sleep);
     }
 }
 
-impl<D: Managed> Managed for Summing<D> {
+impl<D: Managed> Managed for SoftwareChecksums<D> {
     type Error = D::Error;
 
-    fn watch_link(&mut self) -> LinkState {
-        self.0.watch_link()
+    fn poll_link(&mut self) -> LinkState {
+        self.0.poll_link()
     }
 
     fn halt(&mut self) {
@@ -231,16 +231,16 @@ impl<D: Managed> Managed for Summing<D> {
 }
 
 /// Token for a frame whose checksums are filled in after it is written.
-pub struct Filling<T> {
-    room: T,
+pub struct ChecksumTxToken<T> {
+    slot: T,
     by_device: Checksums,
 }
 
-impl<T: TxToken> TxToken for Filling<T> {
+impl<T: TxToken> TxToken for ChecksumTxToken<T> {
     #[inline]
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
         let by_device = self.by_device;
-        self.room.consume(len, |frame| {
+        self.slot.consume(len, |frame| {
             let result = f(frame);
             let Checksums { ipv4, tcp, udp, .. } = by_device;
             if !(ipv4.transmit && tcp.transmit && udp.transmit) {

@@ -73,7 +73,7 @@ impl<D: Device> Driver for Adapter<'_, D> {
     fn link_state(&mut self, cx: &mut Context<'_>) -> LinkState {
         self.waker.register(cx.waker());
         // embassy-net queries the link at the end of each poll.
-        if self.device.holds_frame() {
+        if self.device.has_pending_tx() {
             cx.waker().wake_by_ref();
         }
         match self.device.link_state() {

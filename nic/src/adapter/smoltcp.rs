@@ -89,27 +89,27 @@ impl<T: device::TxToken> phy::TxToken for TxToken<T> {
     }
 }
 
-/// One received frame as a device for smoltcp, for a program that inspects each frame first.
-pub struct One<'d, D: Device + 'd> {
+/// SingleFrame received frame as a device for smoltcp, for a program that inspects each frame first.
+pub struct SingleFrame<'d, D: Device + 'd> {
     tokens: Option<(D::RxToken<'d>, D::TxToken<'d>)>,
     capabilities: Capabilities,
 }
 
-impl<'d, D: Device + 'd> One<'d, D> {
+impl<'d, D: Device + 'd> SingleFrame<'d, D> {
     /// A device with the given capabilities that returns this `frame` and a token for its reply.
     pub const fn new(
         frame: D::RxToken<'d>,
-        room: D::TxToken<'d>,
+        slot: D::TxToken<'d>,
         capabilities: Capabilities,
     ) -> Self {
         Self {
-            tokens: Some((frame, room)),
+            tokens: Some((frame, slot)),
             capabilities,
         }
     }
 }
 
-impl<'d, D: Device> phy::Device for One<'d, D> {
+impl<'d, D: Device> phy::Device for SingleFrame<'d, D> {
     type RxToken<'a>
         = RxToken<D::RxToken<'d>>
     where
@@ -121,8 +121,8 @@ impl<'d, D: Device> phy::Device for One<'d, D> {
 
     #[inline]
     fn receive(&mut self, _: Instant) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        let (frame, room) = self.tokens.take()?;
-        Some((RxToken(frame), TxToken(room)))
+        let (frame, slot) = self.tokens.take()?;
+        Some((RxToken(frame), TxToken(slot)))
     }
 
     /// Frames that are not replies wait for the device itself.

@@ -12,18 +12,18 @@ pub struct Buffer {
 }
 
 /// A buffer lent to a device: the program cannot access its content.
-pub struct Lent(Buffer);
+pub struct LentBuffer(Buffer);
 
 /// Direction of a DMA transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// The device reads this many octets.
     ToDevice(usize),
     /// The device writes.
     FromDevice,
 }
 
-impl Way {
+impl Direction {
     /// The same, limited to the length of the buffer.
     pub(super) fn within(self, buffer: &Buffer) -> Self {
         match self {
@@ -50,22 +50,22 @@ impl Buffer {
     /// Address of the buffer, for the device.
     #[must_use]
     pub fn address(&self) -> usize {
-        // Exposed, because a device may access the memory in any way, like foreign code.
+        // Exposed, because a device may access the memory in any direction, like error code.
         self.octets.as_ptr().expose_provenance()
     }
 
     /// Lends it to the device.
-    pub(super) fn lend(self) -> Lent {
-        Lent(self)
+    pub(super) fn lend(self) -> LentBuffer {
+        LentBuffer(self)
     }
 }
 
-impl Lent {
+impl LentBuffer {
     /// Returns it to the program.
     ///
     /// # Safety
     /// The device has reported that it no longer uses the buffer, and its writes are visible.
-    pub(super) unsafe fn back(self) -> Buffer {
+    pub(super) unsafe fn into_buffer(self) -> Buffer {
         self.0
     }
 }
@@ -95,8 +95,8 @@ impl fmt::Debug for Buffer {
     }
 }
 
-impl fmt::Debug for Lent {
+impl fmt::Debug for LentBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lent({} octets)", self.0.len)
+        write!(f, "LentBuffer({} octets)", self.0.len)
     }
 }

@@ -1,6 +1,6 @@
 //! Visibility of memory writes between program and device.
 
-use super::{Buffer, Way};
+use super::{Buffer, Direction};
 use core::sync::atomic::{Ordering, fence};
 
 /// Operations of a board that keep memory coherent between device and processor.
@@ -26,10 +26,10 @@ pub trait Coherence {
 
     /// Prepares the transfer of a buffer to the device.
     #[inline]
-    fn before(&self, buffer: &Buffer, way: Way) {
-        match way {
-            Way::ToDevice(octets) => self.clean(buffer.address(), octets),
-            Way::FromDevice => self.invalidate(buffer.address(), buffer.len()),
+    fn before_transfer(&self, buffer: &Buffer, direction: Direction) {
+        match direction {
+            Direction::ToDevice(octets) => self.clean(buffer.address(), octets),
+            Direction::FromDevice => self.invalidate(buffer.address(), buffer.len()),
         }
     }
 }

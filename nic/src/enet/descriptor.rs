@@ -1,8 +1,8 @@
 //! Descriptors ("Legacy buffer descriptors", "Enhanced buffer descriptors"), as seen by a
 //! little-endian processor while ECR.DBSWP is set.
 
-use crate::dma::ring::{Descriptor, Piece};
-use crate::dma::{Shared, Way};
+use crate::dma::ring::{Descriptor, DescriptorFields};
+use crate::dma::{Direction, Shared};
 use linerate_ether::ledger::Counter;
 
 /// First word: the length, and these bits above it. A descriptor belongs to the device while it is
@@ -76,7 +76,7 @@ impl Status {
 }
 
 /// One of the two descriptor formats. The command is the control word.
-pub trait Layout: Descriptor<Order = u32, Outcome = Status> + 'static {
+pub trait Layout: Descriptor<Command = u32, Status = Status> + 'static {
     /// True if it requires ECR.EN1588.
     const ENHANCED: bool;
 }
@@ -96,7 +96,7 @@ pub struct Enhanced {
     pub(super) base: Legacy,
     pub(super) control: Shared<u32>,
     /// Length, protocol and checksum of the IP header; update flag; time stamp; reserved.
-    further: [Shared<u32>; 5],
+    reserved: [Shared<u32>; 5],
 }
 
 impl Descriptor for Legacy {
@@ -104,38 +104,40 @@ impl Descriptor for Legacy {
         state: Shared::new(0),
         address: Shared::new(0),
     };
-    type Order = u32;
-    type Outcome = Status;
+    type Command = u32;
+    type Status = Status;
 
     #[inline]
-    fn prepare(&self, piece: &Piece, _: u32) {
-        self.address.write(piece.address as u32);
+    fn prepare(&self, fields: &DescriptorFields, _: u32) {
+        self.address.write(fields.address as u32);
     }
 
     #[inline]
-    fn hand_over(&self, piece: &Piece, _: u32) {
-        let wrap = if piece.wraps { WRAP } else { 0 };
-        let rest = match piece.way {
+    fn hand_over(&self, fields: &DescriptorFields, _: u32) {
+        let wrap = if fields.wraps { WRAP } else { 0 };
+        let rest = match fields.direction {
             // The device sets the length of a received frame.
-            Way::FromDevice => 0,
-            Way::ToDevice(octets) if piece.is_last => LAST | APPEND_FCS | octets as u32 & LENGTH,
-            Way::ToDevice(octets) => octets as u32 & LENGTH,
+            Direction::FromDevice => 0,
+            Direction::ToDevice(octets) if fields.is_last => {
+                LAST | APPEND_FCS | octets as u32 & LENGTH
+            }
+            Direction::ToDevice(octets) => octets as u32 & LENGTH,
         };
         self.state.write(DEVICES | wrap | rest);
     }
 
     #[inline]
-    fn is_back(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.state.read() & DEVICES == 0
     }
 
     #[inline]
-    fn outcome(&self) -> (usize, Status) {
+    fn status(&self) -> (usize, Status) {
         let state = self.state.read();
         ((state & LENGTH) as usize, Status { state, control: 0 })
     }
 
-    fn take_back(&self) {
+    fn release(&self) {
         self.state.write(0);
     }
 }
@@ -148,38 +150,38 @@ impl Descriptor for Enhanced {
     const IDLE: Self = Self {
         base: Legacy::IDLE,
         control: Shared::new(0),
-        further: [const { Shared::new(0) }; 5],
+        reserved: [const { Shared::new(0) }; 5],
     };
-    type Order = u32;
-    type Outcome = Status;
+    type Command = u32;
+    type Status = Status;
 
     #[inline]
-    fn prepare(&self, piece: &Piece, control: u32) {
-        self.base.prepare(piece, control);
+    fn prepare(&self, fields: &DescriptorFields, control: u32) {
+        self.base.prepare(fields, control);
         self.control.write(control);
         // The update flag, which the device sets.
-        self.further[1].write(0);
+        self.reserved[1].write(0);
     }
 
     #[inline]
-    fn hand_over(&self, piece: &Piece, control: u32) {
-        self.base.hand_over(piece, control);
+    fn hand_over(&self, fields: &DescriptorFields, control: u32) {
+        self.base.hand_over(fields, control);
     }
 
     #[inline]
-    fn is_back(&self) -> bool {
-        self.base.is_back()
+    fn is_done(&self) -> bool {
+        self.base.is_done()
     }
 
     #[inline]
-    fn outcome(&self) -> (usize, Status) {
-        let (octets, status) = self.base.outcome();
+    fn status(&self) -> (usize, Status) {
+        let (octets, status) = self.base.status();
         let control = self.control.read();
         (octets, Status { control, ..status })
     }
 
-    fn take_back(&self) {
-        self.base.take_back();
+    fn release(&self) {
+        self.base.release();
     }
 }
 

@@ -1,11 +1,11 @@
 //! Reset, registers, MDIO, link settings, stop.
 
-use crate::mdio::{Link, Management, MdioError, Pauses, Speed};
+use crate::mdio::{FlowControl, Link, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
 use core::fmt;
 use linerate_ether::fcs::{Crc32, SLICING_4};
 use linerate_ether::frame::{MAX_TAGGED_LEN, MacAddress};
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 
 /// The registers.
 pub(super) mod enet {
@@ -30,7 +30,7 @@ pub(super) mod enet {
 
 /// Maximum polls of a register: an MDIO transfer takes 26 us, the longest frame at 10 Mbit/s 1.2
 /// ms.
-const READS: u32 = 100_000;
+const MAX_POLLS: u32 = 100_000;
 /// MMFR: start of a clause 22 frame, and its turnaround.
 const CLAUSE_22: u32 = 1;
 const TURNAROUND: u32 = 2;
@@ -55,9 +55,9 @@ pub enum Interface {
 pub struct ReceiveFifo {
     /// A frame is forwarded when this much of it is in the FIFO; 0 waits for the complete frame
     /// (RSFL).
-    pub hand_on: u16,
+    pub forward_threshold: u16,
     /// PAUSE frames are sent from this level, if negotiated; 0 disables them (RSEM).
-    pub pause: u16,
+    pub pause_threshold: u16,
     /// Reading stops below this level, except at the end of a frame (RAEM).
     pub almost_empty: u16,
     /// A frame is truncated when only this much is left (RAFL).
@@ -71,8 +71,8 @@ impl ReceiveFifo {
     /// some 600 Mbit/s. A PAUSE frame stops the partner until another one signals that there is
     /// room.
     pub const GIGABIT: Self = Self {
-        hand_on: 16,
-        pause: 0x84,
+        forward_threshold: 16,
+        pause_threshold: 0x84,
         almost_empty: 8,
         almost_full: 8,
         pause_quanta: 0xfff0,
@@ -127,7 +127,7 @@ pub struct Mac<R> {
     pub(super) registers: R,
     pub(super) config: Config,
     /// Address in PALR and PAUR before the reset.
-    found: MacAddress,
+    previous_address: MacAddress,
 }
 
 impl<R: Registers> Mac<R> {
@@ -144,11 +144,11 @@ impl<R: Registers> Mac<R> {
         let mac = Self {
             registers,
             config,
-            found: MacAddress(found),
+            previous_address: MacAddress(found),
         };
         let reset = enet::ECR::RESET.mask();
         mac.registers.write(enet::ECR, reset);
-        if !mac.waited(enet::ECR, |control| control & reset == 0) {
+        if !mac.wait_for(enet::ECR, |control| control & reset == 0) {
             return Err(InitError::InReset);
         }
         let speed = config.bus_hz.div_ceil(2 * MDC_HZ).saturating_sub(1);
@@ -160,54 +160,59 @@ impl<R: Registers> Mac<R> {
 
     /// The address that the MAC had before its reset, if it is a valid station address.
     #[must_use]
-    pub fn found(&self) -> Option<MacAddress> {
-        let is_station = self.found.is_unicast() && self.found != MacAddress::default();
-        is_station.then_some(self.found)
+    pub fn previous_address(&self) -> Option<MacAddress> {
+        let is_station =
+            self.previous_address.is_unicast() && self.previous_address != MacAddress::default();
+        is_station.then_some(self.previous_address)
     }
 
     /// Waits until a register satisfies the predicate; returns `false` on a timeout.
-    fn waited(&self, register: Place, is_so: impl Fn(u32) -> bool) -> bool {
-        (0..READS).any(|_| is_so(self.registers.read(register)))
+    fn wait_for(&self, register: RegisterRef, is_so: impl Fn(u32) -> bool) -> bool {
+        (0..MAX_POLLS).any(|_| is_so(self.registers.read(register)))
     }
 
     /// Configures everything except the content of the rings, in the order of "Initialization", and
     /// enables the MAC.
-    pub(super) fn go(&self, setting: &Setting) {
+    pub(super) fn start_mac(&self, settings: &Settings) {
         let (registers, fifo) = (&self.registers, &self.config.fifo);
         registers.write(enet::EIMR, 0);
         registers.write(enet::EIR, u32::MAX);
-        let address = setting.address.0.iter();
+        let address = settings.address.0.iter();
         let address = address.fold(0, |bits, &octet| bits << 8 | u64::from(octet));
         registers.write(enet::PALR, (address >> 16) as u32);
         registers.write(enet::PAUR, enet::PAUR::PADDR2.of(address as u32));
         // The own address is compared completely, not by hash.
         registers.write(enet::IAUR, 0);
         registers.write(enet::IALR, 0);
-        self.set_groups(setting.groups);
+        self.set_groups(settings.groups);
         let Link {
             speed,
             full_duplex,
-            pauses,
-        } = setting.link;
-        registers.write(enet::RCR, self.receive_control(setting));
+            flow_control,
+        } = settings.link;
+        registers.write(enet::RCR, self.receive_control(settings));
         registers.write(enet::TCR, enet::TCR::FDEN.of(full_duplex.into()));
         registers.write(enet::OPD, enet::OPD::PAUSE_DUR.of(fifo.pause_quanta.into()));
         // A checksum precedes the data that it covers: transmission begins with the complete frame
         // in the FIFO.
         registers.write(enet::TFWR, enet::TFWR::STRFWD.mask());
-        let pause = if pauses.send { fifo.pause } else { 0 };
-        registers.write(enet::RSFL, fifo.hand_on.into());
+        let pause = if flow_control.send {
+            fifo.pause_threshold
+        } else {
+            0
+        };
+        registers.write(enet::RSFL, fifo.forward_threshold.into());
         registers.write(enet::RSEM, pause.into());
         registers.write(enet::RAEM, fifo.almost_empty.into());
         registers.write(enet::RAFL, fifo.almost_full.into());
         // Truncates the rest of an overrun, so that no frame appears longer.
         registers.write(enet::FTRL, (MAX_TAGGED_LEN + SHIFT) as u32);
         registers.write(enet::TACC, 0);
-        let shift = enet::RACC::SHIFT16.of(setting.enhanced.into());
+        let shift = enet::RACC::SHIFT16.of(settings.enhanced.into());
         registers.write(enet::RACC, shift);
-        registers.write(enet::MRBR, setting.buffer as u32);
-        registers.write(enet::RDSR, setting.rings[0] as u32);
-        registers.write(enet::TDSR, setting.rings[1] as u32);
+        registers.write(enet::MRBR, settings.buffer as u32);
+        registers.write(enet::RDSR, settings.rings[0] as u32);
+        registers.write(enet::TDSR, settings.rings[1] as u32);
         let (stand, clear) = (enet::MIBC::MIB_DIS.mask(), enet::MIBC::MIB_CLEAR.mask());
         for control in [stand, stand | clear, stand, 0] {
             registers.write(enet::MIBC, control);
@@ -217,7 +222,7 @@ impl<R: Registers> Mac<R> {
         registers.write(
             enet::ECR,
             enet::ECR::DBSWP.mask()
-                | enet::ECR::EN1588.of(setting.enhanced.into())
+                | enet::ECR::EN1588.of(settings.enhanced.into())
                 | enet::ECR::SPEED.of((speed == Speed::Mbit1000).into())
                 | enet::ECR::ETHEREN.mask(),
         );
@@ -225,9 +230,9 @@ impl<R: Registers> Mac<R> {
 
     /// Value of RCR. FCS and padding are not stripped: if the MAC strips padding, its DMA can get
     /// stuck. A receiver may include the octets before a frame in its length, as in QEMU.
-    fn receive_control(&self, setting: &Setting) -> u32 {
-        let link = setting.link;
-        let longest = MAX_TAGGED_LEN + if setting.enhanced { SHIFT } else { 0 };
+    fn receive_control(&self, settings: &Settings) -> u32 {
+        let link = settings.link;
+        let longest = MAX_TAGGED_LEN + if settings.enhanced { SHIFT } else { 0 };
         let interface = match self.config.interface {
             Interface::Rmii => enet::RCR::RMII_MODE,
             Interface::Rgmii => enet::RCR::RGMII_EN,
@@ -237,7 +242,7 @@ impl<R: Registers> Mac<R> {
             | enet::RCR::MAX_FL.of(longest as u32)
             | enet::RCR::CFEN.mask()
             | enet::RCR::RMII_10T.of((link.speed == Speed::Mbit10).into())
-            | enet::RCR::FCE.of((link.pauses != Pauses::default()).into())
+            | enet::RCR::FCE.of((link.flow_control != FlowControl::default()).into())
             | enet::RCR::DRT.of((!link.full_duplex).into())
             | enet::RCR::PROM.of(self.config.promiscuous.into())
     }
@@ -255,7 +260,7 @@ impl<R: Registers> Mac<R> {
         registers.write(enet::EIR, enet::EIR::GRA.mask());
         let control = registers.read(enet::TCR);
         registers.write(enet::TCR, control | enet::TCR::GTS.mask());
-        self.waited(enet::EIR, |events| enet::EIR::GRA.is_set(events));
+        self.wait_for(enet::EIR, |events| enet::EIR::GRA.is_set(events));
         let control = registers.read(enet::ECR);
         registers.write(enet::ECR, control & !enet::ECR::ETHEREN.mask());
     }
@@ -264,7 +269,7 @@ impl<R: Registers> Mac<R> {
         &self,
         operation: u32,
         phy: u8,
-        register: Place,
+        register: RegisterRef,
         data: u16,
     ) -> Result<u16, MdioError> {
         let done = enet::EIR::MII.mask();
@@ -278,26 +283,26 @@ impl<R: Registers> Mac<R> {
                 | enet::MMFR::TA.of(TURNAROUND)
                 | enet::MMFR::DATA.of(data.into()),
         );
-        if !self.waited(enet::EIR, |events| events & done != 0) {
+        if !self.wait_for(enet::EIR, |events| events & done != 0) {
             return Err(MdioError::Timeout);
         }
         Ok(enet::MMFR::DATA.get(self.registers.read(enet::MMFR)) as u16)
     }
 }
 
-impl<R: Registers> Management for Mac<R> {
-    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError> {
+impl<R: Registers> MdioBus for Mac<R> {
+    fn read(&self, phy: u8, register: RegisterRef) -> Result<u16, MdioError> {
         self.transfer(enet::MMFR::OP::READ, phy, register, 0)
     }
 
-    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError> {
+    fn write(&self, phy: u8, register: RegisterRef, value: u16) -> Result<(), MdioError> {
         self.transfer(enet::MMFR::OP::WRITE, phy, register, value)?;
         Ok(())
     }
 }
 
 /// Settings of the MAC, besides the configuration of the board.
-pub(super) struct Setting {
+pub(super) struct Settings {
     pub address: MacAddress,
     pub groups: u64,
     pub link: Link,
@@ -309,6 +314,6 @@ pub(super) struct Setting {
 }
 
 /// Bit of a group in GAUR and GALR (section 23.5): the upper six bits of the CRC of its address.
-pub(super) fn bin(group: MacAddress) -> u32 {
+pub(super) fn hash_bin(group: MacAddress) -> u32 {
     !Crc32::with(&SLICING_4).update(&group.0).finish() >> 26
 }

@@ -19,7 +19,7 @@ pub mod statistics;
 
 pub use descriptor::{Enhanced, Layout, Legacy};
 pub use mac::{Config, InitError, Interface, Mac, ReceiveFifo};
-pub use net::{BUFFER, Enet, Rings};
+pub use net::{BUFFER_LEN, Enet, Rings};
 pub use statistics::Statistics;
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! The network device.
 
 use super::descriptor::{Layout, RECEIVE_INTERRUPT, SEND_INTERRUPT};
-use super::mac::{self, Mac, SHIFT, Setting, enet};
+use super::mac::{self, Mac, SHIFT, Settings, enet};
 use super::offload;
 use super::statistics::Statistics;
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     Offload, RxToken, TxToken,
 };
-use crate::dma::ring::{Memory, Returned, Ring};
-use crate::dma::{Buffer, Coherence, Way};
+use crate::dma::ring::{Completion, Memory, Ring};
+use crate::dma::{Buffer, Coherence, Direction};
 use crate::ledger::Ledger;
-use crate::mdio::{Link, MdioError, Pauses, Phy, Speed};
+use crate::mdio::{FlowControl, Link, MdioError, Phy, Speed};
 use crate::mmio::Registers;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
@@ -19,7 +19,7 @@ use linerate_ether::ledger::Counter;
 
 /// Minimum size of a buffer, in octets: MRBR counts in units of 16. A buffer begins at a multiple
 /// of 64.
-pub const BUFFER: usize = (MAX_TAGGED_LEN + SHIFT).next_multiple_of(16);
+pub const BUFFER_LEN: usize = (MAX_TAGGED_LEN + SHIFT).next_multiple_of(16);
 /// Longest frame to send, without FCS, and the shortest, to which frames are padded.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
@@ -28,7 +28,7 @@ const SHORTEST: usize = MIN_LEN - fcs::LEN;
 const NO_LINK: Link = Link {
     speed: Speed::Mbit100,
     full_duplex: true,
-    pauses: Pauses {
+    flow_control: FlowControl {
         send: false,
         receive: false,
     },
@@ -64,7 +64,7 @@ pub struct Enet<R, C, L: 'static, const N: usize> {
     rx: Ring<L, C, N>,
     tx: Ring<L, C, N>,
     /// Unused transmit buffers: the first `idle`.
-    spare: [Option<Buffer>; N],
+    tx_buffers: [Option<Buffer>; N],
     idle: usize,
     ledger: &'static Ledger,
     address: MacAddress,
@@ -74,7 +74,7 @@ pub struct Enet<R, C, L: 'static, const N: usize> {
     phy: Option<Phy>,
     is_halted: bool,
     /// In the middle of a frame that exceeds one buffer.
-    is_within: bool,
+    is_mid_frame: bool,
     has_failed: bool,
 }
 
@@ -94,18 +94,18 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         link: Option<Link>,
         ledger: &'static Ledger,
     ) -> Self {
-        let fits = |it: &Buffer| it.len() >= BUFFER && it.address().is_multiple_of(64);
+        let fits = |it: &Buffer| it.len() >= BUFFER_LEN && it.address().is_multiple_of(64);
         assert!(buffers.as_flattened().iter().all(fits));
-        let [coming, going] = buffers;
+        let [rx_buffers, tx_buffers] = buffers;
         let mut groups = 0;
         for group in [MacAddress::BROADCAST, MacAddress::MAC_CONTROL] {
-            groups |= 1 << mac::bin(group);
+            groups |= 1 << mac::hash_bin(group);
         }
         let mut this = Self {
             mac,
             rx: Ring::new(&mut rings.receive, coherence),
             tx: Ring::new(&mut rings.transmit, coherence),
-            spare: going.map(Some),
+            tx_buffers: tx_buffers.map(Some),
             idle: N,
             ledger,
             address,
@@ -113,10 +113,10 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             link,
             phy: None,
             is_halted: false,
-            is_within: false,
+            is_mid_frame: false,
             has_failed: false,
         };
-        this.go(coming);
+        this.start_mac(rx_buffers);
         this
     }
 
@@ -130,22 +130,22 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     }
 
     /// Configures the MAC, and submits buffers to receive into.
-    fn go(&mut self, coming: impl IntoIterator<Item = Buffer>) {
-        self.mac.go(&Setting {
+    fn start_mac(&mut self, rx_buffers: impl IntoIterator<Item = Buffer>) {
+        self.mac.start_mac(&Settings {
             address: self.address,
             groups: self.groups,
             link: self.link.unwrap_or(NO_LINK),
             enhanced: L::ENHANCED,
-            buffer: BUFFER,
+            buffer: BUFFER_LEN,
             rings: [self.rx.address(), self.tx.address()],
         });
-        for buffer in coming {
+        for buffer in rx_buffers {
             give_back(&mut self.rx, &self.mac.registers, buffer);
         }
     }
 
     /// Stops the MAC. Frames not taken yet are lost, and counted.
-    fn quiet(&mut self) {
+    fn stop_and_drain(&mut self) {
         self.mac.stop();
         self.reclaim();
         while self.next().is_some_and(|(buffer, _)| {
@@ -153,31 +153,31 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             give_back(&mut self.rx, &self.mac.registers, buffer);
             true
         }) {}
-        (self.is_within, self.has_failed) = (false, false);
+        (self.is_mid_frame, self.has_failed) = (false, false);
     }
 
     /// Returns all receive buffers of a stopped MAC. Frames not sent yet are lost, and counted.
-    fn recall(&mut self) -> [Option<Buffer>; N] {
-        let mut coming = [const { None }; N];
-        let mut places = coming.iter_mut();
-        self.rx.recall(|buffer| {
+    fn reclaim_all(&mut self) -> [Option<Buffer>; N] {
+        let mut rx_buffers = [const { None }; N];
+        let mut places = rx_buffers.iter_mut();
+        self.rx.reclaim_all(|buffer| {
             if let Some(place) = places.next() {
                 *place = Some(buffer);
             }
         });
-        self.tx.recall(|buffer| {
+        self.tx.reclaim_all(|buffer| {
             self.ledger.count(Counter::TxLinkDown);
-            self.spare[self.idle] = Some(buffer);
+            self.tx_buffers[self.idle] = Some(buffer);
             self.idle += 1;
         });
-        coming
+        rx_buffers
     }
 
     /// Stops the device permanently. Returns the MAC, and the buffers, receive buffers first.
     pub fn stop(mut self) -> (Mac<R>, [[Option<Buffer>; N]; 2]) {
-        self.quiet();
-        let coming = self.recall();
-        (self.mac, [coming, self.spare])
+        self.stop_and_drain();
+        let rx_buffers = self.reclaim_all();
+        (self.mac, [rx_buffers, self.tx_buffers])
     }
 
     /// Sets the mode of the link, or `None` if it is down: the MAC is restarted with it. Frames not
@@ -193,9 +193,9 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         }
         self.link = link;
         if !self.is_halted {
-            self.quiet();
-            let coming = self.recall();
-            self.go(coming.into_iter().flatten());
+            self.stop_and_drain();
+            let rx_buffers = self.reclaim_all();
+            self.start_mac(rx_buffers.into_iter().flatten());
         }
     }
 
@@ -203,7 +203,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     ///
     /// # Errors
     /// [`MdioError`].
-    pub fn follow(&mut self, phy: &Phy) -> Result<LinkState, MdioError> {
+    pub fn poll_phy(&mut self, phy: &Phy) -> Result<LinkState, MdioError> {
         let link = phy.link(&self.mac)?;
         self.set_link(link);
         Ok(self.link_state())
@@ -217,7 +217,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
 
     /// Also receives frames to this group, and to those that share its bin.
     pub fn join(&mut self, group: MacAddress) {
-        self.groups |= 1 << mac::bin(group);
+        self.groups |= 1 << mac::hash_bin(group);
         self.mac.set_groups(self.groups);
     }
 
@@ -238,10 +238,10 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     #[inline]
     fn reclaim(&mut self) -> bool {
         while let Some(sent) = self.tx.take() {
-            if let Some(counter) = sent.outcome.transmit_error() {
+            if let Some(counter) = sent.status.transmit_error() {
                 self.ledger.count(counter);
             }
-            self.spare[self.idle] = Some(sent.buffer);
+            self.tx_buffers[self.idle] = Some(sent.buffer);
             self.idle += 1;
         }
         if self.idle == 0 {
@@ -254,7 +254,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     /// cleared after it was written (erratum ERR006358).
     fn wake_transmitter(&self) {
         let registers = &self.mac.registers;
-        if self.tx.room() < N && registers.read(enet::TDAR) == 0 {
+        if self.tx.free_descriptors() < N && registers.read(enet::TDAR) == 0 {
             registers.write(enet::TDAR, enet::TDAR::TDAR.mask());
         }
     }
@@ -262,25 +262,25 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
     /// The next valid frame, and its length without the octets before it and without FCS.
     #[inline]
     fn next(&mut self) -> Option<(Buffer, usize)> {
-        while let Some(Returned {
+        while let Some(Completion {
             buffer,
             octets,
-            outcome,
+            status,
         }) = self.rx.take()
         {
-            let is_last = outcome.is_last();
-            let is_whole = is_last && !self.is_within;
-            self.is_within = !is_last;
-            let len = octets.saturating_sub(front::<L>() + fcs::LEN);
+            let is_last = status.is_last();
+            let is_whole = is_last && !self.is_mid_frame;
+            self.is_mid_frame = !is_last;
+            let len = octets.saturating_sub(rx_offset::<L>() + fcs::LEN);
             let verified = L::ENHANCED && self.mac.config.verifies_checksums;
-            let error = outcome.receive_error().or_else(|| {
+            let error = status.receive_error().or_else(|| {
                 if !is_whole || len > MAX_TAGGED_LEN - fcs::LEN {
                     Some(Counter::RxOversize)
                 } else if len < HEADER_LEN {
                     Some(Counter::RxRunts)
                 } else {
-                    let frame = &buffer[front::<L>()..][..len];
-                    (verified && offload::is_bad(frame, outcome.control))
+                    let frame = &buffer[rx_offset::<L>()..][..len];
+                    (verified && offload::is_bad(frame, status.control))
                         .then_some(Counter::RxBadChecksum)
                 }
             });
@@ -304,20 +304,20 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
 
     /// The receive ring, and a transmit buffer.
     #[inline]
-    fn ends(&mut self) -> (&mut Ring<L, C, N>, Room<'_, R, C, L, N>) {
-        let room = Room {
+    fn rx_and_tx(&mut self) -> (&mut Ring<L, C, N>, TxSlot<'_, R, C, L, N>) {
+        let slot = TxSlot {
             ring: &mut self.tx,
-            spare: &mut self.spare,
+            tx_buffers: &mut self.tx_buffers,
             idle: &mut self.idle,
             registers: &self.mac.registers,
             ledger: self.ledger,
         };
-        (&mut self.rx, room)
+        (&mut self.rx, slot)
     }
 }
 
 /// Octets before each received frame.
-const fn front<L: Layout>() -> usize {
+const fn rx_offset<L: Layout>() -> usize {
     if L::ENHANCED { SHIFT } else { 0 }
 }
 
@@ -329,7 +329,7 @@ fn give_back<C: Coherence, L: Layout, const N: usize>(
     buffer: Buffer,
 ) {
     // Cannot fail: there is a descriptor for each buffer.
-    let _ = ring.give([(buffer, Way::FromDevice)], RECEIVE_INTERRUPT);
+    let _ = ring.submit([(buffer, Direction::FromDevice)], RECEIVE_INTERRUPT);
     registers.write(enet::RDAR, enet::RDAR::RDAR.mask());
 }
 
@@ -339,7 +339,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
     where
         Self: 'a;
     type TxToken<'a>
-        = Room<'a, R, C, L, N>
+        = TxSlot<'a, R, C, L, N>
     where
         Self: 'a;
 
@@ -353,24 +353,24 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
         self.ledger.count(Counter::RxValid);
         self.ledger
             .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
-        let frame = &buffer[front::<L>()..][..octets];
+        let frame = &buffer[rx_offset::<L>()..][..octets];
         self.ledger
             .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
-        let (ring, room) = self.ends();
+        let (ring, slot) = self.rx_and_tx();
         let received = Received {
             buffer: Some(buffer),
             octets,
-            is_taken: false,
+            is_consumed: false,
             ring,
-            registers: room.registers,
-            ledger: room.ledger,
+            registers: slot.registers,
+            ledger: slot.ledger,
         };
-        Some((received, room))
+        Some((received, slot))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        self.reclaim().then(|| self.ends().1)
+        self.reclaim().then(|| self.rx_and_tx().1)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -404,38 +404,38 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
 }
 
 /// Events that interrupt, and those counted where descriptors do not report them.
-const WAKING: u32 = enet::EIR::RXF.mask() | enet::EIR::EBERR.mask();
-const COUNTED: [(u32, Counter); 3] = [
+const WAKE_EVENTS: u32 = enet::EIR::RXF.mask() | enet::EIR::EBERR.mask();
+const COUNTED_EVENTS: [(u32, Counter); 3] = [
     (enet::EIR::LC.mask(), Counter::TxLateCollisions),
     (enet::EIR::RL.mask(), Counter::TxExcessiveCollisions),
     (enet::EIR::UN.mask(), Counter::TxUnderruns),
 ];
 
-impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Interrupting
+impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> InterruptDriven
     for Enet<R, C, L, N>
 {
     fn unmask(&mut self) -> bool {
         self.reclaim();
         let registers = &self.mac.registers;
-        let sending = enet::EIR::TXF.of((self.tx.room() < N).into());
+        let sending = enet::EIR::TXF.of((self.tx.free_descriptors() < N).into());
         registers.write(enet::EIR, enet::EIR::RXF.mask() | enet::EIR::TXF.mask());
-        registers.write(enet::EIMR, WAKING | sending);
+        registers.write(enet::EIMR, WAKE_EVENTS | sending);
         self.wake_transmitter();
-        !self.rx.has_returned()
+        !self.rx.has_completed()
     }
 
     fn mask(&mut self) {
         let registers = &self.mac.registers;
         registers.write(enet::EIMR, 0);
         let events = registers.read(enet::EIR);
-        let counted = COUNTED.iter().fold(0, |all, (bit, _)| all | bit);
+        let counted = COUNTED_EVENTS.iter().fold(0, |all, (bit, _)| all | bit);
         registers.write(
             enet::EIR,
-            events & (WAKING | enet::EIR::TXF.mask() | counted),
+            events & (WAKE_EVENTS | enet::EIR::TXF.mask() | counted),
         );
         self.has_failed |= enet::EIR::EBERR.is_set(events);
         if !L::ENHANCED {
-            for (bit, counter) in COUNTED {
+            for (bit, counter) in COUNTED_EVENTS {
                 if events & bit != 0 {
                     self.ledger.count(counter);
                 }
@@ -447,23 +447,23 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Interrupting
 impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Managed for Enet<R, C, L, N> {
     type Error = core::convert::Infallible;
 
-    fn watch_link(&mut self) -> LinkState {
+    fn poll_link(&mut self) -> LinkState {
         // If the PHY does not respond, the MAC continues unchanged.
         if let Some(phy) = self.phy {
-            let _ = self.follow(&phy);
+            let _ = self.poll_phy(&phy);
         }
         self.link_state()
     }
 
     fn halt(&mut self) {
-        self.quiet();
+        self.stop_and_drain();
         self.is_halted = true;
     }
 
     fn resume(&mut self) -> Result<(), Self::Error> {
         if core::mem::take(&mut self.is_halted) {
-            let coming = self.recall();
-            self.go(coming.into_iter().flatten());
+            let rx_buffers = self.reclaim_all();
+            self.start_mac(rx_buffers.into_iter().flatten());
         }
         Ok(())
     }
@@ -474,7 +474,7 @@ pub struct Received<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
     /// `Some` until this is dropped.
     buffer: Option<Buffer>,
     octets: usize,
-    is_taken: bool,
+    is_consumed: bool,
     ring: &'a mut Ring<L, C, N>,
     registers: &'a R,
     ledger: &'static Ledger,
@@ -484,12 +484,12 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> RxToken for Received
     #[inline]
     fn peek(&mut self) -> &mut [u8] {
         let frame = self.buffer.as_deref_mut().unwrap_or_default();
-        &mut frame[front::<L>()..][..self.octets]
+        &mut frame[rx_offset::<L>()..][..self.octets]
     }
 
     #[inline]
     fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_taken = true;
+        self.is_consumed = true;
         f(self.peek())
     }
 }
@@ -497,7 +497,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> RxToken for Received
 impl<R: Registers, C: Coherence, L: Layout, const N: usize> Drop for Received<'_, R, C, L, N> {
     #[inline]
     fn drop(&mut self) {
-        let counter = if self.is_taken {
+        let counter = if self.is_consumed {
             Counter::RxDelivered
         } else {
             Counter::RxStackRejected
@@ -510,15 +510,15 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> Drop for Received<'_
 }
 
 /// A transmit buffer for one frame.
-pub struct Room<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
+pub struct TxSlot<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
     ring: &'a mut Ring<L, C, N>,
-    spare: &'a mut [Option<Buffer>; N],
+    tx_buffers: &'a mut [Option<Buffer>; N],
     idle: &'a mut usize,
     registers: &'a R,
     ledger: &'static Ledger,
 }
 
-impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for Room<'_, R, C, L, N> {
+impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for TxSlot<'_, R, C, L, N> {
     #[inline]
     fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
         let too_long = FrameTooLong { len, max: LONGEST };
@@ -528,7 +528,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for Room<'_,
         }
         let index = *self.idle - 1;
         // A token exists only while a buffer is free.
-        let mut buffer = self.spare[index].take().ok_or(too_long)?;
+        let mut buffer = self.tx_buffers[index].take().ok_or(too_long)?;
         *self.idle = index;
         let result = f(&mut buffer[..len]);
         let padded = len.max(SHORTEST);
@@ -546,7 +546,9 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for Room<'_,
         self.ledger
             .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
         // Cannot fail: there is a descriptor for each buffer.
-        let _ = self.ring.give([(buffer, Way::ToDevice(padded))], control);
+        let _ = self
+            .ring
+            .submit([(buffer, Direction::ToDevice(padded))], control);
         self.registers.write(enet::TDAR, enet::TDAR::TDAR.mask());
         Ok(result)
     }

@@ -5,16 +5,16 @@ extern crate std;
 use super::descriptor::{
     BAD_IPV4, BAD_TRANSPORT, INSERT_IPV4, INSERT_TRANSPORT, RECEIVE_INTERRUPT, SEND_INTERRUPT,
 };
-use super::mac::{bin, enet};
+use super::mac::{enet, hash_bin};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
+use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::dma::{Buffer, Coherent};
 use crate::ledger::Ledger;
-use crate::mdio::{Link, Management, MdioError, Pauses, Phy, Speed, mii};
+use crate::mdio::{FlowControl, Link, MdioBus, MdioError, Phy, Speed, mii};
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 use std::boxed::Box;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ struct Chip {
 }
 
 impl Chip {
-    fn value(&self, register: Place) -> u32 {
+    fn value(&self, register: RegisterRef) -> u32 {
         let values = self.values.borrow();
         values
             .get(&(register.offset as usize))
@@ -43,7 +43,7 @@ impl Chip {
             .unwrap_or(0)
     }
 
-    fn set(&self, register: Place, value: u32) {
+    fn set(&self, register: RegisterRef, value: u32) {
         let at = register.offset as usize;
         self.values.borrow_mut().insert(at, value);
     }
@@ -53,7 +53,7 @@ impl Chip {
     }
 
     /// Writes to these registers, in order.
-    fn order_of<const K: usize>(&self, registers: [Place; K]) -> Vec<(usize, u32)> {
+    fn order_of<const K: usize>(&self, registers: [RegisterRef; K]) -> Vec<(usize, u32)> {
         let ours = |(at, _): &&(usize, u32)| registers.iter().any(|it| it.offset as usize == *at);
         self.written.borrow().iter().filter(ours).copied().collect()
     }
@@ -80,7 +80,7 @@ impl Registers for &'static Chip {
 
     fn write_at(&self, offset: usize, value: u32) {
         self.written.borrow_mut().push((offset, value));
-        let is = |register: Place| register.offset as usize == offset;
+        let is = |register: RegisterRef| register.offset as usize == offset;
         let value = if is(enet::EIR) {
             self.value(enet::EIR) & !value
         } else if is(enet::ECR) && !self.is_dead.get() {
@@ -112,18 +112,18 @@ const CONFIG: Config = Config {
 const GIGABIT: Link = Link {
     speed: Speed::Mbit1000,
     full_duplex: true,
-    pauses: Pauses {
+    flow_control: FlowControl {
         send: true,
         receive: true,
     },
 };
 
 #[repr(align(64))]
-struct Aligned([u8; BUFFER]);
+struct Aligned([u8; BUFFER_LEN]);
 
 /// A buffer with this content: alignment octets, and then a received frame.
 fn buffer(content: &[u8]) -> Buffer {
-    let memory = Box::leak(Box::new(Aligned([0; BUFFER])));
+    let memory = Box::leak(Box::new(Aligned([0; BUFFER_LEN])));
     memory.0[..content.len()].copy_from_slice(content);
     Buffer::new(&mut memory.0)
 }
@@ -202,7 +202,7 @@ fn the_mac_is_set_up_before_it_runs() {
     // Reset; the rings; enabled, 1000 Mbit/s, enhanced, little-endian; then the receiver is
     // started, once per buffer.
     let order = chip.order_of([enet::ECR, enet::RDSR, enet::TDSR, enet::RDAR]);
-    let at = |register: Place| register.offset as usize;
+    let at = |register: RegisterRef| register.offset as usize;
     assert_eq!(order[0], (at(enet::ECR), 1));
     assert_eq!((order[1].0, order[2].0), (at(enet::RDSR), at(enet::TDSR)));
     assert_eq!(order[3], (at(enet::ECR), 0x132));
@@ -225,7 +225,7 @@ fn a_slow_half_duplex_link_on_rmii() {
     let link = Link {
         speed: Speed::Mbit10,
         full_duplex: false,
-        pauses: Pauses::default(),
+        flow_control: FlowControl::default(),
     };
     let Bench { chip, .. } = bench::<Legacy>(config, Some(link), &[]);
     // RMII_10T, RMII_MODE, no FCE, PROM, MII_MODE, DRT.
@@ -237,10 +237,13 @@ fn a_slow_half_duplex_link_on_rmii() {
 #[test]
 fn the_address_before_the_reset_is_found() {
     let chip: &'static Chip = Box::leak(Box::default());
-    assert_eq!(Mac::reset(chip, CONFIG).expect("there").found(), None);
+    assert_eq!(
+        Mac::reset(chip, CONFIG).expect("there").previous_address(),
+        None
+    );
     chip.set(enet::PALR, 0x5254_0012);
     chip.set(enet::PAUR, 0x3456_8808);
-    let found = Mac::reset(chip, CONFIG).expect("there").found();
+    let found = Mac::reset(chip, CONFIG).expect("there").previous_address();
     assert_eq!(found, Some(MacAddress([0x52, 0x54, 0, 0x12, 0x34, 0x56])));
 }
 
@@ -516,7 +519,7 @@ fn a_changed_link_mode_is_applied() {
     bench.chip.phy.borrow_mut()[1..6].copy_from_slice(&[0x782d, 7, 0xc0d1, 0x01e1, 0x0081]);
     let mac = Mac::reset(bench.chip, CONFIG).expect("there");
     let phy = Phy::at(&mac, 6).expect("there");
-    assert_eq!(bench.enet.follow(&phy), Ok(LinkState::Up));
+    assert_eq!(bench.enet.poll_phy(&phy), Ok(LinkState::Up));
     let halted = bench.chip.order_of([enet::TCR, enet::ECR]);
     // Stopped gracefully, off; then half duplex, 100 Mbit/s.
     let halted = &halted[halted.len() - 4..];
@@ -560,14 +563,14 @@ fn the_mac_is_stopped_for_a_while_and_follows_its_phy() {
     let is_running = || enet::ECR::ETHEREN.is_set(chip.value(enet::ECR));
     // The link goes down meanwhile.
     chip.phy.borrow_mut()[1] = 0x7809;
-    assert_eq!(enet.watch_link(), LinkState::Down);
+    assert_eq!(enet.poll_link(), LinkState::Down);
     assert!(!is_running());
     assert_eq!(enet.resume(), Ok(()));
     assert!(is_running());
     came(&receive[0].base, 100, LAST);
     assert!(enet.receive().is_some());
     chip.phy.borrow_mut()[1] = 0x782d;
-    assert_eq!(enet.watch_link(), LinkState::Up);
+    assert_eq!(enet.poll_link(), LinkState::Up);
     assert_eq!(
         [Counter::LinkDowns, Counter::LinkUps].map(|it| ledger.get(it)),
         [1, 1]
@@ -591,7 +594,7 @@ fn groups_are_found_by_their_bits() {
                 crc = (crc >> 1) ^ (low * 0xedb8_8320);
             }
         }
-        assert_eq!(bin(group), crc >> 26, "{group}");
+        assert_eq!(hash_bin(group), crc >> 26, "{group}");
     }
     let mut bench = enhanced(&[]);
     let groups =
@@ -601,7 +604,7 @@ fn groups_are_found_by_their_bits() {
         MacAddress::MAC_CONTROL,
         MacAddress([1, 0, 0x5e, 0, 0, 0xfb]),
     ]
-    .map(|it| 1 << bin(it));
+    .map(|it| 1 << hash_bin(it));
     assert_eq!(groups(bench.chip), broadcast | pause);
     bench.enet.join(MacAddress([1, 0, 0x5e, 0, 0, 0xfb]));
     assert_eq!(groups(bench.chip), broadcast | pause | group);

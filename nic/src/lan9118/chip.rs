@@ -4,7 +4,7 @@ use crate::mdio::MdioError;
 use crate::mmio::Registers;
 use core::fmt;
 use linerate_ether::frame::EtherType;
-use linerate_regs::{Bits, Place};
+use linerate_regs::{Bits, RegisterRef};
 
 /// Directly accessible registers.
 pub(super) mod csr {
@@ -67,7 +67,7 @@ pub(super) const OFFSET: usize = 2;
 
 /// Maximum polls of a status bit. A poll takes 45 ns or more (section 6.1); the slowest change,
 /// loading the address from the EEPROM, takes some milliseconds.
-pub(super) const LOOKS: u32 = 1_000_000;
+pub(super) const MAX_POLLS: u32 = 1_000_000;
 
 /// Reads of `BYTE_TEST` to wait before a register is read (tables 6.1 and 6.2): FIFO levels, after
 /// the FIFO was used; most others, after a write.
@@ -77,7 +77,7 @@ pub(super) const AFTER_WRITE: u32 = 1;
 
 /// Configuration of the interrupt pin (section 5.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pin {
+pub enum IrqPin {
     /// Open drain, active low; needs a pull-up resistor.
     OpenDrain,
     /// Push-pull, low while an interrupt is pending.
@@ -94,7 +94,7 @@ pub enum InitError {
     /// The bus swaps octets or halfwords: the value of `BYTE_TEST`.
     ByteOrder(u32),
     /// It is another chip: the value of `ID_REV`.
-    OtherChip(u32),
+    UnsupportedChip(u32),
     /// Its reset does not end; a PHY without power causes that.
     Reset,
     /// Loading the address from the EEPROM timed out.
@@ -113,7 +113,9 @@ impl fmt::Display for InitError {
                     "the bus changes the order of octets (BYTE_TEST {read:#010x})"
                 )
             }
-            Self::OtherChip(id) => write!(f, "not a chip of the LAN9118 family (ID_REV {id:#010x})"),
+            Self::UnsupportedChip(id) => {
+                write!(f, "not a chip of the LAN9118 family (ID_REV {id:#010x})")
+            }
             Self::Reset => write!(f, "the chip does not come out of its reset"),
             Self::Eeprom => write!(f, "reading the EEPROM does not end"),
             Self::Phy(error) => error.fmt(f),
@@ -135,12 +137,12 @@ pub(super) struct Chip<R>(pub(super) R);
 
 impl<R: Registers> Chip<R> {
     #[inline(always)]
-    pub(super) fn read(&self, register: Place) -> u32 {
+    pub(super) fn read(&self, register: RegisterRef) -> u32 {
         self.0.read(register)
     }
 
     #[inline(always)]
-    pub(super) fn write(&self, register: Place, value: u32) {
+    pub(super) fn write(&self, register: RegisterRef, value: u32) {
         self.0.write(register, value);
     }
 
@@ -154,8 +156,8 @@ impl<R: Registers> Chip<R> {
     }
 
     /// Waits until the bits have the given value; returns `false` on a timeout.
-    pub(super) fn until(&self, register: Place, bits: Bits, set: bool) -> bool {
-        (0..LOOKS).any(|_| {
+    pub(super) fn wait_for(&self, register: RegisterRef, bits: Bits, set: bool) -> bool {
+        (0..MAX_POLLS).any(|_| {
             self.settle(AFTER_STATUS);
             bits.is_set(self.read(register)) == set
         })
@@ -163,9 +165,9 @@ impl<R: Registers> Chip<R> {
 
     /// Resets the chip and configures everything except address, link and filter. Nothing is
     /// received or sent yet.
-    pub(super) fn start(&self, pin: Pin) -> Result<(), InitError> {
+    pub(super) fn start(&self, pin: IrqPin) -> Result<(), InitError> {
         // Until READY only this register and BYTE_TEST can be read (section 5.3.13).
-        if !self.until(csr::PMT_CTRL, csr::PMT_CTRL::READY, true) {
+        if !self.wait_for(csr::PMT_CTRL, csr::PMT_CTRL::READY, true) {
             return Err(InitError::NotReady);
         }
         let read = self.read(csr::BYTE_TEST);
@@ -174,7 +176,7 @@ impl<R: Registers> Chip<R> {
         }
         let id = self.read(csr::ID_REV);
         if !CHIPS.contains(&csr::ID_REV::CHIP_ID.get(id)) {
-            return Err(InitError::OtherChip(id));
+            return Err(InitError::UnsupportedChip(id));
         }
         self.reset()?;
         // MBO: a frame is sent once it is completely in the FIFO (section 5.3.9), so that the
@@ -186,9 +188,9 @@ impl<R: Registers> Chip<R> {
         self.write(csr::INT_EN, 0);
         self.write(csr::INT_STS, u32::MAX);
         let pin = match pin {
-            Pin::OpenDrain => 0,
-            Pin::ActiveLow => csr::IRQ_CFG::IRQ_TYPE.mask(),
-            Pin::ActiveHigh => csr::IRQ_CFG::IRQ_TYPE.mask() | csr::IRQ_CFG::IRQ_POL.mask(),
+            IrqPin::OpenDrain => 0,
+            IrqPin::ActiveLow => csr::IRQ_CFG::IRQ_TYPE.mask(),
+            IrqPin::ActiveHigh => csr::IRQ_CFG::IRQ_TYPE.mask() | csr::IRQ_CFG::IRQ_POL.mask(),
         };
         // No minimum time between interrupts: they are masked while there is work (section 5.3.2).
         self.write(csr::IRQ_CFG, csr::IRQ_CFG::IRQ_EN.mask() | pin);
@@ -208,11 +210,11 @@ impl<R: Registers> Chip<R> {
     /// present (section 3.9).
     fn reset(&self) -> Result<(), InitError> {
         self.write(csr::HW_CFG, csr::HW_CFG::SRST.mask());
-        let over = self.until(csr::HW_CFG, csr::HW_CFG::SRST, false);
+        let over = self.wait_for(csr::HW_CFG, csr::HW_CFG::SRST, false);
         if !over || csr::HW_CFG::SRST_TO.is_set(self.read(csr::HW_CFG)) {
             return Err(InitError::Reset);
         }
-        if !self.until(csr::E2P_CMD, csr::E2P_CMD::EPC_BUSY, false) {
+        if !self.wait_for(csr::E2P_CMD, csr::E2P_CMD::EPC_BUSY, false) {
             return Err(InitError::Eeprom);
         }
         Ok(())
@@ -224,13 +226,13 @@ impl<R: Registers> Chip<R> {
         self.write(csr::INT_EN, 0);
         self.stop_receiving();
         self.write(csr::RX_CFG, csr::RX_CFG::RX_DUMP.mask());
-        self.until(csr::RX_CFG, csr::RX_CFG::RX_DUMP, false);
+        self.wait_for(csr::RX_CFG, csr::RX_CFG::RX_DUMP, false);
         self.write(csr::TX_CFG, csr::TX_CFG::STOP_TX.mask());
-        self.until(csr::TX_CFG, csr::TX_CFG::STOP_TX, false);
+        self.wait_for(csr::TX_CFG, csr::TX_CFG::STOP_TX, false);
         self.write_mac(mac::MAC_CR, 0);
         let dumps = csr::TX_CFG::TXS_DUMP.mask() | csr::TX_CFG::TXD_DUMP.mask();
         self.write(csr::TX_CFG, dumps);
-        self.until(csr::TX_CFG, csr::TX_CFG::TXD_DUMP, false);
+        self.wait_for(csr::TX_CFG, csr::TX_CFG::TXD_DUMP, false);
     }
 
     /// Stops receiving at the end of a frame, if it was enabled (section 3.13.4).
@@ -239,28 +241,28 @@ impl<R: Registers> Chip<R> {
         if mac::MAC_CR::RXEN.is_set(control) {
             self.write(csr::INT_STS, csr::INT_STS::RXSTOP_INT.mask());
             self.write_mac(mac::MAC_CR, control & !mac::MAC_CR::RXEN.mask());
-            self.until(csr::INT_STS, csr::INT_STS::RXSTOP_INT, true);
+            self.wait_for(csr::INT_STS, csr::INT_STS::RXSTOP_INT, true);
         }
     }
 
     /// Reads a register of the MAC (section 5.4).
-    pub(super) fn read_mac(&self, register: Place) -> u32 {
+    pub(super) fn read_mac(&self, register: RegisterRef) -> u32 {
         self.mac_command(register, csr::MAC_CSR_CMD::R_NOT_W.mask());
         self.read(csr::MAC_CSR_DATA)
     }
 
     /// Writes a register of the MAC.
-    pub(super) fn write_mac(&self, register: Place, value: u32) {
+    pub(super) fn write_mac(&self, register: RegisterRef, value: u32) {
         self.write(csr::MAC_CSR_DATA, value);
         self.mac_command(register, 0);
     }
 
-    fn mac_command(&self, register: Place, direction: u32) {
+    fn mac_command(&self, register: RegisterRef, direction: u32) {
         let number = csr::MAC_CSR_CMD::CSR_ADDR.of(register.offset);
         let busy = csr::MAC_CSR_CMD::CSR_BUSY;
         self.write(csr::MAC_CSR_CMD, busy.mask() | direction | number);
         self.settle(AFTER_WRITE);
         // This always takes a few cycles.
-        (0..LOOKS).any(|_| !busy.is_set(self.read(csr::MAC_CSR_CMD)));
+        (0..MAX_POLLS).any(|_| !busy.is_set(self.read(csr::MAC_CSR_CMD)));
     }
 }

@@ -1,12 +1,12 @@
 //! The network device.
 
 use super::chip::{
-    AFTER_FIFO, AFTER_STATUS, AFTER_WRITE, Chip, InitError, LOOKS, OFFSET, Pin, RX_DATA, csr,
+    AFTER_FIFO, AFTER_STATUS, AFTER_WRITE, Chip, InitError, IrqPin, MAX_POLLS, OFFSET, RX_DATA, csr,
 };
 use super::link::table_of;
 use super::transmit::{Transmitter, words_of};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     TxToken,
 };
 use crate::ledger::Ledger;
@@ -25,16 +25,16 @@ pub(super) const SHORTEST: usize = MIN_LEN - fcs::LEN;
 /// Words of the longest frame with its FCS and a tag.
 const WORDS: usize = words_of(MAX_TAGGED_LEN);
 /// A frame of fewer words must be read instead of skipped (section 3.13.1.1).
-const FEWEST_TO_SKIP: usize = 4;
+const MIN_WORDS_TO_SKIP: usize = 4;
 
 /// Buffers for the last received frame and the next frame to send.
 #[derive(Default)]
-pub struct Frames {
+pub struct FrameBuffers {
     rx: Buffer<WORDS>,
     tx: Buffer<WORDS>,
 }
 
-impl Frames {
+impl FrameBuffers {
     /// Empty buffers.
     #[must_use]
     pub const fn new() -> Self {
@@ -48,9 +48,9 @@ impl Frames {
 /// A chip of the LAN9118 family.
 pub struct Lan9118<R> {
     chip: Chip<R>,
-    pin: Pin,
+    pin: IrqPin,
     phy: Phy,
-    frames: &'static mut Frames,
+    frames: &'static mut FrameBuffers,
     /// Entries known to be in the receive status FIFO.
     waiting: u32,
     transmitter: Transmitter,
@@ -68,8 +68,8 @@ impl<R: Registers> Lan9118<R> {
     /// [`InitError`]: the chip is missing, of another type, or does not work.
     pub fn start(
         registers: R,
-        pin: Pin,
-        frames: &'static mut Frames,
+        pin: IrqPin,
+        frames: &'static mut FrameBuffers,
         address: MacAddress,
         ledger: &'static Ledger,
     ) -> Result<Self, InitError> {
@@ -136,7 +136,7 @@ impl<R: Registers> Lan9118<R> {
                 continue;
             }
             let words = &mut self.frames.rx.words_mut()[..words_of(octets)];
-            pio::take(&self.chip.0, csr::RX_DATA_FIFO, words);
+            pio::read_words(&self.chip.0, csr::RX_DATA_FIFO, words);
             return Some(octets - fcs::LEN);
         }
         None
@@ -144,7 +144,7 @@ impl<R: Registers> Lan9118<R> {
 
     /// Skips the data of a frame (section 3.13.1.1).
     fn skip(&self, words: usize) {
-        if words < FEWEST_TO_SKIP {
+        if words < MIN_WORDS_TO_SKIP {
             for _ in 0..words {
                 self.chip.read(csr::RX_DATA_FIFO);
             }
@@ -153,14 +153,14 @@ impl<R: Registers> Lan9118<R> {
         let skip = csr::RX_DP_CTRL::RX_FFWD;
         self.chip.write(csr::RX_DP_CTRL, skip.mask());
         self.chip.settle(AFTER_WRITE);
-        self.chip.until(csr::RX_DP_CTRL, skip, false);
+        self.chip.wait_for(csr::RX_DP_CTRL, skip, false);
     }
 }
 
 /// Performs the complete initialization up to auto-negotiation. Returns the address and the PHY.
 fn set_up<R: Registers>(
     chip: &Chip<R>,
-    pin: Pin,
+    pin: IrqPin,
     address: MacAddress,
     groups: u64,
 ) -> Result<(MacAddress, Phy), InitError> {
@@ -203,7 +203,7 @@ impl<R: Registers> Device for Lan9118<R> {
     where
         Self: 'a;
     type TxToken<'a>
-        = Room<'a, R>
+        = TxSlot<'a, R>
     where
         Self: 'a;
 
@@ -221,19 +221,19 @@ impl<R: Registers> Device for Lan9118<R> {
         self.ledger
             .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
         let received = Received::new(frame, self.ledger);
-        let room = Room {
+        let slot = TxSlot {
             chip: &self.chip,
             frame: &mut self.frames.tx,
             transmitter: &mut self.transmitter,
             ledger: self.ledger,
         };
-        Some((received, room))
+        Some((received, slot))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
         let is_open = !self.is_halted && self.transmitter.has_room(&self.chip, self.ledger);
-        is_open.then_some(Room {
+        is_open.then_some(TxSlot {
             chip: &self.chip,
             frame: &mut self.frames.tx,
             transmitter: &mut self.transmitter,
@@ -259,9 +259,9 @@ impl<R: Registers> Device for Lan9118<R> {
     }
 }
 
-impl<R: Registers> Interrupting for Lan9118<R> {
+impl<R: Registers> InterruptDriven for Lan9118<R> {
     fn unmask(&mut self) -> bool {
-        self.transmitter.look(&self.chip, self.ledger);
+        self.transmitter.poll(&self.chip, self.ledger);
         // Frames that arrive from here on set it again (section 5.3.3).
         self.chip.write(csr::INT_STS, csr::INT_STS::RSFL.mask());
         let wanted = csr::INT_STS::RSFL.mask() | csr::INT_STS::PHY_INT.mask();
@@ -292,8 +292,8 @@ impl<R: Registers> Managed for Lan9118<R> {
         self.chip.stop_receiving();
         // Dropping a frame counts it.
         while self.receive().is_some() {}
-        (0..LOOKS).any(|_| {
-            self.transmitter.look(&self.chip, self.ledger);
+        (0..MAX_POLLS).any(|_| {
+            self.transmitter.poll(&self.chip, self.ledger);
             self.transmitter.is_empty()
         });
         self.chip.stop();
@@ -313,14 +313,14 @@ impl<R: Registers> Managed for Lan9118<R> {
 }
 
 /// Room in the transmit FIFO for one frame.
-pub struct Room<'a, R> {
+pub struct TxSlot<'a, R> {
     chip: &'a Chip<R>,
     frame: &'a mut Buffer<WORDS>,
     transmitter: &'a mut Transmitter,
     ledger: &'static Ledger,
 }
 
-impl<R: Registers> TxToken for Room<'_, R> {
+impl<R: Registers> TxToken for TxSlot<'_, R> {
     #[inline]
     fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
         if len > LONGEST {

@@ -2,10 +2,10 @@
 
 use super::chip::{AFTER_WRITE, Chip, RX_DATA, csr, mac};
 use crate::device::LinkState;
-use crate::mdio::{Abilities, Link, Management, MdioError, Phy, Speed};
+use crate::mdio::{Abilities, Link, MdioBus, MdioError, Phy, Speed};
 use crate::mmio::Registers;
 use linerate_ether::frame::{MAX_LEN, MacAddress};
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 
 /// Registers of the PHY beyond those of every PHY.
 mod phy {
@@ -15,13 +15,13 @@ mod phy {
 /// Address of the internal PHY (section 5.4.6).
 const PHY: u8 = 1;
 
-/// Room needed when a PAUSE frame is sent, for everything that arrives before it takes effect: the
+/// TxSlot needed when a PAUSE frame is sent, for everything that arrives before it takes effect: the
 /// frame that this station is sending first, the one that the partner has begun, and the duration
 /// of the PAUSE frame itself (Annex 31B).
 const HEADROOM: u32 = 2 * MAX_LEN as u32 + 2 * 64;
 /// FIFO levels at which the partner is paused and resumed, in units of 64 octets (section 5.3.22).
 pub(super) const PAUSE_AT: u32 = (RX_DATA - HEADROOM) / 64;
-pub(super) const GO_ON_AT: u32 = PAUSE_AT / 2;
+pub(super) const RESUME_AT: u32 = PAUSE_AT / 2;
 /// Longest pause: it is canceled when there is room.
 const LONGEST_PAUSE: u32 = 0xFFFF;
 /// Duration of back pressure in half duplex; never used, as FCANY is off then.
@@ -32,10 +32,12 @@ impl<R: Registers> Chip<R> {
     pub(super) fn start_phy(&self) -> Result<Phy, MdioError> {
         let phy = Phy::at(self, PHY)?;
         let wanted = phy::ISR::AN_COMPLETE.mask() | phy::ISR::LINK_DOWN.mask();
-        Management::write(self, PHY, phy::IMR, wanted as u16)?;
+        MdioBus::write(self, PHY, phy::IMR, wanted as u16)?;
         phy.negotiate(
             self,
-            Abilities::ALL_SPEEDS.up_to(Speed::Mbit100).with_pauses(),
+            Abilities::ALL_SPEEDS
+                .up_to(Speed::Mbit100)
+                .with_flow_control(),
         )?;
         Ok(phy)
     }
@@ -43,7 +45,7 @@ impl<R: Registers> Chip<R> {
     /// Reads the link state. If the link is up, sets the MAC to the negotiated mode.
     pub(super) fn follow_link(&self, phy: Phy) -> LinkState {
         // Reading clears the interrupt; a past link loss is reported once.
-        let _ = Management::read(self, PHY, phy::ISR);
+        let _ = MdioBus::read(self, PHY, phy::ISR);
         let _ = phy.link(self);
         let Ok(Some(link)) = phy.link(self) else {
             return LinkState::Down;
@@ -54,23 +56,23 @@ impl<R: Registers> Chip<R> {
 
     /// Enables the MAC in the negotiated mode (sections 5.4.1, 5.4.8 and 5.3.22).
     fn set_mac(&self, agreed: Link) {
-        let flow = if agreed.pauses.receive {
+        let flow = if agreed.flow_control.receive {
             mac::FLOW::FCEN.mask()
         } else {
             0
         };
         let flow = flow | mac::FLOW::FCPT.of(LONGEST_PAUSE);
         let thresholds = csr::AFC_CFG::AFC_HI.of(PAUSE_AT)
-            | csr::AFC_CFG::AFC_LO.of(GO_ON_AT)
+            | csr::AFC_CFG::AFC_LO.of(RESUME_AT)
             | csr::AFC_CFG::BACK_DUR.of(NO_BACK_PRESSURE);
-        let on = u32::from(agreed.pauses.send) * csr::AFC_CFG::FCANY.mask();
+        let on = u32::from(agreed.flow_control.send) * csr::AFC_CFG::FCANY.mask();
         // In half duplex the chip would receive its own frames.
         let duplex = if agreed.full_duplex {
             mac::MAC_CR::FDPX
         } else {
             mac::MAC_CR::RCVOWN
         };
-        self.while_deaf(|chip| {
+        self.with_receiver_stopped(|chip| {
             chip.write_mac(mac::FLOW, flow);
             chip.write(csr::AFC_CFG, thresholds | on);
             let kept = chip.read_mac(mac::MAC_CR) & mac::MAC_CR::HPFILT.mask();
@@ -82,7 +84,7 @@ impl<R: Registers> Chip<R> {
     /// Applies a change that older revisions do not permit during reception (smsc911x in Linux
     /// names revisions A and B; section 5.4.1 only states that the receiver may be stopped), then
     /// enables the receiver.
-    fn while_deaf(&self, change: impl FnOnce(&Self)) {
+    fn with_receiver_stopped(&self, change: impl FnOnce(&Self)) {
         self.stop_receiving();
         change(self);
         let control = self.read_mac(mac::MAC_CR) | mac::MAC_CR::RXEN.mask();
@@ -92,7 +94,7 @@ impl<R: Registers> Chip<R> {
     /// Accepts the own address, broadcasts, and frames to a group whose [`hash`] is in the table
     /// (sections 5.4.4 and 5.4.5).
     pub(super) fn accept_groups(&self, table: u64) {
-        self.while_deaf(|chip| {
+        self.with_receiver_stopped(|chip| {
             chip.write_mac(mac::HASHL, table as u32);
             chip.write_mac(mac::HASHH, (table >> 32) as u32);
             // After reset the MAC is promiscuous.
@@ -119,20 +121,20 @@ impl<R: Registers> Chip<R> {
 }
 
 /// Section 5.4.6.
-impl<R: Registers> Management for Chip<R> {
-    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError> {
+impl<R: Registers> MdioBus for Chip<R> {
+    fn read(&self, phy: u8, register: RegisterRef) -> Result<u16, MdioError> {
         self.phy_command(phy, register, 0)?;
         Ok(self.read_mac(mac::MII_DATA) as u16)
     }
 
-    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError> {
+    fn write(&self, phy: u8, register: RegisterRef, value: u16) -> Result<(), MdioError> {
         self.write_mac(mac::MII_DATA, value.into());
         self.phy_command(phy, register, mac::MII_ACC::MII_WRITE.mask())
     }
 }
 
 impl<R: Registers> Chip<R> {
-    fn phy_command(&self, phy: u8, register: Place, direction: u32) -> Result<(), MdioError> {
+    fn phy_command(&self, phy: u8, register: RegisterRef, direction: u32) -> Result<(), MdioError> {
         let which =
             mac::MII_ACC::PHY_ADDR.of(phy.into()) | mac::MII_ACC::MIIRINDA.of(register.offset);
         let busy = mac::MII_ACC::MII_BUSY;

@@ -14,5 +14,5 @@ mod link;
 mod tests;
 mod transmit;
 
-pub use chip::{InitError, Pin};
-pub use driver::{Frames, Lan9118};
+pub use chip::{InitError, IrqPin};
+pub use driver::{FrameBuffers, Lan9118};

@@ -3,14 +3,14 @@
 extern crate std;
 
 use super::chip::{csr, mac};
-use super::link::{GO_ON_AT, PAUSE_AT, hash};
+use super::link::{PAUSE_AT, RESUME_AT, hash};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
+use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 use std::boxed::Box;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -36,11 +36,11 @@ struct State {
 }
 
 impl State {
-    fn put(&mut self, register: Place, value: u32) {
+    fn put(&mut self, register: RegisterRef, value: u32) {
         self.csr.insert(register.offset as usize, value);
     }
 
-    fn get(&self, register: Place) -> u32 {
+    fn get(&self, register: RegisterRef) -> u32 {
         let at = register.offset as usize;
         self.csr.get(&at).copied().unwrap_or(register.reset)
     }
@@ -105,7 +105,7 @@ struct Model(Rc<RefCell<State>>);
 impl Registers for Model {
     fn read_at(&self, offset: usize) -> u32 {
         let it = &mut *self.0.borrow_mut();
-        let is = |register: Place| offset == register.offset as usize;
+        let is = |register: RegisterRef| offset == register.offset as usize;
         if is(csr::RX_DATA_FIFO) {
             it.at_head -= 1;
             return it.rx_data.pop_front().expect("data is there");
@@ -131,7 +131,7 @@ impl Registers for Model {
 
     fn write_at(&self, offset: usize, value: u32) {
         let it = &mut *self.0.borrow_mut();
-        let is = |register: Place| offset == register.offset as usize;
+        let is = |register: RegisterRef| offset == register.offset as usize;
         if is(csr::TX_DATA_FIFO) {
             it.tx_words.push(value);
         } else if is(csr::MAC_CSR_CMD) {
@@ -174,7 +174,7 @@ fn chip() -> Model {
 fn start(model: &Model) -> (Lan9118<Model>, &'static Ledger) {
     let ledger: &'static Ledger = Box::leak(Box::default());
     let frames = Box::leak(Box::default());
-    let device = Lan9118::start(model.clone(), Pin::ActiveHigh, frames, OWN, ledger);
+    let device = Lan9118::start(model.clone(), IrqPin::ActiveHigh, frames, OWN, ledger);
     (device.expect("it starts"), ledger)
 }
 
@@ -190,7 +190,7 @@ fn other_chips_are_reported() {
         change(&mut model.0.borrow_mut());
         let frames = Box::leak(Box::default());
         let ledger = Box::leak(Box::default());
-        Lan9118::start(model, Pin::OpenDrain, frames, OWN, ledger).err()
+        Lan9118::start(model, IrqPin::OpenDrain, frames, OWN, ledger).err()
     };
     assert_eq!(fails(|_| ()), None);
     assert_eq!(
@@ -199,7 +199,7 @@ fn other_chips_are_reported() {
     );
     assert_eq!(
         fails(|it| it.put(csr::ID_REV, 0x9220_0001)),
-        Some(InitError::OtherChip(0x9220_0001))
+        Some(InitError::UnsupportedChip(0x9220_0001))
     );
     assert_eq!(
         fails(|it| it.put(csr::PMT_CTRL, 0)),
@@ -215,14 +215,14 @@ fn other_chips_are_reported() {
 fn the_mac_uses_the_negotiated_mode() {
     let model = chip();
     let (mut device, ledger) = start(&model);
-    let set = |register: Place| model.0.borrow().mac[&register.offset];
+    let set = |register: RegisterRef| model.0.borrow().mac[&register.offset];
     assert_eq!(device.mac_address(), OWN);
     assert_eq!(set(mac::ADDRL), 0x0000_0002);
     assert_eq!(set(mac::ADDRH), 0x0000_0200);
     let both = mac::MAC_CR::TXEN.mask() | mac::MAC_CR::RXEN.mask() | mac::MAC_CR::HPFILT.mask();
     assert_eq!(set(mac::MAC_CR), both | mac::MAC_CR::FDPX.mask());
     assert_eq!(set(mac::FLOW), 0xFFFF_0002);
-    let pauses = csr::AFC_CFG::FCANY.mask() | PAUSE_AT << 16 | GO_ON_AT << 8;
+    let pauses = csr::AFC_CFG::FCANY.mask() | PAUSE_AT << 16 | RESUME_AT << 8;
     assert_eq!(model.0.borrow().get(csr::AFC_CFG), pauses);
     assert_eq!(
         (device.link_state(), ledger.get(Counter::LinkUps)),
@@ -295,7 +295,7 @@ fn it_is_halted_and_resumes_with_its_settings() {
     let model = chip();
     let (mut device, ledger) = start(&model);
     device.accept_groups(&[MacAddress([1, 0, 0x5e, 0, 0, 1])]);
-    let set = |register: Place| model.0.borrow().mac[&register.offset];
+    let set = |register: RegisterRef| model.0.borrow().mac[&register.offset];
     let registers = [mac::MAC_CR, mac::HASHL, mac::HASHH, mac::ADDRL, mac::ADDRH];
     let before = registers.map(set);
     for _ in 0..2 {
@@ -306,7 +306,7 @@ fn it_is_halted_and_resumes_with_its_settings() {
     assert_eq!(set(mac::MAC_CR), 0);
     assert_eq!(ledger.get(Counter::RxStackRejected), 2);
     model.0.borrow_mut().put(csr::ID_REV, 0);
-    assert_eq!(device.resume(), Err(InitError::OtherChip(0)));
+    assert_eq!(device.resume(), Err(InitError::UnsupportedChip(0)));
     assert!(device.transmit().is_none());
     {
         let mut it = model.0.borrow_mut();

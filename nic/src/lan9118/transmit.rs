@@ -36,7 +36,7 @@ mod tag {
 }
 
 /// Octets that a frame of this many words takes in the FIFO (section 3.12.5).
-const fn room_of(words: usize) -> u32 {
+const fn fifo_octets(words: usize) -> u32 {
     4 * (2 + words as u32)
 }
 
@@ -60,9 +60,9 @@ impl Transmitter {
     /// Returns `true` if the longest frame fits. Reads the chip only if the known room is used up.
     #[inline]
     pub(super) fn has_room(&mut self, chip: &Chip<impl Registers>, ledger: &Ledger) -> bool {
-        const NEEDED: u32 = room_of(words_of(LONGEST));
+        const NEEDED: u32 = fifo_octets(words_of(LONGEST));
         if self.octets < NEEDED {
-            self.look(chip, ledger);
+            self.poll(chip, ledger);
         }
         self.octets >= NEEDED
     }
@@ -70,7 +70,7 @@ impl Transmitter {
     /// Reads the room from the chip, and the status of sent frames. The status FIFO holds 128
     /// frames: at most 64 of the shortest are sent between two such calls, and as many may be in
     /// transmission.
-    pub(super) fn look(&mut self, chip: &Chip<impl Registers>, ledger: &Ledger) {
+    pub(super) fn poll(&mut self, chip: &Chip<impl Registers>, ledger: &Ledger) {
         chip.settle(AFTER_FIFO);
         let inside = chip.read(csr::TX_FIFO_INF);
         for _ in 0..csr::TX_FIFO_INF::TXSUSED.get(inside) {
@@ -96,8 +96,8 @@ impl Transmitter {
         );
         let tag = command_b::TAG.of(tag_of(words, octets));
         chip.write(csr::TX_DATA_FIFO, tag | command_b::LENGTH.of(length));
-        pio::put(&chip.0, csr::TX_DATA_FIFO, words);
-        self.octets = self.octets.saturating_sub(room_of(words.len()));
+        pio::write_words(&chip.0, csr::TX_DATA_FIFO, words);
+        self.octets = self.octets.saturating_sub(fifo_octets(words.len()));
     }
 }
 

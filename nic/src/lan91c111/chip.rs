@@ -62,7 +62,7 @@ const LINK: u32 = 0;
 const TRAFFIC: u32 = 4;
 
 /// Maximum polls of a status bit; the slowest change takes one maximum-length frame at 10 Mbit/s.
-const LOOKS: u32 = 100_000;
+const MAX_POLLS: u32 = 100_000;
 
 /// A bus with byte enables: registers of 8 and 16 bits, data of 16 and 32.
 pub trait Bus: Registers<u8> + Registers<u16> + Registers<u32> {}
@@ -72,19 +72,19 @@ impl<T: Registers<u8> + Registers<u16> + Registers<u32>> Bus for T {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitError {
     /// There is no SMC91xxx chip: the value of `BANK`.
-    NoChip(u16),
+    ChipNotFound(u16),
     /// It is another chip of the family: the value of `REV`.
-    OtherChip(u16),
+    UnsupportedChip(u16),
     /// Allocating the transmit pages failed.
-    NoMemory,
+    AllocationFailed,
 }
 
 impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoChip(bank) => write!(f, "no SMC91xxx chip here (BANK {bank:#06x})"),
-            Self::OtherChip(revision) => write!(f, "no LAN91C111 (REV {revision:#06x})"),
-            Self::NoMemory => write!(f, "the chip does not allocate memory"),
+            Self::ChipNotFound(bank) => write!(f, "no SMC91xxx chip here (BANK {bank:#06x})"),
+            Self::UnsupportedChip(revision) => write!(f, "no LAN91C111 (REV {revision:#06x})"),
+            Self::AllocationFailed => write!(f, "the chip does not allocate memory"),
         }
     }
 }
@@ -120,11 +120,11 @@ impl<R: Bus> Chip<R> {
     pub(super) fn start(&mut self) -> Result<(), InitError> {
         let bank: u16 = self.registers.read(all::BANK);
         if all::BANK::ID.get(bank.into()) != ID {
-            return Err(InitError::NoChip(bank));
+            return Err(InitError::ChipNotFound(bank));
         }
         let revision: u16 = self.bank(3).read(bank3::REV);
         if bank3::REV::CHIP.get(revision.into()) != CHIP {
-            return Err(InitError::OtherChip(revision));
+            return Err(InitError::UnsupportedChip(revision));
         }
         // The reset is held until the bit is cleared (section 8.7). After that everything but the
         // PHY has its power-on values, including the bank.
@@ -139,7 +139,7 @@ impl<R: Bus> Chip<R> {
         // Section 8.11. NO_WAIT stays off: ARDY is used.
         let power = bank1::CR.reset | bank1::CR::EPH_POWER_EN.mask();
         self.bank(1).write(bank1::CR, power as u16);
-        self.watch_link();
+        self.poll_link();
         self.command(bank2::MMUCR::COMMAND::RESET);
         self.bank(2).write(bank2::MSK, 0_u8);
         Ok(())
@@ -148,7 +148,7 @@ impl<R: Bus> Chip<R> {
     /// Enables the interrupt on link changes, and acknowledges the last one (section 8.15). The
     /// other bits stay off: bad frames are not kept, and pages of sent frames are not released
     /// (`AUTO_RELEASE`), because they are reused.
-    pub(super) fn watch_link(&mut self) {
+    pub(super) fn poll_link(&mut self) {
         let rest = bank1::CTR.reset;
         let registers = self.bank(1);
         registers.write(bank1::CTR, rest as u16);
@@ -157,17 +157,17 @@ impl<R: Bus> Chip<R> {
 
     /// Stops receiving at the end of a frame, and waits until all frames are sent (sections 8.5 and
     /// 8.7).
-    pub(super) fn quiet(&mut self) {
+    pub(super) fn stop_traffic(&mut self) {
         self.bank(2).write(bank2::MSK, 0_u8);
         self.bank(0).write(bank0::RCR, 0_u16);
         let sent = bank2::IST::TX_EMPTY.mask() as u8;
         let registers = self.bank(2);
-        (0..LOOKS).any(|_| Registers::<u8>::read(registers, bank2::IST) & sent != 0);
+        (0..MAX_POLLS).any(|_| Registers::<u8>::read(registers, bank2::IST) & sent != 0);
     }
 
     /// The same; also disables the transmitter and frees all memory.
     pub(super) fn stop(&mut self) {
-        self.quiet();
+        self.stop_traffic();
         self.bank(0).write(bank0::TCR, 0_u16);
         self.command(bank2::MMUCR::COMMAND::RESET);
     }
@@ -192,7 +192,7 @@ impl<R: Bus> Chip<R> {
     pub(super) fn command(&mut self, command: u32) {
         let registers = self.bank(2);
         registers.write(bank2::MMUCR, bank2::MMUCR::COMMAND.of(command) as u16);
-        (0..LOOKS).any(|_| {
+        (0..MAX_POLLS).any(|_| {
             let state: u16 = registers.read(bank2::MMUCR);
             !bank2::MMUCR::BUSY.is_set(state.into())
         });
@@ -203,13 +203,13 @@ impl<R: Bus> Chip<R> {
         self.command(bank2::MMUCR::COMMAND::ALLOC);
         let registers = self.bank(2);
         // ARR must not be read while it may change.
-        let done = (0..LOOKS).any(|_| {
+        let done = (0..MAX_POLLS).any(|_| {
             let state: u8 = registers.read(bank2::IST);
             bank2::IST::ALLOC.is_set(state.into())
         });
         let page: u8 = registers.read(bank2::ARR);
         if !done || bank2::ARR::FAILED.is_set(page.into()) {
-            return Err(InitError::NoMemory);
+            return Err(InitError::AllocationFailed);
         }
         Ok(page)
     }
@@ -217,10 +217,10 @@ impl<R: Bus> Chip<R> {
     /// Sets the pointer to this octet of a frame: the received one or that in `PNR`, to read or to
     /// write (section 8.19).
     #[inline]
-    pub(super) fn point(&mut self, to: u32) {
+    pub(super) fn set_pointer(&mut self, to: u32) {
         let registers = self.bank(2);
         // Earlier writes must have reached the memory.
-        (0..LOOKS).any(|_| {
+        (0..MAX_POLLS).any(|_| {
             let state: u16 = registers.read(bank2::PTR);
             !bank2::PTR::NOT_EMPTY.is_set(state.into())
         });
@@ -230,7 +230,7 @@ impl<R: Bus> Chip<R> {
 
     /// Reads the next halfword.
     #[inline]
-    pub(super) fn half(&mut self) -> u32 {
+    pub(super) fn read_halfword(&mut self) -> u32 {
         let half: u16 = self.bank(2).read_at(bank2::DATA.offset as usize);
         half.into()
     }

@@ -2,7 +2,7 @@
 
 use super::chip::{Bus, Chip, InitError, bank0, bank2};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     TxToken,
 };
 use crate::ledger::Ledger;
@@ -22,19 +22,19 @@ const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
 /// Pages of the transmitter, and the rest of the four for the receiver.
-const SENDERS: usize = 2;
-const RECEIVERS: usize = 4 - SENDERS;
+const TX_PAGES: usize = 2;
+const RX_PAGES: usize = 4 - TX_PAGES;
 
 /// In a page the frame is preceded by its status and byte count. It is followed by a padding octet,
 /// if its length is even (counts are even), and by a control octet (section 8.1).
 const STATE: usize = 2;
 const COUNT: usize = 2;
-const AROUND: usize = STATE + COUNT + 2;
+const OVERHEAD: usize = STATE + COUNT + 2;
 /// Bit of the control octet: the length is odd.
 const ODD: u8 = 1 << 5;
 /// Words of the longest frame with everything around it except the status. Copying begins at the
 /// count, so an IP header begins at a word boundary.
-const WORDS: usize = (LONGEST_TAGGED + AROUND - STATE).div_ceil(4);
+const WORDS: usize = (LONGEST_TAGGED + OVERHEAD - STATE).div_ceil(4);
 
 /// Status bits of a received frame (section 8.2).
 mod state {
@@ -47,12 +47,12 @@ mod state {
 
 /// Buffers for the last received frame and the next frame to send.
 #[derive(Default)]
-pub struct Frames {
+pub struct FrameBuffers {
     rx: Buffer<WORDS>,
     tx: Buffer<WORDS>,
 }
 
-impl Frames {
+impl FrameBuffers {
     /// Empty buffers.
     #[must_use]
     pub const fn new() -> Self {
@@ -76,8 +76,8 @@ struct Page {
 /// A LAN91C111.
 pub struct Lan91c111<R> {
     chip: Chip<R>,
-    frames: &'static mut Frames,
-    pages: [Page; SENDERS],
+    frames: &'static mut FrameBuffers,
+    pages: [Page; TX_PAGES],
     ledger: &'static Ledger,
     address: MacAddress,
     link: LinkState,
@@ -91,7 +91,7 @@ impl<R: Bus> Lan91c111<R> {
     /// [`InitError`]: the chip is missing, of another type, or does not work.
     pub fn start(
         registers: R,
-        frames: &'static mut Frames,
+        frames: &'static mut FrameBuffers,
         address: MacAddress,
         ledger: &'static Ledger,
     ) -> Result<Self, InitError> {
@@ -124,7 +124,7 @@ impl<R: Bus> Lan91c111<R> {
 
     /// A free transmit page. Reads the chip only if all are in use.
     #[inline]
-    fn idle(&mut self) -> Option<usize> {
+    fn free_page(&mut self) -> Option<usize> {
         if self.is_halted {
             return None;
         }
@@ -143,8 +143,8 @@ impl<R: Bus> Lan91c111<R> {
                 return;
             }
             self.chip.bank(2).write(bank2::PNR, first);
-            self.chip.point(bank2::PTR::READ.mask());
-            let state = self.chip.half();
+            self.chip.set_pointer(bank2::PTR::READ.mask());
+            let state = self.chip.read_halfword();
             // Acknowledging removes it from the FIFO (section 8.21).
             let sent = bank2::IST::TX.mask() as u8;
             self.chip.bank(2).write(bank2::IST, sent);
@@ -187,8 +187,8 @@ impl<R: Bus> Lan91c111<R> {
     #[inline]
     fn copy(&mut self) -> Result<usize, Counter> {
         self.chip
-            .point(bank2::PTR::RCV.mask() | bank2::PTR::READ.mask());
-        let state = self.chip.half();
+            .set_pointer(bank2::PTR::RCV.mask() | bank2::PTR::READ.mask());
+        let state = self.chip.read_halfword();
         if state::ALIGNMENT.is_set(state) {
             return Err(Counter::RxAlignmentErrors);
         }
@@ -200,17 +200,17 @@ impl<R: Bus> Lan91c111<R> {
         }
         let [first, rest @ ..] = self.frames.rx.words_mut();
         let registers = self.chip.bank(2);
-        pio::take(registers, bank2::DATA, core::slice::from_mut(first));
+        pio::read_words(registers, bank2::DATA, core::slice::from_mut(first));
         // Always even (section 8.1).
         let count = (u32::from_le(*first) & 0xFFFE) as usize;
-        if count > LONGEST_TAGGED + AROUND {
+        if count > LONGEST_TAGGED + OVERHEAD {
             return Err(Counter::RxOversize);
         }
-        if count < HEADER_LEN + AROUND {
+        if count < HEADER_LEN + OVERHEAD {
             return Err(Counter::RxRunts);
         }
         let words = (count - STATE).div_ceil(4);
-        pio::take(registers, bank2::DATA, &mut rest[..words - 1]);
+        pio::read_words(registers, bank2::DATA, &mut rest[..words - 1]);
         let frame = &self.frames.rx.bytes()[COUNT..];
         // The chip does not support tags (section 8.2).
         let is_tagged = frame[ADDRESSES_LEN..].starts_with(&EtherType::VLAN.0.to_be_bytes());
@@ -219,7 +219,7 @@ impl<R: Bus> Lan91c111<R> {
         }
         // The chip never sets ODDFRM in the status (see smc91x in Linux): use the control octet.
         let control = self.frames.rx.bytes()[count - STATE - 1];
-        Ok(count - AROUND + usize::from(control & ODD != 0))
+        Ok(count - OVERHEAD + usize::from(control & ODD != 0))
     }
 }
 
@@ -228,7 +228,7 @@ impl<R: Bus> Lan91c111<R> {
 fn set_up<R: Bus>(
     chip: &mut Chip<R>,
     address: MacAddress,
-) -> Result<(MacAddress, [Page; SENDERS]), InitError> {
+) -> Result<(MacAddress, [Page; TX_PAGES]), InitError> {
     chip.start()?;
     let address = chip.address_or(address);
     // Allocated before the receiver takes all pages.
@@ -286,14 +286,14 @@ impl<R: Bus> Device for Lan91c111<R> {
     where
         Self: 'a;
     type TxToken<'a>
-        = Room<'a, R>
+        = TxSlot<'a, R>
     where
         Self: 'a;
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
         // A frame stays in its page until it can be answered.
-        let idle = self.idle()?;
+        let idle = self.free_page()?;
         let octets = self.next()?;
         let frame = &mut self.frames.rx.bytes_mut()[COUNT..][..octets];
         self.ledger.count(Counter::RxValid);
@@ -301,19 +301,19 @@ impl<R: Bus> Device for Lan91c111<R> {
             .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
         self.ledger
             .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
-        let room = Room {
+        let slot = TxSlot {
             chip: &mut self.chip,
             frame: &mut self.frames.tx,
             page: &mut self.pages[idle],
             ledger: self.ledger,
         };
-        Some((Received::new(frame, self.ledger), room))
+        Some((Received::new(frame, self.ledger), slot))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        let idle = self.idle()?;
-        Some(Room {
+        let idle = self.free_page()?;
+        Some(TxSlot {
             chip: &mut self.chip,
             frame: &mut self.frames.tx,
             page: &mut self.pages[idle],
@@ -325,7 +325,7 @@ impl<R: Bus> Device for Lan91c111<R> {
         Capabilities {
             medium: Medium::Ethernet,
             mtu: LONGEST - HEADER_LEN,
-            max_burst_frames: Some(RECEIVERS),
+            max_burst_frames: Some(RX_PAGES),
             checksums: Checksums::NONE,
         }
     }
@@ -339,7 +339,7 @@ impl<R: Bus> Device for Lan91c111<R> {
     }
 }
 
-impl<R: Bus> Interrupting for Lan91c111<R> {
+impl<R: Bus> InterruptDriven for Lan91c111<R> {
     fn unmask(&mut self) -> bool {
         self.reclaim();
         let wanted = bank2::IST::RCV.mask() | bank2::IST::EPH.mask();
@@ -358,7 +358,7 @@ impl<R: Bus> Interrupting for Lan91c111<R> {
             self.ledger.count(Counter::RxFifoOverruns);
         }
         if bank2::IST::EPH.is_set(state.into()) {
-            self.chip.watch_link();
+            self.chip.poll_link();
             self.follow_link();
         }
     }
@@ -368,7 +368,7 @@ impl<R: Bus> Managed for Lan91c111<R> {
     type Error = InitError;
 
     fn halt(&mut self) {
-        self.chip.quiet();
+        self.chip.stop_traffic();
         self.reclaim();
         // Dropping a frame counts it.
         while self.receive().is_some() {}
@@ -388,14 +388,14 @@ impl<R: Bus> Managed for Lan91c111<R> {
 }
 
 /// A transmit page for one frame.
-pub struct Room<'a, R> {
+pub struct TxSlot<'a, R> {
     chip: &'a mut Chip<R>,
     frame: &'a mut Buffer<WORDS>,
     page: &'a mut Page,
     ledger: &'static Ledger,
 }
 
-impl<R: Bus> TxToken for Room<'_, R> {
+impl<R: Bus> TxToken for TxSlot<'_, R> {
     #[inline]
     fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
         if len > LONGEST {
@@ -413,7 +413,7 @@ impl<R: Bus> TxToken for Room<'_, R> {
                 Counter::TxMulticast
             }
         });
-        let count = len / 2 * 2 + AROUND;
+        let count = len / 2 * 2 + OVERHEAD;
         bytes[..COUNT].copy_from_slice(&(count as u16).to_le_bytes());
         let tail = if len.is_multiple_of(2) {
             [0, 0]
@@ -429,9 +429,9 @@ impl<R: Bus> TxToken for Room<'_, R> {
         };
         // The chip writes the status itself, pads and appends the FCS (section 8.5, PAD_EN).
         self.chip.bank(2).write(bank2::PNR, self.page.number);
-        self.chip.point(STATE as u32);
+        self.chip.set_pointer(STATE as u32);
         let words = &self.frame.words_mut()[..(count - STATE).div_ceil(4)];
-        pio::put(self.chip.bank(2), bank2::DATA, words);
+        pio::write_words(self.chip.bank(2), bank2::DATA, words);
         self.chip.command(bank2::MMUCR::COMMAND::ENQUEUE);
         Ok(result)
     }

@@ -3,7 +3,7 @@
 use super::chip::{Bus, Chip, bank0, bank3};
 use crate::device::LinkState;
 use linerate_ether::phy10::link::LinkCodeWord;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 
 mod phy {
     linerate_regs::constants!(linerate_regs::MII, "MII": BMCR { AN_ENABLE AN_RESTART } ANAR ANLPAR);
@@ -53,7 +53,7 @@ impl<R: Bus> Chip<R> {
         self.bank(0).write(bank0::TCR, (on | duplex) as u16);
     }
 
-    fn read_phy(&mut self, register: Place) -> u16 {
+    fn read_phy(&mut self, register: RegisterRef) -> u16 {
         self.put_bits(mdio::PREAMBLE, 32);
         self.put_bits(mdio::READ | register.offset, mdio::HEAD_BITS);
         // The turnaround takes two bits; then the data follows.
@@ -62,7 +62,7 @@ impl<R: Bus> Chip<R> {
         value as u16
     }
 
-    fn write_phy(&mut self, register: Place, value: u16) {
+    fn write_phy(&mut self, register: RegisterRef, value: u16) {
         self.put_bits(mdio::PREAMBLE, 32);
         self.put_bits(mdio::WRITE | register.offset, mdio::HEAD_BITS);
         self.put_bits(mdio::TURN << 16 | u32::from(value), 18);

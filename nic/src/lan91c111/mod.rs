@@ -19,4 +19,4 @@ mod link;
 mod tests;
 
 pub use chip::{Bus, InitError};
-pub use driver::{Frames, Lan91c111};
+pub use driver::{FrameBuffers, Lan91c111};

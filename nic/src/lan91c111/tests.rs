@@ -4,7 +4,7 @@ extern crate std;
 
 use super::chip::{bank0, bank1, bank2, bank3};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
+use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
@@ -419,7 +419,7 @@ fn a_missing_chip_is_reported() {
     silent!(u8, u16, u32);
     let frames = Box::leak(Box::default());
     let fault = Lan91c111::start(Nobody, frames, OWN, Box::leak(Box::default())).err();
-    assert_eq!(fault, Some(InitError::NoChip(0xFFFF)));
+    assert_eq!(fault, Some(InitError::ChipNotFound(0xFFFF)));
 }
 
 #[test]

@@ -6,31 +6,31 @@ use crate::mac::BitTimes;
 use linerate_ether::phy10::link;
 
 /// Time without pulse or frame after which the link is down (`link_loss_timer`).
-const LOSS: BitTimes = from_ms(100);
+const LINK_LOSS: BitTimes = from_ms(100);
 /// A pulse that follows another within this time restarts the count (`link_test_min_timer`).
-const MIN: BitTimes = from_ms(4);
+const LINK_TEST_MIN: BitTimes = from_ms(4);
 /// So does a pulse that follows after more than this time (`link_test_max_timer`).
-const MAX: BitTimes = from_ms(60);
+const LINK_TEST_MAX: BitTimes = from_ms(60);
 /// Consecutive pulses that bring the link up (`lc_max`).
-const COUNT: u32 = 3;
+const LC_MAX: u32 = 3;
 
 const _: () = {
     assert!(within(
-        LOSS,
+        LINK_LOSS,
         *link::LINK_LOSS_NS.start(),
         *link::LINK_LOSS_NS.end()
     ));
     assert!(within(
-        MIN,
+        LINK_TEST_MIN,
         *link::LINK_TEST_MIN_NS.start(),
         *link::LINK_TEST_MIN_NS.end()
     ));
     assert!(within(
-        MAX,
+        LINK_TEST_MAX,
         *link::LINK_TEST_MAX_NS.start(),
         *link::LINK_TEST_MAX_NS.end()
     ));
-    assert!(COUNT >= *link::LINK_COUNT.start() && COUNT <= *link::LINK_COUNT.end());
+    assert!(LC_MAX >= *link::LINK_COUNT.start() && LC_MAX <= *link::LINK_COUNT.end());
 };
 
 const fn within(time: BitTimes, least_ns: u64, most_ns: u64) -> bool {
@@ -66,15 +66,15 @@ impl Integrity {
     }
 
     /// Processes a link pulse received at `at`.
-    pub fn pulse(&mut self, at: BitTimes) {
-        self.look(at);
+    pub fn on_pulse(&mut self, at: BitTimes) {
+        self.update(at);
         self.state = match self.state {
             State::Pass { last } if passed(last, at).0 == 0 => State::Pass { last },
             State::Pass { .. } => State::Pass { last: at },
-            State::Fail { count, last } if count > 0 && passed(last, at).0 < MIN.0 => {
+            State::Fail { count, last } if count > 0 && passed(last, at).0 < LINK_TEST_MIN.0 => {
                 State::Fail { count: 1, last: at }
             }
-            State::Fail { count, .. } if count + 1 >= COUNT => State::Pass { last: at },
+            State::Fail { count, .. } if count + 1 >= LC_MAX => State::Pass { last: at },
             State::Fail { count, .. } => State::Fail {
                 count: count + 1,
                 last: at,
@@ -83,23 +83,23 @@ impl Integrity {
     }
 
     /// Processes a transmission received until `at`: it brings the link up at once.
-    pub fn active(&mut self, at: BitTimes) {
+    pub fn on_frame(&mut self, at: BitTimes) {
         self.state = State::Pass { last: at };
     }
 
     /// Processes activity until `at`, a pulse or a frame: it keeps the link up, but does not bring
     /// it up.
-    pub fn stirred(&mut self, at: BitTimes) {
+    pub fn on_activity(&mut self, at: BitTimes) {
         if let State::Pass { last } = &mut self.state {
             *last = at;
         }
     }
 
     /// Updates the state to the time `now`.
-    pub fn look(&mut self, now: BitTimes) {
+    pub fn update(&mut self, now: BitTimes) {
         let (last, limit) = match self.state {
-            State::Pass { last } => (last, LOSS),
-            State::Fail { last, count: 1.. } => (last, MAX),
+            State::Pass { last } => (last, LINK_LOSS),
+            State::Fail { last, count: 1.. } => (last, LINK_TEST_MAX),
             State::Fail { .. } => return,
         };
         if passed(last, now).0 > limit.0 {

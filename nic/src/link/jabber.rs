@@ -6,12 +6,13 @@ use crate::mac::BitTimes;
 use linerate_ether::phy10::JABBER_NS;
 
 /// Longest transmission (`xmit_max_timer`).
-const MAX: BitTimes = from_ms(25);
+const XMIT_MAX: BitTimes = from_ms(25);
 /// Time for which the transmitter then stays disabled (`unjab_timer`: 0.5 s +- 0.25 s).
-const OFF: BitTimes = from_ms(500);
+const UNJAB: BitTimes = from_ms(500);
 
-const _: () =
-    assert!(MAX.0 >= from_ns(*JABBER_NS.start()).0 && MAX.0 <= from_ns(*JABBER_NS.end()).0);
+const _: () = assert!(
+    XMIT_MAX.0 >= from_ns(*JABBER_NS.start()).0 && XMIT_MAX.0 <= from_ns(*JABBER_NS.end()).0
+);
 
 /// Limits the duration of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,7 +22,7 @@ pub struct Jabber {
 
 impl Jabber {
     /// Maximum octets of a transmission, preamble and FCS included.
-    pub const MAX_OCTETS: usize = (MAX.0 / 8) as usize;
+    pub const MAX_OCTETS: usize = (XMIT_MAX.0 / 8) as usize;
 
     /// A transmitter that has not been cut off.
     #[must_use]
@@ -31,7 +32,7 @@ impl Jabber {
 
     /// True if the transmitter may send at `now`.
     pub fn may_send(&mut self, now: BitTimes) -> bool {
-        if self.cut.is_some_and(|at| now.since(at).0 >= OFF.0) {
+        if self.cut.is_some_and(|at| now.since(at).0 >= UNJAB.0) {
             self.cut = None;
         }
         self.cut.is_none()
@@ -39,7 +40,7 @@ impl Jabber {
 
     /// Processes the end, at `now`, of a transmission of `octets`, of which at most
     /// [`Self::MAX_OCTETS`] were sent. Returns `true` if it was cut off.
-    pub fn sent(&mut self, octets: usize, now: BitTimes) -> bool {
+    pub fn on_sent(&mut self, octets: usize, now: BitTimes) -> bool {
         let jabbers = octets > Self::MAX_OCTETS;
         if jabbers {
             self.cut = Some(now);

@@ -17,9 +17,9 @@
 //! let mut link = Link::new(Mode::Forced(Duplex::Half));
 //! for n in 1..=4 {
 //!     let now = BitTimes(n * 160_000);
-//!     link.pulse(now);
+//!     link.on_pulse(now);
 //!     // The link pulse timer: a pulse of our own goes out, the next one in 16 ms.
-//!     let due = link.timer(now, None);
+//!     let due = link.on_timer(now, None);
 //!     assert!(due.pulse.is_some() && due.next == BitTimes(160_000));
 //! }
 //! assert_eq!(link.status().state, LinkState::Up);
@@ -36,8 +36,8 @@ pub use integrity::Integrity;
 pub use jabber::Jabber;
 pub use negotiation::Negotiation;
 pub use polarity::{Polarity, Sense};
-pub use pulses::{Due, Pulse, Pulses};
-pub use status::{Abilities, By, Duplex, Fault, Status};
+pub use pulses::{Pulse, PulseSender, TimerAction};
+pub use status::{Abilities, Duplex, EstablishedBy, LinkFault, Status};
 
 use crate::device::LinkState;
 use crate::mac::BitTimes;
@@ -78,8 +78,8 @@ pub struct Link {
     mode: Mode,
     integrity: Integrity,
     negotiation: Option<Negotiation>,
-    pulses: Pulses,
-    heard: Heard,
+    pulses: PulseSender,
+    receiver: BitTimeReceiver,
     /// The receive pair is swapped, and link pulses cannot be detected.
     swapped: bool,
     status: Status,
@@ -100,8 +100,8 @@ impl Link {
             mode,
             integrity,
             negotiation,
-            pulses: Pulses::new(),
-            heard: Heard::new(),
+            pulses: PulseSender::new(),
+            receiver: BitTimeReceiver::new(),
             swapped: false,
             changed: false,
         }
@@ -109,28 +109,28 @@ impl Link {
 
     /// Processes a link pulse, or one pulse of a burst, received at `at`. Returns the event that it
     /// completes.
-    pub fn pulse(&mut self, at: BitTimes) -> Option<LinkEvent> {
-        let event = self.heard.pulse(at);
+    pub fn on_pulse(&mut self, at: BitTimes) -> Option<LinkEvent> {
+        let event = self.receiver.on_pulse(at);
         if let Some((event, began)) = event {
-            self.complete(event, began);
+            self.on_event(event, began);
         }
-        if self.integrity_hears_all() {
-            self.integrity.pulse(at);
+        if self.counts_all_pulses() {
+            self.integrity.on_pulse(at);
         }
-        self.settle(at);
+        self.update_status(at);
         event.map(|(event, _)| event)
     }
 
     /// Processes a transmission of the partner, received until `at`.
-    pub fn frame(&mut self, at: BitTimes) {
+    pub fn on_frame(&mut self, at: BitTimes) {
         if self
             .negotiation
             .as_ref()
-            .is_none_or(Negotiation::takes_frames)
+            .is_none_or(Negotiation::accepts_frames)
         {
-            self.integrity.active(at);
+            self.integrity.on_frame(at);
         }
-        self.settle(at);
+        self.update_status(at);
     }
 
     /// Sets, at `now`, whether the receive pair is swapped, for a receiver that then detects frames
@@ -142,10 +142,10 @@ impl Link {
     pub fn set_swapped(&mut self, swapped: bool, now: BitTimes) {
         if self.swapped && !swapped && self.integrity.state() == LinkState::Up {
             // The test is active again from here on.
-            self.integrity.active(now);
+            self.integrity.on_frame(now);
         }
         self.swapped = swapped;
-        self.settle(now);
+        self.update_status(now);
     }
 
     /// Processes activity shortly before `now`, while the station was sending; pulses and frames
@@ -154,34 +154,34 @@ impl Link {
     /// The link integrity test (clause 14.2.1.7) requires either, and is independent of what the
     /// station sends: a receiver has its own pair. So this keeps a link up. It does not bring a
     /// link up, which requires pulses that can be counted, and no burst is decoded from it.
-    pub fn heard_while_sending(&mut self, now: BitTimes) {
-        self.integrity.stirred(now);
+    pub fn on_activity_while_sending(&mut self, now: BitTimes) {
+        self.integrity.on_activity(now);
     }
 
     /// Processes the link pulse timer at `now`: returns the pulse to send at once, the time of the
     /// next call, and the event completed by the [silence](Self::on_silence) until `now`. `sent` is
     /// the end of the last packet sent, which replaces a link pulse.
-    pub fn timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> Due {
-        let completed = self.silence(now);
+    pub fn on_timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> TimerAction {
+        let completed = self.on_silence(now);
         let negotiation = self.negotiation.as_ref();
-        let word = negotiation.map_or(pulses::Wanted::Normal, Negotiation::sends);
+        let word = negotiation.map_or(pulses::PulseRequest::Normal, Negotiation::pulse_request);
         let idle = sent.map_or(BitTimes(u32::MAX), |sent| passed(sent, now));
-        let due = self.pulses.timer(now, idle, word);
+        let due = self.pulses.on_timer(now, idle, word);
         if due.pulse == Some(Pulse::Last)
             && let Some(negotiation) = &mut self.negotiation
         {
-            negotiation.sent();
+            negotiation.on_burst_sent();
         }
-        self.settle(now);
-        Due { completed, ..due }
+        self.update_status(now);
+        TimerAction { completed, ..due }
     }
 
     /// Processes silence until `now`: call it from the timer, and before reading the status.
     /// Returns the event that the silence completes.
-    pub fn silence(&mut self, now: BitTimes) -> Option<LinkEvent> {
-        let (event, began) = self.heard.silence(now)?;
-        self.complete(event, began);
-        self.settle(now);
+    pub fn on_silence(&mut self, now: BitTimes) -> Option<LinkEvent> {
+        let (event, began) = self.receiver.on_silence(now)?;
+        self.on_event(event, began);
+        self.update_status(now);
         Some(event)
     }
 
@@ -199,30 +199,30 @@ impl Link {
     /// True if all pulses, including those of bursts, count for the link integrity test: unless
     /// negotiation is still in progress and a partner that does not negotiate must be
     /// distinguished.
-    fn integrity_hears_all(&self) -> bool {
+    fn counts_all_pulses(&self) -> bool {
         self.negotiation
             .as_ref()
-            .is_none_or(Negotiation::has_chosen)
+            .is_none_or(Negotiation::is_resolved)
     }
 
-    fn complete(&mut self, event: LinkEvent, began: BitTimes) {
+    fn on_event(&mut self, event: LinkEvent, began: BitTimes) {
         let Some(negotiation) = &mut self.negotiation else {
             return;
         };
         match event {
-            LinkEvent::Burst(word) => negotiation.burst(word, began),
-            LinkEvent::NormalPulse if !negotiation.has_chosen() => self.integrity.pulse(began),
-            LinkEvent::NormalPulse | LinkEvent::Broken(_) => {}
+            LinkEvent::Burst(word) => negotiation.on_burst(word, began),
+            LinkEvent::NormalPulse if !negotiation.is_resolved() => self.integrity.on_pulse(began),
+            LinkEvent::NormalPulse | LinkEvent::Malformed(_) => {}
         }
     }
 
     /// Updates the state machines and the status.
-    fn settle(&mut self, now: BitTimes) {
+    fn update_status(&mut self, now: BitTimes) {
         if !self.swapped {
-            self.integrity.look(now);
+            self.integrity.update(now);
         }
         if let Some(negotiation) = &mut self.negotiation
-            && negotiation.look(self.integrity.state(), now)
+            && negotiation.update(self.integrity.state(), now)
         {
             self.integrity = Integrity::new();
         }
@@ -248,7 +248,7 @@ fn status(mode: Mode, negotiation: Option<&Negotiation>, integrity: LinkState) -
 
 /// [`LinkReceiver`] on a clock of bit times that wraps.
 #[derive(Debug)]
-struct Heard {
+struct BitTimeReceiver {
     receiver: LinkReceiver,
     last: BitTimes,
     last_ns: u64,
@@ -256,7 +256,7 @@ struct Heard {
     began: BitTimes,
 }
 
-impl Heard {
+impl BitTimeReceiver {
     const fn new() -> Self {
         Self {
             receiver: LinkReceiver::new(),
@@ -273,9 +273,9 @@ impl Heard {
     }
 
     /// The completed event, and its start time.
-    fn pulse(&mut self, at: BitTimes) -> Option<(LinkEvent, BitTimes)> {
+    fn on_pulse(&mut self, at: BitTimes) -> Option<(LinkEvent, BitTimes)> {
         let at_ns = self.ns(at);
-        let event = self.receiver.pulse(at_ns);
+        let event = self.receiver.on_pulse(at_ns);
         let began = self.began;
         if self.receiver.began_ns() == Some(at_ns) {
             self.began = at;
@@ -283,8 +283,8 @@ impl Heard {
         Some((event?, began))
     }
 
-    fn silence(&mut self, now: BitTimes) -> Option<(LinkEvent, BitTimes)> {
+    fn on_silence(&mut self, now: BitTimes) -> Option<(LinkEvent, BitTimes)> {
         let now_ns = self.ns(now);
-        Some((self.receiver.silence(now_ns)?, self.began))
+        Some((self.receiver.on_silence(now_ns)?, self.began))
     }
 }

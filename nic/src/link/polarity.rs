@@ -40,14 +40,14 @@ impl Polarity {
     /// Processes a link pulse, relative to the current setting of the receiver. Returns `true` if
     /// the receiver must change its polarity.
     #[must_use]
-    pub fn pulse(&mut self, sense: Sense) -> bool {
+    pub fn on_pulse(&mut self, sense: Sense) -> bool {
         self.count(sense, 1, 0)
     }
 
     /// Processes a frame, relative to the current setting of the receiver. Returns `true` if the
     /// receiver must change its polarity.
     #[must_use]
-    pub fn frame(&mut self, sense: Sense) -> bool {
+    pub fn on_frame(&mut self, sense: Sense) -> bool {
         self.count(sense, 0, 1)
     }
 

@@ -10,18 +10,18 @@ use linerate_ether::phy10::link::{
 /// Interval between normal link pulses, or between starts of bursts.
 const INTERVAL: BitTimes = from_ns(PULSE_INTERVAL_NOMINAL_NS);
 /// Shortest such interval (16 ms +- 8 ms).
-const LEAST: BitTimes = from_ns(*PULSE_INTERVAL_NS.start());
+const MIN_INTERVAL: BitTimes = from_ns(*PULSE_INTERVAL_NS.start());
 /// From a clock pulse to the following data pulse.
 const SLOT: BitTimes = from_ns(CLOCK_TO_DATA_NS);
 /// Pulse slots of a burst: 17 clock pulses, and 16 data pulses between them.
 const SLOTS: u8 = (BURST_NS / CLOCK_TO_DATA_NS) as u8 + 1;
 /// Longest delay of a pulse of a burst: half of the tolerance of Table 28-1, because the delay of
 /// the receiver adds to it.
-const LATE: BitTimes = from_ns(3_500);
+const MAX_DELAY: BitTimes = from_ns(3_500);
 
 /// Pulses that the link requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PulseRequest {
     /// Nothing.
     Silence,
     /// Normal link pulses.
@@ -43,7 +43,7 @@ pub enum Pulse {
 
 /// Actions of a link pulse timer event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
+pub struct TimerAction {
     /// The pulse to send now.
     pub pulse: Option<Pulse>,
     /// Time from the due time of this call to that of the next.
@@ -52,7 +52,7 @@ pub struct Due {
     pub completed: Option<LinkEvent>,
 }
 
-impl Due {
+impl TimerAction {
     const fn new(pulse: Option<Pulse>, next: BitTimes) -> Self {
         Self {
             pulse,
@@ -67,7 +67,7 @@ impl Due {
 /// A burst whose pulses are delayed, for example by the reception of a frame, is aborted; the next
 /// one is sent at its time.
 #[derive(Debug)]
-pub struct Pulses {
+pub struct PulseSender {
     burst: Option<Burst>,
 }
 
@@ -79,16 +79,21 @@ struct Burst {
     slot: u8,
 }
 
-impl Pulses {
+impl PulseSender {
     pub(super) const fn new() -> Self {
         Self { burst: None }
     }
 
     /// Returns the actions due at `now`, where nothing has been sent for `idle`.
-    pub(super) fn timer(&mut self, now: BitTimes, idle: BitTimes, wanted: Wanted) -> Due {
+    pub(super) fn on_timer(
+        &mut self,
+        now: BitTimes,
+        idle: BitTimes,
+        wanted: PulseRequest,
+    ) -> TimerAction {
         match (self.burst.take(), wanted) {
-            (Some(burst), _) => self.go_on(burst, now),
-            (None, Wanted::Bursts(word)) => self.go_on(
+            (Some(burst), _) => self.continue_burst(burst, now),
+            (None, PulseRequest::Bursts(word)) => self.continue_burst(
                 Burst {
                     word,
                     began: now,
@@ -96,23 +101,23 @@ impl Pulses {
                 },
                 now,
             ),
-            (None, Wanted::Normal) if idle.0 < LEAST.0 => {
-                Due::new(None, BitTimes(INTERVAL.0 - idle.0))
+            (None, PulseRequest::Normal) if idle.0 < MIN_INTERVAL.0 => {
+                TimerAction::new(None, BitTimes(INTERVAL.0 - idle.0))
             }
-            (None, Wanted::Normal) => Due::new(Some(Pulse::Normal), INTERVAL),
-            (None, Wanted::Silence) => Due::new(None, INTERVAL),
+            (None, PulseRequest::Normal) => TimerAction::new(Some(Pulse::Normal), INTERVAL),
+            (None, PulseRequest::Silence) => TimerAction::new(None, INTERVAL),
         }
     }
 
-    fn go_on(&mut self, burst: Burst, now: BitTimes) -> Due {
+    fn continue_burst(&mut self, burst: Burst, now: BitTimes) -> TimerAction {
         let place = u32::from(burst.slot) * SLOT.0;
         let since = now.since(burst.began).0;
-        if since > place + LATE.0 {
+        if since > place + MAX_DELAY.0 {
             // The following calls are on schedule again.
-            return Due::new(None, BitTimes(INTERVAL.0 - place));
+            return TimerAction::new(None, BitTimes(INTERVAL.0 - place));
         }
         if burst.slot + 1 == SLOTS {
-            return Due::new(Some(Pulse::Last), BitTimes(INTERVAL.0 - place));
+            return TimerAction::new(Some(Pulse::Last), BitTimes(INTERVAL.0 - place));
         }
         // An even slot is a clock pulse; the data bit after it determines the distance to the next
         // pulse.
@@ -126,6 +131,6 @@ impl Pulses {
             slot: burst.slot + step,
             ..burst
         });
-        Due::new(Some(Pulse::Burst), BitTimes(u32::from(step) * SLOT.0))
+        TimerAction::new(Some(Pulse::Burst), BitTimes(u32::from(step) * SLOT.0))
     }
 }

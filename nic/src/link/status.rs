@@ -26,16 +26,16 @@ impl Duplex {
 
 /// Method by which the link was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// By configuration.
+pub enum EstablishedBy {
+    /// EstablishedBy configuration.
     Forced,
-    /// By auto-negotiation (IEEE 802.3 clause 28).
+    /// EstablishedBy auto-negotiation (IEEE 802.3 clause 28).
     Negotiation,
     /// The partner does not negotiate, but sends link pulses (clause 28.2.3.1).
     ParallelDetection,
 }
 
-impl By {
+impl EstablishedBy {
     /// Name as printed on the console: `auto-negotiation`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -47,9 +47,9 @@ impl By {
     }
 }
 
-/// Fault of the link.
+/// LinkFault of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum LinkFault {
     /// The stations have no mode in common; the link stays down.
     NothingInCommon,
     /// The partner reports a fault at its end (clause 28.2.1.2.4).
@@ -59,7 +59,7 @@ pub enum Fault {
     ParallelDetection,
 }
 
-impl Fault {
+impl LinkFault {
     /// Name as printed on the console: `remote fault`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -79,11 +79,11 @@ pub struct Status {
     /// Duplex mode of the link.
     pub duplex: Duplex,
     /// Method by which the link was established, or would be if it is down.
-    pub by: By,
+    pub established_by: EstablishedBy,
     /// Abilities advertised by the partner, if it negotiated.
     pub partner: Option<LinkCodeWord>,
     /// The fault, if any.
-    pub fault: Option<Fault>,
+    pub fault: Option<LinkFault>,
 }
 
 impl Status {
@@ -92,7 +92,7 @@ impl Status {
         Self {
             state,
             duplex,
-            by: By::Forced,
+            established_by: EstablishedBy::Forced,
             partner: None,
             fault: None,
         }

@@ -4,7 +4,7 @@
 //! the medium and for the last [`MAX_BLOCKING_WAIT`] of a back-off; for the rest of a back-off it
 //! returns to the caller.
 
-use super::phy::{BitTimes, Phy, Start, TransmitError};
+use super::phy::{BitTimes, Phy, TransmitError, TxStart};
 use crate::device::LinkState;
 use linerate_ether::frame::{MAX_LEN, MacAddress};
 use linerate_ether::phy10::{ATTEMPT_LIMIT, BACK_OFF_LIMIT, BIT_NS, SLOT_TIME_NS};
@@ -28,7 +28,7 @@ const SLOT: BitTimes = BitTimes((SLOT_TIME_NS / BIT_NS) as u32);
 /// its main thread is the reception of a frame of maximum length, 24 slots; the rest is for the
 /// work of the thread itself. Up to the fifth collision, at most 31 slots, the whole back-off is
 /// waited for in place, and two stations with one frame each rarely collide more often.
-const AT_HAND: BitTimes = BitTimes(32 * SLOT.0);
+const MAX_BLOCKING_WAIT: BitTimes = BitTimes(32 * SLOT.0);
 
 /// Fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) enum Fate {
         collisions: u32,
     },
     /// The medium stayed busy for longer than [`MAX_DEFER`].
-    StaysTaken,
+    ExcessiveDeferral,
     /// A collision later than one slot time.
     LateCollision,
     /// The last of the allowed attempts collided.
@@ -55,10 +55,10 @@ pub(super) enum Fate {
 /// Progress of sending a packet.
 pub(super) enum Progress {
     /// Finished.
-    Over(Fate),
+    Finished(Fate),
     /// It collided, and the back-off is longer than the station waits in place: call again when it
     /// is [nearly over](BackOff::is_nearly_over).
-    BacksOff(BackOff),
+    BackingOff(BackOff),
 }
 
 /// Back-off of a packet between two of its attempts.
@@ -76,16 +76,16 @@ pub(super) struct BackOff {
 
 impl BackOff {
     /// Remaining time.
-    fn left(&self, now: BitTimes) -> BitTimes {
+    fn remaining(&self, now: BitTimes) -> BitTimes {
         BitTimes(self.wait.0.saturating_sub(now.since(self.from).0))
     }
 
     /// True if no more remains than is waited for in place.
-    pub fn is_at_hand(&self, now: BitTimes) -> bool {
-        self.left(now).0 <= AT_HAND.0
+    pub fn is_nearly_over(&self, now: BitTimes) -> bool {
+        self.remaining(now).0 <= MAX_BLOCKING_WAIT.0
     }
 
-    fn over_at(&self) -> BitTimes {
+    fn end(&self) -> BitTimes {
         self.from.after(self.wait)
     }
 }
@@ -94,18 +94,18 @@ impl BackOff {
 enum Attempt {
     Sent,
     Collided { bits_sent: u32 },
-    StaysTaken,
+    ExcessiveDeferral,
     Jabber,
 }
 
 /// Medium access of a station.
-pub(super) struct Access {
+pub(super) struct MediumAccess {
     /// End of the last packet, or jam, of the device.
     ended: Option<BitTimes>,
     random: Random,
 }
 
-impl Access {
+impl MediumAccess {
     pub const fn new() -> Self {
         Self {
             ended: None,
@@ -135,13 +135,13 @@ impl Access {
                 // later by the latency of software loses to all others that wait for as many slots,
                 // and never collides with them: with one other station that halves its chances
                 // after a first collision.
-                while back_off.left(phy.now()).0 > P::GAP_PART_2.0 {}
+                while back_off.remaining(phy.now()).0 > P::GAP_PART_2.0 {}
             }
             if phy.link_state() == LinkState::Down {
-                return Progress::Over(Fate::LinkDown);
+                return Progress::Finished(Fate::LinkDown);
             }
             let mut deferred = false;
-            let backed_off = back_off.map(|back_off| back_off.over_at());
+            let backed_off = back_off.map(|back_off| back_off.end());
             let attempt = self.attempt(phy, packet, backed_off, &mut deferred);
             let (before, deferred) =
                 back_off.map_or((0, deferred), |first| (first.collisions, first.deferred));
@@ -150,7 +150,7 @@ impl Access {
                     deferred,
                     collisions: before,
                 },
-                Attempt::StaysTaken => Fate::StaysTaken,
+                Attempt::ExcessiveDeferral => Fate::ExcessiveDeferral,
                 Attempt::Jabber => Fate::Jabber,
                 Attempt::Collided { bits_sent } if bits_sent > SLOT.0 => Fate::LateCollision,
                 Attempt::Collided { .. } if before + 1 >= ATTEMPT_LIMIT => {
@@ -158,14 +158,14 @@ impl Access {
                 }
                 Attempt::Collided { .. } => {
                     let next = self.back_off(phy.now(), before + 1, deferred);
-                    if !next.is_at_hand(next.from) {
-                        return Progress::BacksOff(next);
+                    if !next.is_nearly_over(next.from) {
+                        return Progress::BackingOff(next);
                     }
                     back_off = Some(next);
                     continue;
                 }
             };
-            return Progress::Over(fate);
+            return Progress::Finished(fate);
         }
     }
 
@@ -181,7 +181,7 @@ impl Access {
         let asked = phy.now();
         loop {
             let Some(start) = self.wait_for_gap(phy, asked, backed_off, deferred) else {
-                return Attempt::StaysTaken;
+                return Attempt::ExcessiveDeferral;
             };
             match phy.transmit(packet, start) {
                 Ok(ended) => {
@@ -189,7 +189,7 @@ impl Access {
                     return Attempt::Sent;
                 }
                 Err(TransmitError::Collision { bits_sent }) => {
-                    let jam_ended = phy.now().before(P::SINCE_JAM);
+                    let jam_ended = phy.now().before(P::COLLISION_REPORT_DELAY);
                     self.ended = Some(jam_ended);
                     return Attempt::Collided { bits_sent };
                 }
@@ -197,7 +197,7 @@ impl Access {
                 Err(TransmitError::Busy) => {
                     *deferred = true;
                     if phy.now().since(asked).0 > MAX_DEFER.0 {
-                        return Attempt::StaysTaken;
+                        return Attempt::ExcessiveDeferral;
                     }
                 }
             }
@@ -225,7 +225,7 @@ impl Access {
         asked: BitTimes,
         backed_off: Option<BitTimes>,
         deferred: &mut bool,
-    ) -> Option<Start> {
+    ) -> Option<TxStart> {
         loop {
             let taken = phy.carrier();
             // Read after the carrier: a reception that ends in between is then seen as ended.
@@ -243,7 +243,7 @@ impl Access {
                 let defers = back_off > gap;
                 let ahead = if defers { back_off } else { gap };
                 let at = now.after(BitTimes(ahead));
-                return Some(Start { at, defers });
+                return Some(TxStart { at, defers });
             }
             if now.since(asked).0 > MAX_DEFER.0 {
                 return None;

@@ -7,9 +7,9 @@
 
 use super::checksum::{self, Verdict};
 use super::receive::Reception;
-use super::stage::{Stage, heard};
-use super::validate::{self, Invalid};
-use crate::bitbang::{FRAME_OFFSET, Summed};
+use super::stage::{Stage, count_reception};
+use super::validate::{self, InvalidFrame};
+use crate::bitbang::{FRAME_OFFSET, SummedFrame};
 use crate::device::Checksums;
 use crate::ledger::Ledger;
 use crate::queue::{Frame, Grant};
@@ -23,8 +23,8 @@ pub struct LineRate(());
 
 /// True if a summed frame is certainly good, as most are: this keeps the interrupt short.
 #[inline(always)]
-fn is_plain(entry: &[u8], summed: Summed) -> bool {
-    /// First octets of EtherTypes that are neither a length nor a tag, including IPv4 and ARP.
+fn is_plain(entry: &[u8], summed: SummedFrame) -> bool {
+    /// First octets of `EtherType`s that are neither a length nor a tag, including IPv4 and ARP.
     const TYPES: core::ops::Range<u8> = 6..0x80;
     let octets = usize::from(summed.octets);
     octets.wrapping_sub(MIN_LEN) <= MAX_LEN - MIN_LEN
@@ -45,7 +45,7 @@ fn fold(sum: u32) -> u16 {
 /// queue entry.
 #[cold]
 #[inline(never)]
-fn judge(entry: &[u8], summed: Summed) -> Result<Range<usize>, Counter> {
+fn judge(entry: &[u8], summed: SummedFrame) -> Result<Range<usize>, Counter> {
     let octets = usize::from(summed.octets);
     let field = |at: usize| {
         entry
@@ -54,8 +54,8 @@ fn judge(entry: &[u8], summed: Summed) -> Result<Range<usize>, Counter> {
             .map_or(0, |bytes| u16::from_be_bytes(*bytes))
     };
     validate::verdict(octets, summed.fcs_good, field).map_err(|invalid| match invalid {
-        Invalid::Runt if !summed.fcs_good => Counter::RxFragments,
-        Invalid::BadFcs if summed.dribble => Counter::RxAlignmentErrors,
+        InvalidFrame::Runt if !summed.fcs_good => Counter::RxFragments,
+        InvalidFrame::BadFcs if summed.dribble => Counter::RxAlignmentErrors,
         invalid => invalid.counter(),
     })
 }
@@ -65,7 +65,7 @@ fn judge(entry: &[u8], summed: Summed) -> Result<Range<usize>, Counter> {
 #[inline(never)]
 fn without_frame(reception: Reception, ledger: &Ledger) -> usize {
     // A reception that was not summed cannot be checked.
-    if heard(reception, ledger).is_some() {
+    if count_reception(reception, ledger).is_some() {
         ledger.count(Counter::RxBadSfd);
     }
     0
@@ -108,7 +108,9 @@ impl Stage for LineRate {
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         let octets = frame.len().saturating_sub(FRAME_OFFSET);
         let bytes = FRAME_OFFSET..FRAME_OFFSET + octets.saturating_sub(fcs::LEN);
         let words = frame.words_mut();
@@ -118,7 +120,7 @@ impl Stage for LineRate {
             verdict => verdict,
         };
         match verdict {
-            Verdict::Bad => Err(Invalid::BadChecksum),
+            Verdict::Bad => Err(InvalidFrame::BadChecksum),
             Verdict::Good | Verdict::Unknown => Ok(bytes),
         }
     }

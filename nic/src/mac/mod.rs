@@ -6,7 +6,7 @@
 //! [`Device`](crate::device::Device).
 //!
 //! ```
-//! use linerate_nic::{ledger::Ledger, mac::{self, Outcome, Reception, Windowed}};
+//! use linerate_nic::{ledger::Ledger, mac::{self, ReceiverState, Reception, Windowed}};
 //! static LEDGER: Ledger = Ledger::new();
 //! static RECEIVER: mac::Receiver<{ mac::receiver_words(9) }> = mac::Receiver::new();
 //!
@@ -14,7 +14,7 @@
 //!     RECEIVER.split::<Windowed, _>(&LEDGER, mac::AlwaysOn).unwrap();
 //! // In the receive interrupt:
 //! let outcome = interrupt.receive(|buffer| Reception::LinkPulse);
-//! assert_eq!(outcome, Outcome::Listening);
+//! assert_eq!(outcome, ReceiverState::Listening);
 //! // On the main thread:
 //! assert!(main.receive().is_none());
 //! ```
@@ -33,11 +33,11 @@ mod validate;
 pub use access::{INTER_PACKET_GAP, MAX_DEFER};
 pub use line_rate::LineRate;
 pub use nic::{Mac, MacRxToken, MacTxToken};
-pub use phy::{BitTimes, Phy, Start, TransmitError};
+pub use phy::{BitTimes, Phy, TransmitError, TxStart};
 pub use receive::{
-    AlwaysOn, GROUP_FRAMES, Interrupt, Main, Outcome, ReceiveSwitch, Receiver, Reception, RxFrame,
-    receiver_words,
+    AlwaysOn, GROUP_FRAMES, InterruptHalf, MainHalf, ReceiveSwitch, Receiver, ReceiverState,
+    Reception, RxFrame, receiver_words,
 };
 pub use stage::{IsrAll, MainThread, Scratch, Stage, Windowed, ZeroCopy};
 pub use transmit::{MAX_TX_LEN, Transmitter};
-pub use validate::{Bitwise, Invalid, Method, Wordwise};
+pub use validate::{Bitwise, InvalidFrame, Validator, Wordwise};

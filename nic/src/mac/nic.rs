@@ -1,7 +1,7 @@
 //! Receiver and transmitter as one device.
 
 use super::phy::Phy;
-use super::receive::{Main, ReceiveSwitch, RxFrame};
+use super::receive::{MainHalf, ReceiveSwitch, RxFrame};
 use super::stage::Stage;
 use super::transmit::Transmitter;
 use crate::device::{Capabilities, Device, FrameTooLong, LinkState, Medium, RxToken, TxToken};
@@ -10,7 +10,7 @@ use linerate_ether::frame::{MAX_PAYLOAD, MacAddress};
 /// The MAC as a [`Device`]: owned by the main thread, to be wrapped in the adapter of a stack.
 pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
     /// The receiving half.
-    pub rx: Main<'q, S, R, WORDS>,
+    pub rx: MainHalf<'q, S, R, WORDS>,
     /// The sending half.
     pub tx: Transmitter<'q, P>,
     station: MacAddress,
@@ -20,7 +20,7 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
     /// Combines both halves. Frames to other stations are filtered out; see
     /// [`MainHalf::set_station_filter`].
     pub fn new(
-        mut rx: Main<'q, S, R, WORDS>,
+        mut rx: MainHalf<'q, S, R, WORDS>,
         mut tx: Transmitter<'q, P>,
         mac_address: impl Into<MacAddress>,
     ) -> Self
@@ -29,7 +29,7 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
         R: Copy,
     {
         let station = mac_address.into();
-        rx.filter(Some(station));
+        rx.set_station_filter(Some(station));
         tx.seed(station);
         tx.fill_tcp_checksum(S::CHECKSUMS.tcp.receive);
         Self { rx, tx, station }
@@ -59,19 +59,19 @@ where
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
         // A held frame must not wait for the stack to send another.
-        self.tx.is_ready();
-        let frame = self.rx.receive_obeying(|quanta| self.tx.pause(quanta))?;
+        self.tx.poll_ready();
+        let frame = self.rx.receive_with_pause(|quanta| self.tx.pause(quanta))?;
         Some((MacRxToken(frame), MacTxToken(&mut self.tx)))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        let room = self.tx.is_ready() || !self.tx.is_paused();
+        let room = self.tx.poll_ready() || !self.tx.is_paused();
         room.then_some(MacTxToken(&mut self.tx))
     }
 
-    fn holds_frame(&self) -> bool {
-        self.tx.holds_frame()
+    fn has_pending_tx(&self) -> bool {
+        self.tx.has_pending_tx()
     }
 
     fn capabilities(&self) -> Capabilities {

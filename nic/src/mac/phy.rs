@@ -31,7 +31,7 @@ impl BitTimes {
 
 /// Earliest start of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Start {
+pub struct TxStart {
     /// End of the inter-packet gap and of the back-off: in the past, or at most
     /// [`GAP_PART_2`](Phy::GAP_PART_2) ahead. In the latter case the PHY waits for it.
     pub at: BitTimes,
@@ -84,7 +84,7 @@ pub trait Phy {
     const GAP_PART_2: BitTimes = BitTimes(0);
 
     /// Delay from the end of the jam until [`Self::transmit`] returns the collision.
-    const SINCE_JAM: BitTimes = BitTimes(0);
+    const COLLISION_REPORT_DELAY: BitTimes = BitTimes(0);
 
     /// Current time.
     fn now(&self) -> BitTimes;
@@ -98,7 +98,7 @@ pub trait Phy {
     ///
     /// # Errors
     /// See [`TransmitError`].
-    fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError>;
+    fn transmit(&mut self, packet: &[u8], start: TxStart) -> Result<BitTimes, TransmitError>;
 
     /// True if another station uses the medium (carrier sense, IEEE 802.3 clause 4.2.3.2.1). Always
     /// `false` on a full-duplex link or if the PHY has no carrier sense.

@@ -1,8 +1,8 @@
 //! The two halves of the receive path: interrupt and main thread.
 
 use super::stage::Stage;
-use crate::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
-use crate::filter::{AddressFilter, Words};
+use crate::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, SummedFrame};
+use crate::filter::{AddressFilter, FilterWords};
 use crate::ledger::Ledger;
 use crate::queue::{self, Consumer, Producer, Queue, words_of};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, fence};
@@ -20,7 +20,7 @@ pub enum Reception {
     Packet(usize),
     /// A complete transmission that was aligned and summed during reception, in the format of
     /// [`crate::bitbang`].
-    Frame(Summed),
+    Frame(SummedFrame),
     /// A transmission without a start frame delimiter at the expected position.
     NoSfd,
     /// A frame abandoned because of its destination: [`InterruptHalf::next_filter`] does not accept
@@ -48,7 +48,7 @@ pub enum Reception {
 /// State of the receiver after an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Outcome {
+pub enum ReceiverState {
     /// The PHY was called; reception stays enabled.
     Listening,
     /// The queue had no room: the PHY was not called, and reception is disabled until there is
@@ -103,9 +103,9 @@ impl<const WORDS: usize> Receiver<WORDS> {
     pub const FRAMES: usize = Queue::<WORDS>::guaranteed_frames(MAX_RAW_LEN);
     /// When frames to groups use this many words of the queue, no more of them are accepted: the
     /// room of [`GROUP_FRAMES`] maximum-length frames.
-    pub const HIGH_MARK: usize = GROUP_FRAMES * words_of(MAX_RAW_LEN);
+    pub const HIGH_WATER_MARK: usize = GROUP_FRAMES * words_of(MAX_RAW_LEN);
     /// Below this many words they are accepted again.
-    pub const LOW_MARK: usize = Self::HIGH_MARK / 2;
+    pub const LOW_WATER_MARK: usize = Self::HIGH_WATER_MARK / 2;
 
     /// An empty receiver.
     #[cfg(not(loom))]
@@ -137,7 +137,7 @@ impl<const WORDS: usize> Receiver<WORDS> {
         &'q self,
         ledger: &'q Ledger,
         switch: R,
-    ) -> Option<(Interrupt<'q, S, R, WORDS>, Main<'q, S, R, WORDS>)> {
+    ) -> Option<(InterruptHalf<'q, S, R, WORDS>, MainHalf<'q, S, R, WORDS>)> {
         const {
             assert!(
                 Self::FRAMES >= 1,
@@ -145,19 +145,19 @@ impl<const WORDS: usize> Receiver<WORDS> {
             );
         };
         let (producer, consumer) = self.queue.split()?;
-        let interrupt = Interrupt {
+        let interrupt = InterruptHalf {
             producer,
             receiver: self,
             ledger,
             switch,
             scratch: S::SCRATCH,
-            filter: Words {
+            filter: FilterWords {
                 promiscuous: 1,
-                ..Words::default()
+                ..FilterWords::default()
             },
             sheds: false,
         };
-        let main = Main {
+        let main = MainHalf {
             consumer,
             receiver: self,
             ledger,
@@ -181,24 +181,24 @@ impl<const WORDS: usize> Default for Receiver<WORDS> {
 }
 
 /// The interrupt's half.
-pub struct Interrupt<'q, S: Stage, R, const WORDS: usize> {
+pub struct InterruptHalf<'q, S: Stage, R, const WORDS: usize> {
     producer: Producer<'q, WORDS>,
     receiver: &'q Receiver<WORDS>,
     ledger: &'q Ledger,
     switch: R,
     scratch: S::Scratch,
-    filter: Words,
+    filter: FilterWords,
     /// True if groups are not accepted until the queue has emptied to the low-water mark.
     sheds: bool,
 }
 
-impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> {
+impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> InterruptHalf<'_, S, R, WORDS> {
     /// Handles one receive interrupt. `phy` gets [`MAX_RAW_LEN`] bytes to write to, aligned to a
     /// word, and returns what it received; it is not called if the queue has no room.
     ///
     /// Inlined into the memory section of the caller. Calls nothing that panics or formats.
     #[inline(always)]
-    pub fn receive(&mut self, phy: impl FnOnce(&mut [u8]) -> Reception) -> Outcome {
+    pub fn receive(&mut self, phy: impl FnOnce(&mut [u8]) -> Reception) -> ReceiverState {
         match self.producer.grant(MAX_RAW_LEN) {
             Some(grant) => {
                 let sheds = self.sheds;
@@ -222,7 +222,7 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
                     let total = groups.load(Ordering::Relaxed).wrapping_add(words_of(len));
                     groups.store(total, Ordering::Relaxed);
                 }
-                Outcome::Listening
+                ReceiverState::Listening
             }
             None => self.suspend(),
         }
@@ -243,7 +243,7 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
     /// received. A loop that abandons a frame for that reason reports [`Reception::Shed`] instead
     /// of [`Reception::Filtered`].
     #[inline(always)]
-    pub fn filter(&mut self) -> Words {
+    pub fn next_filter(&mut self) -> FilterWords {
         let receiver = self.receiver;
         let released = receiver.groups_out.load(Ordering::Relaxed);
         let groups = receiver
@@ -251,9 +251,9 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
             .load(Ordering::Relaxed)
             .wrapping_sub(released);
         let mark = if self.sheds {
-            Receiver::<WORDS>::LOW_MARK
+            Receiver::<WORDS>::LOW_WATER_MARK
         } else {
-            Receiver::<WORDS>::HIGH_MARK
+            Receiver::<WORDS>::HIGH_WATER_MARK
         };
         self.sheds = groups >= mark;
         let mut filter = self.filter;
@@ -267,7 +267,7 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
     }
 
     #[inline]
-    fn suspend(&mut self) -> Outcome {
+    fn suspend(&mut self) -> ReceiverState {
         self.ledger.count(Counter::RxQueueFull);
         self.switch.suspend();
         self.receiver.suspended.store(true, Ordering::Relaxed);
@@ -277,9 +277,9 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
         if self.receiver.queue.fits(MAX_RAW_LEN) {
             self.receiver.suspended.store(false, Ordering::Relaxed);
             self.switch.resume();
-            return Outcome::Listening;
+            return ReceiverState::Listening;
         }
-        Outcome::Suspended
+        ReceiverState::Suspended
     }
 
     /// True if a frame of any length fits now.
@@ -290,7 +290,7 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
 }
 
 /// The main thread's half.
-pub struct Main<'q, S, R: ReceiveSwitch, const WORDS: usize> {
+pub struct MainHalf<'q, S, R: ReceiveSwitch, const WORDS: usize> {
     consumer: Consumer<'q, WORDS>,
     receiver: &'q Receiver<WORDS>,
     ledger: &'q Ledger,
@@ -299,18 +299,18 @@ pub struct Main<'q, S, R: ReceiveSwitch, const WORDS: usize> {
     stage: PhantomData<S>,
 }
 
-impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, WORDS> {
+impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> MainHalf<'q, S, R, WORDS> {
     /// Returns the next good frame. Bad ones before it are counted and released.
     #[inline]
     pub fn receive(&mut self) -> Option<RxFrame<'_, 'q, R, WORDS>> {
-        self.receive_obeying(|_| ())
+        self.receive_with_pause(|_| ())
     }
 
     /// Like [`receive`](Self::receive), and calls `pause` for each PAUSE request received before
     /// that frame, in quanta of 512 bit times (IEEE 802.3 Annex 31B.2), for the transmitter. 0
     /// cancels an earlier one.
     #[inline]
-    pub fn receive_obeying(
+    pub fn receive_with_pause(
         &mut self,
         mut pause: impl FnMut(u16),
     ) -> Option<RxFrame<'_, 'q, R, WORDS>> {
@@ -366,13 +366,13 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
 
     /// Passes only frames to `station` and to groups; `None`, the initial state, passes all. Other
     /// frames are counted as `RxFiltered`.
-    pub fn filter(&mut self, station: Option<MacAddress>) {
+    pub fn set_station_filter(&mut self, station: Option<MacAddress>) {
         self.station = station;
     }
 
     /// Enables or disables promiscuous mode, which overrides
     /// [`set_station_filter`](Self::set_station_filter) and [`InterruptHalf::set_filter`].
-    pub fn promiscuous(&mut self, on: bool) {
+    pub fn set_promiscuous(&mut self, on: bool) {
         self.receiver.promiscuous.store(on, Ordering::Relaxed);
     }
 
@@ -436,7 +436,7 @@ fn release_group<const WORDS: usize>(receiver: &Receiver<WORDS>, words: usize) {
 /// Enables reception again if the queue was full and no longer is.
 #[inline]
 fn resume_if_room<const WORDS: usize>(receiver: &Receiver<WORDS>, switch: &impl ReceiveSwitch) {
-    // Pairs with the fence in `Interrupt::suspend`.
+    // Pairs with the fence in `InterruptHalf::suspend`.
     fence(Ordering::SeqCst);
     if receiver.suspended.load(Ordering::Relaxed) && receiver.queue.fits(MAX_RAW_LEN) {
         receiver.suspended.store(false, Ordering::Relaxed);

@@ -13,7 +13,7 @@
 //! which the TCP window follows ([`crate::window`]).
 
 use super::receive::Reception;
-use super::validate::{Invalid, Method, Wordwise};
+use super::validate::{InvalidFrame, Validator, Wordwise};
 use crate::bitbang::MAX_RAW_LEN;
 use crate::device::Checksums;
 use crate::ledger::Ledger;
@@ -58,7 +58,9 @@ pub trait Stage {
     ///
     /// # Errors
     /// The error, not yet counted.
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid>;
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame>;
 }
 
 /// All work in the interrupt; only good frames reach the queue.
@@ -72,7 +74,7 @@ pub struct Windowed<M = Wordwise>(PhantomData<M>);
 
 /// Counts a reception and returns its length if the MAC continues with it.
 #[inline(always)]
-pub(super) fn heard(reception: Reception, ledger: &Ledger) -> Option<usize> {
+pub(super) fn count_reception(reception: Reception, ledger: &Ledger) -> Option<usize> {
     match reception {
         Reception::Packet(len) => {
             ledger.count(Counter::RxFrames);
@@ -114,7 +116,7 @@ fn push<const WORDS: usize>(mut grant: Grant<'_, '_, WORDS>, bytes: Option<&[u8]
     bytes.len()
 }
 
-impl<M: Method> Stage for IsrAll<M> {
+impl<M: Validator> Stage for IsrAll<M> {
     const NAME: &'static str = "isr-all";
     const LIMITS_BURST: bool = false;
     type Scratch = Scratch;
@@ -127,7 +129,7 @@ impl<M: Method> Stage for IsrAll<M> {
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
     ) -> usize {
-        let Some(len) = heard(phy(scratch.bytes_mut()), ledger) else {
+        let Some(len) = count_reception(phy(scratch.bytes_mut()), ledger) else {
             return 0;
         };
         match M::validate(scratch.words_mut(), len) {
@@ -140,12 +142,14 @@ impl<M: Method> Stage for IsrAll<M> {
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         Ok(0..frame.len())
     }
 }
 
-impl<M: Method> Stage for MainThread<M> {
+impl<M: Validator> Stage for MainThread<M> {
     const NAME: &'static str = "main-thread";
     const LIMITS_BURST: bool = false;
     type Scratch = Scratch;
@@ -158,20 +162,22 @@ impl<M: Method> Stage for MainThread<M> {
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
     ) -> usize {
-        let Some(len) = heard(phy(scratch.bytes_mut()), ledger) else {
+        let Some(len) = count_reception(phy(scratch.bytes_mut()), ledger) else {
             return 0;
         };
         push(grant, scratch.bytes().get(..len.min(MAX_RAW_LEN)))
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         let len = frame.len();
         M::validate(frame.words_mut(), len)
     }
 }
 
-impl<M: Method> Stage for ZeroCopy<M> {
+impl<M: Validator> Stage for ZeroCopy<M> {
     const NAME: &'static str = "zero-copy";
     const LIMITS_BURST: bool = false;
     type Scratch = ();
@@ -184,7 +190,7 @@ impl<M: Method> Stage for ZeroCopy<M> {
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
     ) -> usize {
-        let Some(len) = heard(phy(&mut grant), ledger) else {
+        let Some(len) = count_reception(phy(&mut grant), ledger) else {
             return 0;
         };
         grant.commit(len);
@@ -192,13 +198,15 @@ impl<M: Method> Stage for ZeroCopy<M> {
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         let len = frame.len();
         M::validate(frame.words_mut(), len)
     }
 }
 
-impl<M: Method> Stage for Windowed<M> {
+impl<M: Validator> Stage for Windowed<M> {
     const NAME: &'static str = "windowed";
     const LIMITS_BURST: bool = true;
     type Scratch = ();
@@ -215,7 +223,9 @@ impl<M: Method> Stage for Windowed<M> {
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         ZeroCopy::<M>::main(frame)
     }
 }

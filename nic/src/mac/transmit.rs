@@ -1,6 +1,6 @@
 //! The transmit path: preamble, padding, FCS, and the fate of each frame.
 
-use super::access::{Access, BackOff, Fate, Progress};
+use super::access::{BackOff, Fate, MediumAccess, Progress};
 use super::fill;
 use super::phy::{BitTimes, Phy};
 use crate::bitbang::MAX_RAW_LEN;
@@ -22,22 +22,22 @@ pub const MAX_TX_LEN: usize = MAX_LEN - fcs::LEN;
 pub struct Transmitter<'l, P> {
     phy: P,
     ledger: &'l Ledger,
-    access: Access,
+    access: MediumAccess,
     /// The packet being built, preamble first.
     packet: Buffer<{ MAX_RAW_LEN / 4 }>,
     /// Buffer for frames that are discarded while the frame in `packet` waits.
-    refused: Buffer<{ MAX_RAW_LEN / 4 }>,
+    discard: Buffer<{ MAX_RAW_LEN / 4 }>,
     /// True if the stack leaves TCP checksums to the transmitter.
-    fills_checksum: bool,
+    fills_tcp_checksum: bool,
     /// PAUSE requested by the partner: start and duration.
     pause: Option<(BitTimes, BitTimes)>,
     /// The frame in the buffer that waits for the end of the pause or of its back-off.
-    held: Option<Held>,
+    held: Option<HeldFrame>,
 }
 
 /// A frame to be sent later.
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldFrame {
     /// Octets, without preamble and FCS.
     len: usize,
     back_off: Option<BackOff>,
@@ -51,7 +51,7 @@ impl<P> Transmitter<'_, P> {
 
     /// Enables or disables filling in TCP checksums where the stack leaves the field zero.
     pub fn fill_tcp_checksum(&mut self, fill: bool) {
-        self.fills_checksum = fill;
+        self.fills_tcp_checksum = fill;
     }
 }
 
@@ -63,10 +63,10 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         Self {
             phy,
             ledger,
-            access: Access::new(),
+            access: MediumAccess::new(),
             packet,
-            refused: Buffer::new(),
-            fills_checksum: false,
+            discard: Buffer::new(),
+            fills_tcp_checksum: false,
             pause: None,
             held: None,
         }
@@ -95,10 +95,10 @@ impl<'l, P: Phy> Transmitter<'l, P> {
                 max: MAX_TX_LEN,
             });
         }
-        let ready = self.is_ready();
-        let refused = !ready && self.holds_frame();
+        let ready = self.poll_ready();
+        let refused = !ready && self.has_pending_tx();
         let buffer = if refused {
-            &mut self.refused
+            &mut self.discard
         } else {
             &mut self.packet
         };
@@ -110,7 +110,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         }
         let padded = len.max(MIN_LEN - fcs::LEN);
         frame[len..padded].fill(0);
-        if self.fills_checksum {
+        if self.fills_tcp_checksum {
             let words = self.packet.words_mut();
             if let Some(frame) = words.get_mut(PREAMBLE_LEN / 4..) {
                 fill::tcp_checksum(frame, len);
@@ -119,7 +119,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         if ready {
             self.finish(padded, None);
         } else {
-            self.held = Some(Held {
+            self.held = Some(HeldFrame {
                 len: padded,
                 back_off: None,
             });
@@ -127,7 +127,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         Ok(result)
     }
 
-    /// Pauses transmission for `quanta` of 512 bit times from now on, as requested by the partner;
+    /// FlowControl transmission for `quanta` of 512 bit times from now on, as requested by the partner;
     /// 0 cancels an earlier request (Annex 31B).
     pub fn pause(&mut self, quanta: u16) {
         let span = BitTimes(u32::from(quanta) * QUANTUM_BIT_TIMES);
@@ -140,8 +140,8 @@ impl<'l, P: Phy> Transmitter<'l, P> {
     /// be noticed 1.6 ms before its end, or the station may miss its slot. The call then waits for
     /// the slot, and otherwise does not block.
     #[inline]
-    pub fn is_ready(&mut self) -> bool {
-        (self.pause.is_none() && self.held.is_none()) || self.release()
+    pub fn poll_ready(&mut self) -> bool {
+        (self.pause.is_none() && self.held.is_none()) || self.send_held()
     }
 
     /// True if a pause was in effect at the last [`poll_ready`](Self::poll_ready).
@@ -152,12 +152,12 @@ impl<'l, P: Phy> Transmitter<'l, P> {
     /// True if a frame waits for the end of a pause or of a back-off. No interrupt signals that
     /// end.
     #[inline]
-    pub fn holds_frame(&self) -> bool {
+    pub fn has_pending_tx(&self) -> bool {
         self.held.is_some()
     }
 
     #[cold]
-    fn release(&mut self) -> bool {
+    fn send_held(&mut self) -> bool {
         let now = self.phy.now();
         if let Some((since, span)) = self.pause {
             if now.since(since).0 < span.0 {
@@ -165,10 +165,10 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             }
             self.pause = None;
         }
-        let Some(Held { len, back_off }) = self.held else {
+        let Some(HeldFrame { len, back_off }) = self.held else {
             return true;
         };
-        if back_off.is_some_and(|back_off| !back_off.is_at_hand(now)) {
+        if back_off.is_some_and(|back_off| !back_off.is_nearly_over(now)) {
             return false;
         }
         self.held = None;
@@ -197,13 +197,13 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             return;
         };
         match self.access.send(&mut self.phy, packet, back_off) {
-            Progress::Over(fate) => {
+            Progress::Finished(fate) => {
                 let frame = self.packet.bytes().get(PREAMBLE_LEN..);
                 Self::count(self.ledger, fate, frame.unwrap_or_default(), len);
             }
-            Progress::BacksOff(back_off) => {
+            Progress::BackingOff(back_off) => {
                 let back_off = Some(back_off);
-                self.held = Some(Held { len, back_off });
+                self.held = Some(HeldFrame { len, back_off });
             }
         }
     }
@@ -214,7 +214,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
     /// Its fate is counted.
     pub fn send_packet(&mut self, packet: &[u8]) {
         while self.held.is_some_and(|held| held.back_off.is_some()) {
-            self.is_ready();
+            self.poll_ready();
         }
         let frame = packet.get(PREAMBLE_LEN..).unwrap_or_default();
         let appended = if P::APPENDS_FCS { 0 } else { fcs::LEN };
@@ -222,8 +222,8 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         let mut back_off = None;
         let fate = loop {
             match self.access.send(&mut self.phy, packet, back_off) {
-                Progress::Over(fate) => break fate,
-                Progress::BacksOff(next) => back_off = Some(next),
+                Progress::Finished(fate) => break fate,
+                Progress::BackingOff(next) => back_off = Some(next),
             }
         };
         Self::count(self.ledger, fate, frame, len);
@@ -253,7 +253,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
                 deferred,
                 collisions,
             } => (deferred, collisions),
-            Fate::StaysTaken => return ledger.count(Counter::TxExcessiveDeferrals),
+            Fate::ExcessiveDeferral => return ledger.count(Counter::TxExcessiveDeferrals),
             Fate::LateCollision => return ledger.count(Counter::TxLateCollisions),
             Fate::ExcessiveCollisions => return ledger.count(Counter::TxExcessiveCollisions),
             Fate::Jabber => return ledger.count(Counter::TxJabbers),

@@ -17,7 +17,7 @@ use linerate_ether::preamble::{
 
 /// Reason why a reception is not a valid frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invalid {
+pub enum InvalidFrame {
     /// No start frame delimiter within the first 64 bits.
     NoSfd,
     /// Less than 64 octets from SFD to end.
@@ -32,7 +32,7 @@ pub enum Invalid {
     BadChecksum,
 }
 
-impl Invalid {
+impl InvalidFrame {
     /// The counter for this error.
     #[inline]
     pub const fn counter(self) -> Counter {
@@ -48,13 +48,13 @@ impl Invalid {
 }
 
 /// A method to align and check a raw reception in place.
-pub trait Method {
+pub trait Validator {
     /// Aligns the reception in `words`, of which the first `len` bytes were received, and returns
     /// the byte range of the frame without its FCS.
     ///
     /// # Errors
     /// The reason why it is not a frame. `words` may have been modified.
-    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid>;
+    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, InvalidFrame>;
 }
 
 /// By words: one pass that shifts, stores and sums 32 bits at a time.
@@ -68,12 +68,12 @@ pub struct Bitwise;
 
 /// Number of whole octets after the SFD, which ends at bit `start`.
 #[inline]
-fn octets_from(start: usize, words: &[u32], len: usize) -> Result<usize, Invalid> {
+fn octets_from(start: usize, words: &[u32], len: usize) -> Result<usize, InvalidFrame> {
     let heard_bits = len.min(size_of_val(words)) * 8;
     // An SFD found after the last received bit is left over from another frame.
-    let octets = heard_bits.checked_sub(start).ok_or(Invalid::NoSfd)? / 8;
+    let octets = heard_bits.checked_sub(start).ok_or(InvalidFrame::NoSfd)? / 8;
     if octets <= fcs::LEN {
-        Err(Invalid::Runt)
+        Err(InvalidFrame::Runt)
     } else {
         Ok(octets)
     }
@@ -94,37 +94,37 @@ pub(super) fn verdict(
     octets: usize,
     fcs_is_good: bool,
     field: impl Fn(usize) -> u16,
-) -> Result<Range<usize>, Invalid> {
+) -> Result<Range<usize>, InvalidFrame> {
     if octets < MIN_LEN {
-        return Err(Invalid::Runt);
+        return Err(InvalidFrame::Runt);
     }
     let tagged = EtherType(field(ADDRESSES_LEN)).is_tag();
     if octets > if tagged { MAX_TAGGED_LEN } else { MAX_LEN } {
-        return Err(Invalid::Oversize);
+        return Err(InvalidFrame::Oversize);
     }
     if !fcs_is_good {
-        return Err(Invalid::BadFcs);
+        return Err(InvalidFrame::BadFcs);
     }
     let at = ADDRESSES_LEN + if tagged { TAG_LEN } else { 0 };
     let data = octets - fcs::LEN - at - size_of::<u16>();
     match TypeOrLength::from_bits(field(at)) {
-        TypeOrLength::Length(len) if usize::from(len) > data => Err(Invalid::LengthMismatch),
+        TypeOrLength::Length(len) if usize::from(len) > data => Err(InvalidFrame::LengthMismatch),
         _ => Ok(0..octets - fcs::LEN),
     }
 }
 
 /// Verdict on the frame of `octets` octets, FCS included, at the front of `words`.
 #[inline]
-fn judge(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<Range<usize>, Invalid> {
+fn judge(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<Range<usize>, InvalidFrame> {
     verdict(octets, fcs_is_good, |at| {
         u16::from_be_bytes([octet(words, at), octet(words, at + 1)])
     })
 }
 
-impl Method for Wordwise {
+impl Validator for Wordwise {
     #[inline]
-    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid> {
-        let start = find_frame_words(words).ok_or(Invalid::NoSfd)?;
+    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, InvalidFrame> {
+        let start = find_frame_words(words).ok_or(InvalidFrame::NoSfd)?;
         let octets = octets_from(start, words, len)?;
         let shorter = align_words_in_place_with_crc(words, start, octets - 1, &SLICING_4);
         if shorter == fcs::RESIDUE {
@@ -135,10 +135,10 @@ impl Method for Wordwise {
     }
 }
 
-impl Method for Bitwise {
+impl Validator for Bitwise {
     #[inline]
-    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid> {
-        let start = find_bit_by_bit(words).ok_or(Invalid::NoSfd)?;
+    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, InvalidFrame> {
+        let start = find_bit_by_bit(words).ok_or(InvalidFrame::NoSfd)?;
         let octets = octets_from(start, words, len)?;
         for at in 0..octets {
             let mut aligned = 0;

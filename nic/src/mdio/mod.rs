@@ -7,8 +7,8 @@
 pub mod negotiation;
 
 use core::fmt;
-use linerate_regs::Place;
-pub use negotiation::{Abilities, Link, Pauses, Speed};
+use linerate_regs::RegisterRef;
+pub use negotiation::{Abilities, FlowControl, Link, Speed};
 
 /// The registers.
 pub mod mii {
@@ -50,18 +50,18 @@ impl core::error::Error for MdioError {}
 
 /// MDIO access with frames of clause 22.2.4.5. A transfer takes 64 periods of MDC: 26 us at 2.5
 /// MHz.
-pub trait Management {
+pub trait MdioBus {
     /// Reads a register of the PHY at this address.
     ///
     /// # Errors
     /// [`MdioError::Timeout`]. Without a PHY at the address all bits read as 1.
-    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError>;
+    fn read(&self, phy: u8, register: RegisterRef) -> Result<u16, MdioError>;
 
     /// Writes a register of the PHY at this address.
     ///
     /// # Errors
     /// [`MdioError::Timeout`].
-    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError>;
+    fn write(&self, phy: u8, register: RegisterRef, value: u16) -> Result<(), MdioError>;
 }
 
 /// Number of PHY addresses (clause 22.2.4.5.5).
@@ -92,7 +92,7 @@ impl Phy {
     ///
     /// # Errors
     /// [`MdioError`]: no PHY responds there.
-    pub fn at(bus: &impl Management, address: u8) -> Result<Self, MdioError> {
+    pub fn at(bus: &impl MdioBus, address: u8) -> Result<Self, MdioError> {
         let [high, low] = [mii::PHYID1, mii::PHYID2].map(|it| bus.read(address, it));
         let (high, low) = (u32::from(high?), u32::from(low?));
         // An undriven bus is pulled up; no manufacturer has the identifier 0.
@@ -111,7 +111,7 @@ impl Phy {
     ///
     /// # Errors
     /// [`MdioError`]: no PHY responds at any address (the error names the last one).
-    pub fn find(bus: &impl Management) -> Result<Self, MdioError> {
+    pub fn find(bus: &impl MdioBus) -> Result<Self, MdioError> {
         let mut found = Err(MdioError::NoPhy(ADDRESSES - 1));
         for address in 0..ADDRESSES {
             found = Self::at(bus, address);
@@ -138,7 +138,7 @@ impl Phy {
     ///
     /// # Errors
     /// [`MdioError`]: the reset does not end.
-    pub fn reset(&self, bus: &impl Management) -> Result<(), MdioError> {
+    pub fn reset(&self, bus: &impl MdioBus) -> Result<(), MdioError> {
         bus.write(self.address, mii::BMCR, mii::BMCR::RESET.mask() as u16)?;
         for _ in 0..RESET_READS {
             let control = bus.read(self.address, mii::BMCR)?;
@@ -154,11 +154,7 @@ impl Phy {
     ///
     /// # Errors
     /// [`MdioError::Timeout`].
-    pub fn negotiate(
-        &self,
-        bus: &impl Management,
-        wanted: Abilities,
-    ) -> Result<Abilities, MdioError> {
+    pub fn negotiate(&self, bus: &impl MdioBus, wanted: Abilities) -> Result<Abilities, MdioError> {
         let status = bus.read(self.address, mii::BMSR)?;
         let is_extended = mii::BMSR::EXT_STATUS.is_set(status.into());
         let extended = if is_extended {
@@ -166,7 +162,7 @@ impl Phy {
         } else {
             0
         };
-        let offered = wanted.that(Abilities::of_phy(status, extended));
+        let offered = wanted.limited_to(Abilities::of_phy(status, extended));
         bus.write(self.address, mii::ANAR, offered.base_page())?;
         if is_extended {
             // The setting for master and slave is kept.
@@ -184,7 +180,7 @@ impl Phy {
     ///
     /// # Errors
     /// [`MdioError::Timeout`].
-    pub fn link(&self, bus: &impl Management) -> Result<Option<Link>, MdioError> {
+    pub fn link(&self, bus: &impl MdioBus) -> Result<Option<Link>, MdioError> {
         let status = bus.read(self.address, mii::BMSR)?;
         let ready = mii::BMSR::LINK_UP.mask() | mii::BMSR::AN_COMPLETE.mask();
         if u32::from(status) & ready != ready {
@@ -198,7 +194,7 @@ impl Phy {
         }
         let own = Abilities::advertised(page(mii::ANAR)?, gigabit);
         let partners = Abilities::of_partner(page(mii::ANLPAR)?, partners_gigabit);
-        Ok(own.agreed(partners))
+        Ok(own.resolve(partners))
     }
 }
 

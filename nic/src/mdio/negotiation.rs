@@ -30,7 +30,7 @@ impl Speed {
 
 /// Directions in which PAUSE frames are used, seen from this station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pauses {
+pub struct FlowControl {
     /// The partner obeys our PAUSE frames.
     pub send: bool,
     /// This station obeys PAUSE frames of the partner.
@@ -45,20 +45,23 @@ pub struct Link {
     /// True for full duplex.
     pub full_duplex: bool,
     /// PAUSE frames; only in full duplex.
-    pub pauses: Pauses,
+    pub flow_control: FlowControl,
 }
 
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let speed = self.speed.mbit_per_s();
         let duplex = if self.full_duplex { "full" } else { "half" };
-        let pauses = match (self.pauses.send, self.pauses.receive) {
+        let flow_control = match (self.flow_control.send, self.flow_control.receive) {
             (true, true) => "both ways",
             (true, false) => "sent",
             (false, true) => "obeyed",
             (false, false) => "none",
         };
-        write!(f, "{speed} Mbit/s, {duplex} duplex, pause frames: {pauses}")
+        write!(
+            f,
+            "{speed} Mbit/s, {duplex} duplex, pause frames: {flow_control}"
+        )
     }
 }
 
@@ -66,7 +69,7 @@ impl fmt::Display for Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
     /// One bit per mode, by its index in [`LINK_MODES`].
-    ways: u8,
+    modes: u8,
     /// Symmetric PAUSE.
     pub pause: bool,
     /// Asymmetric PAUSE: only towards the partner, or with `pause` also only from the partner.
@@ -74,73 +77,73 @@ pub struct Abilities {
 }
 
 /// A mode of a link, and the bits that represent it.
-struct Way {
+struct LinkMode {
     speed: Speed,
     full_duplex: bool,
     /// In BMSR, ANAR and ANLPAR; for 1000BASE-T in ESTATUS, CTRL1000 and STAT1000.
-    able: Bits,
-    ours: Bits,
-    partners: Bits,
+    ability: Bits,
+    advertised: Bits,
+    partner: Bits,
 }
 
 /// All modes, by descending priority (Annex 28B.3; without 100BASE-T2 and 100BASE-T4, which no
 /// current PHY supports).
-const WAYS: [Way; 6] = [
-    Way {
+const LINK_MODES: [LinkMode; 6] = [
+    LinkMode {
         speed: Speed::Mbit1000,
         full_duplex: true,
-        able: mii::ESTATUS::T_1000_FULL,
-        ours: mii::CTRL1000::T_1000_FULL,
-        partners: mii::STAT1000::LP_1000_FULL,
+        ability: mii::ESTATUS::T_1000_FULL,
+        advertised: mii::CTRL1000::T_1000_FULL,
+        partner: mii::STAT1000::LP_1000_FULL,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit1000,
         full_duplex: false,
-        able: mii::ESTATUS::T_1000_HALF,
-        ours: mii::CTRL1000::T_1000_HALF,
-        partners: mii::STAT1000::LP_1000_HALF,
+        ability: mii::ESTATUS::T_1000_HALF,
+        advertised: mii::CTRL1000::T_1000_HALF,
+        partner: mii::STAT1000::LP_1000_HALF,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit100,
         full_duplex: true,
-        able: mii::BMSR::X_100_FULL,
-        ours: mii::ANAR::TX_100_FULL,
-        partners: mii::ANAR::TX_100_FULL,
+        ability: mii::BMSR::X_100_FULL,
+        advertised: mii::ANAR::TX_100_FULL,
+        partner: mii::ANAR::TX_100_FULL,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit100,
         full_duplex: false,
-        able: mii::BMSR::X_100_HALF,
-        ours: mii::ANAR::TX_100_HALF,
-        partners: mii::ANAR::TX_100_HALF,
+        ability: mii::BMSR::X_100_HALF,
+        advertised: mii::ANAR::TX_100_HALF,
+        partner: mii::ANAR::TX_100_HALF,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit10,
         full_duplex: true,
-        able: mii::BMSR::T_10_FULL,
-        ours: mii::ANAR::T_10_FULL,
-        partners: mii::ANAR::T_10_FULL,
+        ability: mii::BMSR::T_10_FULL,
+        advertised: mii::ANAR::T_10_FULL,
+        partner: mii::ANAR::T_10_FULL,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit10,
         full_duplex: false,
-        able: mii::BMSR::T_10_HALF,
-        ours: mii::ANAR::T_10_HALF,
-        partners: mii::ANAR::T_10_HALF,
+        ability: mii::BMSR::T_10_HALF,
+        advertised: mii::ANAR::T_10_HALF,
+        partner: mii::ANAR::T_10_HALF,
     },
 ];
 
 impl Abilities {
     /// All speeds and duplex modes, without PAUSE.
     pub const ALL_SPEEDS: Self = Self {
-        ways: (1 << WAYS.len()) - 1,
+        modes: (1 << LINK_MODES.len()) - 1,
         pause: false,
         asymmetric: false,
     };
 
     /// The same, with PAUSE in both directions, or at least one.
     #[must_use]
-    pub const fn with_pauses(self) -> Self {
+    pub const fn with_flow_control(self) -> Self {
         Self {
             pause: true,
             asymmetric: true,
@@ -151,18 +154,18 @@ impl Abilities {
     /// The same, limited to this speed.
     #[must_use]
     pub fn up_to(self, speed: Speed) -> Self {
-        self.only(|way| way.speed <= speed)
+        self.retain(|mode| mode.speed <= speed)
     }
 
     /// The same, without half duplex.
     #[must_use]
     pub fn full_duplex(self) -> Self {
-        self.only(|way| way.full_duplex)
+        self.retain(|mode| mode.full_duplex)
     }
 
-    fn only(self, keeps: impl Fn(&Way) -> bool) -> Self {
+    fn retain(self, keeps: impl Fn(&LinkMode) -> bool) -> Self {
         Self {
-            ways: self.ways & ways(keeps),
+            modes: self.modes & modes(keeps),
             ..self
         }
     }
@@ -170,7 +173,7 @@ impl Abilities {
     /// Abilities of a PHY, from BMSR and ESTATUS.
     pub(super) fn of_phy(base: u16, gigabit: u16) -> Self {
         Self {
-            ways: set(base, gigabit, |way| way.able),
+            modes: modes_set(base, gigabit, |mode| mode.ability),
             ..Self::default()
         }
     }
@@ -178,23 +181,23 @@ impl Abilities {
     /// Own advertised abilities, from ANAR and CTRL1000.
     pub(super) fn advertised(base: u16, gigabit: u16) -> Self {
         Self {
-            ways: set(base, gigabit, |way| way.ours),
-            ..pauses(base)
+            modes: modes_set(base, gigabit, |mode| mode.advertised),
+            ..flow_control(base)
         }
     }
 
     /// Abilities advertised by the partner, from ANLPAR and STAT1000.
     pub(super) fn of_partner(base: u16, gigabit: u16) -> Self {
         Self {
-            ways: set(base, gigabit, |way| way.partners),
-            ..pauses(base)
+            modes: modes_set(base, gigabit, |mode| mode.partner),
+            ..flow_control(base)
         }
     }
 
     /// These abilities, limited to those of a PHY.
-    pub(super) const fn that(self, phy: Self) -> Self {
+    pub(super) const fn limited_to(self, phy: Self) -> Self {
         Self {
-            ways: self.ways & phy.ways,
+            modes: self.modes & phy.modes,
             ..self
         }
     }
@@ -213,60 +216,63 @@ impl Abilities {
     }
 
     fn bits(self, gigabit: bool) -> u16 {
-        let here = |way: &Way| (way.speed == Speed::Mbit1000) == gigabit;
-        let chosen = WAYS
+        let here = |mode: &LinkMode| (mode.speed == Speed::Mbit1000) == gigabit;
+        let chosen = LINK_MODES
             .iter()
             .enumerate()
-            .filter(|(n, way)| self.ways >> n & 1 != 0 && here(way));
-        chosen.fold(0, |bits, (_, way)| bits | way.ours.mask() as u16)
+            .filter(|(n, mode)| self.modes >> n & 1 != 0 && here(mode));
+        chosen.fold(0, |bits, (_, mode)| bits | mode.advertised.mask() as u16)
     }
 
     /// Resolves the negotiation: the common mode of highest priority (Annex 28B.3), and PAUSE by
     /// Table 28B-3. `None` if the stations have no mode in common.
     #[must_use]
-    pub fn agreed(self, partner: Self) -> Option<Link> {
-        let common = self.ways & partner.ways;
-        let best = WAYS.get(common.trailing_zeros() as usize)?;
+    pub fn resolve(self, partner: Self) -> Option<Link> {
+        let common = self.modes & partner.modes;
+        let best = LINK_MODES.get(common.trailing_zeros() as usize)?;
         let both = self.pause && partner.pause;
         let one = self.asymmetric && partner.asymmetric;
-        let pauses = Pauses {
+        let flow_control = FlowControl {
             send: both || one && partner.pause,
             receive: both || one && self.pause,
         };
         Some(Link {
             speed: best.speed,
             full_duplex: best.full_duplex,
-            pauses: if best.full_duplex {
-                pauses
+            flow_control: if best.full_duplex {
+                flow_control
             } else {
-                Pauses::default()
+                FlowControl::default()
             },
         })
     }
 }
 
 /// The modes that satisfy a predicate.
-fn ways(holds: impl Fn(&Way) -> bool) -> u8 {
-    let chosen = WAYS.iter().enumerate().filter(|(_, way)| holds(way));
-    chosen.fold(0, |ways, (n, _)| ways | 1 << n)
+fn modes(holds: impl Fn(&LinkMode) -> bool) -> u8 {
+    let chosen = LINK_MODES
+        .iter()
+        .enumerate()
+        .filter(|(_, mode)| holds(mode));
+    chosen.fold(0, |modes, (n, _)| modes | 1 << n)
 }
 
 /// The modes whose bit is set in their register.
-fn set(base: u16, gigabit: u16, bit: impl Fn(&Way) -> Bits) -> u8 {
-    ways(|way| {
-        let register = if way.speed == Speed::Mbit1000 {
+fn modes_set(base: u16, gigabit: u16, bit: impl Fn(&LinkMode) -> Bits) -> u8 {
+    modes(|mode| {
+        let register = if mode.speed == Speed::Mbit1000 {
             gigabit
         } else {
             base
         };
-        bit(way).is_set(register.into())
+        bit(mode).is_set(register.into())
     })
 }
 
 /// PAUSE abilities in a base page: ANAR and ANLPAR have the same bits.
-fn pauses(base: u16) -> Abilities {
+fn flow_control(base: u16) -> Abilities {
     Abilities {
-        ways: 0,
+        modes: 0,
         pause: mii::ANAR::PAUSE.is_set(base.into()),
         asymmetric: mii::ANAR::ASM_DIR.is_set(base.into()),
     }

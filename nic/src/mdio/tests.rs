@@ -43,8 +43,8 @@ impl Script {
     }
 }
 
-impl Management for Script {
-    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError> {
+impl MdioBus for Script {
+    fn read(&self, phy: u8, register: RegisterRef) -> Result<u16, MdioError> {
         let value = self.registers.borrow()[register.offset as usize];
         if phy != 6 {
             return Ok(0xffff);
@@ -57,7 +57,7 @@ impl Management for Script {
         Ok(value)
     }
 
-    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError> {
+    fn write(&self, phy: u8, register: RegisterRef, value: u16) -> Result<(), MdioError> {
         assert_eq!(phy, 6);
         self.set(register.offset as usize, value);
         self.written.borrow_mut().push((register.offset, value));
@@ -94,7 +94,7 @@ fn a_reset_is_waited_for() {
 
 #[test]
 fn unsupported_modes_are_not_advertised() {
-    let all = Abilities::ALL_SPEEDS.with_pauses();
+    let all = Abilities::ALL_SPEEDS.with_flow_control();
     let bus = Script::new();
     let phy = Phy::at(&bus, 6).expect("there");
     let offered = phy.negotiate(&bus, all);
@@ -123,7 +123,7 @@ fn unsupported_modes_are_not_advertised() {
 fn a_link_is_known_when_it_is_up_and_negotiated() {
     let bus = Script::gigabit();
     let phy = Phy::at(&bus, 6).expect("there");
-    let all = Abilities::ALL_SPEEDS.with_pauses();
+    let all = Abilities::ALL_SPEEDS.with_flow_control();
     assert_eq!(phy.negotiate(&bus, all), Ok(all));
     // The partner: everything, pause in both directions.
     bus.set(5, 0x45e1);
@@ -136,7 +136,7 @@ fn a_link_is_known_when_it_is_up_and_negotiated() {
     let mut link = Link {
         speed: Speed::Mbit1000,
         full_duplex: true,
-        pauses: Pauses {
+        flow_control: FlowControl {
             send: true,
             receive: true,
         },
@@ -149,7 +149,7 @@ fn a_link_is_known_when_it_is_up_and_negotiated() {
     bus.set(10, 0);
     link.speed = Speed::Mbit100;
     link.full_duplex = false;
-    link.pauses = Pauses::default();
+    link.flow_control = FlowControl::default();
     assert_eq!(phy.link(&bus), Ok(Some(link)));
     // Nothing in common.
     bus.set(5, 0x0001);
@@ -186,10 +186,14 @@ fn pause_frames_are_resolved_by_the_table() {
                 (side.pause, side.asymmetric) = (bit(n), bit(n + 1));
                 side
             });
-            let link = one.agreed(other).expect("all in common");
-            assert_eq!(link.pauses.send, pauses.contains("send"), "{own} {partner}");
+            let link = one.resolve(other).expect("all in common");
+            assert_eq!(
+                link.flow_control.send,
+                pauses.contains("send"),
+                "{own} {partner}"
+            );
             let receive = pauses.contains("receive");
-            assert_eq!(link.pauses.receive, receive, "{own} {partner}");
+            assert_eq!(link.flow_control.receive, receive, "{own} {partner}");
         }
     }
     assert_eq!(cases, 16);
@@ -202,14 +206,14 @@ proptest! {
     fn both_partners_agree(ours: [u16; 2], partners: [u16; 2]) {
         let side = |[base, gigabit]: [u16; 2]| Abilities::advertised(base, gigabit);
         let (one, other) = (side(ours), side(partners));
-        let (here, there) = (one.agreed(other), other.agreed(one));
+        let (here, there) = (one.resolve(other), other.resolve(one));
         prop_assert_eq!(here.is_some(), there.is_some());
         if let (Some(here), Some(there)) = (here, there) {
             prop_assert_eq!((here.speed, here.full_duplex), (there.speed, there.full_duplex));
-            prop_assert_eq!(here.pauses.send, there.pauses.receive);
-            prop_assert_eq!(here.pauses.receive, there.pauses.send);
-            prop_assert!(here.full_duplex || here.pauses == Pauses::default());
-            prop_assert!(one.up_to(here.speed).agreed(other) == Some(here));
+            prop_assert_eq!(here.flow_control.send, there.flow_control.receive);
+            prop_assert_eq!(here.flow_control.receive, there.flow_control.send);
+            prop_assert!(here.full_duplex || here.flow_control == FlowControl::default());
+            prop_assert!(one.up_to(here.speed).resolve(other) == Some(here));
         }
         // What is advertised is what is written.
         prop_assert_eq!(Abilities::advertised(one.base_page(), one.gigabit()), one);

@@ -32,22 +32,22 @@ pub enum InitError {
     /// There is no virtio-mmio device: the value of `MagicValue`.
     NoDevice(u32),
     /// The device is of another type, or the slot is empty (0): the value of `DeviceID`.
-    OtherKind(u32),
+    WrongDevice(u32),
     /// The device implements another version of the interface (1: legacy; QEMU provides the modern
     /// one with `-global virtio-mmio.force-legacy=false`).
-    OtherVersion(u32),
+    UnsupportedVersion(u32),
     /// The device lacks these required feature bits.
-    Missing(u64),
+    MissingFeatures(u64),
     /// The device does not accept these feature bits.
-    Refused(u64),
+    FeaturesRejected(u64),
     /// The device has no queue with this number, or it is in use.
-    NoQueue(u32),
+    QueueUnavailable(u32),
     /// The queue is smaller than required by the driver.
-    ShortQueue {
+    QueueTooSmall {
         /// Number of the queue.
         queue: u32,
         /// Maximum number of descriptors.
-        most: u32,
+        max: u32,
     },
 }
 
@@ -55,16 +55,22 @@ impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDevice(magic) => write!(f, "no virtio device here (MagicValue {magic:#010x})"),
-            Self::OtherKind(0) => write!(f, "this virtio slot is empty"),
-            Self::OtherKind(id) => write!(f, "a virtio device of type {id}, not a network device"),
-            Self::OtherVersion(version) => {
+            Self::WrongDevice(0) => write!(f, "this virtio slot is empty"),
+            Self::WrongDevice(id) => {
+                write!(f, "a virtio device of type {id}, not a network device")
+            }
+            Self::UnsupportedVersion(version) => {
                 write!(f, "version {version} of virtio-mmio, not 2")
             }
-            Self::Missing(features) => write!(f, "the device lacks the features {features:#x}"),
-            Self::Refused(features) => write!(f, "the device rejects the features {features:#x}"),
-            Self::NoQueue(queue) => write!(f, "the device has no free queue {queue}"),
-            Self::ShortQueue { queue, most } => {
-                write!(f, "queue {queue} takes at most {most} descriptors")
+            Self::MissingFeatures(features) => {
+                write!(f, "the device lacks the features {features:#x}")
+            }
+            Self::FeaturesRejected(features) => {
+                write!(f, "the device rejects the features {features:#x}")
+            }
+            Self::QueueUnavailable(queue) => write!(f, "the device has no free queue {queue}"),
+            Self::QueueTooSmall { queue, max } => {
+                write!(f, "queue {queue} takes at most {max} descriptors")
             }
         }
     }
@@ -86,11 +92,11 @@ pub(super) fn negotiate(
     }
     let version = registers.read(mmio::Version);
     if version != MODERN {
-        return Err(InitError::OtherVersion(version));
+        return Err(InitError::UnsupportedVersion(version));
     }
     let id = registers.read(mmio::DeviceID);
     if id != kind {
-        return Err(InitError::OtherKind(id));
+        return Err(InitError::WrongDevice(id));
     }
     reset(registers);
     registers.write(mmio::Status, mmio::Status::ACKNOWLEDGE.mask());
@@ -105,7 +111,7 @@ pub(super) fn negotiate(
     let offered = offered[0] | offered[1];
     let needed = needed | VERSION_1;
     if offered & needed != needed {
-        return Err(InitError::Missing(needed & !offered));
+        return Err(InitError::MissingFeatures(needed & !offered));
     }
     let agreed = offered & (wanted | needed);
     for half in [0, 1] {
@@ -117,27 +123,24 @@ pub(super) fn negotiate(
         | mmio::Status::FEATURES_OK.mask();
     registers.write(mmio::Status, agreeing);
     if registers.read(mmio::Status) & mmio::Status::FEATURES_OK.mask() == 0 {
-        return Err(InitError::Refused(agreed));
+        return Err(InitError::FeaturesRejected(agreed));
     }
     Ok(agreed)
 }
 
 /// Step 7, for the queue with this number.
-pub(super) fn set_up<C: Coherence, const N: usize>(
+pub(super) fn set_up_queue<C: Coherence, const N: usize>(
     registers: &impl Registers,
     number: u32,
     queue: &Virtqueue<C, N>,
 ) -> Result<(), InitError> {
     registers.write(mmio::QueueSel, number);
-    let most = registers.read(mmio::QueueNumMax);
-    if most == 0 || registers.read(mmio::QueueReady) != 0 {
-        return Err(InitError::NoQueue(number));
+    let max = registers.read(mmio::QueueNumMax);
+    if max == 0 || registers.read(mmio::QueueReady) != 0 {
+        return Err(InitError::QueueUnavailable(number));
     }
-    if (most as usize) < N {
-        return Err(InitError::ShortQueue {
-            queue: number,
-            most,
-        });
+    if (max as usize) < N {
+        return Err(InitError::QueueTooSmall { queue: number, max });
     }
     registers.write(mmio::QueueNum, N as u32);
     let places = [
@@ -154,7 +157,7 @@ pub(super) fn set_up<C: Coherence, const N: usize>(
 }
 
 /// Step 8: the device may start.
-pub(super) fn go(registers: &impl Registers) {
+pub(super) fn set_driver_ok(registers: &impl Registers) {
     let all = mmio::Status::ACKNOWLEDGE.mask()
         | mmio::Status::DRIVER.mask()
         | mmio::Status::FEATURES_OK.mask()

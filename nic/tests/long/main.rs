@@ -12,8 +12,8 @@ mod traffic;
 
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    Bitwise, IsrAll, Main, MainThread, Outcome, ReceiveSwitch, Receiver, Reception, Stage,
-    Windowed, ZeroCopy,
+    Bitwise, IsrAll, MainHalf, MainThread, ReceiveSwitch, Receiver, ReceiverState, Reception,
+    Stage, Windowed, ZeroCopy,
 };
 use model::{Keeps, Model, WORDS};
 use std::cell::Cell;
@@ -71,7 +71,7 @@ impl Pace {
 
 /// The receiver of one stage, and the model to compare with.
 struct Bench<'q, S: Stage> {
-    interrupt: linerate_nic::mac::Interrupt<'q, S, &'q Switch, WORDS>,
+    interrupt: linerate_nic::mac::InterruptHalf<'q, S, &'q Switch, WORDS>,
     switch: &'q Switch,
     ledger: &'q Ledger,
     model: Model,
@@ -94,16 +94,16 @@ impl<S: Stage> Bench<'_, S> {
         });
         let room = self.model.arrive(arrival);
         let expected = if room {
-            Outcome::Listening
+            ReceiverState::Listening
         } else {
-            Outcome::Suspended
+            ReceiverState::Suspended
         };
         assert_eq!((outcome, asked), (expected, room), "{}", S::NAME);
         self.check();
     }
 
     /// Turn of the main thread: takes frames, reads most of them, while others arrive.
-    fn serve(&mut self, main: &mut Main<'_, S, &Switch, WORDS>, pace: Pace) {
+    fn serve(&mut self, main: &mut MainHalf<'_, S, &Switch, WORDS>, pace: Pace) {
         for _ in 0..=self.traffic.random.below(pace.served) {
             let got = main.receive();
             let expected = self.model.receive();
@@ -152,7 +152,7 @@ fn run<S: Stage>(keeps: Keeps, frames: u64) {
     let (ledger, switch) = (Ledger::new(), Switch::default());
     let receiver = Box::new(Receiver::<WORDS>::new());
     let (interrupt, mut main) = receiver.split::<S, _>(&ledger, &switch).unwrap();
-    main.filter(Some(DEVICE.into()));
+    main.set_station_filter(Some(DEVICE.into()));
     let mut bench = Bench {
         interrupt,
         switch: &switch,

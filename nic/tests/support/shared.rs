@@ -4,7 +4,7 @@ use super::frame;
 use linerate_ether::ledger::Counter;
 use linerate_nic::device::LinkState;
 use linerate_nic::ledger::Ledger;
-use linerate_nic::mac::{BitTimes, Phy, Start, TransmitError, Transmitter};
+use linerate_nic::mac::{BitTimes, Phy, TransmitError, Transmitter, TxStart};
 use std::cell::Cell;
 
 pub const SLOT: u32 = 512;
@@ -53,7 +53,7 @@ impl Phy for Shared {
         BitTimes(self.now.get())
     }
 
-    fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], start: TxStart) -> Result<BitTimes, TransmitError> {
         // Negative if it is in the past.
         let ahead = start.at.since(BitTimes(self.now.get())).0 as i32;
         assert!(ahead <= Self::GAP_PART_2.0 as i32);
@@ -108,5 +108,5 @@ pub fn counted(ledger: &Ledger) -> Vec<(Counter, u32)> {
 /// Sends a frame and polls until its fate is known.
 pub fn send_out(transmitter: &mut Transmitter<'_, Shared>, seed: u8) {
     send(transmitter, seed);
-    while !transmitter.is_ready() {}
+    while !transmitter.poll_ready() {}
 }

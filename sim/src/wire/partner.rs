@@ -176,7 +176,7 @@ impl LinkPartner {
 
     /// The device's pulse is heard at `at`.
     pub fn pulse_heard(&mut self, at: Instant) {
-        let event = self.receiver.pulse(at.as_ns());
+        let event = self.receiver.on_pulse(at.as_ns());
         self.take(event, at);
         self.last_pulse = Some(at);
         if self.state == State::Off {
@@ -227,7 +227,7 @@ impl LinkPartner {
             .is_some_and(|last| last + AFTER_PULSE <= now)
         {
             self.last_pulse = None;
-            let event = self.receiver.silence(now.as_ns());
+            let event = self.receiver.on_silence(now.as_ns());
             self.take(event, now);
         }
         if self.integrity.fails_at() <= now {
@@ -303,7 +303,7 @@ impl LinkPartner {
                     _ => 0,
                 };
             }
-            Some(LinkEvent::Broken(_)) => self.counts.broken += 1,
+            Some(LinkEvent::Malformed(_)) => self.counts.broken += 1,
             Some(LinkEvent::NormalPulse) if self.state != State::Off => self.integrity.pulse(at),
             _ => {}
         }

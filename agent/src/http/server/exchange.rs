@@ -11,7 +11,7 @@ use super::request::{Method, Request};
 use super::response::{Content, Response};
 use crate::notes::shift;
 use crate::{Close, Connection, Instant, ns, span};
-use linerate_ether::fcs::{Bitwise, Method as _};
+use linerate_ether::fcs::{Bitwise, CrcMethod as _};
 
 /// Responses that wait for those before them; a client that sends further requests ahead has to send
 /// them again (RFC 9112 section 9.3.2).

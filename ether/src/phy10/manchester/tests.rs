@@ -41,7 +41,7 @@ fn line_levels_as_the_standard_draws_them() {
 fn encode_all_or_nothing() {
     let mut words = [0; 2];
     let mut writer = HalfBitWriter::new(&mut words);
-    assert_eq!(encode(&[], &mut writer), Err(Full));
+    assert_eq!(encode(&[], &mut writer), Err(BufferFull));
     assert_eq!(writer.len(), 0);
 }
 
@@ -85,7 +85,7 @@ fn errors_give_kind_and_position() {
     assert_eq!(
         decode(stream, &mut [0; 9]),
         Err(DecodeError {
-            kind: DecodeErrorKind::NoRoom,
+            kind: DecodeErrorKind::BufferTooSmall,
             at: frame_start + 9 * 16,
             len: 9
         })

@@ -3,7 +3,7 @@
 //! The format of a descriptor depends on the device ([`Descriptor`]); the ring manages buffer
 //! ownership, wrapping and the order of writes.
 
-use super::{Buffer, Coherence, Lent, Way};
+use super::{Buffer, Coherence, Direction, LentBuffer};
 use core::fmt;
 
 /// Format of a descriptor, in memory that the device reads and writes: its fields are
@@ -15,33 +15,33 @@ pub trait Descriptor {
     /// An unused descriptor that belongs to the program.
     const IDLE: Self;
     /// Request to the device for a frame.
-    type Order: Copy;
+    type Command: Copy;
     /// Status returned by the device.
-    type Outcome;
+    type Status;
 
     /// Writes everything except the word with the ownership bit.
-    fn prepare(&self, piece: &Piece, order: Self::Order);
+    fn prepare(&self, fields: &DescriptorFields, command: Self::Command);
 
     /// Writes the word with the ownership bit: the descriptor now belongs to the device.
-    fn hand_over(&self, piece: &Piece, order: Self::Order);
+    fn hand_over(&self, fields: &DescriptorFields, command: Self::Command);
 
     /// True if the device has returned it to the program.
-    fn is_back(&self) -> bool;
+    fn is_done(&self) -> bool;
 
     /// Length in octets and status reported by the device; the descriptor belongs to the program.
-    fn outcome(&self) -> (usize, Self::Outcome);
+    fn status(&self) -> (usize, Self::Status);
 
     /// Returns it to the program unconditionally: the device is stopped.
-    fn take_back(&self);
+    fn release(&self);
 }
 
 /// Content of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct DescriptorFields {
     /// Address of the buffer.
     pub address: usize,
     /// Direction of the transfer, with its length.
-    pub way: Way,
+    pub direction: Direction,
     /// True if this is the last descriptor of the frame.
     pub is_last: bool,
     /// True if the first descriptor of the ring follows.
@@ -77,22 +77,22 @@ impl<D, const N: usize> fmt::Debug for Memory<D, N> {
 pub struct Ring<D: 'static, C, const N: usize> {
     memory: &'static Memory<D, N>,
     coherence: C,
-    /// Lent buffers, by descriptor.
-    lent: [Option<Lent>; N],
+    /// LentBuffer buffers, by descriptor.
+    lent: [Option<LentBuffer>; N],
     /// Next descriptor to submit, and number of descriptors before it that belong to the device.
     next: usize,
-    given: usize,
+    submitted: usize,
 }
 
 /// A buffer returned by the device.
 #[derive(Debug)]
-pub struct Returned<O> {
+pub struct Completion<O> {
     /// The buffer.
     pub buffer: Buffer,
     /// Octets reported by the device, limited to the length of the buffer.
     pub octets: usize,
     /// Status reported by the device.
-    pub outcome: O,
+    pub status: O,
 }
 
 impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
@@ -104,7 +104,7 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
             coherence,
             lent: [const { None }; N],
             next: 0,
-            given: 0,
+            submitted: 0,
         }
     }
 
@@ -116,8 +116,8 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
 
     /// Number of buffers that can be submitted now.
     #[must_use]
-    pub const fn room(&self) -> usize {
-        N - self.given
+    pub const fn free_descriptors(&self) -> usize {
+        N - self.submitted
     }
 
     /// Lends the buffers of one frame to the device, which the caller must then notify.
@@ -125,42 +125,42 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
     /// # Errors
     /// The buffers, if there are not enough free descriptors.
     #[inline]
-    pub fn give<const K: usize>(
+    pub fn submit<const K: usize>(
         &mut self,
-        pieces: [(Buffer, Way); K],
-        order: D::Order,
-    ) -> Result<(), [(Buffer, Way); K]> {
-        if self.room() < K {
-            return Err(pieces);
+        buffers: [(Buffer, Direction); K],
+        command: D::Command,
+    ) -> Result<(), [(Buffer, Direction); K]> {
+        if self.free_descriptors() < K {
+            return Err(buffers);
         }
         let begin = self.next;
         let mut first = None;
-        for (number, (buffer, way)) in pieces.into_iter().enumerate() {
+        for (number, (buffer, direction)) in buffers.into_iter().enumerate() {
             let index = (begin + number) % N;
-            let piece = Piece {
+            let fields = DescriptorFields {
                 address: buffer.address(),
-                way: way.within(&buffer),
+                direction: direction.within(&buffer),
                 is_last: number + 1 == K,
                 wraps: index + 1 == N,
             };
-            self.coherence.before(&buffer, piece.way);
+            self.coherence.before_transfer(&buffer, fields.direction);
             let descriptor = &self.memory.0[index];
-            descriptor.prepare(&piece, order);
+            descriptor.prepare(&fields, command);
             self.lent[index] = Some(buffer.lend());
             if number == 0 {
-                first = Some((descriptor, piece));
+                first = Some((descriptor, fields));
             } else {
                 self.coherence.barrier();
-                descriptor.hand_over(&piece, order);
+                descriptor.hand_over(&fields, command);
             }
         }
         self.next = (begin + K) % N;
-        self.given += K;
+        self.submitted += K;
         // The first descriptor is handed over last: the device waits at it, and must find all
         // others ready.
-        if let Some((descriptor, piece)) = first {
+        if let Some((descriptor, fields)) = first {
             self.coherence.barrier();
-            descriptor.hand_over(&piece, order);
+            descriptor.hand_over(&fields, command);
             self.coherence.barrier();
         }
         Ok(())
@@ -169,54 +169,54 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
     /// Oldest submitted descriptor, if any.
     #[inline]
     fn oldest(&self) -> Option<usize> {
-        (self.given > 0).then_some((self.next + N - self.given) % N)
+        (self.submitted > 0).then_some((self.next + N - self.submitted) % N)
     }
 
     /// True if a returned buffer has not been taken yet.
     #[inline]
     #[must_use]
-    pub fn has_returned(&self) -> bool {
+    pub fn has_completed(&self) -> bool {
         self.oldest()
-            .is_some_and(|index| self.memory.0[index].is_back())
+            .is_some_and(|index| self.memory.0[index].is_done())
     }
 
     /// Takes the next buffer that the device has returned.
     #[inline]
-    pub fn take(&mut self) -> Option<Returned<D::Outcome>> {
+    pub fn take(&mut self) -> Option<Completion<D::Status>> {
         let index = self.oldest()?;
         let descriptor = &self.memory.0[index];
-        if !descriptor.is_back() {
+        if !descriptor.is_done() {
             return None;
         }
         // The status is read after the ownership bit.
         self.coherence.barrier();
-        let (octets, outcome) = descriptor.outcome();
+        let (octets, status) = descriptor.status();
         let lent = self.lent[index].take()?;
-        self.given -= 1;
+        self.submitted -= 1;
         // SAFETY: the device has returned the descriptor, and the barrier makes its earlier writes
         // visible.
-        let buffer = unsafe { lent.back() };
+        let buffer = unsafe { lent.into_buffer() };
         let octets = octets.min(buffer.len());
         self.coherence.invalidate(buffer.address(), octets);
-        Some(Returned {
+        Some(Completion {
             buffer,
             octets,
-            outcome,
+            status,
         })
     }
 
     /// Passes all lent buffers to `back`. After that the ring is empty, starts at its first
     /// descriptor, and a restarted device finds no descriptor that it owns. For a driver that has
     /// stopped its device.
-    pub(crate) fn recall(&mut self, mut back: impl FnMut(Buffer)) {
+    pub(crate) fn reclaim_all(&mut self, mut back: impl FnMut(Buffer)) {
         self.coherence.barrier();
         while let Some(index) = self.oldest() {
-            self.given -= 1;
+            self.submitted -= 1;
             if let Some(lent) = self.lent[index].take() {
                 // SAFETY: a stopped device accesses no memory.
-                back(unsafe { lent.back() });
+                back(unsafe { lent.into_buffer() });
             }
-            self.memory.0[index].take_back();
+            self.memory.0[index].release();
         }
         self.next = 0;
         self.coherence.barrier();

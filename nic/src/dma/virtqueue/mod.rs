@@ -1,7 +1,7 @@
 //! The split virtqueue (virtio 1.2 section 2.7): a descriptor table, the available ring (buffers
 //! that the device may use) and the used ring (buffers that it has used).
 
-use super::{Buffer, Coherence, Lent, Shared, Way};
+use super::{Buffer, Coherence, Direction, LentBuffer, Shared};
 use core::fmt;
 
 /// Flag of a descriptor: the device writes into the buffer (`VIRTQ_DESC_F_WRITE`).
@@ -96,30 +96,30 @@ impl<const N: usize> fmt::Debug for Memory<N> {
 
 /// Error: the device reported a descriptor that it does not own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Foreign {
+pub struct UnexpectedDescriptor {
     /// Number of the reported descriptor.
     pub descriptor: u32,
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for UnexpectedDescriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the device used descriptor {}, which it was not given",
+            "the device used descriptor {}, which it does not own",
             self.descriptor
         )
     }
 }
 
-impl core::error::Error for Foreign {}
+impl core::error::Error for UnexpectedDescriptor {}
 
 /// Program side of a queue: one descriptor per buffer.
 #[derive(Debug)]
 pub struct Virtqueue<C, const N: usize> {
     memory: &'static Memory<N>,
     coherence: C,
-    /// Lent buffers, by descriptor.
-    lent: [Option<Lent>; N],
+    /// LentBuffer buffers, by descriptor.
+    lent: [Option<LentBuffer>; N],
     /// Unused descriptors: the first `unused`.
     free: [u16; N],
     unused: usize,
@@ -157,7 +157,7 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
 
     /// Number of buffers that can be submitted now.
     #[must_use]
-    pub const fn room(&self) -> usize {
+    pub const fn free_descriptors(&self) -> usize {
         self.unused
     }
 
@@ -166,19 +166,19 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
     /// # Errors
     /// The buffer, if all descriptors are in use.
     #[inline]
-    pub fn give(&mut self, buffer: Buffer, way: Way) -> Result<bool, Buffer> {
+    pub fn submit(&mut self, buffer: Buffer, direction: Direction) -> Result<bool, Buffer> {
         let Some(last) = self.unused.checked_sub(1) else {
             return Err(buffer);
         };
         self.unused = last;
         let index = self.free[last];
-        let way = way.within(&buffer);
-        let (octets, flags) = match way {
-            Way::ToDevice(octets) => (octets, 0),
-            Way::FromDevice => (buffer.len(), WRITE),
+        let direction = direction.within(&buffer);
+        let (octets, flags) = match direction {
+            Direction::ToDevice(octets) => (octets, 0),
+            Direction::FromDevice => (buffer.len(), WRITE),
         };
         let address = buffer.address();
-        self.coherence.before(&buffer, way);
+        self.coherence.before_transfer(&buffer, direction);
         let descriptor = &self.memory.table[usize::from(index)];
         descriptor.address[0].write(address as u32);
         descriptor.address[1].write((address as u64 >> 32) as u32);
@@ -209,7 +209,7 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
     /// # Errors
     /// [`UnexpectedDescriptor`] if the device reports a descriptor that it does not own.
     #[inline]
-    pub fn take(&mut self) -> Result<Option<(Buffer, usize)>, Foreign> {
+    pub fn take(&mut self) -> Result<Option<(Buffer, usize)>, UnexpectedDescriptor> {
         if !self.has_used() {
             return Ok(None);
         }
@@ -219,10 +219,10 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         let (index, octets) = (used.descriptor.read(), used.octets.read() as usize);
         self.seen = self.seen.wrapping_add(1);
         let lent = self.lent.get_mut(index as usize).and_then(Option::take);
-        let lent = lent.ok_or(Foreign { descriptor: index })?;
+        let lent = lent.ok_or(UnexpectedDescriptor { descriptor: index })?;
         // SAFETY: the device has put it into the used ring, and the barrier above makes its writes
         // visible.
-        let buffer = unsafe { lent.back() };
+        let buffer = unsafe { lent.into_buffer() };
         self.free[self.unused] = index as u16;
         self.unused += 1;
         let octets = octets.min(buffer.len());
@@ -232,11 +232,11 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
 
     /// Passes all lent buffers to `back` and resets the queue. For a driver that has reset its
     /// device.
-    pub(crate) fn recall(&mut self, mut back: impl FnMut(Buffer)) {
+    pub(crate) fn reclaim_all(&mut self, mut back: impl FnMut(Buffer)) {
         self.coherence.barrier();
         for lent in self.lent.iter_mut().filter_map(Option::take) {
             // SAFETY: a device in reset accesses no memory.
-            back(unsafe { lent.back() });
+            back(unsafe { lent.into_buffer() });
         }
         self.free = core::array::from_fn(|index| index as u16);
         (self.unused, self.available, self.seen) = (N, 0, 0);
@@ -251,7 +251,7 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
 
     /// Enables or disables interrupts for used buffers. After disabling, one may still occur.
     #[inline]
-    pub fn want_interrupts(&mut self, wanted: bool) {
+    pub fn set_interrupts(&mut self, wanted: bool) {
         let flags = if wanted { 0 } else { NO_INTERRUPT };
         self.memory.available.flags.write(flags);
         self.coherence.barrier();

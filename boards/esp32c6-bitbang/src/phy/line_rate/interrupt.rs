@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use linerate_nic::bitbang::FRAME_OFFSET;
-use linerate_nic::filter::Words;
+use linerate_nic::filter::FilterWords;
 use linerate_nic::mac::{self, BitTimes, ReceiveSwitch, Reception};
 
 use super::{
@@ -19,7 +19,7 @@ use super::{
 use crate::stage;
 
 /// The MAC's part in the receive interrupt.
-pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
+pub type ReceiveInterrupt = mac::InterruptHalf<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
 
 /// Pairs of preamble bits without which it was no packet but some pulse.
 const PULSE_PAIRS: u32 = 1;
@@ -114,7 +114,7 @@ extern "C" fn on_receive() {
     let Some(mac) = (unsafe { RECEIVE.get() }) else {
         return;
     };
-    let filter = mac.filter();
+    let filter = mac.next_filter();
     // On a full queue the MAC has suspended reception itself.
     let _ = mac.receive(|buffer| {
         // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off; buffers
@@ -138,7 +138,7 @@ extern "C" fn on_receive() {
 /// What a reception is that brought no frame. Begins to skip what is still on the line.
 #[cold]
 #[esp_hal::ram]
-fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
+fn without_frame(heard: Heard, buffer: &[u8], filter: &FilterWords) -> Reception {
     let heard = polarity::seen(heard);
     if let Heard::Idle | Heard::Lost(0..PULSE_PAIRS) = heard {
         // SAFETY: this is the receive interrupt; interrupts are off in it.
@@ -174,7 +174,7 @@ fn without_frame(heard: Heard, buffer: &[u8], filter: &Words) -> Reception {
 
 /// What a frame is that the filter does not let pass.
 #[inline(always)]
-fn refused(filter: &Words) -> Reception {
+fn refused(filter: &FilterWords) -> Reception {
     // Broadcast is always wanted, unless the queue is short of room.
     if filter.hash == [0; 2] {
         Reception::Shed
@@ -185,7 +185,7 @@ fn refused(filter: &Words) -> Reception {
 
 /// Whether the filter lets the frame of so many octets in `buffer` pass.
 #[inline(always)]
-fn accepts(buffer: &[u8], octets: u16, filter: &Words) -> bool {
+fn accepts(buffer: &[u8], octets: u16, filter: &FilterWords) -> bool {
     // The loop has looked at the longer ones, groups apart.
     let looked_at = u32::from(octets) >= LOOKED_AT;
     looked_at && buffer[FRAME_OFFSET] & 1 == 0 || accepts_at_last(buffer, filter)
@@ -194,7 +194,7 @@ fn accepts(buffer: &[u8], octets: u16, filter: &Words) -> bool {
 /// The same for a frame that the loop has not looked at.
 #[cold]
 #[esp_hal::ram]
-fn accepts_at_last(buffer: &[u8], filter: &Words) -> bool {
+fn accepts_at_last(buffer: &[u8], filter: &FilterWords) -> bool {
     let Some(to) = buffer.get(FRAME_OFFSET..FRAME_OFFSET + 6) else {
         return false;
     };

@@ -2,7 +2,7 @@
 
 /// Location of a register. It contains no text, so that a map costs a program no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RegisterRef {
     /// Bytes from the base of the block, or the register's number if the block is not
     /// memory-mapped.
     pub offset: u32,
@@ -100,8 +100,8 @@ macro_rules! constants {
         $(
             #[doc = concat!("`", stringify!($register), "`")]
             #[allow(non_upper_case_globals, reason = "names are the manual's")]
-            pub const $register: $crate::Place = match BLOCK.register(stringify!($register)) {
-                Some(register) => register.place(),
+            pub const $register: $crate::RegisterRef = match BLOCK.register(stringify!($register)) {
+                Some(register) => register.register_ref(),
                 None => panic!(concat!("the map has no register ", stringify!($register))),
             };
             $(
