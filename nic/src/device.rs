@@ -74,7 +74,7 @@ impl Checksums {
 /// Capabilities of a device that a stack needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// What the device carries.
+    /// Medium of the device.
     pub medium: Medium,
     /// The longest IP packet in octets: 1500 for Ethernet.
     pub mtu: usize,

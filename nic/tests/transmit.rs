@@ -19,7 +19,7 @@ struct Wire {
     now: Cell<u32>,
     /// Start and end of a transmission by another station.
     carrier: Option<(u32, u32)>,
-    /// How many times the medium becomes busy at the last moment.
+    /// Number of times that the medium becomes busy at the last moment.
     busy: u32,
     link: LinkState,
     /// Start, end and octets of each packet sent.

@@ -17,7 +17,7 @@ use linerate_ether::frame::MacAddress;
 use linerate_nic::dma::{Buffer, Coherent};
 use linerate_nic::enet::{self, Config, Enet, InitError, Interface, Mac, ReceiveFifo, Rings};
 use linerate_nic::ledger::Ledger;
-use linerate_nic::mdio::{Abilities, Link, Phy};
+use linerate_nic::mdio::{Abilities, LinkSettings, Phy};
 use linerate_nic::mmio::Mmio;
 use machine::SabreLite;
 use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
@@ -106,7 +106,7 @@ fn main() -> ! {
 fn connect(
     registers: Mmio,
     machine: &mut SabreLite,
-) -> Result<(Mac<Mmio>, Phy, Option<Link>), InitError> {
+) -> Result<(Mac<Mmio>, Phy, Option<LinkSettings>), InitError> {
     let mac = Mac::reset(registers, CONFIG)?;
     let phy = Phy::at(&mac, PHY)?;
     phy.negotiate(&mac, Abilities::ALL_SPEEDS.with_flow_control())?;

@@ -89,7 +89,7 @@ impl<T: device::TxToken> phy::TxToken for TxToken<T> {
     }
 }
 
-/// SingleFrame received frame as a device for smoltcp, for a program that inspects each frame first.
+/// One received frame as a device for smoltcp, for a program that inspects each frame first.
 pub struct SingleFrame<'d, D: Device + 'd> {
     tokens: Option<(D::RxToken<'d>, D::TxToken<'d>)>,
     capabilities: Capabilities,

@@ -50,7 +50,7 @@ impl Buffer {
     /// Address of the buffer, for the device.
     #[must_use]
     pub fn address(&self) -> usize {
-        // Exposed, because a device may access the memory in any direction, like error code.
+        // Exposed, because a device may access the memory in any way, like foreign code.
         self.octets.as_ptr().expose_provenance()
     }
 

@@ -1,6 +1,6 @@
 //! Reset, registers, MDIO, link settings, stop.
 
-use crate::mdio::{FlowControl, Link, MdioBus, MdioError, Speed};
+use crate::mdio::{FlowControl, LinkSettings, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
 use core::fmt;
 use linerate_ether::fcs::{Crc32, SLICING_4};
@@ -185,7 +185,7 @@ impl<R: Registers> Mac<R> {
         registers.write(enet::IAUR, 0);
         registers.write(enet::IALR, 0);
         self.set_groups(settings.groups);
-        let Link {
+        let LinkSettings {
             speed,
             full_duplex,
             flow_control,
@@ -305,7 +305,7 @@ impl<R: Registers> MdioBus for Mac<R> {
 pub(super) struct Settings {
     pub address: MacAddress,
     pub groups: u64,
-    pub link: Link,
+    pub link: LinkSettings,
     pub enhanced: bool,
     /// Octets of each receive buffer for a frame.
     pub buffer: usize,

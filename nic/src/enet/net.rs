@@ -11,7 +11,7 @@ use crate::device::{
 use crate::dma::ring::{Completion, Memory, Ring};
 use crate::dma::{Buffer, Coherence, Direction};
 use crate::ledger::Ledger;
-use crate::mdio::{FlowControl, Link, MdioError, Phy, Speed};
+use crate::mdio::{FlowControl, LinkSettings, MdioError, Phy, Speed};
 use crate::mmio::Registers;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
@@ -25,7 +25,7 @@ const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
 /// Mode while the link is down.
-const NO_LINK: Link = Link {
+const NO_LINK: LinkSettings = LinkSettings {
     speed: Speed::Mbit100,
     full_duplex: true,
     flow_control: FlowControl {
@@ -69,7 +69,7 @@ pub struct Enet<R, C, L: 'static, const N: usize> {
     ledger: &'static Ledger,
     address: MacAddress,
     groups: u64,
-    link: Option<Link>,
+    link: Option<LinkSettings>,
     /// PHY to poll for the link.
     phy: Option<Phy>,
     is_halted: bool,
@@ -91,7 +91,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         rings: &'static mut Rings<L, N>,
         buffers: [[Buffer; N]; 2],
         address: MacAddress,
-        link: Option<Link>,
+        link: Option<LinkSettings>,
         ledger: &'static Ledger,
     ) -> Self {
         let fits = |it: &Buffer| it.len() >= BUFFER_LEN && it.address().is_multiple_of(64);
@@ -182,7 +182,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
 
     /// Sets the mode of the link, or `None` if it is down: the MAC is restarted with it. Frames not
     /// taken or not sent yet are lost and counted.
-    pub fn set_link(&mut self, link: Option<Link>) {
+    pub fn set_link(&mut self, link: Option<LinkSettings>) {
         if link == self.link && !self.has_failed {
             return;
         }
@@ -211,7 +211,7 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
 
     /// Mode of the link.
     #[must_use]
-    pub const fn link(&self) -> Option<Link> {
+    pub const fn link(&self) -> Option<LinkSettings> {
         self.link
     }
 

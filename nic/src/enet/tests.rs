@@ -10,7 +10,7 @@ use super::*;
 use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::dma::{Buffer, Coherent};
 use crate::ledger::Ledger;
-use crate::mdio::{FlowControl, Link, MdioBus, MdioError, Phy, Speed, mii};
+use crate::mdio::{FlowControl, LinkSettings, MdioBus, MdioError, Phy, Speed, mii};
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
@@ -109,7 +109,7 @@ const CONFIG: Config = Config {
     verifies_checksums: false,
 };
 
-const GIGABIT: Link = Link {
+const GIGABIT: LinkSettings = LinkSettings {
     speed: Speed::Mbit1000,
     full_duplex: true,
     flow_control: FlowControl {
@@ -137,7 +137,7 @@ struct Bench<L: Layout> {
 }
 
 /// A running device whose receive buffers have this content.
-fn bench<L: Layout>(config: Config, link: Option<Link>, content: &[u8]) -> Bench<L> {
+fn bench<L: Layout>(config: Config, link: Option<LinkSettings>, content: &[u8]) -> Bench<L> {
     let chip: &'static Chip = Box::leak(Box::default());
     let ledger: &'static Ledger = Box::leak(Box::new(Ledger::new()));
     let mac = Mac::reset(chip, config).expect("out of reset");
@@ -222,7 +222,7 @@ fn a_slow_half_duplex_link_on_rmii() {
         promiscuous: true,
         ..CONFIG
     };
-    let link = Link {
+    let link = LinkSettings {
         speed: Speed::Mbit10,
         full_duplex: false,
         flow_control: FlowControl::default(),

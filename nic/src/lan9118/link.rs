@@ -2,7 +2,7 @@
 
 use super::chip::{AFTER_WRITE, Chip, RX_DATA, csr, mac};
 use crate::device::LinkState;
-use crate::mdio::{Abilities, Link, MdioBus, MdioError, Phy, Speed};
+use crate::mdio::{Abilities, LinkSettings, MdioBus, MdioError, Phy, Speed};
 use crate::mmio::Registers;
 use linerate_ether::frame::{MAX_LEN, MacAddress};
 use linerate_regs::RegisterRef;
@@ -15,7 +15,7 @@ mod phy {
 /// Address of the internal PHY (section 5.4.6).
 const PHY: u8 = 1;
 
-/// TxSlot needed when a PAUSE frame is sent, for everything that arrives before it takes effect: the
+/// Room needed when a PAUSE frame is sent, for everything that arrives before it takes effect: the
 /// frame that this station is sending first, the one that the partner has begun, and the duration
 /// of the PAUSE frame itself (Annex 31B).
 const HEADROOM: u32 = 2 * MAX_LEN as u32 + 2 * 64;
@@ -55,7 +55,7 @@ impl<R: Registers> Chip<R> {
     }
 
     /// Enables the MAC in the negotiated mode (sections 5.4.1, 5.4.8 and 5.3.22).
-    fn set_mac(&self, agreed: Link) {
+    fn set_mac(&self, agreed: LinkSettings) {
         let flow = if agreed.flow_control.receive {
             mac::FLOW::FCEN.mask()
         } else {

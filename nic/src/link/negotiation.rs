@@ -39,13 +39,13 @@ enum State {
     TransmitDisable,
     /// ABILITY DETECT.
     AbilityDetect,
-    /// LINK STATUS LINK_FAIL_INHIBIT.
+    /// LINK STATUS CHECK.
     LinkStatusCheck,
     /// ACKNOWLEDGE DETECT.
     AcknowledgeDetect,
     /// COMPLETE ACKNOWLEDGE; number of bursts left to send.
     CompleteAcknowledge { left: u32 },
-    /// FLP LINK GOOD LINK_FAIL_INHIBIT.
+    /// FLP LINK GOOD CHECK.
     FlpLinkGoodCheck,
     /// FLP LINK GOOD.
     FlpLinkGood,
@@ -115,7 +115,7 @@ impl Negotiation {
                 self.enter(State::AcknowledgeDetect, at);
                 self.acknowledge(run, at);
             }
-            // Whatever link pulses there were, this partner negotiates.
+            // This partner negotiates, whatever link pulses arrived before.
             State::AbilityDetect | State::LinkStatusCheck => {
                 self.false_parallel_detection = true;
                 self.enter(State::AbilityDetect, at);

@@ -27,9 +27,9 @@ impl Duplex {
 /// Method by which the link was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EstablishedBy {
-    /// EstablishedBy configuration.
+    /// By configuration.
     Forced,
-    /// EstablishedBy auto-negotiation (IEEE 802.3 clause 28).
+    /// By auto-negotiation (IEEE 802.3 clause 28).
     Negotiation,
     /// The partner does not negotiate, but sends link pulses (clause 28.2.3.1).
     ParallelDetection,
@@ -47,7 +47,7 @@ impl EstablishedBy {
     }
 }
 
-/// LinkFault of the link.
+/// Fault of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkFault {
     /// The stations have no mode in common; the link stays down.

@@ -251,8 +251,8 @@ impl MediumAccess {
         }
     }
 
-    /// Truncated binary exponential back-off (clause 4.2.3.2.5): 0 to 2^k - 1 slots from the end of the
-    /// jam, k being the number of collisions so far, at most 10.
+    /// Truncated binary exponential back-off (clause 4.2.3.2.5): 0 to 2^k - 1 slots from the end of
+    /// the jam, where k is the number of collisions so far, at most 10.
     fn back_off(&mut self, now: BitTimes, collisions: u32, deferred: bool) -> BackOff {
         let from = self.ended.unwrap_or(now);
         // Stations with the same seed rarely collide at the same time on their clocks.

@@ -127,7 +127,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         Ok(result)
     }
 
-    /// FlowControl transmission for `quanta` of 512 bit times from now on, as requested by the partner;
+    /// Pauses transmission for `quanta` of 512 bit times from now on, as requested by the partner;
     /// 0 cancels an earlier request (Annex 31B).
     pub fn pause(&mut self, quanta: u16) {
         let span = BitTimes(u32::from(quanta) * QUANTUM_BIT_TIMES);

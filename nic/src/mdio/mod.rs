@@ -8,7 +8,7 @@ pub mod negotiation;
 
 use core::fmt;
 use linerate_regs::RegisterRef;
-pub use negotiation::{Abilities, FlowControl, Link, Speed};
+pub use negotiation::{Abilities, FlowControl, LinkSettings, Speed};
 
 /// The registers.
 pub mod mii {
@@ -180,7 +180,7 @@ impl Phy {
     ///
     /// # Errors
     /// [`MdioError::Timeout`].
-    pub fn link(&self, bus: &impl MdioBus) -> Result<Option<Link>, MdioError> {
+    pub fn link(&self, bus: &impl MdioBus) -> Result<Option<LinkSettings>, MdioError> {
         let status = bus.read(self.address, mii::BMSR)?;
         let ready = mii::BMSR::LINK_UP.mask() | mii::BMSR::AN_COMPLETE.mask();
         if u32::from(status) & ready != ready {

@@ -39,7 +39,7 @@ pub struct FlowControl {
 
 /// Negotiated mode of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Link {
+pub struct LinkSettings {
     /// The speed.
     pub speed: Speed,
     /// True for full duplex.
@@ -48,7 +48,7 @@ pub struct Link {
     pub flow_control: FlowControl,
 }
 
-impl fmt::Display for Link {
+impl fmt::Display for LinkSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let speed = self.speed.mbit_per_s();
         let duplex = if self.full_duplex { "full" } else { "half" };
@@ -227,7 +227,7 @@ impl Abilities {
     /// Resolves the negotiation: the common mode of highest priority (Annex 28B.3), and PAUSE by
     /// Table 28B-3. `None` if the stations have no mode in common.
     #[must_use]
-    pub fn resolve(self, partner: Self) -> Option<Link> {
+    pub fn resolve(self, partner: Self) -> Option<LinkSettings> {
         let common = self.modes & partner.modes;
         let best = LINK_MODES.get(common.trailing_zeros() as usize)?;
         let both = self.pause && partner.pause;
@@ -236,7 +236,7 @@ impl Abilities {
             send: both || one && partner.pause,
             receive: both || one && self.pause,
         };
-        Some(Link {
+        Some(LinkSettings {
             speed: best.speed,
             full_duplex: best.full_duplex,
             flow_control: if best.full_duplex {

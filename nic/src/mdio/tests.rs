@@ -133,7 +133,7 @@ fn a_link_is_known_when_it_is_up_and_negotiated() {
         assert_eq!(phy.link(&bus), Ok(None));
     }
     bus.set(1, 0x796d);
-    let mut link = Link {
+    let mut link = LinkSettings {
         speed: Speed::Mbit1000,
         full_duplex: true,
         flow_control: FlowControl {
@@ -215,7 +215,7 @@ proptest! {
             prop_assert!(here.full_duplex || here.flow_control == FlowControl::default());
             prop_assert!(one.up_to(here.speed).resolve(other) == Some(here));
         }
-        // What is advertised is what is written.
+        // The advertised abilities survive the registers unchanged.
         prop_assert_eq!(Abilities::advertised(one.base_page(), one.gigabit()), one);
     }
 }

@@ -23,8 +23,8 @@ use linerate_nic::{
     adapter::smoltcp::Adapter,
     bitbang::{FRAME_OFFSET, SummedFrame},
     mac::{
-        AlwaysOn, BitTimes, InterruptHalf, LineRate, Mac, Phy, Receiver, Reception, TxStart,
-        TransmitError, Transmitter, receiver_words,
+        AlwaysOn, BitTimes, InterruptHalf, LineRate, Mac, Phy, Receiver, Reception, TransmitError,
+        Transmitter, TxStart, receiver_words,
     },
 };
 use smoltcp::{

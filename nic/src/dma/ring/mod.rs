@@ -77,7 +77,7 @@ impl<D, const N: usize> fmt::Debug for Memory<D, N> {
 pub struct Ring<D: 'static, C, const N: usize> {
     memory: &'static Memory<D, N>,
     coherence: C,
-    /// LentBuffer buffers, by descriptor.
+    /// Lent buffers, by descriptor.
     lent: [Option<LentBuffer>; N],
     /// Next descriptor to submit, and number of descriptors before it that belong to the device.
     next: usize,
@@ -86,13 +86,13 @@ pub struct Ring<D: 'static, C, const N: usize> {
 
 /// A buffer returned by the device.
 #[derive(Debug)]
-pub struct Completion<O> {
+pub struct Completion<S> {
     /// The buffer.
     pub buffer: Buffer,
     /// Octets reported by the device, limited to the length of the buffer.
     pub octets: usize,
     /// Status reported by the device.
-    pub status: O,
+    pub status: S,
 }
 
 impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {

@@ -118,7 +118,7 @@ impl core::error::Error for UnexpectedDescriptor {}
 pub struct Virtqueue<C, const N: usize> {
     memory: &'static Memory<N>,
     coherence: C,
-    /// LentBuffer buffers, by descriptor.
+    /// Lent buffers, by descriptor.
     lent: [Option<LentBuffer>; N],
     /// Unused descriptors: the first `unused`.
     free: [u16; N],

@@ -21,7 +21,8 @@ use super::{
 use crate::{LINERATE_LEDGER, stage};
 
 /// The MAC's part in the receive interrupt.
-pub type ReceiveInterrupt = mac::InterruptHalf<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
+pub type ReceiveInterrupt =
+    mac::InterruptHalf<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
 
 /// What a frame takes at least: 64 octets, and the SFD before it.
 const SHORTEST: usize = frame::MIN_LEN + 1;

@@ -20,7 +20,7 @@ use esp_hal::{
 };
 use linerate_nic::{
     device::LinkState,
-    mac::{self, BitTimes, TxStart, TransmitError},
+    mac::{self, BitTimes, TransmitError, TxStart},
 };
 
 pub use interrupt::{ReceiveInterrupt, Switch};

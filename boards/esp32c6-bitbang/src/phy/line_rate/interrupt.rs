@@ -19,7 +19,8 @@ use super::{
 use crate::stage;
 
 /// The MAC's part in the receive interrupt.
-pub type ReceiveInterrupt = mac::InterruptHalf<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
+pub type ReceiveInterrupt =
+    mac::InterruptHalf<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
 
 /// Pairs of preamble bits without which it was no packet but some pulse.
 const PULSE_PAIRS: u32 = 1;

@@ -17,7 +17,7 @@ use linerate_ether::{
 };
 use linerate_nic::{
     device::LinkState,
-    link::{Abilities, Duplex, LinkFault, Link, Mode, Pulse, Status},
+    link::{Abilities, Duplex, Link, LinkFault, Mode, Pulse, Status},
     mac::BitTimes,
 };
 

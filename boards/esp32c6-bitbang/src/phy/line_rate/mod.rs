@@ -23,7 +23,7 @@ use esp_hal::{
 use linerate_nic::{
     device::LinkState,
     link::{Duplex, Jabber},
-    mac::{self, BitTimes, TxStart, TransmitError},
+    mac::{self, BitTimes, TransmitError, TxStart},
 };
 
 pub use count::{count_loops, report as report_loops};

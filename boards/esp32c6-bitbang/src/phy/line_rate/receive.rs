@@ -90,7 +90,10 @@ pub(super) enum Heard {
 /// The receive pad is routed to all dedicated inputs, dedicated output 1 belongs to the PHY, the
 /// cycle counter counts, and interrupts are off.
 #[inline(always)]
-pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &FilterWords) -> Result<SummedFrame, Heard> {
+pub(super) unsafe fn transmission(
+    buffer: &mut [u8],
+    filter: &FilterWords,
+) -> Result<SummedFrame, Heard> {
     if buffer.len() < FRAME_OFFSET + ROOM {
         return Err(Heard::Tail);
     }

@@ -21,7 +21,7 @@ use linerate_ether::ledger::Counter;
 use linerate_ether::phy10::JAM_BITS;
 use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::link::{Duplex, Jabber};
-use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, TxStart, TransmitError};
+use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, TransmitError, TxStart};
 
 use super::{
     super::pins::TX,
