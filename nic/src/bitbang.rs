@@ -16,7 +16,7 @@
 //! start of idle (`TP_IDL`, IEEE 802.3 clause 14.2.1.1: the receiver must sample it to detect it),
 //! followed by padding of any value. [`crate::mac`] determines where the frame ends.
 //!
-//! # SummedFrame
+//! # Summed
 //! A receiver with spare cycles finds the SFD, aligns and sums while it receives. It writes the
 //! octets of the frame from [`FRAME_OFFSET`] on and returns a [`SummedFrame`]:
 //!

@@ -47,7 +47,7 @@ pub struct Checksums {
     pub tcp: Offload,
     /// UDP's (RFC 768).
     pub udp: Offload,
-    /// ICMP's (RFC 792), and that of ICMPv6 (RFC 4443).
+    /// ICMP's (RFC 792), and that of `ICMPv6` (RFC 4443).
     pub icmp: Offload,
 }
 

@@ -71,7 +71,7 @@ impl<T: Registers<u8> + Registers<u16> + Registers<u32>> Bus for T {}
 /// Reason why the chip could not be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitError {
-    /// There is no SMC91xxx chip: the value of `BANK`.
+    /// There is no chip of the family: the value of `BANK`.
     ChipNotFound(u16),
     /// It is another chip of the family: the value of `REV`.
     UnsupportedChip(u16),
