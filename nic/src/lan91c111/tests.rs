@@ -37,7 +37,7 @@ struct State {
 #[derive(Default)]
 struct Phy {
     partner: u16,
-    heard: u64,
+    received: u64,
     answer: Option<u32>,
     written: Vec<(u8, u16)>,
 }
@@ -49,13 +49,13 @@ impl Phy {
             self.answer = self.answer.map(|it| it << 1);
             return;
         };
-        self.heard = self.heard << 1 | u64::from(bit);
-        if self.heard & 0x3FFF_FFFF_FC00 == 0x3FFF_FFFF_D800 {
+        self.received = self.received << 1 | u64::from(bit);
+        if self.received & 0x3FFF_FFFF_FC00 == 0x3FFF_FFFF_D800 {
             self.answer = Some(u32::from(self.partner) << 14);
         }
-        if self.heard >> 28 == 0xF_FFFF_FFF5 {
-            let register = (self.heard >> 18 & 0x1F) as u8;
-            self.written.push((register, self.heard as u16));
+        if self.received >> 28 == 0xF_FFFF_FFF5 {
+            let register = (self.received >> 18 & 0x1F) as u8;
+            self.written.push((register, self.received as u16));
         }
     }
 }
