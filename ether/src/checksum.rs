@@ -6,7 +6,7 @@
 
 /// The sum of a range of bytes, before folding and complement.
 ///
-/// Portions may have any length and thus start at odd offsets.
+/// Parts may have any length and therefore start at odd offsets.
 ///
 /// ```
 /// use linerate_ether::checksum::{Sum, checksum};
@@ -18,7 +18,7 @@
 pub struct Sum {
     /// One's complement sum of little-endian words, 32 bits with end-around carry.
     words: u32,
-    /// An odd number of bytes came so far: the next byte is the second of its 16-bit word.
+    /// True after an odd number of bytes: the next byte is the second of its 16-bit word.
     odd: bool,
 }
 
@@ -39,8 +39,8 @@ impl Sum {
         }
     }
 
-    /// Takes up a sum kept elsewhere: `words` is the one's complement sum of little-endian 16- or
-    /// 32-bit words, over an odd number of bytes when `odd`.
+    /// Continues a sum computed elsewhere: `words` is the one's complement sum of little-endian 16-
+    /// or 32-bit words, over an odd number of bytes if `odd`.
     #[must_use]
     pub const fn from_words(words: u32, odd: bool) -> Self {
         Self { words, odd }
@@ -73,8 +73,8 @@ impl Sum {
         })
     }
 
-    /// As [`Self::add_words`], eight words a round: for long ranges where a branch costs as much as
-    /// the sum of a word.
+    /// Like [`Self::add_words`], eight words per iteration: for long ranges where a branch costs as
+    /// much as adding a word.
     pub fn add_words_unrolled(&mut self, words: &[u32]) -> &mut Self {
         let (rounds, rest) = words.as_chunks::<8>();
         let mut sum = 0;
@@ -98,7 +98,7 @@ impl Sum {
         })
     }
 
-    /// Appends a range that was summed on its own.
+    /// Appends a range that was summed separately.
     pub fn append(&mut self, next: Self) -> &mut Self {
         // At an odd offset every byte of the range changes places within its 16-bit word.
         let words = if self.odd {
@@ -123,7 +123,7 @@ impl Sum {
         !self.fold()
     }
 
-    /// Whether these bytes, their checksum field included, are intact.
+    /// True if these bytes, their checksum field included, are intact.
     #[must_use]
     pub const fn is_good(self) -> bool {
         self.fold() == 0xFFFF
@@ -143,7 +143,7 @@ pub fn checksum(bytes: &[u8]) -> u16 {
     Sum::new().add(bytes).checksum()
 }
 
-/// Whether `bytes`, their checksum field included, are intact.
+/// True if `bytes`, their checksum field included, are intact.
 #[must_use]
 pub fn is_good(bytes: &[u8]) -> bool {
     Sum::new().add(bytes).is_good()
@@ -151,8 +151,8 @@ pub fn is_good(bytes: &[u8]) -> bool {
 
 /// The checksum after one 16-bit field changed from `old` to `new` (RFC 1624 equation 3).
 ///
-/// Equal to a new calculation unless all summed words become zero, where it yields 0x0000 for
-/// 0xFFFF; both then verify.
+/// Equals a full recalculation unless all summed words become zero: then it yields 0x0000 instead
+/// of 0xFFFF, and both verify.
 #[must_use]
 pub const fn update(checksum: u16, old: u16, new: u16) -> u16 {
     !fold(!checksum as u32 + !old as u32 + new as u32)
@@ -163,8 +163,8 @@ pub const TCP: u8 = 6;
 /// IP protocol number of UDP.
 pub const UDP: u8 = 17;
 
-/// The sum of the pseudo-header of TCP (RFC 9293 section 3.1) and UDP (RFC 768) over IPv4; `len`
-/// is that of header and payload.
+/// Sum of the pseudo-header of TCP (RFC 9293 section 3.1) or UDP (RFC 768) over IPv4; `len` is the
+/// length of header and payload in octets.
 #[must_use]
 pub fn pseudo_header(source: [u8; 4], destination: [u8; 4], protocol: u8, len: u16) -> Sum {
     let mut sum = Sum::new();
@@ -175,10 +175,10 @@ pub fn pseudo_header(source: [u8; 4], destination: [u8; 4], protocol: u8, len: u
     sum
 }
 
-/// The checksum field of a TCP or UDP `segment` over IPv4 whose field is zero.
+/// Checksum field of a TCP or UDP `segment` over IPv4 whose checksum field is zero.
 ///
-/// For UDP a result of zero is sent as 0xFFFF, since zero means "no checksum" (RFC 768). `None`
-/// when the segment is longer than IPv4 can carry.
+/// For UDP a result of zero becomes 0xFFFF, since zero means "no checksum" (RFC 768). `None` if the
+/// segment is longer than IPv4 can carry.
 #[must_use]
 pub fn transport_checksum(
     source: [u8; 4],
@@ -197,8 +197,8 @@ pub fn transport_checksum(
     })
 }
 
-/// Whether a TCP or UDP `segment` over IPv4 is intact. A UDP checksum field of zero ("none") is for
-/// the caller to see first.
+/// True if a TCP or UDP `segment` over IPv4 is intact. The caller handles a UDP checksum field of
+/// zero ("none") first.
 #[must_use]
 pub fn transport_is_good(
     source: [u8; 4],

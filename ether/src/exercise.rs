@@ -1,6 +1,6 @@
-//! Entry points for fuzzers and property tests: any input, checked against what must always hold.
+//! Entry points for fuzzers and property tests: they run any input and assert the invariants.
 //!
-//! They panic only when the crate is wrong.
+//! They panic only if the crate has a bug.
 
 use crate::checksum::Sum;
 use crate::fcs::{self, Bitwise, Crc32, SLICING_4};
@@ -12,10 +12,10 @@ use crate::preamble::{
     find_frame, find_frame_bitwise,
 };
 
-/// The longest input that the entry points look at, octets; the rest is ignored.
+/// Longest input that the entry points use, octets; the rest is ignored.
 pub const MAX_INPUT: usize = 2048;
 
-/// Takes `data` for a frame: views, checks, tags, FCS, checksum, PAUSE, alignment.
+/// Treats `data` as a frame: views, checks, tags, FCS, checksum, PAUSE, alignment.
 pub fn frame(data: &[u8]) {
     let data = &data[..data.len().min(MAX_INPUT)];
     let mut buffer = [0; MAX_INPUT + 8];
@@ -25,8 +25,8 @@ pub fn frame(data: &[u8]) {
         assert!(header.len() + frame.payload().len() <= data.len());
         let start = header
             .emit(&mut buffer)
-            .expect("the header came out of a shorter buffer");
-        // A service tag comes back as a customer tag; all else stays.
+            .expect("the header was parsed from a shorter buffer");
+        // A service tag becomes a customer tag; everything else is unchanged.
         let again = Frame::new_checked(&buffer[..data.len().max(start)]).expect("same header");
         assert_eq!(again.header(), header);
     }
@@ -85,8 +85,8 @@ pub fn frame(data: &[u8]) {
     assert!(octets.take(len).eq(copy[..len].iter().copied()));
 }
 
-/// Takes `data` for packed half-bits and decodes all frames in it; then encodes `data` itself as a
-/// frame and decodes that. The first two octets choose the alignment and the buffer's length.
+/// Treats `data` as packed half-bits and decodes all frames in it; then encodes `data` itself as a
+/// frame and decodes that. The first two octets select the alignment and the length of the buffer.
 pub fn manchester(data: &[u8]) {
     let [from, room, data @ ..] = data else {
         return;
@@ -111,7 +111,7 @@ pub fn manchester(data: &[u8]) {
     encode(data, &mut writer).expect("room for the frame");
     assert_eq!(writer.len(), idle + encoded_len(data.len()));
     let mut out = [0; MAX_INPUT];
-    let decoded = decode(writer.finish(), &mut out).expect("what was encoded");
+    let decoded = decode(writer.finish(), &mut out).expect("the encoded frame decodes");
     assert_eq!(&out[..decoded.len], data);
 }
 

@@ -4,8 +4,8 @@
 //! ones and its complement is sent, so everything here works on the reflected polynomial
 //! 0xEDB88320 and the FCS goes out as a little-endian word.
 //!
-//! One calculation, four ways to do it, chosen by what a target can spare. The cost is counted in
-//! the loops that rustc 1.95 makes for RV32IMAC, in instructions an octet:
+//! One calculation, four implementations, selected by the memory that a target can spare. The cost
+//! is the number of instructions per octet in the loops that rustc 1.95 generates for RV32IMAC:
 //!
 //! | method        | table | bytes | words | for                                    |
 //! |---------------|-------|-------|-------|----------------------------------------|
@@ -14,16 +14,16 @@
 //! | [`Tables<4>`] | 4 KiB | 8.8   | 6.3   | a 32-bit MCU, by word                  |
 //! | [`Tables<8>`] | 8 KiB | 6.8   | 5.8   | a host, or an MCU with RAM to spare    |
 //!
-//! (*) Written without a table; LLVM recognises the loop and makes one of 1 KiB.
+//! (*) Written without a table; LLVM recognizes the loop and generates one of 1 KiB.
 //!
 //! # Two residues
-//! Running the CRC over a frame *with* its FCS gives the same value for every good frame. In the
+//! Computing the CRC over a frame *with* its FCS gives the same value for every good frame. In the
 //! reflected register that constant is [`RESIDUE`] = 0xDEBB20E3 before the final complement, thus
-//! [`CHECK`] = 0x2144DF1C after it. The standard states the register the other way round, as
-//! 0xC704DD7B ([`RESIDUE_MSB_FIRST`]): the same 32 bits read in the opposite order.
+//! [`CHECK`] = 0x2144DF1C after it. The standard writes the register in the other bit order, as
+//! 0xC704DD7B ([`RESIDUE_MSB_FIRST`]).
 #![allow(
     clippy::inline_always,
-    reason = "code that a firmware runs from RAM must not call out into flash"
+    reason = "code that firmware runs from RAM must not call into flash"
 )]
 
 mod combine;
@@ -40,24 +40,24 @@ pub const POLYNOMIAL_REFLECTED: u32 = POLYNOMIAL.reverse_bits();
 pub const RESIDUE: u32 = 0xDEBB_20E3;
 /// [`RESIDUE`] as the standard writes it, most significant bit first.
 pub const RESIDUE_MSB_FIRST: u32 = RESIDUE.reverse_bits();
-/// What [`crc32`] returns for a good frame together with its FCS.
+/// Result of [`crc32`] for a good frame including its FCS.
 pub const CHECK: u32 = !RESIDUE;
 
 /// The register before the first byte.
 const INITIAL: u32 = !0;
 
-/// A way to advance the CRC register over bytes.
+/// An implementation of the CRC: advances the register over bytes.
 ///
 /// `register` is the raw shift register: all ones before the first byte, complemented after the
 /// last one. [`Crc32`] does both.
-pub trait Method {
+pub trait CrcMethod {
     /// Advances `register` over `bytes`.
     #[must_use]
     fn update(&self, register: u32, bytes: &[u8]) -> u32;
 
-    /// Advances `register` over words in memory order (a word's lowest address is its first byte
-    /// on the wire): whole-word loads where a byte slice would force four byte loads, as on cores
-    /// that trap unaligned access.
+    /// Advances `register` over words in memory order (the lowest address of a word is its first
+    /// byte on the wire): whole-word loads where a byte slice would need four byte loads, as on
+    /// cores that trap unaligned access.
     #[must_use]
     fn update_words(&self, register: u32, words: &[u32]) -> u32 {
         words.iter().fold(register, |register, word| {
@@ -66,7 +66,7 @@ pub trait Method {
     }
 }
 
-/// One bit at a time, straight from the definition.
+/// One bit at a time, directly from the definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bitwise;
 
@@ -84,7 +84,7 @@ const fn shift_eight(mut register: u32) -> u32 {
     register
 }
 
-impl Method for Bitwise {
+impl CrcMethod for Bitwise {
     fn update(&self, register: u32, bytes: &[u8]) -> u32 {
         bytes.iter().fold(register, |register, &byte| {
             shift_eight(register ^ u32::from(byte))
@@ -94,18 +94,18 @@ impl Method for Bitwise {
 
 /// Lookup tables for `N` bytes at a time: `N` is 1, 4 or 8.
 ///
-/// The crate's own copies are [`BYTEWISE`], [`SLICING_4`] and [`SLICING_8`]; one that nobody names
-/// is not linked. A firmware that wants its table in RAM makes a static of its own with
-/// [`Tables::new`] and places that.
+/// The crate provides [`BYTEWISE`], [`SLICING_4`] and [`SLICING_8`]; those that are not used are
+/// not linked. Firmware that needs its table in RAM creates its own static with [`Tables::new`] and
+/// places it there.
 #[derive(Clone, PartialEq, Eq)]
 #[repr(C, align(4))]
 pub struct Tables<const N: usize>([[u32; 256]; N]);
 
-/// The classic table, one byte a step, 1 KiB.
+/// The classic table, one byte per step, 1 KiB.
 pub static BYTEWISE: Tables<1> = Tables::new();
-/// Four bytes a step, 4 KiB.
+/// Four bytes per step, 4 KiB.
 pub static SLICING_4: Tables<4> = Tables::new();
-/// Eight bytes a step, 8 KiB.
+/// Eight bytes per step, 8 KiB.
 pub static SLICING_8: Tables<8> = Tables::new();
 
 impl<const N: usize> Tables<N> {
@@ -117,7 +117,7 @@ impl<const N: usize> Tables<N> {
         while slice < N {
             let mut index = 0;
             while index < 256 {
-                // Slice k: what a byte contributes once k more bytes have been shifted in.
+                // Slice k: contribution of a byte once k more bytes have been shifted in.
                 let before = if slice == 0 {
                     index as u32
                 } else {
@@ -131,7 +131,7 @@ impl<const N: usize> Tables<N> {
         Self(tables)
     }
 
-    /// The entries of the first slice: what one byte contributes, indexed by that byte mixed with
+    /// Entries of the first slice: the contribution of one byte, indexed by that byte exclusive-or
     /// the register's low byte. For code that keeps its own register, such as assembly.
     #[must_use]
     pub const fn bytewise(&self) -> &[u32; 256] {
@@ -167,7 +167,7 @@ impl<const N: usize> Tables<N> {
 }
 
 impl Tables<4> {
-    /// Advances the register over one little-endian word, for a loop that has the word in hand.
+    /// Advances the register over one little-endian word, for a loop that already holds the word.
     #[inline(always)]
     #[must_use]
     pub fn step_word(&self, register: u32, word: u32) -> u32 {
@@ -176,7 +176,7 @@ impl Tables<4> {
 }
 
 impl Tables<8> {
-    /// Advances the register over two little-endian words, for a loop that has them in hand.
+    /// Advances the register over two little-endian words, for a loop that already holds them.
     #[inline(always)]
     #[must_use]
     pub fn step_words(&self, register: u32, first: u32, second: u32) -> u32 {
@@ -196,13 +196,13 @@ impl<const N: usize> core::fmt::Debug for Tables<N> {
     }
 }
 
-impl Method for Tables<1> {
+impl CrcMethod for Tables<1> {
     fn update(&self, register: u32, bytes: &[u8]) -> u32 {
         self.bytes(register, bytes)
     }
 }
 
-impl Method for Tables<4> {
+impl CrcMethod for Tables<4> {
     fn update(&self, mut register: u32, bytes: &[u8]) -> u32 {
         let (words, rest) = bytes.as_chunks::<4>();
         for word in words {
@@ -218,7 +218,7 @@ impl Method for Tables<4> {
     }
 }
 
-impl Method for Tables<8> {
+impl CrcMethod for Tables<8> {
     fn update(&self, mut register: u32, bytes: &[u8]) -> u32 {
         let (pairs, rest) = bytes.as_chunks::<8>();
         for &[a, b, c, d, e, f, g, h] in pairs {
@@ -242,7 +242,7 @@ impl Method for Tables<8> {
     }
 }
 
-/// A CRC-32 in progress: bytes in any portions, then [`Crc32::finish`].
+/// A CRC-32 in progress: add bytes in any portions, then call [`Crc32::finish`].
 ///
 /// ```
 /// use linerate_ether::fcs::{Crc32, SLICING_8, crc32};
@@ -279,7 +279,7 @@ impl<M> Clone for Crc32<'_, M> {
 
 impl<M> Copy for Crc32<'_, M> {}
 
-impl<'t, M: Method> Crc32<'t, M> {
+impl<'t, M: CrcMethod> Crc32<'t, M> {
     /// Starts a calculation with `method`.
     #[must_use]
     pub fn with(method: &'t M) -> Self {
@@ -289,7 +289,7 @@ impl<'t, M: Method> Crc32<'t, M> {
         }
     }
 
-    /// Takes up a calculation at a raw `register`, such as one that a receive loop has kept.
+    /// Resumes a calculation at a raw `register`, such as one that a receive loop has kept.
     #[must_use]
     pub fn resume(method: &'t M, register: u32) -> Self {
         Self { register, method }
@@ -301,7 +301,7 @@ impl<'t, M: Method> Crc32<'t, M> {
         self
     }
 
-    /// Adds words in memory order, see [`Method::update_words`].
+    /// Adds words in memory order, see [`CrcMethod::update_words`].
     pub fn update_words(&mut self, words: &[u32]) -> &mut Self {
         self.register = self.method.update_words(self.register, words);
         self
@@ -319,7 +319,7 @@ impl<'t, M: Method> Crc32<'t, M> {
         self.register
     }
 
-    /// Whether what was added is a frame that ends in its own FCS.
+    /// True if the added bytes are a frame that ends in its own FCS.
     #[must_use]
     pub fn residue_is_good(&self) -> bool {
         self.register == RESIDUE
@@ -332,34 +332,37 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     Crc32::new().update(bytes).finish()
 }
 
-/// Whether `frame`, its FCS included, is intact. Fewer than four bytes never are.
+/// True if `frame`, its FCS included, is intact. Always false for fewer than four bytes.
 #[must_use]
 pub fn is_good(frame: &[u8]) -> bool {
     frame.len() >= LEN && Crc32::new().update(frame).residue_is_good()
 }
 
-/// Writes the FCS of `buffer[..len]` behind it and returns the new length.
+/// Appends the FCS of `buffer[..len]` and returns the new length.
 ///
 /// # Errors
-/// [`NoRoom`] when `buffer` has fewer than `len + 4` bytes; nothing is written.
-pub fn append(buffer: &mut [u8], len: usize) -> Result<usize, NoRoom> {
-    let end = len.checked_add(LEN).ok_or(NoRoom)?;
-    let (frame, fcs) = buffer.get_mut(..end).ok_or(NoRoom)?.split_at_mut(len);
+/// [`BufferTooSmall`] when `buffer` has fewer than `len + 4` bytes; nothing is written.
+pub fn append(buffer: &mut [u8], len: usize) -> Result<usize, BufferTooSmall> {
+    let end = len.checked_add(LEN).ok_or(BufferTooSmall)?;
+    let (frame, fcs) = buffer
+        .get_mut(..end)
+        .ok_or(BufferTooSmall)?
+        .split_at_mut(len);
     fcs.copy_from_slice(&crc32(frame).to_le_bytes());
     Ok(end)
 }
 
-/// The buffer ends before the FCS would.
+/// The buffer is too small for the FCS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoRoom;
+pub struct BufferTooSmall;
 
-impl core::fmt::Display for NoRoom {
+impl core::fmt::Display for BufferTooSmall {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("no room for the frame check sequence")
     }
 }
 
-impl core::error::Error for NoRoom {}
+impl core::error::Error for BufferTooSmall {}
 
 #[cfg(test)]
 mod tests;

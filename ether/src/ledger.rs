@@ -1,30 +1,30 @@
-//! Where each frame went: the names under which everything is counted.
+//! The fate of each frame: the names under which everything is counted.
 //!
-//! [`Counter`] lists what a device counts; [`Drop`] lists every way in which a frame can be lost or
-//! set aside between the sender's queue and the receiving program. A device counts what it can see;
-//! a simulator or a capture knows the rest (a frame that met a deaf receiver leaves no trace in any
-//! counter). For one direction of one run the causes add up:
+//! [`Counter`] lists what a device counts; [`Drop`] lists all causes by which a frame can be lost
+//! or set aside between the sender's queue and the receiving program. A device counts what it can
+//! observe; a simulator or a capture supplies the rest (a frame that arrives while the receiver is
+//! off leaves no trace in any counter). For one direction of one run the causes add up:
 //!
 //! ```text
 //! frames sent by the peer = frames delivered + sum over all causes
 //! ```
 //!
-//! A frame has exactly one cause: the first thing that made its delivery impossible.
+//! A frame has exactly one cause: the first event that made its delivery impossible.
 //!
 //! Received frames pass three stages, each with its own balance:
 //!
-//! - PHY: every transmission heard ends as [`Counter::RxFrames`], [`Counter::RxLinkPulses`] or one
-//!   of the PHY's losses, unless there was no room for it ([`Counter::RxQueueFull`],
+//! - PHY: every detected transmission ends as [`Counter::RxFrames`], [`Counter::RxLinkPulses`] or
+//!   one of the losses of the PHY, unless there was no room for it ([`Counter::RxQueueFull`],
 //!   [`Counter::RxRingFull`]).
 //! - MAC, in the order of the queue: every `RxFrames` becomes [`Counter::RxValid`] or one of the
 //!   MAC's losses.
 //! - Stack: every `RxValid` becomes [`Counter::RxDelivered`] when the stack consumes its token, or
-//!   [`Counter::RxStackRejected`] when the stack lets go of it unread.
+//!   [`Counter::RxStackRejected`] when the stack drops the token unread.
 //!
-//! Standard names are those of RFC 2863 (`if...`), RFC 3635 (`dot3...`) and RFC 2819
-//! (`etherStats...`), given where the meaning is the same.
+//! Standard names come from RFC 2863 (`if...`), RFC 3635 (`dot3...`) and RFC 2819 (`etherStats...`)
+//! and are given where the meaning is the same.
 
-/// Declares an enum and, beside it, tables of its variants' names, docs and a row of data each.
+/// Declares an enum together with tables of the names, docs and one row of data for each variant.
 macro_rules! tabulated {
     (
         $(#[$meta:meta])*
@@ -48,7 +48,7 @@ macro_rules! tabulated {
             const DOCS: [&'static str; Self::COUNT] = [$(concat!($($doc),*),)*];
             const ROWS: [$row_type; Self::COUNT] = [$($row,)*];
 
-            /// What the variant means, in a sentence or two for a person to read.
+            /// Explanation of the variant for a person, in one or two sentences.
             #[must_use]
             pub const fn explanation(self) -> &'static str {
                 Self::DOCS[self as usize].trim_ascii()
@@ -63,7 +63,7 @@ macro_rules! tabulated {
     };
 }
 
-/// A counter's standard name, if there is one for the same thing, and the cause of loss it counts.
+/// A counter's standard name, if one exists for the same thing, and the cause of loss it counts.
 struct CounterRow {
     standard: Option<&'static str>,
     drop: Option<Drop>,
@@ -76,7 +76,7 @@ const fn standard(name: &'static str) -> CounterRow {
     }
 }
 
-const fn own() -> CounterRow {
+const fn no_standard() -> CounterRow {
     CounterRow {
         standard: None,
         drop: None,
@@ -91,13 +91,13 @@ impl CounterRow {
 }
 
 tabulated! {
-    /// What a device counts. Counters start at zero and wrap at 2^32; octets include the MAC header
-    /// and the FCS, never preamble and SFD (RFC 3635 section 3.2.6).
+    /// A counter of a device. Counters start at zero and wrap at 2^32; octets include the MAC
+    /// header and the FCS, never preamble and SFD (RFC 3635 section 3.2.6).
     ///
-    /// `Tx` counters are of the device's own transmitter, `Rx` of its receiver.
+    /// `Tx` counters belong to the device's own transmitter, `Rx` counters to its receiver.
     Counter: CounterRow {
         /// Frames sent completely.
-        TxFrames => own(),
+        TxFrames => no_standard(),
         /// Octets of the frames sent.
         TxOctets => standard("ifOutOctets"),
         /// Frames sent to a multicast address other than broadcast.
@@ -107,119 +107,121 @@ tabulated! {
         /// MAC control frames with the PAUSE opcode sent.
         TxPause => standard("dot3OutPauseFrames"),
         /// Normal link pulses sent.
-        TxLinkPulses => own(),
+        TxLinkPulses => no_standard(),
         /// Fast link pulse bursts sent.
-        TxLinkBursts => own(),
+        TxLinkBursts => no_standard(),
         /// Frames whose first attempt waited because the medium was busy.
         TxDeferred => standard("dot3StatsDeferredTransmissions"),
         /// Frames sent after exactly one collision.
         TxSingleCollisions => standard("dot3StatsSingleCollisionFrames"),
         /// Frames sent after more than one collision.
         TxMultipleCollisions => standard("dot3StatsMultipleCollisionFrames"),
-        /// Frames given up because a collision came later than one slot time (512 bit times).
+        /// Frames dropped because of a collision later than one slot time (512 bit times).
         TxLateCollisions => standard("dot3StatsLateCollisions").counts(Drop::LateCollision),
-        /// Frames given up after 16 attempts that collided.
+        /// Frames dropped after 16 attempts that collided.
         TxExcessiveCollisions =>
             standard("dot3StatsExcessiveCollisions").counts(Drop::ExcessiveCollisions),
-        /// Frames given up because the medium stayed busy for longer than two of the longest frames
-        /// take (802.3 clause 5.2.4.1, maxDeferTime).
-        TxExcessiveDeferrals => own().counts(Drop::ExcessiveDeferral),
-        /// Frames given up because carrier was lost or never seen while sending.
+        /// Frames dropped because the medium stayed busy for longer than twice the duration of the
+        /// longest frame (802.3 clause 5.2.4.1, maxDeferTime).
+        TxExcessiveDeferrals => no_standard().counts(Drop::ExcessiveDeferral),
+        /// Frames dropped because carrier was lost or never detected while sending.
         TxCarrierSenseErrors =>
             standard("dot3StatsCarrierSenseErrors").counts(Drop::CarrierLost),
-        /// Frames cut short because the transmitter's FIFO ran empty.
+        /// Frames truncated because the transmitter's FIFO ran empty.
         TxUnderruns =>
             standard("dot3StatsInternalMacTransmitErrors").counts(Drop::FifoUnderrun),
-        /// Frames refused because they were longer than the medium allows.
-        TxOversize => own().counts(Drop::TransmitOversize),
-        /// Transmissions cut short because they lasted longer than a station may send, and frames
-        /// given up while the transmitter is off for that (IEEE 802.3 clause 14.2.1.6, jabber).
-        TxJabbers => own().counts(Drop::Jabber),
+        /// Frames rejected because they were longer than the medium allows.
+        TxOversize => no_standard().counts(Drop::TransmitOversize),
+        /// Transmissions truncated because they exceeded the longest permitted duration, and frames
+        /// dropped while the transmitter is disabled for that reason (IEEE 802.3 clause 14.2.1.6,
+        /// jabber).
+        TxJabbers => no_standard().counts(Drop::Jabber),
         /// Frames discarded because the link was down.
-        TxLinkDown => own().counts(Drop::TransmitLinkDown),
+        TxLinkDown => no_standard().counts(Drop::TransmitLinkDown),
         /// Frames discarded because the transmit queue was full.
         TxQueueFull => standard("ifOutDiscards").counts(Drop::TransmitQueueFull),
 
-        /// Transmissions received up to their end and handed to the MAC, still unchecked.
-        RxFrames => own(),
+        /// Transmissions received to their end and passed to the MAC, not yet checked.
+        RxFrames => no_standard(),
         /// Normal link pulses received.
-        RxLinkPulses => own(),
+        RxLinkPulses => no_standard(),
         /// Fast link pulse bursts received.
-        RxLinkBursts => own(),
-        /// Transmissions that ended without TP_IDL: cut short, or heard from the middle on.
-        RxTruncated => own().counts(Drop::Truncated),
-        /// Transmissions given up at a half-bit pair that is no Manchester symbol.
+        RxLinkBursts => no_standard(),
+        /// Transmissions that ended without TP_IDL: truncated, or received only from the middle on.
+        RxTruncated => no_standard().counts(Drop::Truncated),
+        /// Transmissions abandoned at a half-bit pair that is not a Manchester symbol.
         RxSymbolErrors => standard("dot3StatsSymbolErrors").counts(Drop::SymbolError),
-        /// Packets of the device's own that met a transmission of the partner, which was not heard for
-        /// it, on a link where both may send at once. Nearly the number of frames lost: several that
-        /// meet one packet count once, and one that meets two packets counts twice.
-        RxWhileSending => own().counts(Drop::DeafWhileSending),
-        /// Receive events that found no room in the queue. Each may stand for one lost frame.
-        RxQueueFull => own().counts(Drop::QueueFull),
+        /// Packets sent by the device that overlapped a transmission of the partner, which was
+        /// therefore not received, on a full-duplex link. Close to the number of lost frames:
+        /// several that overlap one packet count once, and one that overlaps two packets counts
+        /// twice.
+        RxWhileSending => no_standard().counts(Drop::DeafWhileSending),
+        /// Receive events that found no room in the queue. Each may represent one lost frame.
+        RxQueueFull => no_standard().counts(Drop::QueueFull),
         /// Frames that found no free descriptor in the receive ring.
-        RxRingFull => own().counts(Drop::RingFull),
-        /// Frames cut short because the receiver's FIFO was not emptied in time.
+        RxRingFull => no_standard().counts(Drop::RingFull),
+        /// Frames truncated because the receiver's FIFO was not emptied in time.
         RxFifoOverruns =>
             standard("dot3StatsInternalMacReceiveErrors").counts(Drop::FifoOverrun),
 
-        /// Received transmissions without a start frame delimiter where one belongs.
-        RxBadSfd => own().counts(Drop::BadSfd),
-        /// Frames of a whole number of octets whose FCS is wrong.
+        /// Received transmissions without a start frame delimiter at the expected position.
+        RxBadSfd => no_standard().counts(Drop::BadSfd),
+        /// Frames of a whole number of octets with a wrong FCS.
         RxBadFcs => standard("dot3StatsFCSErrors").counts(Drop::BadFcs),
-        /// Frames whose FCS is wrong and that are no whole number of octets.
+        /// Frames with a wrong FCS that are not a whole number of octets.
         RxAlignmentErrors => standard("dot3StatsAlignmentErrors").counts(Drop::Alignment),
         /// Frames shorter than 64 octets.
         RxRunts => standard("etherStatsUndersizePkts").counts(Drop::Runt),
-        /// Less than 64 octets whose FCS is wrong, too: what a collision leaves.
+        /// Receptions of less than 64 octets with a wrong FCS: fragments of a collision.
         RxFragments => standard("etherStatsFragments").counts(Drop::Collision),
         /// Frames longer than 1518 octets (1522 with a tag).
         RxOversize => standard("dot3StatsFrameTooLongs").counts(Drop::Oversize),
-        /// Frames whose 802.3 length field asks for more than they hold.
-        RxLengthErrors => own().counts(Drop::LengthMismatch),
-        /// Intact frames for another station's address.
-        RxFiltered => own().counts(Drop::Filtered),
-        /// Intact MAC control frames with the PAUSE opcode, obeyed and not passed on.
+        /// Frames whose 802.3 length field exceeds their payload.
+        RxLengthErrors => no_standard().counts(Drop::LengthMismatch),
+        /// Intact frames addressed to another station.
+        RxFiltered => no_standard().counts(Drop::Filtered),
+        /// Intact MAC control frames with the PAUSE opcode, obeyed and not passed to the stack.
         RxPause => standard("dot3InPauseFrames").counts(Drop::MacControl),
-        /// Intact MAC control frames with an opcode that is not understood.
+        /// Intact MAC control frames with an unknown opcode.
         RxUnknownOpcodes => standard("dot3ControlInUnknownOpcodes").counts(Drop::UnknownOpcode),
-        /// Intact frames refused on the stack's behalf: the checksum of their IPv4 header, or of the
-        /// TCP, UDP or ICMP in them, is wrong.
-        RxBadChecksum => own().counts(Drop::BadChecksum),
-        /// Frames that passed every check of the MAC and were offered to the stack.
-        RxValid => own(),
+        /// Intact frames dropped on behalf of the stack: the checksum of their IPv4 header, or of
+        /// the TCP, UDP or ICMP in them, is wrong.
+        RxBadChecksum => no_standard().counts(Drop::BadChecksum),
+        /// Frames that passed all checks of the MAC and were offered to the stack.
+        RxValid => no_standard(),
         /// Octets of the frames counted as valid.
-        RxOctets => own(),
+        RxOctets => no_standard(),
         /// Valid frames to a multicast address other than broadcast.
         RxMulticast => standard("ifInMulticastPkts"),
         /// Valid frames to the broadcast address.
         RxBroadcast => standard("ifInBroadcastPkts"),
 
         /// Valid frames that the stack consumed.
-        RxDelivered => own(),
-        /// Valid frames that the stack let go of unread.
+        RxDelivered => no_standard(),
+        /// Valid frames that the stack dropped unread.
         RxStackRejected => standard("ifInDiscards").counts(Drop::StackRejected),
-        /// Frames accepted by the stack whose payload its socket had no room for.
-        RxSocketFull => own().counts(Drop::SocketFull),
+        /// Frames accepted by the stack whose payload did not fit into the socket.
+        RxSocketFull => no_standard().counts(Drop::SocketFull),
 
         /// Times the link went from down to up.
-        LinkUps => own(),
+        LinkUps => no_standard(),
         /// Times the link went from up to down.
-        LinkDowns => own(),
+        LinkDowns => no_standard(),
         /// Times the partner's auto-negotiation reported a fault at its end.
-        RemoteFaults => own(),
-        /// Times the receive pair was found to be swapped and was corrected.
-        PolarityCorrections => own(),
+        RemoteFaults => no_standard(),
+        /// Times the receive pair was found to be swapped and the polarity was corrected.
+        PolarityCorrections => no_standard(),
     }
 }
 
 impl Counter {
-    /// The variant's identifier, `RxFrames`; how a console line or a result file names it.
+    /// The variant's identifier, `RxFrames`, as in console lines and result files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         Self::IDENTIFIERS[self as usize]
     }
 
-    /// The object of RFC 2863, RFC 3635 or RFC 2819 that counts the same, if there is one.
+    /// The object of RFC 2863, RFC 3635 or RFC 2819 that counts the same, if one exists.
     #[must_use]
     pub const fn standard_name(self) -> Option<&'static str> {
         Self::ROWS[self as usize].standard
@@ -238,7 +240,7 @@ impl Counter {
     }
 }
 
-/// Where on its way a frame was lost.
+/// Layer at which a frame was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
     /// On the cable, or before it in the sender.
@@ -249,7 +251,7 @@ pub enum Layer {
     Mac,
     /// In a FIFO between wire and memory.
     Fifo,
-    /// For want of a descriptor.
+    /// At the descriptor ring: no free descriptor.
     Ring,
     /// In a queue of whole frames.
     Queue,
@@ -260,7 +262,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// Every layer, from the wire up.
+    /// All layers, from the wire up.
     pub const ALL: [Self; 8] = [
         Self::Wire,
         Self::Phy,
@@ -294,67 +296,67 @@ impl core::fmt::Display for Layer {
     }
 }
 
-/// A cause's layer and its name in results.
+/// Layer of a cause and its name in results.
 type DropRow = (Layer, &'static str);
 
 tabulated! {
-    /// Why a frame that somebody sent did not reach the program it was for.
+    /// Cause why a sent frame did not reach the program it was addressed to.
     Drop: DropRow {
-        /// Two stations sent at once on a shared medium; the frame was jammed within its first slot
-        /// time and this attempt is lost.
+        /// Two stations sent at the same time on a shared medium; the frame was jammed within its
+        /// first slot time and this attempt is lost.
         Collision => (Layer::Wire, "collision"),
-        /// A collision later than one slot time (512 bit times), which no sender repeats.
+        /// A collision later than one slot time (512 bit times), after which no sender retransmits.
         LateCollision => (Layer::Wire, "late_collision"),
         /// The sender gave up after 16 attempts that collided.
         ExcessiveCollisions => (Layer::Wire, "excessive_collisions"),
         /// The sender gave up because the medium stayed busy for too long.
         ExcessiveDeferral => (Layer::Wire, "excessive_deferral"),
-        /// The sender cut itself short: it had sent for longer than a station may.
+        /// The sender cut off its own transmission: it exceeded the longest permitted duration.
         Jabber => (Layer::Wire, "jabber"),
-        /// The sender lost its own carrier while sending.
+        /// The sender lost carrier while sending.
         CarrierLost => (Layer::Wire, "carrier_lost"),
         /// The link was down, or not connected, while the frame was on the wire.
         LinkDown => (Layer::Wire, "link_down"),
-        /// The wire changed bits of the frame: noise, or a loss that the experiment asked for.
+        /// The wire changed bits of the frame: noise, or a loss that the experiment requested.
         Corrupted => (Layer::Wire, "corrupted"),
         /// Still on the wire when the run ended.
         InFlight => (Layer::Wire, "in_flight"),
-        /// The sender refused the frame as longer than the medium allows.
+        /// The sender rejected the frame because it is longer than the medium allows.
         TransmitOversize => (Layer::Wire, "transmit_oversize"),
         /// The sender discarded the frame because its link was down.
         TransmitLinkDown => (Layer::Wire, "transmit_link_down"),
 
-        /// Nobody listened when the frame began: the receiver was switched off, sending, or still
-        /// busy with the frame before, and took no note of this one.
+        /// No receiver was active when the frame began: it was switched off, sending, or still busy
+        /// with the previous frame, and did not register this one.
         Unheard => (Layer::Phy, "unheard"),
-        /// The receiver was sending meanwhile, on a link where both may, and noticed only that there
-        /// was something.
+        /// The receiver was sending at the same time on a full-duplex link, and detected only
+        /// activity.
         DeafWhileSending => (Layer::Phy, "deaf_while_sending"),
-        /// The receiver heard part of the frame: it began listening in the middle, or the signal
+        /// Only part of the frame was received: reception began in the middle, or the signal
         /// stopped without the end-of-frame mark.
         Truncated => (Layer::Phy, "truncated"),
-        /// A half-bit pair that is no Manchester symbol, at the wrong place.
+        /// A half-bit pair within the frame that is not a Manchester symbol.
         SymbolError => (Layer::Phy, "symbol_error"),
 
-        /// No start frame delimiter where one belongs, most often because the receiver woke up in
-        /// the middle of the frame.
+        /// No start frame delimiter at the expected position, usually because the receiver started
+        /// in the middle of the frame.
         BadSfd => (Layer::Mac, "bad_sfd"),
-        /// The frame check sequence is wrong although nothing changed the frame on the wire:
-        /// sampled at the wrong time, or heard from the middle on.
+        /// The frame check sequence is wrong although the wire did not change the frame: it was
+        /// sampled at the wrong time, or received only from the middle on.
         BadFcs => (Layer::Mac, "bad_fcs"),
-        /// The frame check sequence is wrong and the frame is no whole number of octets.
+        /// The frame check sequence is wrong and the frame is not a whole number of octets.
         Alignment => (Layer::Mac, "alignment"),
         /// Shorter than 64 octets.
         Runt => (Layer::Mac, "runt"),
         /// Longer than 1518 octets (1522 with a tag).
         Oversize => (Layer::Mac, "oversize"),
-        /// The 802.3 length field asks for more than the frame holds.
+        /// The 802.3 length field exceeds the payload.
         LengthMismatch => (Layer::Mac, "length_mismatch"),
         /// Addressed to another station.
         Filtered => (Layer::Mac, "filtered"),
-        /// A PAUSE frame: obeyed by the MAC and not passed on.
+        /// A PAUSE frame: obeyed by the MAC and not passed to the stack.
         MacControl => (Layer::Mac, "mac_control"),
-        /// A MAC control frame with an opcode that is not understood.
+        /// A MAC control frame with an unknown opcode.
         UnknownOpcode => (Layer::Mac, "unknown_opcode"),
 
         /// The receiver's FIFO was not emptied in time.
@@ -365,17 +367,17 @@ tabulated! {
         /// No free descriptor in the receive ring.
         RingFull => (Layer::Ring, "ring_full"),
 
-        /// The frame was heard, but the receive queue had no room for it.
+        /// The frame arrived, but the receive queue had no room for it.
         QueueFull => (Layer::Queue, "queue_full"),
         /// The sender's queue had no room for the frame.
         TransmitQueueFull => (Layer::Queue, "transmit_queue_full"),
         /// Received, but still in a queue when the run ended.
         LeftInQueue => (Layer::Queue, "left_in_queue"),
 
-        /// The stack let go of the frame without reading it.
+        /// The stack dropped the frame without reading it.
         StackRejected => (Layer::Stack, "stack_rejected"),
 
-        /// A checksum of the packet in the frame is wrong, though the frame is intact.
+        /// A checksum of the packet in the frame is wrong although the frame is intact.
         BadChecksum => (Layer::Stack, "bad_checksum"),
         /// The stack accepted the frame, but the socket had no room for its payload.
         SocketFull => (Layer::Socket, "socket_full"),
@@ -395,13 +397,13 @@ impl Drop {
         Self::IDENTIFIERS[self as usize]
     }
 
-    /// Where on its way the frame was lost.
+    /// Layer at which the frame was lost.
     #[must_use]
     pub const fn layer(self) -> Layer {
         Self::ROWS[self as usize].0
     }
 
-    /// The device counter that counts this cause; `None` when a device cannot notice it.
+    /// Device counter for this cause; `None` if a device cannot detect it.
     #[must_use]
     pub fn counter(self) -> Option<Counter> {
         Counter::ALL

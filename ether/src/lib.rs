@@ -1,20 +1,20 @@
 //! Ethernet framing, checksums and the 10BASE-T line code, without allocation.
 //!
-//! | module       | what                                                | source              |
+//! | module       | content                                             | source              |
 //! |--------------|-----------------------------------------------------|---------------------|
 //! | [`frame`]    | views, emitters, addresses, tags, length checks     | 802.3 clause 3      |
-//! | [`fcs`]      | CRC-32, four ways                                   | 802.3 clause 3.2.9  |
+//! | [`fcs`]      | CRC-32, four implementations                        | 802.3 clause 3.2.9  |
 //! | [`checksum`] | Internet checksum                                   | RFC 1071, 1624      |
 //! | [`preamble`] | SFD search and alignment of raw bits                | 802.3 clause 3.2    |
 //! | [`pause`]    | PAUSE frames                                        | 802.3 Annex 31B     |
 //! | [`phy10`]    | Manchester, TP_IDL, link pulses, half-bit streams   | 802.3 clauses 14, 28 |
-//! | [`ledger`]   | names of counters and of every way to lose a frame  | RFC 3635, 2819      |
+//! | [`ledger`]   | names of counters and of all causes of frame loss   | RFC 3635, 2819      |
 //! | [`pattern`]  | payload that both ends can compute                  |                     |
 //! | [`random`]   | seeded random numbers                               | Steele, Lea, Flood 2014 |
 //! | [`exercise`] | entry points for fuzzers                            |                     |
 //!
-//! Nothing here knows a time source, socket or chip: bytes and times are passed in. Bits are in the
-//! order of the wire, least significant bit of each byte first.
+//! No module uses a clock, a socket or a chip: bytes and times are arguments. Bits are in wire
+//! order, least significant bit of each octet first.
 #![no_std]
 #![forbid(unsafe_code)]
 

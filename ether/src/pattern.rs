@@ -1,16 +1,16 @@
-//! Reproducible payload: a byte sequence that both ends of a measurement know.
+//! Reproducible payload: a byte sequence that both ends of a measurement can compute.
 //!
-//! Byte `n` is byte `n % 4` of a little-endian word that depends on `n / 4` only, so a sender makes
-//! any part of a file of any size without storing it, and a receiver checks a part without the ones
-//! before it. A word costs an addition (or, at a random place, a multiplication), a shift and an
-//! exclusive or. The sequence repeats after 16 GiB; neighbouring words differ, so bytes that were
-//! lost, doubled or moved change the CRC-32.
+//! Byte `n` is byte `n % 4` of a little-endian word that depends on `n / 4` only. A sender can
+//! produce any part of a file of any size without storing it, and a receiver can check a part
+//! without the preceding ones. A word costs an addition (or, at a random position, a
+//! multiplication), a shift and an exclusive or. The sequence repeats after 16 GiB. Neighbouring
+//! words differ, so lost, duplicated or moved bytes change the CRC-32.
 #![allow(
     clippy::inline_always,
-    reason = "code that a firmware runs from RAM must not call out into flash"
+    reason = "code that firmware runs from RAM must not call into flash"
 )]
 
-use crate::fcs::{Crc32, Method, SLICING_4, Tables};
+use crate::fcs::{Crc32, CrcMethod, SLICING_4, Tables};
 
 /// 2^32 divided by the golden ratio, odd: consecutive multiples spread over all words.
 const STRIDE: u32 = 0x9E37_79B1;
@@ -33,7 +33,7 @@ pub const fn byte(offset: u64) -> u8 {
     (word((offset >> 2) as u32) >> ((offset & 3) * 8)) as u8
 }
 
-/// Writes the bytes from `offset` on into `buffer`, by words where it can.
+/// Fills `buffer` with the bytes from `offset` on, by words where possible.
 pub fn fill(offset: u64, buffer: &mut [u8]) {
     let until_word = (offset.wrapping_neg() & 3) as usize;
     let (head, rest) = buffer.split_at_mut(until_word.min(buffer.len()));
@@ -51,8 +51,8 @@ pub fn fill(offset: u64, buffer: &mut [u8]) {
     tail.copy_from_slice(&last[..tail.len()]);
 }
 
-/// The index of the first byte in `received` that is not the one expected, when `received[0]` was
-/// at `offset`. `None`: all as expected.
+/// Index of the first byte in `received` that differs from the sequence, where `received[0]` is at
+/// `offset`; `None` if all match.
 #[must_use]
 pub fn first_difference(offset: u64, received: &[u8]) -> Option<usize> {
     let mut expected = [0; 64];
@@ -71,7 +71,7 @@ pub fn first_difference(offset: u64, received: &[u8]) -> Option<usize> {
     None
 }
 
-/// The CRC-32 of the sequence's first bytes, carried on from one length to a longer one.
+/// CRC-32 of a prefix of the sequence, extended incrementally to longer prefixes.
 ///
 /// ```
 /// use linerate_ether::pattern::{PrefixCrc, crc32};
@@ -99,7 +99,7 @@ impl Default for PrefixCrc<'static> {
     }
 }
 
-impl<'t, M: Method> PrefixCrc<'t, M> {
+impl<'t, M: CrcMethod> PrefixCrc<'t, M> {
     /// Starts at length zero with a CRC method.
     #[must_use]
     pub fn with(method: &'t M) -> Self {
@@ -115,14 +115,13 @@ impl<'t, M: Method> PrefixCrc<'t, M> {
         self.len
     }
 
-    /// Whether no byte is covered yet.
+    /// True if no byte is covered yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Covers the first `len` bytes (never fewer than before) and returns the CRC-32 of those
-    /// covered.
+    /// Extends the prefix to `len` bytes (never shortens it) and returns its CRC-32.
     pub fn advance_to(&mut self, len: u64) -> u32 {
         let mut bytes = [0; 256];
         while self.len < len {
@@ -146,7 +145,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Firmware and peers were built against these bytes: they never change.
+    /// Firmware and peers are built against these bytes: they must never change.
     #[test]
     fn first_bytes_and_crcs_are_fixed() {
         let mut start = [0; 16];

@@ -4,23 +4,23 @@ use core::fmt;
 
 use crate::frame::{EtherType, Frame, FrameError, Header, MacAddress, TypeOrLength, pad};
 
-/// Octets of a MAC control frame without FCS: these frames all have minimum length.
+/// Octets of a MAC control frame without FCS: all of them have minimum length.
 pub const FRAME_LEN: usize = 60;
 /// The PAUSE opcode (Annex 31A).
 pub const OPCODE: u16 = 0x0001;
 /// Bit times in one pause quantum (Annex 31B.2).
 pub const QUANTUM_BIT_TIMES: u32 = 512;
 
-/// A request not to send for a time.
+/// A request to stop sending for some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pause {
-    /// Who asks.
+    /// Source address of the request.
     pub source: MacAddress,
-    /// For how long, in quanta of 512 bit times; 0 takes an earlier request back.
+    /// Pause time in quanta of 512 bit times; 0 cancels an earlier request.
     pub quanta: u16,
 }
 
-/// Why a frame is no PAUSE frame.
+/// Reason why a frame is not a PAUSE frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PauseError {
     /// The bytes end before the pause time.
@@ -34,7 +34,7 @@ pub enum PauseError {
 impl fmt::Display for PauseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Truncated => f.write_str("the MAC control frame is cut short"),
+            Self::Truncated => f.write_str("the MAC control frame is truncated"),
             Self::NotMacControl => f.write_str("not a MAC control frame"),
             Self::UnknownOpcode(opcode) => write!(f, "unknown MAC control opcode {opcode:#06x}"),
         }
@@ -44,15 +44,15 @@ impl fmt::Display for PauseError {
 impl core::error::Error for PauseError {}
 
 impl Pause {
-    /// Reads a PAUSE frame (without FCS). Whether its destination, the MAC control group or a
-    /// station's own address, is meant for this station is for the caller to say.
+    /// Parses a PAUSE frame (without FCS). The caller checks that the destination (the MAC control
+    /// group, or a station's own address) is meant for this station.
     ///
     /// # Errors
     /// See [`PauseError`].
     pub fn parse(frame: &[u8]) -> Result<Self, PauseError> {
         let frame = Frame::new_checked(frame).map_err(|error| match error {
             FrameError::LengthMismatch => PauseError::NotMacControl,
-            FrameError::Truncated | FrameError::NoRoom => PauseError::Truncated,
+            FrameError::Truncated | FrameError::BufferTooSmall => PauseError::Truncated,
         })?;
         if frame.ethertype() != Some(EtherType::MAC_CONTROL) {
             return Err(PauseError::NotMacControl);
@@ -75,9 +75,11 @@ impl Pause {
     /// [`FRAME_LEN`].
     ///
     /// # Errors
-    /// [`FrameError::NoRoom`]; nothing is written then.
+    /// [`FrameError::BufferTooSmall`]; nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, FrameError> {
-        let buffer = buffer.get_mut(..FRAME_LEN).ok_or(FrameError::NoRoom)?;
+        let buffer = buffer
+            .get_mut(..FRAME_LEN)
+            .ok_or(FrameError::BufferTooSmall)?;
         let header = Header {
             destination: MacAddress::MAC_CONTROL,
             source: self.source,
@@ -90,13 +92,13 @@ impl Pause {
         pad(buffer, start + 4)
     }
 
-    /// The time asked for in bit times.
+    /// Requested time in bit times.
     #[must_use]
     pub const fn bit_times(&self) -> u32 {
         self.quanta as u32 * QUANTUM_BIT_TIMES
     }
 
-    /// The time asked for in nanoseconds on a link of `bits_per_s`, rounded up.
+    /// Requested time in nanoseconds on a link of `bits_per_s`, rounded up.
     #[must_use]
     pub const fn duration_ns(&self, bits_per_s: core::num::NonZeroU64) -> u64 {
         // At most 65535 * 512 * 10^9, which is less than 2^55.
@@ -129,11 +131,14 @@ mod tests {
         assert!(buffer[18..60].iter().all(|&byte| byte == 0));
         assert_eq!(fcs::append(&mut buffer, 60), Ok(64));
         assert_eq!(buffer[60..], 0xFF99_BEC8_u32.to_le_bytes());
-        assert_eq!(pause.emit(&mut buffer[..59]), Err(FrameError::NoRoom));
+        assert_eq!(
+            pause.emit(&mut buffer[..59]),
+            Err(FrameError::BufferTooSmall)
+        );
     }
 
     #[test]
-    fn time_asked_for() {
+    fn requested_time() {
         let longest = Pause {
             source: MacAddress::default(),
             quanta: 0xFFFF,
@@ -148,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pause() {
+    fn other_frames_are_rejected() {
         let mut buffer = [0; 60];
         Pause {
             source: MacAddress::default(),

@@ -1,9 +1,9 @@
 //! Preamble and start frame delimiter, and the alignment of raw received bits to them
 //! (IEEE 802.3 clauses 3.2.1, 3.2.2).
 //!
-//! A receiver without byte clock packs the bits it samples as they come, least significant bit
-//! first, so that the frame begins at any bit of the raw stream. [`find_frame`] says at which,
-//! and the `align` functions shift the frame there to a byte boundary.
+//! A receiver without byte clock packs the sampled bits in order of arrival, least significant bit
+//! first, so the frame begins at any bit of the raw stream. [`find_frame`] returns that bit, and
+//! the `align` functions shift the frame to an octet boundary.
 //!
 //! ```
 //! use linerate_ether::preamble::{align_in_place, find_frame};
@@ -15,34 +15,33 @@
 //! assert_eq!((raw[0], len), (0x02, 8));
 //! ```
 //!
-//! The word versions are for a 32-bit core that traps unaligned access: one load and one store a
-//! word, unrolled by eight, are 1.34 instructions an octet on RV32IMAC; the byte versions take 5.4.
-//! With the CRC on the way it is 6.6, against 1.3 and 6.3 one after the other. Their words are in
-//! memory order, as if a byte slice had been cast: a word's lowest address is its first byte on the
-//! wire.
+//! The word versions are for a 32-bit core that traps unaligned access: one load and one store per
+//! word, unrolled by eight, take 1.34 instructions per octet on RV32IMAC; the byte versions take
+//! 5.4. With the CRC in the same pass it is 6.6, against 1.3 and 6.3 in two passes. The words are
+//! in memory order, as if a byte slice had been cast: the lowest address of a word is its first
+//! byte on the wire.
 #![allow(
     clippy::inline_always,
-    reason = "code that a firmware runs from RAM must not call out into flash"
+    reason = "code that firmware runs from RAM must not call into flash"
 )]
 
 use core::cell::Cell;
 
 use crate::fcs::Tables;
 
-/// One octet of preamble: 1 and 0 in turn, beginning with 1.
+/// One octet of preamble: alternating 1 and 0, beginning with 1.
 pub const PREAMBLE_OCTET: u8 = 0x55;
-/// The start frame delimiter: the bits 1 0 1 0 1 0 1 1 in the order of the wire.
+/// The start frame delimiter: the bits 1 0 1 0 1 0 1 1 in wire order.
 pub const SFD: u8 = 0xD5;
-/// What precedes every frame.
+/// Preamble and SFD, as sent before every frame.
 pub const PREAMBLE_AND_SFD: [u8; 8] = [0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, SFD];
-/// Bits of [`PREAMBLE_AND_SFD`]; a receiver that heard the frame from its start on has at most
-/// this many before the frame.
+/// Bits of [`PREAMBLE_AND_SFD`]: the most that a raw reception has before the frame.
 pub const PREAMBLE_AND_SFD_BITS: usize = 64;
 
-/// The bit of `raw` at which the frame begins: the first bit behind the SFD. The SFD has to lie
-/// within the first 64 bits; `None` when it does not.
+/// Index of the bit of `raw` at which the frame begins: the first bit after the SFD. `None` if the
+/// SFD is not within the first 64 bits.
 ///
-/// Word-wise: the SFD ends in the only pair of ones that a preamble holds.
+/// Works on words: the SFD ends in the only pair of ones in a preamble.
 #[must_use]
 pub fn find_frame(raw: &[u8]) -> Option<usize> {
     let mut first = [0; 8];
@@ -72,7 +71,8 @@ fn find_in(bits: u64) -> Option<usize> {
     None
 }
 
-/// The reference for [`find_frame`]: one bit at a time, within the first `limit` bits of `raw`.
+/// Reference implementation of [`find_frame`]: one bit at a time, within the first `limit` bits of
+/// `raw`.
 #[must_use]
 pub fn find_frame_bitwise(raw: &[u8], limit: usize) -> Option<usize> {
     let mut window = 0_u8;
@@ -85,7 +85,7 @@ pub fn find_frame_bitwise(raw: &[u8], limit: usize) -> Option<usize> {
     None
 }
 
-/// Whole octets that `raw_len` octets hold from bit `start` on.
+/// Number of whole octets in `raw_len` octets from bit `start` on.
 #[must_use]
 pub const fn aligned_len(raw_len: usize, start: usize) -> usize {
     let (skip, shift) = (start / 8, (start % 8) as u32);
@@ -93,7 +93,7 @@ pub const fn aligned_len(raw_len: usize, start: usize) -> usize {
 }
 
 /// Moves the bits of `raw` from bit `start` on to its front and returns how many whole octets they
-/// fill. What lies behind those is unspecified.
+/// fill. The content after those is unspecified.
 pub fn align_in_place(raw: &mut [u8], start: usize) -> usize {
     let len = aligned_len(raw.len(), start);
     if start.is_multiple_of(8) {
@@ -105,8 +105,8 @@ pub fn align_in_place(raw: &mut [u8], start: usize) -> usize {
     len
 }
 
-/// Writes the bits of `raw` from bit `start` on to `out`, as many whole octets as both hold, and
-/// returns how many those are.
+/// Copies the bits of `raw` from bit `start` on to `out`, as many whole octets as fit, and returns
+/// their number.
 pub fn align_into(raw: &[u8], start: usize, out: &mut [u8]) -> usize {
     let len = aligned_len(raw.len(), start).min(out.len());
     let out = Cell::from_mut(&mut out[..len]).as_slice_of_cells();
@@ -114,27 +114,28 @@ pub fn align_into(raw: &[u8], start: usize, out: &mut [u8]) -> usize {
     len
 }
 
-/// [`align_in_place`] for words in memory order: the frame's first bit comes to the front of
-/// `words`. Zeros are shifted in behind the last bit. Octets that hold frame then:
-/// [`aligned_len`].
+/// [`align_in_place`] for words in memory order: the first bit of the frame moves to the front of
+/// `words`. Zeros are shifted in after the last bit. [`aligned_len`] gives the number of octets of
+/// the frame.
 #[inline]
 pub fn align_words_in_place(words: &mut [u32], start: usize) {
     let cells = Cell::from_mut(words).as_slice_of_cells();
     align_cells::<_, _, 8>(cells, start, cells, |_| {});
 }
 
-/// [`align_into`] for words in memory order. Fills `out` as far as `raw` has bits, with zeros
-/// behind the last one in its word; returns how many words were written.
+/// [`align_into`] for words in memory order. Fills `out` as far as `raw` has bits, with zeros after
+/// the last one in its word; returns the number of words written.
 #[inline]
 pub fn align_words_into(raw: &[u32], start: usize, out: &mut [u32]) -> usize {
     align_cells::<_, _, 8>(raw, start, Cell::from_mut(out).as_slice_of_cells(), |_| {})
 }
 
-/// [`align_words_in_place`] that runs the CRC over the frame on the way, while each word is in a
-/// register: the one pass that a receive path has to make over every frame.
+/// Like [`align_words_in_place`], and computes the CRC of the frame in the same pass, while each
+/// word is in a register.
 ///
-/// `len` is the frame's octets with FCS: [`aligned_len`] of the raw octets, and at most that of
-/// `words`. Returns the raw register, which is [`crate::fcs::RESIDUE`] for a good frame.
+/// `len` is the number of octets of the frame with FCS: [`aligned_len`] of the raw octets, at most
+/// that of `words`. Returns the raw CRC register, which is [`crate::fcs::RESIDUE`] for a good
+/// frame.
 #[inline]
 #[must_use]
 pub fn align_words_in_place_with_crc(
@@ -158,10 +159,10 @@ pub fn align_words_in_place_with_crc(
         .fold(register, |register, &byte| tables.step(register, byte))
 }
 
-/// An octet or a word: what is loaded and stored at once.
+/// An octet or a word: the unit of loads and stores.
 trait Unit: Copy {
     const BITS: usize;
-    /// The bits as a number, the first on the wire lowest.
+    /// The bits as a number, the first on the wire least significant.
     fn to_bits(self) -> u32;
     /// The lowest [`Self::BITS`] of `bits`.
     fn from_bits(bits: u32) -> Self;
@@ -195,7 +196,7 @@ impl Unit for u32 {
     }
 }
 
-/// A place to read from.
+/// A source of units.
 trait Source<U> {
     fn load(&self) -> U;
 }
@@ -214,9 +215,10 @@ impl<U: Unit> Source<U> for Cell<U> {
     }
 }
 
-/// Shifts `source` from bit `start` on into `out` and shows each unit to `seen`, the first bit on
-/// the wire lowest. `out` may be the source's own cells from its front on: a unit is read before
-/// its place is written. Takes `UNROLL` units a turn. Returns the units written.
+/// Shifts `source` from bit `start` on into `out` and passes each unit to `seen`, the first bit on
+/// the wire least significant. `out` may be the front of the source's own cells: a unit is read
+/// before it is overwritten. Processes `UNROLL` units per iteration. Returns the number of units
+/// written.
 #[inline(always)]
 fn align_cells<U: Unit, S: Source<U>, const UNROLL: usize>(
     source: &[S],
@@ -272,7 +274,7 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    /// `frame` behind `preamble_bits` of preamble and SFD, at most 64, as a receiver packs it.
+    /// `frame` after `preamble_bits` of preamble and SFD, at most 64, as a receiver packs it.
     fn raw_stream(preamble_bits: usize, frame: &[u8]) -> Vec<u8> {
         let whole: Vec<u8> = PREAMBLE_AND_SFD.iter().chain(frame).copied().collect();
         let skip = 64 - preamble_bits;
@@ -307,7 +309,7 @@ mod tests {
             assert_eq!(find_frame(&raw), Some(preamble_bits), "{preamble_bits}");
             assert_eq!(find_frame_words(&to_words(&raw)), Some(preamble_bits));
         }
-        // With seven bits the SFD's first one is lost and nothing proves the place.
+        // With seven bits the first bit of the SFD is lost and its position is ambiguous.
         assert_eq!(find_frame(&raw_stream(7, &[0; 8])), None);
         assert_eq!(find_frame(&[0x55; 64]), None);
         assert_eq!(find_frame(&[]), None);
@@ -347,7 +349,7 @@ mod tests {
         }
 
         #[test]
-        fn every_way_to_align_finds_the_frame(
+        fn all_align_functions_find_the_frame(
             preamble_bits in 8..=64_usize,
             frame in prop::collection::vec(any::<u8>(), 1..200),
             room in 0..60_usize,

@@ -50,7 +50,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
         ..Chooser::default()
     };
     for block in map.blocks() {
-        for register in block.registers().filter(|_| map.fault().is_none()) {
+        for register in block.registers().filter(|_| map.first_error().is_none()) {
             assert!(block.register(register.name).is_some());
             assert!(
                 register
@@ -59,7 +59,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             );
         }
     }
-    if map.fault().is_none() {
+    if map.first_error().is_none() {
         let _ = decode(dump, &[map], own);
     }
 });

@@ -1,15 +1,16 @@
-//! The seam between a network device and a protocol stack, whichever stack it is.
+//! Interface between a network device and any protocol stack.
 //!
-//! Both directions go by tokens: [`Device::receive`] says that a frame is there,
-//! [`RxToken::consume`] looks at it where it lies; [`Device::transmit`] says that there is room,
-//! [`TxToken::consume`] builds the frame where it will be sent from. Nothing is copied between
-//! device and stack, and a stack that turns a request into its reply (ping) gets both at once.
+//! Both directions use tokens: [`Device::receive`] indicates a received frame, and
+//! [`RxToken::consume`] gives access to it in place; [`Device::transmit`] indicates room for a
+//! frame, and [`TxToken::consume`] builds the frame in the transmit buffer. Nothing is copied
+//! between device and stack, and a stack that turns a request into its reply (ping) gets both
+//! tokens at once.
 //!
-//! Lengths here are those of frames without preamble and FCS: that is what stacks handle.
+//! Lengths are those of frames without preamble and FCS, as stacks use them.
 
 use linerate_ether::frame::{HEADER_LEN, MacAddress};
 
-/// What a device carries.
+/// Medium of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
     /// Ethernet frames (IEEE 802.3), addressed by MAC addresses.
@@ -18,25 +19,26 @@ pub enum Medium {
     Ip,
 }
 
-/// Whether the link partner is there.
+/// State of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkState {
-    /// No link: frames sent now reach nobody.
+    /// No link: frames sent now are lost.
     Down,
-    /// The partner was heard recently enough.
+    /// The link partner was received recently enough.
     Up,
 }
 
-/// Who computes and verifies a protocol's checksum.
+/// Checksum work done by the device for one protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Offload {
-    /// The device verified it: the stack need not.
+    /// The device verifies it on reception: the stack need not.
     pub receive: bool,
-    /// The device will fill it in: the stack leaves it zero, as some devices sum it, too.
+    /// The device fills it in: the stack must leave the field zero, because some devices include it
+    /// in the sum.
     pub transmit: bool,
 }
 
-/// The checksums that a device relieves the stack of. By default none.
+/// Checksum offload of a device, by protocol. By default none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Checksums {
     /// The IPv4 header's (RFC 791).
@@ -45,14 +47,14 @@ pub struct Checksums {
     pub tcp: Offload,
     /// UDP's (RFC 768).
     pub udp: Offload,
-    /// ICMP's (RFC 792), and that of ICMP for IPv6 (RFC 4443).
+    /// ICMP's (RFC 792), and that of `ICMPv6` (RFC 4443).
     pub icmp: Offload,
 }
 
 impl Checksums {
-    /// All are left to the stack.
+    /// The stack handles all checksums.
     pub const NONE: Self = Self::all(false);
-    /// All of what was received are verified: the device hands on no packet with a wrong one.
+    /// All received checksums are verified: the device drops packets with a wrong one.
     pub const VERIFIED: Self = Self::all(true);
 
     const fn all(receive: bool) -> Self {
@@ -69,22 +71,23 @@ impl Checksums {
     }
 }
 
-/// What a stack must know about a device.
+/// Capabilities of a device that a stack needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// What the device carries.
+    /// Medium of the device.
     pub medium: Medium,
     /// The longest IP packet in octets: 1500 for Ethernet.
     pub mtu: usize,
-    /// How many of the longest frames the device takes in a row while the stack does nothing;
-    /// `None` when a stack should not care. A stack may limit its TCP window by it.
+    /// Number of maximum-length frames that the device buffers in a row while the stack does
+    /// nothing; `None` if that does not matter to the stack. A stack may limit its TCP window by
+    /// it.
     pub max_burst_frames: Option<usize>,
-    /// The checksums that the device relieves the stack of.
+    /// Checksum offload of the device.
     pub checksums: Checksums,
 }
 
 impl Capabilities {
-    /// The longest frame in octets, link header included, FCS not.
+    /// Longest frame in octets, link header included, FCS excluded.
     pub const fn max_frame_len(&self) -> usize {
         match self.medium {
             Medium::Ethernet => self.mtu + HEADER_LEN,
@@ -93,12 +96,12 @@ impl Capabilities {
     }
 }
 
-/// A frame to be sent is longer than the device's medium allows.
+/// Error: a frame to send is longer than the medium of the device allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameTooLong {
-    /// What was asked for, in octets without FCS.
+    /// Requested length in octets without FCS.
     pub len: usize,
-    /// What the device sends at most.
+    /// Longest frame that the device sends.
     pub max: usize,
 }
 
@@ -116,61 +119,63 @@ impl core::error::Error for FrameTooLong {}
 
 /// A network device.
 pub trait Device {
-    /// What [`receive`](Self::receive) hands out.
+    /// Token returned by [`receive`](Self::receive).
     type RxToken<'a>: RxToken
     where
         Self: 'a;
-    /// What [`transmit`](Self::transmit) hands out.
+    /// Token returned by [`transmit`](Self::transmit).
     type TxToken<'a>: TxToken
     where
         Self: 'a;
 
-    /// The next frame, with the means to answer it; `None` when there is none.
+    /// Returns the next frame with a token for its reply; `None` if no frame is available.
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)>;
 
-    /// Room for a frame to send; `None` when there is none now.
+    /// Returns a token for a frame to send; `None` if there is no room now.
     fn transmit(&mut self) -> Option<Self::TxToken<'_>>;
 
-    /// Whether the device has a frame that it will send later by itself. No interrupt tells when: call
-    /// [`receive`](Self::receive) or [`transmit`](Self::transmit) again and again, and do not sleep.
-    fn holds_frame(&self) -> bool {
+    /// True if the device holds a frame that it will send later. No interrupt signals that time:
+    /// keep calling [`receive`](Self::receive) or [`transmit`](Self::transmit), and do not sleep.
+    fn has_pending_tx(&self) -> bool {
         false
     }
 
-    /// What the stack must know.
+    /// Capabilities of the device.
     fn capabilities(&self) -> Capabilities;
 
-    /// Whether the link partner is there.
+    /// State of the link.
     fn link_state(&self) -> LinkState;
 
-    /// The device's own address.
+    /// The device's own MAC address.
     fn mac_address(&self) -> MacAddress;
 }
 
-/// A received frame that the stack has not looked at yet.
+/// A received frame that the stack has not read yet.
 ///
-/// Dropped unconsumed, the frame is gone, and counted as `RxStackRejected`.
+/// If dropped without being consumed, the frame is lost and counted as `RxStackRejected`.
 pub trait RxToken {
-    /// The frame, without its FCS, for somebody who looks before the stack does. It is not consumed.
+    /// The frame, without its FCS, for inspection before the stack reads it. Does not consume it.
     fn peek(&mut self) -> &mut [u8];
 
-    /// Hands the frame to `f`, without its FCS. `f` may change it.
+    /// Calls `f` with the frame, without its FCS. `f` may modify it.
     fn consume<R>(self, f: impl FnOnce(&mut [u8]) -> R) -> R;
 }
 
-/// A device that wakes the processor when a frame has come.
+/// A device that wakes the processor by an interrupt when a frame arrives.
 ///
-/// Frames are taken in turns with the interrupt masked, so that a flood costs none: when no frame is left,
-/// [`unmask`](Self::unmask), sleep, [`mask`](Self::mask) (all three are [`rest`](Self::rest)), and take again.
-pub trait Interrupting: Device {
-    /// From now on a frame that comes interrupts. `false`: there is one already, so do not sleep.
+/// Frames are read by polling with the interrupt masked, so that a flood causes no interrupts: when
+/// no frame is left, [`unmask`](Self::unmask), sleep, [`mask`](Self::mask) (all three are
+/// [`sleep_until_frame`](Self::sleep_until_frame)), and poll again.
+pub trait InterruptDriven: Device {
+    /// Enables the interrupt for received frames. `false`: a frame is already waiting, so do not
+    /// sleep.
     fn unmask(&mut self) -> bool;
 
-    /// No more interrupts; takes back one that is pending.
+    /// Disables the interrupt and clears a pending one.
     fn mask(&mut self);
 
-    /// Lets the processor `sleep` until a frame interrupts it, if none is there.
-    fn rest(&mut self, sleep: impl FnOnce()) {
+    /// Lets the processor `sleep` until a frame interrupts it, unless one is already waiting.
+    fn sleep_until_frame(&mut self, sleep: impl FnOnce()) {
         if self.unmask() {
             sleep();
         }
@@ -178,33 +183,33 @@ pub trait Interrupting: Device {
     }
 }
 
-/// A device that a main loop looks after: its link is followed, and it can be stopped for a while.
-pub trait Managed: Interrupting {
-    /// Why it does not start again.
+/// A device managed by a main loop: its link state is followed, and it can be stopped for a while.
+pub trait Managed: InterruptDriven {
+    /// Reason why it does not restart.
     type Error: core::fmt::Display;
 
-    /// The link's state, followed: from here on the device runs with what the link has come to. To be called
-    /// now and then, as not every device interrupts when the link comes or goes.
-    fn watch_link(&mut self) -> LinkState {
+    /// Updates and returns the link state; from then on the device runs with the current settings
+    /// of the link. Call it regularly, because not every device interrupts on link changes.
+    fn poll_link(&mut self) -> LinkState {
         self.link_state()
     }
 
-    /// Stops receiving and sending, each at the end of a frame: the device uses no memory any more. What has
-    /// come and was not taken is counted as `RxStackRejected`. Until [`resume`](Self::resume) nothing is
-    /// received, and there is no room to send.
+    /// Stops receiving and sending, each at the end of a frame; after that the device accesses no
+    /// memory. Frames received but not taken are counted as `RxStackRejected`. Until
+    /// [`resume`](Self::resume) nothing is received, and there is no room to send.
     fn halt(&mut self);
 
-    /// Starts a device that was stopped, from its reset on, with the address and the groups that it had.
+    /// Restarts a stopped device from reset, with its previous address and groups.
     ///
     /// # Errors
-    /// It does not start; it can be tried again.
+    /// The device does not start; the call can be repeated.
     fn resume(&mut self) -> Result<(), Self::Error>;
 }
 
-/// Room for a frame to send. Dropped unconsumed, nothing is sent.
+/// Room for a frame to send. If dropped without being consumed, nothing is sent.
 pub trait TxToken {
-    /// Lets `f` write a frame of `len` octets and sends it. The device adds padding and FCS. The
-    /// buffer holds whatever was there before.
+    /// Calls `f` to write a frame of `len` octets and sends it. The device adds padding and FCS.
+    /// The buffer initially holds arbitrary data.
     ///
     /// # Errors
     /// [`FrameTooLong`] when `len` exceeds [`Capabilities::max_frame_len`]; `f` is not called.

@@ -1,14 +1,14 @@
-//! What a verified frame tells of the TCP data in it, without a look at the data: their CRC-32 and
-//! their Internet checksum, for a program that checks a CRC-32 of what it receives.
+//! CRC-32 and Internet checksum of the TCP data in a verified frame, without reading the data: for
+//! a program that checks a CRC-32 of the data it receives.
 //!
-//! The CRC-32 follows from the frame's FCS by taking the headers off it ([`Advance`]); the sum
+//! The CRC-32 follows from the FCS of the frame by removing the headers ([`Advance`]); the sum
 //! follows from the TCP checksum, since with it the pseudo-header and the segment sum to 0xFFFF.
 //! Network adapters that compute the digests of storage protocols do the same in hardware.
 //!
-//! Whoever takes a CRC from here instead of calculating it has not looked at the bytes that he read.
-//! Whether these are the ones received is seen by their [`sum`](Segment::sum), at a tenth of the
-//! cost: between the receive queue and the program the check is then as strong as TCP's checksum,
-//! on the wire as strong as the CRC.
+//! A program that uses this CRC instead of computing one has not checked the bytes that it read.
+//! The [`sum`](Segment::sum) verifies, at a tenth of the cost, that they are the received ones:
+//! between receive queue and program the check is then as strong as the TCP checksum, on the wire
+//! as strong as the CRC.
 
 use linerate_ether::checksum::{TCP, pseudo_header};
 use linerate_ether::fcs::{Advance, Crc32, SLICING_8};
@@ -35,7 +35,7 @@ pub struct Segment {
     pub sum: u16,
 }
 
-/// Turns frames into digests. It remembers what the latest length took to work out.
+/// Computes digests of frames. Caches the CRC operator for the latest data length.
 #[derive(Debug)]
 pub struct Digester {
     len: usize,
@@ -43,7 +43,7 @@ pub struct Digester {
 }
 
 impl Digester {
-    /// Prepared for full segments.
+    /// A digester prepared for full-sized segments.
     #[must_use]
     pub const fn new() -> Self {
         const MSS: usize = 1460;
@@ -53,8 +53,8 @@ impl Digester {
         }
     }
 
-    /// The digest of the TCP data in `frame` (without FCS), of which FCS and checksums have been
-    /// verified. `None` when it holds no such data, or is tagged, padded or a fragment.
+    /// Digest of the TCP data in `frame` (without FCS), whose `fcs` and checksums have been
+    /// verified. `None` if it has no such data, or is tagged, padded or a fragment.
     pub fn segment(&mut self, frame: &[u8], fcs: u32) -> Option<Segment> {
         let packet = frame.get(HEADER_LEN..)?;
         let ip: &[u8; MIN_IPV4_HEADER] = packet.first_chunk()?;
@@ -103,8 +103,8 @@ impl Digester {
         })
     }
 
-    /// The CRC-32 of what came before, whose CRC-32 is `crc`, and the segment's data.
-    pub fn join(&mut self, crc: u32, segment: &Segment) -> u32 {
+    /// CRC-32 of the preceding data, whose CRC-32 is `crc`, followed by the data of the segment.
+    pub fn combine(&mut self, crc: u32, segment: &Segment) -> u32 {
         let len = usize::from(segment.len);
         if self.len != len {
             *self = Self {
@@ -112,7 +112,7 @@ impl Digester {
                 advance: Advance::over(len),
             };
         }
-        self.advance.join(crc, segment.crc)
+        self.advance.combine(crc, segment.crc)
     }
 }
 

@@ -1,32 +1,33 @@
-//! Which destination addresses a receiver accepts (IEEE 802.3 clause 4.2.4.1.1): its own, and the
-//! groups whose hash it was told.
+//! Destination addresses that a receiver accepts (IEEE 802.3 clause 4.2.4.1.1): its own, and the
+//! groups in its hash filter.
 //!
-//! A group is looked up by six bits of the CRC that the receiver calculates anyway, as Ethernet
-//! controllers do it: after the six octets of the address the register's low six bits are the
-//! group's *bin*, and 64 bits say which bins are wanted. Other groups may share a bin; what passes
-//! is then for the stack to refuse. Broadcast is a group like any other.
+//! A group is looked up by six bits of the CRC that the receiver computes anyway, as Ethernet
+//! controllers do: after the six octets of the address, the low six bits of the register are the
+//! group's *bin*, and 64 bits select the accepted bins. Other groups may share a bin; the stack
+//! rejects their frames. Broadcast is treated as a group.
 
 use linerate_ether::fcs::{Crc32, SLICING_4};
 use linerate_ether::frame::MacAddress;
 
-/// Accepted destinations.
+/// Filter of accepted destinations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressFilter {
     /// The station's own address.
     pub station: MacAddress,
-    /// One bit for each bin of groups that are accepted.
+    /// One bit per accepted bin of groups.
     pub hash: u64,
-    /// Whether everything is accepted.
+    /// True if all destinations are accepted.
     pub promiscuous: bool,
 }
 
-/// An [`AddressFilter`] as a receive loop wants it that compares two octets at a time.
+/// An [`AddressFilter`] in the form for a receive loop that compares two octets at a time.
 ///
-/// Accepted is a destination whose three halfwords equal `own`, or whose first octet is odd (a
-/// group) and whose bin `b` is set in `hash[b / 32]` at `b % 32`, or any if `promiscuous` is not 0.
+/// A destination is accepted if its three halfwords equal `own`, or if its first octet is odd (a
+/// group) and its bin `b` is set in `hash[b / 32]` at `b % 32`, or always if `promiscuous` is not
+/// 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub struct Words {
+pub struct FilterWords {
     /// The station's address as halfwords in memory order, little-endian. At byte 0.
     pub own: [u16; 3],
     /// Not 0: accept everything. At byte 6.
@@ -35,8 +36,8 @@ pub struct Words {
     pub hash: [u32; 2],
 }
 
-impl Words {
-    /// The same without any group.
+impl FilterWords {
+    /// The same filter without groups.
     #[inline(always)]
     #[must_use]
     pub const fn without_groups(self) -> Self {
@@ -47,10 +48,10 @@ impl Words {
     }
 }
 
-/// A group's bin, 0 to 63: the low six bits of the reflected CRC-32 register (IEEE 802.3 clause
-/// 3.2.9) that began as all ones, after the address's six octets and before any complement.
+/// Bin of a group, 0 to 63: the low six bits of the reflected CRC-32 register (IEEE 802.3 clause
+/// 3.2.9), started as all ones, after the six octets of the address and before any complement.
 #[must_use]
-pub fn bin(group: MacAddress) -> u32 {
+pub fn hash_bin(group: MacAddress) -> u32 {
     !Crc32::with(&SLICING_4).update(&group.0).finish() & 63
 }
 
@@ -68,27 +69,27 @@ impl AddressFilter {
         filter
     }
 
-    /// Accepts `group`, too, and whichever groups share its bin.
+    /// Adds `group`, and with it all groups that share its bin.
     pub fn join(&mut self, group: MacAddress) {
-        self.hash |= 1 << bin(group);
+        self.hash |= 1 << hash_bin(group);
     }
 
-    /// Whether a frame to `destination` is accepted.
+    /// True if a frame to `destination` is accepted.
     #[must_use]
     pub fn accepts(&self, destination: MacAddress) -> bool {
         self.promiscuous
             || if destination.is_multicast() {
-                self.hash >> bin(destination) & 1 != 0
+                self.hash >> hash_bin(destination) & 1 != 0
             } else {
                 destination == self.station
             }
     }
 
-    /// The filter in the form that a receive loop wants.
+    /// The filter in the form for a receive loop.
     #[must_use]
-    pub const fn words(&self) -> Words {
+    pub const fn words(&self) -> FilterWords {
         let octets = self.station.0;
-        Words {
+        FilterWords {
             own: [
                 u16::from_le_bytes([octets[0], octets[1]]),
                 u16::from_le_bytes([octets[2], octets[3]]),

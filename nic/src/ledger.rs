@@ -1,4 +1,4 @@
-//! The device's counters: one array of atomics for everything between PHY and stack.
+//! Counters of the device: one array of atomics for everything between PHY and stack.
 
 use crate::device::LinkState;
 use crate::sync::{AtomicU32, Ordering};
@@ -7,8 +7,8 @@ use linerate_ether::ledger::Counter;
 
 /// All counters of a device, indexed by [`Counter`]` as usize`.
 ///
-/// A firmware has one `static`. It is a plain array of 32-bit words, so that a debugger or a
-/// simulator that knows the symbol reads it without the firmware's help.
+/// Firmware has one as a `static`. It is a plain array of 32-bit words, so that a debugger or a
+/// simulator that knows the symbol can read it without help from the firmware.
 #[repr(C)]
 pub struct Ledger {
     counts: [AtomicU32; Counter::COUNT],
@@ -31,7 +31,7 @@ impl Ledger {
         }
     }
 
-    /// Adds one. Wraps at 2^32. From any context: one atomic addition.
+    /// Adds one. Wraps at 2^32. Callable from any context: one atomic addition.
     #[inline(always)]
     pub fn count(&self, counter: Counter) {
         self.add(counter, 1);
@@ -40,11 +40,11 @@ impl Ledger {
     /// Adds `amount`. Wraps at 2^32.
     #[inline(always)]
     pub fn add(&self, counter: Counter, amount: u32) {
-        // In range for every variant, which the compiler sees once `counter` is a constant.
+        // In range for all variants; the compiler proves it once `counter` is a constant.
         self.counts[counter as usize].fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Counts a frame by its destination address, if it goes to more than one station.
+    /// Counts a frame to a group address as multicast or broadcast.
     #[inline]
     pub(crate) fn count_group(&self, frame: &[u8], multicast: Counter, broadcast: Counter) {
         let Some(address) = frame.first_chunk() else {
@@ -58,7 +58,7 @@ impl Ledger {
         }
     }
 
-    /// Counts what the link has done, if it has done anything.
+    /// Counts a change of the link state, if there is one.
     pub(crate) fn count_link(&self, before: LinkState, now: LinkState) {
         match (before, now) {
             (LinkState::Down, LinkState::Up) => self.count(Counter::LinkUps),
@@ -67,7 +67,7 @@ impl Ledger {
         }
     }
 
-    /// The count so far.
+    /// The current count.
     pub fn get(&self, counter: Counter) -> u32 {
         self.counts[counter as usize].load(Ordering::Relaxed)
     }

@@ -1,32 +1,32 @@
 //! The Ethernet layer of a device, `no_std` and without allocation.
 //!
-//! - [`device`]: the seam between a network device and any stack.
+//! - [`device`]: the interface between a network device and any stack.
 //! - [`link`]: pulses, auto-negotiation, the link integrity test, polarity, jabber.
-//! - [`mac`]: the MAC between a bit-level PHY and a stack, in the stages from naive to fast.
-//! - [`digest`]: the CRC-32 of a TCP segment's data, from the frame's FCS.
+//! - [`mac`]: the MAC between a bit-level PHY and a stack, with receive stages from naive to fast.
+//! - [`digest`]: the CRC-32 of the data of a TCP segment, derived from the FCS of the frame.
 //! - [`filter`]: which destination addresses are accepted.
 //! - [`queue`]: the receive queue from interrupt to main thread.
-//! - [`ledger`]: where each frame went.
-//! - [`mmio`], [`dma`]: registers, and memory that a device uses by itself.
-//! - [`mdio`]: PHYs beside a MAC, and what they negotiate.
-//! - [`pio`]: what drivers share that copy frames themselves.
+//! - [`ledger`]: counters for the fate of each frame.
+//! - [`mmio`], [`dma`]: registers, and memory that a device accesses by DMA.
+//! - [`mdio`]: external PHYs and the result of their auto-negotiation.
+//! - [`pio`]: code shared by drivers whose processor copies frames (programmed I/O).
 //! - [`virtio`], [`lan9118`], [`lan91c111`], [`enet`]: drivers.
-//! - [`window`]: the TCP window that a queue can keep.
-//! - [`adapter`]: smoltcp and embassy-net, behind features of those names.
+//! - [`window`]: the TCP receive window that a queue can buffer.
+//! - [`adapter`]: smoltcp and embassy-net, each behind the feature of that name.
 //!
-//! `unsafe` appears in [`queue`], [`mmio`] and [`dma`] only.
+//! `unsafe` is used only in [`queue`], [`mmio`] and [`dma`].
 #![cfg_attr(not(loom), no_std)]
 #![deny(unsafe_code)]
 #![allow(
     clippy::inline_always,
-    reason = "what a firmware runs from RAM must not call out into flash"
+    reason = "code that firmware runs from RAM must not call into flash"
 )]
 
 pub mod adapter;
 pub mod bitbang;
 pub mod device;
 pub mod digest;
-#[allow(unsafe_code, reason = "lends memory to devices and takes it back")]
+#[allow(unsafe_code, reason = "lends memory to devices and reclaims it")]
 pub mod dma;
 pub mod enet;
 pub mod filter;
@@ -41,7 +41,7 @@ pub mod mmio;
 pub mod pio;
 #[allow(
     unsafe_code,
-    reason = "hands disjoint ranges of one memory to two contexts"
+    reason = "gives two contexts disjoint ranges of one memory"
 )]
 pub mod queue;
 mod sync;

@@ -1,30 +1,30 @@
-//! Registers of a device that the processor reaches by address.
+//! Memory-mapped registers of a device.
 
 use core::ptr;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 
-/// Registers of `W` bits at offsets, in octets, from where a device begins: the device itself ([`Mmio`]), or
-/// in a test what stands for it.
+/// Registers of width `W` at offsets, in octets, from the base of a device: the device itself
+/// ([`Mmio`]), or a model of it in a test.
 ///
-/// Each access happens, once, as wide as `W` and in the order of the program; beside accesses to memory it
-/// is ordered by [`dma::Coherence`](crate::dma::Coherence).
+/// Each access is performed exactly once, in the width of `W` and in program order;
+/// [`dma::Coherence`](crate::dma::Coherence) orders it with respect to memory accesses.
 pub trait Registers<W = u32> {
-    /// Reads what lies there.
+    /// Reads the register at `offset`.
     fn read_at(&self, offset: usize) -> W;
 
-    /// Writes what lies there.
+    /// Writes the register at `offset`.
     fn write_at(&self, offset: usize, value: W);
 
-    /// Reads a register of that width.
+    /// Reads a register of this width.
     #[inline(always)]
-    fn read(&self, register: Place) -> W {
+    fn read(&self, register: RegisterRef) -> W {
         debug_assert!(usize::from(register.width) == 8 * size_of::<W>());
         self.read_at(register.offset as usize)
     }
 
-    /// Writes a register of that width.
+    /// Writes a register of this width.
     #[inline(always)]
-    fn write(&self, register: Place, value: W) {
+    fn write(&self, register: RegisterRef, value: W) {
         debug_assert!(usize::from(register.width) == 8 * size_of::<W>());
         self.write_at(register.offset as usize, value);
     }
@@ -37,12 +37,13 @@ pub struct Mmio {
 }
 
 impl Mmio {
-    /// The device whose first register lies at `base`.
+    /// The device whose first register is at address `base`.
     ///
     /// # Safety
-    /// From `base` on lie the registers of the device that this is passed to the driver of, mapped so that
-    /// accesses are neither cached, merged nor repeated. Nothing else uses them for as long as this lives,
-    /// and what the device is told to do to memory is sound if that driver tells it.
+    /// The registers of the device whose driver gets this value start at `base`, mapped so that
+    /// accesses are neither cached, merged nor repeated. Nothing else uses them during the lifetime
+    /// of this value, and all accesses to memory that the driver requests from the device are
+    /// sound.
     #[must_use]
     pub const unsafe fn new(base: usize) -> Self {
         Self { base }
@@ -54,14 +55,14 @@ macro_rules! width {
         impl Registers<$word> for Mmio {
             #[inline(always)]
             fn read_at(&self, offset: usize) -> $word {
-                // SAFETY: a register of the device, as `new` was promised.
+                // SAFETY: a register of the device, as promised to `new`.
                 unsafe { ptr::read_volatile(ptr::with_exposed_provenance(self.base + offset)) }
             }
 
             #[inline(always)]
             fn write_at(&self, offset: usize, value: $word) {
                 let register = ptr::with_exposed_provenance_mut(self.base + offset);
-                // SAFETY: a register of the device, as `new` was promised.
+                // SAFETY: a register of the device, as promised to `new`.
                 unsafe { ptr::write_volatile(register, value) }
             }
         }

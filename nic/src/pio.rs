@@ -1,15 +1,16 @@
-//! What drivers have in common whose processor copies frames word by word through a register.
+//! Code shared by drivers whose processor copies frames word by word through a register (programmed
+//! I/O).
 
 use crate::device::RxToken;
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::ledger::Counter;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 
-/// Copies out of a register whose octets are in the order of the line. The loop is unrolled: a load and a
-/// store for each word.
+/// Copies from a register whose octets are in wire order. The loop is unrolled: one load and one
+/// store per word.
 #[inline]
-pub(crate) fn take(registers: &impl Registers, from: Place, words: &mut [u32]) {
+pub(crate) fn read_words(registers: &impl Registers, from: RegisterRef, words: &mut [u32]) {
     let (eights, rest) = words.as_chunks_mut::<8>();
     for eight in eights {
         for word in eight {
@@ -21,9 +22,9 @@ pub(crate) fn take(registers: &impl Registers, from: Place, words: &mut [u32]) {
     }
 }
 
-/// Copies into such a register.
+/// Copies to such a register.
 #[inline]
-pub(crate) fn put(registers: &impl Registers, to: Place, words: &[u32]) {
+pub(crate) fn write_words(registers: &impl Registers, to: RegisterRef, words: &[u32]) {
     let (eights, rest) = words.as_chunks::<8>();
     for eight in eights {
         for &word in eight {
@@ -35,20 +36,19 @@ pub(crate) fn put(registers: &impl Registers, to: Place, words: &[u32]) {
     }
 }
 
-/// A frame that has come, in the driver's buffer.
+/// A received frame in the buffer of the driver.
 pub struct Received<'a> {
     frame: &'a mut [u8],
-    is_taken: bool,
+    is_consumed: bool,
     ledger: &'static Ledger,
 }
 
 impl<'a> Received<'a> {
-    /// This one.
     #[inline]
     pub(crate) fn new(frame: &'a mut [u8], ledger: &'static Ledger) -> Self {
         Self {
             frame,
-            is_taken: false,
+            is_consumed: false,
             ledger,
         }
     }
@@ -62,7 +62,7 @@ impl RxToken for Received<'_> {
 
     #[inline]
     fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_taken = true;
+        self.is_consumed = true;
         f(self.frame)
     }
 }
@@ -70,7 +70,7 @@ impl RxToken for Received<'_> {
 impl Drop for Received<'_> {
     #[inline]
     fn drop(&mut self) {
-        let counter = if self.is_taken {
+        let counter = if self.is_consumed {
             Counter::RxDelivered
         } else {
             Counter::RxStackRejected

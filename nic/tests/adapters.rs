@@ -1,4 +1,4 @@
-//! The adapters, each driven through its stack's own traits.
+//! The adapters, each driven through the traits of its stack.
 #![cfg(all(not(loom), any(feature = "smoltcp", feature = "embassy")))]
 
 mod support;
@@ -7,15 +7,15 @@ use linerate_ether::ledger::Counter;
 use linerate_nic::device::LinkState;
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, BitTimes, Interrupt, Mac, Outcome, Phy, Receiver, Reception, Start, TransmitError,
-    Transmitter, Windowed, receiver_words,
+    AlwaysOn, BitTimes, InterruptHalf, Mac, Phy, Receiver, ReceiverState, Reception, TransmitError,
+    Transmitter, TxStart, Windowed, receiver_words,
 };
 use std::cell::{Cell, RefCell};
 use support::{DEVICE, Hearing, frame, reception, with_fcs};
 
 const WORDS: usize = receiver_words(3);
 
-/// A wire that keeps what was sent.
+/// A wire that records sent packets.
 struct Wire<'w> {
     now: Cell<u32>,
     sent: &'w RefCell<Vec<Vec<u8>>>,
@@ -27,7 +27,7 @@ impl Phy for Wire<'_> {
         self.now.set(self.now.get() + 1);
         BitTimes(self.now.get())
     }
-    fn transmit(&mut self, packet: &[u8], _start: Start) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], _start: TxStart) -> Result<BitTimes, TransmitError> {
         self.sent.borrow_mut().push(packet.to_vec());
         Ok(self.now())
     }
@@ -42,7 +42,7 @@ type Nic<'n> = Mac<'n, Wire<'n>, Windowed, AlwaysOn, WORDS>;
 fn station(
     link: LinkState,
     test: impl FnOnce(
-        Interrupt<'_, Windowed, AlwaysOn, WORDS>,
+        InterruptHalf<'_, Windowed, AlwaysOn, WORDS>,
         Nic<'_>,
         &Ledger,
         &RefCell<Vec<Vec<u8>>>,
@@ -60,7 +60,7 @@ fn station(
     test(interrupt, nic, &ledger, &sent);
 }
 
-fn hear(interrupt: &mut Interrupt<'_, Windowed, AlwaysOn, WORDS>, frame: &[u8]) {
+fn deliver(interrupt: &mut InterruptHalf<'_, Windowed, AlwaysOn, WORDS>, frame: &[u8]) {
     let raw = reception(
         &with_fcs(frame),
         Hearing {
@@ -73,7 +73,7 @@ fn hear(interrupt: &mut Interrupt<'_, Windowed, AlwaysOn, WORDS>, frame: &[u8]) 
         buffer[..raw.len()].copy_from_slice(&raw);
         Reception::Packet(raw.len())
     });
-    assert_eq!(outcome, Outcome::Listening);
+    assert_eq!(outcome, ReceiverState::Listening);
 }
 
 #[cfg(feature = "smoltcp")]
@@ -109,11 +109,11 @@ mod smoltcp_adapter {
                     .unwrap();
             });
             let mut sockets = SocketSet::new(&mut [][..]);
-            hear(&mut interrupt, &arp_request([169, 254, 10, 2]));
-            hear(&mut interrupt, &arp_request([169, 254, 10, 3]));
+            deliver(&mut interrupt, &arp_request([169, 254, 10, 2]));
+            deliver(&mut interrupt, &arp_request([169, 254, 10, 3]));
             interface.poll(Instant::ZERO, &mut device, &mut sockets);
             let sent = sent.borrow();
-            assert_eq!(sent.len(), 1, "one of the two asked for this station");
+            assert_eq!(sent.len(), 1, "one of the two requests is for this station");
             let reply = &sent[0][8..];
             assert_eq!(reply.len(), 64);
             assert_eq!(reply[..6], super::support::PEER);
@@ -129,7 +129,7 @@ mod smoltcp_adapter {
     }
 
     #[test]
-    fn capabilities_are_told_in_the_stacks_terms() {
+    fn capabilities_are_converted_for_the_stack() {
         station(LinkState::Up, |_, nic, _, _| {
             let capabilities = Adapter(nic).capabilities();
             assert_eq!(capabilities.max_transmission_unit, 1514);
@@ -139,11 +139,11 @@ mod smoltcp_adapter {
     }
 
     #[test]
-    fn a_token_let_go_loses_the_frame_and_is_counted() {
+    fn a_dropped_token_loses_the_frame_and_is_counted() {
         station(LinkState::Up, |mut interrupt, nic, ledger, _| {
             let mut device = Adapter(nic);
-            hear(&mut interrupt, &frame(60, 1));
-            hear(&mut interrupt, &frame(60, 2));
+            deliver(&mut interrupt, &frame(60, 1));
+            deliver(&mut interrupt, &frame(60, 2));
             drop(device.receive(Instant::ZERO));
             let (token, _) = device.receive(Instant::ZERO).unwrap();
             assert_eq!(token.consume(<[u8]>::to_vec), frame(60, 2));
@@ -185,7 +185,7 @@ mod embassy_adapter {
             let task = Waker::from(Arc::clone(&woken));
             let mut context = Context::from_waker(&task);
             assert!(driver.receive(&mut context).is_none());
-            hear(&mut interrupt, &frame(77, 5));
+            deliver(&mut interrupt, &frame(77, 5));
             waker.wake();
             assert_eq!(woken.0.load(Ordering::Relaxed), 1);
             let (rx, tx) = driver.receive(&mut context).unwrap();
@@ -221,8 +221,8 @@ mod embassy_adapter {
     }
 
     #[test]
-    fn capabilities_address_and_link_are_told_in_the_stacks_terms() {
-        for (link, told) in [
+    fn capabilities_address_and_link_are_converted_for_the_stack() {
+        for (link, expected) in [
             (LinkState::Up, embassy_net_driver::LinkState::Up),
             (LinkState::Down, embassy_net_driver::LinkState::Down),
         ] {
@@ -230,7 +230,7 @@ mod embassy_adapter {
                 let waker = AtomicWaker::new();
                 let mut driver = Adapter::new(nic, &waker);
                 let mut context = Context::from_waker(Waker::noop());
-                assert!(driver.link_state(&mut context) == told);
+                assert!(driver.link_state(&mut context) == expected);
                 assert_eq!(driver.capabilities().max_transmission_unit, 1514);
                 assert_eq!(driver.capabilities().max_burst_size, Some(3));
                 assert_eq!(driver.hardware_address(), HardwareAddress::Ethernet(DEVICE));

@@ -1,12 +1,12 @@
-//! The MAC's verdicts on checksums, held against smoltcp's: what it would refuse for a checksum is
-//! refused, and nothing else.
+//! Checksum verdicts of the MAC compared with smoltcp: the MAC drops the packets that smoltcp would
+//! reject for a checksum, and no others.
 #![cfg(not(loom))]
 
 mod support;
 
 use linerate_ether::checksum::Sum;
 use linerate_ether::ledger::Counter;
-use linerate_nic::bitbang::{FRAME_OFFSET, Summed};
+use linerate_nic::bitbang::{FRAME_OFFSET, SummedFrame};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{AlwaysOn, LineRate, Receiver, Reception, receiver_words};
 use proptest::prelude::*;
@@ -19,10 +19,10 @@ use support::{DEVICE, PEER, with_fcs};
 
 const WORDS: usize = receiver_words(2);
 
-/// Whether the MAC hands `frame` (without FCS) to the stack.
+/// True if the MAC passes `frame` (without FCS) to the stack.
 fn passes(frame: &[u8]) -> bool {
     let octets = with_fcs(frame);
-    let summed = Summed {
+    let summed = SummedFrame {
         octets: octets.len() as u16,
         fcs_good: true,
         dribble: false,
@@ -40,8 +40,8 @@ fn passes(frame: &[u8]) -> bool {
     passed
 }
 
-/// Whether smoltcp reads the packet in `frame` to its transport's header; `None` where it does not
-/// look for a checksum, whatever the capabilities are.
+/// True if smoltcp parses the packet in `frame` up to its transport header; `None` if it does not
+/// check a checksum, whatever the capabilities.
 fn smoltcp_reads(frame: &[u8], caps: &ChecksumCapabilities) -> Option<bool> {
     fn all(
         protocol: IpProtocol,
@@ -85,26 +85,27 @@ fn smoltcp_reads(frame: &[u8], caps: &ChecksumCapabilities) -> Option<bool> {
     }
 }
 
-/// With the MAC in front, a stack that checks nothing accepts what one that checks all accepts.
+/// With the MAC in front, a stack that checks nothing accepts exactly what a stack that checks
+/// everything accepts.
 fn agrees(frame: &[u8]) -> Result<(), TestCaseError> {
     let strict = smoltcp_reads(frame, &ChecksumCapabilities::default());
     let trusting = smoltcp_reads(frame, &ChecksumCapabilities::ignored());
     let passed = passes(frame);
-    // Otherwise neither gets as far as a checksum.
+    // Otherwise neither reaches a checksum.
     if let (Some(strict), Some(trusting)) = (strict, trusting) {
         prop_assert_eq!(strict, trusting && passed, "{:02x?}", frame);
     }
     Ok(())
 }
 
-/// A packet with right checksums.
+/// A packet with correct checksums.
 #[derive(Debug, Clone)]
 struct Packet {
     protocol: u8,
     options: usize,
     data: Vec<u8>,
     padding: Vec<u8>,
-    /// Octets of the IP payload that UDP's length leaves out.
+    /// Octets of the IP payload beyond the UDP length.
     beyond: usize,
     no_checksum: bool,
     zeroes: bool,
@@ -228,7 +229,7 @@ impl Packet {
     }
 }
 
-/// A change to a frame: to which octet, and to what.
+/// Changes to a frame: position and new value.
 fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
     let change = (any::<prop::sample::Index>(), any::<u8>());
     prop_oneof![
@@ -244,7 +245,7 @@ proptest! {
     fn the_verdict_on_ipv4_is_that_of_smoltcp(packet in packet(), changes in changes()) {
         let mut frame = packet.ipv4();
         for (at, to) in changes {
-            // Half of the changes to the headers, where they matter most.
+            // Half of the changes affect the headers, where they matter most.
             let within = if to % 2 == 0 { 60 } else { frame.len() };
             let at = 14 + at.index(within - 14);
             frame[at] = to;
@@ -262,7 +263,7 @@ proptest! {
         agrees(&frame)?;
     }
 
-    /// One changed bit of a covered octet is always found; in the padding it never matters.
+    /// One changed bit of a covered octet is always detected; in the padding it never matters.
     #[test]
     fn one_wrong_bit_is_found(packet in packet(), at in any::<prop::sample::Index>(), bit in 0..8) {
         let packet = Packet {
@@ -274,7 +275,7 @@ proptest! {
         let mut frame = packet.ipv4();
         let total = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
         prop_assume!(14 + total <= frame.len());
-        // Version and lengths decide what is covered at all.
+        // Version and lengths determine what is covered.
         let at = 18 + at.index(frame.len() - 18);
         frame[at] ^= 1_u8 << bit;
         prop_assert_eq!(passes(&frame), at >= 14 + total);

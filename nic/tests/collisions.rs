@@ -1,4 +1,4 @@
-//! The transmit path of a PHY that hears collisions: access to a shared medium, and PAUSE.
+//! The transmit path of a PHY that detects collisions: access to a shared medium, and PAUSE.
 #![cfg(not(loom))]
 
 mod support;
@@ -12,7 +12,7 @@ use support::frame;
 use support::shared::{FRAGMENT_BITS, SLOT, Shared, counted, send, send_out};
 
 #[test]
-fn a_phy_that_appends_the_fcs_gets_the_packet_without() {
+fn a_phy_that_appends_the_fcs_gets_packets_without_it() {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     for len in [14, 60, 61, 1514] {
@@ -74,7 +74,7 @@ fn a_frame_that_collides_is_sent_again_after_whole_slots() {
 }
 
 #[test]
-fn the_sixteenth_collision_gives_the_frame_up() {
+fn the_sixteenth_collision_drops_the_frame() {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[Some(10); 16]), &ledger);
     send_out(&mut transmitter, 0);
@@ -86,7 +86,7 @@ fn the_sixteenth_collision_gives_the_frame_up() {
 }
 
 #[test]
-fn a_collision_after_the_first_slot_gives_the_frame_up_at_once() {
+fn a_collision_after_the_first_slot_drops_the_frame_at_once() {
     for (bits, late) in [(64, false), (512, false), (513, true), (12_000, true)] {
         let ledger = Ledger::new();
         let mut transmitter = Transmitter::new(Shared::new(&[Some(bits)]), &ledger);
@@ -96,7 +96,7 @@ fn a_collision_after_the_first_slot_gives_the_frame_up_at_once() {
     }
 }
 
-/// The waits after the first collisions of many frames, in slots.
+/// Waits after the last collision of many frames, in slots.
 fn slots(station: MacAddress, collisions: usize) -> Vec<u32> {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
@@ -138,7 +138,7 @@ fn back_off_is_uniform_and_differs_between_stations() {
 
 #[test]
 fn a_carrier_in_the_last_third_of_the_gap_is_not_deferred_to() {
-    // Somebody else's frame ended at 1000; the next one begins 70 bit times later.
+    // The frame of another station ended at 1000; the next one begins 70 bit times later.
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     transmitter.phy_mut().now.set(1_040);
@@ -149,8 +149,8 @@ fn a_carrier_in_the_last_third_of_the_gap_is_not_deferred_to() {
     assert_eq!(ledger.get(Counter::TxDeferred), 0);
 }
 
-/// Sends a frame that collides once. The end of the jam and the begin of the second attempt, when
-/// somebody else sends between these two times.
+/// Sends a frame that collides once while another station sends at `carrier`. Returns the end of
+/// the jam and the start of the second attempt.
 fn again(station: MacAddress, carrier: Option<(u32, u32)>) -> (u32, u32) {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[Some(10)]), &ledger);
@@ -173,7 +173,7 @@ fn a_carrier_at_the_end_of_a_back_off_is_deferred_to() {
         for ahead in [1, 20, 31, 60] {
             let carrier = (begin - ahead, begin + 1_000);
             let deferred = again(station, Some(carrier)).1 != begin;
-            // No slot: what ends is the gap, whose last third is not listened in.
+            // Slot 0: the wait is the gap, in whose last third the carrier is ignored.
             assert_eq!(deferred, slot > 0 || ahead > 32, "slot {slot}, {ahead}");
             if deferred {
                 let (_, after) = again(station, Some(carrier));
@@ -192,7 +192,7 @@ fn without_a_back_off_nothing_is_deferred_to_at_any_time_of_the_clock() {
             let ledger = Ledger::new();
             let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
             if frame_before {
-                // The last back-off was over at some time; now the clock has gone once round.
+                // The last back-off ended at some time; now the clock has wrapped once.
                 transmitter.phy_mut().collisions = vec![None, Some(10)];
                 send_out(&mut transmitter, 0);
             }
@@ -208,7 +208,7 @@ fn without_a_back_off_nothing_is_deferred_to_at_any_time_of_the_clock() {
 }
 
 #[test]
-fn a_packet_of_any_length_is_sent_as_it_is_and_counted() {
+fn a_raw_packet_of_any_length_is_sent_unchanged_and_counted() {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     let packet = vec![0xFF; 8 + 5_000];
@@ -235,13 +235,13 @@ fn a_packet_that_is_cut_off_is_counted_as_jabber_only() {
 }
 
 #[test]
-fn a_packet_as_it_is_does_not_wait_for_a_pause() {
+fn a_raw_packet_does_not_wait_for_a_pause() {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     transmitter.pause(3);
     transmitter.send_packet(&[0; 72]);
     assert_eq!(transmitter.phy().sent.len(), 1);
-    assert!(!transmitter.is_ready());
+    assert!(!transmitter.poll_ready());
 }
 
 #[test]
@@ -260,15 +260,15 @@ fn a_pause_holds_one_frame_back() {
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     transmitter.phy_mut().now.set(1_000);
     transmitter.pause(3);
-    assert!(!transmitter.is_ready());
+    assert!(!transmitter.poll_ready());
     send(&mut transmitter, 1);
     send(&mut transmitter, 2);
     assert!(transmitter.phy().sent.is_empty());
     transmitter.phy_mut().now.set(999 + 3 * SLOT);
-    assert!(!transmitter.is_ready());
+    assert!(!transmitter.poll_ready());
     transmitter.phy_mut().now.set(1_000 + 3 * SLOT);
-    assert!(transmitter.is_ready());
-    // The later one was given up.
+    assert!(transmitter.poll_ready());
+    // The later one was dropped.
     assert_eq!(transmitter.phy().sent.len(), 1);
     assert_eq!(transmitter.phy().sent[0][8..68], frame(60, 1));
     assert_eq!(
@@ -282,13 +282,13 @@ fn a_pause_holds_one_frame_back() {
 }
 
 #[test]
-fn a_pause_is_taken_back_by_one_of_no_length() {
+fn a_pause_of_zero_cancels_an_earlier_one() {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Shared::new(&[]), &ledger);
     transmitter.pause(0xFFFF);
     send(&mut transmitter, 1);
     transmitter.pause(0);
-    assert!(transmitter.is_ready());
+    assert!(transmitter.poll_ready());
     assert_eq!(transmitter.phy().sent.len(), 1);
     send(&mut transmitter, 2);
     assert_eq!(transmitter.phy().sent.len(), 2);

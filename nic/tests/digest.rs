@@ -1,4 +1,4 @@
-//! Digests of TCP data are those of the bytes.
+//! Digests of TCP data equal those of the bytes.
 #![cfg(not(loom))]
 
 use linerate_ether::checksum::{Sum, TCP, checksum, transport_checksum};
@@ -6,7 +6,7 @@ use linerate_ether::fcs::crc32;
 use linerate_nic::digest::Digester;
 use proptest::prelude::*;
 
-/// A frame without FCS, its checksums right.
+/// A frame without FCS, with correct checksums.
 fn frame(ip_options: usize, tcp_options: usize, data: &[u8]) -> Vec<u8> {
     let (from, to) = ([10, 0, 0, 1], [10, 0, 0, 2]);
     let mut tcp = vec![
@@ -46,7 +46,7 @@ proptest! {
             prop_assert_eq!(usize::from(segment.len), data.len());
             prop_assert_eq!(segment.crc, crc32(&data));
             prop_assert_eq!(segment.sum % 0xFFFF, Sum::new().add(&data).fold() % 0xFFFF);
-            crc = digester.join(crc, &segment);
+            crc = digester.combine(crc, &segment);
             whole.extend(data);
         }
         prop_assert_eq!(crc, crc32(&whole));
@@ -64,7 +64,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_no_plain_segment_has_none() {
+fn other_frames_have_no_digest() {
     let good = frame(0, 0, &[1, 2, 3]);
     let has = |frame: &[u8]| Digester::new().segment(frame, 0).is_some();
     assert!(has(&good));

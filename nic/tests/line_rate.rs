@@ -1,4 +1,5 @@
-//! The stage for a receive loop that aligns and sums: verdicts, control frames, filters, marks.
+//! The stage for a receive loop that aligns and sums: verdicts, control frames, filters, water
+//! marks.
 #![cfg(not(loom))]
 
 mod support;
@@ -8,19 +9,20 @@ use linerate_ether::fcs;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
 use linerate_ether::pause::Pause;
-use linerate_nic::bitbang::{FRAME_OFFSET, Summed};
-use linerate_nic::filter::{AddressFilter, bin};
+use linerate_nic::bitbang::{FRAME_OFFSET, SummedFrame};
+use linerate_nic::filter::{AddressFilter, hash_bin};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, GROUP_FRAMES, Interrupt, LineRate, Main, Outcome, Receiver, Reception, receiver_words,
+    AlwaysOn, GROUP_FRAMES, InterruptHalf, LineRate, MainHalf, Receiver, ReceiverState, Reception,
+    receiver_words,
 };
 use support::{DEVICE, PEER, frame, with_fcs};
 
 const WORDS: usize = receiver_words(8);
 
-/// What a receive loop says of `octets`, everything between SFD and idle.
-fn summed(octets: &[u8]) -> Summed {
-    Summed {
+/// Result of a receive loop for `octets`, everything between SFD and idle.
+fn summed(octets: &[u8]) -> SummedFrame {
+    SummedFrame {
         octets: octets.len() as u16,
         fcs_good: octets.len() >= 4 && fcs::crc32(octets) == fcs::CHECK,
         dribble: false,
@@ -28,9 +30,9 @@ fn summed(octets: &[u8]) -> Summed {
     }
 }
 
-fn hear(octets: &[u8], summed: Summed) -> impl FnOnce(&mut [u8]) -> Reception + '_ {
+fn deliver(octets: &[u8], summed: SummedFrame) -> impl FnOnce(&mut [u8]) -> Reception + '_ {
     move |buffer| {
-        // A loop leaves what it wants before and behind the frame.
+        // A loop may write anything before and after the frame.
         buffer.fill(0xA5);
         buffer[FRAME_OFFSET..][..octets.len()].copy_from_slice(octets);
         Reception::Frame(summed)
@@ -38,24 +40,27 @@ fn hear(octets: &[u8], summed: Summed) -> impl FnOnce(&mut [u8]) -> Reception + 
 }
 
 type Halves<'r> = (
-    Interrupt<'r, LineRate, AlwaysOn, WORDS>,
-    Main<'r, LineRate, AlwaysOn, WORDS>,
+    InterruptHalf<'r, LineRate, AlwaysOn, WORDS>,
+    MainHalf<'r, LineRate, AlwaysOn, WORDS>,
 );
 
 /// Runs `test` with a receiver's halves.
 fn receiver(test: impl FnOnce(Halves<'_>, &Ledger)) {
     let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
     let (interrupt, mut main) = receiver.split(&ledger, AlwaysOn).unwrap();
-    main.filter(Some(MacAddress(DEVICE)));
+    main.set_station_filter(Some(MacAddress(DEVICE)));
     test((interrupt, main), &ledger);
     assert_eq!(receiver.queue().used_bytes(), 0, "everything is released");
 }
 
-/// What becomes of one reception: the frame that the stack gets, and the counters.
-fn one(octets: &[u8], summed: Summed) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) {
+/// Fate of one reception: the frame passed to the stack, and the counters.
+fn one(octets: &[u8], summed: SummedFrame) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) {
     let mut result = None;
     receiver(|(mut interrupt, mut main), ledger| {
-        assert_eq!(interrupt.receive(hear(octets, summed)), Outcome::Listening);
+        assert_eq!(
+            interrupt.receive(deliver(octets, summed)),
+            ReceiverState::Listening
+        );
         let frame = main.receive().map(|mut frame| {
             assert_eq!(frame.fcs(), Some(fcs::crc32(frame.bytes_mut())));
             frame.consume(|bytes| bytes.to_vec())
@@ -65,7 +70,7 @@ fn one(octets: &[u8], summed: Summed) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) 
     result.unwrap()
 }
 
-fn refused(octets: &[u8], summed: Summed, cause: Counter) {
+fn refused(octets: &[u8], summed: SummedFrame, cause: Counter) {
     let (frame, counted) = one(octets, summed);
     assert_eq!(frame, None);
     assert_eq!(counted, [(Counter::RxFrames, 1), (cause, 1)]);
@@ -79,7 +84,7 @@ fn frames_of_every_length_are_delivered_whole() {
         for dribble in [false, true] {
             let (got, counted) = one(
                 &octets,
-                Summed {
+                SummedFrame {
                     dribble,
                     ..summed(&octets)
                 },
@@ -102,12 +107,12 @@ fn bad_receptions_are_counted_by_their_cause() {
     let mut wrong = good.clone();
     wrong[77] ^= 4;
     refused(&wrong, summed(&wrong), Counter::RxBadFcs);
-    let dribbled = Summed {
+    let dribbled = SummedFrame {
         dribble: true,
         ..summed(&wrong)
     };
     refused(&wrong, dribbled, Counter::RxAlignmentErrors);
-    // What a collision leaves, and a short frame that is whole.
+    // Fragments of a collision, and a short intact frame.
     for len in [0, 1, 13, 40, 63] {
         refused(&good[..len], summed(&good[..len]), Counter::RxFragments);
     }
@@ -133,7 +138,7 @@ fn a_tag_makes_room_for_four_octets_more() {
 }
 
 #[test]
-fn what_the_loop_gives_up_takes_no_room() {
+fn abandoned_frames_take_no_room() {
     receiver(|(mut interrupt, mut main), ledger| {
         for event in [
             Reception::NoSfd,
@@ -167,16 +172,16 @@ fn what_the_loop_gives_up_takes_no_room() {
 #[test]
 fn a_pause_is_obeyed_and_not_passed_on() {
     receiver(|(mut interrupt, mut main), ledger| {
-        let mut asks = |quanta, opcode: u16, main: &mut Main<'_, LineRate, AlwaysOn, WORDS>| {
+        let mut asks = |quanta, opcode: u16, main: &mut MainHalf<'_, LineRate, AlwaysOn, WORDS>| {
             let mut control = [0; 60];
             let source = MacAddress(PEER);
             Pause { source, quanta }.emit(&mut control).unwrap();
             control[14..16].copy_from_slice(&opcode.to_be_bytes());
             let octets = with_fcs(&control);
-            let _ = interrupt.receive(hear(&octets, summed(&octets)));
+            let _ = interrupt.receive(deliver(&octets, summed(&octets)));
             let mut asked = None;
             assert!(
-                main.receive_obeying(|quanta| asked = Some(quanta))
+                main.receive_with_pause(|quanta| asked = Some(quanta))
                     .is_none()
             );
             asked
@@ -206,9 +211,9 @@ fn the_filter_accepts_the_station_and_its_groups() {
     assert!(filter.accepts(MacAddress(PEER)));
 }
 
-/// What a receive loop does with the words: halfwords, a CRC register, a shift.
+/// Work of a receive loop with the words: halfwords, a CRC register, a shift.
 #[test]
-fn the_words_say_what_the_filter_says() {
+fn the_words_agree_with_the_filter() {
     let mut filter = AddressFilter::new(MacAddress(DEVICE));
     filter.join(MacAddress([0x01, 0x00, 0x5E, 0x00, 0x00, 0x01]));
     for (promiscuous, seed) in [(false, 0), (true, 1)].into_iter().cycle().zip(0..2000_u32) {
@@ -229,7 +234,7 @@ fn the_words_say_what_the_filter_says() {
                 register = register >> 1 ^ if register & 1 == 1 { 0xEDB8_8320 } else { 0 };
             }
         }
-        assert_eq!(register & 63, bin(MacAddress(address)));
+        assert_eq!(register & 63, hash_bin(MacAddress(address)));
         let hashed = words.hash[(register >> 5 & 1) as usize] >> (register & 31) & 1 == 1;
         let accepted = [half(0), half(2), half(4)] == words.own
             || half(0) & 1 == 1 && hashed
@@ -249,29 +254,29 @@ fn a_storm_of_groups_takes_no_room_from_the_station() {
         storm[..6].fill(0xFF);
         let (storm, own) = (with_fcs(&storm), with_fcs(&frame(1514, 3)));
         let mut broadcasts = 0;
-        while interrupt.filter() != none {
-            let _ = interrupt.receive(hear(&storm, summed(&storm)));
+        while interrupt.next_filter() != none {
+            let _ = interrupt.receive(deliver(&storm, summed(&storm)));
             broadcasts += 1;
         }
         assert!(broadcasts > 30, "{broadcasts}");
         // A frame to a group that the loop received nevertheless is not kept either.
-        let _ = interrupt.receive(hear(&storm, summed(&storm)));
+        let _ = interrupt.receive(deliver(&storm, summed(&storm)));
         assert_eq!(ledger.get(Counter::RxQueueFull), 1);
-        // For another station it was in any case.
+        // It was for another station in any case.
         let _ = interrupt.receive(|buffer| {
             buffer[FRAME_OFFSET..][..6].copy_from_slice(&PEER);
             Reception::Shed
         });
         assert_eq!(ledger.get(Counter::RxFiltered), 1);
         let mut frames = 0;
-        while interrupt.receive(hear(&own, summed(&own))) == Outcome::Listening {
+        while interrupt.receive(deliver(&own, summed(&own))) == ReceiverState::Listening {
             frames += 1;
             assert!(frames < 100);
         }
         assert!(frames >= 8 - GROUP_FRAMES, "{frames}");
-        // Groups are accepted again when half of theirs are gone, not before.
+        // Groups are accepted again when half of their frames are released, not before.
         let mut taken = 0;
-        while interrupt.filter() == none {
+        while interrupt.next_filter() == none {
             drop(main.receive().unwrap());
             taken += 1;
         }
@@ -279,9 +284,9 @@ fn a_storm_of_groups_takes_no_room_from_the_station() {
         while let Some(frame) = main.receive() {
             drop(frame);
         }
-        // Nothing but the groups' own share makes them unwelcome.
-        while interrupt.receive(hear(&own, summed(&own))) == Outcome::Listening {}
-        assert_ne!(interrupt.filter(), none);
+        // Only their own share makes groups unaccepted.
+        while interrupt.receive(deliver(&own, summed(&own))) == ReceiverState::Listening {}
+        assert_ne!(interrupt.next_filter(), none);
         while let Some(frame) = main.receive() {
             drop(frame);
         }

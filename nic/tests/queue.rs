@@ -1,4 +1,4 @@
-//! The receive queue by itself: what a producer and a consumer see, with bbqueue as the oracle.
+//! The receive queue alone: behaviour of producer and consumer, with bbqueue as the oracle.
 #![cfg(not(loom))]
 
 use bbqueue::nicknames::Churrasco;
@@ -59,7 +59,7 @@ fn committing_less_gives_back_the_rest() {
         grant.commit(1);
         frames += 1;
     }
-    // Two words each, until a longest frame does not fit any more.
+    // Two words each, until a longest frame no longer fits.
     assert_eq!(frames, 13);
     for frame in 0..frames {
         assert_eq!(*consumer.read().unwrap(), [frame]);
@@ -158,13 +158,13 @@ fn sizes_follow_from_frames_and_back() {
 
 #[derive(Debug, Clone)]
 enum Operation {
-    /// A grant of the longest length, filled and cut to this length.
+    /// A grant of the longest length, filled and committed with this length.
     Push(usize),
-    /// A grant scribbled over and dropped.
+    /// A grant filled and dropped.
     Cancel,
     /// A read, released.
     Pop,
-    /// A read, changed in place and left in the queue.
+    /// A read, modified in place and left in the queue.
     Touch,
 }
 
@@ -180,7 +180,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Runs `operations` on the queue and on bbqueue, which has so much room that it never refuses.
+/// Runs `operations` on the queue and on a bbqueue large enough never to refuse.
 fn agrees_with_bbqueue<const WORDS: usize>(operations: &[Operation]) -> Result<(), TestCaseError> {
     let queue = Queue::<WORDS>::new();
     let (mut producer, mut consumer) = queue.split().unwrap();
@@ -251,7 +251,8 @@ proptest! {
     fn any_sequence_gives_what_bbqueue_gives(
         operations in prop::collection::vec(operation(), 0..400)
     ) {
-        // From the least that can hold one longest frame anywhere to several, and odd remainders.
+        // From the smallest that can hold one longest frame anywhere to several, and odd
+        // remainders.
         agrees_with_bbqueue::<{ 2 * words_of(LONGEST) }>(&operations)?;
         agrees_with_bbqueue::<{ 2 * words_of(LONGEST) + 1 }>(&operations)?;
         agrees_with_bbqueue::<{ 4 * words_of(LONGEST) - 1 }>(&operations)?;

@@ -1,5 +1,5 @@
-//! The receive queue under loom, which tries every interleaving of interrupt and main thread that
-//! the memory model allows:
+//! The receive queue under loom, which explores every interleaving of interrupt and main thread
+//! that the memory model allows:
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" cargo test --release -p linerate-nic --test queue_loom
@@ -9,7 +9,7 @@
 use linerate_ether::ledger::Counter;
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    Outcome, ReceiveSwitch, Receiver, Reception, Stage, ZeroCopy, receiver_words,
+    ReceiveSwitch, Receiver, ReceiverState, Reception, Stage, ZeroCopy, receiver_words,
 };
 use linerate_nic::queue::{Consumer, Producer, Queue, words_of};
 use loom::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ fn produce<const WORDS: usize>(
     pushed
 }
 
-/// Reads what is there, at most `attempts` times, checking contents, and returns the lengths.
+/// Reads available frames, at most `attempts` times, checks contents, and records the lengths.
 fn consume<const WORDS: usize>(
     consumer: &mut Consumer<'static, WORDS>,
     attempts: usize,
@@ -52,7 +52,7 @@ fn consume<const WORDS: usize>(
     }
 }
 
-/// One thread pushes, the other reads `attempts` times meanwhile and the rest afterwards.
+/// One thread pushes, the other reads `attempts` times concurrently and the rest afterwards.
 fn check<const WORDS: usize>(lengths: &'static [usize], attempts: usize) {
     loom::model(move || {
         let queue: &'static Queue<WORDS> = Box::leak(Box::new(Queue::new()));
@@ -102,8 +102,8 @@ impl ReceiveSwitch for Switch {
     }
 }
 
-/// A receiver switched off because the queue is full is switched on again, whoever comes first:
-/// it is never left off with an empty queue.
+/// A receiver disabled by a full queue is always enabled again: it is never left disabled with an
+/// empty queue.
 #[test]
 fn reception_resumes_however_the_queue_was_emptied() {
     const WORDS: usize = receiver_words(1);
@@ -112,10 +112,10 @@ fn reception_resumes_however_the_queue_was_emptied() {
         let ledger: &'static Ledger = Box::leak(Box::new(Ledger::new()));
         let on: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(true)));
         let (mut interrupt, mut main) = receiver.split::<ZeroCopy, _>(ledger, Switch(on)).unwrap();
-        // No good frame: the main thread counts it and releases it.
+        // Not a good frame: the main thread counts and releases it.
         assert_eq!(
             interrupt.receive(|_| Reception::Packet(1532)),
-            Outcome::Listening
+            ReceiverState::Listening
         );
         let isr = thread::spawn(move || {
             let _ = interrupt.receive(|_| Reception::Packet(1532));
@@ -123,11 +123,11 @@ fn reception_resumes_however_the_queue_was_emptied() {
         assert!(main.receive().is_none());
         isr.join().unwrap();
         assert!(main.receive().is_none());
-        assert!(on.load(Ordering::Relaxed), "deaf with an empty queue");
-        let heard = ledger.get(Counter::RxFrames);
-        assert_eq!(heard + ledger.get(Counter::RxQueueFull), 2);
+        assert!(on.load(Ordering::Relaxed), "disabled with an empty queue");
+        let received = ledger.get(Counter::RxFrames);
+        assert_eq!(received + ledger.get(Counter::RxQueueFull), 2);
         assert_eq!(
-            heard,
+            received,
             ledger.get(Counter::RxBadSfd),
             "{}",
             <ZeroCopy as Stage>::NAME

@@ -7,8 +7,9 @@ use linerate_ether::ledger::Counter;
 use linerate_nic::bitbang::MAX_RAW_LEN;
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    AlwaysOn, Bitwise, Interrupt, Invalid, IsrAll, Main, MainThread, Method, Outcome,
-    ReceiveSwitch, Receiver, Reception, Stage, Windowed, Wordwise, ZeroCopy, receiver_words,
+    AlwaysOn, Bitwise, InterruptHalf, InvalidFrame, IsrAll, MainHalf, MainThread, ReceiveSwitch,
+    Receiver, ReceiverState, Reception, Stage, Validator, Windowed, Wordwise, ZeroCopy,
+    receiver_words,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -17,20 +18,22 @@ use support::{DEVICE, Hearing, PEER, frame, reception, with_fcs};
 const FRAMES: usize = 4;
 const WORDS: usize = receiver_words(FRAMES);
 
-/// A PHY that hears `raw`.
-fn hear(raw: &[u8]) -> impl FnOnce(&mut [u8]) -> Reception {
+/// A PHY that receives `raw`.
+fn deliver(raw: &[u8]) -> impl FnOnce(&mut [u8]) -> Reception {
     move |buffer| {
         buffer[..raw.len()].copy_from_slice(raw);
         Reception::Packet(raw.len())
     }
 }
 
-/// What is counted, in the ledger's order.
+/// Counters, in the order of the ledger.
 fn counts(ledger: &Ledger) -> Vec<(Counter, u32)> {
     ledger.non_zero().collect()
 }
 
-fn next<S: Stage, R: ReceiveSwitch + Copy>(main: &mut Main<'_, S, R, WORDS>) -> Option<Vec<u8>> {
+fn next<S: Stage, R: ReceiveSwitch + Copy>(
+    main: &mut MainHalf<'_, S, R, WORDS>,
+) -> Option<Vec<u8>> {
     main.receive()
         .map(|frame| frame.consume(|bytes| bytes.to_vec()))
 }
@@ -49,11 +52,11 @@ macro_rules! in_all_stages {
     };
 }
 
-/// Passes `raw` through a fresh receiver and returns the frame and what was counted.
+/// Passes `raw` through a new receiver and returns the frame and the counters.
 fn one<S: Stage>(raw: &[u8]) -> (Option<Vec<u8>>, Vec<(Counter, u32)>) {
     let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
     let (mut interrupt, mut main) = receiver.split::<S, _>(&ledger, AlwaysOn).unwrap();
-    assert_eq!(interrupt.receive(hear(raw)), Outcome::Listening);
+    assert_eq!(interrupt.receive(deliver(raw)), ReceiverState::Listening);
     let frame = next(&mut main);
     assert!(main.receive().is_none());
     assert_eq!(receiver.queue().used_bytes(), 0, "everything is released");
@@ -108,7 +111,7 @@ fn bad_receptions_are_counted_by_their_cause() {
         padding: false,
     };
     let good = with_fcs(&frame(200, 1));
-    // The receiver woke up in the middle: no SFD in the first 64 bits.
+    // The receiver started in the middle: no SFD in the first 64 bits.
     in_all_stages!(refused(&vec![0x55; 300], Counter::RxBadSfd));
     in_all_stages!(refused(&vec![0; 300], Counter::RxBadSfd));
     in_all_stages!(refused(&[], Counter::RxBadSfd));
@@ -119,7 +122,7 @@ fn bad_receptions_are_counted_by_their_cause() {
         bad[octet] ^= 0x10;
         in_all_stages!(refused(&reception(&bad, hearing), Counter::RxBadFcs));
     }
-    // Cut short, from whole octets to almost nothing.
+    // Truncated, from whole octets to almost nothing.
     in_all_stages!(refused(
         &reception(&good[..150], hearing),
         Counter::RxBadFcs
@@ -127,7 +130,7 @@ fn bad_receptions_are_counted_by_their_cause() {
     for len in [0, 1, 4, 5, 12, 40, 62] {
         in_all_stages!(refused(&reception(&good[..len], hearing), Counter::RxRunts));
     }
-    // Intact, but of a length that may not be.
+    // Intact, but of an invalid length.
     in_all_stages!(refused(
         &reception(&with_fcs(&frame(59, 1)), hearing),
         Counter::RxRunts
@@ -171,7 +174,7 @@ fn a_tag_makes_room_for_four_octets_more() {
 fn phy_events<S: Stage>() {
     let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
     let (mut interrupt, mut main) = receiver.split::<S, _>(&ledger, AlwaysOn).unwrap();
-    // A storm of pulses and broken transmissions that scribbled over the buffer takes no room.
+    // A storm of pulses and broken transmissions that overwrite the buffer takes no room.
     for _ in 0..1_000 {
         for event in [
             Reception::LinkPulse,
@@ -185,7 +188,7 @@ fn phy_events<S: Stage>() {
                 buffer.fill(0xD5);
                 event
             });
-            assert_eq!(outcome, Outcome::Listening);
+            assert_eq!(outcome, ReceiverState::Listening);
         }
     }
     assert_eq!(receiver.queue().high_water_bytes(), 0, "{}", S::NAME);
@@ -198,7 +201,7 @@ fn phy_events<S: Stage>() {
             ..Hearing::default()
         },
     );
-    let _ = interrupt.receive(hear(&raw));
+    let _ = interrupt.receive(deliver(&raw));
     assert_eq!(next(&mut main), Some(sent), "{}", S::NAME);
     let expected = [
         (Counter::RxFrames, 1_001),
@@ -219,7 +222,7 @@ fn pulses_and_broken_transmissions_cost_no_room() {
     in_all_stages!(phy_events());
 }
 
-/// Counts its switchings; on at the start.
+/// Counts how often it is switched; enabled at the start.
 #[derive(Default)]
 struct Switch {
     off: Cell<bool>,
@@ -238,10 +241,10 @@ impl ReceiveSwitch for &Switch {
     }
 }
 
-/// Fills the queue with the longest frames until it refuses; returns how many fitted.
-fn fill<S: Stage>(interrupt: &mut Interrupt<'_, S, &Switch, WORDS>, raw: &[u8]) -> u32 {
+/// Fills the queue with the longest frames until it is full; returns how many fitted.
+fn fill<S: Stage>(interrupt: &mut InterruptHalf<'_, S, &Switch, WORDS>, raw: &[u8]) -> u32 {
     let mut frames = 0;
-    while interrupt.receive(hear(raw)) == Outcome::Listening {
+    while interrupt.receive(deliver(raw)) == ReceiverState::Listening {
         frames += 1;
     }
     frames
@@ -261,19 +264,19 @@ fn full_queue<S: Stage>() {
     let fitted = fill(&mut interrupt, &raw);
     assert!(fitted as usize >= FRAMES, "{}: {fitted}", S::NAME);
     assert!(switch.off.get() && !interrupt.has_room());
-    // The PHY is not even asked.
+    // The PHY is not called.
     let mut asked = false;
     let outcome = interrupt.receive(|_| {
         asked = true;
         Reception::Nothing
     });
-    assert_eq!((outcome, asked), (Outcome::Suspended, false));
+    assert_eq!((outcome, asked), (ReceiverState::Suspended, false));
     assert_eq!((switch.suspended.get(), switch.resumed.get()), (2, 0));
-    // The frame being looked at still lies there.
+    // The frame being read stays in the queue.
     let held = main.receive().unwrap();
     assert!(switch.off.get(), "{}", S::NAME);
     drop(held);
-    // Reception is off exactly as long as the longest reception does not fit.
+    // Reception is disabled exactly as long as the longest reception does not fit.
     let mut delivered = 0;
     while switch.off.get() {
         assert!(!interrupt.has_room(), "{}", S::NAME);
@@ -286,7 +289,7 @@ fn full_queue<S: Stage>() {
         S::NAME
     );
     assert!(interrupt.has_room());
-    assert_eq!(interrupt.receive(hear(&raw)), Outcome::Listening);
+    assert_eq!(interrupt.receive(deliver(&raw)), ReceiverState::Listening);
     while let Some(frame) = next(&mut main) {
         assert_eq!(frame, sent, "{}", S::NAME);
         delivered += 1;
@@ -324,11 +327,11 @@ fn room_made_by_a_bad_frame_resumes_reception_too() {
 fn frames_for_other_stations_are_filtered() {
     let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
     let (mut interrupt, mut main) = receiver.split::<ZeroCopy, _>(&ledger, AlwaysOn).unwrap();
-    main.filter(Some(DEVICE.into()));
+    main.set_station_filter(Some(DEVICE.into()));
     let mut send = |destination: [u8; 6]| {
         let mut frame = frame(60, 0);
         frame[..6].copy_from_slice(&destination);
-        let _ = interrupt.receive(hear(&reception(&with_fcs(&frame), Hearing::default())));
+        let _ = interrupt.receive(deliver(&reception(&with_fcs(&frame), Hearing::default())));
     };
     for destination in [PEER, DEVICE, [0xFF; 6], [1, 0, 0x5E, 0, 0, 1]] {
         send(destination);
@@ -365,7 +368,7 @@ fn without_copies_the_stack_sees_the_memory_that_the_phy_wrote() {
     let _ = interrupt.receive(|buffer| {
         let range = buffer.as_ptr_range();
         written = range.start as usize..range.end as usize;
-        hear(&raw)(buffer)
+        deliver(&raw)(buffer)
     });
     let seen = main
         .receive()
@@ -375,7 +378,7 @@ fn without_copies_the_stack_sees_the_memory_that_the_phy_wrote() {
 }
 
 #[test]
-fn only_the_windowed_stage_tells_the_stack_how_much_fits() {
+fn only_the_windowed_stage_reports_the_capacity_to_the_stack() {
     fn burst<S: Stage>() -> Option<usize> {
         let (ledger, receiver) = (Ledger::new(), Receiver::<WORDS>::new());
         receiver
@@ -390,10 +393,10 @@ fn only_the_windowed_stage_tells_the_stack_how_much_fits() {
     assert_eq!(burst::<Windowed>(), Some(FRAMES));
 }
 
-/// A raw reception: mostly of an intact frame, sometimes damaged, sometimes anything.
+/// A raw reception: mostly of an intact frame, sometimes damaged, sometimes arbitrary.
 fn any_raw() -> impl Strategy<Value = Vec<u8>> {
     let hearing = (0..=64_usize, 0..=2_usize, any::<bool>());
-    let heard = (14..1514_usize, any::<u8>(), hearing).prop_map(|(len, seed, hearing)| {
+    let received = (14..1514_usize, any::<u8>(), hearing).prop_map(|(len, seed, hearing)| {
         let (missed_bits, idle_bits, padding) = hearing;
         let hearing = Hearing {
             missed_bits,
@@ -403,7 +406,7 @@ fn any_raw() -> impl Strategy<Value = Vec<u8>> {
         reception(&with_fcs(&frame(len, seed)), hearing)
     });
     let damaged = (
-        heard,
+        received,
         any::<prop::sample::Index>(),
         any::<u8>(),
         0..1600_usize,
@@ -418,7 +421,7 @@ fn any_raw() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// Every reception ends as exactly one counted fate, the same in each stage.
+    /// Every reception has exactly one counted fate, the same in each stage.
     #[test]
     fn all_stages_agree_and_their_ledgers_add_up(raws in prop::collection::vec(any_raw(), 0..12)) {
         fn run<S: Stage>(raws: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<(Counter, u32)>) {
@@ -426,7 +429,7 @@ proptest! {
             let (mut interrupt, mut main) = receiver.split::<S, _>(&ledger, AlwaysOn).unwrap();
             let mut frames = Vec::new();
             for raw in raws {
-                assert_eq!(interrupt.receive(hear(raw)), Outcome::Listening);
+                assert_eq!(interrupt.receive(deliver(raw)), ReceiverState::Listening);
                 frames.extend(next(&mut main));
             }
             (frames, ledger.non_zero().collect())
@@ -446,7 +449,7 @@ proptest! {
         prop_assert_eq!(&run::<ZeroCopy<Bitwise>>(&raws), &expected);
     }
 
-    /// Any words and any length, right or not: the two methods agree and nothing panics.
+    /// For any words and any length, valid or not, the two methods agree and nothing panics.
     #[test]
     fn both_methods_agree_on_anything(
         words in prop::collection::vec(any::<u32>(), 0..40),
@@ -458,7 +461,7 @@ proptest! {
             by_word[..2].copy_from_slice(&[0x5555_5555, 0xD555_5555]);
         }
         let mut by_bit = by_word.clone();
-        let got: Result<_, Invalid> = Wordwise::validate(&mut by_word, len);
+        let got: Result<_, InvalidFrame> = Wordwise::validate(&mut by_word, len);
         prop_assert_eq!(&got, &Bitwise::validate(&mut by_bit, len));
         if let Ok(frame) = got {
             prop_assert!(frame.end <= len);

@@ -1,4 +1,4 @@
-//! The transmit path over a PHY with a clock of its own.
+//! The transmit path over a PHY with its own clock.
 #![cfg(not(loom))]
 
 mod support;
@@ -9,17 +9,17 @@ use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::device::{FrameTooLong, LinkState};
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    BitTimes, INTER_PACKET_GAP, MAX_DEFER, MAX_TX_LEN, Phy, Start, TransmitError, Transmitter,
+    BitTimes, INTER_PACKET_GAP, MAX_DEFER, MAX_TX_LEN, Phy, TransmitError, Transmitter, TxStart,
 };
 use std::cell::Cell;
 use support::frame;
 
-/// A PHY in which each look at the clock takes one bit time.
+/// A PHY in which each read of the clock takes one bit time.
 struct Wire {
     now: Cell<u32>,
-    /// When somebody else's transmission begins and ends.
+    /// Start and end of a transmission by another station.
     carrier: Option<(u32, u32)>,
-    /// How often the medium turns out to be taken at the last moment.
+    /// Number of times that the medium becomes busy at the last moment.
     busy: u32,
     link: LinkState,
     /// Start, end and octets of each packet sent.
@@ -45,7 +45,7 @@ impl Phy for Wire {
         BitTimes(self.now.get())
     }
 
-    fn transmit(&mut self, packet: &[u8], _start: Start) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], _start: TxStart) -> Result<BitTimes, TransmitError> {
         if self.busy > 0 {
             self.busy -= 1;
             return Err(TransmitError::Busy);
@@ -139,7 +139,7 @@ fn a_packet_after_a_pause_is_sent_at_once() {
 }
 
 #[test]
-fn a_taken_medium_is_waited_for_and_its_end_keeps_the_gap() {
+fn a_busy_medium_is_waited_for_and_the_gap_after_it_is_kept() {
     let ledger = Ledger::new();
     let mut wire = Wire::at(1_000);
     wire.carrier = Some((500, 2_000));
@@ -157,7 +157,7 @@ fn a_taken_medium_is_waited_for_and_its_end_keeps_the_gap() {
 }
 
 #[test]
-fn a_medium_taken_at_the_last_moment_is_tried_again() {
+fn a_medium_that_is_busy_at_the_last_moment_is_retried() {
     let ledger = Ledger::new();
     let mut wire = Wire::at(0);
     wire.busy = 3;
@@ -174,7 +174,7 @@ fn a_medium_taken_at_the_last_moment_is_tried_again() {
 }
 
 #[test]
-fn a_medium_that_stays_taken_loses_the_frame_and_not_the_device() {
+fn a_medium_that_stays_busy_loses_the_frame_but_not_the_device() {
     let stuck = |wire: &mut Wire| wire.carrier = Some((0, u32::MAX));
     let always_busy = |wire: &mut Wire| wire.busy = u32::MAX;
     for jam in [stuck, always_busy] {
@@ -195,7 +195,7 @@ fn a_medium_that_stays_taken_loses_the_frame_and_not_the_device() {
 }
 
 #[test]
-fn frames_nobody_can_get_are_counted() {
+fn frames_that_cannot_be_sent_are_counted() {
     let ledger = Ledger::new();
     let mut transmitter = Transmitter::new(Wire::at(0), &ledger);
     let refused = transmitter.send(MAX_TX_LEN + 1, |_| unreachable!());

@@ -1,28 +1,28 @@
-//! What can stand behind a name: access, width, section, whose fields, and then a title.
+//! Attributes after a name: access, width, section, model register, followed by a title.
 
-use crate::text::{behind, bit, same, word};
+use crate::text::{decimal, equal, strip_prefix, word};
 
-/// What reading and writing does.
+/// Effect of reading and writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reads back what was written.
+    /// Reads return the written value.
     ReadWrite,
-    /// Writing has no effect.
+    /// Writes have no effect.
     ReadOnly,
-    /// Reading tells nothing.
+    /// Reads return no useful value.
     WriteOnly,
-    /// Ones that are written clear.
+    /// Writing ones clears these bits.
     WriteOneToClear,
     /// Reading clears.
     ReadToClear,
-    /// Written to start something; the hardware clears it.
+    /// Set by a write to start an action; cleared by the hardware.
     SelfClearing,
-    /// Reading does something: it takes a value out of a FIFO, or moves a pointer.
+    /// Reads have a side effect: they remove a value from a FIFO, or advance a pointer.
     ReadEffect,
 }
 
 impl Access {
-    /// Each with its word in a map.
+    /// All variants with their words in a map.
     pub const ALL: [(Self, &'static str); 7] = [
         (Self::ReadWrite, "rw"),
         (Self::ReadOnly, "ro"),
@@ -33,12 +33,12 @@ impl Access {
         (Self::ReadEffect, "re"),
     ];
 
-    /// Whether reading leaves everything as it is.
+    /// True if reading has no side effect.
     pub const fn is_harmless_to_read(self) -> bool {
         !matches!(self, Self::ReadToClear | Self::ReadEffect)
     }
 
-    /// The word for it in a map.
+    /// The word for the variant in a map.
     pub const fn word(self) -> &'static str {
         Self::ALL[self as usize].1
     }
@@ -46,7 +46,7 @@ impl Access {
     const fn parse(word: &str) -> Option<Self> {
         let mut i = 0;
         while i < Self::ALL.len() {
-            if same(word, Self::ALL[i].1) {
+            if equal(word, Self::ALL[i].1) {
                 return Some(Self::ALL[i].0);
             }
             i += 1;
@@ -55,14 +55,14 @@ impl Access {
     }
 }
 
-/// What a block says for its registers, and a register for its fields, where they say nothing else.
+/// Attributes that registers inherit from their block, and fields from their register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes<'a> {
     pub access: Access,
     /// Bits.
     pub width: u8,
     pub section: &'a str,
-    /// The register whose fields are meant, or nothing.
+    /// The register whose fields are used, or empty.
     pub like: &'a str,
     pub title: &'a str,
 }
@@ -76,27 +76,28 @@ impl<'a> Attributes<'a> {
         title: "",
     };
 
-    /// What `words` say; what they do not say is as in `self`, but for the title.
-    pub const fn with(mut self, words: &'a str) -> Self {
+    /// These attributes overridden by those in `words`, except for the title, which is not
+    /// inherited.
+    pub const fn overridden_by(mut self, words: &'a str) -> Self {
         self.like = "";
         let mut rest = words;
         loop {
-            let (word, behind_it) = word(rest);
+            let (word, remainder) = word(rest);
             if let Some(access) = Access::parse(word) {
                 self.access = access;
-            } else if let Some(width) = behind(word, "/")
-                && let Some(width) = bit(width)
+            } else if let Some(width) = strip_prefix(word, "/")
+                && let Some(width) = decimal(width)
             {
                 self.width = width;
-            } else if let Some(section) = behind(word, "@") {
+            } else if let Some(section) = strip_prefix(word, "@") {
                 self.section = section;
-            } else if let Some(like) = behind(word, "like=") {
+            } else if let Some(like) = strip_prefix(word, "like=") {
                 self.like = like;
             } else {
-                self.title = if same(word, "-") { behind_it } else { rest };
+                self.title = if equal(word, "-") { remainder } else { rest };
                 return self;
             }
-            rest = behind_it;
+            rest = remainder;
         }
     }
 }

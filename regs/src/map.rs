@@ -1,10 +1,10 @@
-//! A map's blocks, and what lies where.
+//! The blocks of a map, and lookup by address.
 
 use crate::attributes::Attributes;
 use crate::register::{Field, Register, Value};
-use crate::text::{behind, hex, line, same, up_to, word};
+use crate::text::{equal, hex, line, split_before, strip_prefix, word};
 
-/// All register blocks of a chip: text in the format that the [crate] describes.
+/// All register blocks of a chip: text in the format described in the [crate] documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a>(pub &'a str);
 
@@ -13,47 +13,47 @@ pub struct Map<'a>(pub &'a str);
 pub struct Block<'a> {
     /// Name of the peripheral as in the reference manual.
     pub name: &'a str,
-    /// Address of offset 0; `None` where the board decides that, or where the registers are not in the
-    /// memory but behind others.
+    /// Address of offset 0; `None` if it depends on the board, or if the registers are not
+    /// memory-mapped but accessed through others.
     pub base: Option<u32>,
-    /// What it is, and how to get at it, or nothing.
+    /// Description, and how to access it, or empty.
     pub title: &'a str,
-    said: Attributes<'a>,
+    attributes: Attributes<'a>,
     lines: &'a str,
 }
 
-/// What lies at an address.
+/// The register at an address.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
     /// The peripheral.
     pub block: Block<'a>,
     /// The register.
     pub register: Register<'a>,
-    /// Which of the array.
+    /// Index in the array.
     pub index: u32,
 }
 
-/// A line of a map that cannot be read.
+/// A syntax error in a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Its number, from 1.
+pub struct ParseError {
+    /// Number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
-    pub what: &'static str,
+    /// Description of the error.
+    pub message: &'static str,
 }
 
 impl<'a> Map<'a> {
-    /// What the chip is called on a command line.
+    /// Name of the chip on a command line.
     pub fn name(self) -> &'a str {
         word(self.head("map ")).0
     }
 
-    /// What it is.
+    /// Title of the map.
     pub fn title(self) -> &'a str {
         word(self.head("map ")).1
     }
 
-    /// The document that the map was made from.
+    /// The source document of the map.
     pub fn source(self) -> &'a str {
         self.head("source ")
     }
@@ -63,7 +63,7 @@ impl<'a> Map<'a> {
         lines.find_map(|line| line.strip_prefix(key)).unwrap_or("")
     }
 
-    /// The blocks, by rising address.
+    /// The blocks, by ascending address.
     pub fn blocks(self) -> impl Iterator<Item = Block<'a>> {
         let mut rest = self.0;
         core::iter::from_fn(move || {
@@ -77,7 +77,7 @@ impl<'a> Map<'a> {
     pub const fn block(self, name: &str) -> Option<Block<'a>> {
         let mut rest = self.0;
         while let Some((block, below)) = Block::next(rest) {
-            if same(block.name, name) {
+            if equal(block.name, name) {
                 return Some(block);
             }
             rest = below;
@@ -91,73 +91,78 @@ impl<'a> Map<'a> {
             .find_map(|block| block.at(address.checked_sub(block.base?)?))
     }
 
-    /// The first line that cannot be read, for those who write a map.
-    pub fn fault(self) -> Option<Fault> {
-        let mut inside = Inside::Nothing;
+    /// The first syntax error, for authors of maps.
+    pub fn first_error(self) -> Option<ParseError> {
+        let mut context = Context::Nothing;
         (1..).zip(self.0.lines()).find_map(|(number, line)| {
-            let fault = |what| Some(Fault { line: number, what });
-            let register = inside.register();
+            let error = |message| {
+                Some(ParseError {
+                    line: number,
+                    message,
+                })
+            };
+            let register = context.register();
             if line.is_empty() || line.starts_with('#') {
                 None
             } else if let Some(value) = line.strip_prefix("  ") {
-                match (inside, Value::parse(value)) {
-                    (Inside::Field(..), Some(_)) => None,
-                    (_, None) => fault("a value needs a hexadecimal number and a name"),
-                    _ => fault("a value needs a field above it"),
+                match (context, Value::parse(value)) {
+                    (Context::Field(..), Some(_)) => None,
+                    (_, None) => error("a value needs a hexadecimal number and a name"),
+                    _ => error("a value needs a field above it"),
                 }
             } else if let Some(text) = line.strip_prefix(' ') {
                 let Some(register) = register else {
-                    return fault("a field needs a register above it");
+                    return error("a field needs a register above it");
                 };
                 match Field::parse(text, "", register.access) {
                     Some(field) if field.bits.low + field.bits.count > register.width => {
-                        fault("the field does not fit into its register")
+                        error("the field does not fit into its register")
                     }
-                    Some(field) if field.bits.mask() & inside.taken() != 0 => {
-                        fault("the field shares a bit with one above it")
+                    Some(field) if field.bits.mask() & context.used_bits() != 0 => {
+                        error("the field shares a bit with one above it")
                     }
                     Some(field) => {
-                        inside = Inside::Field(register, inside.taken() | field.bits.mask());
+                        context = Context::Field(register, context.used_bits() | field.bits.mask());
                         None
                     }
-                    None => fault("a field needs its bits, as 5 or 29:16, and a name"),
+                    None => error("a field needs its bits, as 5 or 29:16, and a name"),
                 }
             } else if line.starts_with("block ") {
-                inside = Inside::Block;
+                context = Context::Block;
                 let block = Block::next(line);
                 block.is_none().then_some(())?;
-                fault("a block needs a name and an address, or - in its place")
-            } else if matches!(inside, Inside::Nothing) {
+                error("a block needs a name and an address, or - in its place")
+            } else if matches!(context, Context::Nothing) {
                 let known = line.starts_with("map ") || line.starts_with("source ");
                 if known {
                     None
                 } else {
-                    fault("before the first block only `map` and `source` can stand")
+                    error("only `map` and `source` are allowed before the first block")
                 }
             } else {
                 match Register::parse(line, "", Attributes::DEFAULT) {
                     Some(register) => {
-                        inside = Inside::Register(register);
+                        context = Context::Register(register);
                         None
                     }
-                    None => fault("a register needs an offset, a name and its value after reset"),
+                    None => error("a register needs an offset, a name and its value after reset"),
                 }
             }
         })
     }
 }
 
-/// What a line of a map can belong to.
+/// Context of a line of a map.
 #[derive(Clone, Copy)]
-enum Inside<'a> {
+enum Context<'a> {
     Nothing,
     Block,
     Register(Register<'a>),
-    /// And the bits that fields have taken.
+    /// With the bits already used by fields.
     Field(Register<'a>, u32),
 }
 
-impl<'a> Inside<'a> {
+impl<'a> Context<'a> {
     fn register(self) -> Option<Register<'a>> {
         match self {
             Self::Register(register) | Self::Field(register, _) => Some(register),
@@ -165,44 +170,44 @@ impl<'a> Inside<'a> {
         }
     }
 
-    fn taken(self) -> u32 {
+    fn used_bits(self) -> u32 {
         match self {
-            Self::Field(_, taken) => taken,
+            Self::Field(_, used) => used,
             _ => 0,
         }
     }
 }
 
 impl<'a> Block<'a> {
-    /// The first block of `text`, and what follows it.
+    /// The first block of `text`, and the text after it.
     const fn next(text: &'a str) -> Option<(Self, &'a str)> {
-        let Some(text) = behind(up_to(text, "block ").1, "block ") else {
+        let Some(text) = strip_prefix(split_before(text, "block ").1, "block ") else {
             return None;
         };
         let (head, below) = line(text);
-        let (lines, rest) = up_to(below, "block ");
+        let (lines, rest) = split_before(below, "block ");
         let (name, words) = word(head);
         let (base, words) = word(words);
         let base = match hex(base) {
             Some(base) => Some(base),
-            None if same(base, "-") => None,
+            None if equal(base, "-") => None,
             None => return None,
         };
-        let said = Attributes::DEFAULT.with(words);
-        let title = said.title;
+        let attributes = Attributes::DEFAULT.overridden_by(words);
+        let title = attributes.title;
         Some((
             Self {
                 name,
                 base,
                 title,
-                said,
+                attributes,
                 lines,
             },
             rest,
         ))
     }
 
-    /// The registers, by rising offset of the first of each array.
+    /// The registers, by ascending offset (for arrays, that of the first).
     pub fn registers(self) -> impl Iterator<Item = Register<'a>> {
         let mut rest = self.lines;
         core::iter::from_fn(move || {
@@ -224,7 +229,7 @@ impl<'a> Block<'a> {
             let (first, below) = line(rest);
             rest = below;
             let first_name = word(word(first).1).0;
-            if same(first_name, name)
+            if equal(first_name, name)
                 && let Some(register) = self.parse(first, below)
             {
                 return Some(register);
@@ -246,11 +251,11 @@ impl<'a> Block<'a> {
     }
 
     const fn parse(self, first: &'a str, below: &'a str) -> Option<Register<'a>> {
-        // Fields and comments are no registers.
-        if behind(first, " ").is_some() || behind(first, "#").is_some() {
+        // Skip fields and comments.
+        if strip_prefix(first, " ").is_some() || strip_prefix(first, "#").is_some() {
             return None;
         }
-        let mut default = self.said;
+        let mut default = self.attributes;
         default.title = "";
         let Some(mut register) = Register::parse(first, below, default) else {
             return None;

@@ -1,16 +1,16 @@
-//! A register, its fields, and what their values are called.
+//! Registers, their fields, and the names of field values.
 
 use crate::attributes::{Access, Attributes};
-use crate::place::{Bits, Place};
-use crate::text::{behind, bit, hex, line, word};
+use crate::reference::{Bits, RegisterRef};
+use crate::text::{decimal, hex, line, strip_prefix, word};
 
 /// One register, or an array of equal registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register<'a> {
-    /// Name without the peripheral's; in an array `{}` stands for the index.
+    /// Name without that of the peripheral; in an array `{}` is replaced by the index.
     pub name: &'a str,
-    /// Bytes from the block's base to the register, or to the array's first; a number where the block
-    /// is not in the memory.
+    /// Bytes from the base of the block to the register, or to the first of the array; a number if
+    /// the block is not memory-mapped.
     pub offset: u32,
     /// Bytes from one register of the array to the next.
     pub stride: u32,
@@ -20,20 +20,20 @@ pub struct Register<'a> {
     pub reset: u32,
     /// Bits.
     pub width: u8,
-    /// What reading and writing does.
+    /// Effect of reading and writing.
     pub access: Access,
-    /// Section of the map's source; empty where the map does not say.
+    /// Section of the source document; empty if the map has none.
     pub section: &'a str,
-    /// What it is called in words, or nothing.
+    /// Title, or empty.
     pub title: &'a str,
-    /// The register that has its fields, or nothing.
+    /// The register that has the same fields, or empty.
     pub(crate) like: &'a str,
     /// The lines from its first field on.
     pub(crate) fields: &'a str,
 }
 
 impl<'a> Register<'a> {
-    /// Reads `line`; `below` is what follows it.
+    /// Parses `line`; `below` is the text after it.
     pub(crate) const fn parse(
         line: &'a str,
         below: &'a str,
@@ -42,31 +42,31 @@ impl<'a> Register<'a> {
         let (place, rest) = word(line);
         let (name, rest) = word(rest);
         let (reset, rest) = word(rest);
-        let (Some((offset, stride, count)), Some(reset)) = (span(place), hex(reset)) else {
+        let (Some((offset, stride, count)), Some(reset)) = (parse_span(place), hex(reset)) else {
             return None;
         };
         if name.is_empty() {
             return None;
         }
-        let said = block.with(rest);
+        let attributes = block.overridden_by(rest);
         Some(Self {
             name,
             offset,
             stride,
             count,
             reset,
-            width: said.width,
-            access: said.access,
-            section: said.section,
-            title: said.title,
-            like: said.like,
+            width: attributes.width,
+            access: attributes.access,
+            section: attributes.section,
+            title: attributes.title,
+            like: attributes.like,
             fields: below,
         })
     }
 
-    /// What a driver has to know of it; of an array, of its first.
-    pub const fn place(self) -> Place {
-        Place {
+    /// Location for a driver; of an array, the first register.
+    pub const fn register_ref(self) -> RegisterRef {
+        RegisterRef {
             offset: self.offset,
             width: self.width,
             reset: self.reset,
@@ -92,7 +92,7 @@ impl<'a> Register<'a> {
     pub const fn field(self, name: &str) -> Option<Field<'a>> {
         let mut rest = self.fields;
         while let Some((field, below)) = self.next_field(rest) {
-            if crate::text::same(field.name, name) {
+            if crate::text::equal(field.name, name) {
                 return Some(field);
             }
             rest = below;
@@ -100,7 +100,7 @@ impl<'a> Register<'a> {
         None
     }
 
-    /// What `word` says, field by field.
+    /// Decodes `word` field by field.
     pub fn decode(self, word: u32) -> impl Iterator<Item = Decoded<'a>> {
         self.fields().map(move |field| {
             let value = field.bits.get(word);
@@ -112,7 +112,7 @@ impl<'a> Register<'a> {
         })
     }
 
-    /// The bits that no field names; none where the register has no fields.
+    /// The bits not covered by a field; 0 if the register has no fields.
     pub fn unnamed(self) -> u32 {
         let named = self.fields().fold(0, |mask, f| mask | f.bits.mask());
         if named == 0 {
@@ -124,7 +124,7 @@ impl<'a> Register<'a> {
 
     const fn next_field(self, text: &'a str) -> Option<(Field<'a>, &'a str)> {
         let mut rest = text;
-        while let Some(inner) = behind(rest, " ") {
+        while let Some(inner) = strip_prefix(rest, " ") {
             let (first, below) = line(inner);
             rest = below;
             if let Some(field) = Field::parse(first, below, self.access) {
@@ -135,12 +135,12 @@ impl<'a> Register<'a> {
     }
 }
 
-/// Registers of an array.
-const MOST: u32 = 0x1_0000;
+/// Maximum number of registers in an array.
+const MAX_ARRAY_LEN: u32 = 0x1_0000;
 
 /// `OFFSET`, or `OFFSET+STRIDE*COUNT`.
-const fn span(written: &str) -> Option<(u32, u32, u32)> {
-    let bytes = written.as_bytes();
+const fn parse_span(text: &str) -> Option<(u32, u32, u32)> {
+    let bytes = text.as_bytes();
     let (mut plus, mut times) = (0, 0);
     let mut i = 0;
     while i < bytes.len() {
@@ -152,12 +152,12 @@ const fn span(written: &str) -> Option<(u32, u32, u32)> {
         i += 1;
     }
     if plus == 0 || times < plus {
-        return match hex(written) {
+        return match hex(text) {
             Some(offset) => Some((offset, 4, 1)),
             None => None,
         };
     }
-    let (head, count) = written.split_at(times);
+    let (head, count) = text.split_at(times);
     let (offset, stride) = head.split_at(plus);
     let (Some(offset), Some(stride), Some(count)) = (
         hex(offset),
@@ -166,24 +166,24 @@ const fn span(written: &str) -> Option<(u32, u32, u32)> {
     ) else {
         return None;
     };
-    // Within the address space, and no more than one can go through.
+    // Within the address space, and few enough to iterate over.
     let end = offset as u64 + stride as u64 * count as u64;
-    if count == 0 || count > MOST || end > u32::MAX as u64 {
+    if count == 0 || count > MAX_ARRAY_LEN || end > u32::MAX as u64 {
         return None;
     }
     Some((offset, stride, count))
 }
 
-/// Bits of a register that mean something together.
+/// A field of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
     /// Name as in the manual.
     pub name: &'a str,
-    /// Where it lies.
+    /// Location in the register.
     pub bits: Bits,
-    /// What reading and writing does: the register's, where the map says nothing else.
+    /// Effect of reading and writing: inherited from the register unless the map states another.
     pub access: Access,
-    /// What it is for, or nothing.
+    /// Purpose, or empty.
     pub title: &'a str,
     values: &'a str,
 }
@@ -192,7 +192,7 @@ impl<'a> Field<'a> {
     pub(crate) const fn parse(line: &'a str, below: &'a str, register: Access) -> Option<Self> {
         let (place, rest) = word(line);
         let (name, rest) = word(rest);
-        let Some(bits) = range(place) else {
+        let Some(bits) = parse_bits(place) else {
             return None;
         };
         if name.is_empty() {
@@ -200,12 +200,12 @@ impl<'a> Field<'a> {
         }
         let mut default = Attributes::DEFAULT;
         default.access = register;
-        let said = default.with(rest);
+        let attributes = default.overridden_by(rest);
         Some(Self {
             name,
             bits,
-            access: said.access,
-            title: said.title,
+            access: attributes.access,
+            title: attributes.title,
             values: below,
         })
     }
@@ -224,11 +224,11 @@ impl<'a> Field<'a> {
     /// The value called `name`.
     pub const fn value(self, name: &str) -> Option<Value<'a>> {
         let mut rest = self.values;
-        while let Some(inner) = behind(rest, "  ") {
+        while let Some(inner) = strip_prefix(rest, "  ") {
             let (first, below) = line(inner);
             rest = below;
             if let Some(value) = Value::parse(first)
-                && crate::text::same(value.name, name)
+                && crate::text::equal(value.name, name)
             {
                 return Some(value);
             }
@@ -238,19 +238,19 @@ impl<'a> Field<'a> {
 }
 
 /// `HIGH:LOW` or `BIT`.
-const fn range(written: &str) -> Option<Bits> {
-    let bytes = written.as_bytes();
+const fn parse_bits(text: &str) -> Option<Bits> {
+    let bytes = text.as_bytes();
     let mut i = 0;
     while i < bytes.len() && bytes[i] != b':' {
         i += 1;
     }
-    let (high, low) = written.split_at(i);
+    let (high, low) = text.split_at(i);
     let low = if low.is_empty() {
         high
     } else {
         low.split_at(1).1
     };
-    match (bit(high), bit(low)) {
+    match (decimal(high), decimal(low)) {
         (Some(high), Some(low)) if low <= high && high < 32 => Some(Bits {
             low,
             count: high - low + 1,
@@ -266,7 +266,7 @@ pub struct Value<'a> {
     pub number: u32,
     /// Name as in the manual.
     pub name: &'a str,
-    /// What it does, or nothing.
+    /// Effect, or empty.
     pub title: &'a str,
 }
 
@@ -285,12 +285,12 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What a register's value says in one field.
+/// A decoded field of a register value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded<'a> {
     /// The field.
     pub field: Field<'a>,
-    /// Its bits, moved down to bit 0.
+    /// Its value, shifted down to bit 0.
     pub value: u32,
     /// The name of this value, if it has one.
     pub meaning: Option<Value<'a>>,

@@ -1,7 +1,7 @@
-//! Lines and words, cut at compile time as well as at run time.
+//! Splitting text into lines and words, in `const` functions.
 
-/// What stands before the first `at`, and what stands behind it.
-const fn cut(text: &str, at: u8) -> (&str, &str) {
+/// The text before the first `at`, and the text after it.
+const fn split_once(text: &str, at: u8) -> (&str, &str) {
     let bytes = text.as_bytes();
     let mut i = 0;
     while i < bytes.len() && bytes[i] != at {
@@ -15,22 +15,22 @@ const fn cut(text: &str, at: u8) -> (&str, &str) {
     }
 }
 
-/// The first line, and the lines behind it.
+/// The first line, and the lines after it.
 pub const fn line(text: &str) -> (&str, &str) {
-    cut(text, b'\n')
+    split_once(text, b'\n')
 }
 
-/// The first word, and what stands behind the space after it.
+/// The first word, and the text after the following space.
 pub const fn word(text: &str) -> (&str, &str) {
-    cut(text, b' ')
+    split_once(text, b' ')
 }
 
-pub const fn same(a: &str, b: &str) -> bool {
-    a.len() == b.len() && behind(a, b).is_some()
+pub const fn equal(a: &str, b: &str) -> bool {
+    a.len() == b.len() && strip_prefix(a, b).is_some()
 }
 
-/// What stands behind `prefix`.
-pub const fn behind<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+/// The text after `prefix`.
+pub const fn strip_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (bytes, wanted) = (text.as_bytes(), prefix.as_bytes());
     if bytes.len() < wanted.len() {
         return None;
@@ -45,10 +45,10 @@ pub const fn behind<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     Some(text.split_at(i).1)
 }
 
-/// `text` up to the line that starts with `prefix`, and from there on.
-pub const fn up_to<'a>(text: &'a str, prefix: &str) -> (&'a str, &'a str) {
+/// `text` up to the line that starts with `prefix`, and the rest.
+pub const fn split_before<'a>(text: &'a str, prefix: &str) -> (&'a str, &'a str) {
     let mut rest = text;
-    while !rest.is_empty() && behind(rest, prefix).is_none() {
+    while !rest.is_empty() && strip_prefix(rest, prefix).is_none() {
         rest = line(rest).1;
     }
     text.split_at(text.len() - rest.len())
@@ -61,8 +61,8 @@ pub const fn hex(digits: &str) -> Option<u32> {
     }
 }
 
-/// A number of at most 32: of a bit, or of bits.
-pub const fn bit(digits: &str) -> Option<u8> {
+/// A number of at most 32: a bit index, or a number of bits.
+pub const fn decimal(digits: &str) -> Option<u8> {
     match u8::from_str_radix(digits, 10) {
         Ok(number) if number <= 32 => Some(number),
         _ => None,

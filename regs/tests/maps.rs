@@ -1,11 +1,11 @@
-//! What must hold of every map, and each map against a source that it was not made from.
+//! Invariants of all maps, and each map against an independent source.
 
 use linerate_regs::{Bits, ESP32C6, IMX6, LAN91C111, LAN9118, MAPS, MII, Map, Register, VIRTIO};
 
 #[test]
 fn every_line_is_read() {
     for map in MAPS {
-        assert_eq!(map.fault(), None, "{}", map.name());
+        assert_eq!(map.first_error(), None, "{}", map.name());
         let lines = map.0.lines().filter(|line| !line.starts_with(['#', ' ']));
         let read: usize = map.blocks().map(|b| 1 + b.registers().count()).sum();
         assert_eq!(read + 2, lines.count(), "{}", map.name());
@@ -25,7 +25,7 @@ fn names_are_found_again() {
     for map in MAPS {
         for block in map.blocks() {
             for register in block.registers() {
-                // The ESP32-C6 has two registers of one name in one place.
+                // The ESP32-C6 has two registers with the same name at the same address.
                 let found = block.register(register.name).expect("found");
                 assert_eq!(found.name, register.name);
                 for field in register.fields() {
@@ -63,7 +63,7 @@ fn no_two_registers_share_an_address() {
     for map in MAPS {
         let mut all: Vec<(u32, String)> = Vec::new();
         for (number, block) in map.blocks().enumerate() {
-            // What is not in the memory has a space of its own.
+            // Registers that are not memory-mapped have their own address space.
             let base = block.base.unwrap_or(number as u32 * 0x1000);
             for register in block.registers() {
                 let name = format!("{}.{}", block.name, register.name);
@@ -82,7 +82,7 @@ fn no_two_registers_share_an_address() {
 }
 
 #[test]
-fn what_lies_at_an_address_is_found() {
+fn registers_are_found_by_address() {
     let found = IMX6.at(0x0218_8084).expect("RCR");
     assert_eq!((found.block.name, found.register.name), ("ENET", "RCR"));
     let found = ESP32C6.at(0x6009_11e0).expect("of an array");
@@ -91,7 +91,7 @@ fn what_lies_at_an_address_is_found() {
         ("FUNC{}_IN_SEL_CFG", 35)
     );
     assert!(IMX6.at(0x0218_8086).is_none() && IMX6.at(0).is_none());
-    assert!(MII.at(4).is_none(), "it is not in the memory");
+    assert!(MII.at(4).is_none(), "not memory-mapped");
 }
 
 /// Addresses that unmodified programs on esp-hal 1.2.2 were seen to access.
@@ -110,17 +110,17 @@ fn esp32c6_agrees_with_what_programs_use() {
     assert_eq!(addr("PCR", "TIMERGROUP0.TIMER_CLK_CONF"), 0x6009_6040);
 }
 
-/// Each map beside other people's tables: `theirs/` says whose.
+/// Each map against tables by others; `reference/` names their sources.
 #[test]
-fn maps_agree_with_what_others_found() {
-    for (map, theirs) in [
-        (IMX6, include_str!("theirs/imx6.txt")),
-        (LAN9118, include_str!("theirs/lan9118.txt")),
-        (LAN91C111, include_str!("theirs/lan91c111.txt")),
-        (MII, include_str!("theirs/mii.txt")),
-        (VIRTIO, include_str!("theirs/virtio.txt")),
+fn maps_agree_with_tables_by_others() {
+    for (map, reference) in [
+        (IMX6, include_str!("reference/imx6.txt")),
+        (LAN9118, include_str!("reference/lan9118.txt")),
+        (LAN91C111, include_str!("reference/lan91c111.txt")),
+        (MII, include_str!("reference/mii.txt")),
+        (VIRTIO, include_str!("reference/virtio.txt")),
     ] {
-        for line in theirs.lines().filter(|line| !line.starts_with('#')) {
+        for line in reference.lines().filter(|line| !line.starts_with('#')) {
             let mut words = line.split(' ');
             let (name, offset) = (words.next().expect("name"), words.next().expect("offset"));
             let ours = register(map, name);
@@ -195,7 +195,7 @@ fn values_are_decoded_to_the_named_bit() {
         let set = rcr.decode(word).filter(|d| d.value != 0);
         set.map(|d| (d.field.name, d.value)).collect::<Vec<_>>()
     };
-    // What devregs printed before and after the patch that turned flow control on.
+    // Output of devregs before and after the patch that enabled flow control.
     let before = [
         ("MAX_FL", 1518),
         ("RMII_10T", 1),

@@ -8,7 +8,7 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 use linerate_nic::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     RxToken, TxToken,
 };
 use linerate_nic::ledger::Ledger;
@@ -243,7 +243,7 @@ impl Device for NullDevice {
     }
 }
 
-impl Interrupting for NullDevice {
+impl InterruptDriven for NullDevice {
     fn unmask(&mut self) -> bool {
         matches!(self.next, Next::Nothing)
     }

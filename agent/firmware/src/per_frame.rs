@@ -7,7 +7,7 @@ use critical_section::Mutex;
 use linerate_ether::fcs;
 use linerate_ether::frame::{MAX_LEN, MacAddress};
 use linerate_nic::device::{
-    Capabilities, Device, FrameTooLong, Interrupting, LinkState, Managed, RxToken, TxToken,
+    Capabilities, Device, FrameTooLong, InterruptDriven, LinkState, Managed, RxToken, TxToken,
 };
 use linerate_nic::queue::{Consumer, Frame, Producer, Queue};
 
@@ -27,7 +27,7 @@ struct SharedState<D> {
     queue: Producer<'static, WORDS>,
 }
 
-impl<D: Interrupting> Shared<D> {
+impl<D: InterruptDriven> Shared<D> {
     /// Creates an empty one, without a device.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "it is for a `static`")]
@@ -88,14 +88,14 @@ pub struct PerFrame<D: 'static> {
     address: MacAddress,
 }
 
-impl<D: Interrupting> PerFrame<D> {
+impl<D: InterruptDriven> PerFrame<D> {
     fn has_room(&self) -> bool {
         let room = |inside: &mut SharedState<D>| inside.device.transmit().is_some();
         self.shared.with(room) == Some(true)
     }
 }
 
-impl<D: Interrupting> Device for PerFrame<D> {
+impl<D: InterruptDriven> Device for PerFrame<D> {
     type RxToken<'a> = QueuedFrame<'a>;
     type TxToken<'a> = PerFrameTxSlot<D>;
 
@@ -112,8 +112,8 @@ impl<D: Interrupting> Device for PerFrame<D> {
         self.has_room().then_some(PerFrameTxSlot(self.shared))
     }
 
-    fn holds_frame(&self) -> bool {
-        self.shared.with(|inside| inside.device.holds_frame()) == Some(true)
+    fn has_pending_tx(&self) -> bool {
+        self.shared.with(|inside| inside.device.has_pending_tx()) == Some(true)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -131,14 +131,14 @@ impl<D: Interrupting> Device for PerFrame<D> {
 }
 
 /// Masked only while the processor is about to sleep.
-impl<D: Interrupting> Interrupting for PerFrame<D> {
+impl<D: InterruptDriven> InterruptDriven for PerFrame<D> {
     fn unmask(&mut self) -> bool {
         self.waiting.is_empty()
     }
 
     fn mask(&mut self) {}
 
-    fn rest(&mut self, sleep: impl FnOnce()) {
+    fn sleep_until_frame(&mut self, sleep: impl FnOnce()) {
         // A frame that arrives after the check of the queue is pending, and ends the sleep.
         critical_section::with(|_| {
             if self.waiting.is_empty() {
@@ -152,8 +152,8 @@ impl<D: Interrupting> Interrupting for PerFrame<D> {
 impl<D: Managed> Managed for PerFrame<D> {
     type Error = D::Error;
 
-    fn watch_link(&mut self) -> LinkState {
-        let state = self.shared.with(|inside| inside.device.watch_link());
+    fn poll_link(&mut self) -> LinkState {
+        let state = self.shared.with(|inside| inside.device.poll_link());
         state.unwrap_or(LinkState::Down)
     }
 
@@ -186,7 +186,7 @@ impl RxToken for QueuedFrame<'_> {
 /// Transmit buffer for a frame; only the main loop sends.
 pub struct PerFrameTxSlot<D: 'static>(&'static Shared<D>);
 
-impl<D: Interrupting> TxToken for PerFrameTxSlot<D> {
+impl<D: InterruptDriven> TxToken for PerFrameTxSlot<D> {
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
         let send = |inside: &mut SharedState<D>| Some(inside.device.transmit()?.consume(len, f));
         // There is space, as nobody else sends.

@@ -12,9 +12,9 @@ use core::time::Duration;
 use linerate_agent::burner::Burner;
 use linerate_agent::{Instant, Service, iperf3, stamp};
 use linerate_ether::ledger::Counter;
-use linerate_nic::adapter::smoltcp::{Adapter, One};
-use linerate_nic::adapter::sums::Summing;
-use linerate_nic::device::{Device, Interrupting as _, LinkState, Managed, RxToken as _};
+use linerate_nic::adapter::checksum::SoftwareChecksums;
+use linerate_nic::adapter::smoltcp::{Adapter, SingleFrame};
+use linerate_nic::device::{Device, InterruptDriven as _, LinkState, Managed, RxToken as _};
 use linerate_nic::ledger::Ledger;
 use smoltcp::iface::{Config, Interface, PollResult, SocketSet};
 use smoltcp::wire::{EthernetAddress, HardwareAddress, IpCidr, Ipv4Address, Ipv4Cidr};
@@ -73,7 +73,7 @@ pub fn run<D: Managed, M: Machine>(
 
 /// A device and everything that runs on it.
 struct Station<D: Managed> {
-    device: Adapter<Summing<D>>,
+    device: Adapter<SoftwareChecksums<D>>,
     iface: Interface,
     sockets: SocketSet<'static>,
     driver: Sockets,
@@ -106,7 +106,7 @@ impl<D: Managed> Station<D> {
         setup: &Setup,
     ) -> Self {
         let own = device.mac_address();
-        let mut device = Adapter(Summing(device));
+        let mut device = Adapter(SoftwareChecksums(device));
         let seed = machine.seed();
         let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(own.0)));
         config.random_seed = seed;
@@ -183,7 +183,7 @@ impl<D: Managed> Station<D> {
                 self.frames.handle(frame, slot, machine.now());
                 continue;
             }
-            let mut one = One::<Summing<D>>::new(frame, slot, capabilities);
+            let mut one = SingleFrame::<SoftwareChecksums<D>>::new(frame, slot, capabilities);
             self.iface
                 .poll_ingress_single(now, &mut one, &mut self.sockets);
         }
@@ -251,8 +251,8 @@ impl<D: Managed> Station<D> {
             machine.sleep(until);
             return;
         }
-        if !self.device.0.holds_frame() {
-            self.device.0.rest(|| machine.sleep(until));
+        if !self.device.0.has_pending_tx() {
+            self.device.0.sleep_until_frame(|| machine.sleep(until));
         }
     }
 
@@ -266,7 +266,7 @@ impl<D: Managed> Station<D> {
         if self.is_stopped {
             return;
         }
-        let link = self.device.0.watch_link();
+        let link = self.device.0.poll_link();
         if self.link.replace(link) != Some(link) {
             report::link(machine, link);
         }

@@ -11,16 +11,16 @@ use linerate_ether::{
     frame::{MAX_LEN, MAX_TAGGED_LEN, MIN_LEN},
     preamble::{PREAMBLE_AND_SFD_BITS, SFD},
 };
-use linerate_nic::mac::{Invalid, Method};
+use linerate_nic::mac::{InvalidFrame, Validator};
 
 /// Works bit by bit, with bitvec.
 #[derive(Debug, Clone, Copy)]
 pub struct Bitvec;
 
-impl Method for Bitvec {
+impl Validator for Bitvec {
     // Not part of the interrupt's code in RAM.
     #[inline(never)]
-    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid> {
+    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, InvalidFrame> {
         let len = len.min(size_of_val(words));
         // SAFETY: the words' own bytes, for as long as `words` is borrowed; bytes need no alignment.
         let bytes =
@@ -31,22 +31,22 @@ impl Method for Bitvec {
         let start = bits[..searched]
             .windows(sfd.len())
             .position(|window| window == sfd)
-            .ok_or(Invalid::NoSfd)?
+            .ok_or(InvalidFrame::NoSfd)?
             + sfd.len();
         let octets = (bits.len() - start) / 8;
         if octets < MIN_LEN {
-            return Err(Invalid::Runt);
+            return Err(InvalidFrame::Runt);
         }
         bits.shift_left(start);
         // A tagged frame is four octets longer: the FCS check handles it.
         if octets > MAX_TAGGED_LEN.max(MAX_LEN) {
-            return Err(Invalid::Oversize);
+            return Err(InvalidFrame::Oversize);
         }
         let (data, check) = bytes[..octets].split_at(octets - fcs::LEN);
         if crc32fast::hash(data).to_le_bytes() == *check {
             Ok(0..data.len())
         } else {
-            Err(Invalid::BadFcs)
+            Err(InvalidFrame::BadFcs)
         }
     }
 }

@@ -12,7 +12,7 @@ use core::time::Duration;
 use linerate_agent_firmware::console::{event, info};
 use linerate_agent_firmware::{Memory, Setup, run};
 use linerate_ether::frame::MacAddress;
-use linerate_nic::lan9118::{Frames, Lan9118, Pin};
+use linerate_nic::lan9118::{FrameBuffers, IrqPin, Lan9118};
 use linerate_nic::ledger::Ledger;
 use machine::Mps2;
 use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
@@ -28,12 +28,12 @@ static LINERATE_LEDGER: Ledger = Ledger::new();
 
 fn main() -> ! {
     static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));
-    static FRAMES: ConstStaticCell<Frames> = ConstStaticCell::new(Frames::new());
+    static FRAMES: ConstStaticCell<FrameBuffers> = ConstStaticCell::new(FrameBuffers::new());
 
     let (mut machine, registers) = Mps2::start();
     let started = Lan9118::start(
         registers,
-        Pin::ActiveHigh,
+        IrqPin::ActiveHigh,
         FRAMES.take(),
         MAC_ADDRESS,
         &LINERATE_LEDGER,

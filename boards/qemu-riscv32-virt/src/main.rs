@@ -36,13 +36,13 @@ type Network = VirtioNet<Mmio, Io, FRAMES>;
 #[repr(C, align(4))]
 struct Shifted {
     _before: [u8; 2],
-    octets: [u8; virtio::net::BUFFER],
+    octets: [u8; virtio::net::BUFFER_LEN],
 }
 
 impl Shifted {
     const EMPTY: Self = Self {
         _before: [0; 2],
-        octets: [0; virtio::net::BUFFER],
+        octets: [0; virtio::net::BUFFER_LEN],
     };
 }
 
@@ -66,7 +66,7 @@ fn main() -> ! {
             "error",
             format_args!("\"what\":\"no network device\""),
         );
-        info(&mut machine, format_args!("{}", InitError::OtherKind(0)));
+        info(&mut machine, format_args!("{}", InitError::WrongDevice(0)));
         start::stop()
     };
     let started = Network::start(

@@ -17,7 +17,7 @@ use linerate_ether::frame::MacAddress;
 use linerate_nic::dma::{Buffer, Coherent};
 use linerate_nic::enet::{self, Config, Enet, InitError, Interface, Mac, ReceiveFifo, Rings};
 use linerate_nic::ledger::Ledger;
-use linerate_nic::mdio::{Abilities, Link, Phy};
+use linerate_nic::mdio::{Abilities, LinkSettings, Phy};
 use linerate_nic::mmio::Mmio;
 use machine::SabreLite;
 use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
@@ -50,7 +50,7 @@ const CONFIG: Config = Config {
 
 /// A buffer aligned to a cache line.
 #[repr(align(64))]
-struct Aligned([u8; enet::BUFFER]);
+struct Aligned([u8; enet::BUFFER_LEN]);
 
 type Network = Enet<Mmio, Coherent, Descriptors, FRAMES>;
 
@@ -61,7 +61,7 @@ fn main() -> ! {
     static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));
     static RINGS: ConstStaticCell<Rings<Descriptors, FRAMES>> = ConstStaticCell::new(Rings::new());
     static BUFFERS: ConstStaticCell<[[Aligned; FRAMES]; 2]> =
-        ConstStaticCell::new([const { [const { Aligned([0; enet::BUFFER]) }; FRAMES] }; 2]);
+        ConstStaticCell::new([const { [const { Aligned([0; enet::BUFFER_LEN]) }; FRAMES] }; 2]);
 
     let (mut machine, registers) = SabreLite::start();
     let (mac, phy, link) = match connect(registers, &mut machine) {
@@ -72,7 +72,7 @@ fn main() -> ! {
             start::stop()
         }
     };
-    let address = mac.found().unwrap_or(MAC_ADDRESS);
+    let address = mac.previous_address().unwrap_or(MAC_ADDRESS);
     let buffers = BUFFERS
         .take()
         .each_mut()
@@ -106,10 +106,10 @@ fn main() -> ! {
 fn connect(
     registers: Mmio,
     machine: &mut SabreLite,
-) -> Result<(Mac<Mmio>, Phy, Option<Link>), InitError> {
+) -> Result<(Mac<Mmio>, Phy, Option<LinkSettings>), InitError> {
     let mac = Mac::reset(registers, CONFIG)?;
     let phy = Phy::at(&mac, PHY)?;
-    phy.negotiate(&mac, Abilities::ALL_SPEEDS.with_pauses())?;
+    phy.negotiate(&mac, Abilities::ALL_SPEEDS.with_flow_control())?;
     let latest = machine.now().after(NEGOTIATES_FOR);
     let mut link = phy.link(&mac)?;
     while link.is_none() && machine.now() < latest {

@@ -12,7 +12,7 @@ use core::time::Duration;
 use linerate_agent_firmware::console::{event, info};
 use linerate_agent_firmware::{Memory, Setup, run};
 use linerate_ether::frame::MacAddress;
-use linerate_nic::lan91c111::{Frames, Lan91c111};
+use linerate_nic::lan91c111::{FrameBuffers, Lan91c111};
 use linerate_nic::ledger::Ledger;
 use machine::Versatile;
 use smoltcp::wire::{Ipv4Address, Ipv4Cidr};
@@ -28,7 +28,7 @@ static LINERATE_LEDGER: Ledger = Ledger::new();
 
 fn main() -> ! {
     static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new(FASTEST_BITS_PER_S));
-    static FRAMES: ConstStaticCell<Frames> = ConstStaticCell::new(Frames::new());
+    static FRAMES: ConstStaticCell<FrameBuffers> = ConstStaticCell::new(FrameBuffers::new());
 
     let (mut machine, registers) = Versatile::start();
     let started = Lan91c111::start(registers, FRAMES.take(), MAC_ADDRESS, &LINERATE_LEDGER);

@@ -1,14 +1,14 @@
-//! CRC-32 of a whole from those of its parts.
+//! CRC-32 of a concatenation from the CRC-32s of its parts.
 //!
 //! A CRC is linear: the CRC of two parts is that of the first, advanced over as many zero octets as
-//! the second has, exclusive-or that of the second. So the CRC of a packet's data follows from the
-//! frame's FCS and that of the headers, without a look at the data.
+//! the second has, exclusive-or that of the second. So the CRC of the data of a packet follows from
+//! the FCS of the frame and the CRC of the headers, without reading the data.
 
 use super::POLYNOMIAL_REFLECTED;
 
 /// x^0 in the reflected representation: the highest bit.
 const ONE: u32 = 1 << 31;
-/// x^8: what advances by an octet.
+/// x^8: advances by one octet.
 const OCTET: u32 = ONE >> 8;
 
 /// The product of two polynomials modulo the generator, reflected.
@@ -16,7 +16,7 @@ const fn multiply(a: u32, mut b: u32) -> u32 {
     let mut product = 0;
     let mut bit = ONE;
     while bit != 0 {
-        // Masks instead of branches: a core that predicts badly gains by it.
+        // Masks instead of branches: faster on a core with poor branch prediction.
         product ^= b & 0_u32.wrapping_sub((a & bit != 0) as u32);
         b = b >> 1 ^ POLYNOMIAL_REFLECTED & 0_u32.wrapping_sub(b & 1);
         bit >>= 1;
@@ -24,13 +24,13 @@ const fn multiply(a: u32, mut b: u32) -> u32 {
     product
 }
 
-/// Advances a CRC-32 over a number of octets.
+/// Advances a CRC-32 over a fixed number of octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advance(u32);
 
 impl Advance {
-    /// Over `octets` octets. Costs two multiplications of some 200 instructions for each bit of
-    /// `octets`; worth keeping for a length that comes often.
+    /// Advances over `octets` octets. Costs two multiplications of some 200 instructions for each
+    /// bit of `octets`; worth caching for a frequent length.
     #[must_use]
     pub const fn over(mut octets: usize) -> Self {
         let (mut power, mut product) = (OCTET, ONE);
@@ -44,22 +44,22 @@ impl Advance {
         Self(product)
     }
 
-    /// The CRC-32 of two parts: `first`, and a `second` that has as many octets as this advances
-    /// by. One multiplication.
+    /// CRC-32 of two parts, given those of the `first` and the `second`, which has as many octets
+    /// as this advances by. One multiplication.
     ///
     /// ```
     /// use linerate_ether::fcs::{Advance, crc32};
-    /// assert_eq!(Advance::over(3).join(crc32(b"ab"), crc32(b"cde")), crc32(b"abcde"));
+    /// assert_eq!(Advance::over(3).combine(crc32(b"ab"), crc32(b"cde")), crc32(b"abcde"));
     /// ```
     #[must_use]
-    pub const fn join(self, first: u32, second: u32) -> u32 {
+    pub const fn combine(self, first: u32, second: u32) -> u32 {
         multiply(first, self.0) ^ second
     }
 
-    /// The CRC-32 of the second of two parts, from those of the `whole` and of the `first`.
+    /// CRC-32 of the second of two parts, given those of the `whole` and of the `first`.
     #[must_use]
     pub const fn split(self, whole: u32, first: u32) -> u32 {
         // Addition and subtraction are the same.
-        self.join(first, whole)
+        self.combine(first, whole)
     }
 }

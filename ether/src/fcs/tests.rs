@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::vec::Vec;
 
-/// The check value that every catalogue of CRCs gives for CRC-32/ISO-HDLC.
+/// The check value that all CRC catalogues list for CRC-32/ISO-HDLC.
 #[test]
 fn check_value() {
     assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
@@ -50,8 +50,8 @@ fn agrees_with_the_wording_of_the_standard() {
 #[test]
 fn append_needs_room() {
     let mut buffer = *b"123456789\0\0\0\0";
-    assert_eq!(append(&mut buffer, 10), Err(NoRoom));
-    assert_eq!(append(&mut buffer, usize::MAX), Err(NoRoom));
+    assert_eq!(append(&mut buffer, 10), Err(BufferTooSmall));
+    assert_eq!(append(&mut buffer, usize::MAX), Err(BufferTooSmall));
     assert_eq!(&buffer, b"123456789\0\0\0\0");
     assert_eq!(append(&mut buffer, 9), Ok(13));
     assert_eq!(buffer[9..], [0x26, 0x39, 0xF4, 0xCB]);
@@ -64,7 +64,7 @@ fn oracle(bytes: &[u8]) -> u32 {
     crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC).checksum(bytes)
 }
 
-fn in_portions<M: Method>(method: &M, bytes: &[u8], cut: usize) -> u32 {
+fn in_portions<M: CrcMethod>(method: &M, bytes: &[u8], cut: usize) -> u32 {
     let (first, second) = bytes.split_at(cut);
     let mut crc = Crc32::with(method);
     crc.update(first);
@@ -73,7 +73,7 @@ fn in_portions<M: Method>(method: &M, bytes: &[u8], cut: usize) -> u32 {
         .finish()
 }
 
-fn by_words<M: Method>(method: &M, words: &[u32], cut: usize) -> u32 {
+fn by_words<M: CrcMethod>(method: &M, words: &[u32], cut: usize) -> u32 {
     Crc32::with(method)
         .update_words(&words[..cut])
         .update_words(&words[cut..])
@@ -129,7 +129,7 @@ proptest! {
         let whole = crc32(&[&first[..], &second].concat());
         let (a, b) = (crc32(&first), crc32(&second));
         let advance = Advance::over(second.len());
-        prop_assert_eq!(advance.join(a, b), whole);
+        prop_assert_eq!(advance.combine(a, b), whole);
         prop_assert_eq!(advance.split(whole, a), b);
     }
 }

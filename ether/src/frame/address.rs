@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// A 48-bit MAC address, in the order of transmission.
+/// A 48-bit MAC address, in transmission order.
 ///
 /// ```
 /// use linerate_ether::frame::MacAddress;
@@ -21,37 +21,38 @@ impl MacAddress {
     /// The destination of MAC control frames (802.3 Annex 31B.1), which no bridge forwards.
     pub const MAC_CONTROL: Self = Self([0x01, 0x80, 0xC2, 0x00, 0x00, 0x01]);
 
-    /// The address in the first six bytes of `bytes`, if there are six.
+    /// Address in the first six bytes of `bytes`; `None` if there are fewer.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.first_chunk().copied().map(Self)
     }
 
-    /// For a single station.
+    /// True for an individual address: the I/G bit is clear.
     #[must_use]
     pub const fn is_unicast(self) -> bool {
         self.0[0] & 0x01 == 0
     }
 
-    /// For a group of stations: the I/G bit is set. Includes broadcast.
+    /// True for a group address: the I/G bit is set. Includes broadcast.
     #[must_use]
     pub const fn is_multicast(self) -> bool {
         !self.is_unicast()
     }
 
-    /// For all stations.
+    /// True for the broadcast address.
     #[must_use]
     pub fn is_broadcast(self) -> bool {
         self == Self::BROADCAST
     }
 
-    /// Locally administered: the U/L bit is set.
+    /// True for a locally administered address: the U/L bit is set.
     #[must_use]
     pub const fn is_local(self) -> bool {
         self.0[0] & 0x02 != 0
     }
 
-    /// The IPv4 multicast group's address (RFC 1112 section 6.4): its low 23 bits behind 01:00:5e.
+    /// MAC address of an IPv4 multicast group (RFC 1112 section 6.4): the group's low 23 bits after
+    /// 01:00:5e.
     #[must_use]
     pub const fn from_ipv4_multicast(group: [u8; 4]) -> Self {
         Self([0x01, 0x00, 0x5E, group[1] & 0x7F, group[2], group[3]])
@@ -84,7 +85,8 @@ impl fmt::Debug for MacAddress {
     }
 }
 
-/// The text is no MAC address: six pairs of hexadecimal digits joined by `:` or `-` throughout.
+/// The text is not a MAC address: six pairs of hexadecimal digits, all separated by `:` or all by
+/// `-`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParseMacAddressError;
 
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address() {
+    fn invalid_addresses_are_rejected() {
         for text in [
             "",
             "02",

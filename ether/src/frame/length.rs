@@ -1,4 +1,4 @@
-//! Lengths on the wire: padding, FCS, and what a MAC checks on receipt.
+//! Lengths on the wire: padding, FCS, and the length checks of a MAC on reception.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ pub const MAX_LEN: usize = 1518;
 /// The longest frame with one tag, FCS included, octets (802.3 clause 3.2.7, Q-tagged).
 pub const MAX_TAGGED_LEN: usize = MAX_LEN + TAG_LEN;
 
-/// Why a MAC discards a received frame.
+/// Reason why a MAC discards a received frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckError {
     /// Shorter than 64 octets.
@@ -28,12 +28,12 @@ pub enum CheckError {
     },
     /// The frame check sequence does not match.
     BadFcs,
-    /// The 802.3 length field asks for more than the frame holds.
+    /// The 802.3 length field states more than the frame holds.
     LengthMismatch,
 }
 
 impl CheckError {
-    /// The ledger's name for it.
+    /// The cause of loss in the [ledger](crate::ledger).
     #[must_use]
     pub const fn cause(self) -> Drop {
         match self {
@@ -86,10 +86,10 @@ pub fn check_length(frame: &[u8]) -> Result<(), CheckError> {
 /// A received frame that passed every check of the MAC.
 pub type Received<'a> = Frame<&'a [u8]>;
 
-/// Checks a received frame, FCS included, and gives the view without FCS.
+/// Checks a received frame, FCS included, and returns the view without FCS.
 ///
-/// The length is judged first, as it is cheap and a fragment's FCS means nothing; then the FCS,
-/// then the length field.
+/// The length is checked first, because that is cheap and the FCS of a fragment is meaningless;
+/// then the FCS, then the length field.
 ///
 /// # Errors
 /// The first check that fails, see [`CheckError`].
@@ -99,31 +99,32 @@ pub fn check_received(frame: &[u8]) -> Result<Received<'_>, CheckError> {
         return Err(CheckError::BadFcs);
     }
     let body = &frame[..frame.len() - fcs::LEN];
-    // At 60 octets or more, a header is complete: only the length field can be wrong.
+    // A frame of 60 octets or more has a complete header: only the length field can be wrong.
     Frame::new_checked(body).map_err(|_| CheckError::LengthMismatch)
 }
 
-/// Fills the frame `buffer[..len]` (without FCS) with zeros up to 60 octets and returns its new
-/// length.
+/// Pads the frame `buffer[..len]` (without FCS) with zeros to 60 octets and returns its new length.
 ///
 /// # Errors
-/// [`FrameError::NoRoom`] when the buffer is shorter than the result; nothing is written then.
+/// [`FrameError::BufferTooSmall`] when the buffer is shorter than the result; nothing is written
+/// then.
 pub fn pad(buffer: &mut [u8], len: usize) -> Result<usize, FrameError> {
     let end = len.max(MIN_LEN - fcs::LEN);
-    buffer.get_mut(..end).ok_or(FrameError::NoRoom)?[len..].fill(0);
+    buffer.get_mut(..end).ok_or(FrameError::BufferTooSmall)?[len..].fill(0);
     Ok(end)
 }
 
-/// Makes the frame `buffer[..len]` ready for the wire: [`pad`], then FCS. Returns the length with
+/// Completes the frame `buffer[..len]` for transmission: [`pad`], then FCS. Returns the length with
 /// both.
 ///
 /// # Errors
-/// [`FrameError::NoRoom`] when the buffer is shorter than the result; nothing is written then.
+/// [`FrameError::BufferTooSmall`] when the buffer is shorter than the result; nothing is written
+/// then.
 pub fn finish(buffer: &mut [u8], len: usize) -> Result<usize, FrameError> {
     let padded = len.max(MIN_LEN - fcs::LEN);
     if buffer.len() < padded || buffer.len() - padded < fcs::LEN {
-        return Err(FrameError::NoRoom);
+        return Err(FrameError::BufferTooSmall);
     }
     pad(buffer, len)?;
-    fcs::append(buffer, padded).map_err(|fcs::NoRoom| FrameError::NoRoom)
+    fcs::append(buffer, padded).map_err(|fcs::BufferTooSmall| FrameError::BufferTooSmall)
 }

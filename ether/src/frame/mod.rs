@@ -1,8 +1,8 @@
 //! Frames: views, emitters and length checks (IEEE 802.3 clause 3, 802.1Q clause 9).
 //!
-//! A [`Frame`] is what a MAC hands to a stack: addresses to payload, without preamble and FCS.
-//! [`check_received`] gets there from the bytes of the wire; [`Header::emit`], [`pad`] and
-//! [`finish`] go the other way.
+//! A [`Frame`] is what a MAC passes to a stack: addresses to payload, without preamble and FCS.
+//! [`check_received`] converts received octets to it; [`Header::emit`], [`pad`] and [`finish`]
+//! build a frame for transmission.
 
 mod address;
 mod length;
@@ -26,7 +26,7 @@ pub const HEADER_LEN: usize = 14;
 /// The largest payload of an untagged frame, octets (802.3 clause 3.2.7).
 pub const MAX_PAYLOAD: usize = 1500;
 
-/// The protocol of a frame's payload, or a value of the field that names it.
+/// `EtherType`: the protocol of a frame's payload.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct EtherType(pub u16);
@@ -44,10 +44,10 @@ impl EtherType {
     pub const SERVICE_VLAN: Self = Self(0x88A8);
     /// MAC control (802.3 clause 31).
     pub const MAC_CONTROL: Self = Self(0x8808);
-    /// For experiments within one site (IEEE 802 clause 9.2.4).
+    /// Local experimental `EtherType` 1 (IEEE 802 clause 9.2.4).
     pub const LOCAL_EXPERIMENT: Self = Self(0x88B5);
 
-    /// Whether the value announces a VLAN tag.
+    /// True if a VLAN tag follows.
     #[must_use]
     pub const fn is_tag(self) -> bool {
         matches!(self, Self::VLAN | Self::SERVICE_VLAN)
@@ -77,11 +77,11 @@ impl fmt::Display for EtherType {
 /// The length/type field (802.3 clause 3.2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TypeOrLength {
-    /// Up to 1500: octets of payload, the rest is padding.
+    /// Up to 1500: octets of payload; the rest is padding.
     Length(u16),
     /// 1536 and above: the payload's protocol.
     Type(EtherType),
-    /// 1501 to 1535: the standard leaves it undefined.
+    /// 1501 to 1535: undefined by the standard.
     Undefined(u16),
 }
 
@@ -105,23 +105,23 @@ impl TypeOrLength {
     }
 }
 
-/// Why bytes are no frame, or a buffer cannot take one.
+/// Reason why bytes are not a frame, or a buffer cannot hold one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameError {
     /// The bytes end within the header.
     Truncated,
-    /// The 802.3 length field asks for more payload than there is.
+    /// The 802.3 length field states more payload than present.
     LengthMismatch,
     /// The buffer is too small.
-    NoRoom,
+    BufferTooSmall,
 }
 
 impl fmt::Display for FrameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Truncated => "the frame ends within its header",
-            Self::LengthMismatch => "the length field asks for more than the frame holds",
-            Self::NoRoom => "the buffer is too small for the frame",
+            Self::LengthMismatch => "the length field exceeds the frame's payload",
+            Self::BufferTooSmall => "the buffer is too small for the frame",
         })
     }
 }
@@ -151,8 +151,8 @@ pub struct Frame<T> {
 }
 
 impl<T: AsRef<[u8]>> Frame<T> {
-    /// Wraps bytes that hold a whole header and, when they state a length, that much payload.
-    /// Every accessor then succeeds.
+    /// Wraps bytes that hold a complete header and, if the header states a length, that much
+    /// payload. All accessors then succeed.
     ///
     /// # Errors
     /// [`FrameError::Truncated`], [`FrameError::LengthMismatch`].
@@ -196,7 +196,7 @@ impl<T: AsRef<[u8]>> Frame<T> {
         self.address(6)
     }
 
-    /// Whether there is a VLAN tag.
+    /// True if the frame has a VLAN tag.
     #[must_use]
     pub fn is_tagged(&self) -> bool {
         EtherType(self.field(ADDRESSES_LEN)).is_tag()
@@ -219,13 +219,13 @@ impl<T: AsRef<[u8]>> Frame<T> {
         }
     }
 
-    /// The length/type field, the one behind the tag if there is a tag.
+    /// The length/type field; in a tagged frame the one after the tag.
     #[must_use]
     pub fn type_or_length(&self) -> TypeOrLength {
         TypeOrLength::from_bits(self.field(self.header_len() - 2))
     }
 
-    /// The payload's protocol; `None` when the frame states a length instead.
+    /// The payload's protocol; `None` if the frame states a length instead.
     #[must_use]
     pub fn ethertype(&self) -> Option<EtherType> {
         match self.type_or_length() {
@@ -253,8 +253,8 @@ impl<T: AsRef<[u8]>> Frame<T> {
         }
     }
 
-    /// The payload. Padding is cut off when the frame states its length; else only the protocol
-    /// above can tell it from data.
+    /// The payload, without padding if the frame states its length. Otherwise only the protocol
+    /// above can distinguish padding from data.
     #[must_use]
     pub fn payload(&self) -> &[u8] {
         &self.bytes.as_ref()[self.payload_range()]
@@ -266,7 +266,7 @@ impl<T: AsRef<[u8]>> Frame<T> {
         self.bytes.as_ref()
     }
 
-    /// Gives the bytes back.
+    /// Returns the bytes.
     #[must_use]
     pub fn into_inner(self) -> T {
         self.bytes
@@ -284,7 +284,8 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Frame<T> {
         self.bytes.as_mut()[6..ADDRESSES_LEN].copy_from_slice(&address.0);
     }
 
-    /// Sets the tag of a tagged frame and says whether there was one.
+    /// Sets the tag of a tagged frame. Returns `false`, and changes nothing, if the frame has no
+    /// tag.
     pub fn set_tag(&mut self, tag: Tag) -> bool {
         let tagged = self.is_tagged();
         if tagged {
@@ -294,7 +295,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Frame<T> {
         tagged
     }
 
-    /// The payload, to be changed.
+    /// The payload, mutable.
     pub fn payload_mut(&mut self) -> &mut [u8] {
         let range = self.payload_range();
         &mut self.bytes.as_mut()[range]
@@ -304,9 +305,9 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Frame<T> {
 /// The fields of a frame's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Header {
-    /// Who it is for.
+    /// Destination address.
     pub destination: MacAddress,
-    /// Who sends it.
+    /// Source address.
     pub source: MacAddress,
     /// The VLAN tag, sent with [`EtherType::VLAN`].
     pub tag: Option<Tag>,
@@ -315,7 +316,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Octets it takes: 14, or 18 with a tag.
+    /// Length in octets: 14, or 18 with a tag.
     #[must_use]
     pub const fn len(&self) -> usize {
         if self.tag.is_some() {
@@ -331,12 +332,14 @@ impl Header {
         false
     }
 
-    /// Writes the header to the start of `buffer` and returns where the payload begins.
+    /// Writes the header to the start of `buffer` and returns the offset of the payload.
     ///
     /// # Errors
-    /// [`FrameError::NoRoom`]; nothing is written then.
+    /// [`FrameError::BufferTooSmall`]; nothing is written then.
     pub fn emit(&self, buffer: &mut [u8]) -> Result<usize, FrameError> {
-        let header = buffer.get_mut(..self.len()).ok_or(FrameError::NoRoom)?;
+        let header = buffer
+            .get_mut(..self.len())
+            .ok_or(FrameError::BufferTooSmall)?;
         let (addresses, rest) = header.split_at_mut(ADDRESSES_LEN);
         addresses[..6].copy_from_slice(&self.destination.0);
         addresses[6..].copy_from_slice(&self.source.0);

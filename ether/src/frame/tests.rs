@@ -90,7 +90,10 @@ fn headers_cut_short() {
         type_or_length: TypeOrLength::Type(EtherType::IPV4),
     };
     let mut bytes = [0; 18];
-    assert_eq!(tagged.emit(&mut bytes[..17]), Err(FrameError::NoRoom));
+    assert_eq!(
+        tagged.emit(&mut bytes[..17]),
+        Err(FrameError::BufferTooSmall)
+    );
     assert_eq!(tagged.emit(&mut bytes), Ok(18));
     for len in 0..18 {
         assert_eq!(
@@ -126,18 +129,21 @@ fn no_tag_to_remove() {
 #[test]
 fn no_room_leaves_the_buffer_alone() {
     let mut buffer = [0x77; 63];
-    assert_eq!(finish(&mut buffer, 10), Err(FrameError::NoRoom));
-    assert_eq!(finish(&mut buffer, 60), Err(FrameError::NoRoom));
-    assert_eq!(finish(&mut buffer, 64), Err(FrameError::NoRoom));
-    assert_eq!(finish(&mut buffer, usize::MAX), Err(FrameError::NoRoom));
-    assert_eq!(pad(&mut buffer[..59], 10), Err(FrameError::NoRoom));
+    assert_eq!(finish(&mut buffer, 10), Err(FrameError::BufferTooSmall));
+    assert_eq!(finish(&mut buffer, 60), Err(FrameError::BufferTooSmall));
+    assert_eq!(finish(&mut buffer, 64), Err(FrameError::BufferTooSmall));
+    assert_eq!(
+        finish(&mut buffer, usize::MAX),
+        Err(FrameError::BufferTooSmall)
+    );
+    assert_eq!(pad(&mut buffer[..59], 10), Err(FrameError::BufferTooSmall));
     assert_eq!(
         insert_tag(&mut buffer, 60, Tag::default()),
-        Err(FrameError::NoRoom)
+        Err(FrameError::BufferTooSmall)
     );
     assert_eq!(
         insert_tag(&mut buffer, usize::MAX, Tag::default()),
-        Err(FrameError::NoRoom)
+        Err(FrameError::BufferTooSmall)
     );
     assert_eq!(
         insert_tag(&mut buffer, 11, Tag::default()),

@@ -21,13 +21,13 @@ impl Tag {
         ))
     }
 
-    /// A tag from its 16 bits; every value is one.
+    /// A tag from its 16 bits; all values are valid.
     #[must_use]
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    /// The 16 bits as sent.
+    /// The 16 bits as transmitted.
     #[must_use]
     pub const fn bits(self) -> u16 {
         self.0
@@ -45,25 +45,26 @@ impl Tag {
         self.0 & 0x1000 != 0
     }
 
-    /// VLAN identifier, 0 to 4095. 0 stands for no VLAN (a priority tag), 4095 is reserved.
+    /// VLAN identifier, 0 to 4095. 0 means no VLAN (a priority tag), 4095 is reserved.
     #[must_use]
     pub const fn vlan_id(self) -> u16 {
         self.0 & 0x0FFF
     }
 }
 
-/// Inserts `tag` behind the addresses of the frame `buffer[..len]` (without FCS) and returns its
-/// new length. A frame that has a tag already gets this one outside of it.
+/// Inserts `tag` after the addresses of the frame `buffer[..len]` (without FCS) and returns its new
+/// length. In a frame that already has a tag it becomes the outer one.
 ///
 /// # Errors
-/// [`FrameError::Truncated`] when the frame ends within its addresses, [`FrameError::NoRoom`] when
-/// the buffer has fewer than four bytes behind it. The buffer is unchanged then.
+/// [`FrameError::Truncated`] when the frame ends within its addresses,
+/// [`FrameError::BufferTooSmall`] when fewer than four bytes of the buffer are left. The buffer is
+/// unchanged then.
 pub fn insert_tag(buffer: &mut [u8], len: usize, tag: Tag) -> Result<usize, FrameError> {
     if len < ADDRESSES_LEN {
         return Err(FrameError::Truncated);
     }
-    let end = len.checked_add(TAG_LEN).ok_or(FrameError::NoRoom)?;
-    let frame = buffer.get_mut(..end).ok_or(FrameError::NoRoom)?;
+    let end = len.checked_add(TAG_LEN).ok_or(FrameError::BufferTooSmall)?;
+    let frame = buffer.get_mut(..end).ok_or(FrameError::BufferTooSmall)?;
     frame.copy_within(ADDRESSES_LEN..len, ADDRESSES_LEN + TAG_LEN);
     let (protocol, control) = frame[ADDRESSES_LEN..ADDRESSES_LEN + TAG_LEN].split_at_mut(2);
     protocol.copy_from_slice(&EtherType::VLAN.0.to_be_bytes());
@@ -71,8 +72,8 @@ pub fn insert_tag(buffer: &mut [u8], len: usize, tag: Tag) -> Result<usize, Fram
     Ok(end)
 }
 
-/// Takes the tag out of `frame` (without FCS); the frame's last four bytes are then left over.
-/// `None`: there is no tag.
+/// Removes and returns the tag of `frame` (without FCS); the slice's last four bytes are then
+/// unused. `None` if there is no tag.
 pub fn remove_tag(frame: &mut [u8]) -> Option<Tag> {
     let &[p0, p1, t0, t1] = frame.get(ADDRESSES_LEN..)?.first_chunk()?;
     if !EtherType(u16::from_be_bytes([p0, p1])).is_tag() {

@@ -30,7 +30,7 @@ fn names_are_unique_and_found_again() {
     assert_eq!(Counter::from_name("RxNothing"), None);
 }
 
-/// `BadFcs` is called `bad_fcs`: one rule, so a reader can go from one to the other.
+/// `BadFcs` is called `bad_fcs`: one rule for all causes, so a reader can convert between the two.
 #[test]
 fn names_of_causes_follow_their_identifiers() {
     for drop in Drop::ALL {
@@ -96,7 +96,7 @@ fn layers_in_results() {
     assert!(used.iter().eq(&Layer::ALL));
 }
 
-/// Result files and consoles carry these names, and reports add causes up by them.
+/// Result files and consoles contain these names, and reports sum causes by them.
 #[test]
 fn causes_that_a_device_counts() {
     let table: Vec<_> = Counter::ALL

@@ -1,27 +1,27 @@
 //! Link pulses (clause 14.2.1.7) and fast link pulse bursts (clause 28.2.1).
 //!
-//! A burst is 17 clock pulses 125 us apart; a pulse half-way between two of them is a one, none is
-//! a zero. The 16 bits, the lowest first, are the link code word. Times are nanoseconds on a clock
-//! of the caller's.
+//! A burst is 17 clock pulses 125 us apart; a pulse half-way between two of them is a one, no pulse
+//! is a zero. The 16 bits, the lowest first, are the link code word. Times are nanoseconds on a
+//! clock of the caller.
 
 use core::fmt;
 use core::ops::RangeInclusive;
 
 /// Width of a link pulse, ns (clause 14.3.1.2.1).
 pub const PULSE_NS: u64 = 100;
-/// From one normal link pulse, or one burst, to the next, ns (16 ms +- 8 ms).
+/// Interval between normal link pulses, or between bursts, ns (16 ms +- 8 ms).
 pub const PULSE_INTERVAL_NS: RangeInclusive<u64> = 8_000_000..=24_000_000;
 /// The nominal interval, ns.
 pub const PULSE_INTERVAL_NOMINAL_NS: u64 = 16_000_000;
-/// Without frame or pulse for this long the link is down, ns (clause 14.2.3, `link_loss_timer`).
+/// Time without frame or pulse after which the link is down, ns (clause 14.2.3, `link_loss_timer`).
 pub const LINK_LOSS_NS: RangeInclusive<u64> = 50_000_000..=150_000_000;
-/// A pulse sooner after another than this does not count, ns (clause 14.2.3,
+/// A pulse that follows another within this time does not count, ns (clause 14.2.3,
 /// `link_test_min_timer`).
 pub const LINK_TEST_MIN_NS: RangeInclusive<u64> = 2_000_000..=7_000_000;
-/// A pulse later after another than this starts the count anew, ns
+/// A pulse that follows another after more than this time restarts the count, ns
 /// (`link_test_max_timer`).
 pub const LINK_TEST_MAX_NS: RangeInclusive<u64> = 25_000_000..=150_000_000;
-/// Pulses in a row that bring the link up (clause 14.2.3, `lc_max`).
+/// Consecutive pulses that bring the link up (clause 14.2.3, `lc_max`).
 pub const LINK_COUNT: RangeInclusive<u32> = 2..=10;
 
 /// Clock pulse to clock pulse, ns (clause 28.2.1.1.2, Table 28-1, T2: 125 us +- 14 us).
@@ -33,11 +33,12 @@ pub const CLOCK_PULSES: u8 = 17;
 /// First to last pulse of a burst, ns: 2 ms.
 pub const BURST_NS: u64 = 16 * CLOCK_TO_CLOCK_NS;
 
-/// What a receiver takes for a data pulse, ns after the clock pulse before it: between the
-/// `data_detect` timers (Table 28-9: at least 15 to 47 us, at most 78 to 100 us), at their middles.
+/// Window in which a receiver accepts a data pulse, ns after the preceding clock pulse: between the
+/// `data_detect` timers (Table 28-9: at least 15 to 47 us, at most 78 to 100 us), at their
+/// midpoints.
 const DATA_WINDOW_NS: RangeInclusive<u64> = 31_000..=89_000;
-/// What it takes for the next clock pulse: up to `flp_test_max_timer` (Table
-/// 28-9: 165 to 185 us).
+/// Window in which it accepts the next clock pulse: up to `flp_test_max_timer` (Table 28-9: 165 to
+/// 185 us).
 const CLOCK_WINDOW_NS: RangeInclusive<u64> = 89_001..=175_000;
 
 /// The 16 bits of a burst: selector, abilities, remote fault, acknowledge, next page (clause
@@ -78,7 +79,7 @@ impl LinkCodeWord {
         Self(abilities & !0x1F | Self::SELECTOR_802_3)
     }
 
-    /// Whether all of `flags` are set.
+    /// True if all of `flags` are set.
     #[must_use]
     pub const fn has(self, flags: u16) -> bool {
         self.0 & flags == flags
@@ -108,7 +109,7 @@ impl LinkCodeWord {
             .flatten()
     }
 
-    /// When the burst's pulses begin, ns after its first.
+    /// Start times of the pulses of the burst, ns after its first.
     ///
     /// ```
     /// use linerate_ether::phy10::link::LinkCodeWord;
@@ -124,18 +125,18 @@ impl LinkCodeWord {
     }
 }
 
-/// What a pulse, or the silence after one, was part of.
+/// Event completed by a pulse, or by the silence after one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// A pulse on its own.
+    /// A single link pulse.
     NormalPulse,
-    /// A whole burst.
+    /// A complete burst.
     Burst(LinkCodeWord),
-    /// Pulses that resemble no burst.
-    Broken(BurstError),
+    /// Pulses that do not form a burst.
+    Malformed(BurstError),
 }
 
-/// Why pulses are no burst.
+/// Reason why pulses do not form a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BurstError {
     /// The burst stopped early.
@@ -143,9 +144,9 @@ pub enum BurstError {
         /// Clock pulses up to then, of 17.
         clock_pulses: u8,
     },
-    /// A pulse came sooner than any that belongs to a burst.
+    /// A pulse arrived earlier than any pulse of a burst can.
     TooSoon {
-        /// After the pulse before it, ns.
+        /// Time since the previous pulse, ns.
         after_ns: u64,
     },
 }
@@ -163,10 +164,10 @@ impl fmt::Display for BurstError {
 
 impl core::error::Error for BurstError {}
 
-/// Tells normal link pulses and bursts apart and reads the bursts, pulse by pulse.
+/// Distinguishes normal link pulses from bursts and decodes the bursts, pulse by pulse.
 ///
-/// A pulse is known to be a normal one only when nothing followed it: call
-/// [`LinkReceiver::silence`] when nothing came for a while.
+/// A pulse is identified as a normal one only if nothing follows it: call
+/// [`LinkReceiver::on_silence`] after a time without pulses.
 #[derive(Debug, Clone, Default)]
 pub struct LinkReceiver {
     state: Option<Burst>,
@@ -174,12 +175,12 @@ pub struct LinkReceiver {
 
 #[derive(Debug, Clone, Copy)]
 struct Burst {
-    /// When its first pulse began.
+    /// Start time of its first pulse.
     began_ns: u64,
-    /// When the last clock pulse began.
+    /// Start time of the last clock pulse.
     clock_ns: u64,
     clock_pulses: u8,
-    /// A data pulse was seen after the last clock pulse.
+    /// A data pulse followed the last clock pulse.
     data: bool,
     word: u16,
 }
@@ -199,7 +200,7 @@ impl Burst {
         if self.clock_pulses == 1 && !self.data {
             LinkEvent::NormalPulse
         } else {
-            LinkEvent::Broken(BurstError::Truncated {
+            LinkEvent::Malformed(BurstError::Truncated {
                 clock_pulses: self.clock_pulses,
             })
         }
@@ -207,15 +208,15 @@ impl Burst {
 }
 
 impl LinkReceiver {
-    /// A receiver that has heard nothing yet.
+    /// A receiver in its initial state.
     #[must_use]
     pub const fn new() -> Self {
         Self { state: None }
     }
 
-    /// Takes a pulse that began at `at_ns` (never earlier than the one before) and says what it
-    /// completed.
-    pub fn pulse(&mut self, at_ns: u64) -> Option<LinkEvent> {
+    /// Processes a pulse that began at `at_ns` (never earlier than the previous one) and returns
+    /// the event that it completes.
+    pub fn on_pulse(&mut self, at_ns: u64) -> Option<LinkEvent> {
         let Some(burst) = &mut self.state else {
             self.state = Some(Burst::begin(at_ns));
             return None;
@@ -227,7 +228,7 @@ impl LinkReceiver {
             return Some(event);
         }
         if CLOCK_WINDOW_NS.contains(&after_ns) {
-            // The data bit before this clock pulse is known now; bits come lowest first.
+            // The data bit before this clock pulse is now complete; bits arrive lowest first.
             burst.word = burst.word >> 1 | u16::from(burst.data) << 15;
             burst.clock_pulses += 1;
             burst.data = false;
@@ -244,17 +245,17 @@ impl LinkReceiver {
             return None;
         }
         self.state = None;
-        Some(LinkEvent::Broken(BurstError::TooSoon { after_ns }))
+        Some(LinkEvent::Malformed(BurstError::TooSoon { after_ns }))
     }
 
-    /// When the pulse or burst under way began.
+    /// Start time of the pulse or burst in progress.
     #[must_use]
     pub fn began_ns(&self) -> Option<u64> {
         self.state.map(|burst| burst.began_ns)
     }
 
-    /// Says that nothing came up to `now_ns`; a pulse or burst that can no longer go on is done.
-    pub fn silence(&mut self, now_ns: u64) -> Option<LinkEvent> {
+    /// Processes silence up to `now_ns` and returns the pulse or burst that it completes.
+    pub fn on_silence(&mut self, now_ns: u64) -> Option<LinkEvent> {
         let over =
             |burst: &mut Burst| now_ns.saturating_sub(burst.clock_ns) > *CLOCK_WINDOW_NS.end();
         self.state.take_if(over).map(Burst::ended)
@@ -271,9 +272,9 @@ mod tests {
         let mut receiver = LinkReceiver::new();
         let mut events: Vec<_> = pulses
             .into_iter()
-            .filter_map(|at| receiver.pulse(at))
+            .filter_map(|at| receiver.on_pulse(at))
             .collect();
-        events.extend(receiver.silence(u64::MAX));
+        events.extend(receiver.on_silence(u64::MAX));
         events
     }
 
@@ -284,24 +285,28 @@ mod tests {
             [LinkEvent::NormalPulse; 3]
         );
         let mut receiver = LinkReceiver::new();
-        assert_eq!(receiver.pulse(5), None);
+        assert_eq!(receiver.on_pulse(5), None);
         assert_eq!(receiver.began_ns(), Some(5));
-        assert_eq!(receiver.silence(100_000), None);
-        assert_eq!(receiver.silence(200_000), Some(LinkEvent::NormalPulse));
-        assert_eq!(receiver.silence(300_000), None);
+        assert_eq!(receiver.on_silence(100_000), None);
+        assert_eq!(receiver.on_silence(200_000), Some(LinkEvent::NormalPulse));
+        assert_eq!(receiver.on_silence(300_000), None);
     }
 
     #[test]
-    fn broken_bursts() {
+    fn malformed_bursts() {
         let word = LinkCodeWord::base_page(LinkCodeWord::TEN_HALF);
         let cut = word.pulses_ns().filter(|&at| at < 1_000_000);
         assert_eq!(
             receive(cut),
-            [LinkEvent::Broken(BurstError::Truncated { clock_pulses: 8 })]
+            [LinkEvent::Malformed(BurstError::Truncated {
+                clock_pulses: 8
+            })]
         );
         assert_eq!(
             receive([0, 10_000]),
-            [LinkEvent::Broken(BurstError::TooSoon { after_ns: 10_000 })]
+            [LinkEvent::Malformed(BurstError::TooSoon {
+                after_ns: 10_000
+            })]
         );
     }
 
@@ -323,7 +328,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every word comes through with each pulse off by what Table 28-1 allows.
+        /// Every word is decoded with the jitter that Table 28-1 allows on each pulse.
         #[test]
         fn bursts_round_trip(
             words in prop::collection::vec(any::<u16>(), 1..4),

@@ -2,16 +2,16 @@
 
 use core::fmt;
 
-use super::{Full, HalfBitWriter, HalfBits, TP_IDL_HALF_BITS};
+use super::{BufferFull, HalfBitWriter, HalfBits, TP_IDL_HALF_BITS};
 use crate::ledger::Drop;
 use crate::preamble::{PREAMBLE_AND_SFD, SFD};
 
 /// The lower half-bit of every pair.
 const FIRST_HALVES: u64 = 0x5555_5555_5555_5555;
-/// Half-bits that an octet takes.
+/// Half-bits per octet.
 const OCTET: usize = 16;
-/// High half-bits after a frame's last bit that are taken for TP_IDL: 200 ns, one half-bit less
-/// than the shortest, as the receiver may see the pulse's edge late.
+/// High half-bits after the last bit of a frame that are accepted as TP_IDL: 200 ns, one half-bit
+/// less than the shortest, because the receiver may see the edge of the pulse late.
 const TP_IDL_SEEN: usize = 4;
 /// The SFD as half-bits.
 const SFD_HALF_BITS: u16 = encode_octet(SFD);
@@ -49,7 +49,7 @@ const fn gather(bits: u64) -> u32 {
     (bits | bits >> 16) as u32
 }
 
-/// Half-bits that [`encode`] writes for a frame of `len` octets.
+/// Number of half-bits that [`encode`] writes for a frame of `len` octets.
 #[must_use]
 pub const fn encoded_len(len: usize) -> usize {
     (PREAMBLE_AND_SFD.len() + len) * OCTET + TP_IDL_HALF_BITS
@@ -58,7 +58,7 @@ pub const fn encoded_len(len: usize) -> usize {
 /// Appends preamble, SFD, `frame` (FCS included) and TP_IDL.
 ///
 /// # Errors
-/// [`Full`] when there is no room for all of it; nothing is written then.
+/// [`BufferFull`] when not all of it fits; nothing is written then.
 ///
 /// ```
 /// use linerate_ether::phy10::{HalfBitWriter, decode, encode};
@@ -69,9 +69,9 @@ pub const fn encoded_len(len: usize) -> usize {
 /// let decoded = decode(writer.finish(), &mut frame).unwrap();
 /// assert_eq!(&frame[..decoded.len], b"any octets");
 /// ```
-pub fn encode(frame: &[u8], out: &mut HalfBitWriter<'_>) -> Result<(), Full> {
-    if out.room() < encoded_len(frame.len()) {
-        return Err(Full);
+pub fn encode(frame: &[u8], out: &mut HalfBitWriter<'_>) -> Result<(), BufferFull> {
+    if out.remaining() < encoded_len(frame.len()) {
+        return Err(BufferFull);
     }
     for part in [&PREAMBLE_AND_SFD[..], frame] {
         let (words, rest) = part.as_chunks::<4>();
@@ -90,48 +90,48 @@ pub fn encode(frame: &[u8], out: &mut HalfBitWriter<'_>) -> Result<(), Full> {
 pub struct Decoded {
     /// Whole octets written.
     pub len: usize,
-    /// Bits received behind the last whole octet, 0 to 7. With a wrong FCS, more than none make it
+    /// Bits received after the last whole octet, 0 to 7. With a wrong FCS, a value above 0 makes it
     /// an alignment error.
     pub dribble_bits: u8,
-    /// Index of the half-bit at which the frame begins, behind the SFD.
+    /// Index of the half-bit at which the frame begins, after the SFD.
     pub start: usize,
-    /// Index of the half-bit at which TP_IDL begins: where to go on searching.
+    /// Index of the half-bit at which TP_IDL begins: continue the search here.
     pub end: usize,
 }
 
-/// What is wrong with a stream of half-bits.
+/// Kind of error in a stream of half-bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodeErrorKind {
     /// There is no SFD.
     NoSfd,
-    /// A pair of equal half-bits amid the frame.
+    /// A pair of equal half-bits within the frame.
     Violation,
-    /// The line fell silent, or the stream ended, before TP_IDL.
+    /// The line became silent, or the stream ended, before TP_IDL.
     Truncated,
     /// The frame is longer than the buffer.
-    NoRoom,
+    BufferTooSmall,
 }
 
-/// Why no frame was decoded.
+/// Reason why no frame was decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeError {
-    /// What is wrong.
+    /// Kind of error.
     pub kind: DecodeErrorKind,
-    /// Index of the half-bit where it shows: where to go on searching.
+    /// Index of the half-bit with the error: continue the search here.
     pub at: usize,
-    /// Whole octets of the frame that were written before.
+    /// Whole octets of the frame written before the error.
     pub len: usize,
 }
 
 impl DecodeError {
-    /// The ledger's name for it.
+    /// The cause of loss in the [ledger](crate::ledger).
     #[must_use]
     pub const fn cause(&self) -> Drop {
         match self.kind {
             DecodeErrorKind::NoSfd => Drop::BadSfd,
             DecodeErrorKind::Violation => Drop::SymbolError,
             DecodeErrorKind::Truncated => Drop::Truncated,
-            DecodeErrorKind::NoRoom => Drop::Oversize,
+            DecodeErrorKind::BufferTooSmall => Drop::Oversize,
         }
     }
 }
@@ -150,7 +150,9 @@ impl fmt::Display for DecodeError {
             DecodeErrorKind::Truncated => {
                 write!(f, "signal lost at half-bit {at}, after {len} octets")
             }
-            DecodeErrorKind::NoRoom => write!(f, "frame longer than the buffer of {len} octets"),
+            DecodeErrorKind::BufferTooSmall => {
+                write!(f, "frame longer than the buffer of {len} octets")
+            }
         }
     }
 }
@@ -159,8 +161,8 @@ impl core::error::Error for DecodeError {}
 
 /// Decodes the first frame of `stream` into `out`, FCS included.
 ///
-/// The stream may begin at any point: idle, amid the preamble, between the halves of a bit. The SFD
-/// gives bit and byte boundaries; eight bits of it have to be there, of the preamble none.
+/// The stream may begin at any point: idle, within the preamble, between the halves of a bit. The
+/// SFD gives bit and octet boundaries; all eight bits of it must be present, of the preamble none.
 ///
 /// # Errors
 /// See [`DecodeErrorKind`].
@@ -175,7 +177,7 @@ pub fn decode(stream: HalfBits<'_>, out: &mut [u8]) -> Result<Decoded, DecodeErr
     let (mut at, mut len) = (start, 0);
     loop {
         let window = stream.window(at);
-        // A pair that differs has a one here, in its lower place.
+        // A pair that differs has a one in its lower bit.
         let equal = !(window ^ window >> 1) & FIRST_HALVES;
         let bits = equal.trailing_zeros() as usize / 2;
         let octets = (bits / 8).min(out.len() - len);
@@ -184,7 +186,7 @@ pub fn decode(stream: HalfBits<'_>, out: &mut [u8]) -> Result<Decoded, DecodeErr
         at += octets * OCTET;
         if octets < bits / 8 {
             return Err(DecodeError {
-                kind: DecodeErrorKind::NoRoom,
+                kind: DecodeErrorKind::BufferTooSmall,
                 at,
                 len,
             });
@@ -193,7 +195,7 @@ pub fn decode(stream: HalfBits<'_>, out: &mut [u8]) -> Result<Decoded, DecodeErr
             continue;
         }
         let dribble_bits = (bits % 8) as u8;
-        // The missing half of a last bit reads as low: it must not count beyond the end.
+        // The missing half of the last bit reads as low: do not count beyond the end.
         at = (at + usize::from(dribble_bits) * 2).min(stream.len());
         let error = |kind| DecodeError { kind, at, len };
         return match ending(stream, at) {
@@ -215,7 +217,7 @@ enum Ending {
     Violation,
 }
 
-/// What a pair of equal half-bits at `at` means.
+/// Meaning of a pair of equal half-bits at `at`.
 fn ending(stream: HalfBits<'_>, at: usize) -> Ending {
     let left = stream.len().saturating_sub(at);
     let window = stream.window(at);
@@ -228,12 +230,12 @@ fn ending(stream: HalfBits<'_>, at: usize) -> Ending {
     }
 }
 
-/// The half-bit behind the first SFD.
+/// Index of the half-bit after the first SFD.
 fn find_sfd(stream: HalfBits<'_>) -> Option<usize> {
     let mut at = 0;
     while at + OCTET <= stream.len() {
         let window = stream.window(at);
-        // Where all sixteen half-bits match, a one is left; 49 places fit into a window.
+        // A one remains where all sixteen half-bits match; 49 positions fit into a window.
         let mut matches = u64::MAX >> (OCTET - 1);
         for half_bit in 0..OCTET {
             let shifted = window >> half_bit;
@@ -244,7 +246,7 @@ fn find_sfd(stream: HalfBits<'_>) -> Option<usize> {
             };
         }
         if matches != 0 {
-            // SFD_HALF_BITS ends high, so no match can reach into the zeros behind the end.
+            // SFD_HALF_BITS ends high, so no match can extend into the zeros after the end.
             return Some(at + matches.trailing_zeros() as usize + OCTET);
         }
         at += 64 - (OCTET - 1);

@@ -1,8 +1,9 @@
 //! The 10BASE-T line code in software (IEEE 802.3 clauses 7, 14 and 28).
 //!
-//! The unit is the *half-bit*: the line's level for 50 ns, `true` where the differential signal is
-//! positive. An idle line reads as `false`. A bit is two half-bits with a transition between them,
-//! a one low to high, a zero high to low; a frame ends with the positive pulse TP_IDL.
+//! The unit is the *half-bit*: the level of the line for 50 ns, `true` where the differential
+//! signal is positive. An idle line reads as `false`. A bit is two half-bits with a transition
+//! between them, a one low to high, a zero high to low; a frame ends with the positive pulse
+//! TP_IDL.
 //!
 //! - [`HalfBits`] and [`HalfBitWriter`]: packed streams over the caller's words.
 //! - [`encode`] and [`decode`]: frames to and from half-bits, at any alignment and phase.
@@ -15,7 +16,7 @@ mod stream;
 pub use manchester::{
     DecodeError, DecodeErrorKind, Decoded, decode, encode, encode_octet, encoded_len,
 };
-pub use stream::{Full, HalfBitWriter, HalfBits, Iter};
+pub use stream::{BufferFull, HalfBitWriter, HalfBits, Iter};
 
 /// Duration of a half-bit, ns.
 pub const HALF_BIT_NS: u64 = 50;
@@ -25,7 +26,7 @@ pub const BIT_NS: u64 = 2 * HALF_BIT_NS;
 pub const BITS_PER_S: u64 = 10_000_000;
 /// Gap between frames, ns (clause 4.4.2, interPacketGap: 96 bit times).
 pub const INTER_PACKET_GAP_NS: u64 = 96 * BIT_NS;
-/// To what a gap may shrink on its way to a receiver, ns (clause 4.4.2, notes: 47 bit times).
+/// Minimum gap at a receiver, after shrinkage on the path, ns (clause 4.4.2, notes: 47 bit times).
 pub const INTER_PACKET_GAP_SHRUNK_NS: u64 = 47 * BIT_NS;
 /// Slot time, ns (clause 4.4.2, slotTime: 512 bit times).
 pub const SLOT_TIME_NS: u64 = 512 * BIT_NS;
@@ -35,21 +36,21 @@ pub const JAM_BITS: usize = 32;
 pub const ATTEMPT_LIMIT: u32 = 16;
 /// Doublings of the back-off range (clause 4.4.2, backOffLimit).
 pub const BACK_OFF_LIMIT: u32 = 10;
-/// Half-bits of TP_IDL as sent here: 300 ns (clause 14.3.1.2.1; its template holds the pulse up for
-/// at least 250 ns).
+/// Half-bits of TP_IDL as sent by this encoder: 300 ns (clause 14.3.1.2.1; its template keeps the
+/// pulse high for at least 250 ns).
 pub const TP_IDL_HALF_BITS: usize = 6;
 /// The shortest TP_IDL, ns (clause 14.3.1.2.1).
 pub const TP_IDL_MIN_NS: u64 = 250;
-/// Jabber: the shortest and the longest transmission after which a transmitter is cut off, ns
-/// (clause 14.2.1.6).
+/// Jabber: range of the transmission time after which a transmitter is cut off, ns (clause
+/// 14.2.1.6).
 pub const JABBER_NS: core::ops::RangeInclusive<u64> = 20_000_000..=150_000_000;
-/// Jitter a sender may add, ps to either side (clause 14.3.1.2.3, with cable).
+/// Jitter that a sender may add, ps in either direction (clause 14.3.1.2.3, with cable).
 pub const TRANSMIT_JITTER_PS: u64 = 3_500;
-/// Jitter a receiver has to bear, ps to either side (clause 14.3.1.3.1).
+/// Jitter that a receiver must tolerate, ps in either direction (clause 14.3.1.3.1).
 pub const RECEIVE_JITTER_PS: u64 = 13_500;
 
-/// The time that a frame of `len` octets (FCS included) takes on the wire with preamble, SFD and
-/// the gap behind it, ns.
+/// Duration of a frame of `len` octets (FCS included) on the wire with preamble, SFD and the gap
+/// after it, ns.
 ///
 /// ```
 /// assert_eq!(linerate_ether::phy10::frame_time_ns(1518), 1_230_400);

@@ -29,13 +29,13 @@ impl<'a> HalfBits<'a> {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The part `from..to`; both are cut down to the stream's length.
+    /// The range `from..to`; both are limited to the length of the stream.
     #[must_use]
     pub fn slice(&self, from: usize, to: usize) -> Self {
         let to = to.min(self.len);
@@ -47,13 +47,13 @@ impl<'a> HalfBits<'a> {
         }
     }
 
-    /// The part from `from` on.
+    /// The range from `from` on.
     #[must_use]
     pub fn skip(&self, from: usize) -> Self {
         self.slice(from, self.len)
     }
 
-    /// The half-bit at `index`, if the stream reaches that far.
+    /// The half-bit at `index`; `None` beyond the end.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<bool> {
         (index < self.len).then(|| {
@@ -62,8 +62,8 @@ impl<'a> HalfBits<'a> {
         })
     }
 
-    /// The 64 half-bits from `index` on, the first in the least significant bit; behind the
-    /// stream's end the line is low.
+    /// The 64 half-bits from `index` on, the first in the least significant bit; beyond the end of
+    /// the stream the line is low.
     #[must_use]
     pub fn window(&self, index: usize) -> u64 {
         let left = self.len.saturating_sub(index);
@@ -85,7 +85,7 @@ impl<'a> HalfBits<'a> {
         }
     }
 
-    /// The index of the first half-bit from `from` on at which the line is at `level`.
+    /// Index of the first half-bit from `from` on at which the line is at `level`.
     #[must_use]
     pub fn find(&self, from: usize, level: bool) -> Option<usize> {
         let mut at = from;
@@ -175,17 +175,17 @@ impl Iterator for Iter<'_> {
 
 impl ExactSizeIterator for Iter<'_> {}
 
-/// The words have no room for more half-bits.
+/// The buffer is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Full;
+pub struct BufferFull;
 
-impl fmt::Display for Full {
+impl fmt::Display for BufferFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no room for more half-bits")
     }
 }
 
-impl core::error::Error for Full {}
+impl core::error::Error for BufferFull {}
 
 /// Fills words with half-bits, the first in the least significant bit of the first word.
 #[derive(Debug)]
@@ -195,7 +195,7 @@ pub struct HalfBitWriter<'a> {
 }
 
 impl<'a> HalfBitWriter<'a> {
-    /// Starts an empty stream; what `words` held is overwritten as the stream grows.
+    /// Starts an empty stream; the content of `words` is overwritten as the stream grows.
     #[must_use]
     pub const fn new(words: &'a mut [u64]) -> Self {
         Self { words, len: 0 }
@@ -207,37 +207,37 @@ impl<'a> HalfBitWriter<'a> {
         self.len
     }
 
-    /// Whether none was written yet.
+    /// True if none was written yet.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many more there is room for.
+    /// Number of half-bits that still fit.
     #[must_use]
-    pub const fn room(&self) -> usize {
+    pub const fn remaining(&self) -> usize {
         self.words.len().saturating_mul(64) - self.len
     }
 
     /// Appends one half-bit.
     ///
     /// # Errors
-    /// [`Full`]; the stream is unchanged then.
-    pub fn push(&mut self, level: bool) -> Result<(), Full> {
+    /// [`BufferFull`]; the stream is unchanged then.
+    pub fn push(&mut self, level: bool) -> Result<(), BufferFull> {
         self.push_bits(u64::from(level), 1)
     }
 
     /// Appends the `count` (at most 64) least significant bits of `bits`, the lowest first.
     ///
     /// # Errors
-    /// [`Full`] when not all fit; the stream is unchanged then.
-    pub fn push_bits(&mut self, bits: u64, count: usize) -> Result<(), Full> {
+    /// [`BufferFull`] when not all fit; the stream is unchanged then.
+    pub fn push_bits(&mut self, bits: u64, count: usize) -> Result<(), BufferFull> {
         let count = count.min(64);
         if count == 0 {
             return Ok(());
         }
-        if self.room() < count {
-            return Err(Full);
+        if self.remaining() < count {
+            return Err(BufferFull);
         }
         let bits = bits & (u64::MAX >> (64 - count));
         let (word, shift) = (self.len / 64, self.len % 64);
@@ -253,10 +253,10 @@ impl<'a> HalfBitWriter<'a> {
     /// Appends `count` half-bits of one level.
     ///
     /// # Errors
-    /// [`Full`] when not all fit; the stream is unchanged then.
-    pub fn push_level(&mut self, level: bool, count: usize) -> Result<(), Full> {
-        if self.room() < count {
-            return Err(Full);
+    /// [`BufferFull`] when not all fit; the stream is unchanged then.
+    pub fn push_level(&mut self, level: bool, count: usize) -> Result<(), BufferFull> {
+        if self.remaining() < count {
+            return Err(BufferFull);
         }
         let bits = if level { u64::MAX } else { 0 };
         let mut left = count;
@@ -268,7 +268,7 @@ impl<'a> HalfBitWriter<'a> {
         Ok(())
     }
 
-    /// The stream so far.
+    /// The half-bits written so far.
     #[must_use]
     pub fn as_half_bits(&self) -> HalfBits<'_> {
         HalfBits {
@@ -278,7 +278,7 @@ impl<'a> HalfBitWriter<'a> {
         }
     }
 
-    /// Ends writing.
+    /// Finishes writing and returns the stream.
     #[must_use]
     pub fn finish(self) -> HalfBits<'a> {
         HalfBits {
@@ -302,12 +302,12 @@ mod tests {
         let mut words = [u64::MAX; 1];
         let mut writer = HalfBitWriter::new(&mut words);
         assert_eq!(writer.push_level(false, 60), Ok(()));
-        assert_eq!(writer.push_bits(0, 5), Err(Full));
-        assert_eq!(writer.push_level(true, 5), Err(Full));
+        assert_eq!(writer.push_bits(0, 5), Err(BufferFull));
+        assert_eq!(writer.push_level(true, 5), Err(BufferFull));
         assert_eq!(writer.push_bits(0b101, 4), Ok(()));
-        assert_eq!(writer.push(true), Err(Full));
+        assert_eq!(writer.push(true), Err(BufferFull));
         assert_eq!(format!("{:?}", writer.finish().skip(58)), "__-_-_");
-        assert_eq!(HalfBitWriter::new(&mut []).push(true), Err(Full));
+        assert_eq!(HalfBitWriter::new(&mut []).push(true), Err(BufferFull));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Instructions retired by the queue's operations, own and bbqueue's, on a bare RV32IMAC.
+//! Instructions retired by the operations of this queue and of bbqueue, on bare RV32IMAC.
 //!
 //! `cargo run --release` (speed) or `cargo run --profile size` (size), with `qemu-system-riscv32`
 //! installed. QEMU counts instructions exactly with `-icount`; it does not count cycles.
@@ -34,12 +34,13 @@ global_asm!(
 #[inline(always)]
 fn retired() -> u32 {
     let count: u32;
-    // SAFETY: reads a counter, and keeps its place among memory accesses.
+    // SAFETY: reads a counter, and is not reordered with memory accesses.
     unsafe { asm!("csrr {}, minstret", out(reg) count) };
     count
 }
 
-/// Average, in tenths, and maximum of what `operation` retires, less the cost of measuring.
+/// Prints average, in tenths, and maximum of the instructions that `operation` retires, less the
+/// cost of measuring.
 #[inline(always)]
 fn measure(name: &str, mut operation: impl FnMut(usize) -> u32) {
     let (mut total, mut max) = (0, 0);
@@ -52,7 +53,7 @@ fn measure(name: &str, mut operation: impl FnMut(usize) -> u32) {
     let _ = writeln!(Uart, "{name:32} {:6}.{} {max:6}", tenths / 10, tenths % 10);
 }
 
-/// Retired by `operation`.
+/// Instructions retired by `operation`.
 #[inline(always)]
 fn cost(operation: impl FnOnce()) -> u32 {
     let before = retired();
@@ -122,8 +123,8 @@ extern "C" fn main() -> ! {
     exit(0x5555)
 }
 
-/// The whole receive path around the PHY: what the interrupt adds to the PHY's own time, and what
-/// the main thread does for a frame.
+/// The complete receive path around the PHY: work of the interrupt besides that of the PHY, and
+/// work of the main thread per frame.
 fn measure_mac() {
     let mut raw = [0x55; 1526];
     raw[7] = 0xD5;
@@ -132,7 +133,7 @@ fn measure_mac() {
     }
     let fcs = linerate_ether::fcs::crc32(&raw[8..1522]).to_le_bytes();
     raw[1522..].copy_from_slice(&fcs);
-    // Three bits late: what a receiver hears.
+    // Three bits late, as a receiver samples it.
     for at in 0..raw.len() {
         let next = raw.get(at + 1).copied().unwrap_or(0);
         raw[at] = raw[at] >> 3 | next << 5;

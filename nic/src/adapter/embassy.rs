@@ -1,4 +1,4 @@
-//! embassy-net-driver 0.2: any [`Device`] as an [`embassy_net_driver::Driver`].
+//! Adapter for embassy-net-driver 0.2: any [`Device`] as an [`embassy_net_driver::Driver`].
 
 use crate::device::{self, Device, FrameTooLong, Offload};
 pub use atomic_waker::AtomicWaker;
@@ -23,7 +23,7 @@ impl<'w, D: Device> Adapter<'w, D> {
 }
 
 fn checksum(offload: Offload) -> Checksum {
-    // embassy-net names what is left to the stack.
+    // embassy-net names the work left to the stack.
     match (offload.receive, offload.transmit) {
         (false, false) => Checksum::Both,
         (true, false) => Checksum::Tx,
@@ -32,7 +32,7 @@ fn checksum(offload: Offload) -> Checksum {
     }
 }
 
-/// embassy-net's form of a device's capabilities.
+/// Converts the capabilities of a device to those of embassy-net.
 pub fn capabilities(from: device::Capabilities) -> Capabilities {
     let mut checksums = ChecksumCapabilities::default();
     checksums.ipv4 = checksum(from.checksums.ipv4);
@@ -72,8 +72,8 @@ impl<D: Device> Driver for Adapter<'_, D> {
 
     fn link_state(&mut self, cx: &mut Context<'_>) -> LinkState {
         self.waker.register(cx.waker());
-        // embassy-net asks for the link at the end of each poll.
-        if self.device.holds_frame() {
+        // embassy-net queries the link at the end of each poll.
+        if self.device.has_pending_tx() {
             cx.waker().wake_by_ref();
         }
         match self.device.link_state() {
@@ -104,12 +104,12 @@ impl<T: device::RxToken> embassy_net_driver::RxToken for RxToken<T> {
     }
 }
 
-/// Room for a frame to send.
+/// Token for a frame to send.
 pub struct TxToken<T>(T);
 
 impl<T: device::TxToken> embassy_net_driver::TxToken for TxToken<T> {
     /// # Panics
-    /// When embassy-net exceeds the length that the device's capabilities state, which it does not.
+    /// If embassy-net exceeds the length in the capabilities of the device, which it does not.
     #[inline]
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         match self.0.consume(len, f) {

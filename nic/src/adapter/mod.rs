@@ -1,8 +1,8 @@
-//! Adapters from [`Device`](crate::device::Device) to stacks, one file a stack, and [`sums`]: checksums for devices
-//! that have none.
+//! Adapters from [`Device`](crate::device::Device) to stacks, one module per stack, and
+//! [`checksum`]: software checksums for devices that have none.
 
+pub mod checksum;
 #[cfg(feature = "embassy")]
 pub mod embassy;
 #[cfg(feature = "smoltcp")]
 pub mod smoltcp;
-pub mod sums;

@@ -1,4 +1,4 @@
-//! smoltcp 0.14: any [`Device`] as a [`smoltcp::phy::Device`].
+//! Adapter for smoltcp 0.14: any [`Device`] as a [`smoltcp::phy::Device`].
 
 use crate::device::{self, Capabilities, Device, FrameTooLong, Offload};
 use smoltcp::phy::{self, Checksum, ChecksumCapabilities, DeviceCapabilities};
@@ -11,7 +11,7 @@ pub struct Adapter<D>(
 );
 
 fn checksum(offload: Offload) -> Checksum {
-    // smoltcp names what is left to the stack.
+    // smoltcp names the work left to the stack.
     match (offload.receive, offload.transmit) {
         (false, false) => Checksum::Both,
         (true, false) => Checksum::Tx,
@@ -20,7 +20,7 @@ fn checksum(offload: Offload) -> Checksum {
     }
 }
 
-/// smoltcp's form of a device's capabilities.
+/// Converts the capabilities of a device to those of smoltcp.
 pub fn capabilities(from: Capabilities) -> DeviceCapabilities {
     let mut checksums = ChecksumCapabilities::default();
     checksums.ipv4 = checksum(from.checksums.ipv4);
@@ -32,7 +32,7 @@ pub fn capabilities(from: Capabilities) -> DeviceCapabilities {
         device::Medium::Ethernet => phy::Medium::Ethernet,
         device::Medium::Ip => phy::Medium::Ip,
     };
-    // smoltcp counts the link header in.
+    // smoltcp includes the link header.
     to.max_transmission_unit = from.max_frame_len();
     to.max_burst_size = from.max_burst_frames;
     to.checksum = checksums;
@@ -74,12 +74,12 @@ impl<T: device::RxToken> phy::RxToken for RxToken<T> {
     }
 }
 
-/// Room for a frame to send.
+/// Token for a frame to send.
 pub struct TxToken<T>(T);
 
 impl<T: device::TxToken> phy::TxToken for TxToken<T> {
     /// # Panics
-    /// When smoltcp exceeds the length that the device's capabilities state, which it does not.
+    /// If smoltcp exceeds the length in the capabilities of the device, which it does not.
     #[inline]
     fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, len: usize, f: F) -> R {
         match self.0.consume(len, f) {
@@ -89,27 +89,27 @@ impl<T: device::TxToken> phy::TxToken for TxToken<T> {
     }
 }
 
-/// One received frame as a device for smoltcp, for a program that looks at each frame first.
-pub struct One<'d, D: Device + 'd> {
+/// One received frame as a device for smoltcp, for a program that inspects each frame first.
+pub struct SingleFrame<'d, D: Device + 'd> {
     tokens: Option<(D::RxToken<'d>, D::TxToken<'d>)>,
     capabilities: Capabilities,
 }
 
-impl<'d, D: Device + 'd> One<'d, D> {
-    /// What a device of these capabilities received, and the means to answer it.
+impl<'d, D: Device + 'd> SingleFrame<'d, D> {
+    /// A device with the given capabilities that returns this `frame` and a token for its reply.
     pub const fn new(
         frame: D::RxToken<'d>,
-        room: D::TxToken<'d>,
+        slot: D::TxToken<'d>,
         capabilities: Capabilities,
     ) -> Self {
         Self {
-            tokens: Some((frame, room)),
+            tokens: Some((frame, slot)),
             capabilities,
         }
     }
 }
 
-impl<'d, D: Device> phy::Device for One<'d, D> {
+impl<'d, D: Device> phy::Device for SingleFrame<'d, D> {
     type RxToken<'a>
         = RxToken<D::RxToken<'d>>
     where
@@ -121,11 +121,11 @@ impl<'d, D: Device> phy::Device for One<'d, D> {
 
     #[inline]
     fn receive(&mut self, _: Instant) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        let (frame, room) = self.tokens.take()?;
-        Some((RxToken(frame), TxToken(room)))
+        let (frame, slot) = self.tokens.take()?;
+        Some((RxToken(frame), TxToken(slot)))
     }
 
-    /// What is not an answer waits for the device itself.
+    /// Frames that are not replies wait for the device itself.
     fn transmit(&mut self, _: Instant) -> Option<Self::TxToken<'_>> {
         None
     }

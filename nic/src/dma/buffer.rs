@@ -1,30 +1,30 @@
-//! Buffers that change their owner.
+//! Buffers whose owner changes between program and device.
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use core::slice;
 
-/// Octets that belong to the program, and can be lent to a device.
+/// A buffer that belongs to the program, and can be lent to a device.
 pub struct Buffer {
     octets: NonNull<u8>,
     len: usize,
 }
 
-/// Octets that belong to a device for now: the program sees nothing of them.
-pub struct Lent(Buffer);
+/// A buffer lent to a device: the program cannot access its content.
+pub struct LentBuffer(Buffer);
 
-/// Which way the octets of a buffer go.
+/// Direction of a DMA transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
-    /// The device reads the first so many.
+pub enum Direction {
+    /// The device reads this many octets.
     ToDevice(usize),
     /// The device writes.
     FromDevice,
 }
 
-impl Way {
-    /// The same, but of no more than the buffer has.
+impl Direction {
+    /// The same, limited to the length of the buffer.
     pub(super) fn within(self, buffer: &Buffer) -> Self {
         match self {
             Self::ToDevice(octets) => Self::ToDevice(octets.min(buffer.len())),
@@ -33,12 +33,12 @@ impl Way {
     }
 }
 
-// SAFETY: a buffer is the only way to its octets, and no thread is special to them.
+// SAFETY: a buffer is the only access to its octets, which are not tied to a thread.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
-    /// This memory. Where the processor has a cache, it must begin and end with a line of it, or what lies
-    /// beside it is damaged.
+    /// A buffer in this memory. With a data cache the memory must begin and end at a cache line, or
+    /// adjacent data is corrupted.
     #[must_use]
     pub fn new(memory: &'static mut [u8]) -> Self {
         Self {
@@ -47,25 +47,25 @@ impl Buffer {
         }
     }
 
-    /// Where it lies, for the device.
+    /// Address of the buffer, for the device.
     #[must_use]
     pub fn address(&self) -> usize {
-        // A device is as good as a foreign program: it may do anything to what is exposed to it.
+        // Exposed, because a device may access the memory in any way, like foreign code.
         self.octets.as_ptr().expose_provenance()
     }
 
-    /// Lends it.
-    pub(super) fn lend(self) -> Lent {
-        Lent(self)
+    /// Lends it to the device.
+    pub(super) fn lend(self) -> LentBuffer {
+        LentBuffer(self)
     }
 }
 
-impl Lent {
-    /// Gives it back to the program.
+impl LentBuffer {
+    /// Returns it to the program.
     ///
     /// # Safety
-    /// The device has said that it is through with it, and what it wrote can be seen.
-    pub(super) unsafe fn back(self) -> Buffer {
+    /// The device has reported that it no longer uses the buffer, and its writes are visible.
+    pub(super) unsafe fn into_buffer(self) -> Buffer {
         self.0
     }
 }
@@ -75,7 +75,8 @@ impl Deref for Buffer {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: the memory that `new` was given for ever, which nobody else has while this is a `Buffer`.
+        // SAFETY: the memory passed to `new` is `'static`, and nobody else accesses it while this
+        // is a `Buffer`.
         unsafe { slice::from_raw_parts(self.octets.as_ptr(), self.len) }
     }
 }
@@ -94,8 +95,8 @@ impl fmt::Debug for Buffer {
     }
 }
 
-impl fmt::Debug for Lent {
+impl fmt::Debug for LentBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lent({} octets)", self.0.len)
+        write!(f, "LentBuffer({} octets)", self.0.len)
     }
 }

@@ -1,40 +1,41 @@
-//! When a device sees what the program wrote, and the program what the device wrote.
+//! Visibility of memory writes between program and device.
 
-use super::{Buffer, Way};
+use super::{Buffer, Direction};
 use core::sync::atomic::{Ordering, fence};
 
-/// What a board does so that device and processor see the same memory.
+/// Operations of a board that keep memory coherent between device and processor.
 ///
-/// A driver calls these where the device's rules want it; a board without a data cache between the two
-/// needs only [`barrier`](Self::barrier).
+/// Drivers call these where the rules of the device require it; a board without a data cache in
+/// between needs only [`barrier`](Self::barrier).
 pub trait Coherence {
-    /// Accesses to memory and registers before it are done before those after it, in the device's eyes.
+    /// Orders accesses to memory and registers before it before those after it, as seen by the
+    /// device.
     fn barrier(&self);
 
-    /// The device is to read these octets: caches write them to memory.
+    /// Before the device reads these octets: writes caches back to memory.
     #[inline]
     fn clean(&self, address: usize, octets: usize) {
         let _ = (address, octets);
     }
 
-    /// The device writes, or has written these octets: caches forget them.
+    /// Before the device writes, or after it has written, these octets: discards cached copies.
     #[inline]
     fn invalidate(&self, address: usize, octets: usize) {
         let _ = (address, octets);
     }
 
-    /// The buffer goes to the device.
+    /// Prepares the transfer of a buffer to the device.
     #[inline]
-    fn before(&self, buffer: &Buffer, way: Way) {
-        match way {
-            Way::ToDevice(octets) => self.clean(buffer.address(), octets),
-            Way::FromDevice => self.invalidate(buffer.address(), buffer.len()),
+    fn before_transfer(&self, buffer: &Buffer, direction: Direction) {
+        match direction {
+            Direction::ToDevice(octets) => self.clean(buffer.address(), octets),
+            Direction::FromDevice => self.invalidate(buffer.address(), buffer.len()),
         }
     }
 }
 
-/// No cache, or one that sees what the device does, and a processor whose fence orders accesses to devices,
-/// too (Armv7's DMB; not RISC-V's `fence rw,rw`).
+/// No cache, or a cache coherent with DMA, and a processor whose fence also orders device accesses
+/// (DMB of Armv7; not `fence rw,rw` of RISC-V).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Coherent;
 

@@ -1,14 +1,14 @@
-//! Memory that a device reads and writes by itself.
+//! Memory that a device accesses by DMA.
 //!
-//! - [`buffer`]: who a buffer belongs to is its type: [`Buffer`] to the program, which sees its octets,
-//!   [`Lent`] to the device.
+//! - [`buffer`]: the type of a buffer states its owner: [`Buffer`] belongs to the program, which
+//!   can access it, [`LentBuffer`] to the device.
 //! - [`shared`]: words that both sides read and write at any time.
-//! - [`coherence`]: when the one sees what the other wrote.
-//! - [`ring`]: descriptors with a bit that says whose they are.
+//! - [`coherence`]: visibility of writes between the two.
+//! - [`ring`]: descriptors with an ownership bit.
 //! - [`virtqueue`]: the rings of virtio.
 //!
-//! Frames are received into and sent from these buffers: nothing is copied. Addresses of buses are those of
-//! the processor, as on all boards here.
+//! Frames are received into and sent from these buffers: nothing is copied. Bus addresses equal
+//! processor addresses, as on all supported boards.
 
 pub mod buffer;
 pub mod coherence;
@@ -16,7 +16,7 @@ pub mod ring;
 pub mod shared;
 pub mod virtqueue;
 
-pub use buffer::{Buffer, Lent, Way};
+pub use buffer::{Buffer, Direction, LentBuffer};
 pub use coherence::{Coherence, Coherent};
 pub use ring::Ring;
 pub use shared::Shared;

@@ -1,16 +1,18 @@
-//! Words that a device and the program both read and write.
+//! Words that device and program both read and write.
 
 use core::cell::UnsafeCell;
 use core::fmt;
 
-/// An integer in memory that a device reads or writes at any time: each access happens, once, whole.
+/// An integer in memory that a device may access at any time: each access is performed exactly
+/// once, in its full width.
 #[repr(transparent)]
 pub struct Shared<T>(UnsafeCell<T>);
 
-// SAFETY: it is read and written by volatile accesses only, of integers that the machine accesses whole.
+// SAFETY: it is accessed only by volatile reads and writes of integers that the machine accesses as
+// a unit.
 unsafe impl<T: Integer> Sync for Shared<T> {}
 
-/// Integers that the machine accesses whole. Little-endian, as rings are.
+/// Integers that the machine accesses as a unit. Little-endian, as in descriptor rings.
 pub trait Integer: Copy + sealed::Sealed {}
 
 mod sealed {
@@ -24,26 +26,26 @@ macro_rules! integers {
     )*};
 }
 
-// No u64: a machine of 32 bits writes it in two.
+// No u64: a 32-bit machine writes it in two parts.
 integers!(u16, u32);
 
 impl<T: Integer> Shared<T> {
-    /// With this in it.
+    /// A word with this value.
     pub const fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
     }
 
-    /// What is in it now.
+    /// Reads the current value.
     #[inline(always)]
     pub fn read(&self) -> T {
         // SAFETY: valid for as long as `self`, and any value of an integer is one.
         unsafe { self.0.get().read_volatile() }
     }
 
-    /// Writes it.
+    /// Writes a value.
     #[inline(always)]
     pub fn write(&self, value: T) {
-        // SAFETY: as in `read`; whoever reads at the same time reads whole.
+        // SAFETY: as in `read`; concurrent readers read the full width.
         unsafe { self.0.get().write_volatile(value) }
     }
 }

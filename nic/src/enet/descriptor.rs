@@ -1,17 +1,19 @@
-//! Descriptors ("Legacy buffer descriptors", "Enhanced buffer descriptors"), as a little-endian processor sees
-//! them while ECR.DBSWP is set.
+//! Descriptors ("Legacy buffer descriptors", "Enhanced buffer descriptors"), as seen by a
+//! little-endian processor while ECR.DBSWP is set.
 
-use crate::dma::ring::{Descriptor, Piece};
-use crate::dma::{Shared, Way};
+use crate::dma::ring::{Descriptor, DescriptorFields};
+use crate::dma::{Direction, Shared};
 use linerate_ether::ledger::Counter;
 
-/// The first word: the length, and above it these bits. A descriptor is the device's while it is empty or ready.
+/// First word: the length, and these bits above it. A descriptor belongs to the device while it is
+/// empty (receive) or ready (transmit).
 const DEVICES: u32 = 1 << 31;
 const WRAP: u32 = 1 << 29;
 const LAST: u32 = 1 << 27;
 /// Transmit: append the FCS.
 const APPEND_FCS: u32 = 1 << 26;
-/// Receive: longer than `RCR.MAX_FL`; no whole number of octets; wrong FCS; overrun; cut off at FTRL.
+/// Receive: longer than `RCR.MAX_FL`; not a whole number of octets; wrong FCS; overrun; truncated
+/// at FTRL.
 const TOO_LONG: u32 = 1 << 21;
 const NON_OCTET: u32 = 1 << 20;
 const BAD_FCS: u32 = 1 << 18;
@@ -19,8 +21,9 @@ const OVERRUN: u32 = 1 << 17;
 const TRUNCATED: u32 = 1 << 16;
 const LENGTH: u32 = 0xffff;
 
-/// Control word of an enhanced descriptor to send: an interrupt; insert the checksum of TCP or UDP (PINS), that
-/// of the IPv4 header (IINS). Back: given up for an underflow, excessive collisions, a late collision.
+/// Transmit control word of an enhanced descriptor: interrupt; insert the TCP or UDP checksum
+/// (PINS), the IPv4 header checksum (IINS). Returned: dropped for an underflow, excessive
+/// collisions, a late collision.
 pub(super) const SEND_INTERRUPT: u32 = 1 << 30;
 pub(super) const INSERT_TRANSPORT: u32 = 1 << 28;
 pub(super) const INSERT_IPV4: u32 = 1 << 27;
@@ -28,27 +31,27 @@ const UNDERFLOW: u32 = 1 << 13;
 const EXCESSIVE_COLLISIONS: u32 = 1 << 12;
 const LATE_COLLISION: u32 = 1 << 10;
 
-/// Control word of one to receive with: an interrupt. Back: no IP, or a wrong sum of the IPv4 header (ICE); an
-/// unknown protocol, or a wrong sum of it (PCR).
+/// Receive control word: interrupt. Returned: not IP, or a wrong IPv4 header checksum (ICE); an
+/// unknown protocol, or a wrong checksum of it (PCR).
 pub(super) const RECEIVE_INTERRUPT: u32 = 1 << 23;
 pub(super) const BAD_IPV4: u32 = 1 << 5;
 pub(super) const BAD_TRANSPORT: u32 = 1 << 4;
 
-/// What a descriptor says when the device is through with it.
+/// Status in a descriptor returned by the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
     state: u32,
-    /// The control word; of a legacy descriptor 0.
+    /// The control word; 0 in a legacy descriptor.
     pub(super) control: u32,
 }
 
 impl Status {
-    /// Whether a frame ends here.
+    /// True if a frame ends here.
     pub(super) const fn is_last(self) -> bool {
         self.state & LAST != 0
     }
 
-    /// Why a received frame is none. After an overrun the other bits say nothing.
+    /// Counter for a receive error. After an overrun the other bits are invalid.
     pub(super) fn receive_error(self) -> Option<Counter> {
         [
             (OVERRUN, Counter::RxFifoOverruns),
@@ -60,7 +63,7 @@ impl Status {
         .find_map(|(bits, counter)| (self.state & bits != 0).then_some(counter))
     }
 
-    /// Why a frame was not sent, where the descriptor tells.
+    /// Counter for a transmit error, if the descriptor reports it.
     pub(super) fn transmit_error(self) -> Option<Counter> {
         [
             (UNDERFLOW, Counter::TxUnderruns),
@@ -72,13 +75,13 @@ impl Status {
     }
 }
 
-/// One of the two forms of descriptors. The order is the control word.
-pub trait Layout: Descriptor<Order = u32, Outcome = Status> + 'static {
-    /// Whether ECR.EN1588 has to be set for it.
+/// One of the two descriptor formats. The command is the control word.
+pub trait Layout: Descriptor<Command = u32, Status = Status> + 'static {
+    /// True if it requires ECR.EN1588.
     const ENHANCED: bool;
 }
 
-/// 8 octets.
+/// Descriptor of 8 octets.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Legacy {
@@ -86,14 +89,14 @@ pub struct Legacy {
     pub(super) address: Shared<u32>,
 }
 
-/// 32 octets, with a word for what the accelerators are to do and have found.
+/// Descriptor of 32 octets, with a control word for the accelerators.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Enhanced {
     pub(super) base: Legacy,
     pub(super) control: Shared<u32>,
-    /// The IP header's length, protocol and sum; whether the descriptor is updated; a time stamp; reserved.
-    further: [Shared<u32>; 5],
+    /// Length, protocol and checksum of the IP header; update flag; time stamp; reserved.
+    reserved: [Shared<u32>; 5],
 }
 
 impl Descriptor for Legacy {
@@ -101,38 +104,40 @@ impl Descriptor for Legacy {
         state: Shared::new(0),
         address: Shared::new(0),
     };
-    type Order = u32;
-    type Outcome = Status;
+    type Command = u32;
+    type Status = Status;
 
     #[inline]
-    fn prepare(&self, piece: &Piece, _: u32) {
-        self.address.write(piece.address as u32);
+    fn prepare(&self, fields: &DescriptorFields, _: u32) {
+        self.address.write(fields.address as u32);
     }
 
     #[inline]
-    fn hand_over(&self, piece: &Piece, _: u32) {
-        let wrap = if piece.wraps { WRAP } else { 0 };
-        let rest = match piece.way {
-            // What is received ends where the device says.
-            Way::FromDevice => 0,
-            Way::ToDevice(octets) if piece.is_last => LAST | APPEND_FCS | octets as u32 & LENGTH,
-            Way::ToDevice(octets) => octets as u32 & LENGTH,
+    fn hand_over(&self, fields: &DescriptorFields, _: u32) {
+        let wrap = if fields.wraps { WRAP } else { 0 };
+        let rest = match fields.direction {
+            // The device sets the length of a received frame.
+            Direction::FromDevice => 0,
+            Direction::ToDevice(octets) if fields.is_last => {
+                LAST | APPEND_FCS | octets as u32 & LENGTH
+            }
+            Direction::ToDevice(octets) => octets as u32 & LENGTH,
         };
         self.state.write(DEVICES | wrap | rest);
     }
 
     #[inline]
-    fn is_back(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.state.read() & DEVICES == 0
     }
 
     #[inline]
-    fn outcome(&self) -> (usize, Status) {
+    fn status(&self) -> (usize, Status) {
         let state = self.state.read();
         ((state & LENGTH) as usize, Status { state, control: 0 })
     }
 
-    fn take_back(&self) {
+    fn release(&self) {
         self.state.write(0);
     }
 }
@@ -145,38 +150,38 @@ impl Descriptor for Enhanced {
     const IDLE: Self = Self {
         base: Legacy::IDLE,
         control: Shared::new(0),
-        further: [const { Shared::new(0) }; 5],
+        reserved: [const { Shared::new(0) }; 5],
     };
-    type Order = u32;
-    type Outcome = Status;
+    type Command = u32;
+    type Status = Status;
 
     #[inline]
-    fn prepare(&self, piece: &Piece, control: u32) {
-        self.base.prepare(piece, control);
+    fn prepare(&self, fields: &DescriptorFields, control: u32) {
+        self.base.prepare(fields, control);
         self.control.write(control);
-        // Whether it is updated, which the device sets.
-        self.further[1].write(0);
+        // The update flag, which the device sets.
+        self.reserved[1].write(0);
     }
 
     #[inline]
-    fn hand_over(&self, piece: &Piece, control: u32) {
-        self.base.hand_over(piece, control);
+    fn hand_over(&self, fields: &DescriptorFields, control: u32) {
+        self.base.hand_over(fields, control);
     }
 
     #[inline]
-    fn is_back(&self) -> bool {
-        self.base.is_back()
+    fn is_done(&self) -> bool {
+        self.base.is_done()
     }
 
     #[inline]
-    fn outcome(&self) -> (usize, Status) {
-        let (octets, status) = self.base.outcome();
+    fn status(&self) -> (usize, Status) {
+        let (octets, status) = self.base.status();
         let control = self.control.read();
         (octets, Status { control, ..status })
     }
 
-    fn take_back(&self) {
-        self.base.take_back();
+    fn release(&self) {
+        self.base.release();
     }
 }
 

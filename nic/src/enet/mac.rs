@@ -1,11 +1,11 @@
-//! Reset, registers, MDIO, the link's settings, stop.
+//! Reset, registers, MDIO, link settings, stop.
 
-use crate::mdio::{Link, Management, MdioError, Pauses, Speed};
+use crate::mdio::{FlowControl, LinkSettings, MdioBus, MdioError, Speed};
 use crate::mmio::Registers;
 use core::fmt;
 use linerate_ether::fcs::{Crc32, SLICING_4};
 use linerate_ether::frame::{MAX_TAGGED_LEN, MacAddress};
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 
 /// The registers.
 pub(super) mod enet {
@@ -28,19 +28,19 @@ pub(super) mod enet {
     );
 }
 
-/// How often a register is read until the MAC has done something: a transfer on MDIO takes 26 us, the longest
-/// frame at 10 Mbit/s 1.2 ms.
-const READS: u32 = 100_000;
-/// MMFR: the start of a frame of clause 22, and its turnaround.
+/// Maximum polls of a register: an MDIO transfer takes 26 us, the longest frame at 10 Mbit/s 1.2
+/// ms.
+const MAX_POLLS: u32 = 100_000;
+/// MMFR: start of a clause 22 frame, and its turnaround.
 const CLAUSE_22: u32 = 1;
 const TURNAROUND: u32 = 2;
-/// The fastest clock of MDIO, and how long data have to hold after it (IEEE 802.3 clause 22.2.2.13, 22.3.4).
+/// Highest MDIO clock, and reciprocal of the data hold time (IEEE 802.3 clause 22.2.2.13, 22.3.4).
 const MDC_HZ: u32 = 2_500_000;
 const HOLDS_PER_S: u32 = 100_000_000;
-/// Octets before each received frame, with enhanced descriptors: an IP header is aligned.
+/// Octets before each received frame, with enhanced descriptors: they align the IP header.
 pub(super) const SHIFT: usize = 2;
 
-/// What connects MAC and PHY.
+/// Interface between MAC and PHY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interface {
     /// RMII: 10 and 100 Mbit/s.
@@ -53,51 +53,54 @@ pub enum Interface {
 /// control operation").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReceiveFifo {
-    /// A frame is handed on when so much of it is there; 0 waits for all of it (RSFL).
-    pub hand_on: u16,
-    /// Pause frames go out from here, if the link has them; 0 never (RSEM).
-    pub pause: u16,
-    /// Nothing is read below this, but a frame's end (RAEM).
+    /// A frame is forwarded when this much of it is in the FIFO; 0 waits for the complete frame
+    /// (RSFL).
+    pub forward_threshold: u16,
+    /// PAUSE frames are sent from this level, if negotiated; 0 disables them (RSEM).
+    pub pause_threshold: u16,
+    /// Reading stops below this level, except at the end of a frame (RAEM).
     pub almost_empty: u16,
-    /// A frame is cut off when so much is left (RAFL).
+    /// A frame is truncated when only this much is left (RAFL).
     pub almost_full: u16,
-    /// For how long a pause frame stops the partner, in times of 512 bits (OPD).
+    /// Pause time in PAUSE frames, in quanta of 512 bit times (OPD).
     pub pause_quanta: u16,
 }
 
 impl ReceiveFifo {
-    /// What was measured to lose nothing on an i.MX 6Quad at 1000 Mbit/s, where the FIFO is drained at some
-    /// 600 Mbit/s. A pause frame stops the partner until another says that there is room.
+    /// Measured to lose no frames on an i.MX 6Quad at 1000 Mbit/s, where the FIFO is drained at
+    /// some 600 Mbit/s. A PAUSE frame stops the partner until another one signals that there is
+    /// room.
     pub const GIGABIT: Self = Self {
-        hand_on: 16,
-        pause: 0x84,
+        forward_threshold: 16,
+        pause_threshold: 0x84,
         almost_empty: 8,
         almost_full: 8,
         pause_quanta: 0xfff0,
     };
 }
 
-/// What a board says of its MAC.
+/// Board-specific configuration of the MAC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// What the PHY is connected by.
+    /// Interface to the PHY.
     pub interface: Interface,
-    /// The MAC's bus clock (`ipg_clk`), in Hz: MDIO's is made from it.
+    /// Bus clock of the MAC (`ipg_clk`), in Hz; the MDIO clock is derived from it.
     pub bus_hz: u32,
     /// The receive FIFO.
     pub fifo: ReceiveFifo,
-    /// Everything is received, whoever it is for.
+    /// True to receive all frames, whatever their destination.
     pub promiscuous: bool,
-    /// The receiver checks IPv4, TCP and UDP (enhanced descriptors). An emulated one may not.
+    /// True if the receiver verifies IPv4, TCP and UDP checksums (enhanced descriptors). An
+    /// emulated one may not.
     pub verifies_checksums: bool,
 }
 
-/// Why the MAC could not be started.
+/// Reason why the MAC could not be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitError {
-    /// It stays in reset: is there a clock?
+    /// It stays in reset, for example without a clock.
     InReset,
-    /// No PHY, or it does not answer.
+    /// No PHY, or it does not respond.
     Phy(MdioError),
 }
 
@@ -118,33 +121,34 @@ impl From<MdioError> for InitError {
     }
 }
 
-/// The MAC without its rings: PHYs can be spoken to.
+/// The MAC without its rings: gives access to PHYs.
 #[derive(Debug)]
 pub struct Mac<R> {
     pub(super) registers: R,
     pub(super) config: Config,
-    /// What PALR and PAUR held.
-    found: MacAddress,
+    /// Address in PALR and PAUR before the reset.
+    previous_address: MacAddress,
 }
 
 impl<R: Registers> Mac<R> {
-    /// Resets the MAC and starts the clock of MDIO (section 23.5, ECR and MSCR; "Resets and stop controls").
+    /// Resets the MAC and starts the MDIO clock (section 23.5, ECR and MSCR; "Resets and stop
+    /// controls").
     ///
     /// # Errors
     /// [`InitError::InReset`].
     pub fn reset(registers: R, config: Config) -> Result<Self, InitError> {
-        // A boot loader leaves the station's address there.
+        // A boot loader leaves the MAC address there.
         let high = u64::from(registers.read(enet::PALR));
         let address = high << 16 | u64::from(enet::PAUR::PADDR2.get(registers.read(enet::PAUR)));
         let [_, _, found @ ..] = address.to_be_bytes();
         let mac = Self {
             registers,
             config,
-            found: MacAddress(found),
+            previous_address: MacAddress(found),
         };
         let reset = enet::ECR::RESET.mask();
         mac.registers.write(enet::ECR, reset);
-        if !mac.waited(enet::ECR, |control| control & reset == 0) {
+        if !mac.wait_for(enet::ECR, |control| control & reset == 0) {
             return Err(InitError::InReset);
         }
         let speed = config.bus_hz.div_ceil(2 * MDC_HZ).saturating_sub(1);
@@ -154,73 +158,81 @@ impl<R: Registers> Mac<R> {
         Ok(mac)
     }
 
-    /// The address that the MAC had before its reset, if it is a station's.
+    /// The address that the MAC had before its reset, if it is a valid station address.
     #[must_use]
-    pub fn found(&self) -> Option<MacAddress> {
-        let is_station = self.found.is_unicast() && self.found != MacAddress::default();
-        is_station.then_some(self.found)
+    pub fn previous_address(&self) -> Option<MacAddress> {
+        let is_station =
+            self.previous_address.is_unicast() && self.previous_address != MacAddress::default();
+        is_station.then_some(self.previous_address)
     }
 
-    /// Waits until a register reads so; `false`: it never does.
-    fn waited(&self, register: Place, is_so: impl Fn(u32) -> bool) -> bool {
-        (0..READS).any(|_| is_so(self.registers.read(register)))
+    /// Waits until a register satisfies the predicate; returns `false` on a timeout.
+    fn wait_for(&self, register: RegisterRef, is_so: impl Fn(u32) -> bool) -> bool {
+        (0..MAX_POLLS).any(|_| is_so(self.registers.read(register)))
     }
 
-    /// Sets everything but the rings' content, in the order of "Initialization", and lets the MAC run.
-    pub(super) fn go(&self, setting: &Setting) {
+    /// Configures everything except the content of the rings, in the order of "Initialization", and
+    /// enables the MAC.
+    pub(super) fn start_mac(&self, settings: &Settings) {
         let (registers, fifo) = (&self.registers, &self.config.fifo);
         registers.write(enet::EIMR, 0);
         registers.write(enet::EIR, u32::MAX);
-        let address = setting.address.0.iter();
+        let address = settings.address.0.iter();
         let address = address.fold(0, |bits, &octet| bits << 8 | u64::from(octet));
         registers.write(enet::PALR, (address >> 16) as u32);
         registers.write(enet::PAUR, enet::PAUR::PADDR2.of(address as u32));
-        // One's own address is compared whole.
+        // The own address is compared completely, not by hash.
         registers.write(enet::IAUR, 0);
         registers.write(enet::IALR, 0);
-        self.set_groups(setting.groups);
-        let Link {
+        self.set_groups(settings.groups);
+        let LinkSettings {
             speed,
             full_duplex,
-            pauses,
-        } = setting.link;
-        registers.write(enet::RCR, self.receive_control(setting));
+            flow_control,
+        } = settings.link;
+        registers.write(enet::RCR, self.receive_control(settings));
         registers.write(enet::TCR, enet::TCR::FDEN.of(full_duplex.into()));
         registers.write(enet::OPD, enet::OPD::PAUSE_DUR.of(fifo.pause_quanta.into()));
-        // A checksum stands before what it sums: sending begins with the whole frame in the FIFO.
+        // A checksum precedes the data that it covers: transmission begins with the complete frame
+        // in the FIFO.
         registers.write(enet::TFWR, enet::TFWR::STRFWD.mask());
-        let pause = if pauses.send { fifo.pause } else { 0 };
-        registers.write(enet::RSFL, fifo.hand_on.into());
+        let pause = if flow_control.send {
+            fifo.pause_threshold
+        } else {
+            0
+        };
+        registers.write(enet::RSFL, fifo.forward_threshold.into());
         registers.write(enet::RSEM, pause.into());
         registers.write(enet::RAEM, fifo.almost_empty.into());
         registers.write(enet::RAFL, fifo.almost_full.into());
-        // What an overrun leaves is cut off here, so that no frame seems to be longer.
+        // Truncates the rest of an overrun, so that no frame appears longer.
         registers.write(enet::FTRL, (MAX_TAGGED_LEN + SHIFT) as u32);
         registers.write(enet::TACC, 0);
-        let shift = enet::RACC::SHIFT16.of(setting.enhanced.into());
+        let shift = enet::RACC::SHIFT16.of(settings.enhanced.into());
         registers.write(enet::RACC, shift);
-        registers.write(enet::MRBR, setting.buffer as u32);
-        registers.write(enet::RDSR, setting.rings[0] as u32);
-        registers.write(enet::TDSR, setting.rings[1] as u32);
+        registers.write(enet::MRBR, settings.buffer as u32);
+        registers.write(enet::RDSR, settings.rings[0] as u32);
+        registers.write(enet::TDSR, settings.rings[1] as u32);
         let (stand, clear) = (enet::MIBC::MIB_DIS.mask(), enet::MIBC::MIB_CLEAR.mask());
         for control in [stand, stand | clear, stand, 0] {
             registers.write(enet::MIBC, control);
         }
-        // The receiver is not to find the rings empty before they are filled: it looks when RDAR is written.
+        // The receiver must not find the rings empty before they are filled: it starts when RDAR is
+        // written.
         registers.write(
             enet::ECR,
             enet::ECR::DBSWP.mask()
-                | enet::ECR::EN1588.of(setting.enhanced.into())
+                | enet::ECR::EN1588.of(settings.enhanced.into())
                 | enet::ECR::SPEED.of((speed == Speed::Mbit1000).into())
                 | enet::ECR::ETHEREN.mask(),
         );
     }
 
-    /// RCR. FCS and padding stay at the frames: where the MAC strips padding, its DMA can be stuck. A receiver may
-    /// count what precedes a frame to its length, as QEMU's does.
-    fn receive_control(&self, setting: &Setting) -> u32 {
-        let link = setting.link;
-        let longest = MAX_TAGGED_LEN + if setting.enhanced { SHIFT } else { 0 };
+    /// Value of RCR. FCS and padding are not stripped: if the MAC strips padding, its DMA can get
+    /// stuck. A receiver may include the octets before a frame in its length, as in QEMU.
+    fn receive_control(&self, settings: &Settings) -> u32 {
+        let link = settings.link;
+        let longest = MAX_TAGGED_LEN + if settings.enhanced { SHIFT } else { 0 };
         let interface = match self.config.interface {
             Interface::Rmii => enet::RCR::RMII_MODE,
             Interface::Rgmii => enet::RCR::RGMII_EN,
@@ -230,25 +242,25 @@ impl<R: Registers> Mac<R> {
             | enet::RCR::MAX_FL.of(longest as u32)
             | enet::RCR::CFEN.mask()
             | enet::RCR::RMII_10T.of((link.speed == Speed::Mbit10).into())
-            | enet::RCR::FCE.of((link.pauses != Pauses::default()).into())
+            | enet::RCR::FCE.of((link.flow_control != FlowControl::default()).into())
             | enet::RCR::DRT.of((!link.full_duplex).into())
             | enet::RCR::PROM.of(self.config.promiscuous.into())
     }
 
-    /// Which groups are received: a bit for each [`bin`].
+    /// Sets the accepted groups: one bit per [`hash_bin`].
     pub(super) fn set_groups(&self, groups: u64) {
         self.registers.write(enet::GAUR, (groups >> 32) as u32);
         self.registers.write(enet::GALR, groups as u32);
     }
 
-    /// Stops after the frame that is being sent, if that ends; the MAC uses no memory any more.
+    /// Stops after the current transmission, if that ends; the MAC accesses no memory after it.
     pub(super) fn stop(&self) {
         let registers = &self.registers;
         registers.write(enet::EIMR, 0);
         registers.write(enet::EIR, enet::EIR::GRA.mask());
         let control = registers.read(enet::TCR);
         registers.write(enet::TCR, control | enet::TCR::GTS.mask());
-        self.waited(enet::EIR, |events| enet::EIR::GRA.is_set(events));
+        self.wait_for(enet::EIR, |events| enet::EIR::GRA.is_set(events));
         let control = registers.read(enet::ECR);
         registers.write(enet::ECR, control & !enet::ECR::ETHEREN.mask());
     }
@@ -257,7 +269,7 @@ impl<R: Registers> Mac<R> {
         &self,
         operation: u32,
         phy: u8,
-        register: Place,
+        register: RegisterRef,
         data: u16,
     ) -> Result<u16, MdioError> {
         let done = enet::EIR::MII.mask();
@@ -271,37 +283,37 @@ impl<R: Registers> Mac<R> {
                 | enet::MMFR::TA.of(TURNAROUND)
                 | enet::MMFR::DATA.of(data.into()),
         );
-        if !self.waited(enet::EIR, |events| events & done != 0) {
+        if !self.wait_for(enet::EIR, |events| events & done != 0) {
             return Err(MdioError::Timeout);
         }
         Ok(enet::MMFR::DATA.get(self.registers.read(enet::MMFR)) as u16)
     }
 }
 
-impl<R: Registers> Management for Mac<R> {
-    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError> {
+impl<R: Registers> MdioBus for Mac<R> {
+    fn read(&self, phy: u8, register: RegisterRef) -> Result<u16, MdioError> {
         self.transfer(enet::MMFR::OP::READ, phy, register, 0)
     }
 
-    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError> {
+    fn write(&self, phy: u8, register: RegisterRef, value: u16) -> Result<(), MdioError> {
         self.transfer(enet::MMFR::OP::WRITE, phy, register, value)?;
         Ok(())
     }
 }
 
-/// What the MAC runs with, beside its board's configuration.
-pub(super) struct Setting {
+/// Settings of the MAC, besides the configuration of the board.
+pub(super) struct Settings {
     pub address: MacAddress,
     pub groups: u64,
-    pub link: Link,
+    pub link: LinkSettings,
     pub enhanced: bool,
-    /// Octets that each receive buffer has for a frame.
+    /// Octets of each receive buffer for a frame.
     pub buffer: usize,
-    /// Where the descriptors lie: receive, transmit.
+    /// Addresses of the descriptors: receive, transmit.
     pub rings: [usize; 2],
 }
 
-/// A group's bit in GAUR and GALR (section 23.5): the upper six bits of the CRC of its address.
-pub(super) fn bin(group: MacAddress) -> u32 {
+/// Bit of a group in GAUR and GALR (section 23.5): the upper six bits of the CRC of its address.
+pub(super) fn hash_bin(group: MacAddress) -> u32 {
     !Crc32::with(&SLICING_4).update(&group.0).finish() >> 26
 }

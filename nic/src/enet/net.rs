@@ -1,39 +1,40 @@
 //! The network device.
 
 use super::descriptor::{Layout, RECEIVE_INTERRUPT, SEND_INTERRUPT};
-use super::mac::{self, Mac, SHIFT, Setting, enet};
+use super::mac::{self, Mac, SHIFT, Settings, enet};
 use super::offload;
 use super::statistics::Statistics;
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     Offload, RxToken, TxToken,
 };
-use crate::dma::ring::{Memory, Returned, Ring};
-use crate::dma::{Buffer, Coherence, Way};
+use crate::dma::ring::{Completion, Memory, Ring};
+use crate::dma::{Buffer, Coherence, Direction};
 use crate::ledger::Ledger;
-use crate::mdio::{Link, MdioError, Pauses, Phy, Speed};
+use crate::mdio::{FlowControl, LinkSettings, MdioError, Phy, Speed};
 use crate::mmio::Registers;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 
-/// Octets that a buffer must have: MRBR counts in sixteenths. It begins at a multiple of 64.
-pub const BUFFER: usize = (MAX_TAGGED_LEN + SHIFT).next_multiple_of(16);
-/// The longest frame to be sent, without FCS, and the shortest, which is padded.
+/// Minimum size of a buffer, in octets: MRBR counts in units of 16. A buffer begins at a multiple
+/// of 64.
+pub const BUFFER_LEN: usize = (MAX_TAGGED_LEN + SHIFT).next_multiple_of(16);
+/// Longest frame to send, without FCS, and the shortest, to which frames are padded.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
-/// What runs while there is no link.
-const NO_LINK: Link = Link {
+/// Mode while the link is down.
+const NO_LINK: LinkSettings = LinkSettings {
     speed: Speed::Mbit100,
     full_duplex: true,
-    pauses: Pauses {
+    flow_control: FlowControl {
         send: false,
         receive: false,
     },
 };
 
-/// The memory of the two rings, `N` frames each way.
+/// Memory of the two rings, `N` frames per direction.
 #[derive(Debug)]
 pub struct Rings<L, const N: usize> {
     receive: Memory<L, N>,
@@ -41,7 +42,7 @@ pub struct Rings<L, const N: usize> {
 }
 
 impl<L: Layout, const N: usize> Rings<L, N> {
-    /// Nothing in it.
+    /// Empty rings.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -57,53 +58,54 @@ impl<L: Layout, const N: usize> Default for Rings<L, N> {
     }
 }
 
-/// The MAC, its rings and its buffers.
+/// The network device: MAC, rings and buffers.
 pub struct Enet<R, C, L: 'static, const N: usize> {
     mac: Mac<R>,
     rx: Ring<L, C, N>,
     tx: Ring<L, C, N>,
-    /// Buffers of frames to send that nobody uses: the first `idle`.
-    spare: [Option<Buffer>; N],
+    /// Unused transmit buffers: the first `idle`.
+    tx_buffers: [Option<Buffer>; N],
     idle: usize,
     ledger: &'static Ledger,
     address: MacAddress,
     groups: u64,
-    link: Option<Link>,
-    /// Who tells of the link.
+    link: Option<LinkSettings>,
+    /// PHY to poll for the link.
     phy: Option<Phy>,
     is_halted: bool,
-    /// A frame has begun that one buffer did not hold.
-    is_within: bool,
+    /// In the middle of a frame that exceeds one buffer.
+    is_mid_frame: bool,
     has_failed: bool,
 }
 
 impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L, N> {
-    /// Starts the device. `buffers` of [`BUFFER`] octets or more each: the first half is for frames that
-    /// come, the other for those that go.
+    /// Starts the device. `buffers` of [`BUFFER_LEN`] octets or more each: the first half for
+    /// received frames, the other for frames to send.
     ///
     /// # Panics
-    /// When a buffer is too short, or does not begin at a multiple of 64: that is no matter of the device.
+    /// If a buffer is too short, or does not begin at a multiple of 64, which is an error of the
+    /// caller.
     pub fn start(
         mac: Mac<R>,
         coherence: C,
         rings: &'static mut Rings<L, N>,
         buffers: [[Buffer; N]; 2],
         address: MacAddress,
-        link: Option<Link>,
+        link: Option<LinkSettings>,
         ledger: &'static Ledger,
     ) -> Self {
-        let fits = |it: &Buffer| it.len() >= BUFFER && it.address().is_multiple_of(64);
+        let fits = |it: &Buffer| it.len() >= BUFFER_LEN && it.address().is_multiple_of(64);
         assert!(buffers.as_flattened().iter().all(fits));
-        let [coming, going] = buffers;
+        let [rx_buffers, tx_buffers] = buffers;
         let mut groups = 0;
         for group in [MacAddress::BROADCAST, MacAddress::MAC_CONTROL] {
-            groups |= 1 << mac::bin(group);
+            groups |= 1 << mac::hash_bin(group);
         }
         let mut this = Self {
             mac,
             rx: Ring::new(&mut rings.receive, coherence),
             tx: Ring::new(&mut rings.transmit, coherence),
-            spare: going.map(Some),
+            tx_buffers: tx_buffers.map(Some),
             idle: N,
             ledger,
             address,
@@ -111,14 +113,14 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             link,
             phy: None,
             is_halted: false,
-            is_within: false,
+            is_mid_frame: false,
             has_failed: false,
         };
-        this.go(coming);
+        this.start_mac(rx_buffers);
         this
     }
 
-    /// The same, and from now on [`watch_link`](Managed::watch_link) asks this PHY.
+    /// The same, with a PHY that [`poll_link`](Managed::poll_link) reads.
     #[must_use]
     pub fn with_phy(self, phy: Phy) -> Self {
         Self {
@@ -127,23 +129,23 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         }
     }
 
-    /// Sets the MAC up, and gives it buffers to receive into.
-    fn go(&mut self, coming: impl IntoIterator<Item = Buffer>) {
-        self.mac.go(&Setting {
+    /// Configures the MAC, and submits buffers to receive into.
+    fn start_mac(&mut self, rx_buffers: impl IntoIterator<Item = Buffer>) {
+        self.mac.start_mac(&Settings {
             address: self.address,
             groups: self.groups,
             link: self.link.unwrap_or(NO_LINK),
             enhanced: L::ENHANCED,
-            buffer: BUFFER,
+            buffer: BUFFER_LEN,
             rings: [self.rx.address(), self.tx.address()],
         });
-        for buffer in coming {
+        for buffer in rx_buffers {
             give_back(&mut self.rx, &self.mac.registers, buffer);
         }
     }
 
-    /// Stops the MAC. What was not taken yet is lost, and counted.
-    fn quiet(&mut self) {
+    /// Stops the MAC. Frames not taken yet are lost, and counted.
+    fn stop_and_drain(&mut self) {
         self.mac.stop();
         self.reclaim();
         while self.next().is_some_and(|(buffer, _)| {
@@ -151,36 +153,36 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
             give_back(&mut self.rx, &self.mac.registers, buffer);
             true
         }) {}
-        (self.is_within, self.has_failed) = (false, false);
+        (self.is_mid_frame, self.has_failed) = (false, false);
     }
 
-    /// All buffers of frames that come, from a MAC that was stopped. What it has not sent is lost, and counted.
-    fn recall(&mut self) -> [Option<Buffer>; N] {
-        let mut coming = [const { None }; N];
-        let mut places = coming.iter_mut();
-        self.rx.recall(|buffer| {
+    /// Returns all receive buffers of a stopped MAC. Frames not sent yet are lost, and counted.
+    fn reclaim_all(&mut self) -> [Option<Buffer>; N] {
+        let mut rx_buffers = [const { None }; N];
+        let mut places = rx_buffers.iter_mut();
+        self.rx.reclaim_all(|buffer| {
             if let Some(place) = places.next() {
                 *place = Some(buffer);
             }
         });
-        self.tx.recall(|buffer| {
+        self.tx.reclaim_all(|buffer| {
             self.ledger.count(Counter::TxLinkDown);
-            self.spare[self.idle] = Some(buffer);
+            self.tx_buffers[self.idle] = Some(buffer);
             self.idle += 1;
         });
-        coming
+        rx_buffers
     }
 
-    /// Stops the device for good: the MAC, and the buffers, first those for frames that come.
+    /// Stops the device permanently. Returns the MAC, and the buffers, receive buffers first.
     pub fn stop(mut self) -> (Mac<R>, [[Option<Buffer>; N]; 2]) {
-        self.quiet();
-        let coming = self.recall();
-        (self.mac, [coming, self.spare])
+        self.stop_and_drain();
+        let rx_buffers = self.reclaim_all();
+        (self.mac, [rx_buffers, self.tx_buffers])
     }
 
-    /// The link is another, or there is none any more: the MAC is stopped and starts with its settings. What
-    /// was not taken yet, or not sent, is lost and counted.
-    pub fn set_link(&mut self, link: Option<Link>) {
+    /// Sets the mode of the link, or `None` if it is down: the MAC is restarted with it. Frames not
+    /// taken or not sent yet are lost and counted.
+    pub fn set_link(&mut self, link: Option<LinkSettings>) {
         if link == self.link && !self.has_failed {
             return;
         }
@@ -191,55 +193,55 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         }
         self.link = link;
         if !self.is_halted {
-            self.quiet();
-            let coming = self.recall();
-            self.go(coming.into_iter().flatten());
+            self.stop_and_drain();
+            let rx_buffers = self.reclaim_all();
+            self.start_mac(rx_buffers.into_iter().flatten());
         }
     }
 
-    /// Asks the PHY, and follows.
+    /// Reads the PHY and applies its link mode.
     ///
     /// # Errors
     /// [`MdioError`].
-    pub fn follow(&mut self, phy: &Phy) -> Result<LinkState, MdioError> {
+    pub fn poll_phy(&mut self, phy: &Phy) -> Result<LinkState, MdioError> {
         let link = phy.link(&self.mac)?;
         self.set_link(link);
         Ok(self.link_state())
     }
 
-    /// What the link runs with.
+    /// Mode of the link.
     #[must_use]
-    pub const fn link(&self) -> Option<Link> {
+    pub const fn link(&self) -> Option<LinkSettings> {
         self.link
     }
 
-    /// Receives frames to this group, too, and to those that share its bit.
+    /// Also receives frames to this group, and to those that share its bin.
     pub fn join(&mut self, group: MacAddress) {
-        self.groups |= 1 << mac::bin(group);
+        self.groups |= 1 << mac::hash_bin(group);
         self.mac.set_groups(self.groups);
     }
 
-    /// What the MAC has counted since it was started or the link changed.
+    /// Hardware counters since the last start or link change.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics::read(&self.mac.registers)
     }
 
-    /// Whether the bus refused the MAC a transfer, which stops it. [`set_link`](Self::set_link) or
-    /// [`follow`](Self::follow) starts it again.
+    /// True if a bus error has stopped the MAC. [`set_link`](Self::set_link) or
+    /// [`poll_phy`](Self::poll_phy) restarts it.
     #[must_use]
     pub const fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// Takes back the buffers of frames that have gone. Whether there is room for one more.
+    /// Reclaims the buffers of sent frames. Returns `true` if there is room for one more.
     #[inline]
     fn reclaim(&mut self) -> bool {
         while let Some(sent) = self.tx.take() {
-            if let Some(counter) = sent.outcome.transmit_error() {
+            if let Some(counter) = sent.status.transmit_error() {
                 self.ledger.count(counter);
             }
-            self.spare[self.idle] = Some(sent.buffer);
+            self.tx_buffers[self.idle] = Some(sent.buffer);
             self.idle += 1;
         }
         if self.idle == 0 {
@@ -248,37 +250,37 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         self.idle > 0 && !self.is_halted
     }
 
-    /// A frame that is ready while the transmitter comes to its end is not seen, and TDAR is cleared after it
-    /// was written (erratum ERR006358).
+    /// A frame that becomes ready while the transmitter is stopping is not seen, and TDAR is
+    /// cleared after it was written (erratum ERR006358).
     fn wake_transmitter(&self) {
         let registers = &self.mac.registers;
-        if self.tx.room() < N && registers.read(enet::TDAR) == 0 {
+        if self.tx.free_descriptors() < N && registers.read(enet::TDAR) == 0 {
             registers.write(enet::TDAR, enet::TDAR::TDAR.mask());
         }
     }
 
-    /// The next frame that is one; its octets without what precedes it and without FCS.
+    /// The next valid frame, and its length without the octets before it and without FCS.
     #[inline]
     fn next(&mut self) -> Option<(Buffer, usize)> {
-        while let Some(Returned {
+        while let Some(Completion {
             buffer,
             octets,
-            outcome,
+            status,
         }) = self.rx.take()
         {
-            let is_last = outcome.is_last();
-            let is_whole = is_last && !self.is_within;
-            self.is_within = !is_last;
-            let len = octets.saturating_sub(front::<L>() + fcs::LEN);
+            let is_last = status.is_last();
+            let is_whole = is_last && !self.is_mid_frame;
+            self.is_mid_frame = !is_last;
+            let len = octets.saturating_sub(rx_offset::<L>() + fcs::LEN);
             let verified = L::ENHANCED && self.mac.config.verifies_checksums;
-            let error = outcome.receive_error().or_else(|| {
+            let error = status.receive_error().or_else(|| {
                 if !is_whole || len > MAX_TAGGED_LEN - fcs::LEN {
                     Some(Counter::RxOversize)
                 } else if len < HEADER_LEN {
                     Some(Counter::RxRunts)
                 } else {
-                    let frame = &buffer[front::<L>()..][..len];
-                    (verified && offload::is_bad(frame, outcome.control))
+                    let frame = &buffer[rx_offset::<L>()..][..len];
+                    (verified && offload::is_bad(frame, status.control))
                         .then_some(Counter::RxBadChecksum)
                 }
             });
@@ -294,40 +296,40 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Enet<R, C, L,
         None
     }
 
-    /// What the device in a test sees: to receive with, to send.
+    /// Receive and transmit descriptors, for the device model of a test.
     #[cfg(test)]
     pub(super) fn descriptors(&self) -> (&'static [L; N], &'static [L; N]) {
         (self.rx.descriptors(), self.tx.descriptors())
     }
 
-    /// Where buffers go back to the receiver, and where frames go.
+    /// The receive ring, and a transmit buffer.
     #[inline]
-    fn ends(&mut self) -> (&mut Ring<L, C, N>, Room<'_, R, C, L, N>) {
-        let room = Room {
+    fn rx_and_tx(&mut self) -> (&mut Ring<L, C, N>, TxSlot<'_, R, C, L, N>) {
+        let slot = TxSlot {
             ring: &mut self.tx,
-            spare: &mut self.spare,
+            tx_buffers: &mut self.tx_buffers,
             idle: &mut self.idle,
             registers: &self.mac.registers,
             ledger: self.ledger,
         };
-        (&mut self.rx, room)
+        (&mut self.rx, slot)
     }
 }
 
 /// Octets before each received frame.
-const fn front<L: Layout>() -> usize {
+const fn rx_offset<L: Layout>() -> usize {
     if L::ENHANCED { SHIFT } else { 0 }
 }
 
-/// Lends a buffer to the receiver.
+/// Submits a buffer to the receiver.
 #[inline]
 fn give_back<C: Coherence, L: Layout, const N: usize>(
     ring: &mut Ring<L, C, N>,
     registers: &impl Registers,
     buffer: Buffer,
 ) {
-    // There is a descriptor for each buffer.
-    let _ = ring.give([(buffer, Way::FromDevice)], RECEIVE_INTERRUPT);
+    // Cannot fail: there is a descriptor for each buffer.
+    let _ = ring.submit([(buffer, Direction::FromDevice)], RECEIVE_INTERRUPT);
     registers.write(enet::RDAR, enet::RDAR::RDAR.mask());
 }
 
@@ -337,13 +339,13 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
     where
         Self: 'a;
     type TxToken<'a>
-        = Room<'a, R, C, L, N>
+        = TxSlot<'a, R, C, L, N>
     where
         Self: 'a;
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        // A frame stays with the device until it can be answered.
+        // A frame stays in the device until it can be answered.
         if !self.reclaim() {
             return None;
         }
@@ -351,24 +353,24 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
         self.ledger.count(Counter::RxValid);
         self.ledger
             .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
-        let frame = &buffer[front::<L>()..][..octets];
+        let frame = &buffer[rx_offset::<L>()..][..octets];
         self.ledger
             .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
-        let (ring, room) = self.ends();
+        let (ring, slot) = self.rx_and_tx();
         let received = Received {
             buffer: Some(buffer),
             octets,
-            is_taken: false,
+            is_consumed: false,
             ring,
-            registers: room.registers,
-            ledger: room.ledger,
+            registers: slot.registers,
+            ledger: slot.ledger,
         };
-        Some((received, room))
+        Some((received, slot))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        self.reclaim().then(|| self.ends().1)
+        self.reclaim().then(|| self.rx_and_tx().1)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -401,39 +403,39 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Device for En
     }
 }
 
-/// Events that are told by an interrupt, and those that are counted where descriptors do not tell.
-const WAKING: u32 = enet::EIR::RXF.mask() | enet::EIR::EBERR.mask();
-const COUNTED: [(u32, Counter); 3] = [
+/// Events that interrupt, and those counted where descriptors do not report them.
+const WAKE_EVENTS: u32 = enet::EIR::RXF.mask() | enet::EIR::EBERR.mask();
+const COUNTED_EVENTS: [(u32, Counter); 3] = [
     (enet::EIR::LC.mask(), Counter::TxLateCollisions),
     (enet::EIR::RL.mask(), Counter::TxExcessiveCollisions),
     (enet::EIR::UN.mask(), Counter::TxUnderruns),
 ];
 
-impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Interrupting
+impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> InterruptDriven
     for Enet<R, C, L, N>
 {
     fn unmask(&mut self) -> bool {
         self.reclaim();
         let registers = &self.mac.registers;
-        let sending = enet::EIR::TXF.of((self.tx.room() < N).into());
+        let sending = enet::EIR::TXF.of((self.tx.free_descriptors() < N).into());
         registers.write(enet::EIR, enet::EIR::RXF.mask() | enet::EIR::TXF.mask());
-        registers.write(enet::EIMR, WAKING | sending);
+        registers.write(enet::EIMR, WAKE_EVENTS | sending);
         self.wake_transmitter();
-        !self.rx.has_returned()
+        !self.rx.has_completed()
     }
 
     fn mask(&mut self) {
         let registers = &self.mac.registers;
         registers.write(enet::EIMR, 0);
         let events = registers.read(enet::EIR);
-        let counted = COUNTED.iter().fold(0, |all, (bit, _)| all | bit);
+        let counted = COUNTED_EVENTS.iter().fold(0, |all, (bit, _)| all | bit);
         registers.write(
             enet::EIR,
-            events & (WAKING | enet::EIR::TXF.mask() | counted),
+            events & (WAKE_EVENTS | enet::EIR::TXF.mask() | counted),
         );
         self.has_failed |= enet::EIR::EBERR.is_set(events);
         if !L::ENHANCED {
-            for (bit, counter) in COUNTED {
+            for (bit, counter) in COUNTED_EVENTS {
                 if events & bit != 0 {
                     self.ledger.count(counter);
                 }
@@ -445,34 +447,34 @@ impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Interrupting
 impl<R: Registers, C: Coherence + Copy, L: Layout, const N: usize> Managed for Enet<R, C, L, N> {
     type Error = core::convert::Infallible;
 
-    fn watch_link(&mut self) -> LinkState {
-        // With a PHY that does not answer the MAC runs on as it is.
+    fn poll_link(&mut self) -> LinkState {
+        // If the PHY does not respond, the MAC continues unchanged.
         if let Some(phy) = self.phy {
-            let _ = self.follow(&phy);
+            let _ = self.poll_phy(&phy);
         }
         self.link_state()
     }
 
     fn halt(&mut self) {
-        self.quiet();
+        self.stop_and_drain();
         self.is_halted = true;
     }
 
     fn resume(&mut self) -> Result<(), Self::Error> {
         if core::mem::take(&mut self.is_halted) {
-            let coming = self.recall();
-            self.go(coming.into_iter().flatten());
+            let rx_buffers = self.reclaim_all();
+            self.start_mac(rx_buffers.into_iter().flatten());
         }
         Ok(())
     }
 }
 
-/// A frame that has come, where the device wrote it.
+/// A received frame in the buffer of the device.
 pub struct Received<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
-    /// There until this is dropped.
+    /// `Some` until this is dropped.
     buffer: Option<Buffer>,
     octets: usize,
-    is_taken: bool,
+    is_consumed: bool,
     ring: &'a mut Ring<L, C, N>,
     registers: &'a R,
     ledger: &'static Ledger,
@@ -482,12 +484,12 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> RxToken for Received
     #[inline]
     fn peek(&mut self) -> &mut [u8] {
         let frame = self.buffer.as_deref_mut().unwrap_or_default();
-        &mut frame[front::<L>()..][..self.octets]
+        &mut frame[rx_offset::<L>()..][..self.octets]
     }
 
     #[inline]
     fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_taken = true;
+        self.is_consumed = true;
         f(self.peek())
     }
 }
@@ -495,7 +497,7 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> RxToken for Received
 impl<R: Registers, C: Coherence, L: Layout, const N: usize> Drop for Received<'_, R, C, L, N> {
     #[inline]
     fn drop(&mut self) {
-        let counter = if self.is_taken {
+        let counter = if self.is_consumed {
             Counter::RxDelivered
         } else {
             Counter::RxStackRejected
@@ -507,16 +509,16 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> Drop for Received<'_
     }
 }
 
-/// Room for a frame, where the device will read it.
-pub struct Room<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
+/// A transmit buffer for one frame.
+pub struct TxSlot<'a, R: Registers, C: Coherence, L: Layout, const N: usize> {
     ring: &'a mut Ring<L, C, N>,
-    spare: &'a mut [Option<Buffer>; N],
+    tx_buffers: &'a mut [Option<Buffer>; N],
     idle: &'a mut usize,
     registers: &'a R,
     ledger: &'static Ledger,
 }
 
-impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for Room<'_, R, C, L, N> {
+impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for TxSlot<'_, R, C, L, N> {
     #[inline]
     fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
         let too_long = FrameTooLong { len, max: LONGEST };
@@ -525,8 +527,8 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for Room<'_,
             return Err(too_long);
         }
         let index = *self.idle - 1;
-        // A token is handed out only while one is there.
-        let mut buffer = self.spare[index].take().ok_or(too_long)?;
+        // A token exists only while a buffer is free.
+        let mut buffer = self.tx_buffers[index].take().ok_or(too_long)?;
         *self.idle = index;
         let result = f(&mut buffer[..len]);
         let padded = len.max(SHORTEST);
@@ -543,8 +545,10 @@ impl<R: Registers, C: Coherence, L: Layout, const N: usize> TxToken for Room<'_,
             .add(Counter::TxOctets, (padded + fcs::LEN) as u32);
         self.ledger
             .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
-        // There is a descriptor for each buffer.
-        let _ = self.ring.give([(buffer, Way::ToDevice(padded))], control);
+        // Cannot fail: there is a descriptor for each buffer.
+        let _ = self
+            .ring
+            .submit([(buffer, Direction::ToDevice(padded))], control);
         self.registers.write(enet::TDAR, enet::TDAR::TDAR.mask());
         Ok(result)
     }

@@ -1,25 +1,25 @@
-//! What the accelerators for checksums see of a frame ("IP accelerator functions").
+//! Checksums handled by the accelerators ("IP accelerator functions").
 
 use super::descriptor::{BAD_IPV4, BAD_TRANSPORT, INSERT_IPV4, INSERT_TRANSPORT};
 use linerate_ether::checksum::{TCP, UDP};
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, TAG_LEN};
 
-/// IPv4: bits that a fragment has, that more follow or how many octets went before.
+/// IPv4: bits that are set in a fragment: "more fragments" and the fragment offset.
 const FRAGMENT: u16 = 0x3fff;
 const IPV6_HEADER: usize = 40;
-/// Octets of a packet up to the protocol of IPv4, which is behind that of IPv6.
+/// Octets of a packet up to the protocol field of IPv4, which is after that of IPv6.
 const HEAD: usize = 10;
-/// Where UDP has its checksum, and where it ends.
+/// Range of the checksum in the UDP header, which it ends.
 const UDP_SUM: core::ops::Range<usize> = 6..8;
 
-/// What of a frame has a checksum that an accelerator knows.
+/// Parts of a frame whose checksum an accelerator supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Summed {
-    /// The header of IPv4.
+    /// The IPv4 header.
     header: bool,
-    /// TCP or UDP, in one piece.
+    /// TCP or UDP, not fragmented.
     transport: Option<u8>,
-    /// Where that begins.
+    /// Offset of the transport header.
     at: usize,
 }
 
@@ -43,7 +43,7 @@ fn summed(frame: &[u8]) -> Option<Summed> {
             let protocol = (fragment & FRAGMENT == 0).then_some(packet[9]);
             (true, protocol, 4 * usize::from(packet[0] & 0xf))
         }
-        // Where options follow, the accelerator does nothing.
+        // If extension headers follow, the accelerator does nothing.
         EtherType::IPV6 => (false, Some(packet[6]), IPV6_HEADER),
         _ => return None,
     };
@@ -54,14 +54,14 @@ fn summed(frame: &[u8]) -> Option<Summed> {
     })
 }
 
-/// Whether it is UDP, and sent without a sum.
+/// True for UDP without a checksum.
 #[inline]
 fn is_without(frame: &[u8], it: &Summed) -> bool {
     let sum = frame.get(it.at..).and_then(|it| it.get(UDP_SUM));
     it.transport == Some(UDP) && sum == Some(&[0, 0])
 }
 
-/// The control word's bits for a frame to send. The fields of what is inserted have to be zero.
+/// Control word bits for a frame to send. Checksum fields to be inserted must be zero.
 #[inline]
 pub(super) fn insertions(frame: &[u8]) -> u32 {
     summed(frame).map_or(0, |it| {
@@ -75,8 +75,8 @@ pub(super) fn insertions(frame: &[u8]) -> u32 {
     })
 }
 
-/// Whether the control word of a received frame says that a checksum is wrong. Its bits are set for what the
-/// accelerator does not know, too.
+/// True if the control word of a received frame reports a wrong checksum. The MAC also sets these
+/// bits for protocols that the accelerator does not support.
 #[inline]
 pub(super) fn is_bad(frame: &[u8], control: u32) -> bool {
     control & (BAD_IPV4 | BAD_TRANSPORT) != 0

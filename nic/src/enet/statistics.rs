@@ -1,11 +1,11 @@
-//! What the MAC counts by itself (section 23.5, from `RMON_T_DROP` on).
+//! Hardware counters of the MAC (section 23.5, from `RMON_T_DROP` on).
 
 use super::mac::enet;
 use crate::mmio::Registers;
 
 macro_rules! statistics {
     ($($(#[$doc:meta])* $field:ident: $register:ident,)*) => {
-        /// Counts since the last start. They wrap at 2^16 or 2^32, as the chip has it.
+        /// Counts since the last start. They wrap at 2^16 or 2^32, depending on the chip.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct Statistics {
             $($(#[$doc])* pub $field: u32,)*
@@ -26,17 +26,17 @@ statistics! {
     sent_octets: IEEE_T_OCTETS_OK,
     /// Pause frames sent.
     sent_pauses: IEEE_T_FDXFC,
-    /// Frames sent after a wait for the medium.
+    /// Frames deferred because the medium was busy.
     sent_deferred: IEEE_T_DEF,
     /// Frames sent after one collision.
     sent_after_collision: IEEE_T_1COL,
     /// Frames sent after several.
     sent_after_collisions: IEEE_T_MCOL,
-    /// Frames given up after a late collision.
+    /// Frames dropped after a late collision.
     late_collisions: IEEE_T_LCOL,
-    /// Frames given up after too many collisions.
+    /// Frames dropped after too many collisions.
     excessive_collisions: IEEE_T_EXCOL,
-    /// Frames cut short, as the transmit FIFO ran empty.
+    /// Frames truncated because the transmit FIFO ran empty.
     underruns: IEEE_T_MACERR,
     /// Frames sent without carrier.
     without_carrier: IEEE_T_CSERR,
@@ -50,11 +50,11 @@ statistics! {
     overruns: IEEE_R_MACERR,
     /// Frames with a wrong FCS.
     bad_fcs: IEEE_R_CRC,
-    /// Frames that were no whole number of octets.
+    /// Frames that were not a whole number of octets.
     misaligned: IEEE_R_ALIGN,
-    /// Frames below 64 octets with a right FCS.
+    /// Frames below 64 octets with a correct FCS.
     undersize: RMON_R_UNDERSIZE,
-    /// Frames above `RCR.MAX_FL` with a right FCS.
+    /// Frames above `RCR.MAX_FL` with a correct FCS.
     oversize: RMON_R_OVERSIZE,
     /// Less than 64 octets with a wrong FCS.
     fragments: RMON_R_FRAG,

@@ -1,20 +1,20 @@
-//! The driver against registers and descriptors that a test plays the device of.
+//! The driver against registers and descriptors for which a test emulates the device.
 
 extern crate std;
 
 use super::descriptor::{
     BAD_IPV4, BAD_TRANSPORT, INSERT_IPV4, INSERT_TRANSPORT, RECEIVE_INTERRUPT, SEND_INTERRUPT,
 };
-use super::mac::{bin, enet};
+use super::mac::{enet, hash_bin};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
+use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::dma::{Buffer, Coherent};
 use crate::ledger::Ledger;
-use crate::mdio::{Link, Management, MdioError, Pauses, Phy, Speed, mii};
+use crate::mdio::{FlowControl, LinkSettings, MdioBus, MdioError, Phy, Speed, mii};
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 use std::boxed::Box;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -24,18 +24,18 @@ const N: usize = 4;
 const OWN: MacAddress = MacAddress([2, 0x11, 0x22, 0x33, 0x44, 0x55]);
 const ACTIVE: u32 = 1 << 24;
 
-/// Registers that do what is written to them at once.
+/// Registers whose writes take effect at once.
 #[derive(Default)]
 struct Chip {
     values: RefCell<BTreeMap<usize, u32>>,
     written: RefCell<Vec<(usize, u32)>>,
     phy: RefCell<[u16; 32]>,
-    /// Nothing that is asked for is done.
+    /// True if the chip does not react.
     is_dead: Cell<bool>,
 }
 
 impl Chip {
-    fn value(&self, register: Place) -> u32 {
+    fn value(&self, register: RegisterRef) -> u32 {
         let values = self.values.borrow();
         values
             .get(&(register.offset as usize))
@@ -43,7 +43,7 @@ impl Chip {
             .unwrap_or(0)
     }
 
-    fn set(&self, register: Place, value: u32) {
+    fn set(&self, register: RegisterRef, value: u32) {
         let at = register.offset as usize;
         self.values.borrow_mut().insert(at, value);
     }
@@ -52,8 +52,8 @@ impl Chip {
         self.set(enet::EIR, self.value(enet::EIR) | event.mask());
     }
 
-    /// What was written to these registers, in its order.
-    fn order_of<const K: usize>(&self, registers: [Place; K]) -> Vec<(usize, u32)> {
+    /// Writes to these registers, in order.
+    fn order_of<const K: usize>(&self, registers: [RegisterRef; K]) -> Vec<(usize, u32)> {
         let ours = |(at, _): &&(usize, u32)| registers.iter().any(|it| it.offset as usize == *at);
         self.written.borrow().iter().filter(ours).copied().collect()
     }
@@ -80,7 +80,7 @@ impl Registers for &'static Chip {
 
     fn write_at(&self, offset: usize, value: u32) {
         self.written.borrow_mut().push((offset, value));
-        let is = |register: Place| register.offset as usize == offset;
+        let is = |register: RegisterRef| register.offset as usize == offset;
         let value = if is(enet::EIR) {
             self.value(enet::EIR) & !value
         } else if is(enet::ECR) && !self.is_dead.get() {
@@ -109,21 +109,21 @@ const CONFIG: Config = Config {
     verifies_checksums: false,
 };
 
-const GIGABIT: Link = Link {
+const GIGABIT: LinkSettings = LinkSettings {
     speed: Speed::Mbit1000,
     full_duplex: true,
-    pauses: Pauses {
+    flow_control: FlowControl {
         send: true,
         receive: true,
     },
 };
 
 #[repr(align(64))]
-struct Aligned([u8; BUFFER]);
+struct Aligned([u8; BUFFER_LEN]);
 
-/// What each receive buffer holds: number, and then a frame from somebody to us.
+/// A buffer with this content: alignment octets, and then a received frame.
 fn buffer(content: &[u8]) -> Buffer {
-    let memory = Box::leak(Box::new(Aligned([0; BUFFER])));
+    let memory = Box::leak(Box::new(Aligned([0; BUFFER_LEN])));
     memory.0[..content.len()].copy_from_slice(content);
     Buffer::new(&mut memory.0)
 }
@@ -136,8 +136,8 @@ struct Bench<L: Layout> {
     transmit: &'static [L; N],
 }
 
-/// A device that runs, whose receive buffers hold this.
-fn bench<L: Layout>(config: Config, link: Option<Link>, content: &[u8]) -> Bench<L> {
+/// A running device whose receive buffers have this content.
+fn bench<L: Layout>(config: Config, link: Option<LinkSettings>, content: &[u8]) -> Bench<L> {
     let chip: &'static Chip = Box::leak(Box::default());
     let ledger: &'static Ledger = Box::leak(Box::new(Ledger::new()));
     let mac = Mac::reset(chip, config).expect("out of reset");
@@ -158,7 +158,7 @@ fn enhanced(content: &[u8]) -> Bench<Enhanced> {
     bench(CONFIG, Some(GIGABIT), content)
 }
 
-/// The device has received: length, and flags of the first word's upper half.
+/// The device has received a frame: length, and flags of the upper half of the first word.
 fn came(descriptor: &Legacy, octets: usize, flags: u32) {
     let wrap = descriptor.state.read() & 1 << 29;
     assert_ne!(descriptor.state.read() & 1 << 31, 0, "not the device's");
@@ -167,7 +167,7 @@ fn came(descriptor: &Legacy, octets: usize, flags: u32) {
 
 const LAST: u32 = 1 << 11;
 
-/// 16 bits that align, a frame, and what stands for its FCS.
+/// 16 alignment bits, a frame, and a dummy FCS.
 fn shifted(frame: &[u8]) -> Vec<u8> {
     [&[0, 0], frame, &[0xfc; 4]].concat()
 }
@@ -199,9 +199,10 @@ fn the_mac_is_set_up_before_it_runs() {
     assert_eq!(value(enet::MRBR), 1536);
     // Twice 66 MHz / 14 is below 5 MHz.
     assert_eq!(value(enet::MSCR), 13 << 1);
-    // Reset; the rings; running, 1000 Mbit/s, enhanced, little-endian; then the receiver looks, once a buffer.
+    // Reset; the rings; enabled, 1000 Mbit/s, enhanced, little-endian; then the receiver is
+    // started, once per buffer.
     let order = chip.order_of([enet::ECR, enet::RDSR, enet::TDSR, enet::RDAR]);
-    let at = |register: Place| register.offset as usize;
+    let at = |register: RegisterRef| register.offset as usize;
     assert_eq!(order[0], (at(enet::ECR), 1));
     assert_eq!((order[1].0, order[2].0), (at(enet::RDSR), at(enet::TDSR)));
     assert_eq!(order[3], (at(enet::ECR), 0x132));
@@ -221,10 +222,10 @@ fn a_slow_half_duplex_link_on_rmii() {
         promiscuous: true,
         ..CONFIG
     };
-    let link = Link {
+    let link = LinkSettings {
         speed: Speed::Mbit10,
         full_duplex: false,
-        pauses: Pauses::default(),
+        flow_control: FlowControl::default(),
     };
     let Bench { chip, .. } = bench::<Legacy>(config, Some(link), &[]);
     // RMII_10T, RMII_MODE, no FCE, PROM, MII_MODE, DRT.
@@ -234,17 +235,20 @@ fn a_slow_half_duplex_link_on_rmii() {
 }
 
 #[test]
-fn an_address_that_was_left_there_is_found() {
+fn the_address_before_the_reset_is_found() {
     let chip: &'static Chip = Box::leak(Box::default());
-    assert_eq!(Mac::reset(chip, CONFIG).expect("there").found(), None);
+    assert_eq!(
+        Mac::reset(chip, CONFIG).expect("there").previous_address(),
+        None
+    );
     chip.set(enet::PALR, 0x5254_0012);
     chip.set(enet::PAUR, 0x3456_8808);
-    let found = Mac::reset(chip, CONFIG).expect("there").found();
+    let found = Mac::reset(chip, CONFIG).expect("there").previous_address();
     assert_eq!(found, Some(MacAddress([0x52, 0x54, 0, 0x12, 0x34, 0x56])));
 }
 
 #[test]
-fn a_mac_without_clock_is_told() {
+fn a_mac_without_clock_is_reported() {
     let chip: &'static Chip = Box::leak(Box::default());
     let mac = Mac::reset(chip, CONFIG).expect("there");
     chip.is_dead.set(true);
@@ -266,7 +270,7 @@ fn registers_of_the_phy_are_read_and_written() {
 }
 
 #[test]
-fn a_frame_comes_without_what_is_around_it() {
+fn a_frame_is_received_without_shift_and_fcs() {
     let frame = [[0xff; 6], [3; 6], [7; 6], [9; 6]].concat();
     let mut bench = enhanced(&shifted(&frame));
     assert!(bench.enet.receive().is_none());
@@ -289,15 +293,15 @@ fn a_frame_comes_without_what_is_around_it() {
     assert_eq!(count(Counter::RxBroadcast), 2 * half);
     assert_eq!(count(Counter::RxDelivered), half);
     assert_eq!(count(Counter::RxStackRejected), half);
-    // Each buffer that went back was told of.
+    // The MAC was notified of each returned buffer.
     assert_eq!(bench.chip.order_of([enet::RDAR]).len(), 3 * N);
 }
 
 #[test]
-fn what_is_no_frame_is_counted_and_not_handed_on() {
+fn invalid_frames_are_counted_and_dropped() {
     let mut bench = bench::<Legacy>(CONFIG, Some(GIGABIT), &[0; 100]);
     let cases = [
-        // An overrun, whatever else is said.
+        // An overrun, whatever the other bits.
         (LAST | 0x02, 800, Counter::RxFifoOverruns),
         (LAST | 0x37, 800, Counter::RxFifoOverruns),
         (LAST | 0x01, 1524, Counter::RxOversize),
@@ -315,7 +319,7 @@ fn what_is_no_frame_is_counted_and_not_handed_on() {
         assert!(bench.enet.receive().is_none());
         assert_eq!(bench.ledger.get(counter), before + 1, "{flags:x} {octets}");
     }
-    // One that three buffers hold, whose end could be taken for a frame; then a good one.
+    // One in three buffers, whose end could be mistaken for a frame; then a good one.
     for flags in [0, 0, LAST, LAST] {
         came(&bench.receive[turn % N], 70, flags);
         turn += 1;
@@ -360,7 +364,7 @@ fn a_full_ring_waits_and_failures_to_send_are_counted() {
     bench.chip.set(enet::TDAR, 0);
     assert!(bench.enet.transmit().is_none());
     assert_eq!(bench.chip.value(enet::TDAR), ACTIVE);
-    // Frames wait with the device while none can be answered.
+    // Frames wait in the device while none can be answered.
     came(&bench.receive[0].base, 100, LAST);
     assert!(bench.enet.receive().is_none());
     let errors = [
@@ -421,7 +425,7 @@ fn checksums_are_inserted_where_the_accelerator_knows_them() {
 }
 
 #[test]
-fn wrong_checksums_are_refused_where_the_receiver_looks() {
+fn wrong_checksums_are_dropped_if_the_receiver_verifies_them() {
     let config = Config {
         verifies_checksums: true,
         ..CONFIG
@@ -432,7 +436,7 @@ fn wrong_checksums_are_refused_where_the_receiver_looks() {
         (ipv4(6, 0, [1, 2]), BAD_TRANSPORT, false),
         (ipv4(6, 0, [1, 2]), BAD_IPV4, false),
         (ipv4(17, 0, [1, 2]), BAD_TRANSPORT, false),
-        // Without a sum; a fragment; not known.
+        // Without a checksum; a fragment; an unsupported protocol.
         (ipv4(17, 0, [0, 0]), BAD_TRANSPORT, true),
         (ipv4(17, 9, [1, 2]), BAD_TRANSPORT, true),
         (ipv4(1, 0, [1, 2]), BAD_TRANSPORT, true),
@@ -454,7 +458,7 @@ fn wrong_checksums_are_refused_where_the_receiver_looks() {
 }
 
 #[test]
-fn a_frame_that_came_meanwhile_keeps_awake() {
+fn a_waiting_frame_prevents_sleep() {
     let mut bench = enhanced(&[]);
     assert!(bench.enet.unmask());
     assert_eq!(bench.chip.value(enet::EIMR), 0x0240_0000);
@@ -464,7 +468,7 @@ fn a_frame_that_came_meanwhile_keeps_awake() {
     let registers = [enet::EIMR, enet::EIR].map(|it| bench.chip.value(it));
     assert_eq!(registers, [0, 0]);
     assert!(!bench.enet.unmask());
-    // While a frame is on its way, its end wakes, too.
+    // During a transmission its end wakes the processor, too.
     assert!(bench.enet.receive().is_some());
     let room = bench.enet.transmit().expect("room");
     assert!(room.consume(100, |_| ()).is_ok());
@@ -473,7 +477,7 @@ fn a_frame_that_came_meanwhile_keeps_awake() {
 }
 
 #[test]
-fn events_are_counted_where_descriptors_do_not_tell() {
+fn events_are_counted_where_descriptors_do_not_report_them() {
     let mut bench = bench::<Legacy>(CONFIG, Some(GIGABIT), &[]);
     for event in [enet::EIR::LC, enet::EIR::RL, enet::EIR::UN] {
         bench.chip.happens(event);
@@ -497,15 +501,15 @@ fn a_failed_mac_starts_again() {
     let before = bench.chip.order_of([enet::ECR]).len();
     bench.enet.set_link(Some(GIGABIT));
     assert!(!bench.enet.has_failed());
-    // Off and on, and then not again.
+    // Restarted once, and then not again.
     bench.enet.set_link(Some(GIGABIT));
     assert_eq!(bench.chip.order_of([enet::ECR]).len(), before + 2);
 }
 
 #[test]
-fn another_link_is_followed() {
+fn a_changed_link_mode_is_applied() {
     let mut bench = enhanced(&[0; 100]);
-    // Two frames to be sent, of which one is, and one that nobody has taken.
+    // Two frames to send, of which one is sent, and a received one that was not taken.
     for _ in 0..2 {
         let room = bench.enet.transmit().expect("room");
         assert!(room.consume(100, |_| ()).is_ok());
@@ -515,7 +519,7 @@ fn another_link_is_followed() {
     bench.chip.phy.borrow_mut()[1..6].copy_from_slice(&[0x782d, 7, 0xc0d1, 0x01e1, 0x0081]);
     let mac = Mac::reset(bench.chip, CONFIG).expect("there");
     let phy = Phy::at(&mac, 6).expect("there");
-    assert_eq!(bench.enet.follow(&phy), Ok(LinkState::Up));
+    assert_eq!(bench.enet.poll_phy(&phy), Ok(LinkState::Up));
     let halted = bench.chip.order_of([enet::TCR, enet::ECR]);
     // Stopped gracefully, off; then half duplex, 100 Mbit/s.
     let halted = &halted[halted.len() - 4..];
@@ -557,16 +561,16 @@ fn the_mac_is_stopped_for_a_while_and_follows_its_phy() {
     assert!(enet.receive().is_none() && enet.transmit().is_none());
     assert_eq!(ledger.get(Counter::RxStackRejected), 1);
     let is_running = || enet::ECR::ETHEREN.is_set(chip.value(enet::ECR));
-    // The link goes meanwhile.
+    // The link goes down meanwhile.
     chip.phy.borrow_mut()[1] = 0x7809;
-    assert_eq!(enet.watch_link(), LinkState::Down);
+    assert_eq!(enet.poll_link(), LinkState::Down);
     assert!(!is_running());
     assert_eq!(enet.resume(), Ok(()));
     assert!(is_running());
     came(&receive[0].base, 100, LAST);
     assert!(enet.receive().is_some());
     chip.phy.borrow_mut()[1] = 0x782d;
-    assert_eq!(enet.watch_link(), LinkState::Up);
+    assert_eq!(enet.poll_link(), LinkState::Up);
     assert_eq!(
         [Counter::LinkDowns, Counter::LinkUps].map(|it| ledger.get(it)),
         [1, 1]
@@ -590,7 +594,7 @@ fn groups_are_found_by_their_bits() {
                 crc = (crc >> 1) ^ (low * 0xedb8_8320);
             }
         }
-        assert_eq!(bin(group), crc >> 26, "{group}");
+        assert_eq!(hash_bin(group), crc >> 26, "{group}");
     }
     let mut bench = enhanced(&[]);
     let groups =
@@ -600,7 +604,7 @@ fn groups_are_found_by_their_bits() {
         MacAddress::MAC_CONTROL,
         MacAddress([1, 0, 0x5e, 0, 0, 0xfb]),
     ]
-    .map(|it| 1 << bin(it));
+    .map(|it| 1 << hash_bin(it));
     assert_eq!(groups(bench.chip), broadcast | pause);
     bench.enet.join(MacAddress([1, 0, 0x5e, 0, 0, 0xfb]));
     assert_eq!(groups(bench.chip), broadcast | pause | group);
@@ -610,7 +614,7 @@ fn groups_are_found_by_their_bits() {
 }
 
 #[test]
-fn the_macs_own_counts_are_read() {
+fn the_hardware_counters_are_read() {
     let bench = enhanced(&[]);
     bench.chip.set(enet::IEEE_T_FDXFC, 0xd6c);
     bench.chip.set(enet::IEEE_R_MACERR, 3);

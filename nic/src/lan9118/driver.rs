@@ -1,12 +1,12 @@
 //! The network device.
 
 use super::chip::{
-    AFTER_FIFO, AFTER_STATUS, AFTER_WRITE, Chip, InitError, LOOKS, OFFSET, Pin, RX_DATA, csr,
+    AFTER_FIFO, AFTER_STATUS, AFTER_WRITE, Chip, InitError, IrqPin, MAX_POLLS, OFFSET, RX_DATA, csr,
 };
 use super::link::table_of;
 use super::transmit::{Transmitter, words_of};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     TxToken,
 };
 use crate::ledger::Ledger;
@@ -18,24 +18,24 @@ use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 
-/// The longest and the shortest frame to be sent, without FCS.
+/// Longest and shortest frame to send, without FCS.
 pub(super) const LONGEST: usize = MAX_LEN - fcs::LEN;
 pub(super) const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
 /// Words of the longest frame with its FCS and a tag.
 const WORDS: usize = words_of(MAX_TAGGED_LEN);
-/// A frame of fewer words must not be skipped, but read (section 3.13.1.1).
-const FEWEST_TO_SKIP: usize = 4;
+/// A frame of fewer words must be read instead of skipped (section 3.13.1.1).
+const MIN_WORDS_TO_SKIP: usize = 4;
 
-/// The memory of the frame that has come last and of the one that goes next.
+/// Buffers for the last received frame and the next frame to send.
 #[derive(Default)]
-pub struct Frames {
+pub struct FrameBuffers {
     rx: Buffer<WORDS>,
     tx: Buffer<WORDS>,
 }
 
-impl Frames {
-    /// Nothing in it.
+impl FrameBuffers {
+    /// Empty buffers.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -45,13 +45,13 @@ impl Frames {
     }
 }
 
-/// A chip of the LAN9118's family.
+/// A chip of the LAN9118 family.
 pub struct Lan9118<R> {
     chip: Chip<R>,
-    pin: Pin,
+    pin: IrqPin,
     phy: Phy,
-    frames: &'static mut Frames,
-    /// States in the receive FIFO that are known to be there.
+    frames: &'static mut FrameBuffers,
+    /// Entries known to be in the receive status FIFO.
     waiting: u32,
     transmitter: Transmitter,
     ledger: &'static Ledger,
@@ -62,14 +62,14 @@ pub struct Lan9118<R> {
 }
 
 impl<R: Registers> Lan9118<R> {
-    /// Starts the chip and lets its PHY negotiate. `address` is the station's where no EEPROM has one.
+    /// Starts the chip and its auto-negotiation. `address` is used if no EEPROM provides one.
     ///
     /// # Errors
-    /// [`InitError`]: what is there is not such a chip, or does not work.
+    /// [`InitError`]: the chip is missing, of another type, or does not work.
     pub fn start(
         registers: R,
-        pin: Pin,
-        frames: &'static mut Frames,
+        pin: IrqPin,
+        frames: &'static mut FrameBuffers,
         address: MacAddress,
         ledger: &'static Ledger,
     ) -> Result<Self, InitError> {
@@ -92,14 +92,15 @@ impl<R: Registers> Lan9118<R> {
         Ok(it)
     }
 
-    /// Ends sending and receiving, each at the end of a frame; what waits is gone. With the registers the
-    /// chip can be started again.
+    /// Stops sending and receiving, each at the end of a frame; waiting frames are lost. Returns
+    /// the registers, with which the chip can be started again.
     pub fn stop(self) -> R {
         self.chip.stop();
         self.chip.0
     }
 
-    /// Takes frames to these groups as well, and rarely to others, instead of those named before.
+    /// Accepts frames to these groups (and to those with the same hash) instead of the previous
+    /// ones.
     pub fn accept_groups(&mut self, groups: &[MacAddress]) {
         self.groups = table_of(groups);
         self.chip.accept_groups(self.groups);
@@ -110,7 +111,7 @@ impl<R: Registers> Lan9118<R> {
         self.ledger.count_link(before, self.link);
     }
 
-    /// Whether a frame waits. Asks the chip only when none is known of.
+    /// Returns `true` if a frame waits. Reads the chip only if none is known.
     #[inline]
     fn has_frame(&mut self) -> bool {
         if self.waiting == 0 {
@@ -121,7 +122,7 @@ impl<R: Registers> Lan9118<R> {
         self.waiting > 0
     }
 
-    /// Copies the next frame that is one. Its octets without FCS.
+    /// Copies the next valid frame and returns its length in octets, without FCS.
     #[inline]
     fn next(&mut self) -> Option<usize> {
         while self.has_frame() {
@@ -135,7 +136,7 @@ impl<R: Registers> Lan9118<R> {
                 continue;
             }
             let words = &mut self.frames.rx.words_mut()[..words_of(octets)];
-            pio::take(&self.chip.0, csr::RX_DATA_FIFO, words);
+            pio::read_words(&self.chip.0, csr::RX_DATA_FIFO, words);
             return Some(octets - fcs::LEN);
         }
         None
@@ -143,7 +144,7 @@ impl<R: Registers> Lan9118<R> {
 
     /// Skips the data of a frame (section 3.13.1.1).
     fn skip(&self, words: usize) {
-        if words < FEWEST_TO_SKIP {
+        if words < MIN_WORDS_TO_SKIP {
             for _ in 0..words {
                 self.chip.read(csr::RX_DATA_FIFO);
             }
@@ -152,14 +153,14 @@ impl<R: Registers> Lan9118<R> {
         let skip = csr::RX_DP_CTRL::RX_FFWD;
         self.chip.write(csr::RX_DP_CTRL, skip.mask());
         self.chip.settle(AFTER_WRITE);
-        self.chip.until(csr::RX_DP_CTRL, skip, false);
+        self.chip.wait_for(csr::RX_DP_CTRL, skip, false);
     }
 }
 
-/// Everything from the reset to a PHY that negotiates: the address, and the PHY.
+/// Performs the complete initialization up to auto-negotiation. Returns the address and the PHY.
 fn set_up<R: Registers>(
     chip: &Chip<R>,
-    pin: Pin,
+    pin: IrqPin,
     address: MacAddress,
     groups: u64,
 ) -> Result<(MacAddress, Phy), InitError> {
@@ -172,7 +173,7 @@ fn set_up<R: Registers>(
     Ok((address, chip.start_phy()?))
 }
 
-/// Why a frame cannot be handed on (section 3.13.3).
+/// Counter for the error of a received frame, if any (section 3.13.3).
 #[inline]
 fn fault(status: u32, octets: usize) -> Option<Counter> {
     use csr::RX_STATUS_FIFO as it;
@@ -188,7 +189,7 @@ fn fault(status: u32, octets: usize) -> Option<Counter> {
             Counter::RxBadFcs
         });
     }
-    // The chip has said if it was too long without a tag.
+    // The chip reports frames that are too long without a tag.
     if octets > MAX_TAGGED_LEN {
         Some(Counter::RxOversize)
     } else {
@@ -202,7 +203,7 @@ impl<R: Registers> Device for Lan9118<R> {
     where
         Self: 'a;
     type TxToken<'a>
-        = Room<'a, R>
+        = TxSlot<'a, R>
     where
         Self: 'a;
 
@@ -220,19 +221,19 @@ impl<R: Registers> Device for Lan9118<R> {
         self.ledger
             .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
         let received = Received::new(frame, self.ledger);
-        let room = Room {
+        let slot = TxSlot {
             chip: &self.chip,
             frame: &mut self.frames.tx,
             transmitter: &mut self.transmitter,
             ledger: self.ledger,
         };
-        Some((received, room))
+        Some((received, slot))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
         let is_open = !self.is_halted && self.transmitter.has_room(&self.chip, self.ledger);
-        is_open.then_some(Room {
+        is_open.then_some(TxSlot {
             chip: &self.chip,
             frame: &mut self.frames.tx,
             transmitter: &mut self.transmitter,
@@ -258,10 +259,10 @@ impl<R: Registers> Device for Lan9118<R> {
     }
 }
 
-impl<R: Registers> Interrupting for Lan9118<R> {
+impl<R: Registers> InterruptDriven for Lan9118<R> {
     fn unmask(&mut self) -> bool {
-        self.transmitter.look(&self.chip, self.ledger);
-        // Frames that come from here on set it again (section 5.3.3).
+        self.transmitter.poll(&self.chip, self.ledger);
+        // Frames that arrive from here on set it again (section 5.3.3).
         self.chip.write(csr::INT_STS, csr::INT_STS::RSFL.mask());
         let wanted = csr::INT_STS::RSFL.mask() | csr::INT_STS::PHY_INT.mask();
         self.chip.write(csr::INT_EN, wanted);
@@ -274,7 +275,7 @@ impl<R: Registers> Interrupting for Lan9118<R> {
         let status = self.chip.read(csr::INT_STS);
         if csr::INT_STS::RXDF_INT.is_set(status) {
             self.chip.write(csr::INT_STS, csr::INT_STS::RXDF_INT.mask());
-            // Frames that found no room; reading clears it (section 5.3.19).
+            // Frames dropped for lack of room; reading clears it (section 5.3.19).
             let lost = self.chip.read(csr::RX_DROP);
             self.ledger.add(Counter::RxFifoOverruns, lost);
         }
@@ -289,10 +290,10 @@ impl<R: Registers> Managed for Lan9118<R> {
 
     fn halt(&mut self) {
         self.chip.stop_receiving();
-        // Dropped, each is counted.
+        // Dropping a frame counts it.
         while self.receive().is_some() {}
-        (0..LOOKS).any(|_| {
-            self.transmitter.look(&self.chip, self.ledger);
+        (0..MAX_POLLS).any(|_| {
+            self.transmitter.poll(&self.chip, self.ledger);
             self.transmitter.is_empty()
         });
         self.chip.stop();
@@ -311,15 +312,15 @@ impl<R: Registers> Managed for Lan9118<R> {
     }
 }
 
-/// Room for a frame.
-pub struct Room<'a, R> {
+/// Room in the transmit FIFO for one frame.
+pub struct TxSlot<'a, R> {
     chip: &'a Chip<R>,
     frame: &'a mut Buffer<WORDS>,
     transmitter: &'a mut Transmitter,
     ledger: &'static Ledger,
 }
 
-impl<R: Registers> TxToken for Room<'_, R> {
+impl<R: Registers> TxToken for TxSlot<'_, R> {
     #[inline]
     fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
         if len > LONGEST {

@@ -1,9 +1,10 @@
-//! The LAN9118 and its family: a MAC and PHY for 10 and 100 Mbit/s with 16 KB of FIFOs, which the processor
-//! fills and empties word by word. Sections named here are of SMSC's data sheet of the LAN9118, revision 1.5.
+//! The LAN9118 family: a MAC and PHY for 10 and 100 Mbit/s with 16 KB of FIFOs, which the processor
+//! fills and empties word by word. Section numbers refer to the SMSC data sheet of the LAN9118,
+//! revision 1.5.
 //!
-//! - [`chip`]: finding, starting and stopping it; its registers behind registers.
-//! - `link`: what its PHY negotiated, and what the MAC does then.
-//! - `transmit`: room in the transmit FIFO, commands, and what became of each frame.
+//! - [`chip`]: detecting, starting and stopping the chip; its indirect registers.
+//! - `link`: the mode negotiated by its PHY, and the MAC settings for it.
+//! - `transmit`: room in the transmit FIFO, commands, and the fate of each frame.
 //! - [`driver`]: the network device.
 
 pub mod chip;
@@ -13,5 +14,5 @@ mod link;
 mod tests;
 mod transmit;
 
-pub use chip::{InitError, Pin};
-pub use driver::{Frames, Lan9118};
+pub use chip::{InitError, IrqPin};
+pub use driver::{FrameBuffers, Lan9118};

@@ -1,16 +1,16 @@
-//! The driver against a chip that does what its data sheet says, as far as the driver asks.
+//! The driver against a model of the chip, built from its data sheet as far as the driver needs it.
 
 extern crate std;
 
 use super::chip::{csr, mac};
-use super::link::{GO_ON_AT, PAUSE_AT, hash};
+use super::link::{PAUSE_AT, RESUME_AT, hash};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
+use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
-use linerate_regs::Place;
+use linerate_regs::RegisterRef;
 use std::boxed::Box;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -28,7 +28,7 @@ struct State {
     phy: BTreeMap<u32, u32>,
     rx_data: VecDeque<u32>,
     rx_states: VecDeque<(u32, usize)>,
-    /// Words of the frame whose state was taken last.
+    /// Words of the frame whose status was read last.
     at_head: usize,
     tx_words: Vec<u32>,
     tx_states: VecDeque<u32>,
@@ -36,11 +36,11 @@ struct State {
 }
 
 impl State {
-    fn put(&mut self, register: Place, value: u32) {
+    fn put(&mut self, register: RegisterRef, value: u32) {
         self.csr.insert(register.offset as usize, value);
     }
 
-    fn get(&self, register: Place) -> u32 {
+    fn get(&self, register: RegisterRef) -> u32 {
         let at = register.offset as usize;
         self.csr.get(&at).copied().unwrap_or(register.reset)
     }
@@ -69,7 +69,7 @@ impl State {
         }
     }
 
-    /// A frame comes, with FCS.
+    /// A frame arrives, with FCS.
     fn arrive(&mut self, frame: &[u8], faults: u32) {
         let octets = [&[0xEE, 0xEE], frame].concat();
         for word in octets.chunks(4) {
@@ -82,7 +82,7 @@ impl State {
             .push_back((length | faults, octets.len().div_ceil(4)));
     }
 
-    /// Sends what was written: the frame, and its state with these bits.
+    /// Sends the written frame and returns it; its status has these bits.
     fn send(&mut self, state: u32) -> Vec<u8> {
         let words: Vec<u32> = self.tx_words.drain(..).collect();
         let [a, b, data @ ..] = &words[..] else {
@@ -98,14 +98,14 @@ impl State {
     }
 }
 
-/// What stands for the chip.
+/// Model of the chip.
 #[derive(Clone, Default)]
 struct Model(Rc<RefCell<State>>);
 
 impl Registers for Model {
     fn read_at(&self, offset: usize) -> u32 {
         let it = &mut *self.0.borrow_mut();
-        let is = |register: Place| offset == register.offset as usize;
+        let is = |register: RegisterRef| offset == register.offset as usize;
         if is(csr::RX_DATA_FIFO) {
             it.at_head -= 1;
             return it.rx_data.pop_front().expect("data is there");
@@ -131,7 +131,7 @@ impl Registers for Model {
 
     fn write_at(&self, offset: usize, value: u32) {
         let it = &mut *self.0.borrow_mut();
-        let is = |register: Place| offset == register.offset as usize;
+        let is = |register: RegisterRef| offset == register.offset as usize;
         if is(csr::TX_DATA_FIFO) {
             it.tx_words.push(value);
         } else if is(csr::MAC_CSR_CMD) {
@@ -143,7 +143,7 @@ impl Registers for Model {
         } else if is(csr::INT_STS) {
             *it.csr.entry(offset).or_default() &= !value;
         } else {
-            // What clears itself is clear at once.
+            // Self-clearing bits are clear at once.
             let done = if is(csr::HW_CFG) {
                 csr::HW_CFG::SRST.mask()
             } else if is(csr::RX_CFG) {
@@ -165,7 +165,7 @@ fn chip() -> Model {
     it.put(csr::ID_REV, 0x0118_0002);
     it.mac.insert(mac::ADDRH.offset, mac::ADDRH.reset);
     it.mac.insert(mac::ADDRL.offset, mac::ADDRL.reset);
-    // Link up, negotiated; the partner can all and pauses.
+    // Link up, negotiated; the partner supports all modes and PAUSE.
     it.phy.insert(1, 0x7829 | 1 << 2);
     it.phy.extend([(2, 0x0007), (3, 0xC0D1), (5, 0x05E1)]);
     Model(Rc::new(RefCell::new(it)))
@@ -174,23 +174,23 @@ fn chip() -> Model {
 fn start(model: &Model) -> (Lan9118<Model>, &'static Ledger) {
     let ledger: &'static Ledger = Box::leak(Box::default());
     let frames = Box::leak(Box::default());
-    let device = Lan9118::start(model.clone(), Pin::ActiveHigh, frames, OWN, ledger);
+    let device = Lan9118::start(model.clone(), IrqPin::ActiveHigh, frames, OWN, ledger);
     (device.expect("it starts"), ledger)
 }
 
-/// Octets that tell their place.
+/// Octets that depend on their offset.
 fn frame(octets: usize) -> Vec<u8> {
     (0..octets).map(|it| (it * 7) as u8).collect()
 }
 
 #[test]
-fn what_is_no_such_chip_is_told() {
+fn other_chips_are_reported() {
     let fails = |change: fn(&mut State)| {
         let model = chip();
         change(&mut model.0.borrow_mut());
         let frames = Box::leak(Box::default());
         let ledger = Box::leak(Box::default());
-        Lan9118::start(model, Pin::OpenDrain, frames, OWN, ledger).err()
+        Lan9118::start(model, IrqPin::OpenDrain, frames, OWN, ledger).err()
     };
     assert_eq!(fails(|_| ()), None);
     assert_eq!(
@@ -199,7 +199,7 @@ fn what_is_no_such_chip_is_told() {
     );
     assert_eq!(
         fails(|it| it.put(csr::ID_REV, 0x9220_0001)),
-        Some(InitError::OtherChip(0x9220_0001))
+        Some(InitError::UnsupportedChip(0x9220_0001))
     );
     assert_eq!(
         fails(|it| it.put(csr::PMT_CTRL, 0)),
@@ -212,24 +212,24 @@ fn what_is_no_such_chip_is_told() {
 }
 
 #[test]
-fn the_mac_does_what_was_negotiated() {
+fn the_mac_uses_the_negotiated_mode() {
     let model = chip();
     let (mut device, ledger) = start(&model);
-    let set = |register: Place| model.0.borrow().mac[&register.offset];
+    let set = |register: RegisterRef| model.0.borrow().mac[&register.offset];
     assert_eq!(device.mac_address(), OWN);
     assert_eq!(set(mac::ADDRL), 0x0000_0002);
     assert_eq!(set(mac::ADDRH), 0x0000_0200);
     let both = mac::MAC_CR::TXEN.mask() | mac::MAC_CR::RXEN.mask() | mac::MAC_CR::HPFILT.mask();
     assert_eq!(set(mac::MAC_CR), both | mac::MAC_CR::FDPX.mask());
     assert_eq!(set(mac::FLOW), 0xFFFF_0002);
-    let pauses = csr::AFC_CFG::FCANY.mask() | PAUSE_AT << 16 | GO_ON_AT << 8;
+    let pauses = csr::AFC_CFG::FCANY.mask() | PAUSE_AT << 16 | RESUME_AT << 8;
     assert_eq!(model.0.borrow().get(csr::AFC_CFG), pauses);
     assert_eq!(
         (device.link_state(), ledger.get(Counter::LinkUps)),
         (LinkState::Up, 1)
     );
 
-    // The cable goes, and comes back to a hub.
+    // The cable is unplugged, then connected to a hub.
     model.0.borrow_mut().phy.insert(1, 0x7809);
     let interrupt = csr::INT_STS::PHY_INT.mask();
     model.0.borrow_mut().put(csr::INT_STS, interrupt);
@@ -251,7 +251,7 @@ fn the_mac_does_what_was_negotiated() {
 }
 
 #[test]
-fn frames_of_all_lengths_come_and_go_whole() {
+fn frames_of_all_lengths_are_received_and_sent_unchanged() {
     let model = chip();
     let (mut device, ledger) = start(&model);
     for octets in (60..=80).chain([1513, 1514]) {
@@ -291,11 +291,11 @@ fn a_frame_with_a_tag_may_be_longer_by_it() {
 }
 
 #[test]
-fn it_is_stopped_and_starts_again_with_all_that_it_was_told() {
+fn it_is_halted_and_resumes_with_its_settings() {
     let model = chip();
     let (mut device, ledger) = start(&model);
     device.accept_groups(&[MacAddress([1, 0, 0x5e, 0, 0, 1])]);
-    let set = |register: Place| model.0.borrow().mac[&register.offset];
+    let set = |register: RegisterRef| model.0.borrow().mac[&register.offset];
     let registers = [mac::MAC_CR, mac::HASHL, mac::HASHH, mac::ADDRL, mac::ADDRH];
     let before = registers.map(set);
     for _ in 0..2 {
@@ -306,7 +306,7 @@ fn it_is_stopped_and_starts_again_with_all_that_it_was_told() {
     assert_eq!(set(mac::MAC_CR), 0);
     assert_eq!(ledger.get(Counter::RxStackRejected), 2);
     model.0.borrow_mut().put(csr::ID_REV, 0);
-    assert_eq!(device.resume(), Err(InitError::OtherChip(0)));
+    assert_eq!(device.resume(), Err(InitError::UnsupportedChip(0)));
     assert!(device.transmit().is_none());
     {
         let mut it = model.0.borrow_mut();
@@ -350,7 +350,7 @@ fn faulty_frames_are_counted_and_skipped() {
     for (counter, count) in expected {
         assert_eq!(ledger.get(counter), count, "{counter}");
     }
-    // Those of three words were read.
+    // Those of three words were read instead.
     let skipped = [66, 67, 2002, 1525].map(|octets: usize| octets.div_ceil(4));
     assert_eq!(model.0.borrow().skipped, skipped.iter().sum());
 }
@@ -373,7 +373,7 @@ fn a_full_fifo_keeps_frames_where_they_are() {
 }
 
 #[test]
-fn the_chip_tells_what_became_of_a_frame() {
+fn the_fate_of_a_frame_is_counted_from_its_status() {
     use csr::TX_STATUS_FIFO as it;
     let model = chip();
     let (mut device, ledger) = start(&model);
@@ -410,7 +410,7 @@ fn the_chip_tells_what_became_of_a_frame() {
 }
 
 #[test]
-fn lost_frames_are_asked_for() {
+fn lost_frames_are_read_and_counted() {
     let model = chip();
     let (mut device, ledger) = start(&model);
     model.0.borrow_mut().put(csr::RX_DROP, 5);
@@ -435,8 +435,8 @@ fn it_stops_and_starts_again() {
 }
 
 #[test]
-fn groups_have_their_place_in_the_table() {
-    // As smsc911x in Linux has it.
+fn groups_are_hashed_into_the_table() {
+    // As in smsc911x of Linux.
     let all_systems = MacAddress([0x01, 0x00, 0x5E, 0x00, 0x00, 0x01]);
     assert_eq!(hash(all_systems), 31);
     let model = chip();

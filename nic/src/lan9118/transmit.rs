@@ -1,4 +1,4 @@
-//! Sending: room in the transmit FIFO, the commands before each frame, and what became of it.
+//! Transmission: room in the transmit FIFO, the commands before each frame, and its fate.
 
 use super::chip::{AFTER_FIFO, Chip, OFFSET, TX_DATA, csr};
 use super::driver::{LONGEST, SHORTEST};
@@ -10,7 +10,8 @@ use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::Counter;
 use linerate_regs::Bits;
 
-/// Command A (section 3.12.2.1): where the frame begins in its first word, that it is one piece, its octets.
+/// Command A (section 3.12.2.1): offset of the frame in its first word, single segment, length in
+/// octets.
 mod command_a {
     use super::Bits;
     pub const START: Bits = Bits { low: 16, count: 5 };
@@ -19,14 +20,14 @@ mod command_a {
     pub const SIZE: Bits = Bits::all(11);
 }
 
-/// Command B (section 3.12.2.2): a tag that its state comes back with, and its octets.
+/// Command B (section 3.12.2.2): a tag that is returned with the status, and the length in octets.
 mod command_b {
     use super::Bits;
     pub const TAG: Bits = Bits { low: 16, count: 16 };
     pub const LENGTH: Bits = Bits::all(11);
 }
 
-/// What a tag says: octets with FCS, and to whom.
+/// Content of a tag: octets with FCS, and the kind of destination.
 mod tag {
     use super::Bits;
     pub const OCTETS: Bits = Bits::all(11);
@@ -34,8 +35,8 @@ mod tag {
     pub const ALL: Bits = Bits { low: 15, count: 1 };
 }
 
-/// Octets in the FIFO of a frame of this many words (section 3.12.5).
-const fn room_of(words: usize) -> u32 {
+/// Octets that a frame of this many words takes in the FIFO (section 3.12.5).
+const fn fifo_octets(words: usize) -> u32 {
     4 * (2 + words as u32)
 }
 
@@ -44,32 +45,32 @@ pub(super) const fn words_of(octets: usize) -> usize {
     (OFFSET + octets).div_ceil(4)
 }
 
-/// What is known of the room in the FIFO.
+/// Known room in the FIFO.
 #[derive(Debug)]
 pub(super) struct Transmitter {
     octets: u32,
 }
 
 impl Transmitter {
-    /// Nothing known yet.
+    /// The initial state: no known room.
     pub(super) const fn new() -> Self {
         Self { octets: 0 }
     }
 
-    /// Whether the longest frame fits. Asks the chip only when what is known is used up.
+    /// Returns `true` if the longest frame fits. Reads the chip only if the known room is used up.
     #[inline]
     pub(super) fn has_room(&mut self, chip: &Chip<impl Registers>, ledger: &Ledger) -> bool {
-        const NEEDED: u32 = room_of(words_of(LONGEST));
+        const NEEDED: u32 = fifo_octets(words_of(LONGEST));
         if self.octets < NEEDED {
-            self.look(chip, ledger);
+            self.poll(chip, ledger);
         }
         self.octets >= NEEDED
     }
 
-    /// Asks the chip for room, and what became of the frames that went. There is room for the states of
-    /// 128 frames, for no more than 64 of the shortest between two such questions, and as many may be on
-    /// their way.
-    pub(super) fn look(&mut self, chip: &Chip<impl Registers>, ledger: &Ledger) {
+    /// Reads the room from the chip, and the status of sent frames. The status FIFO holds 128
+    /// frames: at most 64 of the shortest are sent between two such calls, and as many may be in
+    /// transmission.
+    pub(super) fn poll(&mut self, chip: &Chip<impl Registers>, ledger: &Ledger) {
         chip.settle(AFTER_FIFO);
         let inside = chip.read(csr::TX_FIFO_INF);
         for _ in 0..csr::TX_FIFO_INF::TXSUSED.get(inside) {
@@ -78,12 +79,12 @@ impl Transmitter {
         self.octets = csr::TX_FIFO_INF::TDFREE.get(inside);
     }
 
-    /// Whether all has left the FIFO that was in it at the last look.
+    /// True if the FIFO was empty at the last poll.
     pub(super) const fn is_empty(&self) -> bool {
         self.octets == TX_DATA
     }
 
-    /// Sends the frame of this many octets that lies in these words behind the first [`OFFSET`] octets.
+    /// Sends the frame of this many octets in `words`, after the first [`OFFSET`] octets.
     #[inline]
     pub(super) fn send(&mut self, chip: &Chip<impl Registers>, words: &[u32], octets: usize) {
         let length = octets as u32;
@@ -95,8 +96,8 @@ impl Transmitter {
         );
         let tag = command_b::TAG.of(tag_of(words, octets));
         chip.write(csr::TX_DATA_FIFO, tag | command_b::LENGTH.of(length));
-        pio::put(&chip.0, csr::TX_DATA_FIFO, words);
-        self.octets = self.octets.saturating_sub(room_of(words.len()));
+        pio::write_words(&chip.0, csr::TX_DATA_FIFO, words);
+        self.octets = self.octets.saturating_sub(fifo_octets(words.len()));
     }
 }
 
@@ -117,7 +118,7 @@ fn tag_of(words: &[u32], octets: usize) -> u32 {
     tag::OCTETS.of(sent as u32) | whom
 }
 
-/// Counts what became of a frame (section 3.12.3).
+/// Counts the fate of a frame (section 3.12.3).
 fn count(status: u32, ledger: &Ledger) {
     use csr::TX_STATUS_FIFO as it;
     if it::DEFERRED.is_set(status) {

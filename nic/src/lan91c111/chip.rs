@@ -1,4 +1,4 @@
-//! Finding, starting and stopping the chip.
+//! Detecting, starting and stopping the chip.
 
 use crate::mmio::Registers;
 use core::fmt;
@@ -53,45 +53,45 @@ pub(super) mod bank3 {
     );
 }
 
-/// What the upper half of `BANK` reads in every bank (section 8.4), and `REV.CHIP` (section 8.24).
+/// Value of the upper half of `BANK` in every bank (section 8.4), and of `REV.CHIP` (section 8.24).
 const ID: u32 = all::BANK::ID.get(all::BANK.reset);
 const CHIP: u32 = bank3::REV::CHIP.get(bank3::REV.reset);
 
-/// Light A: a link of 10 or 100 Mbit/s. Light B: a frame comes or goes (section 8.10).
+/// LED A: link at 10 or 100 Mbit/s. LED B: transmit or receive activity (section 8.10).
 const LINK: u32 = 0;
 const TRAFFIC: u32 = 4;
 
-/// How often a bit is looked at that has to change; the slowest change is a longest frame at 10 Mbit/s.
-const LOOKS: u32 = 100_000;
+/// Maximum polls of a status bit; the slowest change takes one maximum-length frame at 10 Mbit/s.
+const MAX_POLLS: u32 = 100_000;
 
-/// A bus with lines for single octets: registers of 8 and 16 bits, data of 16 and 32.
+/// A bus with byte enables: registers of 8 and 16 bits, data of 16 and 32.
 pub trait Bus: Registers<u8> + Registers<u16> + Registers<u32> {}
 impl<T: Registers<u8> + Registers<u16> + Registers<u32>> Bus for T {}
 
-/// Why the chip could not be started.
+/// Reason why the chip could not be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitError {
-    /// There is no chip of this kind: `BANK` reads this.
-    NoChip(u16),
-    /// It is another chip of its kind: `REV` reads this.
-    OtherChip(u16),
-    /// It does not give the transmitter its pages.
-    NoMemory,
+    /// There is no chip of the family: the value of `BANK`.
+    ChipNotFound(u16),
+    /// It is another chip of the family: the value of `REV`.
+    UnsupportedChip(u16),
+    /// Allocating the transmit pages failed.
+    AllocationFailed,
 }
 
 impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoChip(bank) => write!(f, "no SMC91xxx chip here (BANK {bank:#06x})"),
-            Self::OtherChip(revision) => write!(f, "no LAN91C111 (REV {revision:#06x})"),
-            Self::NoMemory => write!(f, "the chip does not give its memory"),
+            Self::ChipNotFound(bank) => write!(f, "no SMC91xxx chip here (BANK {bank:#06x})"),
+            Self::UnsupportedChip(revision) => write!(f, "no LAN91C111 (REV {revision:#06x})"),
+            Self::AllocationFailed => write!(f, "the chip does not allocate memory"),
         }
     }
 }
 
 impl core::error::Error for InitError {}
 
-/// The chip's registers, and the bank that is seen.
+/// Registers of the chip, and the selected bank.
 #[derive(Debug)]
 pub(super) struct Chip<R> {
     pub(super) registers: R,
@@ -106,7 +106,7 @@ impl<R: Bus> Chip<R> {
         }
     }
 
-    /// The registers with this bank seen (section 8.4).
+    /// Returns the registers with this bank selected (section 8.4).
     #[inline(always)]
     pub(super) fn bank(&mut self, number: u16) -> &R {
         if self.bank != Some(number) {
@@ -116,62 +116,63 @@ impl<R: Bus> Chip<R> {
         &self.registers
     }
 
-    /// Resets the chip and gives it its configuration. Nothing is received or sent yet.
+    /// Resets and configures the chip. Nothing is received or sent yet.
     pub(super) fn start(&mut self) -> Result<(), InitError> {
         let bank: u16 = self.registers.read(all::BANK);
         if all::BANK::ID.get(bank.into()) != ID {
-            return Err(InitError::NoChip(bank));
+            return Err(InitError::ChipNotFound(bank));
         }
         let revision: u16 = self.bank(3).read(bank3::REV);
         if bank3::REV::CHIP.get(revision.into()) != CHIP {
-            return Err(InitError::OtherChip(revision));
+            return Err(InitError::UnsupportedChip(revision));
         }
-        // Held until it is taken back (section 8.7). Everything but the PHY is as after power-on then, the
-        // bank, too.
+        // The reset is held until the bit is cleared (section 8.7). After that everything but the
+        // PHY has its power-on values, including the bank.
         let reset = bank0::RCR::SOFT_RST.mask() as u16;
         self.bank(0).write(bank0::RCR, reset);
         self.bank = None;
         self.bank(0).write(bank0::RCR, 0_u16);
-        // Lights and negotiation are the PHY's (section 8.10).
+        // The PHY controls LEDs and negotiation (section 8.10).
         let port =
             bank0::RPCR::ANEG.mask() | bank0::RPCR::LSA.of(LINK) | bank0::RPCR::LSB.of(TRAFFIC);
         self.bank(0).write(bank0::RPCR, port as u16);
-        // Section 8.11. NO_WAIT stays off: ARDY is obeyed.
+        // Section 8.11. NO_WAIT stays off: ARDY is used.
         let power = bank1::CR.reset | bank1::CR::EPH_POWER_EN.mask();
         self.bank(1).write(bank1::CR, power as u16);
-        self.watch_link();
+        self.poll_link();
         self.command(bank2::MMUCR::COMMAND::RESET);
         self.bank(2).write(bank2::MSK, 0_u8);
         Ok(())
     }
 
-    /// Lets a change of the link interrupt, and takes an interrupt for the last one back (section 8.15). Of the
-    /// rest of the register nothing is wanted: bad frames are not kept, and pages of frames that were sent not
-    /// released (`AUTO_RELEASE`), as they are used again.
-    pub(super) fn watch_link(&mut self) {
+    /// Enables the interrupt on link changes, and acknowledges the last one (section 8.15). The
+    /// other bits stay off: bad frames are not kept, and pages of sent frames are not released
+    /// (`AUTO_RELEASE`), because they are reused.
+    pub(super) fn poll_link(&mut self) {
         let rest = bank1::CTR.reset;
         let registers = self.bank(1);
         registers.write(bank1::CTR, rest as u16);
         registers.write(bank1::CTR, (rest | bank1::CTR::LE_ENABLE.mask()) as u16);
     }
 
-    /// Ends receiving at the end of a frame, and waits until all is sent (sections 8.5 and 8.7).
-    pub(super) fn quiet(&mut self) {
+    /// Stops receiving at the end of a frame, and waits until all frames are sent (sections 8.5 and
+    /// 8.7).
+    pub(super) fn stop_traffic(&mut self) {
         self.bank(2).write(bank2::MSK, 0_u8);
         self.bank(0).write(bank0::RCR, 0_u16);
         let sent = bank2::IST::TX_EMPTY.mask() as u8;
         let registers = self.bank(2);
-        (0..LOOKS).any(|_| Registers::<u8>::read(registers, bank2::IST) & sent != 0);
+        (0..MAX_POLLS).any(|_| Registers::<u8>::read(registers, bank2::IST) & sent != 0);
     }
 
-    /// The same, ends sending, too, and frees all memory.
+    /// The same; also disables the transmitter and frees all memory.
     pub(super) fn stop(&mut self) {
-        self.quiet();
+        self.stop_traffic();
         self.bank(0).write(bank0::TCR, 0_u16);
         self.command(bank2::MMUCR::COMMAND::RESET);
     }
 
-    /// The address that the chip has, if it has one; else it has this one from now on (section 8.13).
+    /// The address in the chip, if it has one; otherwise sets it to `other` (section 8.13).
     pub(super) fn address_or(&mut self, other: MacAddress) -> MacAddress {
         let registers = self.bank(1);
         let at = |index: usize| bank1::IA0.offset as usize + index;
@@ -185,39 +186,41 @@ impl<R: Bus> Chip<R> {
         other
     }
 
-    /// Tells the memory what to do, and waits until it has freed what it is to free (section 8.16).
+    /// Issues a command to the memory management unit and waits until a release is done (section
+    /// 8.16).
     #[inline]
     pub(super) fn command(&mut self, command: u32) {
         let registers = self.bank(2);
         registers.write(bank2::MMUCR, bank2::MMUCR::COMMAND.of(command) as u16);
-        (0..LOOKS).any(|_| {
+        (0..MAX_POLLS).any(|_| {
             let state: u16 = registers.read(bank2::MMUCR);
             !bank2::MMUCR::BUSY.is_set(state.into())
         });
     }
 
-    /// A page for a frame to send (section 8.17).
+    /// Allocates a page for a frame to send (section 8.17).
     pub(super) fn allocate(&mut self) -> Result<u8, InitError> {
         self.command(bank2::MMUCR::COMMAND::ALLOC);
         let registers = self.bank(2);
-        // ARR is not read while it may change.
-        let done = (0..LOOKS).any(|_| {
+        // ARR must not be read while it may change.
+        let done = (0..MAX_POLLS).any(|_| {
             let state: u8 = registers.read(bank2::IST);
             bank2::IST::ALLOC.is_set(state.into())
         });
         let page: u8 = registers.read(bank2::ARR);
         if !done || bank2::ARR::FAILED.is_set(page.into()) {
-            return Err(InitError::NoMemory);
+            return Err(InitError::AllocationFailed);
         }
         Ok(page)
     }
 
-    /// Points to this octet of a frame: the received one or that in `PNR`, to read or to write (section 8.19).
+    /// Sets the pointer to this octet of a frame: the received one or that in `PNR`, to read or to
+    /// write (section 8.19).
     #[inline]
-    pub(super) fn point(&mut self, to: u32) {
+    pub(super) fn set_pointer(&mut self, to: u32) {
         let registers = self.bank(2);
-        // What was written before has to be in the memory.
-        (0..LOOKS).any(|_| {
+        // Earlier writes must have reached the memory.
+        (0..MAX_POLLS).any(|_| {
             let state: u16 = registers.read(bank2::PTR);
             !bank2::PTR::NOT_EMPTY.is_set(state.into())
         });
@@ -225,9 +228,9 @@ impl<R: Bus> Chip<R> {
         registers.write(bank2::PTR, to as u16);
     }
 
-    /// The next half word.
+    /// Reads the next halfword.
     #[inline]
-    pub(super) fn half(&mut self) -> u32 {
+    pub(super) fn read_halfword(&mut self) -> u32 {
         let half: u16 = self.bank(2).read_at(bank2::DATA.offset as usize);
         half.into()
     }

@@ -2,7 +2,7 @@
 
 use super::chip::{Bus, Chip, InitError, bank0, bank2};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     TxToken,
 };
 use crate::ledger::Ledger;
@@ -15,28 +15,28 @@ use linerate_ether::frame::{
 use linerate_ether::ledger::Counter;
 use linerate_regs::Bits;
 
-/// The longest frame to be received, which has a tag, without FCS.
+/// Longest frame to receive, with a tag, without FCS.
 const LONGEST_TAGGED: usize = MAX_TAGGED_LEN - fcs::LEN;
-/// The longest and the shortest frame to be sent, without FCS.
+/// Longest and shortest frame to send, without FCS.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
 
-/// Pages of the transmitter, and of the four those that are left to the receiver.
-const SENDERS: usize = 2;
-const RECEIVERS: usize = 4 - SENDERS;
+/// Pages of the transmitter, and the rest of the four for the receiver.
+const TX_PAGES: usize = 2;
+const RX_PAGES: usize = 4 - TX_PAGES;
 
-/// In a page before the frame lie its state and the count of octets, behind it, as counts are even, an octet
-/// without meaning where the frame is even, too, and a control octet (section 8.1).
+/// In a page the frame is preceded by its status and byte count. It is followed by a padding octet,
+/// if its length is even (counts are even), and by a control octet (section 8.1).
 const STATE: usize = 2;
 const COUNT: usize = 2;
-const AROUND: usize = STATE + COUNT + 2;
-/// In the control octet: the frame is odd.
+const OVERHEAD: usize = STATE + COUNT + 2;
+/// Bit of the control octet: the length is odd.
 const ODD: u8 = 1 << 5;
-/// Words of the longest frame and all around it but the state. As copying begins at the count, an IP header
-/// begins at a whole word.
-const WORDS: usize = (LONGEST_TAGGED + AROUND - STATE).div_ceil(4);
+/// Words of the longest frame with everything around it except the status. Copying begins at the
+/// count, so an IP header begins at a word boundary.
+const WORDS: usize = (LONGEST_TAGGED + OVERHEAD - STATE).div_ceil(4);
 
-/// What the state of a received frame says (section 8.2).
+/// Status bits of a received frame (section 8.2).
 mod state {
     use super::Bits;
     pub const ALIGNMENT: Bits = Bits { low: 15, count: 1 };
@@ -45,15 +45,15 @@ mod state {
     pub const SHORT: Bits = Bits { low: 10, count: 1 };
 }
 
-/// The memory of the frame that has come last and of the one that goes next.
+/// Buffers for the last received frame and the next frame to send.
 #[derive(Default)]
-pub struct Frames {
+pub struct FrameBuffers {
     rx: Buffer<WORDS>,
     tx: Buffer<WORDS>,
 }
 
-impl Frames {
-    /// Nothing in it.
+impl FrameBuffers {
+    /// Empty buffers.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Frames {
 struct Page {
     number: u8,
     is_sent: bool,
-    /// Octets of its frame, with padding and FCS, and whether it goes to more than one station.
+    /// Length of its frame in octets, with padding and FCS, and the counter for a group address.
     octets: u32,
     group: Option<Counter>,
 }
@@ -76,8 +76,8 @@ struct Page {
 /// A LAN91C111.
 pub struct Lan91c111<R> {
     chip: Chip<R>,
-    frames: &'static mut Frames,
-    pages: [Page; SENDERS],
+    frames: &'static mut FrameBuffers,
+    pages: [Page; TX_PAGES],
     ledger: &'static Ledger,
     address: MacAddress,
     link: LinkState,
@@ -85,13 +85,13 @@ pub struct Lan91c111<R> {
 }
 
 impl<R: Bus> Lan91c111<R> {
-    /// Starts the chip and lets its PHY negotiate. `address` is the station's where no EEPROM has one.
+    /// Starts the chip and its auto-negotiation. `address` is used if no EEPROM provides one.
     ///
     /// # Errors
-    /// [`InitError`]: what is there is not such a chip, or does not work.
+    /// [`InitError`]: the chip is missing, of another type, or does not work.
     pub fn start(
         registers: R,
-        frames: &'static mut Frames,
+        frames: &'static mut FrameBuffers,
         address: MacAddress,
         ledger: &'static Ledger,
     ) -> Result<Self, InitError> {
@@ -110,8 +110,8 @@ impl<R: Bus> Lan91c111<R> {
         Ok(it)
     }
 
-    /// Ends sending and receiving, each at the end of a frame; what waits is gone. With the registers the
-    /// chip can be started again.
+    /// Stops sending and receiving, each at the end of a frame; waiting frames are lost. Returns
+    /// the registers, with which the chip can be started again.
     pub fn stop(mut self) -> R {
         self.chip.stop();
         self.chip.registers
@@ -122,9 +122,9 @@ impl<R: Bus> Lan91c111<R> {
         self.ledger.count_link(before, self.link);
     }
 
-    /// A page that can be filled. Asks the chip only when all are with it.
+    /// A free transmit page. Reads the chip only if all are in use.
     #[inline]
-    fn idle(&mut self) -> Option<usize> {
+    fn free_page(&mut self) -> Option<usize> {
         if self.is_halted {
             return None;
         }
@@ -135,7 +135,7 @@ impl<R: Bus> Lan91c111<R> {
         })
     }
 
-    /// Takes back the pages of frames that were sent, and counts what became of them.
+    /// Reclaims the pages of sent frames, and counts their fate.
     fn reclaim(&mut self) {
         loop {
             let first: u8 = self.chip.bank(2).read(bank2::TXFIFO);
@@ -143,9 +143,9 @@ impl<R: Bus> Lan91c111<R> {
                 return;
             }
             self.chip.bank(2).write(bank2::PNR, first);
-            self.chip.point(bank2::PTR::READ.mask());
-            let state = self.chip.half();
-            // Acknowledging takes it from the FIFO (section 8.21).
+            self.chip.set_pointer(bank2::PTR::READ.mask());
+            let state = self.chip.read_halfword();
+            // Acknowledging removes it from the FIFO (section 8.21).
             let sent = bank2::IST::TX.mask() as u8;
             self.chip.bank(2).write(bank2::IST, sent);
             let Some(page) = self.pages.iter_mut().find(|page| page.number == first) else {
@@ -154,7 +154,8 @@ impl<R: Bus> Lan91c111<R> {
             page.is_sent = true;
             count(state, page, self.ledger);
             if !bank0::EPHSR::TX_SUC.is_set(state) {
-                // The transmitter has stopped (section 8.5); the duplex is in its register.
+                // The transmitter has stopped (section 8.5); its register still holds the duplex
+                // mode.
                 let control: u16 = self.chip.bank(0).read(bank0::TCR);
                 let on = bank0::TCR::TXENA.mask() as u16;
                 self.chip.bank(0).write(bank0::TCR, control | on);
@@ -168,7 +169,7 @@ impl<R: Bus> Lan91c111<R> {
         !bank2::RXFIFO::REMPTY.is_set(first.into())
     }
 
-    /// Copies the next frame that is one, and frees its page. Its octets.
+    /// Copies the next valid frame, frees its page and returns its length in octets.
     #[inline]
     fn next(&mut self) -> Option<usize> {
         while self.has_frame() {
@@ -186,8 +187,8 @@ impl<R: Bus> Lan91c111<R> {
     #[inline]
     fn copy(&mut self) -> Result<usize, Counter> {
         self.chip
-            .point(bank2::PTR::RCV.mask() | bank2::PTR::READ.mask());
-        let state = self.chip.half();
+            .set_pointer(bank2::PTR::RCV.mask() | bank2::PTR::READ.mask());
+        let state = self.chip.read_halfword();
         if state::ALIGNMENT.is_set(state) {
             return Err(Counter::RxAlignmentErrors);
         }
@@ -199,37 +200,38 @@ impl<R: Bus> Lan91c111<R> {
         }
         let [first, rest @ ..] = self.frames.rx.words_mut();
         let registers = self.chip.bank(2);
-        pio::take(registers, bank2::DATA, core::slice::from_mut(first));
+        pio::read_words(registers, bank2::DATA, core::slice::from_mut(first));
         // Always even (section 8.1).
         let count = (u32::from_le(*first) & 0xFFFE) as usize;
-        if count > LONGEST_TAGGED + AROUND {
+        if count > LONGEST_TAGGED + OVERHEAD {
             return Err(Counter::RxOversize);
         }
-        if count < HEADER_LEN + AROUND {
+        if count < HEADER_LEN + OVERHEAD {
             return Err(Counter::RxRunts);
         }
         let words = (count - STATE).div_ceil(4);
-        pio::take(registers, bank2::DATA, &mut rest[..words - 1]);
+        pio::read_words(registers, bank2::DATA, &mut rest[..words - 1]);
         let frame = &self.frames.rx.bytes()[COUNT..];
-        // The chip knows no tags (section 8.2).
+        // The chip does not support tags (section 8.2).
         let is_tagged = frame[ADDRESSES_LEN..].starts_with(&EtherType::VLAN.0.to_be_bytes());
         if state::LONG.is_set(state) && !is_tagged {
             return Err(Counter::RxOversize);
         }
-        // ODDFRM of the state is never set by the chip (smc91x in Linux says so): the control octet tells.
+        // The chip never sets ODDFRM in the status (see smc91x in Linux): use the control octet.
         let control = self.frames.rx.bytes()[count - STATE - 1];
-        Ok(count - AROUND + usize::from(control & ODD != 0))
+        Ok(count - OVERHEAD + usize::from(control & ODD != 0))
     }
 }
 
-/// Everything from the reset to a receiver that receives: the address, and the transmitter's pages.
+/// Performs the complete initialization up to an enabled receiver. Returns the address and the
+/// transmit pages.
 fn set_up<R: Bus>(
     chip: &mut Chip<R>,
     address: MacAddress,
-) -> Result<(MacAddress, [Page; SENDERS]), InitError> {
+) -> Result<(MacAddress, [Page; TX_PAGES]), InitError> {
     chip.start()?;
     let address = chip.address_or(address);
-    // Before the receiver has them all.
+    // Allocated before the receiver takes all pages.
     let numbers = [chip.allocate()?, chip.allocate()?];
     chip.start_phy();
     chip.send_in(false);
@@ -244,7 +246,8 @@ fn set_up<R: Bus>(
     Ok((address, pages))
 }
 
-/// Counts what became of a frame (section 8.6: its state is as that of the last frame sent).
+/// Counts the fate of a frame (section 8.6: its status has the format of that of the last frame
+/// sent).
 fn count(state: u32, page: &Page, ledger: &Ledger) {
     use bank0::EPHSR as it;
     let set = |bits: Bits| bits.is_set(state);
@@ -283,14 +286,14 @@ impl<R: Bus> Device for Lan91c111<R> {
     where
         Self: 'a;
     type TxToken<'a>
-        = Room<'a, R>
+        = TxSlot<'a, R>
     where
         Self: 'a;
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
         // A frame stays in its page until it can be answered.
-        let idle = self.idle()?;
+        let idle = self.free_page()?;
         let octets = self.next()?;
         let frame = &mut self.frames.rx.bytes_mut()[COUNT..][..octets];
         self.ledger.count(Counter::RxValid);
@@ -298,19 +301,19 @@ impl<R: Bus> Device for Lan91c111<R> {
             .add(Counter::RxOctets, (octets + fcs::LEN) as u32);
         self.ledger
             .count_group(frame, Counter::RxMulticast, Counter::RxBroadcast);
-        let room = Room {
+        let slot = TxSlot {
             chip: &mut self.chip,
             frame: &mut self.frames.tx,
             page: &mut self.pages[idle],
             ledger: self.ledger,
         };
-        Some((Received::new(frame, self.ledger), room))
+        Some((Received::new(frame, self.ledger), slot))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        let idle = self.idle()?;
-        Some(Room {
+        let idle = self.free_page()?;
+        Some(TxSlot {
             chip: &mut self.chip,
             frame: &mut self.frames.tx,
             page: &mut self.pages[idle],
@@ -322,7 +325,7 @@ impl<R: Bus> Device for Lan91c111<R> {
         Capabilities {
             medium: Medium::Ethernet,
             mtu: LONGEST - HEADER_LEN,
-            max_burst_frames: Some(RECEIVERS),
+            max_burst_frames: Some(RX_PAGES),
             checksums: Checksums::NONE,
         }
     }
@@ -336,7 +339,7 @@ impl<R: Bus> Device for Lan91c111<R> {
     }
 }
 
-impl<R: Bus> Interrupting for Lan91c111<R> {
+impl<R: Bus> InterruptDriven for Lan91c111<R> {
     fn unmask(&mut self) -> bool {
         self.reclaim();
         let wanted = bank2::IST::RCV.mask() | bank2::IST::EPH.mask();
@@ -350,12 +353,12 @@ impl<R: Bus> Interrupting for Lan91c111<R> {
         let state: u8 = registers.read(bank2::IST);
         let lost = bank2::IST::RX_OVRN.mask();
         if u32::from(state) & lost != 0 {
-            // At least one frame: the chip does not count them.
+            // At least one frame: the chip does not count lost frames.
             registers.write(bank2::IST, lost as u8);
             self.ledger.count(Counter::RxFifoOverruns);
         }
         if bank2::IST::EPH.is_set(state.into()) {
-            self.chip.watch_link();
+            self.chip.poll_link();
             self.follow_link();
         }
     }
@@ -365,9 +368,9 @@ impl<R: Bus> Managed for Lan91c111<R> {
     type Error = InitError;
 
     fn halt(&mut self) {
-        self.chip.quiet();
+        self.chip.stop_traffic();
         self.reclaim();
-        // Dropped, each is counted.
+        // Dropping a frame counts it.
         while self.receive().is_some() {}
         self.chip.stop();
         self.is_halted = true;
@@ -384,15 +387,15 @@ impl<R: Bus> Managed for Lan91c111<R> {
     }
 }
 
-/// Room for a frame.
-pub struct Room<'a, R> {
+/// A transmit page for one frame.
+pub struct TxSlot<'a, R> {
     chip: &'a mut Chip<R>,
     frame: &'a mut Buffer<WORDS>,
     page: &'a mut Page,
     ledger: &'static Ledger,
 }
 
-impl<R: Bus> TxToken for Room<'_, R> {
+impl<R: Bus> TxToken for TxSlot<'_, R> {
     #[inline]
     fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
         if len > LONGEST {
@@ -410,7 +413,7 @@ impl<R: Bus> TxToken for Room<'_, R> {
                 Counter::TxMulticast
             }
         });
-        let count = len / 2 * 2 + AROUND;
+        let count = len / 2 * 2 + OVERHEAD;
         bytes[..COUNT].copy_from_slice(&(count as u16).to_le_bytes());
         let tail = if len.is_multiple_of(2) {
             [0, 0]
@@ -424,11 +427,11 @@ impl<R: Bus> TxToken for Room<'_, R> {
             octets: (len.max(SHORTEST) + fcs::LEN) as u32,
             group,
         };
-        // The chip writes the state itself, pads and appends the FCS (section 8.5, PAD_EN).
+        // The chip writes the status itself, pads and appends the FCS (section 8.5, PAD_EN).
         self.chip.bank(2).write(bank2::PNR, self.page.number);
-        self.chip.point(STATE as u32);
+        self.chip.set_pointer(STATE as u32);
         let words = &self.frame.words_mut()[..(count - STATE).div_ceil(4)];
-        pio::put(self.chip.bank(2), bank2::DATA, words);
+        pio::write_words(self.chip.bank(2), bank2::DATA, words);
         self.chip.command(bank2::MMUCR::COMMAND::ENQUEUE);
         Ok(result)
     }

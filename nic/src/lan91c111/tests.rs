@@ -1,10 +1,10 @@
-//! The driver against a chip that does what its data sheet says, as far as the driver asks.
+//! The driver against a model of the chip, built from its data sheet as far as the driver needs it.
 
 extern crate std;
 
 use super::chip::{bank0, bank1, bank2, bank3};
 use super::*;
-use crate::device::{Device, Interrupting, LinkState, Managed, RxToken, TxToken};
+use crate::device::{Device, InterruptDriven, LinkState, Managed, RxToken, TxToken};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::frame::MacAddress;
@@ -16,13 +16,13 @@ use std::rc::Rc;
 use std::vec::Vec;
 
 const OWN: MacAddress = MacAddress([2, 0, 0, 0, 0, 2]);
-/// What a sent frame's state says when all went well.
+/// Status of a successfully sent frame.
 const SENT: u16 = 1;
 
 #[derive(Default)]
 struct State {
     bank: usize,
-    /// How often another bank, or the same, was chosen.
+    /// Number of bank selections.
     choices: usize,
     octets: BTreeMap<(usize, usize), u8>,
     pages: [Vec<u8>; 4],
@@ -33,29 +33,29 @@ struct State {
     phy: Phy,
 }
 
-/// What stands for the PHY: it answers each read with the same value.
+/// Model of the PHY: it answers each read with the same value.
 #[derive(Default)]
 struct Phy {
     partner: u16,
-    heard: u64,
+    received: u64,
     answer: Option<u32>,
     written: Vec<(u8, u16)>,
 }
 
 impl Phy {
-    /// The clock rises.
+    /// Rising edge of the clock.
     fn rise(&mut self, driven: Option<bool>) {
         let Some(bit) = driven else {
             self.answer = self.answer.map(|it| it << 1);
             return;
         };
-        self.heard = self.heard << 1 | u64::from(bit);
-        if self.heard & 0x3FFF_FFFF_FC00 == 0x3FFF_FFFF_D800 {
+        self.received = self.received << 1 | u64::from(bit);
+        if self.received & 0x3FFF_FFFF_FC00 == 0x3FFF_FFFF_D800 {
             self.answer = Some(u32::from(self.partner) << 14);
         }
-        if self.heard >> 28 == 0xF_FFFF_FFF5 {
-            let register = (self.heard >> 18 & 0x1F) as u8;
-            self.written.push((register, self.heard as u16));
+        if self.received >> 28 == 0xF_FFFF_FFF5 {
+            let register = (self.received >> 18 & 0x1F) as u8;
+            self.written.push((register, self.received as u16));
         }
     }
 }
@@ -82,7 +82,7 @@ impl State {
         Some(free as u8)
     }
 
-    /// A frame comes, if there is room.
+    /// A frame arrives, if there is room.
     fn arrive(&mut self, frame: &[u8], state: u16) -> bool {
         let Some(page) = self.page() else {
             let raised = self.get(2, 12) | bank2::IST::RX_OVRN.mask() as u8;
@@ -98,7 +98,7 @@ impl State {
         true
     }
 
-    /// Sends the next frame, with this state.
+    /// Sends the next frame, with this status.
     fn send(&mut self, state: u16) -> Vec<u8> {
         let page = self.waiting.pop_front().expect("a frame to send");
         self.sent.push_back(page);
@@ -138,10 +138,10 @@ impl State {
         }
     }
 
-    /// The octet of a page that is pointed to; the pointer goes on.
+    /// The octet of a page at the pointer, which then advances.
     fn pointed(&mut self) -> &mut u8 {
         let pointer = self.word(2, bank2::PTR.offset);
-        assert!(pointer & 0x4000 != 0, "goes on by itself");
+        assert!(pointer & 0x4000 != 0, "auto-increment");
         let page = if pointer & 0x8000 == 0 {
             self.get(2, bank2::PNR.offset)
         } else {
@@ -200,7 +200,7 @@ impl State {
     }
 }
 
-/// What stands for the chip.
+/// Model of the chip.
 #[derive(Clone, Default)]
 struct Model(Rc<RefCell<State>>);
 
@@ -239,7 +239,7 @@ fn start(model: &Model) -> (Lan91c111<Model>, &'static Ledger) {
     (device.expect("it starts"), ledger)
 }
 
-/// Octets that tell their place.
+/// Octets that depend on their offset.
 fn frame(octets: usize) -> Vec<u8> {
     (0..octets).map(|it| (it * 7) as u8).collect()
 }
@@ -255,15 +255,15 @@ fn the_chip_is_set_up() {
     let address: Vec<u8> = (4..10).map(|at| it.get(1, at)).collect();
     assert_eq!(address, OWN.0);
     assert_eq!(it.word(0, bank0::RCR.offset), 0x0300);
-    // The partner can full duplex.
+    // The partner supports full duplex.
     assert_eq!(it.word(0, bank0::TCR.offset), 0x8081);
-    // As after power-on, and the link watched: no AUTO_RELEASE.
+    // Power-on values, with the link interrupt enabled: no AUTO_RELEASE.
     assert_eq!(it.word(1, bank1::CTR.offset), 0x1290);
     assert_eq!(it.phy.written, [(4, 0x01E1), (0, 0x1200)]);
 }
 
 #[test]
-fn a_hub_is_talked_to_in_half_duplex() {
+fn a_hub_gets_half_duplex() {
     let model = chip();
     model.0.borrow_mut().phy.partner = 0x0021;
     let (mut device, ledger) = start(&model);
@@ -277,7 +277,7 @@ fn a_hub_is_talked_to_in_half_duplex() {
 }
 
 #[test]
-fn frames_of_all_lengths_come_and_go_whole() {
+fn frames_of_all_lengths_are_received_and_sent_unchanged() {
     let model = chip();
     let (mut device, ledger) = start(&model);
     for octets in (60..=80).chain([1513, 1514]) {
@@ -315,14 +315,14 @@ fn each_direction_has_its_pages() {
         let room = device.transmit();
         room.map(|it| it.consume(60, |it| it.fill(0xFF)).expect("not too long"))
     };
-    // The receiver finds two pages, whatever the transmitter has.
+    // The receiver has two pages, whatever the transmitter uses.
     assert!(send(&mut device).is_some() && send(&mut device).is_some());
     assert!(send(&mut device).is_none(), "both wait to be sent");
     assert!(arrive() && arrive() && !arrive());
-    assert!(device.receive().is_none(), "an answer would find no page");
+    assert!(device.receive().is_none(), "no page for a reply");
     device.mask();
     assert_eq!(ledger.get(Counter::RxFifoOverruns), 1);
-    // And the transmitter its own, whatever the receiver has.
+    // And the transmitter its own, whatever the receiver uses.
     model.0.borrow_mut().send(SENT);
     let (came, room) = device.receive().expect("a frame, and room");
     room.consume(60, |it| it.fill(1)).expect("not too long");
@@ -334,7 +334,7 @@ fn each_direction_has_its_pages() {
 }
 
 #[test]
-fn banks_are_chosen_when_they_change() {
+fn a_bank_is_selected_only_when_it_changes() {
     let model = chip();
     let (mut device, _) = start(&model);
     device.unmask();
@@ -371,7 +371,7 @@ fn faulty_frames_are_counted_and_freed() {
 }
 
 #[test]
-fn the_chip_tells_what_became_of_a_frame() {
+fn the_fate_of_a_frame_is_counted_from_its_status() {
     let model = chip();
     let (mut device, ledger) = start(&model);
     let states = [
@@ -394,7 +394,7 @@ fn the_chip_tells_what_became_of_a_frame() {
         }
         device.unmask();
         assert_eq!(ledger.get(counter), 1, "{counter}");
-        // It goes on after an error.
+        // The transmitter is enabled again after an error.
         assert_eq!(model.0.borrow().word(0, bank0::TCR.offset), 0x8081);
     }
     assert_eq!(ledger.get(Counter::TxFrames), 3);
@@ -402,8 +402,8 @@ fn the_chip_tells_what_became_of_a_frame() {
 }
 
 #[test]
-fn what_is_no_such_chip_is_told() {
-    /// A bus on which nobody answers.
+fn a_missing_chip_is_reported() {
+    /// A bus without a device.
     struct Nobody;
     macro_rules! silent {
         ($($word:ty),*) => {$(
@@ -419,7 +419,7 @@ fn what_is_no_such_chip_is_told() {
     silent!(u8, u16, u32);
     let frames = Box::leak(Box::default());
     let fault = Lan91c111::start(Nobody, frames, OWN, Box::leak(Box::default())).err();
-    assert_eq!(fault, Some(InitError::NoChip(0xFFFF)));
+    assert_eq!(fault, Some(InitError::ChipNotFound(0xFFFF)));
 }
 
 #[test]
@@ -464,7 +464,7 @@ fn it_is_stopped_for_a_while() {
     assert_eq!(model.0.borrow().is_taken, [true, true, false, false]);
 }
 
-/// The chip takes every frame of more than 1518 octets for too long.
+/// The chip flags every frame of more than 1518 octets as too long.
 #[test]
 fn a_frame_with_a_tag_may_be_longer_by_it() {
     let model = chip();

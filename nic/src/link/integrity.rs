@@ -5,41 +5,41 @@ use crate::device::LinkState;
 use crate::mac::BitTimes;
 use linerate_ether::phy10::link;
 
-/// Without pulse or frame for this long the link is down (`link_loss_timer`).
-const LOSS: BitTimes = from_ms(100);
-/// A pulse sooner after another starts the count anew (`link_test_min_timer`).
-const MIN: BitTimes = from_ms(4);
-/// And so does one later after another (`link_test_max_timer`).
-const MAX: BitTimes = from_ms(60);
-/// Pulses in a row that bring the link up (`lc_max`).
-const COUNT: u32 = 3;
+/// Time without pulse or frame after which the link is down (`link_loss_timer`).
+const LINK_LOSS: BitTimes = from_ms(100);
+/// A pulse that follows another within this time restarts the count (`link_test_min_timer`).
+const LINK_TEST_MIN: BitTimes = from_ms(4);
+/// So does a pulse that follows after more than this time (`link_test_max_timer`).
+const LINK_TEST_MAX: BitTimes = from_ms(60);
+/// Consecutive pulses that bring the link up (`lc_max`).
+const LC_MAX: u32 = 3;
 
 const _: () = {
     assert!(within(
-        LOSS,
+        LINK_LOSS,
         *link::LINK_LOSS_NS.start(),
         *link::LINK_LOSS_NS.end()
     ));
     assert!(within(
-        MIN,
+        LINK_TEST_MIN,
         *link::LINK_TEST_MIN_NS.start(),
         *link::LINK_TEST_MIN_NS.end()
     ));
     assert!(within(
-        MAX,
+        LINK_TEST_MAX,
         *link::LINK_TEST_MAX_NS.start(),
         *link::LINK_TEST_MAX_NS.end()
     ));
-    assert!(COUNT >= *link::LINK_COUNT.start() && COUNT <= *link::LINK_COUNT.end());
+    assert!(LC_MAX >= *link::LINK_COUNT.start() && LC_MAX <= *link::LINK_COUNT.end());
 };
 
 const fn within(time: BitTimes, least_ns: u64, most_ns: u64) -> bool {
     time.0 >= from_ns(least_ns).0 && time.0 <= from_ns(most_ns).0
 }
 
-/// Whether the partner is there, told from its pulses and frames.
+/// Link integrity test: the link state derived from pulses and frames of the partner.
 ///
-/// The pulses of a burst come too soon after one another to bring the link up, but they keep it up.
+/// The pulses of a burst follow each other too closely to bring the link up, but they keep it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Integrity {
     state: State,
@@ -47,9 +47,9 @@ pub struct Integrity {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Down; so many pulses in a row, the last of them at that time.
+    /// Down; number of consecutive pulses, and the time of the last one.
     Fail { count: u32, last: BitTimes },
-    /// Up; the last sign of life.
+    /// Up; time of the last pulse or frame.
     Pass { last: BitTimes },
 }
 
@@ -65,16 +65,16 @@ impl Integrity {
         }
     }
 
-    /// A link pulse was heard at `at`.
-    pub fn pulse(&mut self, at: BitTimes) {
-        self.look(at);
+    /// Processes a link pulse received at `at`.
+    pub fn on_pulse(&mut self, at: BitTimes) {
+        self.update(at);
         self.state = match self.state {
             State::Pass { last } if passed(last, at).0 == 0 => State::Pass { last },
             State::Pass { .. } => State::Pass { last: at },
-            State::Fail { count, last } if count > 0 && passed(last, at).0 < MIN.0 => {
+            State::Fail { count, last } if count > 0 && passed(last, at).0 < LINK_TEST_MIN.0 => {
                 State::Fail { count: 1, last: at }
             }
-            State::Fail { count, .. } if count + 1 >= COUNT => State::Pass { last: at },
+            State::Fail { count, .. } if count + 1 >= LC_MAX => State::Pass { last: at },
             State::Fail { count, .. } => State::Fail {
                 count: count + 1,
                 last: at,
@@ -82,23 +82,24 @@ impl Integrity {
         };
     }
 
-    /// A transmission was heard up to `at`: it brings the link up at once.
-    pub fn active(&mut self, at: BitTimes) {
+    /// Processes a transmission received until `at`: it brings the link up at once.
+    pub fn on_frame(&mut self, at: BitTimes) {
         self.state = State::Pass { last: at };
     }
 
-    /// Something was heard up to `at`, a pulse or a frame: it keeps a link up, and brings none up.
-    pub fn stirred(&mut self, at: BitTimes) {
+    /// Processes activity until `at`, a pulse or a frame: it keeps the link up, but does not bring
+    /// it up.
+    pub fn on_activity(&mut self, at: BitTimes) {
         if let State::Pass { last } = &mut self.state {
             *last = at;
         }
     }
 
-    /// Lets the time pass up to `now`.
-    pub fn look(&mut self, now: BitTimes) {
+    /// Updates the state to the time `now`.
+    pub fn update(&mut self, now: BitTimes) {
         let (last, limit) = match self.state {
-            State::Pass { last } => (last, LOSS),
-            State::Fail { last, count: 1.. } => (last, MAX),
+            State::Pass { last } => (last, LINK_LOSS),
+            State::Fail { last, count: 1.. } => (last, LINK_TEST_MAX),
             State::Fail { .. } => return,
         };
         if passed(last, now).0 > limit.0 {
@@ -106,7 +107,7 @@ impl Integrity {
         }
     }
 
-    /// Whether the partner is there.
+    /// State of the link.
     #[must_use]
     pub const fn state(&self) -> LinkState {
         match self.state {

@@ -1,27 +1,28 @@
-//! The jabber function (IEEE 802.3 clause 14.2.1.6): a transmitter that does not end is cut off, so
-//! that the others can use the medium.
+//! The jabber function (IEEE 802.3 clause 14.2.1.6): a transmitter that sends for too long is cut
+//! off, so that other stations can use the medium.
 
 use super::{from_ms, from_ns};
 use crate::mac::BitTimes;
 use linerate_ether::phy10::JABBER_NS;
 
-/// The longest that is sent at a time (`xmit_max_timer`).
-const MAX: BitTimes = from_ms(25);
-/// How long the transmitter then stays off (`unjab_timer`: 0.5 s +- 0.25 s).
-const OFF: BitTimes = from_ms(500);
+/// Longest transmission (`xmit_max_timer`).
+const XMIT_MAX: BitTimes = from_ms(25);
+/// Time for which the transmitter then stays disabled (`unjab_timer`: 0.5 s +- 0.25 s).
+const UNJAB: BitTimes = from_ms(500);
 
-const _: () =
-    assert!(MAX.0 >= from_ns(*JABBER_NS.start()).0 && MAX.0 <= from_ns(*JABBER_NS.end()).0);
+const _: () = assert!(
+    XMIT_MAX.0 >= from_ns(*JABBER_NS.start()).0 && XMIT_MAX.0 <= from_ns(*JABBER_NS.end()).0
+);
 
-/// Limits what is sent at a time.
+/// Limits the duration of a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jabber {
     cut: Option<BitTimes>,
 }
 
 impl Jabber {
-    /// The most octets that may be sent at a time, preamble and FCS included.
-    pub const MAX_OCTETS: usize = (MAX.0 / 8) as usize;
+    /// Maximum octets of a transmission, preamble and FCS included.
+    pub const MAX_OCTETS: usize = (XMIT_MAX.0 / 8) as usize;
 
     /// A transmitter that has not been cut off.
     #[must_use]
@@ -29,17 +30,17 @@ impl Jabber {
         Self { cut: None }
     }
 
-    /// Whether the transmitter may send at `now`.
+    /// True if the transmitter may send at `now`.
     pub fn may_send(&mut self, now: BitTimes) -> bool {
-        if self.cut.is_some_and(|at| now.since(at).0 >= OFF.0) {
+        if self.cut.is_some_and(|at| now.since(at).0 >= UNJAB.0) {
             self.cut = None;
         }
         self.cut.is_none()
     }
 
-    /// Of `octets` that were to be sent only [`Self::MAX_OCTETS`] were, up to `now`. Says whether
-    /// that was less.
-    pub fn sent(&mut self, octets: usize, now: BitTimes) -> bool {
+    /// Processes the end, at `now`, of a transmission of `octets`, of which at most
+    /// [`Self::MAX_OCTETS`] were sent. Returns `true` if it was cut off.
+    pub fn on_sent(&mut self, octets: usize, now: BitTimes) -> bool {
         let jabbers = octets > Self::MAX_OCTETS;
         if jabbers {
             self.cut = Some(now);

@@ -1,15 +1,15 @@
-//! The link to the partner (IEEE 802.3 clauses 14 and 28) as state machines without a clock or a
-//! pin of their own: whoever drives the pins says what was heard and when, and asks what to send.
+//! The link to the partner (IEEE 802.3 clauses 14 and 28) as state machines without clock or pins:
+//! the PHY driver reports events with their time and gets the pulses to send.
 //!
-//! - [`Link`]: everything together, for a PHY.
+//! - [`Link`]: all of the following combined, for a PHY.
 //! - [`Integrity`]: the link integrity test (clause 14.2.1.7).
 //! - [`Negotiation`]: auto-negotiation (clause 28), with parallel detection.
-//! - [`Pulses`]: when to send which pulse.
-//! - [`Polarity`]: whether the receive pair is swapped (clause 14.3.1.3, an option there).
-//! - [`Jabber`]: cuts a transmitter off that does not end (clause 14.2.1.6).
+//! - [`PulseSender`]: timing of the pulses to send.
+//! - [`Polarity`]: detects a swapped receive pair (clause 14.3.1.3, optional there).
+//! - [`Jabber`]: cuts off a transmitter that sends for too long (clause 14.2.1.6).
 //!
-//! Times are [`BitTimes`] on one clock, which wraps; what is called with them must be called at
-//! least once in some 200 s, which the link pulse timer does.
+//! Times are [`BitTimes`] on one clock, which wraps; objects that take a time must be called at
+//! least once in some 200 s, which the link pulse timer ensures.
 //!
 //! ```
 //! use linerate_nic::{device::LinkState, link::{Duplex, Link, Mode}, mac::BitTimes};
@@ -17,9 +17,9 @@
 //! let mut link = Link::new(Mode::Forced(Duplex::Half));
 //! for n in 1..=4 {
 //!     let now = BitTimes(n * 160_000);
-//!     link.pulse(now);
+//!     link.on_pulse(now);
 //!     // The link pulse timer: a pulse of our own goes out, the next one in 16 ms.
-//!     let due = link.timer(now, None);
+//!     let due = link.on_timer(now, None);
 //!     assert!(due.pulse.is_some() && due.next == BitTimes(160_000));
 //! }
 //! assert_eq!(link.status().state, LinkState::Up);
@@ -36,8 +36,8 @@ pub use integrity::Integrity;
 pub use jabber::Jabber;
 pub use negotiation::Negotiation;
 pub use polarity::{Polarity, Sense};
-pub use pulses::{Due, Pulse, Pulses};
-pub use status::{Abilities, By, Duplex, Fault, Status};
+pub use pulses::{Pulse, PulseSender, TimerAction};
+pub use status::{Abilities, Duplex, EstablishedBy, LinkFault, Status};
 
 use crate::device::LinkState;
 use crate::mac::BitTimes;
@@ -54,21 +54,21 @@ const fn from_ns(ns: u64) -> BitTimes {
     BitTimes((ns / BIT_NS) as u32)
 }
 
-/// What has passed from `from` to `now`; nothing if `now` is the earlier one.
+/// Time from `from` to `now`; zero if `now` is earlier.
 const fn passed(from: BitTimes, now: BitTimes) -> BitTimes {
     let span = now.since(from).0;
     BitTimes(if span > u32::MAX / 2 { 0 } else { span })
 }
 
-/// How the link comes about.
+/// Configuration of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Without negotiation: link pulses go out, and any that come in bring the link up. The partner,
-    /// if it negotiates, finds out that we do 10BASE-T and takes half duplex.
+    /// Without negotiation: link pulses are sent, and received ones bring the link up. A partner
+    /// that negotiates detects 10BASE-T and selects half duplex.
     Forced(Duplex),
-    /// By auto-negotiation of these abilities, flags of
-    /// [`LinkCodeWord`](linerate_ether::phy10::link::LinkCodeWord); a partner that sends link
-    /// pulses only gets half duplex by parallel detection.
+    /// Auto-negotiation of these abilities, flags of
+    /// [`LinkCodeWord`](linerate_ether::phy10::link::LinkCodeWord); with a partner that sends only
+    /// link pulses, half duplex by parallel detection.
     Negotiate(u16),
 }
 
@@ -78,16 +78,16 @@ pub struct Link {
     mode: Mode,
     integrity: Integrity,
     negotiation: Option<Negotiation>,
-    pulses: Pulses,
-    heard: Heard,
-    /// The receive pair is swapped, and link pulses are not seen.
+    pulses: PulseSender,
+    receiver: BitTimeReceiver,
+    /// The receive pair is swapped, and link pulses cannot be detected.
     swapped: bool,
     status: Status,
     changed: bool,
 }
 
 impl Link {
-    /// A link on which nothing has happened yet. It is down.
+    /// A link in its initial state, down.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
         let negotiation = match mode {
@@ -100,127 +100,129 @@ impl Link {
             mode,
             integrity,
             negotiation,
-            pulses: Pulses::new(),
-            heard: Heard::new(),
+            pulses: PulseSender::new(),
+            receiver: BitTimeReceiver::new(),
             swapped: false,
             changed: false,
         }
     }
 
-    /// A link pulse, or one pulse of a burst, was heard at `at`. Says what it completed.
-    pub fn pulse(&mut self, at: BitTimes) -> Option<LinkEvent> {
-        let event = self.heard.pulse(at);
+    /// Processes a link pulse, or one pulse of a burst, received at `at`. Returns the event that it
+    /// completes.
+    pub fn on_pulse(&mut self, at: BitTimes) -> Option<LinkEvent> {
+        let event = self.receiver.on_pulse(at);
         if let Some((event, began)) = event {
-            self.complete(event, began);
+            self.on_event(event, began);
         }
-        if self.integrity_hears_all() {
-            self.integrity.pulse(at);
+        if self.counts_all_pulses() {
+            self.integrity.on_pulse(at);
         }
-        self.settle(at);
+        self.update_status(at);
         event.map(|(event, _)| event)
     }
 
-    /// A transmission of the partner's was heard up to `at`.
-    pub fn frame(&mut self, at: BitTimes) {
+    /// Processes a transmission of the partner, received until `at`.
+    pub fn on_frame(&mut self, at: BitTimes) {
         if self
             .negotiation
             .as_ref()
-            .is_none_or(Negotiation::takes_frames)
+            .is_none_or(Negotiation::accepts_frames)
         {
-            self.integrity.active(at);
+            self.integrity.on_frame(at);
         }
-        self.settle(at);
+        self.update_status(at);
     }
 
-    /// From `now` on the receive pair is taken to be swapped, by a receiver that then sees frames but
-    /// no link pulses; or not any more.
+    /// Sets, at `now`, whether the receive pair is swapped, for a receiver that then detects frames
+    /// but no link pulses.
     ///
-    /// The link integrity test (clause 14.2.1.7) asks for pulses or frames every 50 to 150 ms, and a
-    /// partner that has nothing to say sends pulses only. Where these cannot be seen it has nothing to
-    /// go by: frames bring the link up, and it stays so, as if the test were switched off.
+    /// The link integrity test (clause 14.2.1.7) requires pulses or frames every 50 to 150 ms, and
+    /// a partner without traffic sends only pulses. If these cannot be detected the test has no
+    /// input: frames bring the link up, and it stays up, as if the test were disabled.
     pub fn set_swapped(&mut self, swapped: bool, now: BitTimes) {
         if self.swapped && !swapped && self.integrity.state() == LinkState::Up {
-            // From here on the test counts again.
-            self.integrity.active(now);
+            // The test is active again from here on.
+            self.integrity.on_frame(now);
         }
         self.swapped = swapped;
-        self.settle(now);
+        self.update_status(now);
     }
 
-    /// Shortly before `now` something came in while the station was sending; whether a pulse or a frame
-    /// cannot be told.
+    /// Processes activity shortly before `now`, while the station was sending; pulses and frames
+    /// cannot be distinguished then.
     ///
-    /// The link integrity test (clause 14.2.1.7) asks for either, and knows nothing of what the station
-    /// sends: a receiver has a pair of its own. So this keeps a link up. It brings none up, which takes
-    /// pulses that can be counted, and no burst is read from it.
-    pub fn heard_while_sending(&mut self, now: BitTimes) {
-        self.integrity.stirred(now);
+    /// The link integrity test (clause 14.2.1.7) requires either, and is independent of what the
+    /// station sends: a receiver has its own pair. So this keeps a link up. It does not bring a
+    /// link up, which requires pulses that can be counted, and no burst is decoded from it.
+    pub fn on_activity_while_sending(&mut self, now: BitTimes) {
+        self.integrity.on_activity(now);
     }
 
-    /// The link pulse timer fires at `now`: says which pulse to send at once, when to call again, and
-    /// what the [silence](Self::silence) up to `now` completed. The last packet was `sent` then; it
-    /// stands for a link pulse.
-    pub fn timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> Due {
-        let completed = self.silence(now);
+    /// Processes the link pulse timer at `now`: returns the pulse to send at once, the time of the
+    /// next call, and the event completed by the [silence](Self::on_silence) until `now`. `sent` is
+    /// the end of the last packet sent, which replaces a link pulse.
+    pub fn on_timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> TimerAction {
+        let completed = self.on_silence(now);
         let negotiation = self.negotiation.as_ref();
-        let word = negotiation.map_or(pulses::Wanted::Normal, Negotiation::sends);
+        let word = negotiation.map_or(pulses::PulseRequest::Normal, Negotiation::pulse_request);
         let idle = sent.map_or(BitTimes(u32::MAX), |sent| passed(sent, now));
-        let due = self.pulses.timer(now, idle, word);
+        let due = self.pulses.on_timer(now, idle, word);
         if due.pulse == Some(Pulse::Last)
             && let Some(negotiation) = &mut self.negotiation
         {
-            negotiation.sent();
+            negotiation.on_burst_sent();
         }
-        self.settle(now);
-        Due { completed, ..due }
+        self.update_status(now);
+        TimerAction { completed, ..due }
     }
 
-    /// Nothing more was heard up to `now`: for the timer, and before a look at what was heard.
-    /// Says what the silence completed.
-    pub fn silence(&mut self, now: BitTimes) -> Option<LinkEvent> {
-        let (event, began) = self.heard.silence(now)?;
-        self.complete(event, began);
-        self.settle(now);
+    /// Processes silence until `now`: call it from the timer, and before reading the status.
+    /// Returns the event that the silence completes.
+    pub fn on_silence(&mut self, now: BitTimes) -> Option<LinkEvent> {
+        let (event, began) = self.receiver.on_silence(now)?;
+        self.on_event(event, began);
+        self.update_status(now);
         Some(event)
     }
 
-    /// How things stand.
+    /// Status of the link.
     #[must_use]
     pub const fn status(&self) -> Status {
         self.status
     }
 
-    /// How things stand, if that has changed since the last call.
+    /// Status of the link, if it has changed since the last call.
     pub fn take_change(&mut self) -> Option<Status> {
         core::mem::take(&mut self.changed).then_some(self.status)
     }
 
-    /// Whether all pulses speak for the link, those of bursts too: unless a partner's negotiation
-    /// is to be told from a partner that does not negotiate.
-    fn integrity_hears_all(&self) -> bool {
+    /// True if all pulses, including those of bursts, count for the link integrity test: unless
+    /// negotiation is still in progress and a partner that does not negotiate must be
+    /// distinguished.
+    fn counts_all_pulses(&self) -> bool {
         self.negotiation
             .as_ref()
-            .is_none_or(Negotiation::has_chosen)
+            .is_none_or(Negotiation::is_resolved)
     }
 
-    fn complete(&mut self, event: LinkEvent, began: BitTimes) {
+    fn on_event(&mut self, event: LinkEvent, began: BitTimes) {
         let Some(negotiation) = &mut self.negotiation else {
             return;
         };
         match event {
-            LinkEvent::Burst(word) => negotiation.burst(word, began),
-            LinkEvent::NormalPulse if !negotiation.has_chosen() => self.integrity.pulse(began),
-            LinkEvent::NormalPulse | LinkEvent::Broken(_) => {}
+            LinkEvent::Burst(word) => negotiation.on_burst(word, began),
+            LinkEvent::NormalPulse if !negotiation.is_resolved() => self.integrity.on_pulse(began),
+            LinkEvent::NormalPulse | LinkEvent::Malformed(_) => {}
         }
     }
 
-    /// Draws the conclusions from what was heard.
-    fn settle(&mut self, now: BitTimes) {
+    /// Updates the state machines and the status.
+    fn update_status(&mut self, now: BitTimes) {
         if !self.swapped {
-            self.integrity.look(now);
+            self.integrity.update(now);
         }
         if let Some(negotiation) = &mut self.negotiation
-            && negotiation.look(self.integrity.state(), now)
+            && negotiation.update(self.integrity.state(), now)
         {
             self.integrity = Integrity::new();
         }
@@ -229,7 +231,7 @@ impl Link {
         self.status = status;
     }
 
-    /// Whether the partner is there.
+    /// State of the link.
     #[must_use]
     pub const fn state(&self) -> LinkState {
         self.status.state
@@ -246,15 +248,15 @@ fn status(mode: Mode, negotiation: Option<&Negotiation>, integrity: LinkState) -
 
 /// [`LinkReceiver`] on a clock of bit times that wraps.
 #[derive(Debug)]
-struct Heard {
+struct BitTimeReceiver {
     receiver: LinkReceiver,
     last: BitTimes,
     last_ns: u64,
-    /// When the pulse or burst under way began.
+    /// Start time of the pulse or burst in progress.
     began: BitTimes,
 }
 
-impl Heard {
+impl BitTimeReceiver {
     const fn new() -> Self {
         Self {
             receiver: LinkReceiver::new(),
@@ -270,10 +272,10 @@ impl Heard {
         self.last_ns
     }
 
-    /// What was completed, and when it had begun.
-    fn pulse(&mut self, at: BitTimes) -> Option<(LinkEvent, BitTimes)> {
+    /// The completed event, and its start time.
+    fn on_pulse(&mut self, at: BitTimes) -> Option<(LinkEvent, BitTimes)> {
         let at_ns = self.ns(at);
-        let event = self.receiver.pulse(at_ns);
+        let event = self.receiver.on_pulse(at_ns);
         let began = self.began;
         if self.receiver.began_ns() == Some(at_ns) {
             self.began = at;
@@ -281,8 +283,8 @@ impl Heard {
         Some((event?, began))
     }
 
-    fn silence(&mut self, now: BitTimes) -> Option<(LinkEvent, BitTimes)> {
+    fn on_silence(&mut self, now: BitTimes) -> Option<(LinkEvent, BitTimes)> {
         let now_ns = self.ns(now);
-        Some((self.receiver.silence(now_ns)?, self.began))
+        Some((self.receiver.on_silence(now_ns)?, self.began))
     }
 }

@@ -2,77 +2,79 @@
 //! whose only technology is 10BASE-T, without next pages.
 //!
 //! ```text
-//! Silent --1.25 s--> Offering --3 equal words--> Acknowledging --3 with acknowledge--> Completing
-//!    ^                   |                                                     7 bursts |
-//!    |                link pulses only                                                  v
-//!    |                   v                                                           Checking
-//!    +-- lost -- Watching --0.51 s, still there----------------------------> Checking --> Good
+//! TransmitDisable --1.25 s--> AbilityDetect --3 equal words--> AcknowledgeDetect
+//!    ^                             |                                    | 3 with acknowledge
+//!    |                      link pulses only                            v
+//!    |                             v                           CompleteAcknowledge
+//!    +---------- lost ------ LinkStatusCheck                            | 7 bursts
+//!                                  | 0.51 s, still present              v
+//!                                  +-----------------------> FlpLinkGoodCheck --> FlpLinkGood
 //! ```
 //!
-//! Every failure, and the loss of the link, goes back to the start. Where the standard leaves a
-//! range the value here is near its lower end, so that the link is up soon.
+//! Every failure, and the loss of the link, returns to the start. Where the standard allows a
+//! range, the value used is near its lower end, so that the link comes up quickly.
 
-use super::status::{By, Duplex, Fault, Status};
-use super::{from_ms, passed, pulses::Wanted};
+use super::status::{Duplex, EstablishedBy, LinkFault, Status};
+use super::{from_ms, passed, pulses::PulseRequest};
 use crate::device::LinkState;
 use crate::mac::BitTimes;
 use linerate_ether::phy10::link::LinkCodeWord;
 
-/// Silence by which a partner notices that the link is given up (`break_link_timer`: 1.2 to 1.5 s).
+/// Silence that signals to the partner that the link is dropped (`break_link_timer`: 1.2 to 1.5 s).
 const BREAK_LINK: BitTimes = from_ms(1_250);
-/// How long link pulses are watched before they are believed (`autoneg_wait_timer`: 0.5 to 1 s).
-const WATCH: BitTimes = from_ms(510);
-/// How long the link may take to come up (`link_fail_inhibit_timer`: 0.75 to 1 s).
-const CHECK: BitTimes = from_ms(800);
-/// Words further apart than this are none in a row (`nlp_test_max_timer`: 50 to 150 ms).
-const APART: BitTimes = from_ms(100);
-/// Equal words in a row that are believed (`ability_match`, `acknowledge_match`).
-const MATCH: u32 = 3;
-/// Bursts with the acknowledge bit that are sent after the partner's was seen (6 to 8).
-const COMPLETE: u32 = 7;
+/// Time for which link pulses must be present to be accepted (`autoneg_wait_timer`: 0.5 to 1 s).
+const AUTONEG_WAIT: BitTimes = from_ms(510);
+/// Time limit for the link to come up (`link_fail_inhibit_timer`: 0.75 to 1 s).
+const LINK_FAIL_INHIBIT: BitTimes = from_ms(800);
+/// Words further apart than this are not consecutive (`nlp_test_max_timer`: 50 to 150 ms).
+const NLP_TEST_MAX: BitTimes = from_ms(100);
+/// Consecutive equal words that are accepted (`ability_match`, `acknowledge_match`).
+const MATCH_COUNT: u32 = 3;
+/// Bursts with the acknowledge bit sent after that of the partner was received (6 to 8).
+const ACKNOWLEDGE_BURSTS: u32 = 7;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// TRANSMIT DISABLE.
-    Silent,
+    TransmitDisable,
     /// ABILITY DETECT.
-    Offering,
+    AbilityDetect,
     /// LINK STATUS CHECK.
-    Watching,
+    LinkStatusCheck,
     /// ACKNOWLEDGE DETECT.
-    Acknowledging,
-    /// COMPLETE ACKNOWLEDGE; so many bursts are still to be sent.
-    Completing { left: u32 },
+    AcknowledgeDetect,
+    /// COMPLETE ACKNOWLEDGE; number of bursts left to send.
+    CompleteAcknowledge { left: u32 },
     /// FLP LINK GOOD CHECK.
-    Checking,
+    FlpLinkGoodCheck,
     /// FLP LINK GOOD.
-    Good,
+    FlpLinkGood,
 }
 
-/// Words in a row that are the same but for the acknowledge bit.
+/// Consecutive words that are equal except for the acknowledge bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Row {
+struct MatchRun {
     word: LinkCodeWord,
     count: u32,
-    /// How many of the last ones had the acknowledge bit.
+    /// Number of the last ones that had the acknowledge bit.
     acknowledged: u32,
     last: BitTimes,
 }
 
-/// The arbitration of one station.
+/// Arbitration function of one station.
 #[derive(Debug)]
 pub struct Negotiation {
     ours: LinkCodeWord,
     state: State,
-    /// When the state was entered; `None` before the first look at the clock.
+    /// Time when the state was entered; `None` before the first update.
     since: Option<BitTimes>,
-    row: Option<Row>,
-    /// The partner's word, once three were equal.
+    run: Option<MatchRun>,
+    /// Link code word of the partner, once three were equal.
     partner: Option<LinkCodeWord>,
-    by: By,
-    fault: Option<Fault>,
-    /// What was taken for signs of a partner that does not negotiate was none.
-    misled: bool,
+    established_by: EstablishedBy,
+    fault: Option<LinkFault>,
+    /// The apparent signs of a partner that does not negotiate were part of its bursts.
+    false_parallel_detection: bool,
 }
 
 impl Negotiation {
@@ -81,151 +83,161 @@ impl Negotiation {
     pub const fn new(abilities: u16) -> Self {
         Self {
             ours: LinkCodeWord::base_page(abilities),
-            state: State::Silent,
+            state: State::TransmitDisable,
             since: None,
-            row: None,
+            run: None,
             partner: None,
-            by: By::Negotiation,
+            established_by: EstablishedBy::Negotiation,
             fault: None,
-            misled: false,
+            false_parallel_detection: false,
         }
     }
 
-    /// A burst was heard that began at `at`.
-    pub fn burst(&mut self, word: LinkCodeWord, at: BitTimes) {
+    /// Processes a received burst that began at `at`.
+    pub fn on_burst(&mut self, word: LinkCodeWord, at: BitTimes) {
         let plain = LinkCodeWord(word.0 & !LinkCodeWord::ACKNOWLEDGE);
         let acknowledge = word.has(LinkCodeWord::ACKNOWLEDGE);
         let before = self
-            .row
-            .filter(|row| row.word == plain && passed(row.last, at).0 <= APART.0);
-        let (count, acknowledged) = before.map_or((0, 0), |row| (row.count, row.acknowledged));
-        let row = Row {
+            .run
+            .filter(|run| run.word == plain && passed(run.last, at).0 <= NLP_TEST_MAX.0);
+        let (count, acknowledged) = before.map_or((0, 0), |run| (run.count, run.acknowledged));
+        let run = MatchRun {
             word: plain,
             count: count + 1,
             acknowledged: if acknowledge { acknowledged + 1 } else { 0 },
             last: at,
         };
-        self.row = Some(row);
+        self.run = Some(run);
         match self.state {
-            State::Offering | State::Watching if row.count >= MATCH => {
-                self.misled = true;
+            State::AbilityDetect | State::LinkStatusCheck if run.count >= MATCH_COUNT => {
+                self.false_parallel_detection = true;
                 self.partner = Some(plain);
-                self.enter(State::Acknowledging, at);
-                self.acknowledge(row, at);
+                self.enter(State::AcknowledgeDetect, at);
+                self.acknowledge(run, at);
             }
-            // Whatever link pulses there were, this partner negotiates.
-            State::Offering | State::Watching => {
-                self.misled = true;
-                self.enter(State::Offering, at);
+            // This partner negotiates, whatever link pulses arrived before.
+            State::AbilityDetect | State::LinkStatusCheck => {
+                self.false_parallel_detection = true;
+                self.enter(State::AbilityDetect, at);
             }
-            State::Acknowledging => self.acknowledge(row, at),
+            State::AcknowledgeDetect => self.acknowledge(run, at),
             _ => {}
         }
     }
 
-    fn acknowledge(&mut self, row: Row, at: BitTimes) {
-        if row.acknowledged < MATCH {
+    fn acknowledge(&mut self, run: MatchRun, at: BitTimes) {
+        if run.acknowledged < MATCH_COUNT {
             return;
         }
-        if self.partner != Some(row.word) {
-            // No consistency_match: it changed its mind.
+        if self.partner != Some(run.word) {
+            // No consistency_match: the word has changed.
             return self.restart(at);
         }
-        self.by = By::Negotiation;
-        self.fault = if self.chosen().is_none() {
-            Some(Fault::NothingInCommon)
+        self.established_by = EstablishedBy::Negotiation;
+        self.fault = if self.resolved_duplex().is_none() {
+            Some(LinkFault::NothingInCommon)
         } else {
-            let remote = row.word.has(LinkCodeWord::REMOTE_FAULT);
-            remote.then_some(Fault::Remote)
+            let remote = run.word.has(LinkCodeWord::REMOTE_FAULT);
+            remote.then_some(LinkFault::Remote)
         };
-        self.enter(State::Completing { left: COMPLETE }, at);
+        self.enter(
+            State::CompleteAcknowledge {
+                left: ACKNOWLEDGE_BURSTS,
+            },
+            at,
+        );
     }
 
-    /// A burst of ours went out.
-    pub(super) fn sent(&mut self) {
-        if let State::Completing { left } = &mut self.state {
+    /// Processes the end of a burst sent by this station.
+    pub(super) fn on_burst_sent(&mut self) {
+        if let State::CompleteAcknowledge { left } = &mut self.state {
             *left = left.saturating_sub(1);
         }
     }
 
-    /// What to send now.
-    pub(super) fn sends(&self) -> Wanted {
+    /// Pulses to send now.
+    pub(super) fn pulse_request(&self) -> PulseRequest {
         match self.state {
-            State::Silent | State::Watching => Wanted::Silence,
-            State::Offering => Wanted::Bursts(self.ours),
-            State::Acknowledging | State::Completing { .. } => {
-                Wanted::Bursts(LinkCodeWord(self.ours.0 | LinkCodeWord::ACKNOWLEDGE))
+            State::TransmitDisable | State::LinkStatusCheck => PulseRequest::Silence,
+            State::AbilityDetect => PulseRequest::Bursts(self.ours),
+            State::AcknowledgeDetect | State::CompleteAcknowledge { .. } => {
+                PulseRequest::Bursts(LinkCodeWord(self.ours.0 | LinkCodeWord::ACKNOWLEDGE))
             }
-            State::Checking if self.chosen().is_none() => Wanted::Silence,
-            State::Checking | State::Good => Wanted::Normal,
+            State::FlpLinkGoodCheck if self.resolved_duplex().is_none() => PulseRequest::Silence,
+            State::FlpLinkGoodCheck | State::FlpLinkGood => PulseRequest::Normal,
         }
     }
 
-    /// Whether what both can do is settled, and only the link is waited for.
+    /// True if the negotiation is resolved and only the link has to come up.
     #[must_use]
-    pub const fn has_chosen(&self) -> bool {
-        matches!(self.state, State::Checking | State::Good)
+    pub const fn is_resolved(&self) -> bool {
+        matches!(self.state, State::FlpLinkGoodCheck | State::FlpLinkGood)
     }
 
-    /// Whether a transmission proves that the link is there.
+    /// True if a transmission counts as proof of the link.
     #[must_use]
-    pub fn takes_frames(&self) -> bool {
+    pub fn accepts_frames(&self) -> bool {
         match self.state {
-            State::Silent | State::Acknowledging | State::Completing { .. } => false,
-            State::Checking => self.chosen().is_some(),
-            State::Offering | State::Watching | State::Good => true,
+            State::TransmitDisable
+            | State::AcknowledgeDetect
+            | State::CompleteAcknowledge { .. } => false,
+            State::FlpLinkGoodCheck => self.resolved_duplex().is_some(),
+            State::AbilityDetect | State::LinkStatusCheck | State::FlpLinkGood => true,
         }
     }
 
-    /// Lets the time pass up to `now`, with the link integrity test's result. `true`: that test has
-    /// to begin anew.
-    pub fn look(&mut self, integrity: LinkState, now: BitTimes) -> bool {
-        if core::mem::take(&mut self.misled) {
+    /// Updates the state to the time `now`, given the result of the link integrity test. Returns
+    /// `true` if that test must restart.
+    pub fn update(&mut self, integrity: LinkState, now: BitTimes) -> bool {
+        if core::mem::take(&mut self.false_parallel_detection) {
             return true;
         }
         let since = *self.since.get_or_insert(now);
         let for_long = |limit: BitTimes| passed(since, now).0 >= limit.0;
         let up = integrity == LinkState::Up;
         match self.state {
-            State::Silent if for_long(BREAK_LINK) => {
-                self.row = None;
-                self.enter(State::Offering, now);
+            State::TransmitDisable if for_long(BREAK_LINK) => {
+                self.run = None;
+                self.enter(State::AbilityDetect, now);
                 true
             }
-            State::Offering if up => {
-                self.enter(State::Watching, now);
+            State::AbilityDetect if up => {
+                self.enter(State::LinkStatusCheck, now);
                 false
             }
-            State::Watching if !up => {
-                self.fault = Some(Fault::ParallelDetection);
+            State::LinkStatusCheck if !up => {
+                self.fault = Some(LinkFault::ParallelDetection);
                 self.restart(now);
                 true
             }
-            State::Watching if for_long(WATCH) => {
-                (self.by, self.fault, self.partner) = (By::ParallelDetection, None, None);
-                self.enter(State::Checking, now);
+            State::LinkStatusCheck if for_long(AUTONEG_WAIT) => {
+                (self.established_by, self.fault, self.partner) =
+                    (EstablishedBy::ParallelDetection, None, None);
+                self.enter(State::FlpLinkGoodCheck, now);
                 false
             }
-            State::Acknowledging
-                if self.row.is_none_or(|row| passed(row.last, now).0 > APART.0) =>
+            State::AcknowledgeDetect
+                if self
+                    .run
+                    .is_none_or(|run| passed(run.last, now).0 > NLP_TEST_MAX.0) =>
             {
-                // The partner fell silent (flp_receive_idle).
+                // The partner became silent (flp_receive_idle).
                 self.restart(now);
                 true
             }
-            State::Completing { left: 0 } => {
-                self.enter(State::Checking, now);
+            State::CompleteAcknowledge { left: 0 } => {
+                self.enter(State::FlpLinkGoodCheck, now);
                 true
             }
-            State::Checking if up && self.chosen().is_some() => {
-                self.enter(State::Good, now);
+            State::FlpLinkGoodCheck if up && self.resolved_duplex().is_some() => {
+                self.enter(State::FlpLinkGood, now);
                 false
             }
-            State::Checking if for_long(CHECK) => {
+            State::FlpLinkGoodCheck if for_long(LINK_FAIL_INHIBIT) => {
                 self.restart(now);
                 true
             }
-            State::Good if !up => {
+            State::FlpLinkGood if !up => {
                 (self.fault, self.partner) = (None, None);
                 self.restart(now);
                 true
@@ -234,25 +246,29 @@ impl Negotiation {
         }
     }
 
-    /// How things stand.
+    /// Status of the link.
     #[must_use]
     pub(super) fn status(&self, integrity: LinkState) -> Status {
-        let good = self.state == State::Good && integrity == LinkState::Up;
-        // While words are still being exchanged there is nothing to tell.
+        let good = self.state == State::FlpLinkGood && integrity == LinkState::Up;
+        // Nothing is reported while words are still being exchanged.
         let settled = self.fault.is_some()
-            || !matches!(self.state, State::Acknowledging | State::Completing { .. });
+            || !matches!(
+                self.state,
+                State::AcknowledgeDetect | State::CompleteAcknowledge { .. }
+            );
         Status {
             state: if good { LinkState::Up } else { LinkState::Down },
-            duplex: self.chosen().unwrap_or(Duplex::Half),
-            by: self.by,
+            duplex: self.resolved_duplex().unwrap_or(Duplex::Half),
+            established_by: self.established_by,
             partner: self.partner.filter(|_| settled),
             fault: self.fault,
         }
     }
 
-    /// What both can do, as far as we can; by parallel detection half duplex (clause 28.2.3.1).
-    fn chosen(&self) -> Option<Duplex> {
-        if self.by == By::ParallelDetection {
+    /// Common mode with the highest priority, limited to 10BASE-T; half duplex by parallel
+    /// detection (clause 28.2.3.1).
+    fn resolved_duplex(&self) -> Option<Duplex> {
+        if self.established_by == EstablishedBy::ParallelDetection {
             return Some(Duplex::Half);
         }
         match self.ours.best_in_common(self.partner?)? {
@@ -263,8 +279,8 @@ impl Negotiation {
     }
 
     fn restart(&mut self, now: BitTimes) {
-        self.row = None;
-        self.enter(State::Silent, now);
+        self.run = None;
+        self.enter(State::TransmitDisable, now);
     }
 
     fn enter(&mut self, state: State, now: BitTimes) {

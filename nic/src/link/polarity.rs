@@ -1,26 +1,26 @@
-//! Whether the receive pair's wires are swapped (IEEE 802.3 clause 14.3.1.3 leaves it to the
-//! receiver to notice and to correct).
+//! Detection of a swapped receive pair (IEEE 802.3 clause 14.3.1.3 leaves detection and correction
+//! to the receiver).
 //!
 //! Link pulses and `TP_IDL` are positive by definition, and the start frame delimiter ends the
-//! preamble with 1 1, which is 0 0 on a swapped pair. Data say nothing.
+//! preamble with 1 1, which is 0 0 on a swapped pair. Data bits do not indicate the polarity.
 
-/// Inverted link pulses in a row that prove a swapped pair. One may be noise; the standard gives no
-/// number.
+/// Consecutive inverted link pulses that prove a swapped pair. One may be noise; the standard gives
+/// no number.
 const PULSES: u8 = 4;
-/// Frames in a row with an inverted start frame delimiter, or `TP_IDL`, whichever the receiver looks
-/// at, that prove it. One may have been damaged; the standard gives no number here either.
+/// Consecutive frames with an inverted start frame delimiter or `TP_IDL`, whichever the receiver
+/// checks, that prove a swapped pair. One may be damaged; the standard gives no number here either.
 const FRAMES: u8 = 3;
 
-/// Which way round a pulse, or a frame, was.
+/// Polarity of a pulse or a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
-    /// Positive, as it should be.
+    /// Positive, as required.
     Normal,
     /// Negative.
     Inverted,
 }
 
-/// Counts what was heard the wrong way round.
+/// Counts inverted pulses and frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Polarity {
     pulses: u8,
@@ -28,7 +28,7 @@ pub struct Polarity {
 }
 
 impl Polarity {
-    /// Nothing was heard yet.
+    /// A detector in its initial state.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -37,15 +37,17 @@ impl Polarity {
         }
     }
 
-    /// A link pulse was heard, relative to how the receiver is set now. `true`: turn it round.
+    /// Processes a link pulse, relative to the current setting of the receiver. Returns `true` if
+    /// the receiver must change its polarity.
     #[must_use]
-    pub fn pulse(&mut self, sense: Sense) -> bool {
+    pub fn on_pulse(&mut self, sense: Sense) -> bool {
         self.count(sense, 1, 0)
     }
 
-    /// A frame was heard, relative to how the receiver is set now. `true`: turn it round.
+    /// Processes a frame, relative to the current setting of the receiver. Returns `true` if the
+    /// receiver must change its polarity.
     #[must_use]
-    pub fn frame(&mut self, sense: Sense) -> bool {
+    pub fn on_frame(&mut self, sense: Sense) -> bool {
         self.count(sense, 0, 1)
     }
 

@@ -1,4 +1,4 @@
-//! When to send which link pulse (IEEE 802.3 clauses 14.2.1.1 and 28.2.1.1).
+//! Timing of link pulses to send (IEEE 802.3 clauses 14.2.1.1 and 28.2.1.1).
 
 use super::from_ns;
 use crate::mac::BitTimes;
@@ -7,21 +7,21 @@ use linerate_ether::phy10::link::{
     PULSE_INTERVAL_NS,
 };
 
-/// From one normal link pulse, or from the start of a burst, to the next.
+/// Interval between normal link pulses, or between starts of bursts.
 const INTERVAL: BitTimes = from_ns(PULSE_INTERVAL_NOMINAL_NS);
-/// The least of that (16 ms +- 8 ms).
-const LEAST: BitTimes = from_ns(*PULSE_INTERVAL_NS.start());
-/// From a clock pulse to the data pulse behind it.
+/// Shortest such interval (16 ms +- 8 ms).
+const MIN_INTERVAL: BitTimes = from_ns(*PULSE_INTERVAL_NS.start());
+/// From a clock pulse to the following data pulse.
 const SLOT: BitTimes = from_ns(CLOCK_TO_DATA_NS);
-/// Places for pulses in a burst: 17 clock pulses, and 16 data pulses between them.
+/// Pulse slots of a burst: 17 clock pulses, and 16 data pulses between them.
 const SLOTS: u8 = (BURST_NS / CLOCK_TO_DATA_NS) as u8 + 1;
-/// A pulse of a burst may be this late: half of what Table 28-1 allows, for the receiver's
-/// lateness adds to ours.
-const LATE: BitTimes = from_ns(3_500);
+/// Longest delay of a pulse of a burst: half of the tolerance of Table 28-1, because the delay of
+/// the receiver adds to it.
+const MAX_DELAY: BitTimes = from_ns(3_500);
 
-/// What the link wants to be sent.
+/// Pulses that the link requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PulseRequest {
     /// Nothing.
     Silence,
     /// Normal link pulses.
@@ -35,24 +35,24 @@ pub(super) enum Wanted {
 pub enum Pulse {
     /// A normal link pulse.
     Normal,
-    /// One of a burst, not the last.
+    /// A pulse of a burst, not the last.
     Burst,
-    /// The last one of a burst.
+    /// The last pulse of a burst.
     Last,
 }
 
-/// What is due.
+/// Actions of a link pulse timer event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Due {
+pub struct TimerAction {
     /// The pulse to send now.
     pub pulse: Option<Pulse>,
-    /// How long after this call's due time the next call is due.
+    /// Time from the due time of this call to that of the next.
     pub next: BitTimes,
-    /// What was heard and is complete now.
+    /// Received event that is complete now.
     pub completed: Option<LinkEvent>,
 }
 
-impl Due {
+impl TimerAction {
     const fn new(pulse: Option<Pulse>, next: BitTimes) -> Self {
         Self {
             pulse,
@@ -64,10 +64,10 @@ impl Due {
 
 /// The sender of link pulses.
 ///
-/// A burst whose pulses are held up, as by a frame that is being received, is given up; the next
-/// one comes at its time.
+/// A burst whose pulses are delayed, for example by the reception of a frame, is aborted; the next
+/// one is sent at its time.
 #[derive(Debug)]
-pub struct Pulses {
+pub struct PulseSender {
     burst: Option<Burst>,
 }
 
@@ -75,20 +75,25 @@ pub struct Pulses {
 struct Burst {
     word: LinkCodeWord,
     began: BitTimes,
-    /// The place of the next pulse.
+    /// Slot of the next pulse.
     slot: u8,
 }
 
-impl Pulses {
+impl PulseSender {
     pub(super) const fn new() -> Self {
         Self { burst: None }
     }
 
-    /// What is due `now`, nothing having been sent for so long.
-    pub(super) fn timer(&mut self, now: BitTimes, idle: BitTimes, wanted: Wanted) -> Due {
+    /// Returns the actions due at `now`, where nothing has been sent for `idle`.
+    pub(super) fn on_timer(
+        &mut self,
+        now: BitTimes,
+        idle: BitTimes,
+        wanted: PulseRequest,
+    ) -> TimerAction {
         match (self.burst.take(), wanted) {
-            (Some(burst), _) => self.go_on(burst, now),
-            (None, Wanted::Bursts(word)) => self.go_on(
+            (Some(burst), _) => self.continue_burst(burst, now),
+            (None, PulseRequest::Bursts(word)) => self.continue_burst(
                 Burst {
                     word,
                     began: now,
@@ -96,25 +101,26 @@ impl Pulses {
                 },
                 now,
             ),
-            (None, Wanted::Normal) if idle.0 < LEAST.0 => {
-                Due::new(None, BitTimes(INTERVAL.0 - idle.0))
+            (None, PulseRequest::Normal) if idle.0 < MIN_INTERVAL.0 => {
+                TimerAction::new(None, BitTimes(INTERVAL.0 - idle.0))
             }
-            (None, Wanted::Normal) => Due::new(Some(Pulse::Normal), INTERVAL),
-            (None, Wanted::Silence) => Due::new(None, INTERVAL),
+            (None, PulseRequest::Normal) => TimerAction::new(Some(Pulse::Normal), INTERVAL),
+            (None, PulseRequest::Silence) => TimerAction::new(None, INTERVAL),
         }
     }
 
-    fn go_on(&mut self, burst: Burst, now: BitTimes) -> Due {
+    fn continue_burst(&mut self, burst: Burst, now: BitTimes) -> TimerAction {
         let place = u32::from(burst.slot) * SLOT.0;
         let since = now.since(burst.began).0;
-        if since > place + LATE.0 {
-            // The calls that follow are at their times again.
-            return Due::new(None, BitTimes(INTERVAL.0 - place));
+        if since > place + MAX_DELAY.0 {
+            // The following calls are on schedule again.
+            return TimerAction::new(None, BitTimes(INTERVAL.0 - place));
         }
         if burst.slot + 1 == SLOTS {
-            return Due::new(Some(Pulse::Last), BitTimes(INTERVAL.0 - place));
+            return TimerAction::new(Some(Pulse::Last), BitTimes(INTERVAL.0 - place));
         }
-        // An even place is a clock pulse; the data bit behind it says how far to the next pulse.
+        // An even slot is a clock pulse; the data bit after it determines the distance to the next
+        // pulse.
         let data = burst.word.0 >> (burst.slot / 2) & 1 != 0;
         let step = if burst.slot.is_multiple_of(2) && !data {
             2
@@ -125,6 +131,6 @@ impl Pulses {
             slot: burst.slot + step,
             ..burst
         });
-        Due::new(Some(Pulse::Burst), BitTimes(u32::from(step) * SLOT.0))
+        TimerAction::new(Some(Pulse::Burst), BitTimes(u32::from(step) * SLOT.0))
     }
 }

@@ -1,20 +1,20 @@
-//! How the link stands, for a person and for a program to read.
+//! Status of the link, for people and programs.
 
 use crate::device::LinkState;
 use core::fmt;
 use linerate_ether::phy10::link::LinkCodeWord;
 
-/// Whether both stations may send at once.
+/// Duplex mode of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duplex {
     /// One at a time: carrier sense and collisions.
     Half,
-    /// Both at once.
+    /// Both at the same time.
     Full,
 }
 
 impl Duplex {
-    /// As on the console: `half`.
+    /// Name as printed on the console: `half`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -24,9 +24,9 @@ impl Duplex {
     }
 }
 
-/// How the link came about.
+/// Method by which the link was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum EstablishedBy {
     /// By configuration.
     Forced,
     /// By auto-negotiation (IEEE 802.3 clause 28).
@@ -35,8 +35,8 @@ pub enum By {
     ParallelDetection,
 }
 
-impl By {
-    /// As on the console: `auto-negotiation`.
+impl EstablishedBy {
+    /// Name as printed on the console: `auto-negotiation`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,20 +47,20 @@ impl By {
     }
 }
 
-/// What is wrong with the link.
+/// Fault of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The partner can do nothing that we can; the link stays down.
+pub enum LinkFault {
+    /// The stations have no mode in common; the link stays down.
     NothingInCommon,
     /// The partner reports a fault at its end (clause 28.2.1.2.4).
     Remote,
-    /// What looked like a partner that does not negotiate went away when it was looked at again
-    /// (clause 28.2.3.1).
+    /// An apparent partner without auto-negotiation disappeared before it was confirmed (clause
+    /// 28.2.3.1).
     ParallelDetection,
 }
 
-impl Fault {
-    /// As on the console: `remote fault`.
+impl LinkFault {
+    /// Name as printed on the console: `remote fault`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,19 +71,19 @@ impl Fault {
     }
 }
 
-/// How the link stands.
+/// Status of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// Whether frames can be sent and received.
+    /// State of the link: up if frames can be sent and received.
     pub state: LinkState,
-    /// Whether both stations may send at once.
+    /// Duplex mode of the link.
     pub duplex: Duplex,
-    /// How the link came about, or would if it is down.
-    pub by: By,
-    /// What the partner offered, if it negotiated.
+    /// Method by which the link was established, or would be if it is down.
+    pub established_by: EstablishedBy,
+    /// Abilities advertised by the partner, if it negotiated.
     pub partner: Option<LinkCodeWord>,
-    /// What is wrong.
-    pub fault: Option<Fault>,
+    /// The fault, if any.
+    pub fault: Option<LinkFault>,
 }
 
 impl Status {
@@ -92,14 +92,14 @@ impl Status {
         Self {
             state,
             duplex,
-            by: By::Forced,
+            established_by: EstablishedBy::Forced,
             partner: None,
             fault: None,
         }
     }
 }
 
-/// Writes the abilities of a base page as a list, `10BASE-T half, 100BASE-TX full`.
+/// Formats the abilities of a base page as a list, `10BASE-T half, 100BASE-TX full`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Abilities(pub LinkCodeWord);
 

@@ -1,9 +1,9 @@
-//! The checksums of the packet in a frame, told from the sum that the receive loop made.
+//! Checksums of the packet in a frame, derived from the sum computed by the receive loop.
 //!
-//! A one's complement sum over a range is the sum over the whole less the sums over what does not
-//! belong to it (RFC 1071 section 2(A)). So the TCP checksum of a full frame, whose sum over all
-//! octets is known, costs the 14 octets of MAC header, the pseudo-header and the FCS, whatever the
-//! segment's length:
+//! A one's complement sum over a range is the sum over the whole less the sums over the parts
+//! outside of it (RFC 1071 section 2(A)). So verifying the TCP checksum of a full frame, whose sum
+//! over all octets is known, costs only the 14 octets of MAC header, the pseudo-header and the FCS,
+//! for any segment length:
 //!
 //! ```text
 //! |MAC header|IPv4 header|segment ..                            |padding|FCS|
@@ -11,9 +11,9 @@
 //! |<----------------------- the loop's sum ------------------------------->|
 //! ```
 //!
-//! Where it is not that simple (a tag, IPv6) the bytes are summed. A packet whose lengths do not
-//! add up is let pass: a stack refuses it without any checksum. The FCS stands for nothing here: a
-//! router that spoilt a packet gave it a right one.
+//! In other cases (a tag, IPv6) the bytes are summed. A packet with inconsistent lengths passes: a
+//! stack rejects it without any checksum. The FCS is no substitute: a router that corrupted a
+//! packet sent it with a correct FCS.
 
 use crate::bitbang::FRAME_OFFSET;
 use linerate_ether::checksum::{self, TCP, UDP, fold, transport_is_good};
@@ -21,8 +21,9 @@ use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, TAG_LEN};
 
 const ICMP: u8 = 1;
 const ICMPV6: u8 = 58;
-/// Headers that may stand between IPv6's and a transport's (RFC 8200): hop-by-hop options, routing,
-/// destination options. The second octet of each says how many times 8 octets follow its first 8.
+/// Extension headers that may precede the transport header (RFC 8200): hop-by-hop options, routing,
+/// destination options. The second octet of each is its length in units of 8 octets beyond the
+/// first 8.
 const EXTENSIONS: [u8; 3] = [0, 43, 60];
 const IPV6_HEADER_LEN: usize = 40;
 const IPV6_FRAGMENT: u8 = 44;
@@ -31,14 +32,14 @@ const TCP_HEADER_LEN: usize = 20;
 const UDP_HEADER_LEN: usize = 8;
 const ICMP_HEADER_LEN: usize = 4;
 
-/// What a checksum says.
+/// Result of a checksum check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Every checksum is right, or there is none.
+    /// All checksums are correct, or there are none.
     Good,
-    /// One is wrong, or cannot be told because the packet is a fragment.
+    /// One is wrong, or cannot be verified because the packet is a fragment.
     Bad,
-    /// The sum alone does not tell: [`of_bytes`] has to.
+    /// The sum alone is not sufficient: [`of_bytes`] decides.
     Unknown,
 }
 
@@ -56,14 +57,13 @@ const fn plus(a: u32, b: u32) -> u32 {
     sum + carry as u32
 }
 
-/// The sum of the bytes `from..to` of `entry`, in memory order. `from` is not in the last word's
-/// shadow: `from < to`.
+/// Sum of the bytes `from..to` of `entry`, in memory order. Requires `from < to`.
 #[inline(always)]
 fn sum_of(entry: &[u32], from: usize, to: usize) -> Option<u32> {
     let words = entry.get(from / 4..to.div_ceil(4))?;
     let (first, last) = (words.first()?.to_le(), words.last()?.to_le());
     let sum = words.iter().fold(0, |sum, word| plus(sum, word.to_le()));
-    // Less what the first and the last word hold beside the range.
+    // Subtract the parts of the first and the last word outside of the range.
     let before = first & !(!0 << (from % 4 * 8));
     let after = match to % 4 {
         0 => 0,
@@ -72,9 +72,9 @@ fn sum_of(entry: &[u32], from: usize, to: usize) -> Option<u32> {
     Some(plus(sum, plus(!before, !after)))
 }
 
-/// The verdict on the IPv4 packet in the frame of `octets` octets, FCS included, that lies at
-/// [`FRAME_OFFSET`] of `entry` and sums to `sum` (see [`Summed`](crate::bitbang::Summed)), without
-/// a look at the packet's data.
+/// Verdict on the IPv4 packet in the frame of `octets` octets, FCS included, at [`FRAME_OFFSET`] of
+/// `entry` with the sum `sum` (see [`SummedFrame`](crate::bitbang::SummedFrame)), without reading
+/// the data of the packet.
 #[inline]
 pub(super) fn of_sum(entry: &[u32], octets: usize, sum: u16) -> Verdict {
     derive(entry, octets, sum).unwrap_or(Verdict::Unknown)
@@ -85,7 +85,7 @@ fn derive(entry: &[u32], octets: usize, sum: u16) -> Option<Verdict> {
     /// The word in which the IPv4 header begins.
     const IP: usize = (FRAME_OFFSET + HEADER_LEN) / 4;
     const _: () = assert!((FRAME_OFFSET + HEADER_LEN).is_multiple_of(4));
-    // What the wire sends first is in a word's low bits.
+    // The first octet on the wire is in the low bits of a word.
     let word = |at: usize| entry.get(at).map(|word| word.to_le());
     let header: &[u32; IP + 5] = entry.first_chunk()?;
     let header = header.map(u32::to_le);
@@ -104,7 +104,7 @@ fn derive(entry: &[u32], octets: usize, sum: u16) -> Option<Verdict> {
     for at in IP + 5..IP + header_len / 4 {
         ip = plus(ip, word(at)?);
     }
-    // The upper bits of the second word: flags and fragment offset, but for "don't fragment".
+    // The upper bits of the second word: flags and fragment offset, except "don't fragment".
     if fold(ip) != 0xFFFF || header[IP + 1] >> 16 & 0xFF3F != 0 {
         return Some(Verdict::Bad);
     }
@@ -121,7 +121,8 @@ fn derive(entry: &[u32], octets: usize, sum: u16) -> Option<Verdict> {
                 _ => return None,
             }
         }
-        // All zeroes sum to zero, not to 0xFFFF, which the difference of two sums cannot tell.
+        // All zeroes sum to zero, not to 0xFFFF; the difference of two sums cannot distinguish the
+        // two.
         ICMP if payload >= ICMP_HEADER_LEN && word(IP + header_len / 4)? != 0 => (payload, false),
         _ => return None,
     };
@@ -130,7 +131,7 @@ fn derive(entry: &[u32], octets: usize, sum: u16) -> Option<Verdict> {
         plus(header[IP - 4] & 0xFFFF_0000, header[IP - 3]),
         plus(header[IP - 2], header[IP - 1]),
     );
-    // Padding and FCS. At an even place of the frame a byte is at an even place of the entry.
+    // Padding and FCS. An even offset in the frame is an even offset in the entry.
     let end = FRAME_OFFSET + HEADER_LEN + header_len + covered;
     let tail = sum_of(entry, end, FRAME_OFFSET + octets)?;
     let mut rest = plus(u32::from(sum.swap_bytes()), plus(!mac, !tail));
@@ -138,11 +139,11 @@ fn derive(entry: &[u32], octets: usize, sum: u16) -> Option<Verdict> {
         let fields = u32::from(protocol) << 8 | u32::from((covered as u16).swap_bytes()) << 16;
         rest = plus(plus(rest, fields), plus(header[IP + 3], header[IP + 4]));
     }
-    // Something that was added is not zero, so zero stands for 0xFFFF.
+    // At least one summand is not zero, so zero means 0xFFFF.
     Some(Verdict::new(matches!(fold(rest), 0 | 0xFFFF)))
 }
 
-/// The verdict on the packet in `frame`, which is without FCS, from its bytes.
+/// Verdict on the packet in `frame`, which is without FCS, from its bytes.
 pub(crate) fn of_bytes(frame: &[u8]) -> Verdict {
     let field = |at: usize| {
         frame
@@ -163,7 +164,7 @@ pub(crate) fn of_bytes(frame: &[u8]) -> Verdict {
     Verdict::new(bad != Some(true))
 }
 
-/// Whether a checksum of an IPv4 packet (RFC 791) is wrong; `None` when its lengths are.
+/// True if a checksum of an IPv4 packet (RFC 791) is wrong; `None` if its lengths are inconsistent.
 fn ipv4_is_bad(packet: &[u8]) -> Option<bool> {
     let header: &[u8; IPV4_HEADER_LEN] = packet.first_chunk()?;
     let header_len = usize::from(header[0] & 0xF) * 4;
@@ -191,14 +192,15 @@ fn ipv4_is_bad(packet: &[u8]) -> Option<bool> {
     })
 }
 
-/// As much of an IP payload as is UDP (RFC 768); `None` when the lengths do not add up.
+/// The UDP datagram (RFC 768) in an IP payload; `None` if the lengths are inconsistent.
 fn datagram(payload: &[u8]) -> Option<&[u8]> {
     let header: &[u8; UDP_HEADER_LEN] = payload.first_chunk()?;
     let len = usize::from(u16::from_be_bytes([header[4], header[5]]));
     payload.get(..len).filter(|_| len >= UDP_HEADER_LEN)
 }
 
-/// Whether a checksum of an IPv6 packet (RFC 8200 section 8.1) is wrong; `None` when its lengths are.
+/// True if a checksum of an IPv6 packet (RFC 8200 section 8.1) is wrong; `None` if its lengths are
+/// inconsistent.
 fn ipv6_is_bad(packet: &[u8]) -> Option<bool> {
     let header: &[u8; IPV6_HEADER_LEN] = packet.first_chunk()?;
     if header[0] >> 4 != 6 {
@@ -217,7 +219,7 @@ fn ipv6_is_bad(packet: &[u8]) -> Option<bool> {
     let covered = match protocol {
         TCP if payload.len() >= TCP_HEADER_LEN => payload,
         UDP => match datagram(payload)? {
-            // Whether there may be none (RFC 6935) is for the stack to say.
+            // The stack decides whether a zero checksum is allowed (RFC 6935).
             [_, _, _, _, _, _, 0, 0, ..] => return Some(false),
             datagram => datagram,
         },

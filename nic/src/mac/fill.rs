@@ -1,11 +1,11 @@
-//! Fills in the TCP checksum of a frame that the stack wrote, by words: about one cycle an octet,
+//! Fills in the TCP checksum of a frame that the stack wrote, by words: about one cycle per octet,
 //! where a stack that sums octet by octet or pair by pair takes three to four.
 
 use core::ops::Range;
 use linerate_ether::checksum::{Sum, TCP};
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN};
 
-/// Of a TCP header: where its checksum is.
+/// Offset of the checksum in a TCP header.
 const CHECKSUM: usize = 16;
 /// Octets of an IPv4 header without options, and of an IPv6 header.
 const IPV4_HEADER_LEN: usize = 20;
@@ -14,13 +14,13 @@ const IPV6_HEADER_LEN: usize = 40;
 /// A TCP segment in a frame, by offsets into the frame.
 struct Segment {
     octets: Range<usize>,
-    /// The addresses right before it.
+    /// Offset of the IP addresses, directly before the segment.
     addresses: usize,
 }
 
 /// Fills in the checksum of the TCP segment (RFC 9293 section 3.1) in the frame that begins at
-/// `words`. Its field must hold zero, as a stack leaves it that knows that the device will fill it
-/// in. Leaves alone what is no TCP segment, whole and right behind its IP header.
+/// `words`. The field must be zero, as stacks leave it for a device with checksum offload. Does not
+/// modify a frame unless it holds a complete TCP segment directly after its IP header.
 #[inline]
 pub(super) fn tcp_checksum(words: &mut [u32], len: usize) {
     let Some(segment) = find(words, len) else {
@@ -28,8 +28,8 @@ pub(super) fn tcp_checksum(words: &mut [u32], len: usize) {
     };
     let Range { start, end } = segment.octets;
     let mut sum = Sum::new();
-    // Headers end in the middle of a word, so that the words of addresses and segment begin two
-    // octets earlier: these are taken out again.
+    // Headers end in the middle of a word, so the words of addresses and segment begin two octets
+    // earlier: these are subtracted again.
     let (from, whole) = ((segment.addresses - 2) / 4, end / 4);
     let Some(covered) = words.get(from..whole) else {
         return;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_segment_stays_as_it_is() {
+    fn other_frames_are_not_modified() {
         let (plain, len) = frame(false, 60);
         let changed = |at: usize, value: u8| {
             let mut other = plain.clone();

@@ -1,15 +1,15 @@
-//! The stage for a PHY whose receive loop aligns and sums: nothing is left to do for a frame but
-//! to look at what the loop found. The main thread checks the packet's checksums for the stack
+//! The stage for a PHY whose receive loop aligns and sums: the interrupt only checks the result of
+//! the loop. The main thread verifies the checksums of the packet for the stack
 //! ([`super::checksum`]) from the sum over the frame.
 //!
 //! An entry of the queue is the buffer that the loop filled (see [`crate::bitbang`]): the frame at
-//! [`FRAME_OFFSET`], and in the word before it the loop's sum for the main thread.
+//! [`FRAME_OFFSET`], and in the word before it the sum of the loop for the main thread.
 
 use super::checksum::{self, Verdict};
 use super::receive::Reception;
-use super::stage::{Stage, heard};
-use super::validate::{self, Invalid};
-use crate::bitbang::{FRAME_OFFSET, Summed};
+use super::stage::{Stage, count_reception};
+use super::validate::{self, InvalidFrame};
+use crate::bitbang::{FRAME_OFFSET, SummedFrame};
 use crate::device::Checksums;
 use crate::ledger::Ledger;
 use crate::queue::{Frame, Grant};
@@ -21,11 +21,10 @@ use linerate_ether::ledger::Counter;
 /// The receive loop aligns and sums; only good frames reach the queue.
 pub struct LineRate(());
 
-/// Whether a frame that was summed is good beyond doubt, as most are: the interrupt is short.
+/// True if a summed frame is certainly good, as most are: this keeps the interrupt short.
 #[inline(always)]
-fn is_plain(entry: &[u8], summed: Summed) -> bool {
-    /// First octets of the types that are neither a length nor a tag, those of IPv4 and ARP among
-    /// them.
+fn is_plain(entry: &[u8], summed: SummedFrame) -> bool {
+    /// First octets of `EtherType`s that are neither a length nor a tag, including IPv4 and ARP.
     const TYPES: core::ops::Range<u8> = 6..0x80;
     let octets = usize::from(summed.octets);
     octets.wrapping_sub(MIN_LEN) <= MAX_LEN - MIN_LEN
@@ -42,11 +41,11 @@ fn fold(sum: u32) -> u16 {
     ((once + (once >> 16)) as u16).swap_bytes()
 }
 
-/// The verdict on a frame that was summed: its octets without FCS, or what it is counted as. `entry`
-/// is the queue's entry.
+/// Verdict on a summed frame: its octets without FCS, or the counter of the error. `entry` is the
+/// queue entry.
 #[cold]
 #[inline(never)]
-fn judge(entry: &[u8], summed: Summed) -> Result<Range<usize>, Counter> {
+fn judge(entry: &[u8], summed: SummedFrame) -> Result<Range<usize>, Counter> {
     let octets = usize::from(summed.octets);
     let field = |at: usize| {
         entry
@@ -55,18 +54,18 @@ fn judge(entry: &[u8], summed: Summed) -> Result<Range<usize>, Counter> {
             .map_or(0, |bytes| u16::from_be_bytes(*bytes))
     };
     validate::verdict(octets, summed.fcs_good, field).map_err(|invalid| match invalid {
-        Invalid::Runt if !summed.fcs_good => Counter::RxFragments,
-        Invalid::BadFcs if summed.dribble => Counter::RxAlignmentErrors,
+        InvalidFrame::Runt if !summed.fcs_good => Counter::RxFragments,
+        InvalidFrame::BadFcs if summed.dribble => Counter::RxAlignmentErrors,
         invalid => invalid.counter(),
     })
 }
 
-/// Counts a reception that brought no frame, out of the way of those that did.
+/// Counts a reception without a frame; a cold function, to keep the common path short.
 #[cold]
 #[inline(never)]
 fn without_frame(reception: Reception, ledger: &Ledger) -> usize {
-    // What was not summed cannot be judged.
-    if heard(reception, ledger).is_some() {
+    // A reception that was not summed cannot be checked.
+    if count_reception(reception, ledger).is_some() {
         ledger.count(Counter::RxBadSfd);
     }
     0
@@ -109,7 +108,9 @@ impl Stage for LineRate {
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         let octets = frame.len().saturating_sub(FRAME_OFFSET);
         let bytes = FRAME_OFFSET..FRAME_OFFSET + octets.saturating_sub(fcs::LEN);
         let words = frame.words_mut();
@@ -119,7 +120,7 @@ impl Stage for LineRate {
             verdict => verdict,
         };
         match verdict {
-            Verdict::Bad => Err(Invalid::BadChecksum),
+            Verdict::Bad => Err(InvalidFrame::BadChecksum),
             Verdict::Good | Verdict::Unknown => Ok(bytes),
         }
     }

@@ -1,25 +1,26 @@
 //! Receiver and transmitter as one device.
 
 use super::phy::Phy;
-use super::receive::{Main, ReceiveSwitch, RxFrame};
+use super::receive::{MainHalf, ReceiveSwitch, RxFrame};
 use super::stage::Stage;
 use super::transmit::Transmitter;
 use crate::device::{Capabilities, Device, FrameTooLong, LinkState, Medium, RxToken, TxToken};
 use linerate_ether::frame::{MAX_PAYLOAD, MacAddress};
 
-/// The MAC as a [`Device`]: owned by the main thread, for a stack's adapter to wrap.
+/// The MAC as a [`Device`]: owned by the main thread, to be wrapped in the adapter of a stack.
 pub struct Mac<'q, P, S, R: ReceiveSwitch, const WORDS: usize> {
     /// The receiving half.
-    pub rx: Main<'q, S, R, WORDS>,
+    pub rx: MainHalf<'q, S, R, WORDS>,
     /// The sending half.
     pub tx: Transmitter<'q, P>,
     station: MacAddress,
 }
 
 impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
-    /// Joins both halves. Frames to other stations are filtered out; see [`Main::filter`].
+    /// Combines both halves. Frames to other stations are filtered out; see
+    /// [`MainHalf::set_station_filter`].
     pub fn new(
-        mut rx: Main<'q, S, R, WORDS>,
+        mut rx: MainHalf<'q, S, R, WORDS>,
         mut tx: Transmitter<'q, P>,
         mac_address: impl Into<MacAddress>,
     ) -> Self
@@ -28,18 +29,18 @@ impl<'q, P, S, R: ReceiveSwitch, const WORDS: usize> Mac<'q, P, S, R, WORDS> {
         R: Copy,
     {
         let station = mac_address.into();
-        rx.filter(Some(station));
+        rx.set_station_filter(Some(station));
         tx.seed(station);
         tx.fill_tcp_checksum(S::CHECKSUMS.tcp.receive);
         Self { rx, tx, station }
     }
 }
 
-/// A frame that backs off takes up to 52 ms a time. [`receive`](Device::receive) goes on meanwhile, for the queue
-/// must be emptied, and so does [`transmit`](Device::transmit): smoltcp 0.14 takes a fast retransmission for done
-/// when it gets no token for it, without a timer that would repeat it, and the connection rests for ever. What comes
-/// meanwhile is given up ([`Transmitter::send`]); who wants it to wait lets the stack send only when
-/// [`Transmitter::is_ready`] says so.
+/// A back-off takes up to 52 ms. [`receive`](Device::receive) continues meanwhile, because the
+/// queue must be emptied, and so does [`transmit`](Device::transmit): smoltcp 0.14 treats a fast
+/// retransmission as sent when it gets no token for it, without a timer to repeat it, and the
+/// connection stalls forever. Frames sent meanwhile are dropped ([`Transmitter::send`]); to make
+/// them wait, let the stack send only when [`Transmitter::poll_ready`] returns `true`.
 impl<'q, P, S, R, const WORDS: usize> Device for Mac<'q, P, S, R, WORDS>
 where
     P: Phy,
@@ -57,24 +58,24 @@ where
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        // What is held back must not wait for the stack to have something to send.
-        self.tx.is_ready();
-        let frame = self.rx.receive_obeying(|quanta| self.tx.pause(quanta))?;
+        // A held frame must not wait for the stack to send another.
+        self.tx.poll_ready();
+        let frame = self.rx.receive_with_pause(|quanta| self.tx.pause(quanta))?;
         Some((MacRxToken(frame), MacTxToken(&mut self.tx)))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        let room = self.tx.is_ready() || !self.tx.is_paused();
+        let room = self.tx.poll_ready() || !self.tx.is_paused();
         room.then_some(MacTxToken(&mut self.tx))
     }
 
-    fn holds_frame(&self) -> bool {
-        self.tx.holds_frame()
+    fn has_pending_tx(&self) -> bool {
+        self.tx.has_pending_tx()
     }
 
     fn capabilities(&self) -> Capabilities {
-        // Who checks TCP for the stack fills it in, too.
+        // A stage that verifies TCP checksums for the stack also fills them in.
         let mut checksums = S::CHECKSUMS;
         checksums.tcp.transmit = checksums.tcp.receive;
         Capabilities {
@@ -110,7 +111,7 @@ impl<R: ReceiveSwitch + Copy, const WORDS: usize> RxToken for MacRxToken<'_, '_,
     }
 }
 
-/// Room for a frame to send.
+/// Token for a frame to send.
 pub struct MacTxToken<'m, 'q, P>(&'m mut Transmitter<'q, P>);
 
 impl<P: Phy> TxToken for MacTxToken<'_, '_, P> {

@@ -1,8 +1,8 @@
-//! The receive path's two halves: the interrupt's and the main thread's.
+//! The two halves of the receive path: interrupt and main thread.
 
 use super::stage::Stage;
-use crate::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
-use crate::filter::{AddressFilter, Words};
+use crate::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, SummedFrame};
+use crate::filter::{AddressFilter, FilterWords};
 use crate::ledger::Ledger;
 use crate::queue::{self, Consumer, Producer, Queue, words_of};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, fence};
@@ -13,20 +13,23 @@ use linerate_ether::frame::{ADDRESSES_LEN, EtherType, MacAddress};
 use linerate_ether::ledger::Counter;
 use linerate_ether::pause::{Pause, PauseError};
 
-/// What the PHY heard.
+/// Result of a receive interrupt, reported by the PHY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reception {
-    /// A transmission up to its end: that many bytes were written, as [`crate::bitbang`] says.
+    /// A complete transmission: that many bytes were written, in the format of [`crate::bitbang`].
     Packet(usize),
-    /// A transmission that was aligned and summed on the way, likewise.
-    Frame(Summed),
-    /// A transmission without a start frame delimiter where one belongs.
+    /// A complete transmission that was aligned and summed during reception, in the format of
+    /// [`crate::bitbang`].
+    Frame(SummedFrame),
+    /// A transmission without a start frame delimiter at the expected position.
     NoSfd,
-    /// A frame given up because of its destination: [`Interrupt::filter`] does not accept it.
+    /// A frame abandoned because of its destination: [`InterruptHalf::next_filter`] does not accept
+    /// it.
     Filtered,
-    /// A frame to a group given up because [`Interrupt::filter`] accepts no groups just now.
+    /// A frame to a group abandoned because [`InterruptHalf::next_filter`] currently accepts no
+    /// groups.
     Shed,
-    /// A transmission that met one of our own where both may send at once, and was not heard.
+    /// A transmission that overlapped one of our own on a full-duplex link and was not received.
     WhileSending,
     /// A normal link pulse.
     LinkPulse,
@@ -34,36 +37,37 @@ pub enum Reception {
     LinkBurst,
     /// A transmission that ended without the end-of-packet signal.
     Truncated,
-    /// A transmission given up at something that is no Manchester symbol.
+    /// A transmission abandoned at a symbol that is not a Manchester symbol.
     SymbolError,
-    /// A transmission that filled the buffer and still went on.
+    /// A transmission longer than the buffer.
     Oversize,
-    /// No transmission at all.
+    /// No transmission.
     Nothing,
 }
 
-/// Whether the interrupt should go on listening.
+/// State of the receiver after an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Outcome {
-    /// The PHY was called; listen on.
+pub enum ReceiverState {
+    /// The PHY was called; reception stays enabled.
     Listening,
-    /// The queue had no room, the PHY was not called, and reception is switched off until it has.
+    /// The queue had no room: the PHY was not called, and reception is disabled until there is
+    /// room.
     Suspended,
 }
 
-/// Switches the receive interrupt off and on.
+/// Disables and enables the receive interrupt.
 ///
-/// While the queue is full there is no point in an interrupt for each frame that cannot be kept:
-/// it would only take the time needed to empty the queue. Both calls may come twice in a row.
+/// While the queue is full, an interrupt for each frame that cannot be kept would only take the
+/// time needed to empty the queue. Both methods may be called twice in a row.
 pub trait ReceiveSwitch {
-    /// Stops receive interrupts. Called by [`Interrupt::receive`].
+    /// Disables receive interrupts. Called by [`InterruptHalf::receive`].
     fn suspend(&self);
-    /// Lets receive interrupts happen again. Called on the main thread as soon as a frame fits.
+    /// Enables receive interrupts. Called on the main thread as soon as a frame fits.
     fn resume(&self);
 }
 
-/// A receiver that goes on interrupting while the queue is full.
+/// A receiver whose interrupt stays enabled while the queue is full.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AlwaysOn;
 
@@ -74,34 +78,34 @@ impl ReceiveSwitch for AlwaysOn {
     fn resume(&self) {}
 }
 
-/// Frames of the longest whose room in the queue frames to groups may take at once. A TCP window
-/// leaves it free ([`crate::window`]).
+/// Number of maximum-length frames whose room in the queue frames to groups may occupy at once. A
+/// TCP window leaves it free ([`crate::window`]).
 pub const GROUP_FRAMES: usize = 2;
 
-/// What both halves share: a `static` with the receive queue in it.
+/// State shared by both halves: a `static` that contains the receive queue.
 pub struct Receiver<const WORDS: usize> {
     queue: Queue<WORDS>,
     suspended: AtomicBool,
     promiscuous: AtomicBool,
-    /// Words that frames to groups took when they were committed, and when they were released; both
-    /// wrap. Their difference is what they take now.
+    /// Words taken by frames to groups when committed, and when released; both wrap. Their
+    /// difference is the number in use.
     groups_in: AtomicUsize,
     groups_out: AtomicUsize,
 }
 
-/// The `WORDS` of a [`Receiver`] that always takes `frames` raw receptions of any length.
+/// `WORDS` of a [`Receiver`] that always takes `frames` raw receptions of any length.
 pub const fn receiver_words(frames: usize) -> usize {
     Queue::<0>::words_for(frames, MAX_RAW_LEN)
 }
 
 impl<const WORDS: usize> Receiver<WORDS> {
-    /// How many receptions fit whatever their lengths were before.
+    /// Number of receptions that always fit, whatever the previous lengths.
     pub const FRAMES: usize = Queue::<WORDS>::guaranteed_frames(MAX_RAW_LEN);
-    /// From so many words of the queue in use for frames to groups on, no more of these are
-    /// accepted: the room of [`GROUP_FRAMES`] of the longest.
-    pub const HIGH_MARK: usize = GROUP_FRAMES * words_of(MAX_RAW_LEN);
-    /// Below so many words they are accepted again.
-    pub const LOW_MARK: usize = Self::HIGH_MARK / 2;
+    /// When frames to groups use this many words of the queue, no more of them are accepted: the
+    /// room of [`GROUP_FRAMES`] maximum-length frames.
+    pub const HIGH_WATER_MARK: usize = GROUP_FRAMES * words_of(MAX_RAW_LEN);
+    /// Below this many words they are accepted again.
+    pub const LOW_WATER_MARK: usize = Self::HIGH_WATER_MARK / 2;
 
     /// An empty receiver.
     #[cfg(not(loom))]
@@ -127,13 +131,13 @@ impl<const WORDS: usize> Receiver<WORDS> {
         }
     }
 
-    /// The two halves, for the stage `S`. There is one of each: the second call gets `None`.
+    /// The two halves, for the stage `S`. Each exists once: the second call returns `None`.
     #[allow(clippy::type_complexity)]
     pub fn split<'q, S: Stage, R: ReceiveSwitch + Copy>(
         &'q self,
         ledger: &'q Ledger,
         switch: R,
-    ) -> Option<(Interrupt<'q, S, R, WORDS>, Main<'q, S, R, WORDS>)> {
+    ) -> Option<(InterruptHalf<'q, S, R, WORDS>, MainHalf<'q, S, R, WORDS>)> {
         const {
             assert!(
                 Self::FRAMES >= 1,
@@ -141,19 +145,19 @@ impl<const WORDS: usize> Receiver<WORDS> {
             );
         };
         let (producer, consumer) = self.queue.split()?;
-        let interrupt = Interrupt {
+        let interrupt = InterruptHalf {
             producer,
             receiver: self,
             ledger,
             switch,
             scratch: S::SCRATCH,
-            filter: Words {
+            filter: FilterWords {
                 promiscuous: 1,
-                ..Words::default()
+                ..FilterWords::default()
             },
             sheds: false,
         };
-        let main = Main {
+        let main = MainHalf {
             consumer,
             receiver: self,
             ledger,
@@ -164,7 +168,7 @@ impl<const WORDS: usize> Receiver<WORDS> {
         Some((interrupt, main))
     }
 
-    /// The queue, for its figures.
+    /// The queue, for its statistics.
     pub fn queue(&self) -> &Queue<WORDS> {
         &self.queue
     }
@@ -177,24 +181,24 @@ impl<const WORDS: usize> Default for Receiver<WORDS> {
 }
 
 /// The interrupt's half.
-pub struct Interrupt<'q, S: Stage, R, const WORDS: usize> {
+pub struct InterruptHalf<'q, S: Stage, R, const WORDS: usize> {
     producer: Producer<'q, WORDS>,
     receiver: &'q Receiver<WORDS>,
     ledger: &'q Ledger,
     switch: R,
     scratch: S::Scratch,
-    filter: Words,
-    /// Groups are not accepted until the queue has emptied somewhat.
+    filter: FilterWords,
+    /// True if groups are not accepted until the queue has emptied to the low-water mark.
     sheds: bool,
 }
 
-impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> {
-    /// Handles one receive interrupt. `phy` is given [`MAX_RAW_LEN`] bytes to write to, aligned to
-    /// a word, and says what it heard; it is not called when the queue has no room.
+impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> InterruptHalf<'_, S, R, WORDS> {
+    /// Handles one receive interrupt. `phy` gets [`MAX_RAW_LEN`] bytes to write to, aligned to a
+    /// word, and returns what it received; it is not called if the queue has no room.
     ///
-    /// Inlined, so that it lies where the caller lies. Calls nothing that panics or formats.
+    /// Inlined into the memory section of the caller. Calls nothing that panics or formats.
     #[inline(always)]
-    pub fn receive(&mut self, phy: impl FnOnce(&mut [u8]) -> Reception) -> Outcome {
+    pub fn receive(&mut self, phy: impl FnOnce(&mut [u8]) -> Reception) -> ReceiverState {
         match self.producer.grant(MAX_RAW_LEN) {
             Some(grant) => {
                 let sheds = self.sheds;
@@ -206,7 +210,7 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
                     }
                     group = buffer[FRAME_OFFSET] & 1 != 0;
                     match reception {
-                        // Its group was accepted when it began, or the loop does not filter.
+                        // The group was accepted when the frame began, or the loop does not filter.
                         Reception::Frame(_) if sheds && group => Reception::Shed,
                         Reception::Shed if !group => Reception::Filtered,
                         reception => reception,
@@ -218,27 +222,28 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
                     let total = groups.load(Ordering::Relaxed).wrapping_add(words_of(len));
                     groups.store(total, Ordering::Relaxed);
                 }
-                Outcome::Listening
+                ReceiverState::Listening
             }
             None => self.suspend(),
         }
     }
 
-    /// Says which destinations a receive loop is to accept that asks for [`filter`](Self::filter).
-    /// At the start all.
+    /// Sets the destinations for a receive loop that uses [`next_filter`](Self::next_filter).
+    /// Initially all are accepted.
     pub fn set_filter(&mut self, filter: &AddressFilter) {
         self.filter = filter.words();
     }
 
-    /// The destinations to accept in the reception that begins now.
+    /// Returns the destinations to accept in the reception that begins now.
     ///
-    /// When frames to groups fill their share of the queue up to the [high
-    /// mark](Receiver::HIGH_MARK), no groups are accepted until it has emptied to the [low
-    /// mark](Receiver::LOW_MARK). So a storm of broadcasts takes nothing from the station's own
-    /// frames, and the main thread gets the time in which its frames are not received. A loop that
-    /// gives a frame up for that reports [`Reception::Shed`] instead of [`Reception::Filtered`].
+    /// When frames to groups fill their share of the queue up to the [high-water
+    /// mark](Receiver::HIGH_WATER_MARK), no groups are accepted until it has emptied to the
+    /// [low-water mark](Receiver::LOW_WATER_MARK). A broadcast storm therefore takes no room from
+    /// frames to the station, and the main thread gains the time in which storm frames are not
+    /// received. A loop that abandons a frame for that reason reports [`Reception::Shed`] instead
+    /// of [`Reception::Filtered`].
     #[inline(always)]
-    pub fn filter(&mut self) -> Words {
+    pub fn next_filter(&mut self) -> FilterWords {
         let receiver = self.receiver;
         let released = receiver.groups_out.load(Ordering::Relaxed);
         let groups = receiver
@@ -246,9 +251,9 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
             .load(Ordering::Relaxed)
             .wrapping_sub(released);
         let mark = if self.sheds {
-            Receiver::<WORDS>::LOW_MARK
+            Receiver::<WORDS>::LOW_WATER_MARK
         } else {
-            Receiver::<WORDS>::HIGH_MARK
+            Receiver::<WORDS>::HIGH_WATER_MARK
         };
         self.sheds = groups >= mark;
         let mut filter = self.filter;
@@ -262,7 +267,7 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
     }
 
     #[inline]
-    fn suspend(&mut self) -> Outcome {
+    fn suspend(&mut self) -> ReceiverState {
         self.ledger.count(Counter::RxQueueFull);
         self.switch.suspend();
         self.receiver.suspended.store(true, Ordering::Relaxed);
@@ -272,12 +277,12 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
         if self.receiver.queue.fits(MAX_RAW_LEN) {
             self.receiver.suspended.store(false, Ordering::Relaxed);
             self.switch.resume();
-            return Outcome::Listening;
+            return ReceiverState::Listening;
         }
-        Outcome::Suspended
+        ReceiverState::Suspended
     }
 
-    /// Whether a frame fits now.
+    /// True if a frame of any length fits now.
     #[inline(always)]
     pub fn has_room(&self) -> bool {
         self.receiver.queue.fits(MAX_RAW_LEN)
@@ -285,7 +290,7 @@ impl<S: Stage, R: ReceiveSwitch, const WORDS: usize> Interrupt<'_, S, R, WORDS> 
 }
 
 /// The main thread's half.
-pub struct Main<'q, S, R: ReceiveSwitch, const WORDS: usize> {
+pub struct MainHalf<'q, S, R: ReceiveSwitch, const WORDS: usize> {
     consumer: Consumer<'q, WORDS>,
     receiver: &'q Receiver<WORDS>,
     ledger: &'q Ledger,
@@ -294,17 +299,18 @@ pub struct Main<'q, S, R: ReceiveSwitch, const WORDS: usize> {
     stage: PhantomData<S>,
 }
 
-impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, WORDS> {
-    /// The next good frame. Bad ones before it are counted and released.
+impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> MainHalf<'q, S, R, WORDS> {
+    /// Returns the next good frame. Bad ones before it are counted and released.
     #[inline]
     pub fn receive(&mut self) -> Option<RxFrame<'_, 'q, R, WORDS>> {
-        self.receive_obeying(|_| ())
+        self.receive_with_pause(|_| ())
     }
 
-    /// The same, and hands `pause` each pause that was asked for before that frame, in quanta of
-    /// 512 bit times (IEEE 802.3 Annex 31B.2), for the transmitter. 0 takes an earlier one back.
+    /// Like [`receive`](Self::receive), and calls `pause` for each PAUSE request received before
+    /// that frame, in quanta of 512 bit times (IEEE 802.3 Annex 31B.2), for the transmitter. 0
+    /// cancels an earlier one.
     #[inline]
-    pub fn receive_obeying(
+    pub fn receive_with_pause(
         &mut self,
         mut pause: impl FnMut(u16),
     ) -> Option<RxFrame<'_, 'q, R, WORDS>> {
@@ -358,19 +364,19 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
         })
     }
 
-    /// Lets only frames to `station` and to groups pass; `None` lets all pass, as at the start.
-    /// What does not pass is counted as `RxFiltered`.
-    pub fn filter(&mut self, station: Option<MacAddress>) {
+    /// Passes only frames to `station` and to groups; `None`, the initial state, passes all. Other
+    /// frames are counted as `RxFiltered`.
+    pub fn set_station_filter(&mut self, station: Option<MacAddress>) {
         self.station = station;
     }
 
-    /// Lets every frame pass, whatever its destination, or those again that
-    /// [`filter`](Self::filter) and [`Interrupt::set_filter`] say.
-    pub fn promiscuous(&mut self, on: bool) {
+    /// Enables or disables promiscuous mode, which overrides
+    /// [`set_station_filter`](Self::set_station_filter) and [`InterruptHalf::set_filter`].
+    pub fn set_promiscuous(&mut self, on: bool) {
         self.receiver.promiscuous.store(on, Ordering::Relaxed);
     }
 
-    /// How many of the longest frames the stack may count on, if the stage says so.
+    /// Number of maximum-length frames that the queue always takes, if the stage reports it.
     pub const fn max_burst_frames(&self) -> Option<usize> {
         if S::LIMITS_BURST {
             Some(Receiver::<WORDS>::FRAMES)
@@ -379,13 +385,13 @@ impl<'q, S: Stage, R: ReceiveSwitch + Copy, const WORDS: usize> Main<'q, S, R, W
         }
     }
 
-    /// The queue, for its figures.
+    /// The queue, for its statistics.
     pub fn queue(&self) -> &'q Queue<WORDS> {
         &self.receiver.queue
     }
 }
 
-/// Whether the good frame in `bytes` is for `station`.
+/// True if the good frame in `bytes` is for `station`.
 #[inline]
 fn accepts(station: Option<MacAddress>, frame: &[u8], bytes: &Range<usize>) -> bool {
     let Some(station) = station else { return true };
@@ -393,8 +399,8 @@ fn accepts(station: Option<MacAddress>, frame: &[u8], bytes: &Range<usize>) -> b
     destination.is_some_and(|to| to == station || to.is_multicast())
 }
 
-/// What the MAC control frame in `frame` (without FCS) asks for: a pause in quanta, or what it is
-/// counted as; `None` when it is another frame.
+/// Parses a MAC control frame (without FCS): a pause in quanta, or the counter for an invalid one;
+/// `None` if it is another frame.
 #[inline]
 fn control(frame: &[u8]) -> Option<Result<u16, Counter>> {
     let kind = frame.get(ADDRESSES_LEN..)?.first_chunk()?;
@@ -408,7 +414,7 @@ fn control(frame: &[u8]) -> Option<Result<u16, Counter>> {
     })
 }
 
-/// What the frame in the queue's entry takes of the groups' share, in words.
+/// Words that the frame in the queue entry takes of the share for groups.
 #[inline]
 fn group_words<S: Stage>(entry: &[u8]) -> usize {
     match entry.get(FRAME_OFFSET) {
@@ -417,7 +423,7 @@ fn group_words<S: Stage>(entry: &[u8]) -> usize {
     }
 }
 
-/// Takes note that a frame's room is free again.
+/// Records that the room of a frame is free again.
 #[inline]
 fn release_group<const WORDS: usize>(receiver: &Receiver<WORDS>, words: usize) {
     if words > 0 {
@@ -427,10 +433,10 @@ fn release_group<const WORDS: usize>(receiver: &Receiver<WORDS>, words: usize) {
     }
 }
 
-/// Switches reception on again if the queue was full and no longer is.
+/// Enables reception again if the queue was full and no longer is.
 #[inline]
 fn resume_if_room<const WORDS: usize>(receiver: &Receiver<WORDS>, switch: &impl ReceiveSwitch) {
-    // Pairs with the fence in `Interrupt::suspend`.
+    // Pairs with the fence in `InterruptHalf::suspend`.
     fence(Ordering::SeqCst);
     if receiver.suspended.load(Ordering::Relaxed) && receiver.queue.fits(MAX_RAW_LEN) {
         receiver.suspended.store(false, Ordering::Relaxed);
@@ -438,13 +444,12 @@ fn resume_if_room<const WORDS: usize>(receiver: &Receiver<WORDS>, switch: &impl 
     }
 }
 
-/// A good frame, where the PHY (or the interrupt's copy) put it. Dropping it releases its room and
-/// counts what became of it.
+/// A good frame in the queue. Dropping it releases its room and counts its fate.
 pub struct RxFrame<'m, 'q, R: ReceiveSwitch + Copy, const WORDS: usize> {
     /// `None` only while being dropped.
     frame: Option<queue::Frame<'m, 'q, WORDS>>,
     bytes: Range<usize>,
-    /// What it takes of the groups' share of the queue, in words.
+    /// Words that it takes of the queue's share for groups.
     group: usize,
     keeps_fcs: bool,
     receiver: &'q Receiver<WORDS>,
@@ -464,8 +469,8 @@ impl<R: ReceiveSwitch + Copy, const WORDS: usize> RxFrame<'_, '_, R, WORDS> {
             .unwrap_or_default()
     }
 
-    /// The frame's FCS, which is right, as the CRC-32 of [`bytes_mut`](Self::bytes_mut); `None`
-    /// where the stage does not keep it.
+    /// The verified FCS of the frame, as the CRC-32 of [`bytes_mut`](Self::bytes_mut); `None` if
+    /// the stage does not keep it.
     #[inline]
     pub fn fcs(&self) -> Option<u32> {
         let frame = self.frame.as_ref().filter(|_| self.keeps_fcs)?;
@@ -473,7 +478,7 @@ impl<R: ReceiveSwitch + Copy, const WORDS: usize> RxFrame<'_, '_, R, WORDS> {
         behind.first_chunk().map(|fcs| u32::from_le_bytes(*fcs))
     }
 
-    /// Hands the frame to `f`, counts it as delivered and releases it.
+    /// Calls `f` with the frame, counts it as delivered and releases it.
     #[inline]
     pub fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
         self.delivered = true;

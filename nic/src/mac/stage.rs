@@ -1,4 +1,5 @@
-//! Who does what when: the stages of the receive path, from the naive one to the fast one.
+//! Stages of the receive path, from naive to fast: the division of work between interrupt and main
+//! thread.
 //!
 //! | stage          | in the interrupt                          | on the main thread  |
 //! |----------------|-------------------------------------------|---------------------|
@@ -8,11 +9,11 @@
 //! | [`Windowed`]   | receive into the queue                    | align, check        |
 //! | [`LineRate`](super::LineRate) | receive, align and sum into the queue | nothing |
 //!
-//! `Windowed` differs from `ZeroCopy` in what it tells the stack: how many frames fit, from which
-//! the TCP window follows ([`crate::window`]).
+//! `Windowed` differs from `ZeroCopy` only in reporting to the stack how many frames fit, from
+//! which the TCP window follows ([`crate::window`]).
 
 use super::receive::Reception;
-use super::validate::{Invalid, Method, Wordwise};
+use super::validate::{InvalidFrame, Validator, Wordwise};
 use crate::bitbang::MAX_RAW_LEN;
 use crate::device::Checksums;
 use crate::ledger::Ledger;
@@ -21,30 +22,30 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use linerate_ether::ledger::Counter;
 
-/// Room for one raw reception outside of the queue.
+/// Buffer for one raw reception outside of the queue.
 pub type Scratch = Buffer<{ MAX_RAW_LEN / 4 }>;
 
 /// A division of the work between interrupt and main thread.
 pub trait Stage {
     /// The stage's name in results.
     const NAME: &'static str;
-    /// Whether the stack learns how many frames fit the queue.
+    /// True if the stack gets the number of frames that fit the queue.
     const LIMITS_BURST: bool;
-    /// The checksums that [`main`](Self::main) relieves the stack of.
+    /// Checksum offload by [`main`](Self::main).
     const CHECKSUMS: Checksums = Checksums::NONE;
-    /// Whether MAC control frames (IEEE 802.3 clause 31) are the MAC's, and not the stack's.
+    /// True if the MAC, not the stack, handles MAC control frames (IEEE 802.3 clause 31).
     const OBEYS_PAUSE: bool = false;
-    /// Whether the FCS lies behind what [`main`](Self::main) returns.
+    /// True if the FCS follows the range that [`main`](Self::main) returns.
     const KEEPS_FCS: bool = false;
-    /// Whether frames to groups may take only a share of the queue.
+    /// True if frames to groups may take only a share of the queue.
     const SHEDS_GROUPS: bool = false;
-    /// What the interrupt receives into, if not the queue.
+    /// Buffer that the interrupt receives into, if not the queue.
     type Scratch: Send;
     /// A fresh scratch buffer.
     const SCRATCH: Self::Scratch;
 
-    /// The interrupt's part: receives by `phy` and fills the `grant`, or not. Returns how many
-    /// bytes it committed.
+    /// Work of the interrupt: receives with `phy` and fills the `grant`, if there is a frame.
+    /// Returns the number of bytes committed.
     fn interrupt<const WORDS: usize>(
         grant: Grant<'_, '_, WORDS>,
         scratch: &mut Self::Scratch,
@@ -52,25 +53,28 @@ pub trait Stage {
         phy: impl FnOnce(&mut [u8]) -> Reception,
     ) -> usize;
 
-    /// The main thread's part: what of `frame` is the frame, without FCS.
+    /// Work of the main thread: returns the range of `frame` that is the Ethernet frame without
+    /// FCS.
     ///
     /// # Errors
-    /// Why it is none, not yet counted.
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid>;
+    /// The error, not yet counted.
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame>;
 }
 
-/// Everything in the interrupt; only good frames reach the queue.
+/// All work in the interrupt; only good frames reach the queue.
 pub struct IsrAll<M = Wordwise>(PhantomData<M>);
 /// The interrupt copies what it received into the queue.
 pub struct MainThread<M = Wordwise>(PhantomData<M>);
 /// The interrupt receives into the queue.
 pub struct ZeroCopy<M = Wordwise>(PhantomData<M>);
-/// As [`ZeroCopy`], and the stack is told how many frames fit.
+/// Like [`ZeroCopy`], and the stack gets the number of frames that fit.
 pub struct Windowed<M = Wordwise>(PhantomData<M>);
 
-/// Counts a reception and returns its length if it goes on to the MAC.
+/// Counts a reception and returns its length if the MAC continues with it.
 #[inline(always)]
-pub(super) fn heard(reception: Reception, ledger: &Ledger) -> Option<usize> {
+pub(super) fn count_reception(reception: Reception, ledger: &Ledger) -> Option<usize> {
     match reception {
         Reception::Packet(len) => {
             ledger.count(Counter::RxFrames);
@@ -94,7 +98,7 @@ pub(super) fn heard(reception: Reception, ledger: &Ledger) -> Option<usize> {
         }
         Reception::Shed => ledger.count(Counter::RxQueueFull),
         Reception::WhileSending => ledger.count(Counter::RxWhileSending),
-        // A summed frame is for the stage that takes it; the others have other receivers.
+        // Only the stage `LineRate` takes summed frames; the others use other receivers.
         Reception::Frame(_) | Reception::Nothing => {}
     }
     None
@@ -112,7 +116,7 @@ fn push<const WORDS: usize>(mut grant: Grant<'_, '_, WORDS>, bytes: Option<&[u8]
     bytes.len()
 }
 
-impl<M: Method> Stage for IsrAll<M> {
+impl<M: Validator> Stage for IsrAll<M> {
     const NAME: &'static str = "isr-all";
     const LIMITS_BURST: bool = false;
     type Scratch = Scratch;
@@ -125,7 +129,7 @@ impl<M: Method> Stage for IsrAll<M> {
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
     ) -> usize {
-        let Some(len) = heard(phy(scratch.bytes_mut()), ledger) else {
+        let Some(len) = count_reception(phy(scratch.bytes_mut()), ledger) else {
             return 0;
         };
         match M::validate(scratch.words_mut(), len) {
@@ -138,12 +142,14 @@ impl<M: Method> Stage for IsrAll<M> {
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         Ok(0..frame.len())
     }
 }
 
-impl<M: Method> Stage for MainThread<M> {
+impl<M: Validator> Stage for MainThread<M> {
     const NAME: &'static str = "main-thread";
     const LIMITS_BURST: bool = false;
     type Scratch = Scratch;
@@ -156,20 +162,22 @@ impl<M: Method> Stage for MainThread<M> {
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
     ) -> usize {
-        let Some(len) = heard(phy(scratch.bytes_mut()), ledger) else {
+        let Some(len) = count_reception(phy(scratch.bytes_mut()), ledger) else {
             return 0;
         };
         push(grant, scratch.bytes().get(..len.min(MAX_RAW_LEN)))
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         let len = frame.len();
         M::validate(frame.words_mut(), len)
     }
 }
 
-impl<M: Method> Stage for ZeroCopy<M> {
+impl<M: Validator> Stage for ZeroCopy<M> {
     const NAME: &'static str = "zero-copy";
     const LIMITS_BURST: bool = false;
     type Scratch = ();
@@ -182,7 +190,7 @@ impl<M: Method> Stage for ZeroCopy<M> {
         ledger: &Ledger,
         phy: impl FnOnce(&mut [u8]) -> Reception,
     ) -> usize {
-        let Some(len) = heard(phy(&mut grant), ledger) else {
+        let Some(len) = count_reception(phy(&mut grant), ledger) else {
             return 0;
         };
         grant.commit(len);
@@ -190,13 +198,15 @@ impl<M: Method> Stage for ZeroCopy<M> {
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         let len = frame.len();
         M::validate(frame.words_mut(), len)
     }
 }
 
-impl<M: Method> Stage for Windowed<M> {
+impl<M: Validator> Stage for Windowed<M> {
     const NAME: &'static str = "windowed";
     const LIMITS_BURST: bool = true;
     type Scratch = ();
@@ -213,7 +223,9 @@ impl<M: Method> Stage for Windowed<M> {
     }
 
     #[inline(always)]
-    fn main<const WORDS: usize>(frame: &mut Frame<'_, '_, WORDS>) -> Result<Range<usize>, Invalid> {
+    fn main<const WORDS: usize>(
+        frame: &mut Frame<'_, '_, WORDS>,
+    ) -> Result<Range<usize>, InvalidFrame> {
         ZeroCopy::<M>::main(frame)
     }
 }

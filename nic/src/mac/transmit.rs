@@ -1,6 +1,6 @@
-//! The transmit path: preamble, padding, FCS, and what becomes of each frame.
+//! The transmit path: preamble, padding, FCS, and the fate of each frame.
 
-use super::access::{Access, BackOff, Fate, Progress};
+use super::access::{BackOff, Fate, MediumAccess, Progress};
 use super::fill;
 use super::phy::{BitTimes, Phy};
 use crate::bitbang::MAX_RAW_LEN;
@@ -15,69 +15,70 @@ use linerate_ether::preamble::PREAMBLE_AND_SFD;
 
 const PREAMBLE_LEN: usize = PREAMBLE_AND_SFD.len();
 
-/// Octets of the longest frame to send, without FCS.
+/// Length of the longest frame to send, octets without FCS.
 pub const MAX_TX_LEN: usize = MAX_LEN - fcs::LEN;
 
 /// Sends frames over a PHY.
 pub struct Transmitter<'l, P> {
     phy: P,
     ledger: &'l Ledger,
-    access: Access,
+    access: MediumAccess,
     /// The packet being built, preamble first.
     packet: Buffer<{ MAX_RAW_LEN / 4 }>,
-    /// What is written while the frame in `packet` waits, and goes nowhere.
-    refused: Buffer<{ MAX_RAW_LEN / 4 }>,
-    /// The stack leaves TCP checksums to us.
-    fills_checksum: bool,
-    /// The partner asked for silence: since when, and for how long.
+    /// Buffer for frames that are discarded while the frame in `packet` waits.
+    discard: Buffer<{ MAX_RAW_LEN / 4 }>,
+    /// True if the stack leaves TCP checksums to the transmitter.
+    fills_tcp_checksum: bool,
+    /// PAUSE requested by the partner: start and duration.
     pause: Option<(BitTimes, BitTimes)>,
-    /// The frame that waits in the buffer for the end of the pause or of its back-off.
-    held: Option<Held>,
+    /// The frame in the buffer that waits for the end of the pause or of its back-off.
+    held: Option<HeldFrame>,
 }
 
 /// A frame to be sent later.
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldFrame {
     /// Octets, without preamble and FCS.
     len: usize,
     back_off: Option<BackOff>,
 }
 
 impl<P> Transmitter<'_, P> {
-    /// Makes the back-off after a collision differ from that of other stations.
+    /// Seeds the random back-off so that it differs from that of other stations.
     pub fn seed(&mut self, station: MacAddress) {
         self.access.seed(station);
     }
 
-    /// Fills in TCP checksums from now on, where the stack leaves the field zero; or no longer.
+    /// Enables or disables filling in TCP checksums where the stack leaves the field zero.
     pub fn fill_tcp_checksum(&mut self, fill: bool) {
-        self.fills_checksum = fill;
+        self.fills_tcp_checksum = fill;
     }
 }
 
 impl<'l, P: Phy> Transmitter<'l, P> {
-    /// A transmitter that has sent nothing yet.
+    /// A transmitter in its initial state.
     pub fn new(phy: P, ledger: &'l Ledger) -> Self {
         let mut packet = Buffer::new();
         packet.bytes_mut()[..PREAMBLE_LEN].copy_from_slice(&PREAMBLE_AND_SFD);
         Self {
             phy,
             ledger,
-            access: Access::new(),
+            access: MediumAccess::new(),
             packet,
-            refused: Buffer::new(),
-            fills_checksum: false,
+            discard: Buffer::new(),
+            fills_tcp_checksum: false,
             pause: None,
             held: None,
         }
     }
 
-    /// Lets `f` write a frame of `len` octets without FCS, and sends it.
+    /// Calls `f` to write a frame of `len` octets without FCS, and sends it.
     ///
-    /// The buffer holds whatever was there before. What happens to the frame is counted: it is sent
-    /// (`TxFrames`), or discarded because the link is down, the medium stays taken, or it met too
-    /// many collisions. While the transmitter [is not ready](Self::is_ready) one frame is held back, and those
-    /// after it are given up (`TxQueueFull`): what answers a frame just received is asked for again soonest.
+    /// The buffer initially holds arbitrary data. The fate of the frame is counted: it is sent
+    /// (`TxFrames`), or discarded because the link is down, the medium stays busy, or it had too
+    /// many collisions. While the transmitter [is not ready](Self::poll_ready) one frame is held,
+    /// and those after it are dropped (`TxQueueFull`): the reply to a frame just received is the
+    /// one that the peer requests again soonest.
     ///
     /// # Errors
     /// [`FrameTooLong`] beyond [`MAX_TX_LEN`]; `f` is not called.
@@ -94,10 +95,10 @@ impl<'l, P: Phy> Transmitter<'l, P> {
                 max: MAX_TX_LEN,
             });
         }
-        let ready = self.is_ready();
-        let refused = !ready && self.holds_frame();
+        let ready = self.poll_ready();
+        let refused = !ready && self.has_pending_tx();
         let buffer = if refused {
-            &mut self.refused
+            &mut self.discard
         } else {
             &mut self.packet
         };
@@ -109,7 +110,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         }
         let padded = len.max(MIN_LEN - fcs::LEN);
         frame[len..padded].fill(0);
-        if self.fills_checksum {
+        if self.fills_tcp_checksum {
             let words = self.packet.words_mut();
             if let Some(frame) = words.get_mut(PREAMBLE_LEN / 4..) {
                 fill::tcp_checksum(frame, len);
@@ -118,7 +119,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         if ready {
             self.finish(padded, None);
         } else {
-            self.held = Some(Held {
+            self.held = Some(HeldFrame {
                 len: padded,
                 back_off: None,
             });
@@ -126,35 +127,37 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         Ok(result)
     }
 
-    /// The partner asks for silence for so many quanta of 512 bit times from now on; 0 takes an
-    /// earlier request back (Annex 31B).
+    /// Pauses transmission for `quanta` of 512 bit times from now on, as requested by the partner;
+    /// 0 cancels an earlier request (Annex 31B).
     pub fn pause(&mut self, quanta: u16) {
         let span = BitTimes(u32::from(quanta) * QUANTUM_BIT_TIMES);
         self.pause = Some((self.phy.now(), span));
     }
 
-    /// Whether a frame handed in now is sent at once: no pause is going on, and no frame backs off after
-    /// a collision. Sends what was held back when its time has come, so call this in every round while
-    /// [a frame is held](Self::holds_frame): a back-off must be found out 1.6 ms before its end, or the
-    /// station may miss its slot. It then waits for the slot, and otherwise for nothing.
+    /// Returns `true` if a frame submitted now is sent at once: no pause is in effect, and no frame
+    /// backs off after a collision. Sends the held frame when its time has come, so call this in
+    /// every round of the main loop while [a frame is held](Self::has_pending_tx): a back-off must
+    /// be noticed 1.6 ms before its end, or the station may miss its slot. The call then waits for
+    /// the slot, and otherwise does not block.
     #[inline]
-    pub fn is_ready(&mut self) -> bool {
-        (self.pause.is_none() && self.held.is_none()) || self.release()
+    pub fn poll_ready(&mut self) -> bool {
+        (self.pause.is_none() && self.held.is_none()) || self.send_held()
     }
 
-    /// Whether a pause was going on when [`is_ready`](Self::is_ready) looked.
+    /// True if a pause was in effect at the last [`poll_ready`](Self::poll_ready).
     pub(super) fn is_paused(&self) -> bool {
         self.pause.is_some()
     }
 
-    /// Whether a frame waits for the end of a pause or of a back-off. No interrupt tells of that end.
+    /// True if a frame waits for the end of a pause or of a back-off. No interrupt signals that
+    /// end.
     #[inline]
-    pub fn holds_frame(&self) -> bool {
+    pub fn has_pending_tx(&self) -> bool {
         self.held.is_some()
     }
 
     #[cold]
-    fn release(&mut self) -> bool {
+    fn send_held(&mut self) -> bool {
         let now = self.phy.now();
         if let Some((since, span)) = self.pause {
             if now.since(since).0 < span.0 {
@@ -162,10 +165,10 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             }
             self.pause = None;
         }
-        let Some(Held { len, back_off }) = self.held else {
+        let Some(HeldFrame { len, back_off }) = self.held else {
             return true;
         };
-        if back_off.is_some_and(|back_off| !back_off.is_at_hand(now)) {
+        if back_off.is_some_and(|back_off| !back_off.is_nearly_over(now)) {
             return false;
         }
         self.held = None;
@@ -173,11 +176,11 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         self.held.is_none()
     }
 
-    /// Appends the FCS, unless the PHY does, to the `len` octets of the frame and sends the packet, or holds
-    /// it for another attempt.
+    /// Appends the FCS, unless the PHY does, to the `len` octets of the frame and sends the packet,
+    /// or holds it for another attempt.
     #[inline]
     fn finish(&mut self, len: usize, back_off: Option<BackOff>) {
-        // Before the work on the FCS: there is no point in it for nobody.
+        // Checked before the FCS is computed: without a link it would be wasted.
         if self.phy.link_state() == LinkState::Down {
             self.ledger.count(Counter::TxLinkDown);
             return;
@@ -194,24 +197,24 @@ impl<'l, P: Phy> Transmitter<'l, P> {
             return;
         };
         match self.access.send(&mut self.phy, packet, back_off) {
-            Progress::Over(fate) => {
+            Progress::Finished(fate) => {
                 let frame = self.packet.bytes().get(PREAMBLE_LEN..);
                 Self::count(self.ledger, fate, frame.unwrap_or_default(), len);
             }
-            Progress::BacksOff(back_off) => {
+            Progress::BackingOff(back_off) => {
                 let back_off = Some(back_off);
-                self.held = Some(Held { len, back_off });
+                self.held = Some(HeldFrame { len, back_off });
             }
         }
     }
 
-    /// Sends `packet` as it is, of any length, from the preamble to where [`Phy::transmit`] wants its
-    /// end: for a program that tries what becomes of one that no station may send. It does not wait for
-    /// the end of a [pause](Self::pause), but for a frame that backs off, and for every back-off of its own.
-    /// What happens to it is counted.
+    /// Sends `packet` unchanged, of any length, from the preamble to the end that [`Phy::transmit`]
+    /// requires: for programs that test packets which no station may send. It ignores a
+    /// [pause](Self::pause), but waits for a frame that backs off, and for all its own back-offs.
+    /// Its fate is counted.
     pub fn send_packet(&mut self, packet: &[u8]) {
         while self.held.is_some_and(|held| held.back_off.is_some()) {
-            self.is_ready();
+            self.poll_ready();
         }
         let frame = packet.get(PREAMBLE_LEN..).unwrap_or_default();
         let appended = if P::APPENDS_FCS { 0 } else { fcs::LEN };
@@ -219,8 +222,8 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         let mut back_off = None;
         let fate = loop {
             match self.access.send(&mut self.phy, packet, back_off) {
-                Progress::Over(fate) => break fate,
-                Progress::BacksOff(next) => back_off = Some(next),
+                Progress::Finished(fate) => break fate,
+                Progress::BackingOff(next) => back_off = Some(next),
             }
         };
         Self::count(self.ledger, fate, frame, len);
@@ -242,7 +245,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         crc.finish()
     }
 
-    /// Counts what became of the frame of `len` octets without FCS.
+    /// Counts the fate of the frame of `len` octets without FCS.
     #[inline(always)]
     fn count(ledger: &Ledger, fate: Fate, frame: &[u8], len: usize) {
         let (deferred, collisions) = match fate {
@@ -250,7 +253,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
                 deferred,
                 collisions,
             } => (deferred, collisions),
-            Fate::StaysTaken => return ledger.count(Counter::TxExcessiveDeferrals),
+            Fate::ExcessiveDeferral => return ledger.count(Counter::TxExcessiveDeferrals),
             Fate::LateCollision => return ledger.count(Counter::TxLateCollisions),
             Fate::ExcessiveCollisions => return ledger.count(Counter::TxExcessiveCollisions),
             Fate::Jabber => return ledger.count(Counter::TxJabbers),
@@ -274,7 +277,7 @@ impl<'l, P: Phy> Transmitter<'l, P> {
         &self.phy
     }
 
-    /// The PHY, to be configured.
+    /// The PHY, mutable, to configure it.
     pub fn phy_mut(&mut self) -> &mut P {
         &mut self.phy
     }

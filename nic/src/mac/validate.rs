@@ -1,8 +1,9 @@
 //! From a raw reception to a frame: find the SFD, align what follows, check it.
 //!
-//! A raw reception is as [`crate::bitbang`] describes it. Its bits are at any alignment and its
-//! last byte may hold idle instead of data, so the frame has one of two lengths: all whole octets
-//! after the SFD, or one less. The FCS decides, at no cost: the calculation passes by both.
+//! The format of a raw reception is described in [`crate::bitbang`]. Its bits are at any alignment
+//! and its last byte may hold idle instead of data, so the frame has one of two lengths: all whole
+//! octets after the SFD, or one less. The FCS decides, at no extra cost: the calculation passes
+//! both.
 
 use core::ops::Range;
 use linerate_ether::fcs::{self, Crc32, SLICING_4};
@@ -14,25 +15,25 @@ use linerate_ether::preamble::{
     PREAMBLE_AND_SFD_BITS, SFD, align_words_in_place_with_crc, find_frame_words,
 };
 
-/// Why a reception is no frame.
+/// Reason why a reception is not a valid frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invalid {
+pub enum InvalidFrame {
     /// No start frame delimiter within the first 64 bits.
     NoSfd,
     /// Less than 64 octets from SFD to end.
     Runt,
     /// More than 1518 octets from SFD to end, or 1522 with a tag.
     Oversize,
-    /// A wrong FCS at a right length.
+    /// A wrong FCS at a valid length.
     BadFcs,
-    /// An 802.3 length field that asks for more than there is.
+    /// An 802.3 length field that exceeds the payload.
     LengthMismatch,
-    /// A wrong checksum in a packet that the MAC checks for the stack.
+    /// A wrong checksum in a packet that the MAC verifies for the stack.
     BadChecksum,
 }
 
-impl Invalid {
-    /// The counter that counts it.
+impl InvalidFrame {
+    /// The counter for this error.
     #[inline]
     pub const fn counter(self) -> Counter {
         match self {
@@ -46,33 +47,33 @@ impl Invalid {
     }
 }
 
-/// A way to align and check a raw reception in place.
-pub trait Method {
-    /// Aligns the reception in `words`, of which the first `len` bytes were heard, and returns the
-    /// bytes of the frame without its FCS.
+/// A method to align and check a raw reception in place.
+pub trait Validator {
+    /// Aligns the reception in `words`, of which the first `len` bytes were received, and returns
+    /// the byte range of the frame without its FCS.
     ///
     /// # Errors
-    /// Why it is no frame. `words` may have been changed.
-    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid>;
+    /// The reason why it is not a frame. `words` may have been modified.
+    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, InvalidFrame>;
 }
 
 /// By words: one pass that shifts, stores and sums 32 bits at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct Wordwise;
 
-/// Search and alignment bit by bit, then the FCS octet by octet from a table, as a first
-/// implementation does it: to show what that costs. Same results.
+/// Search and alignment bit by bit, then the FCS octet by octet from a table, as in a first
+/// implementation, to show its cost. Same results.
 #[derive(Debug, Clone, Copy)]
 pub struct Bitwise;
 
-/// Whole octets behind the SFD, which ends at bit `start`.
+/// Number of whole octets after the SFD, which ends at bit `start`.
 #[inline]
-fn octets_from(start: usize, words: &[u32], len: usize) -> Result<usize, Invalid> {
+fn octets_from(start: usize, words: &[u32], len: usize) -> Result<usize, InvalidFrame> {
     let heard_bits = len.min(size_of_val(words)) * 8;
-    // What the search finds behind the last heard bit was left there by another frame.
-    let octets = heard_bits.checked_sub(start).ok_or(Invalid::NoSfd)? / 8;
+    // An SFD found after the last received bit is left over from another frame.
+    let octets = heard_bits.checked_sub(start).ok_or(InvalidFrame::NoSfd)? / 8;
     if octets <= fcs::LEN {
-        Err(Invalid::Runt)
+        Err(InvalidFrame::Runt)
     } else {
         Ok(octets)
     }
@@ -85,45 +86,45 @@ fn octet(words: &[u32], at: usize) -> u8 {
         .map_or(0, |word| (word.to_le() >> (at % 4 * 8)) as u8)
 }
 
-/// The verdict on a frame of `octets` octets, FCS included: on its length first, then its FCS, then an
-/// 802.3 length field. `field` is the big-endian halfword at an octet, which is there if the frame is
-/// not too short. Returns the octets without FCS.
+/// Verdict on a frame of `octets` octets, FCS included: its length first, then its FCS, then an
+/// 802.3 length field. `field` returns the big-endian halfword at an offset, which exists if the
+/// frame is not too short. Returns the range without FCS.
 #[inline(always)]
 pub(super) fn verdict(
     octets: usize,
     fcs_is_good: bool,
     field: impl Fn(usize) -> u16,
-) -> Result<Range<usize>, Invalid> {
+) -> Result<Range<usize>, InvalidFrame> {
     if octets < MIN_LEN {
-        return Err(Invalid::Runt);
+        return Err(InvalidFrame::Runt);
     }
     let tagged = EtherType(field(ADDRESSES_LEN)).is_tag();
     if octets > if tagged { MAX_TAGGED_LEN } else { MAX_LEN } {
-        return Err(Invalid::Oversize);
+        return Err(InvalidFrame::Oversize);
     }
     if !fcs_is_good {
-        return Err(Invalid::BadFcs);
+        return Err(InvalidFrame::BadFcs);
     }
     let at = ADDRESSES_LEN + if tagged { TAG_LEN } else { 0 };
     let data = octets - fcs::LEN - at - size_of::<u16>();
     match TypeOrLength::from_bits(field(at)) {
-        TypeOrLength::Length(len) if usize::from(len) > data => Err(Invalid::LengthMismatch),
+        TypeOrLength::Length(len) if usize::from(len) > data => Err(InvalidFrame::LengthMismatch),
         _ => Ok(0..octets - fcs::LEN),
     }
 }
 
-/// The verdict on the frame of `octets` octets, FCS included, at the front of `words`.
+/// Verdict on the frame of `octets` octets, FCS included, at the front of `words`.
 #[inline]
-fn judge(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<Range<usize>, Invalid> {
+fn judge(words: &[u32], octets: usize, fcs_is_good: bool) -> Result<Range<usize>, InvalidFrame> {
     verdict(octets, fcs_is_good, |at| {
         u16::from_be_bytes([octet(words, at), octet(words, at + 1)])
     })
 }
 
-impl Method for Wordwise {
+impl Validator for Wordwise {
     #[inline]
-    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid> {
-        let start = find_frame_words(words).ok_or(Invalid::NoSfd)?;
+    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, InvalidFrame> {
+        let start = find_frame_words(words).ok_or(InvalidFrame::NoSfd)?;
         let octets = octets_from(start, words, len)?;
         let shorter = align_words_in_place_with_crc(words, start, octets - 1, &SLICING_4);
         if shorter == fcs::RESIDUE {
@@ -134,10 +135,10 @@ impl Method for Wordwise {
     }
 }
 
-impl Method for Bitwise {
+impl Validator for Bitwise {
     #[inline]
-    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, Invalid> {
-        let start = find_bit_by_bit(words).ok_or(Invalid::NoSfd)?;
+    fn validate(words: &mut [u32], len: usize) -> Result<Range<usize>, InvalidFrame> {
+        let start = find_bit_by_bit(words).ok_or(InvalidFrame::NoSfd)?;
         let octets = octets_from(start, words, len)?;
         for at in 0..octets {
             let mut aligned = 0;
@@ -173,7 +174,7 @@ fn bit(words: &[u32], at: usize) -> u32 {
         .map_or(0, |word| word.to_le() >> (at % 32) & 1)
 }
 
-/// The bit behind the SFD.
+/// Index of the bit after the SFD.
 #[inline]
 fn find_bit_by_bit(words: &[u32]) -> Option<usize> {
     let mut window = 0;

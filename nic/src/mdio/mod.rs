@@ -1,14 +1,14 @@
 //! PHYs that are managed through MDIO (IEEE 802.3 clause 22.2.4).
 //!
-//! - [`Management`]: what a MAC has to offer for it.
-//! - [`Phy`]: a PHY at its address: who made it, what it can, what it is told to negotiate.
-//! - [`negotiation`]: what two partners agree on.
+//! - [`MdioBus`]: the MDIO access that a MAC provides.
+//! - [`Phy`]: a PHY at its address: identity, abilities and advertisement.
+//! - [`negotiation`]: the result of a negotiation.
 
 pub mod negotiation;
 
 use core::fmt;
-use linerate_regs::Place;
-pub use negotiation::{Abilities, Link, Pauses, Speed};
+use linerate_regs::RegisterRef;
+pub use negotiation::{Abilities, FlowControl, LinkSettings, Speed};
 
 /// The registers.
 pub mod mii {
@@ -25,21 +25,21 @@ pub mod mii {
     );
 }
 
-/// Why a PHY could not be spoken to.
+/// Error of an access to a PHY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MdioError {
-    /// The MAC did not say that the transfer is done.
+    /// The MAC did not signal the end of the transfer.
     Timeout,
-    /// Nobody answers at this address.
+    /// No PHY responds at this address.
     NoPhy(u8),
-    /// The PHY at this address does not come out of its reset.
+    /// The PHY at this address stays in reset.
     InReset(u8),
 }
 
 impl fmt::Display for MdioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Timeout => write!(f, "a transfer on MDIO does not end"),
+            Self::Timeout => write!(f, "an MDIO transfer timed out"),
             Self::NoPhy(address) => write!(f, "no PHY at address {address}"),
             Self::InReset(address) => write!(f, "the PHY at address {address} stays in reset"),
         }
@@ -48,30 +48,31 @@ impl fmt::Display for MdioError {
 
 impl core::error::Error for MdioError {}
 
-/// Frames of clause 22.2.4.5 on MDIO. A transfer takes 64 periods of MDC: 26 us at 2.5 MHz.
-pub trait Management {
+/// MDIO access with frames of clause 22.2.4.5. A transfer takes 64 periods of MDC: 26 us at 2.5
+/// MHz.
+pub trait MdioBus {
     /// Reads a register of the PHY at this address.
     ///
     /// # Errors
-    /// [`MdioError::Timeout`]. Where nobody answers, all bits are 1.
-    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError>;
+    /// [`MdioError::Timeout`]. Without a PHY at the address all bits read as 1.
+    fn read(&self, phy: u8, register: RegisterRef) -> Result<u16, MdioError>;
 
-    /// Writes one.
+    /// Writes a register of the PHY at this address.
     ///
     /// # Errors
     /// [`MdioError::Timeout`].
-    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError>;
+    fn write(&self, phy: u8, register: RegisterRef, value: u16) -> Result<(), MdioError>;
 }
 
-/// Addresses of PHYs (clause 22.2.4.5.5).
+/// Number of PHY addresses (clause 22.2.4.5.5).
 const ADDRESSES: u8 = 32;
-/// How often BMCR is read until a reset is over: a PHY may take half a second (clause 22.2.4.1.1).
+/// Maximum reads of BMCR until a reset is over: a PHY may take half a second (clause 22.2.4.1.1).
 const RESET_READS: u32 = 20_000;
 
-/// Who made a PHY (clause 22.2.4.3.1).
+/// Identity of a PHY (clause 22.2.4.3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// Bits 3 to 24 of the manufacturer's identifier.
+    /// Bits 3 to 24 of the manufacturer's identifier (OUI).
     pub manufacturer: u32,
     /// The model, 6 bits.
     pub model: u8,
@@ -90,11 +91,11 @@ impl Phy {
     /// The PHY at this address.
     ///
     /// # Errors
-    /// [`MdioError`]: nobody answers there.
-    pub fn at(bus: &impl Management, address: u8) -> Result<Self, MdioError> {
+    /// [`MdioError`]: no PHY responds there.
+    pub fn at(bus: &impl MdioBus, address: u8) -> Result<Self, MdioError> {
         let [high, low] = [mii::PHYID1, mii::PHYID2].map(|it| bus.read(address, it));
         let (high, low) = (u32::from(high?), u32::from(low?));
-        // A bus that nobody drives is pulled up; no manufacturer is 0.
+        // An undriven bus is pulled up; no manufacturer has the identifier 0.
         if matches!((high, low), (0xffff, 0xffff) | (0, 0)) {
             return Err(MdioError::NoPhy(address));
         }
@@ -109,8 +110,8 @@ impl Phy {
     /// The first PHY on the bus.
     ///
     /// # Errors
-    /// [`MdioError`]: nobody answers at any address (that of the last one).
-    pub fn find(bus: &impl Management) -> Result<Self, MdioError> {
+    /// [`MdioError`]: no PHY responds at any address (the error names the last one).
+    pub fn find(bus: &impl MdioBus) -> Result<Self, MdioError> {
         let mut found = Err(MdioError::NoPhy(ADDRESSES - 1));
         for address in 0..ADDRESSES {
             found = Self::at(bus, address);
@@ -121,23 +122,23 @@ impl Phy {
         found
     }
 
-    /// Its address.
+    /// Address of the PHY.
     #[must_use]
     pub const fn address(&self) -> u8 {
         self.address
     }
 
-    /// Who made it.
+    /// Identity of the PHY.
     #[must_use]
     pub const fn identity(&self) -> Identity {
         self.identity
     }
 
-    /// Resets it, and waits until that is over.
+    /// Resets the PHY and waits until the reset is over.
     ///
     /// # Errors
-    /// [`MdioError`]: it does not end.
-    pub fn reset(&self, bus: &impl Management) -> Result<(), MdioError> {
+    /// [`MdioError`]: the reset does not end.
+    pub fn reset(&self, bus: &impl MdioBus) -> Result<(), MdioError> {
         bus.write(self.address, mii::BMCR, mii::BMCR::RESET.mask() as u16)?;
         for _ in 0..RESET_READS {
             let control = bus.read(self.address, mii::BMCR)?;
@@ -148,16 +149,12 @@ impl Phy {
         Err(MdioError::InReset(self.address))
     }
 
-    /// Negotiates what of `wanted` the PHY can, from now on. Returns what is advertised. Before it is done, the
-    /// link is down.
+    /// Starts a negotiation of the modes in `wanted` that the PHY supports. Returns the advertised
+    /// ones. The link is down until it is complete.
     ///
     /// # Errors
     /// [`MdioError::Timeout`].
-    pub fn negotiate(
-        &self,
-        bus: &impl Management,
-        wanted: Abilities,
-    ) -> Result<Abilities, MdioError> {
+    pub fn negotiate(&self, bus: &impl MdioBus, wanted: Abilities) -> Result<Abilities, MdioError> {
         let status = bus.read(self.address, mii::BMSR)?;
         let is_extended = mii::BMSR::EXT_STATUS.is_set(status.into());
         let extended = if is_extended {
@@ -165,10 +162,10 @@ impl Phy {
         } else {
             0
         };
-        let offered = wanted.that(Abilities::of_phy(status, extended));
+        let offered = wanted.limited_to(Abilities::of_phy(status, extended));
         bus.write(self.address, mii::ANAR, offered.base_page())?;
         if is_extended {
-            // How the clock's master is found stays as it is.
+            // The setting for master and slave is kept.
             let both = mii::CTRL1000::T_1000_FULL.mask() | mii::CTRL1000::T_1000_HALF.mask();
             let kept = bus.read(self.address, mii::CTRL1000)? & !(both as u16);
             bus.write(self.address, mii::CTRL1000, kept | offered.gigabit())?;
@@ -178,12 +175,12 @@ impl Phy {
         Ok(offered)
     }
 
-    /// What was agreed on, once the link is up and negotiation done; `None` before, and while the link is
-    /// down. A link that was lost since the last look is told once as down.
+    /// The negotiated mode, once the link is up and negotiation complete; `None` before, and while
+    /// the link is down. A link loss since the last call is reported once as down.
     ///
     /// # Errors
     /// [`MdioError::Timeout`].
-    pub fn link(&self, bus: &impl Management) -> Result<Option<Link>, MdioError> {
+    pub fn link(&self, bus: &impl MdioBus) -> Result<Option<LinkSettings>, MdioError> {
         let status = bus.read(self.address, mii::BMSR)?;
         let ready = mii::BMSR::LINK_UP.mask() | mii::BMSR::AN_COMPLETE.mask();
         if u32::from(status) & ready != ready {
@@ -197,7 +194,7 @@ impl Phy {
         }
         let own = Abilities::advertised(page(mii::ANAR)?, gigabit);
         let partners = Abilities::of_partner(page(mii::ANLPAR)?, partners_gigabit);
-        Ok(own.agreed(partners))
+        Ok(own.resolve(partners))
     }
 }
 

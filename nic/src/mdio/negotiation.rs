@@ -1,22 +1,23 @@
-//! What two partners of an auto-negotiation can, and what they agree on (IEEE 802.3 Annexes 28B and 40C).
+//! Abilities of two stations and the result of their auto-negotiation (IEEE 802.3 Annexes 28B and
+//! 40C).
 
 use super::mii;
 use core::fmt;
 use linerate_regs::Bits;
 
-/// Mbit/s.
+/// Speed of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Speed {
-    /// 10.
+    /// 10 Mbit/s.
     Mbit10,
-    /// 100.
+    /// 100 Mbit/s.
     Mbit100,
-    /// 1000.
+    /// 1000 Mbit/s.
     Mbit1000,
 }
 
 impl Speed {
-    /// In Mbit/s.
+    /// The speed in Mbit/s.
     #[must_use]
     pub const fn mbit_per_s(self) -> u32 {
         match self {
@@ -27,118 +28,122 @@ impl Speed {
     }
 }
 
-/// Which way pause frames may go, seen from here.
+/// Directions in which PAUSE frames are used, seen from this station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pauses {
-    /// The partner obeys ours.
+pub struct FlowControl {
+    /// The partner obeys our PAUSE frames.
     pub send: bool,
-    /// Ours obeys the partner's.
+    /// This station obeys PAUSE frames of the partner.
     pub receive: bool,
 }
 
-/// What a link runs with.
+/// Negotiated mode of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Link {
+pub struct LinkSettings {
     /// The speed.
     pub speed: Speed,
-    /// Whether both may send at once.
+    /// True for full duplex.
     pub full_duplex: bool,
-    /// Pause frames; only in full duplex.
-    pub pauses: Pauses,
+    /// PAUSE frames; only in full duplex.
+    pub flow_control: FlowControl,
 }
 
-impl fmt::Display for Link {
+impl fmt::Display for LinkSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let speed = self.speed.mbit_per_s();
         let duplex = if self.full_duplex { "full" } else { "half" };
-        let pauses = match (self.pauses.send, self.pauses.receive) {
+        let flow_control = match (self.flow_control.send, self.flow_control.receive) {
             (true, true) => "both ways",
             (true, false) => "sent",
             (false, true) => "obeyed",
             (false, false) => "none",
         };
-        write!(f, "{speed} Mbit/s, {duplex} duplex, pause frames: {pauses}")
+        write!(
+            f,
+            "{speed} Mbit/s, {duplex} duplex, pause frames: {flow_control}"
+        )
     }
 }
 
-/// What a partner can, or says that it can.
+/// Abilities of a PHY, or those advertised by a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
-    /// A bit for each way to run, by its place in [`WAYS`].
-    ways: u8,
-    /// Pause in both directions.
+    /// One bit per mode, by its index in [`LINK_MODES`].
+    modes: u8,
+    /// Symmetric PAUSE.
     pub pause: bool,
-    /// Pause in one direction: towards the partner alone, or with `pause` from the partner alone, too.
+    /// Asymmetric PAUSE: only towards the partner, or with `pause` also only from the partner.
     pub asymmetric: bool,
 }
 
-/// One way to run a link, and the bits that stand for it.
-struct Way {
+/// A mode of a link, and the bits that represent it.
+struct LinkMode {
     speed: Speed,
     full_duplex: bool,
     /// In BMSR, ANAR and ANLPAR; for 1000BASE-T in ESTATUS, CTRL1000 and STAT1000.
-    able: Bits,
-    ours: Bits,
-    partners: Bits,
+    ability: Bits,
+    advertised: Bits,
+    partner: Bits,
 }
 
-/// All of them, the best first (Annex 28B.3; 100BASE-T2 and 100BASE-T4 left out, which no PHY has any more).
-const WAYS: [Way; 6] = [
-    Way {
+/// All modes, by descending priority (Annex 28B.3; without 100BASE-T2 and 100BASE-T4, which no
+/// current PHY supports).
+const LINK_MODES: [LinkMode; 6] = [
+    LinkMode {
         speed: Speed::Mbit1000,
         full_duplex: true,
-        able: mii::ESTATUS::T_1000_FULL,
-        ours: mii::CTRL1000::T_1000_FULL,
-        partners: mii::STAT1000::LP_1000_FULL,
+        ability: mii::ESTATUS::T_1000_FULL,
+        advertised: mii::CTRL1000::T_1000_FULL,
+        partner: mii::STAT1000::LP_1000_FULL,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit1000,
         full_duplex: false,
-        able: mii::ESTATUS::T_1000_HALF,
-        ours: mii::CTRL1000::T_1000_HALF,
-        partners: mii::STAT1000::LP_1000_HALF,
+        ability: mii::ESTATUS::T_1000_HALF,
+        advertised: mii::CTRL1000::T_1000_HALF,
+        partner: mii::STAT1000::LP_1000_HALF,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit100,
         full_duplex: true,
-        able: mii::BMSR::X_100_FULL,
-        ours: mii::ANAR::TX_100_FULL,
-        partners: mii::ANAR::TX_100_FULL,
+        ability: mii::BMSR::X_100_FULL,
+        advertised: mii::ANAR::TX_100_FULL,
+        partner: mii::ANAR::TX_100_FULL,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit100,
         full_duplex: false,
-        able: mii::BMSR::X_100_HALF,
-        ours: mii::ANAR::TX_100_HALF,
-        partners: mii::ANAR::TX_100_HALF,
+        ability: mii::BMSR::X_100_HALF,
+        advertised: mii::ANAR::TX_100_HALF,
+        partner: mii::ANAR::TX_100_HALF,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit10,
         full_duplex: true,
-        able: mii::BMSR::T_10_FULL,
-        ours: mii::ANAR::T_10_FULL,
-        partners: mii::ANAR::T_10_FULL,
+        ability: mii::BMSR::T_10_FULL,
+        advertised: mii::ANAR::T_10_FULL,
+        partner: mii::ANAR::T_10_FULL,
     },
-    Way {
+    LinkMode {
         speed: Speed::Mbit10,
         full_duplex: false,
-        able: mii::BMSR::T_10_HALF,
-        ours: mii::ANAR::T_10_HALF,
-        partners: mii::ANAR::T_10_HALF,
+        ability: mii::BMSR::T_10_HALF,
+        advertised: mii::ANAR::T_10_HALF,
+        partner: mii::ANAR::T_10_HALF,
     },
 ];
 
 impl Abilities {
-    /// Every speed and duplex, without pause frames.
+    /// All speeds and duplex modes, without PAUSE.
     pub const ALL_SPEEDS: Self = Self {
-        ways: (1 << WAYS.len()) - 1,
+        modes: (1 << LINK_MODES.len()) - 1,
         pause: false,
         asymmetric: false,
     };
 
-    /// The same, with pause frames in both directions, or at least one.
+    /// The same, with PAUSE in both directions, or at least one.
     #[must_use]
-    pub const fn with_pauses(self) -> Self {
+    pub const fn with_flow_control(self) -> Self {
         Self {
             pause: true,
             asymmetric: true,
@@ -146,58 +151,58 @@ impl Abilities {
         }
     }
 
-    /// The same, no faster than that.
+    /// The same, limited to this speed.
     #[must_use]
     pub fn up_to(self, speed: Speed) -> Self {
-        self.only(|way| way.speed <= speed)
+        self.retain(|mode| mode.speed <= speed)
     }
 
     /// The same, without half duplex.
     #[must_use]
     pub fn full_duplex(self) -> Self {
-        self.only(|way| way.full_duplex)
+        self.retain(|mode| mode.full_duplex)
     }
 
-    fn only(self, keeps: impl Fn(&Way) -> bool) -> Self {
+    fn retain(self, keeps: impl Fn(&LinkMode) -> bool) -> Self {
         Self {
-            ways: self.ways & ways(keeps),
+            modes: self.modes & modes(keeps),
             ..self
         }
     }
 
-    /// What a PHY can, from BMSR and ESTATUS.
+    /// Abilities of a PHY, from BMSR and ESTATUS.
     pub(super) fn of_phy(base: u16, gigabit: u16) -> Self {
         Self {
-            ways: set(base, gigabit, |way| way.able),
+            modes: modes_set(base, gigabit, |mode| mode.ability),
             ..Self::default()
         }
     }
 
-    /// What is advertised, in ANAR and CTRL1000.
+    /// Own advertised abilities, from ANAR and CTRL1000.
     pub(super) fn advertised(base: u16, gigabit: u16) -> Self {
         Self {
-            ways: set(base, gigabit, |way| way.ours),
-            ..pauses(base)
+            modes: modes_set(base, gigabit, |mode| mode.advertised),
+            ..flow_control(base)
         }
     }
 
-    /// What the partner advertises, from ANLPAR and STAT1000.
+    /// Abilities advertised by the partner, from ANLPAR and STAT1000.
     pub(super) fn of_partner(base: u16, gigabit: u16) -> Self {
         Self {
-            ways: set(base, gigabit, |way| way.partners),
-            ..pauses(base)
+            modes: modes_set(base, gigabit, |mode| mode.partner),
+            ..flow_control(base)
         }
     }
 
-    /// Of this what a PHY can.
-    pub(super) const fn that(self, phy: Self) -> Self {
+    /// These abilities, limited to those of a PHY.
+    pub(super) const fn limited_to(self, phy: Self) -> Self {
         Self {
-            ways: self.ways & phy.ways,
+            modes: self.modes & phy.modes,
             ..self
         }
     }
 
-    /// ANAR.
+    /// Value of ANAR.
     pub(super) fn base_page(self) -> u16 {
         let pause = mii::ANAR::PAUSE.of(self.pause.into());
         let asymmetric = mii::ANAR::ASM_DIR.of(self.asymmetric.into());
@@ -205,66 +210,69 @@ impl Abilities {
         self.bits(false) | (pause | asymmetric | selector) as u16
     }
 
-    /// The bits of CTRL1000 that say what is advertised.
+    /// The advertisement bits of CTRL1000.
     pub(super) fn gigabit(self) -> u16 {
         self.bits(true)
     }
 
     fn bits(self, gigabit: bool) -> u16 {
-        let here = |way: &Way| (way.speed == Speed::Mbit1000) == gigabit;
-        let chosen = WAYS
+        let here = |mode: &LinkMode| (mode.speed == Speed::Mbit1000) == gigabit;
+        let chosen = LINK_MODES
             .iter()
             .enumerate()
-            .filter(|(n, way)| self.ways >> n & 1 != 0 && here(way));
-        chosen.fold(0, |bits, (_, way)| bits | way.ours.mask() as u16)
+            .filter(|(n, mode)| self.modes >> n & 1 != 0 && here(mode));
+        chosen.fold(0, |bits, (_, mode)| bits | mode.advertised.mask() as u16)
     }
 
-    /// What both run with: the best way that both can (Annex 28B.3), and pause frames as Table 28B-3 has it.
-    /// `None`: they have nothing in common.
+    /// Resolves the negotiation: the common mode of highest priority (Annex 28B.3), and PAUSE by
+    /// Table 28B-3. `None` if the stations have no mode in common.
     #[must_use]
-    pub fn agreed(self, partner: Self) -> Option<Link> {
-        let common = self.ways & partner.ways;
-        let best = WAYS.get(common.trailing_zeros() as usize)?;
+    pub fn resolve(self, partner: Self) -> Option<LinkSettings> {
+        let common = self.modes & partner.modes;
+        let best = LINK_MODES.get(common.trailing_zeros() as usize)?;
         let both = self.pause && partner.pause;
         let one = self.asymmetric && partner.asymmetric;
-        let pauses = Pauses {
+        let flow_control = FlowControl {
             send: both || one && partner.pause,
             receive: both || one && self.pause,
         };
-        Some(Link {
+        Some(LinkSettings {
             speed: best.speed,
             full_duplex: best.full_duplex,
-            pauses: if best.full_duplex {
-                pauses
+            flow_control: if best.full_duplex {
+                flow_control
             } else {
-                Pauses::default()
+                FlowControl::default()
             },
         })
     }
 }
 
-/// The ways for which this holds.
-fn ways(holds: impl Fn(&Way) -> bool) -> u8 {
-    let chosen = WAYS.iter().enumerate().filter(|(_, way)| holds(way));
-    chosen.fold(0, |ways, (n, _)| ways | 1 << n)
+/// The modes that satisfy a predicate.
+fn modes(holds: impl Fn(&LinkMode) -> bool) -> u8 {
+    let chosen = LINK_MODES
+        .iter()
+        .enumerate()
+        .filter(|(_, mode)| holds(mode));
+    chosen.fold(0, |modes, (n, _)| modes | 1 << n)
 }
 
-/// The ways whose bit is set in their register.
-fn set(base: u16, gigabit: u16, bit: impl Fn(&Way) -> Bits) -> u8 {
-    ways(|way| {
-        let register = if way.speed == Speed::Mbit1000 {
+/// The modes whose bit is set in their register.
+fn modes_set(base: u16, gigabit: u16, bit: impl Fn(&LinkMode) -> Bits) -> u8 {
+    modes(|mode| {
+        let register = if mode.speed == Speed::Mbit1000 {
             gigabit
         } else {
             base
         };
-        bit(way).is_set(register.into())
+        bit(mode).is_set(register.into())
     })
 }
 
-/// What a base page says of pause frames: ANAR and ANLPAR have the same bits.
-fn pauses(base: u16) -> Abilities {
+/// PAUSE abilities in a base page: ANAR and ANLPAR have the same bits.
+fn flow_control(base: u16) -> Abilities {
     Abilities {
-        ways: 0,
+        modes: 0,
         pause: mii::ANAR::PAUSE.is_set(base.into()),
         asymmetric: mii::ANAR::ASM_DIR.is_set(base.into()),
     }

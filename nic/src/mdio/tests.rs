@@ -1,4 +1,4 @@
-//! PHYs of a script.
+//! Tests with scripted PHYs.
 
 extern crate std;
 
@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::vec;
 use std::vec::Vec;
 
-/// A PHY at address 6, and what was written to it.
+/// A PHY at address 6 that records writes.
 struct Script {
     registers: RefCell<[u16; 32]>,
     written: RefCell<Vec<(u32, u16)>>,
@@ -43,8 +43,8 @@ impl Script {
     }
 }
 
-impl Management for Script {
-    fn read(&self, phy: u8, register: Place) -> Result<u16, MdioError> {
+impl MdioBus for Script {
+    fn read(&self, phy: u8, register: RegisterRef) -> Result<u16, MdioError> {
         let value = self.registers.borrow()[register.offset as usize];
         if phy != 6 {
             return Ok(0xffff);
@@ -57,7 +57,7 @@ impl Management for Script {
         Ok(value)
     }
 
-    fn write(&self, phy: u8, register: Place, value: u16) -> Result<(), MdioError> {
+    fn write(&self, phy: u8, register: RegisterRef, value: u16) -> Result<(), MdioError> {
         assert_eq!(phy, 6);
         self.set(register.offset as usize, value);
         self.written.borrow_mut().push((register.offset, value));
@@ -66,7 +66,7 @@ impl Management for Script {
 }
 
 #[test]
-fn a_phy_is_found_and_says_who_made_it() {
+fn a_phy_is_found_and_identified() {
     let bus = Script::new();
     let phy = Phy::find(&bus).expect("there");
     assert_eq!(phy.address(), 6);
@@ -93,8 +93,8 @@ fn a_reset_is_waited_for() {
 }
 
 #[test]
-fn what_the_phy_cannot_is_not_advertised() {
-    let all = Abilities::ALL_SPEEDS.with_pauses();
+fn unsupported_modes_are_not_advertised() {
+    let all = Abilities::ALL_SPEEDS.with_flow_control();
     let bus = Script::new();
     let phy = Phy::at(&bus, 6).expect("there");
     let offered = phy.negotiate(&bus, all);
@@ -103,7 +103,7 @@ fn what_the_phy_cannot_is_not_advertised() {
     assert_eq!(*bus.written.borrow(), [(4, 0x0de1), (0, 0x1200)]);
 
     let bus = Script::gigabit();
-    // By hand the master.
+    // Manually configured as master.
     bus.set(9, 0x1800);
     let slow = all.up_to(Speed::Mbit100).full_duplex();
     assert_eq!(phy.negotiate(&bus, slow), Ok(slow));
@@ -123,7 +123,7 @@ fn what_the_phy_cannot_is_not_advertised() {
 fn a_link_is_known_when_it_is_up_and_negotiated() {
     let bus = Script::gigabit();
     let phy = Phy::at(&bus, 6).expect("there");
-    let all = Abilities::ALL_SPEEDS.with_pauses();
+    let all = Abilities::ALL_SPEEDS.with_flow_control();
     assert_eq!(phy.negotiate(&bus, all), Ok(all));
     // The partner: everything, pause in both directions.
     bus.set(5, 0x45e1);
@@ -133,10 +133,10 @@ fn a_link_is_known_when_it_is_up_and_negotiated() {
         assert_eq!(phy.link(&bus), Ok(None));
     }
     bus.set(1, 0x796d);
-    let mut link = Link {
+    let mut link = LinkSettings {
         speed: Speed::Mbit1000,
         full_duplex: true,
-        pauses: Pauses {
+        flow_control: FlowControl {
             send: true,
             receive: true,
         },
@@ -144,21 +144,22 @@ fn a_link_is_known_when_it_is_up_and_negotiated() {
     assert_eq!(phy.link(&bus), Ok(Some(link)));
     let words = std::format!("{link}");
     assert_eq!(words, "1000 Mbit/s, full duplex, pause frames: both ways");
-    // A partner that does not negotiate is found to be of 100BASE-TX.
+    // A partner that does not negotiate is detected as 100BASE-TX.
     bus.set(5, 0x0080);
     bus.set(10, 0);
     link.speed = Speed::Mbit100;
     link.full_duplex = false;
-    link.pauses = Pauses::default();
+    link.flow_control = FlowControl::default();
     assert_eq!(phy.link(&bus), Ok(Some(link)));
     // Nothing in common.
     bus.set(5, 0x0001);
     assert_eq!(phy.link(&bus), Ok(None));
 }
 
-/// Annex 28B Table 28B-3: own `PAUSE` and `ASM_DIR`, the partner's, and then who may send.
+/// Annex 28B Table 28B-3: own `PAUSE` and `ASM_DIR`, those of the partner, and the directions that
+/// result.
 #[test]
-fn pause_frames_go_as_the_table_says() {
+fn pause_frames_are_resolved_by_the_table() {
     let table = [
         ("00", "xx", ""),
         ("01", "0x", ""),
@@ -185,31 +186,36 @@ fn pause_frames_go_as_the_table_says() {
                 (side.pause, side.asymmetric) = (bit(n), bit(n + 1));
                 side
             });
-            let link = one.agreed(other).expect("all in common");
-            assert_eq!(link.pauses.send, pauses.contains("send"), "{own} {partner}");
+            let link = one.resolve(other).expect("all in common");
+            assert_eq!(
+                link.flow_control.send,
+                pauses.contains("send"),
+                "{own} {partner}"
+            );
             let receive = pauses.contains("receive");
-            assert_eq!(link.pauses.receive, receive, "{own} {partner}");
+            assert_eq!(link.flow_control.receive, receive, "{own} {partner}");
         }
     }
     assert_eq!(cases, 16);
 }
 
 proptest! {
-    /// Both ends come to the same, each seen from its side, and nothing that either did not say.
+    /// Both ends resolve to the same mode, each seen from its side, and to nothing that either did
+    /// not advertise.
     #[test]
     fn both_partners_agree(ours: [u16; 2], partners: [u16; 2]) {
         let side = |[base, gigabit]: [u16; 2]| Abilities::advertised(base, gigabit);
         let (one, other) = (side(ours), side(partners));
-        let (here, there) = (one.agreed(other), other.agreed(one));
+        let (here, there) = (one.resolve(other), other.resolve(one));
         prop_assert_eq!(here.is_some(), there.is_some());
         if let (Some(here), Some(there)) = (here, there) {
             prop_assert_eq!((here.speed, here.full_duplex), (there.speed, there.full_duplex));
-            prop_assert_eq!(here.pauses.send, there.pauses.receive);
-            prop_assert_eq!(here.pauses.receive, there.pauses.send);
-            prop_assert!(here.full_duplex || here.pauses == Pauses::default());
-            prop_assert!(one.up_to(here.speed).agreed(other) == Some(here));
+            prop_assert_eq!(here.flow_control.send, there.flow_control.receive);
+            prop_assert_eq!(here.flow_control.receive, there.flow_control.send);
+            prop_assert!(here.full_duplex || here.flow_control == FlowControl::default());
+            prop_assert!(one.up_to(here.speed).resolve(other) == Some(here));
         }
-        // What is advertised is what is written.
+        // The advertised abilities survive the registers unchanged.
         prop_assert_eq!(Abilities::advertised(one.base_page(), one.gigabit()), one);
     }
 }

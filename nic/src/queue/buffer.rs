@@ -1,8 +1,8 @@
-//! Room for one frame outside of a queue.
+//! Buffer for one frame outside of a queue.
 
 use super::WORD;
 
-/// `WORDS` words of memory that are bytes to whoever fills them and words to whoever checks them.
+/// `WORDS` words of memory, accessible as bytes (to fill) and as words (to check).
 #[repr(transparent)]
 pub struct Buffer<const WORDS: usize>([u32; WORDS]);
 
@@ -25,7 +25,7 @@ impl<const WORDS: usize> Buffer<WORDS> {
         unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), WORDS * WORD) }
     }
 
-    /// The bytes, to be changed.
+    /// The bytes, mutable.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and every byte pattern is a valid word.

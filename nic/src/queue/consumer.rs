@@ -19,7 +19,7 @@ impl<'q, const WORDS: usize> Consumer<'q, WORDS> {
     /// The oldest frame, or `None` when the queue is empty.
     #[inline]
     pub fn read(&mut self) -> Option<Frame<'_, 'q, WORDS>> {
-        // Acquire: see the header and bytes that the producer stored before.
+        // Acquire: makes the header and bytes visible that the producer stored before.
         let write = self.queue.write.load(Ordering::Acquire);
         if write == self.read {
             return None;
@@ -41,20 +41,20 @@ impl<'q, const WORDS: usize> Consumer<'q, WORDS> {
         })
     }
 
-    /// Whether there is nothing to read.
+    /// True if there is nothing to read.
     pub fn is_empty(&self) -> bool {
         self.queue.write.load(Ordering::Acquire) == self.read
     }
 
-    /// The queue, for its figures.
+    /// The queue, for its statistics.
     pub fn queue(&self) -> &'q Queue<WORDS> {
         self.queue
     }
 }
 
-/// A frame in the queue's memory, which is released when this is dropped.
+/// A frame in the memory of the queue; dropping it releases the memory.
 ///
-/// The consumer may change it, so that a frame can be aligned and decoded in place.
+/// The consumer may modify it, so that a frame can be aligned and decoded in place.
 pub struct Frame<'c, 'q, const WORDS: usize> {
     consumer: &'c mut Consumer<'q, WORDS>,
     /// The word of the frame's header.
@@ -109,7 +109,7 @@ impl<const WORDS: usize> DerefMut for Frame<'_, '_, WORDS> {
 impl<const WORDS: usize> Drop for Frame<'_, '_, WORDS> {
     #[inline]
     fn drop(&mut self) {
-        // The queue fills until something is released, so this is when it is at its fullest.
+        // The queue fills until a frame is released, so the maximum is reached here.
         let queue = self.consumer.queue;
         let in_use = used_words::<WORDS>(queue.write.load(Ordering::Relaxed), self.consumer.read);
         if in_use > queue.high_water.load(Ordering::Relaxed) {

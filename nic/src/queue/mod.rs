@@ -1,8 +1,8 @@
 //! The receive queue: frames of variable length, from an interrupt to the main thread.
 //!
 //! A single-producer single-consumer ring in which each frame is contiguous (a bip buffer). The
-//! producer asks for room for the longest frame ([`Producer::grant`]), fills it, and commits what
-//! it used ([`Grant::commit`]). Dropping the grant instead cancels it: nothing was stored, so an
+//! producer requests room for the longest frame ([`Producer::grant`]), fills it, and commits the
+//! part it used ([`Grant::commit`]). Dropping the grant cancels it: nothing was stored, so an
 //! interrupt that turns out to be a link pulse costs two loads and two comparisons. The consumer
 //! reads frames in order ([`Consumer::read`]); dropping a [`Frame`] releases its room.
 //!
@@ -16,18 +16,19 @@
 //! write <  read:   |frames write|  free  |read frames|SKIP|   |
 //! ```
 //!
-//! `write == read` means empty, so at least one word stays free. When the longest frame does not
-//! fit behind `write` but does in front of `read`, it goes to the start, and on *commit* a `SKIP`
-//! header sends the consumer after it. Only commit stores anything, and there is no end marker for
-//! both sides to agree upon: each side writes one variable of its own and reads the other's.
+//! `write == read` means empty, so at least one word stays free. If the longest frame does not fit
+//! after `write` but fits before `read`, it goes to the start, and on *commit* a `SKIP` header
+//! directs the consumer there. Only commit stores anything, and there is no end marker shared by
+//! both sides: each side writes one variable and reads that of the other.
 //!
-//! # How much fits
-//! A frame of `n` bytes takes [`words_of`]`(n)`. Since a frame is never split, up to one longest
-//! frame's room is lost at the end of the ring: a queue sized for `k + 1` of them always takes `k`,
-//! in any mixture of lengths ([`Queue::guaranteed_frames`]); [`Queue::words_for`] is the inverse.
+//! # Capacity
+//! A frame of `n` bytes takes [`words_of`]`(n)`. Since a frame is never split, room for up to one
+//! longest frame is lost at the end of the ring: a queue sized for `k + 1` of them always takes
+//! `k`, in any mixture of lengths ([`Queue::guaranteed_frames`]); [`Queue::words_for`] is the
+//! inverse.
 //!
 //! # Why not bbqueue
-//! See `nic/README.md`: the figures, and how to measure them again.
+//! See `nic/README.md` for the measurements and how to repeat them.
 
 mod buffer;
 mod consumer;
@@ -41,13 +42,13 @@ pub use producer::{Grant, Producer};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use storage::Storage;
 
-/// A header with this value sends the consumer to the start of the ring.
+/// A header with this value directs the consumer to the start of the ring.
 const SKIP: u32 = u32::MAX;
-/// Words in front of each frame's bytes.
+/// Words before the bytes of each frame.
 const HEADER_WORDS: usize = 1;
 const WORD: usize = size_of::<u32>();
 
-/// Words that a frame of `bytes` takes in a queue, its header included.
+/// Number of words that a frame of `bytes` takes in a queue, header included.
 #[inline(always)]
 pub const fn words_of(bytes: usize) -> usize {
     HEADER_WORDS + bytes.div_ceil(WORD)
@@ -69,11 +70,11 @@ pub const fn words_of(bytes: usize) -> usize {
 /// ```
 pub struct Queue<const WORDS: usize> {
     storage: Storage<WORDS>,
-    /// Where the next header goes. Written by the producer.
+    /// Position of the next header. Written by the producer.
     write: AtomicUsize,
-    /// Where the oldest header is. Written by the consumer.
+    /// Position of the oldest header. Written by the consumer.
     read: AtomicUsize,
-    /// The most words that were in use when some were released. Written by the consumer.
+    /// Most words in use at any release. Written by the consumer.
     high_water: AtomicUsize,
     taken: AtomicBool,
 }
@@ -103,18 +104,18 @@ impl<const WORDS: usize> Queue<WORDS> {
         }
     }
 
-    /// The words of a queue that always takes `frames` frames of up to `longest` bytes.
+    /// Number of words of a queue that always takes `frames` frames of up to `longest` bytes.
     pub const fn words_for(frames: usize, longest: usize) -> usize {
         (frames + 1) * words_of(longest)
     }
 
-    /// How many frames of up to `longest` bytes this queue takes whatever happened before, counted
-    /// from the oldest one that is not yet released to the one being received.
+    /// Number of frames of up to `longest` bytes that this queue always takes, whatever the
+    /// previous lengths, counted from the oldest one not yet released to the one being received.
     pub const fn guaranteed_frames(longest: usize) -> usize {
         (WORDS / words_of(longest)).saturating_sub(1)
     }
 
-    /// The two ends. There is one of each: the second call gets `None`.
+    /// The two ends. Each exists once: the second call returns `None`.
     pub fn split(&self) -> Option<(Producer<'_, WORDS>, Consumer<'_, WORDS>)> {
         if self.taken.swap(true, Ordering::AcqRel) {
             return None;
@@ -122,14 +123,14 @@ impl<const WORDS: usize> Queue<WORDS> {
         Some((Producer::new(self), Consumer::new(self)))
     }
 
-    /// The memory for frames and their headers, in bytes.
+    /// Size of the memory for frames and their headers, in bytes.
     pub const fn capacity_bytes(&self) -> usize {
         WORDS * WORD
     }
 
-    /// Bytes in use now: frames, their headers, and what a wrap left unused.
+    /// Bytes in use now: frames, their headers, and space left unused at a wrap.
     ///
-    /// Exact on the producer's and the consumer's side, a moment's view elsewhere.
+    /// Exact on the sides of producer and consumer, a snapshot elsewhere.
     pub fn used_bytes(&self) -> usize {
         used_words::<WORDS>(
             self.write.load(Ordering::Acquire),
@@ -137,13 +138,13 @@ impl<const WORDS: usize> Queue<WORDS> {
         ) * WORD
     }
 
-    /// The most bytes that were in use at once, as [`used_bytes`](Self::used_bytes) counts them.
+    /// High-water mark: most bytes in use at once, as counted by [`used_bytes`](Self::used_bytes).
     pub fn high_water_bytes(&self) -> usize {
         let so_far = self.high_water.load(Ordering::Relaxed) * WORD;
         so_far.max(self.used_bytes())
     }
 
-    /// Whether a grant of `longest` bytes would succeed now.
+    /// True if a grant of `longest` bytes would succeed now.
     ///
     /// On the consumer's side, `true` stays true until the producer commits.
     pub fn fits(&self, longest: usize) -> bool {
@@ -162,7 +163,7 @@ impl<const WORDS: usize> Default for Queue<WORDS> {
     }
 }
 
-/// Where the header of a frame of up to `longest` bytes goes, or `None` when there is no room.
+/// Position of the header of a frame of up to `longest` bytes; `None` if there is no room.
 ///
 /// `write` and `read` are less than `WORDS`. The result plus [`words_of`]`(longest)` is at most
 /// `WORDS`, and never equals `read` modulo `WORDS` (that would look empty).
@@ -173,7 +174,7 @@ fn place<const WORDS: usize>(write: usize, read: usize, longest: usize) -> Optio
     }
     let need = words_of(longest);
     if write >= read {
-        // Filling up the last word wraps `write` to 0: not onto a `read` of 0.
+        // Using the last word wraps `write` to 0, which must not equal a `read` of 0.
         if need <= WORDS - write - usize::from(read == 0) {
             return Some(write);
         }

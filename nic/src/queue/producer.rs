@@ -16,13 +16,13 @@ impl<'q, const WORDS: usize> Producer<'q, WORDS> {
         Self { queue, write: 0 }
     }
 
-    /// Room for a frame of up to `longest` bytes, or `None` when there is none.
+    /// Reserves room for a frame of up to `longest` bytes; `None` if there is none.
     ///
-    /// The bytes hold whatever was there before. Costs two loads and two or three comparisons, and
-    /// stores nothing, so that a grant dropped unused costs no more.
+    /// The bytes initially hold arbitrary data. Costs two loads and two or three comparisons, and
+    /// stores nothing, so a grant dropped unused costs nothing more.
     #[inline(always)]
     pub fn grant(&mut self, longest: usize) -> Option<Grant<'_, 'q, WORDS>> {
-        // Acquire: the consumer is done with the words that it released.
+        // Acquire: the consumer has finished with the words that it released.
         let read = self.queue.read.load(Ordering::Acquire);
         let at = place::<WORDS>(self.write, read, longest)?;
         self.queue.storage.touch(at, words_of(longest));
@@ -33,20 +33,20 @@ impl<'q, const WORDS: usize> Producer<'q, WORDS> {
         })
     }
 
-    /// The queue, for its figures.
+    /// The queue, for its statistics.
     pub fn queue(&self) -> &'q Queue<WORDS> {
         self.queue
     }
 }
 
-/// `longest`, out of the way of those who keep to it.
+/// `longest`, in a cold function: only callers that exceed it pay for the check.
 #[cold]
 #[inline(never)]
 fn most(longest: usize) -> usize {
     longest
 }
 
-/// Room in the queue. [`commit`](Self::commit) makes a frame of it; dropping it cancels.
+/// Reserved room in the queue. [`commit`](Self::commit) makes it a frame; dropping it cancels.
 #[must_use = "a grant that is not committed stores nothing"]
 pub struct Grant<'p, 'q, const WORDS: usize> {
     producer: &'p mut Producer<'q, WORDS>,
@@ -56,7 +56,8 @@ pub struct Grant<'p, 'q, const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Grant<'_, '_, WORDS> {
-    /// Hands the first `len` bytes to the consumer as one frame; more than granted counts as all.
+    /// Passes the first `len` bytes to the consumer as one frame; a `len` beyond the grant is
+    /// limited to the grant.
     #[inline(always)]
     pub fn commit(self, len: usize) {
         let Self {
@@ -68,11 +69,11 @@ impl<const WORDS: usize> Grant<'_, '_, WORDS> {
         let storage = &producer.queue.storage;
         let used = words_of(len);
         storage.touch(at, words_of(longest));
-        // SAFETY: `place` found the words from `at` on free and inside, and they stay the
-        // producer's until `write` moves past them.
+        // SAFETY: `place` found the words from `at` on free and in bounds, and they belong to the
+        // producer until `write` moves past them.
         unsafe { storage.write(at, len as u32) };
         if at != producer.write {
-            // SAFETY: `at` is 0 and `write` the free word where the consumer will look next.
+            // SAFETY: `at` is 0 and `write` is the free word that the consumer reads next.
             unsafe { storage.write(producer.write, SKIP) };
         }
         let next = if at + used == WORDS { 0 } else { at + used };
@@ -91,7 +92,7 @@ impl<const WORDS: usize> Grant<'_, '_, WORDS> {
         }
     }
 
-    /// Stores nothing. The same as dropping the grant.
+    /// Cancels the grant; the same as dropping it.
     #[inline(always)]
     pub fn cancel(self) {}
 }
@@ -101,7 +102,7 @@ impl<const WORDS: usize> Deref for Grant<'_, '_, WORDS> {
     #[inline(always)]
     fn deref(&self) -> &[u8] {
         // SAFETY: the granted words follow the header inside the storage, are initialised (the
-        // storage starts as zeroes), and belong to this grant alone until it is gone.
+        // storage starts as zeroes), and belong to this grant alone during its lifetime.
         unsafe {
             let data = self.producer.queue.storage.pointer(self.at + HEADER_WORDS);
             core::slice::from_raw_parts(data.cast(), self.longest)

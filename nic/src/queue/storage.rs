@@ -1,12 +1,12 @@
-//! The queue's memory: the one place that turns word offsets into references.
+//! Memory of the queue: the only place that turns word offsets into references.
 
 use core::cell::UnsafeCell;
 use core::ptr;
 
-/// `WORDS` words shared by a producer and a consumer which keep to disjoint ranges of it.
+/// `WORDS` words shared by a producer and a consumer that use disjoint ranges of it.
 ///
-/// Under loom each word has a shadow cell, so that the checker sees who touches which word when:
-/// the queue reports each range when it gains it and when it gives it up.
+/// Under loom each word has a shadow cell, so that the checker observes all accesses: the queue
+/// reports each range when it gains it and when it gives it up.
 pub(super) struct Storage<const WORDS: usize> {
     words: UnsafeCell<[u32; WORDS]>,
     #[cfg(loom)]
@@ -20,7 +20,7 @@ unsafe impl<const WORDS: usize> Sync for Storage<WORDS> {}
 impl<const WORDS: usize> Storage<WORDS> {
     #[cfg(not(loom))]
     pub(super) const fn new() -> Self {
-        // Zeroes, so that the bytes of a grant are initialised and a static lies in .bss.
+        // Zeroes, so that the bytes of a grant are initialised and a static is placed in .bss.
         Self {
             words: UnsafeCell::new([0; WORDS]),
         }
@@ -65,14 +65,15 @@ impl<const WORDS: usize> Storage<WORDS> {
     /// The address of the words from `at`.
     ///
     /// # Safety
-    /// `at <= WORDS`; whoever dereferences it owns the words that it reaches.
+    /// `at <= WORDS`; code that dereferences it owns the words that it accesses.
     #[inline(always)]
     pub(super) unsafe fn pointer(&self, at: usize) -> *mut u32 {
         // SAFETY: as promised.
         unsafe { self.word(at) }
     }
 
-    /// Tells the checker that the caller may now write `count` words from `at`, or could until now.
+    /// Reports to the checker that the caller may now write `count` words from `at`, or could until
+    /// now.
     #[inline(always)]
     #[cfg_attr(not(loom), allow(clippy::unused_self))]
     pub(super) fn touch(&self, at: usize, count: usize) {

@@ -1,6 +1,7 @@
-//! virtio-net behind virtio-mmio (virtio 1.2 sections 4.2 and 5.1): the network device of virtual machines.
+//! virtio-net over virtio-mmio (virtio 1.2 sections 4.2 and 5.1): the network device of virtual
+//! machines.
 //!
-//! - [`transport`]: finding and starting a device.
+//! - [`transport`]: detecting and starting a device.
 //! - [`net`]: the network device.
 
 pub mod net;

@@ -2,42 +2,42 @@
 
 use super::transport::{self, InitError, mmio};
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Medium,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Medium,
     RxToken, TxToken,
 };
-use crate::dma::virtqueue::{Foreign, Memory, Virtqueue};
-use crate::dma::{Buffer, Coherence, Way};
+use crate::dma::virtqueue::{Memory, UnexpectedDescriptor, Virtqueue};
+use crate::dma::{Buffer, Coherence, Direction};
 use crate::ledger::Ledger;
 use crate::mmio::Registers;
 use linerate_ether::fcs;
 use linerate_ether::frame::{HEADER_LEN, MAX_LEN, MAX_TAGGED_LEN, MIN_LEN, MacAddress};
 use linerate_ether::ledger::Counter;
 
-/// Feature bits (section 5.1.3): the device knows its address; it tells the link's state.
+/// Feature bits (section 5.1.3): the device has an address; it reports the link state.
 const MAC: u64 = 1 << 5;
 const STATUS: u64 = 1 << 16;
 
 const RECEIVE: u32 = 0;
 const TRANSMIT: u32 = 1;
 
-/// Octets of what precedes each frame (section 5.1.6, `virtio_net_hdr`). All zero is a frame that wants
-/// nothing.
+/// Octets of the header before each frame (section 5.1.6, `virtio_net_hdr`). All zero requests no
+/// offload.
 const PRELUDE: usize = 12;
-/// The longest frame to be sent, without FCS.
+/// Longest frame to send, without FCS.
 const LONGEST: usize = MAX_LEN - fcs::LEN;
-/// The shortest, without FCS: what a device pads, a virtual one need not.
+/// Shortest frame, without FCS: a virtual device need not pad.
 const SHORTEST: usize = MIN_LEN - fcs::LEN;
-/// Octets that a buffer must have: what comes may have a tag.
-pub const BUFFER: usize = PRELUDE + MAX_TAGGED_LEN - fcs::LEN;
-/// How often it is looked whether what is being sent has gone before the device is stopped.
-const LOOKS: u32 = 100_000;
+/// Minimum size of a buffer, in octets: received frames may have a tag.
+pub const BUFFER_LEN: usize = PRELUDE + MAX_TAGGED_LEN - fcs::LEN;
+/// Maximum polls for the end of transmission before the device is stopped.
+const MAX_POLLS: u32 = 100_000;
 
 /// The configuration space.
 mod config {
     linerate_regs::constants!(linerate_regs::VIRTIO, "NET": mac0 status { LINK_UP });
 }
 
-/// The memory of the two queues, `N` frames each way.
+/// Memory of the two queues, `N` frames per direction.
 #[derive(Debug, Default)]
 pub struct Queues<const N: usize> {
     receive: Memory<N>,
@@ -45,7 +45,7 @@ pub struct Queues<const N: usize> {
 }
 
 impl<const N: usize> Queues<N> {
-    /// Nothing in it.
+    /// Empty queues.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -60,16 +60,16 @@ pub struct VirtioNet<R, C, const N: usize> {
     registers: R,
     rx: Queue<C, N>,
     tx: Queue<C, N>,
-    /// Buffers of frames to send that nobody uses: the first `idle`.
-    spare: [Option<Buffer>; N],
+    /// Unused transmit buffers: the first `idle`.
+    tx_buffers: [Option<Buffer>; N],
     idle: usize,
     ledger: &'static Ledger,
     address: MacAddress,
-    tells_link: bool,
+    has_link_status: bool,
     link: LinkState,
     is_halted: bool,
-    /// What the device did that no device may; from then on it is left alone.
-    fault: Option<Foreign>,
+    /// Protocol violation by the device; from then on it is not used.
+    fault: Option<UnexpectedDescriptor>,
 }
 
 struct Queue<C, const N: usize> {
@@ -79,24 +79,24 @@ struct Queue<C, const N: usize> {
 
 impl<C: Coherence, const N: usize> Queue<C, N> {
     #[inline]
-    fn give(&mut self, registers: &impl Registers, buffer: Buffer, way: Way) {
-        // There is a descriptor for each buffer.
-        if let Ok(true) = self.ring.give(buffer, way) {
+    fn submit(&mut self, registers: &impl Registers, buffer: Buffer, direction: Direction) {
+        // Cannot fail: there is a descriptor for each buffer.
+        if let Ok(true) = self.ring.submit(buffer, direction) {
             registers.write(mmio::QueueNotify, self.number);
         }
     }
 }
 
 impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNet<R, C, N> {
-    /// Starts the device. `buffers` of [`BUFFER`] octets or more each: the first half is for frames that
-    /// come, the other for those that go; at most `N` each. `address` is the station's where the device
-    /// has none of its own.
+    /// Starts the device. `buffers` of [`BUFFER_LEN`] octets or more each: the first half for
+    /// received frames, the other for frames to send; at most `N` each. `address` is used if the
+    /// device has none.
     ///
     /// # Errors
-    /// [`InitError`]: what is there is not such a device, or one that cannot be used.
+    /// [`InitError`]: the device is missing, of another type, or unusable.
     ///
     /// # Panics
-    /// When a buffer is too short: that is no matter of the device.
+    /// If a buffer is too short, which is an error of the caller.
     pub fn start(
         registers: R,
         coherence: C,
@@ -105,7 +105,12 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
         address: MacAddress,
         ledger: &'static Ledger,
     ) -> Result<Self, InitError> {
-        assert!(buffers.as_flattened().iter().all(|it| it.len() >= BUFFER));
+        assert!(
+            buffers
+                .as_flattened()
+                .iter()
+                .all(|it| it.len() >= BUFFER_LEN)
+        );
         let features =
             transport::negotiate(&registers, mmio::DeviceID::ID::NETWORK, 0, MAC | STATUS)?;
         let Queues { receive, transmit } = queues;
@@ -114,23 +119,23 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
                 number,
                 ring: Virtqueue::new(memory, coherence),
             });
-        transport::set_up(&registers, RECEIVE, &rx.ring)?;
-        transport::set_up(&registers, TRANSMIT, &tx.ring)?;
+        transport::set_up_queue(&registers, RECEIVE, &rx.ring)?;
+        transport::set_up_queue(&registers, TRANSMIT, &tx.ring)?;
         let address_at = transport::CONFIG + config::mac0.offset as usize;
         let own = core::array::from_fn(|index| registers.read_at(address_at + index));
-        let [coming, going] = buffers;
-        // Those that have gone are asked for when room is needed.
-        tx.ring.want_interrupts(false);
-        rx.ring.want_interrupts(false);
-        transport::go(&registers);
-        for buffer in coming {
-            rx.give(&registers, buffer, Way::FromDevice);
+        let [rx_buffers, tx_buffers] = buffers;
+        // Completed transmissions are reclaimed when room is needed.
+        tx.ring.set_interrupts(false);
+        rx.ring.set_interrupts(false);
+        transport::set_driver_ok(&registers);
+        for buffer in rx_buffers {
+            rx.submit(&registers, buffer, Direction::FromDevice);
         }
         Ok(Self {
             registers,
             rx,
             tx,
-            spare: going.map(Some),
+            tx_buffers: tx_buffers.map(Some),
             idle: N,
             ledger,
             address: if features & MAC == 0 {
@@ -138,36 +143,36 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
             } else {
                 MacAddress(own)
             },
-            tells_link: features & STATUS != 0,
+            has_link_status: features & STATUS != 0,
             link: LinkState::Down,
             is_halted: false,
             fault: None,
         })
     }
 
-    /// What the device did that no device may. Nothing is received or sent any more.
+    /// Protocol violation by the device, if any. Nothing is received or sent after it.
     #[must_use]
-    pub const fn fault(&self) -> Option<Foreign> {
+    pub const fn fault(&self) -> Option<UnexpectedDescriptor> {
         self.fault
     }
 
-    /// Takes back the buffers of frames that have gone. Whether there is room for one more.
+    /// Reclaims the buffers of sent frames. Returns `true` if there is room for one more.
     #[inline]
     fn reclaim(&mut self) -> bool {
         while self.fault.is_none() {
             match self.tx.ring.take() {
                 Ok(Some((buffer, _))) => {
-                    self.spare[self.idle] = Some(buffer);
+                    self.tx_buffers[self.idle] = Some(buffer);
                     self.idle += 1;
                 }
                 Ok(None) => break,
-                Err(foreign) => self.fault = Some(foreign),
+                Err(error) => self.fault = Some(error),
             }
         }
         self.idle > 0 && self.fault.is_none() && !self.is_halted
     }
 
-    /// The next frame that is one; its octets without what precedes it.
+    /// The next valid frame, and its length without the header before it.
     #[inline]
     fn next(&mut self) -> Option<(Buffer, usize)> {
         loop {
@@ -178,11 +183,12 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> VirtioNe
                         return Some((buffer, octets - PRELUDE));
                     }
                     self.ledger.count(Counter::RxRunts);
-                    self.rx.give(&self.registers, buffer, Way::FromDevice);
+                    self.rx
+                        .submit(&self.registers, buffer, Direction::FromDevice);
                 }
                 Ok(None) => return None,
-                Err(foreign) => {
-                    self.fault = Some(foreign);
+                Err(error) => {
+                    self.fault = Some(error);
                     return None;
                 }
             }
@@ -198,13 +204,13 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
     where
         Self: 'a;
     type TxToken<'a>
-        = Room<'a, R, C, N>
+        = TxSlot<'a, R, C, N>
     where
         Self: 'a;
 
     #[inline]
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
-        // A frame stays with the device until it can be answered.
+        // A frame stays in the device until it can be answered.
         if !self.reclaim() {
             return None;
         }
@@ -218,26 +224,26 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
         let received = Received {
             buffer: Some(buffer),
             octets,
-            is_taken: false,
+            is_consumed: false,
             queue: &mut self.rx,
             registers: &self.registers,
             ledger: self.ledger,
         };
-        let room = Room {
+        let slot = TxSlot {
             queue: &mut self.tx,
-            spare: &mut self.spare,
+            tx_buffers: &mut self.tx_buffers,
             idle: &mut self.idle,
             registers: &self.registers,
             ledger: self.ledger,
         };
-        Some((received, room))
+        Some((received, slot))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
-        self.reclaim().then_some(Room {
+        self.reclaim().then_some(TxSlot {
             queue: &mut self.tx,
-            spare: &mut self.spare,
+            tx_buffers: &mut self.tx_buffers,
             idle: &mut self.idle,
             registers: &self.registers,
             ledger: self.ledger,
@@ -254,10 +260,10 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
     }
 
     fn link_state(&self) -> LinkState {
-        // The lower octet of the register.
+        // The low octet of the register.
         let at = transport::CONFIG + config::status.offset as usize;
         let state: u8 = self.registers.read_at(at);
-        if self.tells_link && !config::status::LINK_UP.is_set(state.into()) {
+        if self.has_link_status && !config::status::LINK_UP.is_set(state.into()) {
             LinkState::Down
         } else {
             LinkState::Up
@@ -269,16 +275,16 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Device
     }
 }
 
-impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Interrupting
+impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> InterruptDriven
     for VirtioNet<R, C, N>
 {
     fn unmask(&mut self) -> bool {
-        self.rx.ring.want_interrupts(true);
+        self.rx.ring.set_interrupts(true);
         !self.rx.ring.has_used()
     }
 
     fn mask(&mut self) {
-        self.rx.ring.want_interrupts(false);
+        self.rx.ring.set_interrupts(false);
         let pending: u32 = self.registers.read(mmio::InterruptStatus);
         self.registers.write(mmio::InterruptACK, pending);
     }
@@ -289,7 +295,7 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
 {
     type Error = InitError;
 
-    fn watch_link(&mut self) -> LinkState {
+    fn poll_link(&mut self) -> LinkState {
         let now = self.link_state();
         let before = core::mem::replace(&mut self.link, now);
         self.ledger.count_link(before, now);
@@ -297,8 +303,8 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
     }
 
     fn halt(&mut self) {
-        // Where the device lost its way it never is.
-        (0..LOOKS).any(|_| !self.reclaim() || self.idle == N);
+        // After a protocol violation this is never true.
+        (0..MAX_POLLS).any(|_| !self.reclaim() || self.idle == N);
         self.is_halted = true;
         transport::reset(&self.registers);
         while let Some((buffer, octets)) = self.next() {
@@ -306,8 +312,8 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
             self.ledger.count(Counter::RxValid);
             self.ledger.add(Counter::RxOctets, octets);
             self.ledger.count(Counter::RxStackRejected);
-            // There until the device is started again.
-            let _ = self.rx.ring.give(buffer, Way::FromDevice);
+            // Kept there until the device is started again.
+            let _ = self.rx.ring.submit(buffer, Direction::FromDevice);
         }
     }
 
@@ -317,36 +323,37 @@ impl<R: Registers + Registers<u8>, C: Coherence + Copy, const N: usize> Managed
         }
         let kind = mmio::DeviceID::ID::NETWORK;
         transport::negotiate(&self.registers, kind, 0, MAC | STATUS)?;
-        transport::set_up(&self.registers, RECEIVE, &self.rx.ring)?;
-        transport::set_up(&self.registers, TRANSMIT, &self.tx.ring)?;
-        // The device looks at the queues when it is told to go.
-        let mut coming = [const { None }; N];
-        let mut places = coming.iter_mut();
-        self.rx.ring.recall(|buffer| {
+        transport::set_up_queue(&self.registers, RECEIVE, &self.rx.ring)?;
+        transport::set_up_queue(&self.registers, TRANSMIT, &self.tx.ring)?;
+        // The device reads the queues when it is started.
+        let mut rx_buffers = [const { None }; N];
+        let mut places = rx_buffers.iter_mut();
+        self.rx.ring.reclaim_all(|buffer| {
             if let Some(place) = places.next() {
                 *place = Some(buffer);
             }
         });
-        self.tx.ring.recall(|buffer| {
+        self.tx.ring.reclaim_all(|buffer| {
             self.ledger.count(Counter::TxLinkDown);
-            self.spare[self.idle] = Some(buffer);
+            self.tx_buffers[self.idle] = Some(buffer);
             self.idle += 1;
         });
-        transport::go(&self.registers);
-        for buffer in coming.into_iter().flatten() {
-            self.rx.give(&self.registers, buffer, Way::FromDevice);
+        transport::set_driver_ok(&self.registers);
+        for buffer in rx_buffers.into_iter().flatten() {
+            self.rx
+                .submit(&self.registers, buffer, Direction::FromDevice);
         }
         (self.is_halted, self.fault) = (false, None);
         Ok(())
     }
 }
 
-/// A frame that has come, where the device wrote it.
+/// A received frame in the buffer of the device.
 pub struct Received<'a, R: Registers, C: Coherence, const N: usize> {
-    /// There until this is dropped.
+    /// `Some` until this is dropped.
     buffer: Option<Buffer>,
     octets: usize,
-    is_taken: bool,
+    is_consumed: bool,
     queue: &'a mut Queue<C, N>,
     registers: &'a R,
     ledger: &'static Ledger,
@@ -361,7 +368,7 @@ impl<R: Registers, C: Coherence, const N: usize> RxToken for Received<'_, R, C, 
 
     #[inline]
     fn consume<T>(mut self, f: impl FnOnce(&mut [u8]) -> T) -> T {
-        self.is_taken = true;
+        self.is_consumed = true;
         f(self.peek())
     }
 }
@@ -369,28 +376,29 @@ impl<R: Registers, C: Coherence, const N: usize> RxToken for Received<'_, R, C, 
 impl<R: Registers, C: Coherence, const N: usize> Drop for Received<'_, R, C, N> {
     #[inline]
     fn drop(&mut self) {
-        let counter = if self.is_taken {
+        let counter = if self.is_consumed {
             Counter::RxDelivered
         } else {
             Counter::RxStackRejected
         };
         self.ledger.count(counter);
         if let Some(buffer) = self.buffer.take() {
-            self.queue.give(self.registers, buffer, Way::FromDevice);
+            self.queue
+                .submit(self.registers, buffer, Direction::FromDevice);
         }
     }
 }
 
-/// Room for a frame, where the device will read it.
-pub struct Room<'a, R: Registers, C: Coherence, const N: usize> {
+/// A transmit buffer for one frame.
+pub struct TxSlot<'a, R: Registers, C: Coherence, const N: usize> {
     queue: &'a mut Queue<C, N>,
-    spare: &'a mut [Option<Buffer>; N],
+    tx_buffers: &'a mut [Option<Buffer>; N],
     idle: &'a mut usize,
     registers: &'a R,
     ledger: &'static Ledger,
 }
 
-impl<R: Registers, C: Coherence, const N: usize> TxToken for Room<'_, R, C, N> {
+impl<R: Registers, C: Coherence, const N: usize> TxToken for TxSlot<'_, R, C, N> {
     #[inline]
     fn consume<T>(self, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> Result<T, FrameTooLong> {
         let too_long = FrameTooLong { len, max: LONGEST };
@@ -399,8 +407,8 @@ impl<R: Registers, C: Coherence, const N: usize> TxToken for Room<'_, R, C, N> {
             return Err(too_long);
         }
         let index = *self.idle - 1;
-        // A token is handed out only while one is there.
-        let mut buffer = self.spare[index].take().ok_or(too_long)?;
+        // A token exists only while a buffer is free.
+        let mut buffer = self.tx_buffers[index].take().ok_or(too_long)?;
         *self.idle = index;
         buffer[..PRELUDE].fill(0);
         let result = f(&mut buffer[PRELUDE..][..len]);
@@ -412,8 +420,8 @@ impl<R: Registers, C: Coherence, const N: usize> TxToken for Room<'_, R, C, N> {
         let frame = &buffer[PRELUDE..][..padded];
         self.ledger
             .count_group(frame, Counter::TxMulticast, Counter::TxBroadcast);
-        let way = Way::ToDevice(PRELUDE + padded);
-        self.queue.give(self.registers, buffer, way);
+        let direction = Direction::ToDevice(PRELUDE + padded);
+        self.queue.submit(self.registers, buffer, direction);
         Ok(result)
     }
 }

@@ -1,4 +1,4 @@
-//! Starting a device behind virtio-mmio (virtio 1.2 sections 3.1.1 and 4.2.3.1).
+//! Starting a virtio-mmio device (virtio 1.2 sections 3.1.1 and 4.2.3.1).
 
 use crate::dma::{Coherence, Virtqueue};
 use crate::mmio::Registers;
@@ -16,37 +16,38 @@ pub(super) mod mmio {
     );
 }
 
-/// Where the configuration space begins.
+/// Offset of the configuration space.
 pub(super) const CONFIG: usize = 0x100;
 
-/// What Version reads on a device that is not of the time before virtio 1.0.
+/// Value of Version on a device of virtio 1.0 or later.
 const MODERN: u32 = 2;
 
-/// Feature bit that every device of today has and every driver accepts (section 6, `VIRTIO_F_VERSION_1`).
+/// Feature bit that every modern device offers and every driver accepts (section 6,
+/// `VIRTIO_F_VERSION_1`).
 pub const VERSION_1: u64 = 1 << 32;
 
-/// Why a device could not be started.
+/// Reason why a device could not be started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitError {
-    /// There is no virtio-mmio device: `MagicValue` reads this.
+    /// There is no virtio-mmio device: the value of `MagicValue`.
     NoDevice(u32),
-    /// The device is of another kind, or none is plugged in (0): `DeviceID` reads this.
-    OtherKind(u32),
-    /// The device speaks another version of the interface (1: legacy; QEMU has the modern one with
-    /// `-global virtio-mmio.force-legacy=false`).
-    OtherVersion(u32),
-    /// The device has not what the driver cannot do without: these feature bits.
-    Missing(u64),
-    /// The device does not agree to these feature bits.
-    Refused(u64),
-    /// The device has no queue of this number, or one that is in use.
-    NoQueue(u32),
-    /// The queue of this number takes fewer descriptors than the driver has.
-    ShortQueue {
-        /// Which.
+    /// The device is of another type, or the slot is empty (0): the value of `DeviceID`.
+    WrongDevice(u32),
+    /// The device implements another version of the interface (1: legacy; QEMU provides the modern
+    /// one with `-global virtio-mmio.force-legacy=false`).
+    UnsupportedVersion(u32),
+    /// The device lacks these required feature bits.
+    MissingFeatures(u64),
+    /// The device does not accept these feature bits.
+    FeaturesRejected(u64),
+    /// The device has no queue with this number, or it is in use.
+    QueueUnavailable(u32),
+    /// The queue is smaller than required by the driver.
+    QueueTooSmall {
+        /// Number of the queue.
         queue: u32,
-        /// What it takes.
-        most: u32,
+        /// Maximum number of descriptors.
+        max: u32,
     },
 }
 
@@ -54,16 +55,22 @@ impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDevice(magic) => write!(f, "no virtio device here (MagicValue {magic:#010x})"),
-            Self::OtherKind(0) => write!(f, "nothing is plugged into this virtio slot"),
-            Self::OtherKind(id) => write!(f, "a virtio device of kind {id}, not a network device"),
-            Self::OtherVersion(version) => {
+            Self::WrongDevice(0) => write!(f, "this virtio slot is empty"),
+            Self::WrongDevice(id) => {
+                write!(f, "a virtio device of type {id}, not a network device")
+            }
+            Self::UnsupportedVersion(version) => {
                 write!(f, "version {version} of virtio-mmio, not 2")
             }
-            Self::Missing(features) => write!(f, "the device lacks the features {features:#x}"),
-            Self::Refused(features) => write!(f, "the device refuses the features {features:#x}"),
-            Self::NoQueue(queue) => write!(f, "the device has no free queue {queue}"),
-            Self::ShortQueue { queue, most } => {
-                write!(f, "queue {queue} takes at most {most} descriptors")
+            Self::MissingFeatures(features) => {
+                write!(f, "the device lacks the features {features:#x}")
+            }
+            Self::FeaturesRejected(features) => {
+                write!(f, "the device rejects the features {features:#x}")
+            }
+            Self::QueueUnavailable(queue) => write!(f, "the device has no free queue {queue}"),
+            Self::QueueTooSmall { queue, max } => {
+                write!(f, "queue {queue} takes at most {max} descriptors")
             }
         }
     }
@@ -71,8 +78,8 @@ impl fmt::Display for InitError {
 
 impl core::error::Error for InitError {}
 
-/// Steps 1 to 6: resets the device of this kind and agrees on features: those of `wanted` that it has, all
-/// of `needed`.
+/// Steps 1 to 6: resets the device of type `kind` and negotiates features: those of `wanted` that
+/// it offers, and all of `needed`.
 pub(super) fn negotiate(
     registers: &impl Registers,
     kind: u32,
@@ -85,11 +92,11 @@ pub(super) fn negotiate(
     }
     let version = registers.read(mmio::Version);
     if version != MODERN {
-        return Err(InitError::OtherVersion(version));
+        return Err(InitError::UnsupportedVersion(version));
     }
     let id = registers.read(mmio::DeviceID);
     if id != kind {
-        return Err(InitError::OtherKind(id));
+        return Err(InitError::WrongDevice(id));
     }
     reset(registers);
     registers.write(mmio::Status, mmio::Status::ACKNOWLEDGE.mask());
@@ -104,7 +111,7 @@ pub(super) fn negotiate(
     let offered = offered[0] | offered[1];
     let needed = needed | VERSION_1;
     if offered & needed != needed {
-        return Err(InitError::Missing(needed & !offered));
+        return Err(InitError::MissingFeatures(needed & !offered));
     }
     let agreed = offered & (wanted | needed);
     for half in [0, 1] {
@@ -116,27 +123,24 @@ pub(super) fn negotiate(
         | mmio::Status::FEATURES_OK.mask();
     registers.write(mmio::Status, agreeing);
     if registers.read(mmio::Status) & mmio::Status::FEATURES_OK.mask() == 0 {
-        return Err(InitError::Refused(agreed));
+        return Err(InitError::FeaturesRejected(agreed));
     }
     Ok(agreed)
 }
 
-/// Step 7, for the queue of this number.
-pub(super) fn set_up<C: Coherence, const N: usize>(
+/// Step 7, for the queue with this number.
+pub(super) fn set_up_queue<C: Coherence, const N: usize>(
     registers: &impl Registers,
     number: u32,
     queue: &Virtqueue<C, N>,
 ) -> Result<(), InitError> {
     registers.write(mmio::QueueSel, number);
-    let most = registers.read(mmio::QueueNumMax);
-    if most == 0 || registers.read(mmio::QueueReady) != 0 {
-        return Err(InitError::NoQueue(number));
+    let max = registers.read(mmio::QueueNumMax);
+    if max == 0 || registers.read(mmio::QueueReady) != 0 {
+        return Err(InitError::QueueUnavailable(number));
     }
-    if (most as usize) < N {
-        return Err(InitError::ShortQueue {
-            queue: number,
-            most,
-        });
+    if (max as usize) < N {
+        return Err(InitError::QueueTooSmall { queue: number, max });
     }
     registers.write(mmio::QueueNum, N as u32);
     let places = [
@@ -152,8 +156,8 @@ pub(super) fn set_up<C: Coherence, const N: usize>(
     Ok(())
 }
 
-/// Step 8: the device may go on.
-pub(super) fn go(registers: &impl Registers) {
+/// Step 8: the device may start.
+pub(super) fn set_driver_ok(registers: &impl Registers) {
     let all = mmio::Status::ACKNOWLEDGE.mask()
         | mmio::Status::DRIVER.mask()
         | mmio::Status::FEATURES_OK.mask()
@@ -161,7 +165,7 @@ pub(super) fn go(registers: &impl Registers) {
     registers.write(mmio::Status, all);
 }
 
-/// Stops the device: it has let go of all memory when this returns (section 2.1.2).
+/// Stops the device: it accesses no memory after this returns (section 2.1.2).
 pub(super) fn reset(registers: &impl Registers) {
     registers.write(mmio::Status, 0);
     while registers.read(mmio::Status) != 0 {

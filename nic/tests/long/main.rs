@@ -1,8 +1,8 @@
-//! Frames by the hundred thousand through queue and MAC of every stage, beside a model that knows
-//! what becomes of each of them and which counter says so.
+//! Hundreds of thousands of frames through queue and MAC of every stage, compared with a model that
+//! predicts the fate and the counter of each.
 //!
-//! With `LINERATE_LONG` set (`cargo xtask test --long`) a million frames for each stage, else some
-//! thousands, so that the test itself stays true.
+//! With `LINERATE_LONG` set (`cargo xtask test --long`) a million frames for each stage, otherwise
+//! some thousands, to keep the test itself working.
 #![cfg(not(loom))]
 
 mod model;
@@ -12,8 +12,8 @@ mod traffic;
 
 use linerate_nic::ledger::Ledger;
 use linerate_nic::mac::{
-    Bitwise, IsrAll, Main, MainThread, Outcome, ReceiveSwitch, Receiver, Reception, Stage,
-    Windowed, ZeroCopy,
+    Bitwise, IsrAll, MainHalf, MainThread, ReceiveSwitch, Receiver, ReceiverState, Reception,
+    Stage, Windowed, ZeroCopy,
 };
 use model::{Keeps, Model, WORDS};
 use std::cell::Cell;
@@ -46,14 +46,14 @@ impl ReceiveSwitch for &Switch {
     }
 }
 
-/// How the main thread keeps up with the wire, for a while.
+/// Relative speed of wire and main thread, for a while.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// Frames that come in a row, at most.
+    /// Maximum frames that arrive in a row.
     burst: u64,
-    /// Frames that the main thread takes in a row, at most.
+    /// Maximum frames that the main thread takes in a row.
     served: u64,
-    /// Whether the interrupt comes while reception is switched off.
+    /// True if the interrupt occurs while reception is disabled.
     ignores_switch: bool,
 }
 
@@ -69,9 +69,9 @@ impl Pace {
     }
 }
 
-/// One stage's receiver, and the model that it is held against.
+/// The receiver of one stage, and the model to compare with.
 struct Bench<'q, S: Stage> {
-    interrupt: linerate_nic::mac::Interrupt<'q, S, &'q Switch, WORDS>,
+    interrupt: linerate_nic::mac::InterruptHalf<'q, S, &'q Switch, WORDS>,
     switch: &'q Switch,
     ledger: &'q Ledger,
     model: Model,
@@ -90,20 +90,20 @@ impl<S: Stage> Bench<'_, S> {
         let mut asked = false;
         let outcome = self.interrupt.receive(|buffer| {
             asked = true;
-            hear(&arrival, buffer)
+            deliver(&arrival, buffer)
         });
         let room = self.model.arrive(arrival);
         let expected = if room {
-            Outcome::Listening
+            ReceiverState::Listening
         } else {
-            Outcome::Suspended
+            ReceiverState::Suspended
         };
         assert_eq!((outcome, asked), (expected, room), "{}", S::NAME);
         self.check();
     }
 
-    /// The main thread's turn: takes frames, reads most of them, while others arrive.
-    fn serve(&mut self, main: &mut Main<'_, S, &Switch, WORDS>, pace: Pace) {
+    /// Turn of the main thread: takes frames, reads most of them, while others arrive.
+    fn serve(&mut self, main: &mut MainHalf<'_, S, &Switch, WORDS>, pace: Pace) {
         for _ in 0..=self.traffic.random.below(pace.served) {
             let got = main.receive();
             let expected = self.model.receive();
@@ -112,7 +112,7 @@ impl<S: Stage> Bench<'_, S> {
                 assert_eq!(self.model.held(), 0, "{}: a frame is not offered", S::NAME);
                 return;
             };
-            // The frame stays where it is while the interrupt goes on.
+            // The frame stays in place while the interrupt continues.
             if self.traffic.random.chance(1, 4) {
                 for _ in 0..self.traffic.random.below(pace.burst) {
                     self.arrive(pace.ignores_switch);
@@ -136,12 +136,12 @@ impl<S: Stage> Bench<'_, S> {
     }
 }
 
-/// What the PHY says of the arrival.
-fn hear(arrival: &Arrival, buffer: &mut [u8]) -> Reception {
+/// Result of the PHY for the arrival.
+fn deliver(arrival: &Arrival, buffer: &mut [u8]) -> Reception {
     if let Reception::Packet(len) = arrival.reception {
         buffer[..len].copy_from_slice(&arrival.raw);
     } else {
-        // Whatever it scribbled before it knew better.
+        // Data that it wrote before it aborted.
         buffer[..8].copy_from_slice(&[0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0xD5]);
     }
     arrival.reception
@@ -152,7 +152,7 @@ fn run<S: Stage>(keeps: Keeps, frames: u64) {
     let (ledger, switch) = (Ledger::new(), Switch::default());
     let receiver = Box::new(Receiver::<WORDS>::new());
     let (interrupt, mut main) = receiver.split::<S, _>(&ledger, &switch).unwrap();
-    main.filter(Some(DEVICE.into()));
+    main.set_station_filter(Some(DEVICE.into()));
     let mut bench = Bench {
         interrupt,
         switch: &switch,

@@ -1,4 +1,4 @@
-//! What must become of each frame: room in the queue, its place there, and the counters.
+//! Expected fate of each frame: room in the queue, its position there, and the counters.
 
 use crate::traffic::{Arrival, Fate};
 use linerate_ether::frame::MacAddress;
@@ -9,28 +9,28 @@ use linerate_nic::mac::{Reception, receiver_words};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// As many as the firmware's queue holds.
+/// Capacity of the firmware's queue.
 const FRAMES: usize = 9;
 pub const WORDS: usize = receiver_words(FRAMES);
-/// Words that a reception of any length may need, its length in front.
+/// Words that a reception of any length may need, including its length word.
 const LONGEST_WORDS: usize = 1 + MAX_RAW_LEN.div_ceil(4);
 
-/// What a stage puts into the queue.
+/// Content that a stage puts into the queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Keeps {
-    /// Whatever was heard.
+    /// All receptions.
     Receptions,
-    /// What the checks in the interrupt let pass, without FCS.
+    /// Frames that passed the checks in the interrupt, without FCS.
     GoodFrames,
 }
 
 struct Held {
-    /// The word behind it.
+    /// Index of the word after it.
     end: usize,
     fate: Fate,
 }
 
-/// The receiver as the documentation describes it.
+/// The receiver as documented.
 pub struct Model {
     keeps: Keeps,
     held: VecDeque<Held>,
@@ -38,9 +38,9 @@ pub struct Model {
     read: usize,
     pub suspended: bool,
     counts: [u32; Counter::COUNT],
-    /// Frames that came along the wire.
+    /// Frames sent on the wire.
     pub sent: u64,
-    /// Frames that came while nobody listened: no device can count them.
+    /// Frames sent while reception was disabled: no device can count them.
     pub unheard: u64,
     /// Frames, not pulses, that found the queue full.
     refused: u64,
@@ -65,7 +65,7 @@ impl Model {
         self.counts[counter as usize] += 1;
     }
 
-    /// Where the longest reception would go: contiguous, and one word of all stays free.
+    /// Position for the longest reception: contiguous, and one word of the ring stays free.
     fn room(&self) -> Option<usize> {
         if self.write < self.read {
             return (self.read - self.write > LONGEST_WORDS).then_some(self.write);
@@ -78,10 +78,10 @@ impl Model {
         }
     }
 
-    /// The interrupt; whether there was room.
+    /// Receive interrupt; returns `true` if there was room.
     pub fn arrive(&mut self, arrival: Arrival) -> bool {
         let Some(at) = self.room() else {
-            assert!(self.held.len() >= FRAMES, "the queue takes {FRAMES} always");
+            assert!(self.held.len() >= FRAMES, "the queue always takes {FRAMES}");
             self.count(Counter::RxQueueFull);
             self.refused += u64::from(arrival.is_frame);
             self.suspended = true;
@@ -114,7 +114,7 @@ impl Model {
         true
     }
 
-    /// The main thread asks for a frame: bad ones go, the first good one is shown.
+    /// The main thread requests a frame: bad ones are dropped, the first good one is returned.
     pub fn receive(&mut self) -> Option<Vec<u8>> {
         loop {
             let frame = match &self.held.front()?.fate {
@@ -143,7 +143,7 @@ impl Model {
         }
     }
 
-    /// The frame that was shown was read, or let go unread.
+    /// The returned frame was read, or dropped unread.
     pub fn release_front(&mut self, read: bool) {
         self.count(if read {
             Counter::RxDelivered
@@ -170,7 +170,7 @@ impl Model {
         u64::from(self.counts[counter as usize])
     }
 
-    /// The device has counted the same.
+    /// Asserts that the device has the same counts.
     pub fn check(&self, ledger: &Ledger, name: &str) {
         for counter in Counter::ALL {
             let (counted, expected) = (ledger.get(counter), self.counts[counter as usize]);
@@ -178,7 +178,8 @@ impl Model {
         }
     }
 
-    /// Every frame sent is delivered or in one counter of a loss, and each cause occurred.
+    /// Asserts that every frame sent is delivered or in one loss counter, and that each cause
+    /// occurred.
     pub fn check_sums(&self, name: &str) {
         let mut losses = self.unheard + self.refused;
         for counter in Counter::ALL {

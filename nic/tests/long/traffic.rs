@@ -1,5 +1,5 @@
-//! What comes along the wire: frames of every length and address, whole and damaged in every way,
-//! heard at every alignment, and pulses.
+//! Traffic on the wire: frames of every length and address, intact and damaged in every way,
+//! received at every alignment, and pulses.
 
 use crate::support::{DEVICE, PEER};
 use linerate_ether::frame::check_received;
@@ -21,7 +21,7 @@ impl Random {
         self.0
     }
 
-    /// A number below `bound`; zero where that is zero.
+    /// A number below `bound`; zero if that is zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
@@ -35,32 +35,32 @@ impl Random {
     }
 }
 
-/// What must become of a reception, once there is room for it.
+/// Expected fate of a reception, if there is room for it.
 pub enum Fate {
     /// Offered to the stack, these octets without FCS.
     Good(Vec<u8>),
     /// Intact, but for another station.
     Filtered(Vec<u8>),
-    /// Refused by the MAC and counted here.
+    /// Rejected by the MAC and counted here.
     Lost(Counter),
 }
 
-/// Something at the receive pin.
+/// An event at the receive pin.
 pub struct Arrival {
     pub reception: Reception,
-    /// What the PHY writes, for a packet.
+    /// Data that the PHY writes, for a packet.
     pub raw: Vec<u8>,
     pub fate: Fate,
-    /// The PHY's own counter of it; `RxFrames` for a packet.
+    /// Counter incremented by the PHY; `RxFrames` for a packet.
     pub counted_at_once: Counter,
-    /// Somebody sent a frame: not a pulse, not a disturbance.
+    /// True if it is a frame: not a pulse, not a disturbance.
     pub is_frame: bool,
 }
 
 /// The wire.
 pub struct Traffic {
     pub random: Random,
-    /// Where the next frame's payload begins in the sequence that all payload is taken from.
+    /// Offset of the next payload in the sequence that all payload is taken from.
     offset: u64,
 }
 
@@ -80,7 +80,7 @@ impl Traffic {
             75..77 => self.with_wrong_length_field(),
             77..84 => self.with_wrong_bits(),
             84..88 => self.cut_short(),
-            88..92 => self.heard_late(),
+            88..92 => self.received_late(),
             other => event(other),
         }
     }
@@ -96,7 +96,7 @@ impl Traffic {
         frame
     }
 
-    /// A frame with a length and a header that may be; true if it is for this station.
+    /// A frame with a valid length and header; `true` if it is for this station.
     fn good_frame(&mut self) -> (Vec<u8>, bool) {
         let len = match self.random.below(8) {
             0 => 60,
@@ -112,7 +112,7 @@ impl Traffic {
         };
         let mut frame = self.frame(len, to);
         match self.random.below(10) {
-            // 802.3: as much data as there is, or less (padding).
+            // 802.3: as much data as present, or less (padding).
             0 => {
                 let data = self.random.below(len as u64 - 13).min(1500) as u16;
                 frame[12..14].copy_from_slice(&data.to_be_bytes());
@@ -129,7 +129,7 @@ impl Traffic {
     fn intact(&mut self) -> Arrival {
         let (frame, here) = self.good_frame();
         let octets = with_fcs(&frame);
-        let raw = self.heard(&octets, octets.len() * 8, 56);
+        let raw = self.raw_reception(&octets, octets.len() * 8, 56);
         let fate = if here {
             Fate::Good(frame)
         } else {
@@ -142,11 +142,11 @@ impl Traffic {
         let (len, counter) = if self.random.chance(1, 2) {
             (self.random.between(1, 59), Counter::RxRunts)
         } else {
-            // Up to what the buffer takes; more is the PHY's to refuse.
+            // Up to the size of the buffer; the PHY rejects longer ones.
             (self.random.between(1515, 1518), Counter::RxOversize)
         };
         let octets = with_fcs(&self.frame(len, DEVICE));
-        let raw = self.heard(&octets, octets.len() * 8, 56);
+        let raw = self.raw_reception(&octets, octets.len() * 8, 56);
         packet(raw, Fate::Lost(counter))
     }
 
@@ -156,11 +156,11 @@ impl Traffic {
         let data = self.random.between(len - 13, 1500) as u16;
         frame[12..14].copy_from_slice(&data.to_be_bytes());
         let octets = with_fcs(&frame);
-        let raw = self.heard(&octets, octets.len() * 8, 56);
+        let raw = self.raw_reception(&octets, octets.len() * 8, 56);
         packet(raw, Fate::Lost(Counter::RxLengthErrors))
     }
 
-    /// One to three wrong bits, which the FCS finds in frames of any length there is.
+    /// One to three wrong bits, which the FCS detects in frames of any length.
     fn with_wrong_bits(&mut self) -> Arrival {
         let mut octets = with_fcs(&self.good_frame().0);
         let first = self.random.below(octets.len() as u64 * 8);
@@ -168,41 +168,41 @@ impl Traffic {
             let bit = ((first + more * 37) % (octets.len() as u64 * 8)) as usize;
             octets[bit / 8] ^= 1 << (bit % 8);
         }
-        let raw = self.heard(&octets, octets.len() * 8, 56);
+        let raw = self.raw_reception(&octets, octets.len() * 8, 56);
         let fate = Fate::Lost(refusal(&raw));
         packet(raw, fate)
     }
 
-    /// The end is missing, from a few bits to almost all.
+    /// The end is missing: from a few bits to almost all.
     fn cut_short(&mut self) -> Arrival {
         let octets = with_fcs(&self.good_frame().0);
         let bits = self.random.between(0, octets.len() * 8 - 16);
-        let raw = self.heard(&octets, bits, 56);
+        let raw = self.raw_reception(&octets, bits, 56);
         let fate = Fate::Lost(refusal(&raw));
         packet(raw, fate)
     }
 
-    /// The receiver woke up in the SFD or behind it.
-    fn heard_late(&mut self) -> Arrival {
+    /// The receiver started in the SFD or after it.
+    fn received_late(&mut self) -> Arrival {
         let octets = with_fcs(&self.good_frame().0);
         let late = self.random.between(0, octets.len() * 8 - 128);
         let (octets, late) = (&octets[late / 8..], 57 + late % 8);
-        let mut raw = self.heard(octets, octets.len() * 8, 0);
-        // What is left of preamble and SFD, and the bits before the first one heard.
+        let mut raw = self.raw_reception(octets, octets.len() * 8, 0);
+        // Removes the preamble and SFD, except for the bits received of them.
         shift_down(&mut raw, late);
         let fate = Fate::Lost(refusal(&raw));
         packet(raw, fate)
     }
 
-    /// The raw reception of the first `bits` bits of `octets`, of whose preamble up to `missed` bits
-    /// may be missing, with the start of idle and any padding behind it.
-    fn heard(&mut self, octets: &[u8], bits: usize, missed: u64) -> Vec<u8> {
+    /// Raw reception of the first `bits` bits of `octets`, with up to `missed` bits of the preamble
+    /// missing, followed by the start of idle and arbitrary padding.
+    fn raw_reception(&mut self, octets: &[u8], bits: usize, missed: u64) -> Vec<u8> {
         let missed = self.random.below(missed + 1) as usize;
         let idle = self.random.between(0, 2);
         let padding = self.random.next() as u8;
         let mut line = [&PREAMBLE_AND_SFD, octets, &[0, 0, 0]].concat();
         let end = PREAMBLE_AND_SFD_BITS + bits;
-        // Some bits behind the end are all that can be heard of what follows.
+        // Only some bits after the end can be received.
         for (place, at) in (end..(end + 10).min(line.len() * 8)).enumerate() {
             let level = place < idle || padding >> (place % 8) & 1 == 1;
             line[at / 8] = line[at / 8] & !(1 << (at % 8)) | u8::from(level) << (at % 8);
@@ -214,7 +214,7 @@ impl Traffic {
     }
 }
 
-/// Drops the first `bits` bits; the last octets keep whatever they had.
+/// Drops the first `bits` bits; the last octets keep arbitrary data.
 fn shift_down(line: &mut Vec<u8>, bits: usize) {
     line.drain(..bits / 8);
     let shift = bits % 8;
@@ -227,7 +227,7 @@ fn shift_down(line: &mut Vec<u8>, bits: usize) {
     }
 }
 
-/// What the PHY finds out by itself.
+/// Events that the PHY detects.
 fn event(which: u64) -> Arrival {
     let (reception, counter, is_frame) = match which {
         92..94 => (Reception::LinkPulse, Counter::RxLinkPulses, false),
@@ -260,8 +260,8 @@ fn with_fcs(frame: &[u8]) -> Vec<u8> {
     [frame, &fcs::crc32(frame).to_le_bytes()].concat()
 }
 
-/// Why a damaged reception is no frame, by a search bit by bit and the checks of `ether`. Of the
-/// two lengths that it may have, the longer counts when both are wrong.
+/// Counter for a damaged reception, by a search bit by bit and the checks of `ether`. Of its two
+/// possible lengths, the longer counts if both are wrong.
 fn refusal(raw: &[u8]) -> Counter {
     let Some(start) = find_frame_bitwise(raw, PREAMBLE_AND_SFD_BITS) else {
         return Counter::RxBadSfd;

@@ -1,4 +1,4 @@
-//! What a PHY would hear and send.
+//! Receptions and transmissions of a PHY.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 pub mod shared;
@@ -21,30 +21,30 @@ pub fn with_fcs(frame: &[u8]) -> Vec<u8> {
     [frame, &fcs::crc32(frame).to_le_bytes()].concat()
 }
 
-/// How a reception differs from the octets that were sent.
+/// Differences of a reception from the octets that were sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Hearing {
-    /// Bits of the preamble that passed before the receiver listened.
+    /// Bits of the preamble missed by the receiver.
     pub missed_bits: usize,
-    /// Bits of the idle signal (ones) taken for data.
+    /// Bits of the idle signal (ones) received as data.
     pub idle_bits: usize,
-    /// What fills up the last byte.
+    /// Padding bit of the last byte.
     pub padding: bool,
 }
 
-/// The raw reception of `octets`, which are everything after the SFD.
+/// Raw reception of `octets`, which are everything after the SFD.
 pub fn reception(octets: &[u8], hearing: Hearing) -> Vec<u8> {
     let sent = PREAMBLE_AND_SFD.iter().chain(octets);
     let bits = sent.flat_map(|octet| (0..8).map(move |bit| octet >> bit & 1 == 1));
-    let mut heard: Vec<bool> = bits.skip(hearing.missed_bits).collect();
-    heard.extend(std::iter::repeat_n(true, hearing.idle_bits));
-    while !heard.len().is_multiple_of(8) {
-        heard.push(hearing.padding);
+    let mut received: Vec<bool> = bits.skip(hearing.missed_bits).collect();
+    received.extend(std::iter::repeat_n(true, hearing.idle_bits));
+    while !received.len().is_multiple_of(8) {
+        received.push(hearing.padding);
     }
     let byte = |bits: &[bool]| {
         bits.iter()
             .rev()
             .fold(0, |byte, &bit| byte << 1 | u8::from(bit))
     };
-    heard.chunks(8).map(byte).collect()
+    received.chunks(8).map(byte).collect()
 }

@@ -1,26 +1,25 @@
-//! A PHY that shares its medium and hears collisions, by a script.
+//! A PHY on a shared medium, with scripted collisions.
 
 use super::frame;
 use linerate_ether::ledger::Counter;
 use linerate_nic::device::LinkState;
 use linerate_nic::ledger::Ledger;
-use linerate_nic::mac::{BitTimes, Phy, Start, TransmitError, Transmitter};
+use linerate_nic::mac::{BitTimes, Phy, TransmitError, Transmitter, TxStart};
 use std::cell::Cell;
 
 pub const SLOT: u32 = 512;
-/// Preamble up to SFD, and the jam: what a collision at the start leaves on the wire.
+/// Preamble with SFD, and the jam: the fragment of a collision at the start.
 pub const FRAGMENT_BITS: u32 = 64 + 32;
 
-/// A PHY that meets collisions as told and appends the FCS itself. Each look at the clock takes one
-/// bit time.
+/// A PHY with scripted collisions that appends the FCS. Each read of the clock takes one bit time.
 pub struct Shared {
     pub now: Cell<u32>,
     pub carrier: Option<(u32, u32)>,
-    /// What each of the next attempts meets, the last one first: a collision after so many bits, or
-    /// nothing.
+    /// Outcomes of the next attempts, the last one first: a collision after this many bits, or
+    /// none.
     pub collisions: Vec<Option<u32>>,
     pub link: LinkState,
-    /// When each attempt began and ended.
+    /// Start and end of each attempt.
     pub attempts: Vec<(u32, u32)>,
     /// The transmitter is cut off.
     pub jabbers: bool,
@@ -54,8 +53,8 @@ impl Phy for Shared {
         BitTimes(self.now.get())
     }
 
-    fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError> {
-        // Nothing if it is in the past.
+    fn transmit(&mut self, packet: &[u8], start: TxStart) -> Result<BitTimes, TransmitError> {
+        // Negative if it is in the past.
         let ahead = start.at.since(BitTimes(self.now.get())).0 as i32;
         assert!(ahead <= Self::GAP_PART_2.0 as i32);
         for _ in 0..ahead {
@@ -106,8 +105,8 @@ pub fn counted(ledger: &Ledger) -> Vec<(Counter, u32)> {
     ledger.non_zero().collect()
 }
 
-/// Sends a frame and looks after it until what became of it is known.
+/// Sends a frame and polls until its fate is known.
 pub fn send_out(transmitter: &mut Transmitter<'_, Shared>, seed: u8) {
     send(transmitter, seed);
-    while !transmitter.is_ready() {}
+    while !transmitter.poll_ready() {}
 }

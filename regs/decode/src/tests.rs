@@ -372,7 +372,7 @@ fn maps_come_from_svd_files() {
     assert_eq!(left_out, 2, "a register of each has 64 bits");
     insta::assert_snapshot!("svd", text);
     let map = Map(&text);
-    assert_eq!(map.fault(), None);
+    assert_eq!(map.first_error(), None);
     let (values, _) =
         decode("EMAC1.CTRL 3\n0x40021010 2", &[map], Chooser::default()).expect("decoded");
     assert_eq!(field(&values, "EMAC1.CTRL", "MODE"), 1);

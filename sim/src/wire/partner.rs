@@ -178,7 +178,7 @@ impl LinkPartner {
 
     /// A pulse of the device arrives at `at`.
     pub fn pulse_received(&mut self, at: Instant) {
-        let event = self.receiver.pulse(at.as_ns());
+        let event = self.receiver.on_pulse(at.as_ns());
         self.process(event, at);
         self.last_pulse = Some(at);
         if self.state == State::Disabled {
@@ -230,7 +230,7 @@ impl LinkPartner {
             .is_some_and(|last| last + BURST_TIMEOUT <= now)
         {
             self.last_pulse = None;
-            let event = self.receiver.silence(now.as_ns());
+            let event = self.receiver.on_silence(now.as_ns());
             self.process(event, now);
         }
         if self.integrity.fails_at() <= now {
@@ -308,7 +308,7 @@ impl LinkPartner {
                     _ => 0,
                 };
             }
-            Some(LinkEvent::Broken(_)) => self.counts.broken += 1,
+            Some(LinkEvent::Malformed(_)) => self.counts.broken += 1,
             Some(LinkEvent::NormalPulse) if self.state != State::Disabled => {
                 self.integrity.pulse(at);
             }

@@ -4,7 +4,7 @@ extern crate std;
 
 use super::*;
 use core::cell::Cell;
-use linerate_nic::adapter::sums::Summing;
+use linerate_nic::adapter::checksum::SoftwareChecksums;
 use linerate_nic::device::{Checksums, Medium};
 use std::boxed::Box;
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ impl Device for Listed {
     }
 }
 
-impl Interrupting for Listed {
+impl InterruptDriven for Listed {
     fn unmask(&mut self) -> bool {
         self.coming.is_empty()
     }
@@ -143,12 +143,12 @@ fn a_frame_waits_until_it_can_be_answered() {
 fn it_sleeps_only_with_nothing_to_do_and_takes_in_what_ended_the_sleep() {
     let (shared, device) = shared([vec![1; 60]]);
     // As the main loop has it.
-    let mut device = Summing(device);
+    let mut device = SoftwareChecksums(device);
     let slept = Cell::new(0);
-    device.rest(|| slept.set(slept.get() + 1));
+    device.sleep_until_frame(|| slept.set(slept.get() + 1));
     assert_eq!(slept.get(), 0);
     device.receive().expect("a frame").0.consume(|_| ());
-    device.rest(|| {
+    device.sleep_until_frame(|| {
         slept.set(slept.get() + 1);
         inside(shared, |it| it.coming.push_back(vec![2; 60]));
     });

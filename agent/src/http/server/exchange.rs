@@ -11,7 +11,7 @@ use super::request::{Method, Request};
 use super::response::{Content, Response};
 use crate::queue::shift;
 use crate::{Close, Connection, Instant, ns, span};
-use linerate_ether::fcs::{Bitwise, Method as _};
+use linerate_ether::fcs::{Bitwise, CrcMethod as _};
 
 /// Maximum number of pipelined responses; a client that pipelines more must repeat them (RFC 9112 section
 /// 9.3.2).

@@ -21,10 +21,10 @@ use linerate_ether::{
 };
 use linerate_nic::{
     adapter::smoltcp::Adapter,
-    bitbang::{FRAME_OFFSET, Summed},
+    bitbang::{FRAME_OFFSET, SummedFrame},
     mac::{
-        AlwaysOn, BitTimes, Interrupt, LineRate, Mac, Phy, Receiver, Reception, Start,
-        TransmitError, Transmitter, receiver_words,
+        AlwaysOn, BitTimes, InterruptHalf, LineRate, Mac, Phy, Receiver, Reception, TransmitError,
+        Transmitter, TxStart, receiver_words,
     },
 };
 use smoltcp::{
@@ -86,7 +86,7 @@ impl Phy for Wire {
         BitTimes(self.now.get())
     }
 
-    fn transmit(&mut self, packet: &[u8], _: Start) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], _: TxStart) -> Result<BitTimes, TransmitError> {
         let len = packet.len().min(self.last.len());
         self.last[..len].copy_from_slice(&packet[..len]);
         self.sent += 1;
@@ -94,7 +94,7 @@ impl Phy for Wire {
     }
 }
 
-type Receive = Interrupt<'static, LineRate, AlwaysOn, WORDS>;
+type Receive = InterruptHalf<'static, LineRate, AlwaysOn, WORDS>;
 
 /// Queues a frame (without FCS) as a receive loop does.
 fn hear(interrupt: &mut Receive, build: impl FnOnce(&mut [u8]) -> usize) {
@@ -110,7 +110,7 @@ fn hear(interrupt: &mut Receive, build: impl FnOnce(&mut [u8]) -> usize) {
             .add(&buffer[FRAME_OFFSET..FRAME_OFFSET + octets])
             .fold()
             .swap_bytes();
-        Reception::Frame(Summed {
+        Reception::Frame(SummedFrame {
             octets: octets as u16,
             fcs_good: true,
             dribble: false,

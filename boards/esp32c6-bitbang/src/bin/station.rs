@@ -113,7 +113,7 @@ impl Load {
         let len = self.octets - fcs::LEN;
         for _ in 0..IN_A_ROW {
             // A frame in back-off is not replaced by the next one.
-            if self.next_ns > now_ns || !network.device.0.tx.is_ready() {
+            if self.next_ns > now_ns || !network.device.0.tx.poll_ready() {
                 return;
             }
             self.next_ns = (self.next_ns + period).max(now_ns.saturating_sub(BACKLOG_NS));
@@ -210,8 +210,8 @@ fn main() -> ! {
             #[cfg(feature = "line-rate")]
             Some("jabber") => endless.send(&mut network),
             Some("promiscuous") => match words.next() {
-                Some("on") => network.device.0.rx.promiscuous(true),
-                Some("off") => network.device.0.rx.promiscuous(false),
+                Some("on") => network.device.0.rx.set_promiscuous(true),
+                Some("off") => network.device.0.rx.set_promiscuous(false),
                 _ => unknown(line),
             },
             Some("end") => {

@@ -8,7 +8,7 @@
 
 use linerate_ether::{
     checksum::Sum,
-    fcs::{Method as _, SLICING_8},
+    fcs::{CrcMethod as _, SLICING_8},
 };
 use linerate_nic::digest::{Digester, Segment};
 
@@ -122,7 +122,7 @@ impl Body {
         if sum(part) % 0xFFFF != segment.sum % 0xFFFF {
             return (len, None);
         }
-        (len, Some(self.digester.join(self.crc, &segment)))
+        (len, Some(self.digester.combine(self.crc, &segment)))
     }
 }
 

@@ -27,9 +27,9 @@ impl Network {
                 break;
             }
             let nic = &mut self.device.0;
-            nic.tx.is_ready();
+            nic.tx.poll_ready();
             let pause = |quanta| nic.tx.pause(quanta);
-            let Some(mut frame) = nic.rx.receive_obeying(pause) else {
+            let Some(mut frame) = nic.rx.receive_with_pause(pause) else {
                 break;
             };
             if look(&mut frame, &mut nic.tx) {
@@ -49,7 +49,7 @@ impl Network {
 
     /// Time for which smoltcp has nothing to do unless a frame arrives; `None`: unlimited.
     pub fn quiet_for(&mut self) -> Option<Duration> {
-        if self.device.0.holds_frame() {
+        if self.device.0.has_pending_tx() {
             return Some(Duration::ZERO);
         }
         self.iface.poll_delay(now(), &self.sockets)

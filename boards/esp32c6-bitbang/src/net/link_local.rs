@@ -105,7 +105,7 @@ fn listen(network: &mut Network, candidate: Ipv4Address, until: Instant) -> bool
                 }
             }
             Some(_) => {}
-            None if network.device.0.holds_frame() => {}
+            None if network.device.0.has_pending_tx() => {}
             None => {
                 let queue = network.device.0.rx.queue();
                 phy::sleep_if(|| queue.used_bytes() == 0);

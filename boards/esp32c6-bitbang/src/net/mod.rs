@@ -255,9 +255,9 @@ impl Network {
         self.iface.poll_maintenance(now);
         for _ in 0..FRAMES_A_ROUND {
             let nic = &mut self.device.0;
-            nic.tx.is_ready();
+            nic.tx.poll_ready();
             let pause = |quanta| nic.tx.pause(quanta);
-            let Some(mut frame) = nic.rx.receive_obeying(pause) else {
+            let Some(mut frame) = nic.rx.receive_with_pause(pause) else {
                 break;
             };
             if look(&mut frame) {
@@ -290,7 +290,7 @@ impl Network {
         // uploads.
         for _ in 0..FRAMES_A_ROUND {
             // Data without transmitter space wait in the sockets.
-            if !self.device.0.tx.is_ready() {
+            if !self.device.0.tx.poll_ready() {
                 break;
             }
             let sent = self
@@ -308,7 +308,7 @@ impl Network {
     /// Sleeps until the next interrupt if there is nothing to do now or soon, and no delayed frame that would
     /// miss its time.
     pub fn idle(&mut self) {
-        if self.device.0.holds_frame() {
+        if self.device.0.has_pending_tx() {
             return;
         }
         let delay = self.iface.poll_delay(now(), &self.sockets);

@@ -155,8 +155,8 @@ impl Own {
         };
         let text = output::read(path)?;
         let file = path.display();
-        if let Some(fault) = Map(&text).fault() {
-            bail!("{file}:{}: {}", fault.line, fault.what);
+        if let Some(error) = Map(&text).first_error() {
+            bail!("{file}:{}: {}", error.line, error.message);
         }
         if Map(&text).name().is_empty() {
             bail!("{file}: a map needs a line `map NAME TITLE` before its first block");

@@ -41,12 +41,12 @@ fn line_levels_as_the_standard_draws_them() {
 fn encode_all_or_nothing() {
     let mut words = [0; 2];
     let mut writer = HalfBitWriter::new(&mut words);
-    assert_eq!(encode(&[], &mut writer), Err(Full));
+    assert_eq!(encode(&[], &mut writer), Err(BufferFull));
     assert_eq!(writer.len(), 0);
 }
 
 #[test]
-fn errors_say_what_and_where() {
+fn errors_give_kind_and_position() {
     let words = encoded(&[0xA5; 10], &[]);
     let stream = HalfBits::new(&words);
     let frame_start = 8 * 16;
@@ -85,7 +85,7 @@ fn errors_say_what_and_where() {
     assert_eq!(
         decode(stream, &mut [0; 9]),
         Err(DecodeError {
-            kind: DecodeErrorKind::NoRoom,
+            kind: DecodeErrorKind::BufferTooSmall,
             at: frame_start + 9 * 16,
             len: 9
         })
@@ -93,7 +93,7 @@ fn errors_say_what_and_where() {
     assert_eq!(decode(stream, &mut [0; 10]).unwrap().len, 10);
 }
 
-/// Cut anywhere, the frame is truncated, and the place named lies within the stream.
+/// A frame that is cut anywhere is truncated, and the reported position is within the stream.
 #[test]
 fn every_cut_is_truncation() {
     let words = encoded(&[0x00, 0xFF, 0x5A], &[]);
@@ -141,7 +141,7 @@ fn frames_follow_one_another() {
 
 proptest! {
     #[test]
-    fn octets_encode_as_the_rule_says(octets in any::<[u8; 4]>()) {
+    fn octets_encode_by_the_rule(octets in any::<[u8; 4]>()) {
         let word = u32::from_le_bytes(octets);
         let encoded = encode_word(word);
         for bit in 0..32 {
@@ -151,8 +151,8 @@ proptest! {
         prop_assert_eq!(gather(encoded >> 1), word);
     }
 
-    /// Whatever idle came before, wherever the words begin, however much of the preamble is
-    /// missing: the frame comes out.
+    /// The frame is decoded after any idle time, at any alignment of the words, with any part of
+    /// the preamble missing.
     #[test]
     fn round_trip_at_any_alignment(
         frame in prop::collection::vec(any::<u8>(), 0..150),

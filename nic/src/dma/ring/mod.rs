@@ -1,59 +1,59 @@
-//! A ring of descriptors, each with a bit that says whose it is: what most network devices have.
+//! A ring of descriptors, each with an ownership bit, as used by most network devices.
 //!
-//! How a descriptor is written is its device's matter ([`Descriptor`]); whose a buffer is, where the ring ends
-//! and what order writes have is the ring's.
+//! The format of a descriptor depends on the device ([`Descriptor`]); the ring manages buffer
+//! ownership, wrapping and the order of writes.
 
-use super::{Buffer, Coherence, Lent, Way};
+use super::{Buffer, Coherence, Direction, LentBuffer};
 use core::fmt;
 
-/// One kind of descriptor, in memory that the device reads and writes: its fields are
+/// Format of a descriptor, in memory that the device reads and writes: its fields are
 /// [`Shared`](super::Shared).
 ///
-/// As with registers, a wrong one is unsound beside a device: who vouches for a driver
-/// ([`Mmio::new`](crate::mmio::Mmio::new)) vouches for this, too.
+/// As with registers, a wrong implementation is unsound together with a device: the promise made
+/// for a driver ([`Mmio::new`](crate::mmio::Mmio::new)) covers this, too.
 pub trait Descriptor {
-    /// A descriptor that belongs to the program and says nothing.
+    /// An unused descriptor that belongs to the program.
     const IDLE: Self;
-    /// What is asked of the device with a frame.
-    type Order: Copy;
-    /// What the device says when it is through.
-    type Outcome;
+    /// Request to the device for a frame.
+    type Command: Copy;
+    /// Status returned by the device.
+    type Status;
 
-    /// Writes everything but the word with the bit that says whose it is.
-    fn prepare(&self, piece: &Piece, order: Self::Order);
+    /// Writes everything except the word with the ownership bit.
+    fn prepare(&self, fields: &DescriptorFields, command: Self::Command);
 
-    /// Writes that word: from now on the descriptor is the device's.
-    fn hand_over(&self, piece: &Piece, order: Self::Order);
+    /// Writes the word with the ownership bit: the descriptor now belongs to the device.
+    fn hand_over(&self, fields: &DescriptorFields, command: Self::Command);
 
-    /// Whether it is the program's.
-    fn is_back(&self) -> bool;
+    /// True if the device has returned it to the program.
+    fn is_done(&self) -> bool;
 
-    /// What the device says, and of how many octets; the descriptor is the program's.
-    fn outcome(&self) -> (usize, Self::Outcome);
+    /// Length in octets and status reported by the device; the descriptor belongs to the program.
+    fn status(&self) -> (usize, Self::Status);
 
-    /// Makes it the program's, whosever it is: the device is stopped.
-    fn take_back(&self);
+    /// Returns it to the program unconditionally: the device is stopped.
+    fn release(&self);
 }
 
-/// What a descriptor is to say of a buffer.
+/// Content of a descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
-    /// Where the buffer lies.
+pub struct DescriptorFields {
+    /// Address of the buffer.
     pub address: usize,
-    /// How much of it is a frame's; which way.
-    pub way: Way,
-    /// No descriptor of this frame follows.
+    /// Direction of the transfer, with its length.
+    pub direction: Direction,
+    /// True if this is the last descriptor of the frame.
     pub is_last: bool,
-    /// The first descriptor follows.
+    /// True if the first descriptor of the ring follows.
     pub wraps: bool,
 }
 
-/// The memory of a ring of `N` descriptors, aligned to a line of a cache: no device asks for more.
+/// Memory of a ring of `N` descriptors, aligned to a cache line: no device requires more.
 #[repr(C, align(64))]
 pub struct Memory<D, const N: usize>([D; N]);
 
 impl<D: Descriptor, const N: usize> Memory<D, N> {
-    /// All of it the program's.
+    /// All descriptors belong to the program.
     #[must_use]
     pub const fn new() -> Self {
         Self([const { D::IDLE }; N])
@@ -72,31 +72,31 @@ impl<D, const N: usize> fmt::Debug for Memory<D, N> {
     }
 }
 
-/// The program's side of a ring: one descriptor a buffer, taken back in the order in which they were given.
+/// Program side of a ring: one descriptor per buffer, returned in order.
 #[derive(Debug)]
 pub struct Ring<D: 'static, C, const N: usize> {
     memory: &'static Memory<D, N>,
     coherence: C,
-    /// By descriptor.
-    lent: [Option<Lent>; N],
-    /// The descriptor that is given next, and how many before it are the device's.
+    /// Lent buffers, by descriptor.
+    lent: [Option<LentBuffer>; N],
+    /// Next descriptor to submit, and number of descriptors before it that belong to the device.
     next: usize,
-    given: usize,
+    submitted: usize,
 }
 
-/// A buffer that the device is through with.
+/// A buffer returned by the device.
 #[derive(Debug)]
-pub struct Returned<O> {
+pub struct Completion<S> {
     /// The buffer.
     pub buffer: Buffer,
-    /// Octets that the device speaks of, no more than the buffer has.
+    /// Octets reported by the device, limited to the length of the buffer.
     pub octets: usize,
-    /// What it says.
-    pub outcome: O,
+    /// Status reported by the device.
+    pub status: S,
 }
 
 impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
-    /// An empty ring in this memory, which the device must not know yet.
+    /// An empty ring in this memory, which the device must not use yet.
     pub fn new(memory: &'static mut Memory<D, N>, coherence: C) -> Self {
         *memory = Memory::new();
         Self {
@@ -104,122 +104,125 @@ impl<D: Descriptor, C: Coherence, const N: usize> Ring<D, C, N> {
             coherence,
             lent: [const { None }; N],
             next: 0,
-            given: 0,
+            submitted: 0,
         }
     }
 
-    /// Where the first descriptor lies.
+    /// Address of the first descriptor.
     #[must_use]
     pub fn address(&self) -> usize {
         core::ptr::from_ref(self.memory).expose_provenance()
     }
 
-    /// How many buffers can be lent now.
+    /// Number of buffers that can be submitted now.
     #[must_use]
-    pub const fn room(&self) -> usize {
-        N - self.given
+    pub const fn free_descriptors(&self) -> usize {
+        N - self.submitted
     }
 
-    /// Lends the pieces of one frame to the device, which is to be told of it.
+    /// Lends the buffers of one frame to the device, which the caller must then notify.
     ///
     /// # Errors
-    /// The pieces, when there are fewer descriptors than pieces.
+    /// The buffers, if there are not enough free descriptors.
     #[inline]
-    pub fn give<const K: usize>(
+    pub fn submit<const K: usize>(
         &mut self,
-        pieces: [(Buffer, Way); K],
-        order: D::Order,
-    ) -> Result<(), [(Buffer, Way); K]> {
-        if self.room() < K {
-            return Err(pieces);
+        buffers: [(Buffer, Direction); K],
+        command: D::Command,
+    ) -> Result<(), [(Buffer, Direction); K]> {
+        if self.free_descriptors() < K {
+            return Err(buffers);
         }
         let begin = self.next;
         let mut first = None;
-        for (number, (buffer, way)) in pieces.into_iter().enumerate() {
+        for (number, (buffer, direction)) in buffers.into_iter().enumerate() {
             let index = (begin + number) % N;
-            let piece = Piece {
+            let fields = DescriptorFields {
                 address: buffer.address(),
-                way: way.within(&buffer),
+                direction: direction.within(&buffer),
                 is_last: number + 1 == K,
                 wraps: index + 1 == N,
             };
-            self.coherence.before(&buffer, piece.way);
+            self.coherence.before_transfer(&buffer, fields.direction);
             let descriptor = &self.memory.0[index];
-            descriptor.prepare(&piece, order);
+            descriptor.prepare(&fields, command);
             self.lent[index] = Some(buffer.lend());
             if number == 0 {
-                first = Some((descriptor, piece));
+                first = Some((descriptor, fields));
             } else {
                 self.coherence.barrier();
-                descriptor.hand_over(&piece, order);
+                descriptor.hand_over(&fields, command);
             }
         }
         self.next = (begin + K) % N;
-        self.given += K;
-        // The device stops at the first, and must find all else behind it.
-        if let Some((descriptor, piece)) = first {
+        self.submitted += K;
+        // The first descriptor is handed over last: the device waits at it, and must find all
+        // others ready.
+        if let Some((descriptor, fields)) = first {
             self.coherence.barrier();
-            descriptor.hand_over(&piece, order);
+            descriptor.hand_over(&fields, command);
             self.coherence.barrier();
         }
         Ok(())
     }
 
-    /// The descriptor that comes back next, if any is lent.
+    /// Oldest submitted descriptor, if any.
     #[inline]
     fn oldest(&self) -> Option<usize> {
-        (self.given > 0).then_some((self.next + N - self.given) % N)
+        (self.submitted > 0).then_some((self.next + N - self.submitted) % N)
     }
 
-    /// Whether the device is through with a buffer that was not taken back yet.
+    /// True if a returned buffer has not been taken yet.
     #[inline]
     #[must_use]
-    pub fn has_returned(&self) -> bool {
+    pub fn has_completed(&self) -> bool {
         self.oldest()
-            .is_some_and(|index| self.memory.0[index].is_back())
+            .is_some_and(|index| self.memory.0[index].is_done())
     }
 
-    /// Takes back the next buffer that the device is through with.
+    /// Takes the next buffer that the device has returned.
     #[inline]
-    pub fn take(&mut self) -> Option<Returned<D::Outcome>> {
+    pub fn take(&mut self) -> Option<Completion<D::Status>> {
         let index = self.oldest()?;
         let descriptor = &self.memory.0[index];
-        if !descriptor.is_back() {
+        if !descriptor.is_done() {
             return None;
         }
-        // What the device says is read after the bit.
+        // The status is read after the ownership bit.
         self.coherence.barrier();
-        let (octets, outcome) = descriptor.outcome();
+        let (octets, status) = descriptor.status();
         let lent = self.lent[index].take()?;
-        self.given -= 1;
-        // SAFETY: the device has given up the descriptor, and the barrier lets be seen what it wrote before.
-        let buffer = unsafe { lent.back() };
+        self.submitted -= 1;
+        // SAFETY: the device has returned the descriptor, and the barrier makes its earlier writes
+        // visible.
+        let buffer = unsafe { lent.into_buffer() };
         let octets = octets.min(buffer.len());
         self.coherence.invalidate(buffer.address(), octets);
-        Some(Returned {
+        Some(Completion {
             buffer,
             octets,
-            outcome,
+            status,
         })
     }
 
-    /// Hands every buffer to `back`; then the ring is empty, begins with its first descriptor, and a device that
-    /// starts again finds none that is its own. For a driver that has stopped its device.
-    pub(crate) fn recall(&mut self, mut back: impl FnMut(Buffer)) {
+    /// Passes all lent buffers to `back`. After that the ring is empty, starts at its first
+    /// descriptor, and a restarted device finds no descriptor that it owns. For a driver that has
+    /// stopped its device.
+    pub(crate) fn reclaim_all(&mut self, mut back: impl FnMut(Buffer)) {
         self.coherence.barrier();
         while let Some(index) = self.oldest() {
-            self.given -= 1;
+            self.submitted -= 1;
             if let Some(lent) = self.lent[index].take() {
-                // SAFETY: a device that is stopped uses no memory.
-                back(unsafe { lent.back() });
+                // SAFETY: a stopped device accesses no memory.
+                back(unsafe { lent.into_buffer() });
             }
-            self.memory.0[index].take_back();
+            self.memory.0[index].release();
         }
         self.next = 0;
         self.coherence.barrier();
     }
 
-    /// What a device in a test sees.
+    /// The descriptors, for the device model of a test.
     #[cfg(test)]
     pub(crate) fn descriptors(&self) -> &'static [D; N] {
         &self.memory.0

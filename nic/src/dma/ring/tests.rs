@@ -1,4 +1,4 @@
-//! The program's side of a ring against a device's.
+//! Program side of a ring against a device model.
 
 extern crate std;
 
@@ -17,7 +17,7 @@ const WRAP: u32 = 1 << 30;
 const LAST: u32 = 1 << 29;
 const LEN: u32 = 0xffff;
 
-/// As small as a descriptor can be.
+/// A minimal descriptor.
 struct Plain {
     state: Shared<u32>,
     address: Shared<u32>,
@@ -30,47 +30,47 @@ impl Descriptor for Plain {
         address: Shared::new(0),
         high: Shared::new(0),
     };
-    type Order = ();
-    type Outcome = u32;
+    type Command = ();
+    type Status = u32;
 
-    fn prepare(&self, piece: &Piece, (): ()) {
-        assert!(self.is_back(), "the device's descriptor was written");
-        self.address.write(piece.address as u32);
-        self.high.write((piece.address as u64 >> 32) as u32);
+    fn prepare(&self, fields: &DescriptorFields, (): ()) {
+        assert!(self.is_done(), "the device's descriptor was written");
+        self.address.write(fields.address as u32);
+        self.high.write((fields.address as u64 >> 32) as u32);
     }
 
-    fn hand_over(&self, piece: &Piece, (): ()) {
-        let octets = match piece.way {
-            Way::ToDevice(octets) => octets as u32,
-            Way::FromDevice => 0,
+    fn hand_over(&self, fields: &DescriptorFields, (): ()) {
+        let octets = match fields.direction {
+            Direction::ToDevice(octets) => octets as u32,
+            Direction::FromDevice => 0,
         };
-        let wrap = if piece.wraps { WRAP } else { 0 };
-        let last = if piece.is_last { LAST } else { 0 };
+        let wrap = if fields.wraps { WRAP } else { 0 };
+        let last = if fields.is_last { LAST } else { 0 };
         self.state.write(OWN | wrap | last | octets);
     }
 
-    fn is_back(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.state.read() & OWN == 0
     }
 
-    fn take_back(&self) {
+    fn release(&self) {
         self.state.write(0);
     }
 
-    fn outcome(&self) -> (usize, u32) {
+    fn status(&self) -> (usize, u32) {
         let state = self.state.read();
         ((state & LEN) as usize, state)
     }
 }
 
-/// A device that follows the ring as the bit for its end says.
+/// A device that follows the ring by its wrap bit.
 struct Device {
     memory: &'static Memory<Plain, N>,
     at: usize,
 }
 
 impl Device {
-    /// The next descriptor, if it is the device's: where its buffer lies, what it says.
+    /// Address and state of the next descriptor, if it belongs to the device.
     fn next(&self) -> Option<(usize, u32)> {
         let descriptor = &self.memory.0[self.at];
         let state = descriptor.state.read();
@@ -79,7 +79,7 @@ impl Device {
         (state & OWN != 0).then_some((address as usize, state))
     }
 
-    /// Says that so many octets of it were used, and goes on.
+    /// Returns the next descriptor with this length.
     fn done(&mut self, octets: u32) {
         let (_, state) = self.next().expect("the device's");
         self.memory.0[self.at].state.write(octets);
@@ -100,71 +100,74 @@ fn buffer(octets: usize) -> Buffer {
     Buffer::new(Vec::leak(vec![0; octets]))
 }
 
-fn empty(octets: usize) -> [(Buffer, Way); 1] {
-    [(buffer(octets), Way::FromDevice)]
+fn empty(octets: usize) -> [(Buffer, Direction); 1] {
+    [(buffer(octets), Direction::FromDevice)]
 }
 
 #[test]
-fn a_full_ring_gives_the_pieces_back() {
+fn a_full_ring_returns_the_buffers() {
     let (mut ring, mut device) = ring();
     for _ in 0..N - 1 {
-        assert!(ring.give(empty(10), ()).is_ok());
+        assert!(ring.submit(empty(10), ()).is_ok());
     }
-    let two = [20, 30].map(|octets| (buffer(octets), Way::ToDevice(octets)));
-    let [(first, _), (second, _)] = ring.give(two, ()).expect_err("no room for two");
-    assert_eq!((first.len(), second.len(), ring.room()), (20, 30, 1));
-    assert!(ring.give(empty(10), ()).is_ok());
-    assert!(ring.give(empty(10), ()).is_err());
+    let two = [20, 30].map(|octets| (buffer(octets), Direction::ToDevice(octets)));
+    let [(first, _), (second, _)] = ring.submit(two, ()).expect_err("no room for two");
+    assert_eq!(
+        (first.len(), second.len(), ring.free_descriptors()),
+        (20, 30, 1)
+    );
+    assert!(ring.submit(empty(10), ()).is_ok());
+    assert!(ring.submit(empty(10), ()).is_err());
     device.done(1);
     assert!(ring.take().is_some());
-    assert!(ring.give(empty(10), ()).is_ok());
+    assert!(ring.submit(empty(10), ()).is_ok());
 }
 
 #[test]
 fn a_device_cannot_write_more_than_a_buffer_holds() {
     let (mut ring, mut device) = ring();
-    let _ = ring.give(empty(10), ());
+    let _ = ring.submit(empty(10), ());
     device.done(0xffff);
     let back = ring.take().expect("done");
     assert_eq!((back.buffer.len(), back.octets), (10, 10));
 }
 
 #[test]
-fn a_device_is_not_told_to_read_more_than_a_buffer_holds() {
+fn a_device_is_not_asked_to_read_more_than_a_buffer_holds() {
     let (mut ring, device) = ring();
-    let _ = ring.give([(buffer(10), Way::ToDevice(60_000))], ());
+    let _ = ring.submit([(buffer(10), Direction::ToDevice(60_000))], ());
     assert_eq!(device.next().map(|(_, state)| state & LEN), Some(10));
 }
 
 #[test]
-fn a_bit_that_was_not_set_since_gives_nothing() {
+fn no_buffer_is_taken_before_it_is_returned() {
     let (mut ring, mut device) = ring();
-    // Nothing was ever given, though no descriptor is the device's.
-    assert!(!ring.has_returned() && ring.take().is_none());
-    let _ = ring.give(empty(10), ());
-    assert!(!ring.has_returned() && ring.take().is_none());
+    // Nothing was submitted, although no descriptor belongs to the device.
+    assert!(!ring.has_completed() && ring.take().is_none());
+    let _ = ring.submit(empty(10), ());
+    assert!(!ring.has_completed() && ring.take().is_none());
     device.done(1);
-    assert!(ring.has_returned() && ring.take().is_some());
-    assert!(!ring.has_returned() && ring.take().is_none());
-    // One that the device was not at is not looked at before its turn.
-    let _ = ring.give(empty(10), ());
-    let _ = ring.give(empty(10), ());
+    assert!(ring.has_completed() && ring.take().is_some());
+    assert!(!ring.has_completed() && ring.take().is_none());
+    // A descriptor out of order is not checked before its turn.
+    let _ = ring.submit(empty(10), ());
+    let _ = ring.submit(empty(10), ());
     device.memory.0[2].state.write(1);
-    assert!(!ring.has_returned() && ring.take().is_none());
+    assert!(!ring.has_completed() && ring.take().is_none());
 }
 
 #[test]
-fn the_pieces_of_a_frame_follow_each_other_around_the_end() {
+fn the_buffers_of_a_frame_wrap_around_the_end() {
     let (mut ring, mut device) = ring();
     for _ in 0..N - 1 {
-        let _ = ring.give(empty(1), ());
+        let _ = ring.submit(empty(1), ());
         device.done(1);
         let _ = ring.take();
     }
-    let pieces =
-        [(0x0e, 0x0e), (0x64, 0x3c)].map(|(len, octets)| (buffer(len), Way::ToDevice(octets)));
-    let at = [pieces[0].0.address(), pieces[1].0.address()];
-    assert!(ring.give(pieces, ()).is_ok());
+    let buffers = [(0x0e, 0x0e), (0x64, 0x3c)]
+        .map(|(len, octets)| (buffer(len), Direction::ToDevice(octets)));
+    let at = [buffers[0].0.address(), buffers[1].0.address()];
+    assert!(ring.submit(buffers, ()).is_ok());
     assert_eq!(device.next(), Some((at[0], OWN | WRAP | 0x0e)));
     device.done(0);
     assert_eq!(device.next(), Some((at[1], OWN | LAST | 0x3c)));
@@ -176,30 +179,30 @@ fn the_pieces_of_a_frame_follow_each_other_around_the_end() {
 #[test]
 fn a_stopped_device_returns_everything() {
     let (mut ring, mut device) = ring();
-    let _ = ring.give(empty(1), ());
+    let _ = ring.submit(empty(1), ());
     device.done(1);
     let _ = ring.take();
     let lens = [2, 3, 4];
     for len in lens {
-        let _ = ring.give(empty(len), ());
+        let _ = ring.submit(empty(len), ());
     }
     device.done(1);
     let mut back = Vec::new();
-    ring.recall(|buffer| back.push(buffer.len()));
-    assert_eq!((back.as_slice(), ring.room()), (&lens[..], N));
-    // A device that starts again finds the one that it is given, and not those that it had.
-    assert!(ring.descriptors().iter().all(Plain::is_back));
-    let first = ring.give(empty(5), ());
+    ring.reclaim_all(|buffer| back.push(buffer.len()));
+    assert_eq!((back.as_slice(), ring.free_descriptors()), (&lens[..], N));
+    // A restarted device finds the newly submitted descriptor, and none of the old ones.
+    assert!(ring.descriptors().iter().all(Plain::is_done));
+    let first = ring.submit(empty(5), ());
     assert!(first.is_ok() && ring.take().is_none());
 }
 
 proptest! {
-    /// Buffers come back in their order, each once and with its own memory, wherever the ring's end is and
+    /// Buffers return in order, each once and with its own memory, wherever the ring wraps and
     /// however many a frame has.
     #[test]
     fn buffers_come_back_in_their_order(picks in prop::collection::vec(0_usize..9, 1..400)) {
         let (mut ring, mut device) = ring();
-        let mut given = VecDeque::new();
+        let mut submitted = VecDeque::new();
         let mut done = VecDeque::new();
         let mut len = 0;
         for pick in picks {
@@ -208,33 +211,33 @@ proptest! {
                     len += 3;
                     let frame = [len, len + 1, len + 2].map(buffer);
                     let at = [0, 1, 2].map(|it: usize| frame[it].address());
-                    let [a, b, c] = frame.map(|it| (it, Way::FromDevice));
-                    let room = ring.room();
+                    let [a, b, c] = frame.map(|it| (it, Direction::FromDevice));
+                    let room = ring.free_descriptors();
                     let is_ok = match pick {
-                        0 => ring.give([a], ()).is_ok(),
-                        1 => ring.give([a, b], ()).is_ok(),
-                        _ => ring.give([a, b, c], ()).is_ok(),
+                        0 => ring.submit([a], ()).is_ok(),
+                        1 => ring.submit([a, b], ()).is_ok(),
+                        _ => ring.submit([a, b, c], ()).is_ok(),
                     };
                     prop_assert_eq!(is_ok, room > pick);
                     if is_ok {
-                        given.extend(&at[..=pick]);
+                        submitted.extend(&at[..=pick]);
                     }
                 }
                 3..6 => {
                     let next = device.next();
-                    prop_assert_eq!(next.map(|(at, _)| at), given.front().copied());
+                    prop_assert_eq!(next.map(|(at, _)| at), submitted.front().copied());
                     if next.is_some() {
                         device.done(1);
-                        done.extend(given.pop_front());
+                        done.extend(submitted.pop_front());
                     }
                 }
                 _ => {
-                    prop_assert_eq!(ring.has_returned(), !done.is_empty());
+                    prop_assert_eq!(ring.has_completed(), !done.is_empty());
                     let back = ring.take().map(|it| it.buffer.address());
                     prop_assert_eq!(back, done.pop_front());
                 }
             }
-            prop_assert_eq!(ring.room(), N - given.len() - done.len());
+            prop_assert_eq!(ring.free_descriptors(), N - submitted.len() - done.len());
         }
     }
 }

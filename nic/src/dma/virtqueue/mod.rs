@@ -1,14 +1,14 @@
-//! The split virtqueue (virtio 1.2 section 2.7): a table of descriptors, a ring of those that the device
-//! may use, a ring of those that it has used.
+//! The split virtqueue (virtio 1.2 section 2.7): a descriptor table, the available ring (buffers
+//! that the device may use) and the used ring (buffers that it has used).
 
-use super::{Buffer, Coherence, Lent, Shared, Way};
+use super::{Buffer, Coherence, Direction, LentBuffer, Shared};
 use core::fmt;
 
 /// Flag of a descriptor: the device writes into the buffer (`VIRTQ_DESC_F_WRITE`).
 const WRITE: u16 = 2;
-/// Flag of the available ring: no interrupt is wanted (`VIRTQ_AVAIL_F_NO_INTERRUPT`).
+/// Flag of the available ring: no interrupts (`VIRTQ_AVAIL_F_NO_INTERRUPT`).
 const NO_INTERRUPT: u16 = 1;
-/// Flag of the used ring: no notification is wanted (`VIRTQ_USED_F_NO_NOTIFY`).
+/// Flag of the used ring: no notifications (`VIRTQ_USED_F_NO_NOTIFY`).
 const NO_NOTIFY: u16 = 1;
 
 /// A descriptor (section 2.7.5). The address is 64 bits in two halves.
@@ -20,7 +20,7 @@ struct Descriptor {
     next: Shared<u16>,
 }
 
-/// Sections 2.7.6. and 2.7.8, without the events that nobody negotiated.
+/// Sections 2.7.6 and 2.7.8, without event indexes, which are not negotiated.
 #[repr(C)]
 struct Ring<E, const N: usize> {
     flags: Shared<u16>,
@@ -36,7 +36,7 @@ struct Used {
     octets: Shared<u32>,
 }
 
-/// The memory of a queue of `N` descriptors, a power of two: aligned as the device wants it.
+/// Memory of a queue of `N` descriptors, a power of two: aligned as the device requires.
 #[repr(C, align(16))]
 pub struct Memory<const N: usize> {
     table: [Descriptor; N],
@@ -94,33 +94,33 @@ impl<const N: usize> fmt::Debug for Memory<N> {
     }
 }
 
-/// The device says that it used what it was not given.
+/// Error: the device reported a descriptor that it does not own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Foreign {
-    /// The descriptor that it named.
+pub struct UnexpectedDescriptor {
+    /// Number of the reported descriptor.
     pub descriptor: u32,
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for UnexpectedDescriptor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the device used descriptor {}, which it was not given",
+            "the device used descriptor {}, which it does not own",
             self.descriptor
         )
     }
 }
 
-impl core::error::Error for Foreign {}
+impl core::error::Error for UnexpectedDescriptor {}
 
-/// The program's side of a queue: one descriptor a buffer.
+/// Program side of a queue: one descriptor per buffer.
 #[derive(Debug)]
 pub struct Virtqueue<C, const N: usize> {
     memory: &'static Memory<N>,
     coherence: C,
-    /// By descriptor.
-    lent: [Option<Lent>; N],
-    /// Descriptors that nobody uses: the first `unused`.
+    /// Lent buffers, by descriptor.
+    lent: [Option<LentBuffer>; N],
+    /// Unused descriptors: the first `unused`.
     free: [u16; N],
     unused: usize,
     available: u16,
@@ -128,7 +128,7 @@ pub struct Virtqueue<C, const N: usize> {
 }
 
 impl<C: Coherence, const N: usize> Virtqueue<C, N> {
-    /// An empty queue in this memory, which the device must not know yet.
+    /// An empty queue in this memory, which the device must not use yet.
     pub fn new(memory: &'static mut Memory<N>, coherence: C) -> Self {
         *memory = Memory::new();
         Self {
@@ -142,7 +142,8 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         }
     }
 
-    /// Where the table and the two rings lie: for the registers `QueueDesc`, `QueueDriver` and `QueueDevice`.
+    /// Addresses of the table and the two rings, for the registers `QueueDesc`, `QueueDriver` and
+    /// `QueueDevice`.
     #[must_use]
     pub fn addresses(&self) -> [usize; 3] {
         let memory = core::ptr::from_ref(self.memory).expose_provenance();
@@ -154,30 +155,30 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         from_start.map(|offset| memory + offset)
     }
 
-    /// How many buffers can be lent now.
+    /// Number of buffers that can be submitted now.
     #[must_use]
-    pub const fn room(&self) -> usize {
+    pub const fn free_descriptors(&self) -> usize {
         self.unused
     }
 
-    /// Lends a buffer to the device, which is to be notified if this says `true`.
+    /// Lends a buffer to the device. Returns `true` if the device must be notified.
     ///
     /// # Errors
-    /// The buffer, when all descriptors are in use.
+    /// The buffer, if all descriptors are in use.
     #[inline]
-    pub fn give(&mut self, buffer: Buffer, way: Way) -> Result<bool, Buffer> {
+    pub fn submit(&mut self, buffer: Buffer, direction: Direction) -> Result<bool, Buffer> {
         let Some(last) = self.unused.checked_sub(1) else {
             return Err(buffer);
         };
         self.unused = last;
         let index = self.free[last];
-        let way = way.within(&buffer);
-        let (octets, flags) = match way {
-            Way::ToDevice(octets) => (octets, 0),
-            Way::FromDevice => (buffer.len(), WRITE),
+        let direction = direction.within(&buffer);
+        let (octets, flags) = match direction {
+            Direction::ToDevice(octets) => (octets, 0),
+            Direction::FromDevice => (buffer.len(), WRITE),
         };
         let address = buffer.address();
-        self.coherence.before(&buffer, way);
+        self.coherence.before_transfer(&buffer, direction);
         let descriptor = &self.memory.table[usize::from(index)];
         descriptor.address[0].write(address as u32);
         descriptor.address[1].write((address as u64 >> 32) as u32);
@@ -187,40 +188,41 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         let entries = &self.memory.available.entries;
         entries[usize::from(self.available) % N].write(index);
         self.available = self.available.wrapping_add(1);
-        // The entry is there before it is counted (2.7.13.3), and counted before the device is asked
-        // whether it wants to know (2.7.13.4).
+        // The entry is written before the index (2.7.13.3), and the index before the device is
+        // checked for suppressed notifications (2.7.13.4).
         self.coherence.barrier();
         self.memory.available.written.write(self.available);
         self.coherence.barrier();
         Ok(self.memory.used.flags.read() & NO_NOTIFY == 0)
     }
 
-    /// Whether the device has used a buffer that was not taken back yet.
+    /// True if a used buffer has not been taken yet.
     #[inline]
     #[must_use]
     pub fn has_used(&self) -> bool {
         self.memory.used.written.read() != self.seen
     }
 
-    /// Takes back the next buffer that the device has used, with the octets that it says it wrote, which
-    /// are no more than the buffer has.
+    /// Takes the next buffer that the device has used, with the number of octets that it wrote,
+    /// limited to the length of the buffer.
     ///
     /// # Errors
-    /// [`Foreign`] when the device names a descriptor that it does not have.
+    /// [`UnexpectedDescriptor`] if the device reports a descriptor that it does not own.
     #[inline]
-    pub fn take(&mut self) -> Result<Option<(Buffer, usize)>, Foreign> {
+    pub fn take(&mut self) -> Result<Option<(Buffer, usize)>, UnexpectedDescriptor> {
         if !self.has_used() {
             return Ok(None);
         }
-        // What was counted is read after the count.
+        // The entry is read after the index.
         self.coherence.barrier();
         let used = &self.memory.used.entries[usize::from(self.seen) % N];
         let (index, octets) = (used.descriptor.read(), used.octets.read() as usize);
         self.seen = self.seen.wrapping_add(1);
         let lent = self.lent.get_mut(index as usize).and_then(Option::take);
-        let lent = lent.ok_or(Foreign { descriptor: index })?;
-        // SAFETY: the device has put it into the used ring, which the barrier above lets be seen.
-        let buffer = unsafe { lent.back() };
+        let lent = lent.ok_or(UnexpectedDescriptor { descriptor: index })?;
+        // SAFETY: the device has put it into the used ring, and the barrier above makes its writes
+        // visible.
+        let buffer = unsafe { lent.into_buffer() };
         self.free[self.unused] = index as u16;
         self.unused += 1;
         let octets = octets.min(buffer.len());
@@ -228,12 +230,13 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         Ok(Some((buffer, octets)))
     }
 
-    /// Hands every buffer to `back`; then the queue is as new. For a driver that has reset its device.
-    pub(crate) fn recall(&mut self, mut back: impl FnMut(Buffer)) {
+    /// Passes all lent buffers to `back` and resets the queue. For a driver that has reset its
+    /// device.
+    pub(crate) fn reclaim_all(&mut self, mut back: impl FnMut(Buffer)) {
         self.coherence.barrier();
         for lent in self.lent.iter_mut().filter_map(Option::take) {
-            // SAFETY: a device that is reset uses no memory.
-            back(unsafe { lent.back() });
+            // SAFETY: a device in reset accesses no memory.
+            back(unsafe { lent.into_buffer() });
         }
         self.free = core::array::from_fn(|index| index as u16);
         (self.unused, self.available, self.seen) = (N, 0, 0);
@@ -246,9 +249,9 @@ impl<C: Coherence, const N: usize> Virtqueue<C, N> {
         self.coherence.barrier();
     }
 
-    /// Says whether the device is to interrupt when it has used a buffer. It may still do so once.
+    /// Enables or disables interrupts for used buffers. After disabling, one may still occur.
     #[inline]
-    pub fn want_interrupts(&mut self, wanted: bool) {
+    pub fn set_interrupts(&mut self, wanted: bool) {
         let flags = if wanted { 0 } else { NO_INTERRUPT };
         self.memory.available.flags.write(flags);
         self.coherence.barrier();

@@ -1,4 +1,4 @@
-//! The program's side of a virtqueue against a device's.
+//! Program side of a virtqueue against a device model.
 
 extern crate std;
 
@@ -12,14 +12,14 @@ use std::vec::Vec;
 
 const N: usize = 4;
 
-/// A device that uses what it is given.
+/// A device that uses the available buffers.
 struct Device {
     memory: &'static Memory<N>,
     seen: u16,
 }
 
 impl Device {
-    /// The next descriptor that was made available.
+    /// The next available descriptor.
     fn next(&mut self) -> Option<u16> {
         if self.memory.available.written.read() == self.seen {
             return None;
@@ -29,7 +29,7 @@ impl Device {
         Some(entry.read())
     }
 
-    /// Says that a descriptor was used, and so many octets written.
+    /// Reports a descriptor as used, with this many octets written.
     fn used(&self, descriptor: u32, octets: u32) {
         let written = self.memory.used.written.read();
         let entry = &self.memory.used.entries[usize::from(written) % N];
@@ -58,74 +58,86 @@ fn buffer(octets: usize) -> Buffer {
 }
 
 #[test]
-fn a_full_queue_gives_the_buffer_back() {
+fn a_full_queue_returns_the_buffer() {
     let (mut queue, _) = queue();
     for _ in 0..N {
-        assert_eq!(queue.give(buffer(10), Way::FromDevice).ok(), Some(true));
+        assert_eq!(
+            queue.submit(buffer(10), Direction::FromDevice).ok(),
+            Some(true)
+        );
     }
-    let one_more = queue.give(buffer(20), Way::FromDevice);
+    let one_more = queue.submit(buffer(20), Direction::FromDevice);
     assert_eq!(one_more.map_err(|it| it.len()), Err(20));
-    assert_eq!(queue.room(), 0);
+    assert_eq!(queue.free_descriptors(), 0);
 }
 
 #[test]
-fn a_device_that_looks_by_itself_is_not_notified() {
+fn a_polling_device_is_not_notified() {
     let (mut queue, device) = queue();
     device.memory.used.flags.write(NO_NOTIFY);
-    assert_eq!(queue.give(buffer(10), Way::FromDevice).ok(), Some(false));
+    assert_eq!(
+        queue.submit(buffer(10), Direction::FromDevice).ok(),
+        Some(false)
+    );
 }
 
 #[test]
 fn a_device_cannot_write_more_than_a_buffer_holds() {
     let (mut queue, mut device) = queue();
-    let _ = queue.give(buffer(10), Way::FromDevice);
-    let descriptor = device.next().expect("given");
+    let _ = queue.submit(buffer(10), Direction::FromDevice);
+    let descriptor = device.next().expect("submitted");
     device.used(descriptor.into(), 4_000_000_000);
     let (buffer, octets) = queue.take().expect("its own").expect("used");
     assert_eq!((buffer.len(), octets), (10, 10));
 }
 
 #[test]
-fn what_was_not_lent_is_not_taken_back() {
+fn descriptors_that_were_not_lent_are_rejected() {
     let (mut queue, mut device) = queue();
-    let _ = queue.give(buffer(10), Way::FromDevice);
-    let descriptor = u32::from(device.next().expect("given"));
-    // Of no table, not lent, and twice.
+    let _ = queue.submit(buffer(10), Direction::FromDevice);
+    let descriptor = u32::from(device.next().expect("submitted"));
+    // Beyond the table, not lent, and twice.
     for wrong in [N as u32, u32::MAX, descriptor ^ 1] {
         device.used(wrong, 1);
-        assert_eq!(queue.take().map(|_| ()), Err(Foreign { descriptor: wrong }));
+        assert_eq!(
+            queue.take().map(|_| ()),
+            Err(UnexpectedDescriptor { descriptor: wrong })
+        );
     }
     device.used(descriptor, 1);
     assert!(queue.take().is_ok_and(|it| it.is_some()));
     device.used(descriptor, 1);
-    assert_eq!(queue.take().map(|_| ()), Err(Foreign { descriptor }));
+    assert_eq!(
+        queue.take().map(|_| ()),
+        Err(UnexpectedDescriptor { descriptor })
+    );
 }
 
 #[test]
 fn a_recalled_queue_is_as_new() {
     let (mut queue, mut device) = queue();
-    let _ = queue.give(buffer(10), Way::FromDevice);
-    let used = device.next().expect("given");
+    let _ = queue.submit(buffer(10), Direction::FromDevice);
+    let used = device.next().expect("submitted");
     device.used(used.into(), 4);
     assert!(queue.take().is_ok_and(|it| it.is_some()));
     let mut lent = Vec::new();
     for octets in 1..=3 {
         let given = buffer(octets);
         lent.push(given.address());
-        let _ = queue.give(given, Way::FromDevice);
+        let _ = queue.submit(given, Direction::FromDevice);
     }
-    // One of them used, and not taken.
-    let used = device.next().expect("given");
+    // One of them is used, and not taken.
+    let used = device.next().expect("submitted");
     device.used(used.into(), 1);
     let mut back = Vec::new();
-    queue.recall(|it| back.push(it.address()));
+    queue.reclaim_all(|it| back.push(it.address()));
     lent.sort_unstable();
     back.sort_unstable();
     assert_eq!(back, lent);
-    assert!(!queue.has_used() && queue.room() == N);
+    assert!(!queue.has_used() && queue.free_descriptors() == N);
     device.seen = 0;
     assert_eq!(device.next(), None);
-    let _ = queue.give(buffer(10), Way::FromDevice);
+    let _ = queue.submit(buffer(10), Direction::FromDevice);
     device.used(device.memory.available.entries[0].read().into(), 7);
     assert!(
         queue
@@ -135,12 +147,12 @@ fn a_recalled_queue_is_as_new() {
 }
 
 #[test]
-fn the_device_is_told_what_it_may_do() {
+fn descriptors_state_length_and_direction() {
     let (mut queue, device) = queue();
     let given = buffer(100);
     let at = given.address();
-    let _ = queue.give(given, Way::ToDevice(60));
-    let _ = queue.give(buffer(100), Way::FromDevice);
+    let _ = queue.submit(given, Direction::ToDevice(60));
+    let _ = queue.submit(buffer(100), Direction::FromDevice);
     let table = &device.memory.table;
     let [first, second] = [0, 1].map(|it| usize::from(device.memory.available.entries[it].read()));
     assert_eq!(device.address(first as u16), at);
@@ -155,7 +167,7 @@ fn the_device_is_told_what_it_may_do() {
 }
 
 #[test]
-fn the_rings_lie_where_the_device_is_told() {
+fn the_rings_are_at_the_reported_addresses() {
     let (queue, _) = queue();
     let [table, available, used] = queue.addresses();
     assert_eq!(table % 16, 0);
@@ -165,16 +177,16 @@ fn the_rings_lie_where_the_device_is_told() {
 }
 
 proptest! {
-    /// Buffers come back as the device uses them, in any order and far around the rings, each once and
-    /// with its own memory.
+    /// Buffers return in the order in which the device uses them, far around the rings, each once
+    /// and with its own memory.
     #[test]
     fn buffers_come_back_in_the_order_of_use(picks in prop::collection::vec(0_usize..8, 1..400)) {
         let (mut queue, mut device) = queue();
-        // Near the end of the 16 bits of the counters.
+        // Close to the wrap of the 16-bit indexes.
         let mut one = buffer(1);
         for _ in 0..(1 << 16) - 20 {
-            let _ = queue.give(one, Way::FromDevice);
-            let descriptor = device.next().expect("given");
+            let _ = queue.submit(one, Direction::FromDevice);
+            let descriptor = device.next().expect("submitted");
             device.used(descriptor.into(), 0);
             (one, _) = queue.take().expect("its own").expect("used");
         }
@@ -187,10 +199,10 @@ proptest! {
                     len += 1;
                     let given = buffer(len);
                     let at = given.address();
-                    let is_full = queue.room() == 0;
-                    prop_assert_eq!(queue.give(given, Way::FromDevice).is_err(), is_full);
+                    let is_full = queue.free_descriptors() == 0;
+                    prop_assert_eq!(queue.submit(given, Direction::FromDevice).is_err(), is_full);
                     if !is_full {
-                        let descriptor = device.next().expect("given");
+                        let descriptor = device.next().expect("submitted");
                         prop_assert_eq!(device.address(descriptor), at);
                         with_device.push((descriptor, at));
                     }
@@ -211,6 +223,6 @@ proptest! {
             prop_assert_eq!(Some(buffer.address()), expected.pop_front());
         }
         prop_assert!(expected.is_empty());
-        prop_assert_eq!(queue.room(), N - with_device.len());
+        prop_assert_eq!(queue.free_descriptors(), N - with_device.len());
     }
 }

@@ -127,7 +127,7 @@ impl Enet {
         }
     }
 
-    const fn at(&self, place: linerate_regs::Place) -> u32 {
+    const fn at(&self, place: linerate_regs::RegisterRef) -> u32 {
         self.base.wrapping_add(place.offset)
     }
 

@@ -229,7 +229,7 @@ fn bursts_have_the_standard_s_timing() {
         let mut receiver = LinkReceiver::new();
         let events: Vec<_> = burst
             .iter()
-            .filter_map(|pulse| receiver.pulse(pulse.as_ns()))
+            .filter_map(|pulse| receiver.on_pulse(pulse.as_ns()))
             .collect();
         let [LinkEvent::Burst(word)] = events[..] else {
             panic!("{events:?}");

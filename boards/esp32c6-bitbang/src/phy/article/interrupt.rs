@@ -21,7 +21,8 @@ use super::{
 use crate::{LINERATE_LEDGER, stage};
 
 /// The MAC's part in the receive interrupt.
-pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
+pub type ReceiveInterrupt =
+    mac::InterruptHalf<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
 
 /// Minimum length of a frame: 64 octets, and the SFD before it.
 const SHORTEST: usize = frame::MIN_LEN + 1;

@@ -20,7 +20,7 @@ use esp_hal::{
 };
 use linerate_nic::{
     device::LinkState,
-    mac::{self, BitTimes, Start, TransmitError},
+    mac::{self, BitTimes, TransmitError, TxStart},
 };
 
 pub use interrupt::{ReceiveInterrupt, Switch};
@@ -80,7 +80,7 @@ impl mac::Phy for Phy {
         clock::now()
     }
 
-    fn transmit(&mut self, packet: &[u8], _start: Start) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], _start: TxStart) -> Result<BitTimes, TransmitError> {
         without_interrupts(|| {
             // A transmission that began in the last moments has not been detected by the receive interrupt.
             if receive::carrier() {

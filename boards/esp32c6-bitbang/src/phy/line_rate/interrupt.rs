@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use linerate_nic::bitbang::FRAME_OFFSET;
-use linerate_nic::filter::Words;
+use linerate_nic::filter::FilterWords;
 use linerate_nic::mac::{self, BitTimes, ReceiveSwitch, Reception};
 
 use super::{
@@ -19,7 +19,8 @@ use super::{
 use crate::stage;
 
 /// The MAC's part in the receive interrupt.
-pub type ReceiveInterrupt = mac::Interrupt<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
+pub type ReceiveInterrupt =
+    mac::InterruptHalf<'static, stage::Receive, Switch, { stage::QUEUE_WORDS }>;
 
 /// Minimum pairs of preamble bits; anything shorter is a pulse, not a packet.
 const PULSE_PAIRS: u32 = 1;
@@ -115,7 +116,7 @@ extern "C" fn on_receive() {
     let Some(mac) = (unsafe { RECEIVE.get() }) else {
         return;
     };
-    let filter = mac.filter();
+    let filter = mac.next_filter();
     // With a full queue the MAC has suspended reception.
     let _ = mac.receive(|buffer| {
         // SAFETY: this interrupt is enabled by a started PHY and runs with interrupts off; buffers of the
@@ -139,7 +140,7 @@ extern "C" fn on_receive() {
 /// Classifies a reception without a frame. Begins to skip the rest of the transmission.
 #[cold]
 #[esp_hal::ram]
-fn without_frame(reason: NoFrame, buffer: &[u8], filter: &Words) -> Reception {
+fn without_frame(reason: NoFrame, buffer: &[u8], filter: &FilterWords) -> Reception {
     let reason = polarity::seen(reason);
     if let NoFrame::Idle | NoFrame::Lost(0..PULSE_PAIRS) = reason {
         // SAFETY: this is the receive interrupt; interrupts are off in it.
@@ -175,7 +176,7 @@ fn without_frame(reason: NoFrame, buffer: &[u8], filter: &Words) -> Reception {
 
 /// Classifies a frame rejected by the filter.
 #[inline(always)]
-fn refused(filter: &Words) -> Reception {
+fn refused(filter: &FilterWords) -> Reception {
     // Broadcast is always accepted, unless the queue is nearly full.
     if filter.hash == [0; 2] {
         Reception::Shed
@@ -186,7 +187,7 @@ fn refused(filter: &Words) -> Reception {
 
 /// True if the filter accepts the frame of `octets` octets in `buffer`.
 #[inline(always)]
-fn accepts(buffer: &[u8], octets: u16, filter: &Words) -> bool {
+fn accepts(buffer: &[u8], octets: u16, filter: &FilterWords) -> bool {
     // The loop has checked the longer ones, except for groups.
     let looked_at = u32::from(octets) >= LOOKED_AT;
     looked_at && buffer[FRAME_OFFSET] & 1 == 0 || accepts_at_last(buffer, filter)
@@ -195,7 +196,7 @@ fn accepts(buffer: &[u8], octets: u16, filter: &Words) -> bool {
 /// As [`accepts`] for a frame that the loop has not checked.
 #[cold]
 #[esp_hal::ram]
-fn accepts_at_last(buffer: &[u8], filter: &Words) -> bool {
+fn accepts_at_last(buffer: &[u8], filter: &FilterWords) -> bool {
     let Some(to) = buffer.get(FRAME_OFFSET..FRAME_OFFSET + 6) else {
         return false;
     };

@@ -17,7 +17,7 @@ use linerate_ether::{
 };
 use linerate_nic::{
     device::LinkState,
-    link::{Abilities, Duplex, Fault, Link, Mode, Pulse, Status},
+    link::{Abilities, Duplex, Link, LinkFault, Mode, Pulse, Status},
     mac::BitTimes,
 };
 
@@ -99,7 +99,7 @@ fn publish(status: Status) {
             Counter::LinkDowns
         });
     }
-    let fault = status.fault == Some(Fault::Remote);
+    let fault = status.fault == Some(LinkFault::Remote);
     if !REMOTE_FAULT.swap(fault, Ordering::Relaxed) && fault {
         LINERATE_LEDGER.count(Counter::RemoteFaults);
     }
@@ -114,7 +114,7 @@ fn publish(status: Status) {
 #[inline(always)]
 pub(super) unsafe fn pulse_heard(at: BitTimes) {
     // SAFETY: guaranteed by the caller.
-    count(unsafe { with(|link| link.pulse(at)) });
+    count(unsafe { with(|link| link.on_pulse(at)) });
 }
 
 /// Records that the inputs were inverted, or restored.
@@ -131,7 +131,7 @@ fn count(event: Option<LinkEvent>) {
     match event {
         Some(LinkEvent::NormalPulse) => LINERATE_LEDGER.count(Counter::RxLinkPulses),
         Some(LinkEvent::Burst(_)) => LINERATE_LEDGER.count(Counter::RxLinkBursts),
-        Some(LinkEvent::Broken(_)) | None => {}
+        Some(LinkEvent::Malformed(_)) | None => {}
     }
 }
 
@@ -165,7 +165,7 @@ unsafe fn look() {
     let event = unsafe {
         with(|link| {
             learn(link, now);
-            link.silence(now)
+            link.on_silence(now)
         })
     };
     count(event);
@@ -177,11 +177,11 @@ unsafe fn look() {
 fn learn(link: &mut Link, now: BitTimes) {
     let ended = interrupt::RECEPTION_ENDED.load(Ordering::Relaxed);
     if LEARNT.swap(ended, Ordering::Relaxed) != ended {
-        link.frame(interrupt::reception_ended());
+        link.on_frame(interrupt::reception_ended());
     }
     if HEARD_WHILE_SENDING.load(Ordering::Relaxed) {
         HEARD_WHILE_SENDING.store(false, Ordering::Relaxed);
-        link.heard_while_sending(now);
+        link.on_activity_while_sending(now);
     }
 }
 
@@ -197,7 +197,7 @@ unsafe fn send_due() {
     let due = unsafe {
         with(|link| {
             learn(link, now);
-            Some(link.timer(now, Some(sent)))
+            Some(link.on_timer(now, Some(sent)))
         })
     };
     let Some(due) = due else { return };
@@ -279,9 +279,9 @@ fn tell() {
         LinkState::Up => "up",
         LinkState::Down => "down",
     };
-    let (duplex, by) = (status.duplex.name(), status.by.name());
+    let (duplex, by) = (status.duplex.name(), status.established_by.name());
     let partner = Partner(status.partner);
-    let fault = status.fault.map_or("", Fault::name);
+    let fault = status.fault.map_or("", LinkFault::name);
     let polarity = if polarity::is_swapped() {
         "swapped"
     } else {

@@ -23,7 +23,7 @@ use esp_hal::{
 use linerate_nic::{
     device::LinkState,
     link::{Duplex, Jabber},
-    mac::{self, BitTimes, Start, TransmitError},
+    mac::{self, BitTimes, TransmitError, TxStart},
 };
 
 pub use count::{count_loops, report as report_loops};
@@ -85,14 +85,14 @@ impl mac::Phy for Phy {
     // Measured in the simulator: without it a back-off of zero slots ends 208 bit times after the start of a
     // packet that collides at once, although 64 of preamble, 32 of jam, a gap of 96 and the 6 of a start make
     // 198.
-    const SINCE_JAM: BitTimes = BitTimes(10);
+    const COLLISION_REPORT_DELAY: BitTimes = BitTimes(10);
 
     #[inline]
     fn now(&self) -> BitTimes {
         clock::now()
     }
 
-    fn transmit(&mut self, packet: &[u8], start: Start) -> Result<BitTimes, TransmitError> {
+    fn transmit(&mut self, packet: &[u8], start: TxStart) -> Result<BitTimes, TransmitError> {
         without_interrupts(|| {
             // SAFETY: the PHY is started and interrupts are off.
             let (octets, result) = unsafe { transmit::packet(packet, start, &mut self.jabber) };

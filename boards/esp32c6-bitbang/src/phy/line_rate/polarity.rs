@@ -62,7 +62,7 @@ pub(super) unsafe fn pulse() -> bool {
         Sense::Normal
     };
     // SAFETY: guaranteed by the caller.
-    unsafe { count(|polarity| polarity.pulse(sense)) }
+    unsafe { count(|polarity| polarity.on_pulse(sense)) }
     !swapped
 }
 
@@ -74,7 +74,7 @@ pub(super) unsafe fn pulse() -> bool {
 pub(super) unsafe fn without_sfd(pairs: u32) {
     if pairs >= PREAMBLE_PAIRS {
         // SAFETY: guaranteed by the caller.
-        unsafe { count(|polarity| polarity.frame(Sense::Inverted)) }
+        unsafe { count(|polarity| polarity.on_frame(Sense::Inverted)) }
     }
 }
 

@@ -26,8 +26,8 @@ use core::arch::asm;
 use linerate_ether::fcs;
 use linerate_ether::frame::{MAX_TAGGED_LEN, MIN_LEN};
 use linerate_ether::preamble::SFD;
-use linerate_nic::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, Summed};
-use linerate_nic::filter::Words;
+use linerate_nic::bitbang::{FRAME_OFFSET, MAX_RAW_LEN, SummedFrame};
+use linerate_nic::filter::FilterWords;
 
 use super::tables::{TABLES, register_before};
 
@@ -89,7 +89,7 @@ pub(super) enum NoFrame {
 /// The receive pad is routed to all dedicated inputs, dedicated output 1 belongs to the PHY, the
 /// cycle counter counts, and interrupts are off.
 #[inline(always)]
-pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &Words) -> Result<Summed, NoFrame> {
+pub(super) unsafe fn transmission(buffer: &mut [u8], filter: &FilterWords) -> Result<SummedFrame, NoFrame> {
     if buffer.len() < FRAME_OFFSET + ROOM {
         return Err(NoFrame::Tail);
     }
@@ -130,13 +130,13 @@ fn other(result: u32) -> NoFrame {
 
 /// Decodes the loop's result; its sum covers whole octets only.
 #[inline(always)]
-fn summed(buffer: &[u8], result: u32, mut sum: u32) -> Summed {
+fn summed(buffer: &[u8], result: u32, mut sum: u32) -> SummedFrame {
     let octets = result as u16;
     let dribble = result & DRIBBLE != 0;
     if dribble {
         sum -= extra(buffer, octets);
     }
-    Summed {
+    SummedFrame {
         octets,
         fcs_good: result & FCS_GOOD != 0,
         dribble,
@@ -155,7 +155,7 @@ fn extra(buffer: &[u8], octets: u16) -> u32 {
 /// True if a frame's group address, in its first octets, is wanted: by the bin of the CRC register.
 #[cold]
 #[esp_hal::ram]
-pub(super) fn is_wanted_group(to: &[u8], filter: &Words) -> bool {
+pub(super) fn is_wanted_group(to: &[u8], filter: &FilterWords) -> bool {
     let mut register = u32::MAX;
     for &octet in to {
         let index = (register as u8 ^ octet) as usize;

@@ -21,7 +21,7 @@ use linerate_ether::ledger::Counter;
 use linerate_ether::phy10::JAM_BITS;
 use linerate_ether::preamble::PREAMBLE_AND_SFD;
 use linerate_nic::link::{Duplex, Jabber};
-use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, Start, TransmitError};
+use linerate_nic::mac::{BitTimes, INTER_PACKET_GAP, TransmitError, TxStart};
 
 use super::{
     super::pins::TX,
@@ -103,7 +103,7 @@ unsafe extern "C" {
 #[inline(always)]
 pub(super) unsafe fn packet(
     packet: &[u8],
-    start: Start,
+    start: TxStart,
     jabber: &mut Jabber,
 ) -> (usize, Result<BitTimes, TransmitError>) {
     let half_duplex = link::duplex() == Duplex::Half;
@@ -171,7 +171,7 @@ pub(super) unsafe fn packet(
             skip::begin(None);
         }
     }
-    if jabber.sent(packet.len() + fcs::LEN, now) {
+    if jabber.on_sent(packet.len() + fcs::LEN, now) {
         return (octets, Err(TransmitError::Jabber));
     }
     (octets, Ok(now.before(SINCE_LAST_BIT)))

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::vec;
 use std::vec::Vec;
 
-/// A frame with a packet of this protocol, its checksums zero.
+/// A frame with a packet of this protocol, with zero checksums.
 fn packet(protocol: u8, payload: usize, options: usize) -> Vec<u8> {
     let header = 20 + 4 * options;
     let mut frame: Vec<u8> = (0..14 + header + payload)
@@ -31,7 +31,7 @@ fn packet(protocol: u8, payload: usize, options: usize) -> Vec<u8> {
     frame
 }
 
-/// The same octets at an address that is `shift` behind a word.
+/// The same octets at `shift` octets after a word boundary.
 fn shifted(frame: &[u8], shift: usize) -> (Vec<u32>, Range<usize>) {
     let mut octets = vec![0; shift];
     octets.extend_from_slice(frame);
@@ -42,10 +42,10 @@ fn shifted(frame: &[u8], shift: usize) -> (Vec<u32>, Range<usize>) {
 }
 
 proptest! {
-    /// Wherever a frame lies, what is filled in is what `ether` computes and accepts, and any octet that
-    /// changes is noticed.
+    /// At any alignment of the frame, the filled-in checksums are those that `ether` computes and
+    /// accepts, and any changed octet is detected.
     #[test]
-    fn what_is_filled_in_is_right_and_what_changes_is_noticed(
+    fn filled_in_checksums_are_correct_and_changes_are_detected(
         is_udp in any::<bool>(),
         payload in 20_usize..200,
         options in 0_usize..3,
@@ -63,7 +63,7 @@ proptest! {
         prop_assert!(checksum::is_good(&frame[14..14 + header]));
         prop_assert!(of_bytes(frame) == Verdict::Good);
         let segment = 14 + header..14 + header + payload;
-        // Octets of addresses are in the sum, too; lengths and flags decide what is summed at all.
+        // The addresses are part of the sum, too; lengths and flags determine what is summed.
         let places: Vec<usize> = (26..34).chain(segment).collect();
         let at = places[at.index(places.len())];
         let is_length = is_udp && (18 + header..22 + header).contains(&at);
@@ -74,7 +74,7 @@ proptest! {
 }
 
 #[test]
-fn what_the_device_fills_in_is_left_to_it() {
+fn checksums_of_the_device_are_left_to_it() {
     let offload = Offload {
         receive: false,
         transmit: true,
@@ -100,7 +100,7 @@ fn what_the_device_fills_in_is_left_to_it() {
 
 /// ICMP, a fragment of TCP, TCP without its whole header.
 #[test]
-fn the_header_is_filled_in_whatever_it_carries() {
+fn the_header_checksum_is_filled_in_for_any_payload() {
     for (protocol, fragment, total) in [(1, 0x40, 80), (TCP, 0x20, 80), (TCP, 0x40, 30)] {
         let mut frame = packet(protocol, 60, 0);
         (frame[17], frame[20]) = (total, fragment);
@@ -112,7 +112,7 @@ fn the_header_is_filled_in_whatever_it_carries() {
 }
 
 #[test]
-fn what_is_no_whole_packet_stays_as_it_is_and_is_let_pass() {
+fn incomplete_packets_are_not_modified_and_pass() {
     let plain = packet(TCP, 60, 0);
     let changed = |at: usize, value: u8| {
         let mut other = plain.clone();
@@ -128,7 +128,7 @@ fn what_is_no_whole_packet_stays_as_it_is_and_is_let_pass() {
     assert!(is_good(&changed(13, 6)));
     assert!(is_good(&changed(16, 1)));
     assert!(is_good(&[]) && is_good(&plain[..20]));
-    // A datagram without a checksum is none with a wrong one.
+    // A datagram without a checksum is valid.
     let mut datagram = packet(UDP, 60, 0);
     let sum = checksum::checksum(&datagram[14..34]).to_be_bytes();
     datagram[24..26].copy_from_slice(&sum);

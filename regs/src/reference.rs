@@ -1,9 +1,10 @@
-//! What is left of a register in a driver: numbers.
+//! Registers and fields as numbers, for drivers.
 
-/// Where a register lies. It refers to no text, so that a map costs a program nothing.
+/// Location of a register. It contains no text, so that a map costs a program no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Bytes from the block's base, or the register's number where the block is not in the memory.
+pub struct RegisterRef {
+    /// Bytes from the base of the block, or the register's number if the block is not
+    /// memory-mapped.
     pub offset: u32,
     /// Bits.
     pub width: u8,
@@ -11,12 +12,12 @@ pub struct Place {
     pub reset: u32,
 }
 
-/// Where a field lies in its register.
+/// Location of a field in its register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bits {
     /// The lowest bit.
     pub low: u8,
-    /// How many; at least 1.
+    /// Number of bits; at least 1.
     pub count: u8,
 }
 
@@ -27,42 +28,44 @@ impl Bits {
         Self { low: 0, count }
     }
 
-    /// Ones in the field, zeros beside it.
+    /// The mask of the field.
     #[inline]
     pub const fn mask(self) -> u32 {
         (u32::MAX >> (32 - self.count as u32)) << self.low
     }
 
-    /// The field of `word`, moved down to bit 0.
+    /// The value of the field in `word`, shifted down to bit 0.
     #[inline]
     pub const fn get(self, word: u32) -> u32 {
         (word & self.mask()) >> self.low
     }
 
-    /// Whether any bit of the field is set in `word`.
+    /// True if any bit of the field is set in `word`.
     #[inline]
     pub const fn is_set(self, word: u32) -> bool {
         word & self.mask() != 0
     }
 
-    /// `value` in the field, zeros beside it; what does not fit is cut off.
+    /// `value` shifted into the field; excess bits are dropped.
     #[inline]
     pub const fn of(self, value: u32) -> u32 {
         (value << self.low) & self.mask()
     }
 
-    /// `word` with `value` in the field; what does not fit is cut off.
+    /// `word` with the field replaced by `value`; excess bits are dropped.
     #[inline]
     pub const fn put(self, word: u32, value: u32) -> u32 {
         (word & !self.mask()) | self.of(value)
     }
 }
 
-/// Names registers, fields and values of a block as constants, read from its map by the compiler: a name
-/// that the map does not have fails the build, and of the map nothing is left in the program.
+/// Declares registers, fields and values of a block as constants, read from its map at compile
+/// time: a name that the map does not contain fails the build, and no part of the map remains in
+/// the program.
 ///
-/// A register is a [`Place`](crate::Place); its fields are [`Bits`](crate::Bits) in a module of its name, their
-/// values numbers in a module of theirs. `BASE` is the block's address, if it has one.
+/// A register is a [`RegisterRef`](crate::RegisterRef); its fields are [`Bits`](crate::Bits) in a
+/// module of its name, their values are numbers in a module of the field. `BASE` is the address of
+/// the block, if it has one.
 ///
 /// ```
 /// mod enet {
@@ -91,14 +94,14 @@ macro_rules! constants {
             Some(block) => block,
             None => panic!(concat!("the map has no block ", $block)),
         };
-        /// Address of offset 0, where the map knows it.
-        #[allow(dead_code, reason = "a driver may be told the address")]
+        /// Address of offset 0, if the map states it.
+        #[allow(dead_code, reason = "a driver may get the address at run time")]
         pub const BASE: Option<u32> = BLOCK.base;
         $(
             #[doc = concat!("`", stringify!($register), "`")]
             #[allow(non_upper_case_globals, reason = "names are the manual's")]
-            pub const $register: $crate::Place = match BLOCK.register(stringify!($register)) {
-                Some(register) => register.place(),
+            pub const $register: $crate::RegisterRef = match BLOCK.register(stringify!($register)) {
+                Some(register) => register.register_ref(),
                 None => panic!(concat!("the map has no register ", stringify!($register))),
             };
             $(

@@ -1,8 +1,8 @@
-//! Checksums for a device that has none, by whole words: a stack sums octets or pairs of them, where accesses
-//! have to be aligned.
+//! Software checksums for a device that has none, computed by whole words: stacks sum octets or
+//! pairs of octets if accesses must be aligned.
 
 use crate::device::{
-    Capabilities, Checksums, Device, FrameTooLong, Interrupting, LinkState, Managed, Offload,
+    Capabilities, Checksums, Device, FrameTooLong, InterruptDriven, LinkState, Managed, Offload,
     RxToken, TxToken,
 };
 use crate::mac::checksum::{Verdict, of_bytes};
@@ -10,29 +10,30 @@ use core::ops::Range;
 use linerate_ether::checksum::{Sum, TCP, UDP, pseudo_header};
 use linerate_ether::frame::{ADDRESSES_LEN, EtherType, HEADER_LEN, MacAddress};
 
-/// IPv4: bits that a fragment has, that more follow or how many octets went before.
+/// IPv4: bits that are set in a fragment: "more fragments" and the fragment offset.
 const FRAGMENT: u16 = 0x3fff;
 const TCP_HEADER_LEN: usize = 20;
 const UDP_HEADER_LEN: usize = 8;
-/// Where the checksums are: in the header of IPv4, of TCP, of UDP.
+/// Offsets of the checksums in the headers of IPv4, TCP and UDP.
 const IPV4_SUM: Range<usize> = 10..12;
 const TCP_SUM: Range<usize> = 16..18;
 const UDP_SUM: Range<usize> = 6..8;
 
-/// A device that verifies and fills in the checksums of IPv4, TCP and UDP that the inner one does not.
+/// A device that verifies and fills in the checksums of IPv4, TCP and UDP that the inner device
+/// does not.
 ///
-/// A frame with a wrong one is dropped as one that the stack has refused, and for once
-/// [`receive`](Device::receive) tells of no frame even if there are more.
-pub struct Summing<D>(
+/// A frame with a wrong checksum is dropped and counted as rejected by the stack;
+/// [`receive`](Device::receive) then returns `None` once even if more frames wait.
+pub struct SoftwareChecksums<D>(
     /// The device.
     pub D,
 );
 
-/// TCP or UDP over IPv4, whole.
+/// A complete TCP or UDP packet over IPv4.
 struct Packet<'a> {
     header: &'a [u8],
     protocol: u8,
-    /// What the checksum is over, beside the pseudo-header.
+    /// Octets covered by the checksum, besides the pseudo-header.
     covered: &'a [u8],
 }
 
@@ -41,7 +42,7 @@ fn half(octets: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*octets.get(at..)?.first_chunk()?))
 }
 
-/// The header of a packet of IPv4, and what is behind it.
+/// IPv4 header and the data after it.
 #[inline]
 fn ipv4(frame: &[u8]) -> Option<(&[u8], &[u8])> {
     let packet = frame.get(HEADER_LEN..)?;
@@ -92,7 +93,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The sum of what may begin anywhere.
+/// Sum of octets at any alignment.
 #[inline]
 fn sum_of(octets: &[u8]) -> Sum {
     let (before, words, after) = bytemuck::pod_align_to::<u8, u32>(octets);
@@ -100,18 +101,18 @@ fn sum_of(octets: &[u8]) -> Sum {
     *sum.add(before).add_words_unrolled(words).add(after)
 }
 
-/// Whether no checksum in the frame is wrong.
+/// True if no checksum in the frame is wrong.
 #[inline]
 fn is_good(frame: &[u8]) -> bool {
     let common = Packet::parse(frame).and_then(|it| it.is_good());
     common.unwrap_or_else(|| of_bytes(frame) != Verdict::Bad)
 }
 
-/// Fills in what the device does not.
+/// Fills in the checksums that the device does not.
 #[inline]
 fn fill(frame: &mut [u8], by_device: Checksums) -> Option<()> {
     if !by_device.ipv4.transmit {
-        // Whatever it carries.
+        // For any protocol.
         let (header, _) = ipv4(frame)?;
         let sum = sum_of(header).checksum();
         put(frame, HEADER_LEN, IPV4_SUM, sum)?;
@@ -126,7 +127,7 @@ fn fill(frame: &mut [u8], by_device: Checksums) -> Option<()> {
         return Some(());
     }
     let sum = match (packet.protocol, packet.sum()?.checksum()) {
-        // Zero says that there is none.
+        // Zero would mean "no checksum".
         (UDP, 0) => 0xffff,
         (_, sum) => sum,
     };
@@ -140,19 +141,19 @@ fn put(frame: &mut [u8], begin: usize, field: Range<usize>, sum: u16) -> Option<
     Some(())
 }
 
-/// What the stack is relieved of.
+/// Offload reported to the stack.
 const ALL: Offload = Offload {
     receive: true,
     transmit: true,
 };
 
-impl<D: Device> Device for Summing<D> {
+impl<D: Device> Device for SoftwareChecksums<D> {
     type RxToken<'a>
         = D::RxToken<'a>
     where
         Self: 'a;
     type TxToken<'a>
-        = Filling<D::TxToken<'a>>
+        = ChecksumTxToken<D::TxToken<'a>>
     where
         Self: 'a;
 
@@ -160,20 +161,20 @@ impl<D: Device> Device for Summing<D> {
     fn receive(&mut self) -> Option<(Self::RxToken<'_>, Self::TxToken<'_>)> {
         let by_device = self.0.capabilities().checksums;
         let is_verified = by_device.ipv4.receive && by_device.tcp.receive && by_device.udp.receive;
-        let (mut frame, room) = self.0.receive()?;
+        let (mut frame, slot) = self.0.receive()?;
         let is_right = is_verified || is_good(frame.peek());
-        is_right.then_some((frame, Filling { room, by_device }))
+        is_right.then_some((frame, ChecksumTxToken { slot, by_device }))
     }
 
     #[inline]
     fn transmit(&mut self) -> Option<Self::TxToken<'_>> {
         let by_device = self.0.capabilities().checksums;
-        let room = self.0.transmit()?;
-        Some(Filling { room, by_device })
+        let slot = self.0.transmit()?;
+        Some(ChecksumTxToken { slot, by_device })
     }
 
-    fn holds_frame(&self) -> bool {
-        self.0.holds_frame()
+    fn has_pending_tx(&self) -> bool {
+        self.0.has_pending_tx()
     }
 
     #[inline]
@@ -199,7 +200,7 @@ impl<D: Device> Device for Summing<D> {
     }
 }
 
-impl<D: Interrupting> Interrupting for Summing<D> {
+impl<D: InterruptDriven> InterruptDriven for SoftwareChecksums<D> {
     fn unmask(&mut self) -> bool {
         self.0.unmask()
     }
@@ -208,16 +209,16 @@ impl<D: Interrupting> Interrupting for Summing<D> {
         self.0.mask();
     }
 
-    fn rest(&mut self, sleep: impl FnOnce()) {
-        self.0.rest(sleep);
+    fn sleep_until_frame(&mut self, sleep: impl FnOnce()) {
+        self.0.sleep_until_frame(sleep);
     }
 }
 
-impl<D: Managed> Managed for Summing<D> {
+impl<D: Managed> Managed for SoftwareChecksums<D> {
     type Error = D::Error;
 
-    fn watch_link(&mut self) -> LinkState {
-        self.0.watch_link()
+    fn poll_link(&mut self) -> LinkState {
+        self.0.poll_link()
     }
 
     fn halt(&mut self) {
@@ -229,21 +230,21 @@ impl<D: Managed> Managed for Summing<D> {
     }
 }
 
-/// Room for a frame whose checksums are filled in when it is written.
-pub struct Filling<T> {
-    room: T,
+/// Token for a frame whose checksums are filled in after it is written.
+pub struct ChecksumTxToken<T> {
+    slot: T,
     by_device: Checksums,
 }
 
-impl<T: TxToken> TxToken for Filling<T> {
+impl<T: TxToken> TxToken for ChecksumTxToken<T> {
     #[inline]
     fn consume<R>(self, len: usize, f: impl FnOnce(&mut [u8]) -> R) -> Result<R, FrameTooLong> {
         let by_device = self.by_device;
-        self.room.consume(len, |frame| {
+        self.slot.consume(len, |frame| {
             let result = f(frame);
             let Checksums { ipv4, tcp, udp, .. } = by_device;
             if !(ipv4.transmit && tcp.transmit && udp.transmit) {
-                // What is no such packet has none of these checksums.
+                // Other packets have none of these checksums.
                 let _ = fill(frame, by_device);
             }
             result

@@ -1,16 +1,16 @@
-//! What is told to those who write a map.
+//! Error messages for authors of maps.
 
-use linerate_regs::{Fault, Map};
+use linerate_regs::{Map, ParseError};
 
 #[test]
-fn the_first_line_that_cannot_be_read_is_told() {
+fn the_first_syntax_error_is_reported() {
     let head = "map x X\nsource a manual\n\n# a comment\nblock A 1000\n";
-    let fault = |lines: &str| Map(&format!("{head}{lines}")).fault();
+    let first_error = |lines: &str| Map(&format!("{head}{lines}")).first_error();
     assert_eq!(
-        fault("0 R 0 ro /16 @1.2 Title\n 15:0 F\n  a V What\n"),
+        first_error("0 R 0 ro /16 @1.2 Title\n 15:0 F\n  a V What\n"),
         None
     );
-    for (lines, line, what) in [
+    for (lines, line, message) in [
         (
             "0 R\n",
             6,
@@ -64,8 +64,15 @@ fn the_first_line_that_cannot_be_read_is_told() {
             "a block needs a name and an address, or - in its place",
         ),
     ] {
-        assert_eq!(fault(lines), Some(Fault { line, what }), "{lines}");
+        assert_eq!(
+            first_error(lines),
+            Some(ParseError { line, message }),
+            "{lines}"
+        );
     }
-    let what = "before the first block only `map` and `source` can stand";
-    assert_eq!(Map("0 R 0\n").fault(), Some(Fault { line: 1, what }));
+    let message = "only `map` and `source` are allowed before the first block";
+    assert_eq!(
+        Map("0 R 0\n").first_error(),
+        Some(ParseError { line: 1, message })
+    );
 }
