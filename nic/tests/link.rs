@@ -386,7 +386,7 @@ fn a_pulse_that_is_complete_when_the_timer_fires_is_reported_once() {
     );
     assert_eq!(link.on_timer(at(32), None).completed, None);
     assert_eq!(link.on_pulse(at(33)), None);
-    assert_eq!(link.on_silence(at(47)), Some(LinkEvent::NormalPulse));
+    assert_eq!(link.handle_silence(at(47)), Some(LinkEvent::NormalPulse));
     assert_eq!(link.on_timer(at(48), None).completed, None);
 }
 

@@ -76,7 +76,7 @@ pub fn run() -> Result<()> {
 fn explained(capture: &Path) -> Result<()> {
     let (file, first_packet) = EXPLAIN;
     let folder = sh::out("explain");
-    let mut explain = sh::cmd(demo::linerate(None)?);
+    let mut explain = sh::cmd(demo::optimised(None)?);
     explain.arg("explain").arg(capture).arg("--svg");
     let told = sh::read(explain.arg(&folder))?;
     // The names of what was drawn stand in lines of their own, each with its rank before.
@@ -90,7 +90,7 @@ fn explained(capture: &Path) -> Result<()> {
 
 /// What the documents say of the demo with these `results`.
 fn of_demo(results: &Path) -> Result<()> {
-    let fidelity = sh::read(sh::cmd(demo::linerate(None)?).arg("fidelity").arg(results))?;
+    let fidelity = sh::read(sh::cmd(demo::optimised(None)?).arg("fidelity").arg(results))?;
     fs::write(sh::root().join("docs/fidelity.md"), fidelity)?;
     println!("written: docs/fidelity.md");
     let run = serde_json::from_str(&fs::read_to_string(results)?)?;

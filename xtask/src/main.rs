@@ -1,33 +1,11 @@
-//! `cargo xtask`: builds, checks and demonstrates linerate.
-//!
-//! One file a command; [`sh`] runs other programs, [`steps`] names, times and sums up what a
-//! command does. Nothing here needs root or calls a system package manager, except `setup` when
-//! a person asks for it.
+//! `cargo xtask`: the command line.
 #![forbid(unsafe_code)]
-
-mod accuracy;
-mod bench;
-mod board;
-mod captures;
-mod causes;
-mod demo;
-mod docs;
-mod firmware;
-mod footprint;
-mod foreign;
-mod fuzz;
-mod procedures;
-mod repro;
-mod scenarios;
-mod setup;
-mod sh;
-mod steps;
-mod tap;
-mod test;
-mod tools;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use xtask::{
+    board, captures, demo, docs, firmware, foreign, lab, repro, scenarios, setup, steps, tap, test,
+};
 
 /// Builds, checks and demonstrates linerate.
 #[derive(Parser)]
@@ -75,45 +53,16 @@ enum Command {
     Sensitivity,
     /// Run ping, curl and a stock HTTP server against the firmware, over TAP (needs root)
     Tap,
-    /// Hold every procedure against links that are known, and write docs/accuracy.md (needs root)
-    Accuracy {
-        /// Only the procedures whose name contains one of these words; the page stays as it is
-        procedures: Vec<String>,
-    },
-    /// Bring about each cause of scenarios/causes, have the captures explained, and count how often the right one comes
-    /// first (needs root and dumpcap)
-    Causes {
-        /// Which part of the runs
-        #[arg(long, value_enum, default_value = "all")]
-        set: causes::Set,
-        /// Only the causes whose file name contains one of these words
-        #[arg(long = "only", value_name = "NAME")]
-        only: Vec<String>,
-        /// A linerate that is built already; the board's firmware is taken to be, too
-        #[arg(long, value_name = "PROGRAM")]
-        linerate: Option<std::path::PathBuf>,
-    },
-    /// An end of a connection, for `causes`
-    #[command(hide = true)]
-    CausesEnd {
-        /// What it does
-        words: Vec<String>,
-    },
-    /// Measure the simulator beside QEMU and the firmware's RAM and flash; write docs/performance.md
-    Bench {
-        /// Only RAM and flash
-        #[arg(long, group = "what")]
-        footprint: bool,
-        /// Only this host's load generator beside iperf3 and trafgen (needs root)
-        #[arg(long, group = "what")]
-        load: bool,
-        /// Only the instructions of a frame on the boards that QEMU emulates
-        #[arg(long, group = "what")]
-        instructions: bool,
-        /// Only `linerate explain` beside tcptrace and tshark
-        #[arg(long, group = "what")]
-        captures: bool,
-    },
+    /// Compare every procedure with links of known properties, and write docs/accuracy.md (needs root)
+    #[command(disable_help_flag = true)]
+    Accuracy(Forwarded),
+    /// Provoke each cause of scenarios/causes, explain the captures, and count how often the right cause comes first
+    /// (needs root and dumpcap)
+    #[command(disable_help_flag = true)]
+    Causes(Forwarded),
+    /// Benchmark the simulator, the load generator, the drivers and the capture analysis; write docs/performance.md
+    #[command(disable_help_flag = true)]
+    Bench(Forwarded),
     /// Write docs/fidelity.md, the README's figures and the pictures from the last demo, the last loss
     /// surface and a capture (needs chromium)
     Docs,
@@ -123,6 +72,14 @@ enum Command {
         #[arg(long)]
         long: bool,
     },
+}
+
+/// An experiment of `lab/`, with its own arguments.
+#[derive(clap::Args)]
+struct Forwarded {
+    /// Arguments of the experiment; --help lists them
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
 }
 
 fn main() -> ExitCode {
@@ -143,25 +100,9 @@ fn main() -> ExitCode {
         Command::Beat => scenarios::beat(),
         Command::Sensitivity => scenarios::sensitivity(),
         Command::Tap => tap::run(None).map(steps::Outcome::print),
-        Command::Accuracy { procedures } => accuracy::run(&procedures),
-        Command::Causes {
-            set,
-            only,
-            linerate,
-        } => causes::run(set, &only, linerate),
-        Command::CausesEnd { words } => causes::talk::run(&words),
-        Command::Bench {
-            footprint,
-            load,
-            instructions,
-            captures,
-        } => bench::run(match (footprint, load, instructions, captures) {
-            (true, ..) => bench::What::Footprint,
-            (_, true, ..) => bench::What::Load,
-            (_, _, true, _) => bench::What::Instructions,
-            (.., true) => bench::What::Captures,
-            _ => bench::What::Simulator,
-        }),
+        Command::Accuracy(it) => lab::run("accuracy", &it.arguments),
+        Command::Causes(it) => lab::run("causes", &it.arguments),
+        Command::Bench(it) => lab::run("bench", &it.arguments),
         Command::Docs => docs::run(),
         Command::Setup { long } => setup::run(long),
     };
@@ -180,6 +121,7 @@ mod tests {
     use clap::CommandFactory;
     use std::fs;
     use std::path::{Path, PathBuf};
+    use xtask::sh;
 
     /// Every file below `dir` with this extension, sorted; build output and hidden folders left out.
     fn files_below(dir: &Path, extension: &str) -> Vec<PathBuf> {

@@ -68,7 +68,7 @@ pub fn beat() -> Result<()> {
     firmware::build(&board, &PROGRAMS.map(str::to_owned), &variant(), None)?;
     let get = ["http_get".to_owned()];
     firmware::build(&board, &get, &["windowed".to_owned()], None)?;
-    let linerate = demo::linerate(None)?;
+    let linerate = demo::optimised(None)?;
     let result = sh::run(&mut scenario(&linerate, "beat-niccle"));
     let report = sh::out("scenarios").join("beat-niccle/report.html");
     println!("report: {}", firmware::relative(&report));
@@ -82,7 +82,7 @@ pub fn sensitivity() -> Result<()> {
     let programs = ["http_get", "station"].map(str::to_owned);
     let choices = [("LINERATE_SIZES", "1000000x1")];
     firmware::build_with(&board, &programs, &variant(), &choices, &folder, None)?;
-    let linerate = demo::linerate(None)?;
+    let linerate = demo::optimised(None)?;
     let mut run = sh::cmd(linerate);
     run.args(["sensitivity", "scenarios/sensitivity.toml", "--elf-dir"])
         .arg(&folder)

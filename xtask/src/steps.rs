@@ -1,6 +1,6 @@
 //! Named, timed steps and their summary.
 
-use crate::sh;
+use crate::{elapsed, sh};
 use anyhow::{Result, bail};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -130,6 +130,9 @@ impl Steps {
             of_cpu(self.rows.iter().map(|row| row.cpu).sum())
         )?;
         print!("{text}");
+        if let Some(all) = elapsed::since_command() {
+            println!("  {:.0} s since the command was entered", all.as_secs_f64());
+        }
         let [passed, failed, ignored] = self.tests;
         println!("{passed} passed, {failed} failed, {ignored} skipped");
         let failed: Vec<&str> = self

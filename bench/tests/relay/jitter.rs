@@ -9,7 +9,7 @@ use super::serve::Stop;
 use super::stock::output;
 use super::{has, overflows, rig, undisturbed};
 use linerate_agent::iperf2::{self, DatagramHeader};
-use linerate_agent::{DatagramTap, Instant, Limits, TappedService, Service, iperf3};
+use linerate_agent::{DatagramTap, Instant, Limits, Service, TappedService, iperf3};
 use linerate_bench::endpoint::{Amount, Datagrams, Options, Trial, Unwatched, open};
 use linerate_host::relay::Way;
 use linerate_host::relay::rig::RIGHT;

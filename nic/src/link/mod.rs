@@ -159,10 +159,10 @@ impl Link {
     }
 
     /// Processes the link pulse timer at `now`: returns the pulse to send at once, the time of the
-    /// next call, and the event completed by the [silence](Self::on_silence) until `now`. `sent` is
+    /// next call, and the event completed by the [silence](Self::handle_silence) until `now`. `sent` is
     /// the end of the last packet sent, which replaces a link pulse.
     pub fn on_timer(&mut self, now: BitTimes, sent: Option<BitTimes>) -> TimerAction {
-        let completed = self.on_silence(now);
+        let completed = self.handle_silence(now);
         let negotiation = self.negotiation.as_ref();
         let word = negotiation.map_or(pulses::PulseRequest::Normal, Negotiation::pulse_request);
         let idle = sent.map_or(BitTimes(u32::MAX), |sent| passed(sent, now));
@@ -178,7 +178,7 @@ impl Link {
 
     /// Processes silence until `now`: call it from the timer, and before reading the status.
     /// Returns the event that the silence completes.
-    pub fn on_silence(&mut self, now: BitTimes) -> Option<LinkEvent> {
+    pub fn handle_silence(&mut self, now: BitTimes) -> Option<LinkEvent> {
         let (event, began) = self.receiver.on_silence(now)?;
         self.on_event(event, began);
         self.update_status(now);

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use linerate_agent::Progress;
-use linerate_agent::iperf2::{self, ReturnTest, Client, Failure, DatagramHeader, Plan, Test};
+use linerate_agent::iperf2::{self, Client, DatagramHeader, Failure, Plan, ReturnTest, Test};
 use linerate_results::record::Direction;
 
 use super::arrivals::Data;

@@ -12,14 +12,17 @@
 #[cfg(not(feature = "line-rate"))]
 mod article;
 mod clock;
+mod interrupts;
 #[cfg(feature = "line-rate")]
 mod line_rate;
+mod loop_count;
 mod pins;
 mod trap;
 
-use core::arch::asm;
-
 use esp_hal::peripherals::{GPIO5, GPIO6, GPIO10, TIMG0};
+
+use interrupts::without_interrupts;
+pub use loop_count::LoopCount;
 
 #[cfg(not(feature = "line-rate"))]
 pub use article::{Phy, ReceiveInterrupt, Switch, count_loops};
@@ -46,35 +49,6 @@ pub fn report_link() {
     line_rate::report_link();
 }
 
-/// Measured duration of one of the loops on this core.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LoopCount {
-    /// The loop, and the meaning of a round.
-    pub what: &'static str,
-    /// Counted cycles.
-    pub cycles: u32,
-    /// Number of rounds.
-    pub rounds: u32,
-    /// Designed cycles of a round.
-    pub written: u32,
-}
-
-impl LoopCount {
-    /// Cycles of a round, in thousandths.
-    pub const fn millicycles(&self) -> u32 {
-        self.cycles * 1000 / self.rounds
-    }
-
-    /// True if the duration is as designed; a loop that synchronizes to the clock may end a cycle early or
-    /// late.
-    ///
-    /// The transmit loop also synchronizes while it is counted: it shows 128 even if an octet alone takes a
-    /// cycle more or less. It compensates for that on the line.
-    pub const fn holds(&self) -> bool {
-        self.cycles.abs_diff(self.written * self.rounds) <= 1
-    }
-}
-
 /// Counts the loops of `line-rate`, and prints whether they take the designed cycles on this core. Call it
 /// before the PHY is started.
 #[inline(always)]
@@ -92,16 +66,4 @@ pub fn sleep_if(idle: impl FnOnce() -> bool) {
             esp_hal::interrupt::wait_for_interrupt();
         }
     });
-}
-
-/// Runs `f` with interrupts off.
-#[inline(always)]
-fn without_interrupts<T>(f: impl FnOnce() -> T) -> T {
-    let status: u32;
-    // SAFETY: turns interrupts off (mstatus.MIE).
-    unsafe { asm!("csrrci {}, mstatus, 8", out(reg) status) }
-    let result = f();
-    // SAFETY: restores the previous state.
-    unsafe { asm!("csrs mstatus, {}", in(reg) status & 8) }
-    result
 }

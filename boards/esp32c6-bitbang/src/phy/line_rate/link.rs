@@ -165,7 +165,7 @@ unsafe fn look() {
     let event = unsafe {
         with(|link| {
             learn(link, now);
-            link.on_silence(now)
+            link.handle_silence(now)
         })
     };
     count(event);

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use linerate_agent::frame::{Blast, Fill, TestHeader, FrameKind, Plan, SHORTEST, renumber};
+use linerate_agent::frame::{Blast, Fill, FrameKind, Plan, SHORTEST, TestHeader, renumber};
 use linerate_capture::reader::Reader;
 use linerate_ether::frame::MacAddress;
 use linerate_ether::ledger::{Counter, Drop};

@@ -3,12 +3,12 @@
 //! Texts in it name values in braces. Each value has one entry for each severity: a number or a text, or the
 //! bounds between which each seed picks its own.
 
-use crate::sh;
 use anyhow::{Context, Result, bail};
 use linerate_results::record::Cause;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
+use xtask::sh;
 
 /// Where the files are.
 pub const FOLDER: &str = "scenarios/causes";

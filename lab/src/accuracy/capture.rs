@@ -1,9 +1,9 @@
 //! What only the frames show: the TCP windows that this end announces.
 
-use crate::sh;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
+use xtask::sh;
 
 /// Begins to capture to `file` in the namespace that a shell is in; its process is `$capture`.
 pub fn script(file: &Path) -> String {

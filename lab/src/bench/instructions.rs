@@ -1,11 +1,11 @@
 //! Where the instructions of a frame go on the boards that QEMU emulates, by `linerate profile`.
 
-use crate::board::{self, Board};
-use crate::{firmware, sh};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use std::fmt::Write as _;
 use std::path::Path;
+use xtask::board::{self, Board};
+use xtask::{firmware, sh};
 
 /// How the section of the document begins.
 pub const TITLE: &str = "\n## Instructions of a frame\n";

@@ -3,12 +3,12 @@
 mod generate;
 
 use super::load::machine::Busy;
-use crate::{demo, sh};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use xtask::{demo, sh};
 
 /// How the section of the document begins.
 pub const TITLE: &str = "\n## Packets of captures\n";
@@ -60,7 +60,7 @@ pub fn measure() -> Result<String> {
             bail!("this benchmark needs {tool}: apt-get install {package}");
         }
     }
-    let linerate = demo::linerate(None)?;
+    let linerate = demo::optimised(None)?;
     let folder = sh::out("bench-captures");
     fs::create_dir_all(&folder)?;
     let [all, many] = [("all", PACKETS), ("many", TIMES_AS_MANY * PACKETS)]

@@ -10,9 +10,9 @@ mod table;
 
 use self::machine::Busy;
 use self::pair::Pair;
-use crate::{demo, sh, tools};
 use anyhow::Result;
 use std::path::PathBuf;
+use xtask::{demo, sh, tools};
 
 /// The section of the document, and the command that renews it.
 pub const TITLE: &str = "\n## Load generator of this host\n";

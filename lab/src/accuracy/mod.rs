@@ -8,13 +8,13 @@ mod cases;
 mod figures;
 mod page;
 
-use crate::sh;
 use anyhow::{Context, Result, bail};
 use cases::{CHAPTERS, Case, Chapter, Figure, Known};
 use figures::Measured;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use xtask::sh;
 
 /// The address of the namespace with the device (`linerate relay --namespaces`).
 const DEVICE: &str = "10.0.0.2";

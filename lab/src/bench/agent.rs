@@ -1,10 +1,10 @@
 //! What the agent takes of a microcontroller: `agent/size`, built with each service alone and with all.
 
-use crate::sh;
 use anyhow::{Context, Result};
 use object::{Object, ObjectSection, SectionKind};
 use std::fmt::Write as _;
 use std::path::Path;
+use xtask::sh;
 
 /// How the section of the document begins.
 pub const TITLE: &str = "\n## RAM and flash of the agent\n";

@@ -2,9 +2,9 @@
 
 use super::case::{Made, Sweep};
 use super::out;
-use crate::sh;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
+use xtask::sh;
 
 /// A run is over after so many seconds, whatever hangs.
 const MOST_SECONDS: u64 = 60;

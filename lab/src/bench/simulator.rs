@@ -1,12 +1,12 @@
 //! How fast the simulator is, beside QEMU.
 
-use crate::{board, demo, firmware, sh, tools};
 use anyhow::{Context, Result, anyhow, bail};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use xtask::{board, demo, firmware, sh, tools};
 
 /// Kernels in the image: all of them (a bit each).
 const ALL_KERNELS: u32 = 0x3F;
@@ -153,7 +153,7 @@ fn receive() -> Result<Receive> {
         &sh::out("bench"),
         None,
     )?;
-    let linerate = demo::linerate(None)?;
+    let linerate = demo::optimised(None)?;
     let folder = sh::out("bench");
     let scenario = folder.join("receive.toml");
     fs::write(

@@ -2,9 +2,9 @@
 
 use super::case::{Linux, Made};
 use super::out;
-use crate::sh;
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
+use xtask::sh;
 
 /// A run is over after so many seconds, whatever hangs.
 const MOST_SECONDS: u64 = 20;

@@ -4,13 +4,13 @@ use super::Programs;
 use super::machine::Busy;
 use super::pair::{FAR, FAR_ADDRESS, NEAR, Offload, Pair, Server, json, number};
 use super::table::{Row, Rows};
-use crate::sh;
 use anyhow::{Result, bail};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+use xtask::sh;
 
 /// Rounds of each comparison.
 const ROUNDS: usize = 3;

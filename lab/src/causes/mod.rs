@@ -18,8 +18,6 @@ mod matrix;
 mod sweep;
 pub mod talk;
 
-use crate::steps::Outcome;
-use crate::{captures, demo, sh, tools};
 use anyhow::{Context, Result, bail};
 use case::{Case, Made, SetUp, Severity};
 use clap::ValueEnum;
@@ -29,6 +27,7 @@ use serde::Deserialize;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use xtask::{demo, sh};
 
 /// Rules are written with these seeds of severity a.
 const DEVELOPMENT: [u64; 3] = [1, 2, 3];
@@ -115,27 +114,6 @@ pub fn run(set: Set, words: &[String], built: Option<PathBuf>) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// The test's step: all of them, then the flags of each packet of their captures against tshark's.
-///
-/// # Errors
-/// As of [`run`], or a flag differs.
-pub fn step(log: &Path) -> Result<Outcome> {
-    if !cfg!(target_os = "linux") || !tools::is_root() {
-        let why =
-            "bringing causes about needs root for network namespaces: sudo -E cargo xtask causes";
-        return Ok(Outcome::Skipped(why.into()));
-    }
-    if !(sh::has("dumpcap") && sh::has("tshark")) {
-        let why = "bringing causes about needs dumpcap and tshark: apt-get install tshark";
-        return Ok(Outcome::Skipped(why.into()));
-    }
-    sh::logged(sh::cmd(std::env::current_exe()?).arg("causes"), log)?;
-    sh::logged(&mut captures::against_tshark(&out())?, log)?;
-    let told = std::fs::read_to_string(out().join(MATRIX))?;
-    let sums = told.lines().filter(|line| line.contains(" causes ("));
-    Ok(Outcome::Done(sums.collect::<Vec<_>>().join("; held out ")))
 }
 
 /// Builds the command line; the simulator in it is optimised.

@@ -9,9 +9,9 @@ mod load;
 mod simulator;
 
 use crate::footprint::{CODE_TARGET, Footprint};
-use crate::{board, firmware, sh};
 use anyhow::{Context, Result};
 use std::fs;
+use xtask::{board, firmware, sh};
 
 /// The document, and how the section in it begins that tells of RAM and flash.
 const DOCUMENT: &str = "docs/performance.md";

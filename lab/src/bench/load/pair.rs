@@ -1,11 +1,11 @@
 //! Two network namespaces and a cable between them, which go with the benchmark.
 
-use crate::sh;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use xtask::sh;
 
 /// The sender's end and the receiver's: interface and address.
 pub const NEAR: &str = "lr-near";

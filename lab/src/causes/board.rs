@@ -2,10 +2,10 @@
 
 use super::case::{Board, Case, Made, SetUp};
 use super::out;
-use crate::{board, firmware, sh};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use xtask::{board, firmware, sh};
 
 /// Where the firmware goes that asks for `sizes`.
 fn folder(sizes: &str) -> PathBuf {

@@ -1,0 +1,114 @@
+//! Experiments that make tables of `docs/`: `cargo xtask accuracy`, `causes` and `bench` run them.
+//!
+//! | module | experiment |
+//! |---|---|
+//! | `accuracy` | every procedure compared with links of known properties: docs/accuracy.md |
+//! | `causes` | provoked causes, explained: docs/causes/README.md |
+//! | `bench` | speed and memory beside peers: docs/performance.md |
+//! | `footprint` | RAM and flash of a firmware, by its symbols |
+#![forbid(unsafe_code)]
+
+mod accuracy;
+mod bench;
+mod causes;
+mod footprint;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use xtask::firmware;
+
+/// Experiments that make tables of docs/.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    experiment: Experiment,
+}
+
+#[derive(Subcommand)]
+enum Experiment {
+    /// Compare every procedure with links of known properties, and write docs/accuracy.md (needs root)
+    Accuracy {
+        /// Only the procedures whose name contains one of these words; the page stays unchanged
+        procedures: Vec<String>,
+    },
+    /// Provoke each cause of scenarios/causes, explain the captures, and count how often the right cause comes first
+    /// (needs root and dumpcap)
+    Causes {
+        /// Part of the runs
+        #[arg(long, value_enum, default_value = "all")]
+        set: causes::Set,
+        /// Only the causes whose file name contains one of these words
+        #[arg(long = "only", value_name = "NAME")]
+        only: Vec<String>,
+        /// A linerate that is already built; the board's firmware must be built, too
+        #[arg(long, value_name = "PROGRAM")]
+        linerate: Option<std::path::PathBuf>,
+    },
+    /// One end of a connection, for `causes`
+    #[command(hide = true)]
+    CausesEnd {
+        /// Its task
+        words: Vec<String>,
+    },
+    /// Benchmark the simulator beside QEMU and count the firmware's RAM and flash; write docs/performance.md
+    Bench {
+        /// Only RAM and flash
+        #[arg(long, group = "what")]
+        footprint: bool,
+        /// Only this host's load generator beside iperf3 and trafgen (needs root)
+        #[arg(long, group = "what")]
+        load: bool,
+        /// Only the instructions per frame on the boards that QEMU emulates
+        #[arg(long, group = "what")]
+        instructions: bool,
+        /// Only `linerate explain` beside tcptrace and tshark
+        #[arg(long, group = "what")]
+        captures: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    if let Some(code) = firmware::wrapper::run_if_asked() {
+        return code;
+    }
+    let result = match Cli::parse().experiment {
+        Experiment::Accuracy { procedures } => accuracy::run(&procedures),
+        Experiment::Causes {
+            set,
+            only,
+            linerate,
+        } => causes::run(set, &only, linerate),
+        Experiment::CausesEnd { words } => causes::talk::run(&words),
+        Experiment::Bench {
+            footprint,
+            load,
+            instructions,
+            captures,
+        } => bench::run(match (footprint, load, instructions, captures) {
+            (true, ..) => bench::What::Footprint,
+            (_, true, ..) => bench::What::Load,
+            (_, _, true, _) => bench::What::Instructions,
+            (.., true) => bench::What::Captures,
+            _ => bench::What::Simulator,
+        }),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

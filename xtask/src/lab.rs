@@ -1,0 +1,38 @@
+//! Runs an experiment of `lab/`, which is built when one is asked for.
+
+use crate::sh;
+use anyhow::Result;
+use std::path::Path;
+use std::process::Command;
+
+/// `experiment` of the lab with its arguments.
+fn command(experiment: &str, arguments: &[String]) -> Command {
+    let mut command = sh::cargo();
+    command.args([
+        "run",
+        "--quiet",
+        "--locked",
+        "--package",
+        "linerate-lab",
+        "--",
+    ]);
+    command.arg(experiment).args(arguments);
+    command
+}
+
+/// Runs `experiment`.
+///
+/// # Errors
+/// If it cannot be built, or fails.
+pub fn run(experiment: &str, arguments: &[String]) -> Result<()> {
+    sh::run(&mut command(experiment, arguments))
+}
+
+/// Runs `experiment` as a step of the checks; its output goes to `log`.
+///
+/// # Errors
+/// If it cannot be built, or fails.
+pub fn logged(experiment: &str, log: &Path) -> Result<()> {
+    sh::logged(&mut command(experiment, &[]), log)?;
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Builds, checks and demonstrates linerate: one module a command of `cargo xtask`.
+//!
+//! [`sh`] runs other programs; [`steps`] names, times and sums up what a command does. Nothing here needs root or calls a
+//! system package manager, except `setup` when a person asks for it. Experiments that make tables of `docs/` are in
+//! `lab/`, which uses these modules.
+#![forbid(unsafe_code)]
+#![allow(missing_docs, clippy::missing_errors_doc)]
+
+pub mod board;
+pub mod captures;
+pub mod demo;
+pub mod docs;
+pub mod elapsed;
+pub mod firmware;
+pub mod foreign;
+pub mod fuzz;
+pub mod lab;
+pub mod procedures;
+pub mod repro;
+pub mod scenarios;
+pub mod setup;
+pub mod sh;
+pub mod steps;
+pub mod tap;
+pub mod test;
+pub mod tools;
