@@ -12,9 +12,9 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
         while let Some(packet) = reader.next() {
             assert!(packet.number == before + 1 && packet.octets.len() <= packet.length as usize);
             before = packet.number;
-            traffic.take(&packet);
+            traffic.record_packet(&packet);
         }
-        if let Some(fault) = reader.fault() {
+        if let Some(fault) = reader.error() {
             assert_eq!(fault.packets, before);
         }
         holds(&Report::of(traffic, Vec::new()), before);
@@ -41,7 +41,7 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
             time_ns.saturating_sub(step_ns)
         };
         number += 1;
-        traffic.take(&Packet {
+        traffic.record_packet(&Packet {
             number,
             offset: 0,
             time_ns,

@@ -7,7 +7,7 @@ pub mod sim;
 
 use std::collections::BTreeMap;
 
-use linerate_capture::wire::{Busy, Frame};
+use linerate_capture::wire::{BusyPeriod, Frame};
 use linerate_results::record::{Duplex, Edges, Profile, Pulse, TimingEntry};
 use linerate_sim::chip::TimingTable;
 
@@ -162,7 +162,7 @@ pub trait Machine {
     fn advance(&mut self, until_ns: u64, sink: &mut dyn FnMut(Event)) -> Result<(), MachineError>;
 
     /// What the processor was busy with since the last call, where that is recorded.
-    fn busy(&mut self) -> Vec<Busy> {
+    fn busy(&mut self) -> Vec<BusyPeriod> {
         Vec::new()
     }
 

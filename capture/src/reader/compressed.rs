@@ -12,13 +12,13 @@ const GZIP: [u8; 2] = [0x1F, 0x8B];
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// What was read ahead to see what it is, and the rest.
-type Whole<R> = io::Chain<Cursor<Vec<u8>>, R>;
+type Replayed<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
 /// A stream, decompressed if it was compressed.
 pub(super) enum Decompressed<R: Read> {
-    Plain(Whole<R>),
-    Gzip(Box<MultiGzDecoder<Whole<R>>>),
-    Zstd(Box<Zstd<Whole<R>>>),
+    Plain(Replayed<R>),
+    Gzip(Box<MultiGzDecoder<Replayed<R>>>),
+    Zstd(Box<Zstd<Replayed<R>>>),
 }
 
 impl<R: Read> Decompressed<R> {

@@ -49,12 +49,12 @@ pub struct Frame<'a> {
     /// Whether it went to every station.
     pub broadcast: bool,
     /// What it carries.
-    pub network: Network<'a>,
+    pub payload: FramePayload<'a>,
 }
 
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network<'a> {
+pub enum FramePayload<'a> {
     /// An IP datagram of either version.
     Ip {
         /// What was kept of it.
@@ -66,7 +66,7 @@ pub enum Network<'a> {
     Arp,
     /// A pause frame (IEEE 802.3 annex 31B).
     Pause {
-        /// For how long, in units of 512 bit times; 0 ends the pause.
+        /// For how long, in ticks of 512 bit times; 0 ends the pause.
         quanta: u16,
     },
     /// Anything else.
@@ -82,12 +82,12 @@ const ARP: u16 = 0x0806;
 /// `EtherType` of MAC control frames, to which PAUSE belongs.
 const MAC_CONTROL: u16 = 0x8808;
 /// `EtherType`s of VLAN tags: IEEE 802.1Q, 802.1ad, and what was used before the latter.
-const TAGS: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+const VLAN_ETHERTYPES: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
 impl<'a> Frame<'a> {
-    /// The same as [`of`](Self::of) for IP in Ethernet without a tag, as by far the most are; `None` of others.
+    /// The same as [`parse`](Self::parse) for IP in Ethernet without a tag, as by far the most are; `None` of others.
     #[inline]
-    pub(crate) fn untagged(packet: &Packet<'a>) -> Option<Self> {
+    pub(crate) fn parse_untagged_ip(packet: &Packet<'a>) -> Option<Self> {
         let octets = packet.octets;
         let header: &[u8; 14] = octets.first_chunk()?;
         let kind = u16::from_be_bytes([header[12], header[13]]);
@@ -97,28 +97,34 @@ impl<'a> Frame<'a> {
         Some(Self {
             source: header[6..12].try_into().ok(),
             broadcast: header[0] == 0xFF && header[..6] == [0xFF; 6],
-            network: ip(octets, 14, packet.length),
+            payload: ip(octets, 14, packet.length),
         })
     }
 
     /// Takes the header of its link off `packet`.
-    pub fn of(packet: &Packet<'a>) -> Self {
+    pub fn parse(packet: &Packet<'a>) -> Self {
         let octets = packet.octets;
         let length = packet.length;
-        let (broadcast, network) = match packet.link {
-            LinkType::ETHERNET => (octets.starts_with(&[0xFF; 6]), typed(octets, 12, length)),
-            LinkType::LINUX_SLL => (octets.get(1) == Some(&1), typed(octets, 14, length)),
+        let (broadcast, payload) = match packet.link {
+            LinkType::ETHERNET => (
+                octets.starts_with(&[0xFF; 6]),
+                parse_ethertype(octets, 12, length),
+            ),
+            LinkType::LINUX_SLL => (
+                octets.get(1) == Some(&1),
+                parse_ethertype(octets, 14, length),
+            ),
             LinkType::LINUX_SLL2 => {
                 let kind = u16_at(octets, 0).unwrap_or(0);
-                let carried = carried(kind, octets, 20, length);
-                (octets.get(10) == Some(&1), carried)
+                let payload = parse_payload(kind, octets, 20, length);
+                (octets.get(10) == Some(&1), payload)
             }
             LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => {
                 (false, ip(octets, 0, length))
             }
             // The family of IPv6 differs between systems: the datagram tells by itself.
             LinkType::NULL | LinkType::LOOP => (false, ip(octets, 4, length)),
-            _ => (false, Network::Other),
+            _ => (false, FramePayload::Other),
         };
         let source = match packet.link {
             LinkType::ETHERNET => octets.get(6..12).and_then(|source| source.try_into().ok()),
@@ -127,44 +133,44 @@ impl<'a> Frame<'a> {
         Self {
             source,
             broadcast,
-            network,
+            payload,
         }
     }
 }
 
 /// What stands behind the `EtherType` at `at`, and behind tags.
-fn typed(octets: &[u8], mut at: usize, length: u32) -> Network<'_> {
+fn parse_ethertype(octets: &[u8], mut at: usize, length: u32) -> FramePayload<'_> {
     loop {
         let Some(kind) = u16_at(octets, at) else {
-            return Network::Other;
+            return FramePayload::Other;
         };
         at += 2;
-        if !TAGS.contains(&kind) {
-            return carried(kind, octets, at, length);
+        if !VLAN_ETHERTYPES.contains(&kind) {
+            return parse_payload(kind, octets, at, length);
         }
         at += 2;
     }
 }
 
-fn carried(kind: u16, octets: &[u8], at: usize, length: u32) -> Network<'_> {
+fn parse_payload(kind: u16, octets: &[u8], at: usize, length: u32) -> FramePayload<'_> {
     match kind {
         IPV4 | IPV6 => ip(octets, at, length),
-        ARP => Network::Arp,
-        MAC_CONTROL if u16_at(octets, at) == Some(1) => Network::Pause {
+        ARP => FramePayload::Arp,
+        MAC_CONTROL if u16_at(octets, at) == Some(1) => FramePayload::Pause {
             quanta: u16_at(octets, at + 2).unwrap_or(0),
         },
-        _ => Network::Other,
+        _ => FramePayload::Other,
     }
 }
 
 #[inline]
-fn ip(octets: &[u8], at: usize, length: u32) -> Network<'_> {
+fn ip(octets: &[u8], at: usize, length: u32) -> FramePayload<'_> {
     match octets.get(at..) {
-        Some(octets) => Network::Ip {
+        Some(octets) => FramePayload::Ip {
             octets,
             length: length.saturating_sub(at as u32),
         },
-        None => Network::Other,
+        None => FramePayload::Other,
     }
 }
 

@@ -8,7 +8,7 @@
 //! | `datagram` | IPv4, IPv6 and what they carry |
 //!
 //! [`Reader`] goes through a stream of any length with one buffer. What is cut off or damaged gives the
-//! packets before that place, and a [`Fault`] that names it.
+//! packets before that place, and a [`ReadError`] that names it.
 
 mod compressed;
 mod datagram;
@@ -23,7 +23,7 @@ use std::fmt;
 use std::io::{self, Read};
 
 pub use datagram::{Address, Datagram, Protocol};
-pub use link::{Frame, LinkType, Network};
+pub use link::{Frame, FramePayload, LinkType};
 
 use compressed::Decompressed;
 use pcap::Pcap;
@@ -32,15 +32,15 @@ use source::Source;
 
 /// A packet or block that claims more octets is taken for damage. No link has frames of this size, and it
 /// bounds the memory that a file can ask for.
-const MOST_OCTETS: usize = 16 * 1024 * 1024;
+const MAX_RECORD_OCTETS: usize = 16 * 1024 * 1024;
 
 /// Goes through a capture.
 pub struct Reader<R: Read> {
     source: Source<Decompressed<R>>,
     format: Format,
     packets: u64,
-    fault: Option<Fault>,
-    over: bool,
+    error: Option<ReadError>,
+    at_end: bool,
 }
 
 enum Format {
@@ -67,7 +67,7 @@ pub struct Packet<'a> {
 
 /// Why and where a capture could be read no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ReadError {
     /// Packets before that.
     pub packets: u64,
     /// Octets of the capture, decompressed, before what could not be read.
@@ -76,7 +76,7 @@ pub struct Fault {
     pub what: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -86,7 +86,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ReadError {}
 
 /// Why a stream cannot be read as a capture at all.
 #[derive(Debug, thiserror::Error)]
@@ -101,7 +101,7 @@ pub enum OpenError {
     Unknown(Vec<u8>),
     /// It ends within its header.
     #[error("{0}")]
-    Fault(Fault),
+    Header(ReadError),
 }
 
 fn octets(octets: &[u8]) -> String {
@@ -119,18 +119,18 @@ impl<R: Read> Reader<R> {
     /// If that is no capture.
     pub fn new(inner: R) -> Result<Self, OpenError> {
         let mut source = Source::new(Decompressed::new(inner)?);
-        let there = source.ready(4);
+        let there = source.fill_to(4);
         let first = source.peek(there).to_vec();
         let format = match <[u8; 4]>::try_from(first.as_slice()) {
-            Ok(pcapng::SECTION) => Format::Pcapng(Pcapng::new()),
-            Ok(magic) => match Pcap::recognise(magic) {
+            Ok(pcapng::SECTION_HEADER) => Format::Pcapng(Pcapng::new()),
+            Ok(magic) => match Pcap::recognize(magic) {
                 Some(kind) => {
-                    Format::Pcap(Pcap::open(&mut source, kind).map_err(OpenError::Fault)?)
+                    Format::Pcap(Pcap::open(&mut source, kind).map_err(OpenError::Header)?)
                 }
                 None => return Err(OpenError::Unknown(first)),
             },
             Err(_) => {
-                return Err(match source.failure() {
+                return Err(match source.io_error() {
                     Some(error) => OpenError::Io(io::Error::new(error.kind(), error.to_string())),
                     None => OpenError::Unknown(first),
                 });
@@ -140,12 +140,12 @@ impl<R: Read> Reader<R> {
             source,
             format,
             packets: 0,
-            fault: None,
-            over: false,
+            error: None,
+            at_end: false,
         })
     }
 
-    /// The next packet; `None` at the end, or at a [`fault`](Self::fault).
+    /// The next packet; `None` at the end, or at a [`error`](Self::error).
     #[inline]
     #[expect(
         clippy::should_implement_trait,
@@ -162,7 +162,7 @@ impl<R: Read> Reader<R> {
 
     #[inline(never)]
     fn read(&mut self) -> Option<Packet<'_>> {
-        if self.over {
+        if self.at_end {
             return None;
         }
         let next = match &mut self.format {
@@ -172,16 +172,16 @@ impl<R: Read> Reader<R> {
         match next {
             Ok(Some(record)) => return Some(self.packet(&record)),
             Ok(None) => {}
-            Err(fault) => self.fault = Some(fault),
+            Err(error) => self.error = Some(error),
         }
-        self.over = true;
+        self.at_end = true;
         None
     }
 
     #[inline]
     fn packet(&mut self, record: &Record) -> Packet<'_> {
         self.packets += 1;
-        let octets = self.source.taken(record.captured + record.padding);
+        let octets = self.source.last_consumed(record.captured + record.padding);
         Packet {
             number: self.packets,
             offset: record.offset,
@@ -206,8 +206,8 @@ impl<R: Read> Reader<R> {
     }
 
     /// What kept the capture from being read to its end, after [`next`](Self::next) gave none.
-    pub fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
+    pub fn error(&self) -> Option<&ReadError> {
+        self.error.as_ref()
     }
 }
 
@@ -222,9 +222,9 @@ struct Record {
     link: LinkType,
 }
 
-impl Fault {
+impl ReadError {
     fn at<R: Read>(source: &Source<R>, packets: u64, what: &str) -> Self {
-        let what = match source.failure() {
+        let what = match source.io_error() {
             // A decompressor's or the system's words tell more than that octets are missing.
             Some(error) => format!("cannot be read further: {error}"),
             None => what.to_owned(),
@@ -239,12 +239,12 @@ impl Fault {
 
 /// The byte order of the machine that wrote a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum ByteOrder {
     Big,
     Little,
 }
 
-impl Order {
+impl ByteOrder {
     #[inline]
     fn u32(self, octets: [u8; 4]) -> u32 {
         match self {

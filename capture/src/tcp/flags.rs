@@ -4,14 +4,14 @@ use std::ops::BitOrAssign;
 
 /// What is remarkable about a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u16);
+pub struct AnalysisFlags(u16);
 
-impl Flags {
-    /// Sent before, and neither of the next two.
+impl AnalysisFlags {
+    /// SendClass before, and neither of the next two.
     pub const RETRANSMISSION: Self = Self(1);
-    /// Sent again because of duplicate acknowledgments.
+    /// SendClass again because of duplicate acknowledgments.
     pub const FAST_RETRANSMISSION: Self = Self(1 << 1);
-    /// Sent again although it was acknowledged.
+    /// SendClass again although it was acknowledged.
     pub const SPURIOUS_RETRANSMISSION: Self = Self(1 << 2);
     /// Comes behind what was sent after it.
     pub const OUT_OF_ORDER: Self = Self(1 << 3);
@@ -73,12 +73,12 @@ impl Flags {
 
     /// Whether all of `others` hold.
     #[inline]
-    pub const fn has(self, others: Self) -> bool {
+    pub const fn contains(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 }
 
-impl BitOrAssign for Flags {
+impl BitOrAssign for AnalysisFlags {
     #[inline]
     fn bitor_assign(&mut self, others: Self) {
         self.0 |= others.0;

@@ -57,31 +57,31 @@ impl<'a> Segment<'a> {
 
     /// Whether any of `bits` is set.
     #[inline]
-    pub const fn any(&self, bits: u8) -> bool {
+    pub const fn has_any(&self, bits: u8) -> bool {
         self.flags & bits != 0
     }
 
     /// Opens a connection: SYN without ACK.
     #[inline]
-    pub const fn opens(&self) -> bool {
+    pub const fn is_initial_syn(&self) -> bool {
         self.flags & (Self::SYN | Self::ACK) == Self::SYN
     }
 
     /// Takes no sequence space and neither opens nor closes.
     #[inline]
     pub const fn is_bare(&self) -> bool {
-        self.len == 0 && !self.any(Self::SYN | Self::FIN | Self::RST)
+        self.len == 0 && !self.has_any(Self::SYN | Self::FIN | Self::RST)
     }
 
     /// The sequence number behind it; SYN and FIN take one each.
     #[inline]
     pub const fn end(&self) -> u32 {
-        let controls = self.any(Self::SYN) as u32 + self.any(Self::FIN) as u32;
+        let controls = self.has_any(Self::SYN) as u32 + self.has_any(Self::FIN) as u32;
         self.seq.wrapping_add(self.len).wrapping_add(controls)
     }
 
     /// What its options say.
-    pub fn said(&self) -> Options<'a> {
+    pub fn parse_options(&self) -> Options<'a> {
         Options::parse(self.options)
     }
 
@@ -134,7 +134,7 @@ impl Sack<'_> {
 }
 
 /// The largest shift that a window may have (RFC 7323 section 2.3).
-const MOST_SHIFT: u8 = 14;
+const MAX_SHIFT: u8 = 14;
 
 impl<'a> Options<'a> {
     #[cold]
@@ -155,7 +155,7 @@ impl<'a> Options<'a> {
             };
             match (kind, value) {
                 (2, [high, low]) => options.mss = Some(u16::from_be_bytes([*high, *low])),
-                (3, [shift]) => options.window_shift = Some((*shift).min(MOST_SHIFT)),
+                (3, [shift]) => options.window_shift = Some((*shift).min(MAX_SHIFT)),
                 (4, []) => options.sack_permitted = true,
                 (5, blocks) => options.sack = Sack(blocks.as_chunks().0),
                 (8, _) => options.timestamps = true,
@@ -169,13 +169,13 @@ impl<'a> Options<'a> {
 
 /// Whether sequence number `a` comes before `b`; they wrap (RFC 9293 section 3.4).
 #[inline]
-pub(crate) const fn before(a: u32, b: u32) -> bool {
+pub(crate) const fn seq_lt(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
 /// Whether sequence number `a` comes before `b` or is the same.
 #[inline]
-pub(crate) const fn until(a: u32, b: u32) -> bool {
+pub(crate) const fn seq_le(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) <= 0
 }
 
@@ -201,13 +201,13 @@ mod tests {
             (segment.seq, segment.ack, segment.len, segment.end()),
             (5, 9, 3, 9)
         );
-        let said = segment.said();
-        assert_eq!((said.mss, said.window_shift), (Some(1460), Some(14)));
-        assert!(said.sack_permitted && said.timestamps && said.sack.is_empty());
+        let parsed = segment.parse_options();
+        assert_eq!((parsed.mss, parsed.window_shift), (Some(1460), Some(14)));
+        assert!(parsed.sack_permitted && parsed.timestamps && parsed.sack.is_empty());
         for len in 0..octets.len() {
             let cut = Segment::parse(&octets[..len], 47);
             assert_eq!(cut.is_some(), len >= 20, "{len}");
-            cut.map(|segment| segment.said());
+            cut.map(|segment| segment.parse_options());
         }
         assert_eq!(Segment::parse(&octets, 43), None);
     }
@@ -222,11 +222,11 @@ mod tests {
         };
         let blocks: Vec<_> = segment.sack().blocks().collect();
         assert_eq!(blocks, [(1, 2), (5, 9)]);
-        assert_eq!(segment.said().sack, segment.sack());
+        assert_eq!(segment.parse_options().sack, segment.sack());
     }
 
     #[test]
     fn sequence_numbers_wrap() {
-        assert!(before(u32::MAX, 3) && !before(3, u32::MAX) && !before(3, 3) && until(3, 3));
+        assert!(seq_lt(u32::MAX, 3) && !seq_lt(3, u32::MAX) && !seq_lt(3, 3) && seq_le(3, 3));
     }
 }

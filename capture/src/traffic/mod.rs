@@ -8,7 +8,7 @@
 //! | `streams` | the UDP streams, in bounded memory |
 //! | `pauses` | how long pause frames stopped a sender |
 //! | `path` | what the connections from one host to another have in common |
-//! | `report` | connections and streams in figures |
+//! | `report` | connections and streams in stats |
 
 mod path;
 mod pauses;
@@ -19,20 +19,21 @@ mod table;
 
 use serde::Serialize;
 
-use crate::reader::{Address, Datagram, Frame, Network, Packet, Protocol};
-use crate::tcp::{Flags, Marks, Segment};
+use crate::reader::{Address, Datagram, Frame, FramePayload, Packet, Protocol};
+use crate::tcp::{AnalysisFlags, Occurrences, Segment};
 
-pub use path::{Path, Spread};
+pub use path::{Path, Percentiles};
 use pauses::Pauses;
 pub use report::{
-    Delay, Direction, Near, Pictured, PlaceInBurst, Times, ToldConnection, ToldStream, pictures,
+    BurstPosition, ConnectionReport, DelayRange, DirectionReport, EndRole, TimeSummary,
+    TracedConnection, UdpStreamReport, traced_connections,
 };
 pub use stations::Station;
 use stations::Stations;
-use streams::Streams;
+use streams::StreamTable;
 pub use streams::UdpStream;
-use table::Table;
-pub use table::{Flow, Others, Place};
+use table::ConnectionTable;
+pub use table::{AddressPort, Flow, OtherConnections};
 
 /// Octets of a UDP header (RFC 768).
 const UDP_HEADER: usize = 8;
@@ -44,11 +45,11 @@ pub struct Traffic {
     stations: Stations,
     start_ns: Option<u64>,
     end_ns: u64,
-    broadcasts: Marks,
+    broadcasts: Occurrences,
     last_broadcast_ns: u64,
     pauses: Pauses,
-    table: Table,
-    streams: Streams,
+    table: ConnectionTable,
+    streams: StreamTable,
 }
 
 /// How many packets there were, by kind.
@@ -96,15 +97,15 @@ pub struct Analysis {
     /// TCP connections in the order of their first packets.
     pub flows: Vec<Flow>,
     /// The sum of the connections that `flows` had no room for.
-    pub other_connections: Others,
+    pub other_connections: OtherConnections,
     /// UDP streams of iperf 2 and iperf 3, in the order of their first packets.
     pub udp_streams: Vec<UdpStream>,
     /// Number of further UDP streams.
     pub other_udp_streams: u64,
     /// Packets that show the broadcasts.
-    pub broadcasts: Marks,
+    pub broadcasts: Occurrences,
     /// Packets that show the pause frames.
-    pub pauses: Marks,
+    pub pauses: Occurrences,
 }
 
 impl Traffic {
@@ -118,18 +119,18 @@ impl Traffic {
             start_ns,
             duration_ns: self.end_ns.saturating_sub(start_ns),
             counts: self.counts,
-            stations: self.stations.told(),
+            stations: self.stations.report(),
             flows,
             other_connections,
             udp_streams,
             other_udp_streams,
             broadcasts: self.broadcasts,
-            pauses: self.pauses.marks,
+            pauses: self.pauses.occurrences,
         }
     }
 
-    /// Nothing seen yet. It will keep what [`pictures`] needs, which takes time and memory.
-    pub fn with_pictures() -> Self {
+    /// Nothing seen yet. It will keep what [`traced_connections`] needs, which takes time and memory.
+    pub fn with_traces() -> Self {
         let mut traffic = Self::default();
         traffic.table.traces = true;
         traffic
@@ -144,63 +145,68 @@ impl Traffic {
 
     /// Takes note of a packet; what is remarkable about it, if [flags](Self::with_flags) were asked for.
     #[inline]
-    pub fn take(&mut self, packet: &Packet<'_>) -> Flags {
+    pub fn record_packet(&mut self, packet: &Packet<'_>) -> AnalysisFlags {
         self.counts.packets += 1;
         self.counts.bytes += u64::from(packet.length);
         if self.start_ns.is_none() {
             self.start_ns = Some(packet.time_ns);
         }
         self.end_ns = self.end_ns.max(packet.time_ns);
-        match Frame::untagged(packet) {
-            Some(frame) => self.frame(&frame, packet),
-            None => self.any_frame(packet),
+        match Frame::parse_untagged_ip(packet) {
+            Some(frame) => self.record_frame(&frame, packet),
+            None => self.record_other_frame(packet),
         }
     }
 
-    fn any_frame(&mut self, packet: &Packet<'_>) -> Flags {
+    fn record_other_frame(&mut self, packet: &Packet<'_>) -> AnalysisFlags {
         self.counts.unknown_links += u64::from(!packet.link.is_known());
-        self.frame(&Frame::of(packet), packet)
+        self.record_frame(&Frame::parse(packet), packet)
     }
 
     #[inline]
-    fn frame(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) -> Flags {
+    fn record_frame(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) -> AnalysisFlags {
         if let Some(source) = frame.source {
-            self.stations.sent(source, packet.length);
+            self.stations.record(source, packet.length);
         }
         if frame.broadcast {
             self.counts.broadcasts += 1;
             let since_ns = packet.time_ns.saturating_sub(self.last_broadcast_ns);
             self.last_broadcast_ns = packet.time_ns;
             // The worst is that which came the soonest behind another.
-            self.broadcasts.note(packet.number, u64::MAX - since_ns);
+            self.broadcasts.record(packet.number, u64::MAX - since_ns);
         }
-        match frame.network {
-            Network::Ip { octets, length } => {
+        match frame.payload {
+            FramePayload::Ip { octets, length } => {
                 return match Datagram::v4(octets, length) {
-                    Some(datagram) => self.datagram(&datagram, packet),
-                    None => self.any_ip(octets, length, packet),
+                    Some(datagram) => self.record_datagram(&datagram, packet),
+                    None => self.record_other_ip(octets, length, packet),
                 };
             }
-            Network::Arp => self.counts.arp += 1,
-            Network::Pause { quanta } => {
+            FramePayload::Arp => self.counts.arp += 1,
+            FramePayload::Pause { quanta } => {
                 self.counts.pauses += 1;
-                self.pauses.take(quanta, packet.time_ns, packet.number);
+                self.pauses.record(quanta, packet.time_ns, packet.number);
             }
-            Network::Other => self.counts.other += 1,
+            FramePayload::Other => self.counts.other += 1,
         }
-        Flags::default()
+        AnalysisFlags::default()
     }
 
-    fn any_ip(&mut self, octets: &[u8], length: u32, packet: &Packet<'_>) -> Flags {
+    fn record_other_ip(
+        &mut self,
+        octets: &[u8],
+        length: u32,
+        packet: &Packet<'_>,
+    ) -> AnalysisFlags {
         if let Some(datagram) = Datagram::parse(octets, length) {
-            return self.datagram(&datagram, packet);
+            return self.record_datagram(&datagram, packet);
         }
         self.counts.other += 1;
-        Flags::default()
+        AnalysisFlags::default()
     }
 
     #[inline]
-    fn datagram(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Flags {
+    fn record_datagram(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> AnalysisFlags {
         match datagram.protocol {
             _ if datagram.fragment => self.counts.fragments += 1,
             Protocol::Tcp => {
@@ -211,20 +217,20 @@ impl Traffic {
                     let ends = [source, destination];
                     return self
                         .table
-                        .take(ends, &segment, packet.time_ns, packet.number);
+                        .record(ends, &segment, packet.time_ns, packet.number);
                 }
             }
             Protocol::Udp => {
                 self.counts.udp += 1;
                 let addresses = [datagram.source, datagram.destination];
-                self.udp(addresses, datagram.payload, datagram.length, packet);
+                self.record_udp(addresses, datagram.payload, datagram.length, packet);
             }
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
-        Flags::default()
+        AnalysisFlags::default()
     }
 
-    fn udp(
+    fn record_udp(
         &mut self,
         [source, destination]: [Address; 2],
         payload: &[u8],
@@ -238,11 +244,11 @@ impl Traffic {
         let length = length.saturating_sub(UDP_HEADER as u32);
         let ends = [(source, port(0)), (destination, port(2))];
         self.streams
-            .take(ends, payload, length, packet.time_ns, packet.number);
+            .record(ends, payload, length, packet.time_ns, packet.number);
     }
 
     /// A capture says of itself that it is without so many packets.
-    pub fn missed(&mut self, packets: u64) {
+    pub fn add_dropped(&mut self, packets: u64) {
         self.counts.dropped += packets;
     }
 

@@ -29,15 +29,15 @@ impl Tool {
 
 /// What a datagram says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Numbered {
+pub(super) struct DatagramHeader {
     pub(super) number: u64,
     /// On the sender's clock.
     pub(super) sent_ns: u64,
     /// It ends the stream.
-    pub(super) ends: bool,
+    pub(super) is_end: bool,
 }
 
-impl Numbered {
+impl DatagramHeader {
     /// What the datagram says if it is one of `tool`.
     #[inline]
     pub(super) fn parse(tool: Tool, octets: &[u8]) -> Option<Self> {
@@ -48,20 +48,20 @@ impl Numbered {
             return None;
         }
         let of_iperf3 = |wide| {
-            let said = iperf3::Numbered::parse(octets, wide)?;
+            let header = iperf3::Numbered::parse(octets, wide)?;
             Some(Self {
-                number: said.number,
-                sent_ns: said.sent_ns,
-                ends: false,
+                number: header.number,
+                sent_ns: header.sent_ns,
+                is_end: false,
             })
         };
         match tool {
             Tool::Iperf2 => {
-                let said = iperf2::Numbered::parse(octets)?;
+                let header = iperf2::Numbered::parse(octets)?;
                 Some(Self {
-                    number: said.number.unsigned_abs(),
-                    sent_ns: said.sent_ns,
-                    ends: said.number < 0,
+                    number: header.number.unsigned_abs(),
+                    sent_ns: header.sent_ns,
+                    is_end: header.number < 0,
                 })
             }
             Tool::Iperf3 => of_iperf3(false),

@@ -4,20 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use linerate_ether::ledger::Drop;
 
-use super::requests::{Sent, SentOctets};
+use super::requests::{SegmentData, SentOctets};
 use super::{Frame, LINE_GAP_NS, Packet, Segment, Side};
 use linerate_results::line;
 use linerate_results::record::{GapCause, GapPart, GapToLineRate};
 
 /// What the device's processor did from one time to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Busy {
+pub struct BusyPeriod {
     /// From.
     pub start_ns: u64,
     /// To.
     pub end_ns: u64,
     /// What, as a cause: one of those of the device.
-    pub work: GapCause,
+    pub cause: GapCause,
 }
 
 /// A transfer to be looked into.
@@ -38,7 +38,7 @@ pub struct Transfer {
 }
 
 /// From this part of the greatest flight on, slow start is over.
-const GROWN: f64 = 0.95;
+const GROWN_SHARE: f64 = 0.95;
 
 /// What `transfer` took beyond the line's time for its body.
 ///
@@ -47,7 +47,11 @@ const GROWN: f64 = 0.95;
 ///
 /// The first 96 bit times of a silence are the line's gap; what is left belongs to whoever ends it.
 /// Where both stations send at once the time counts for the frame that began first.
-pub fn gap_to_line_rate(frames: &[Frame], transfer: &Transfer, busy: &[Busy]) -> GapToLineRate {
+pub fn gap_to_line_rate(
+    frames: &[Frame],
+    transfer: &Transfer,
+    busy: &[BusyPeriod],
+) -> GapToLineRate {
     let Transfer {
         start_ns,
         end_ns,
@@ -56,7 +60,7 @@ pub fn gap_to_line_rate(frames: &[Frame], transfer: &Transfer, busy: &[Busy]) ->
         ..
     } = *transfer;
     let end_ns = end_ns.max(start_ns);
-    let mut division = Division {
+    let mut breakdown = GapBreakdown {
         transfer,
         busy,
         phases: Phases::of(frames, transfer),
@@ -64,17 +68,17 @@ pub fn gap_to_line_rate(frames: &[Frame], transfer: &Transfer, busy: &[Busy]) ->
         data_ns: 0,
         gaps_ns: 0,
     };
-    division.walk(frames, start_ns, end_ns);
+    breakdown.walk(frames, start_ns, end_ns);
 
     let mss = mss.max(1);
     let body_ns = bytes * line::frame_ns(line::IP_TCP_HEADER_OCTETS + mss) / mss;
     let gaps_ns = bytes * line::inter_packet_gap_ns() / mss;
-    let Division {
+    let GapBreakdown {
         mut ns,
         data_ns,
         gaps_ns: all_gaps_ns,
         ..
-    } = division;
+    } = breakdown;
     *ns.entry(GapCause::HeadersAndClock).or_default() += data_ns as i64 - body_ns as i64;
     *ns.entry(GapCause::InterPacketGaps).or_default() += all_gaps_ns as i64 - gaps_ns as i64;
     let part = |cause: GapCause| GapPart {
@@ -124,7 +128,8 @@ impl Phases {
         // A flight of more than a window of 64 KiB is a number that wrapped.
         flights.retain(|(_, flight)| *flight < 1 << 20);
         let greatest = flights.iter().map(|(_, flight)| *flight).max().unwrap_or(0);
-        let grown = |(_, flight): &&(u64, u32)| f64::from(*flight) >= GROWN * f64::from(greatest);
+        let grown =
+            |(_, flight): &&(u64, u32)| f64::from(*flight) >= GROWN_SHARE * f64::from(greatest);
         Self {
             data_ns: flights.first().map_or(transfer.end_ns, |first| first.0),
             grown_ns: flights
@@ -135,9 +140,9 @@ impl Phases {
     }
 }
 
-struct Division<'a> {
+struct GapBreakdown<'a> {
     transfer: &'a Transfer,
-    busy: &'a [Busy],
+    busy: &'a [BusyPeriod],
     phases: Phases,
     ns: BTreeMap<GapCause, i64>,
     /// Time of the sender's frames that brought something new.
@@ -146,32 +151,38 @@ struct Division<'a> {
     gaps_ns: u64,
 }
 
-impl Division<'_> {
+impl GapBreakdown<'_> {
     fn walk(&mut self, frames: &[Frame], start_ns: u64, end_ns: u64) {
         let mut sent = SentOctets::default();
         let mut delivered = BTreeSet::new();
         let mut cursor_ns = start_ns;
         let mut previous: Option<&Frame> = None;
         for frame in frames {
-            let again = matches!(sent.note(frame), Sent::Again { .. });
+            let retransmitted = matches!(sent.record(frame), SegmentData::Retransmitted { .. });
             if frame.end_ns <= start_ns || frame.start_ns >= end_ns {
                 continue;
             }
             let begin_ns = frame.start_ns.max(cursor_ns);
-            self.silence(cursor_ns, begin_ns, previous, Some((frame, again)));
+            self.add_silence(cursor_ns, begin_ns, previous, Some((frame, retransmitted)));
             let finish_ns = frame.end_ns.clamp(begin_ns, end_ns);
-            self.frame(frame, again, &mut delivered, finish_ns - begin_ns);
+            self.add_frame(frame, retransmitted, &mut delivered, finish_ns - begin_ns);
             cursor_ns = finish_ns;
             previous = Some(frame);
         }
-        self.silence(cursor_ns, end_ns, previous, None);
+        self.add_silence(cursor_ns, end_ns, previous, None);
     }
 
     fn add(&mut self, cause: GapCause, ns: u64) {
         *self.ns.entry(cause).or_default() += ns as i64;
     }
 
-    fn frame(&mut self, frame: &Frame, again: bool, delivered: &mut BTreeSet<(u16, u32)>, ns: u64) {
+    fn add_frame(
+        &mut self,
+        frame: &Frame,
+        retransmitted: bool,
+        delivered: &mut BTreeSet<(u16, u32)>,
+        ns: u64,
+    ) {
         let early = frame.start_ns < self.phases.data_ns;
         let cause = match &frame.packet {
             _ if frame.lost == Some(Drop::Collision) => GapCause::Collisions,
@@ -191,7 +202,7 @@ impl Division<'_> {
                     GapCause::Retransmission
                 }
             }
-            Packet::Tcp(_) if again => GapCause::Retransmission,
+            Packet::Tcp(_) if retransmitted => GapCause::Retransmission,
             Packet::Tcp(_) => GapCause::AckAirtime,
             _ => GapCause::OtherTraffic,
         };
@@ -199,7 +210,7 @@ impl Division<'_> {
     }
 
     /// The line was silent from `from_ns` to `to_ns`, between `previous` and `next`.
-    fn silence(
+    fn add_silence(
         &mut self,
         from_ns: u64,
         to_ns: u64,
@@ -229,12 +240,12 @@ impl Division<'_> {
         let in_a_row = silence_ns < LINE_GAP_NS && previous.map(|frame| frame.from) == ender;
         if previous.is_some_and(collided) {
             self.add(GapCause::Collisions, rest_ns);
-        } else if next.is_some_and(|(_, again)| again) {
+        } else if next.is_some_and(|(_, retransmitted)| retransmitted) {
             self.add(GapCause::Retransmission, rest_ns);
         } else if from_ns < self.phases.grown_ns {
             self.add(GapCause::HandshakeAndSlowStart, rest_ns);
         } else if device {
-            self.device(from_ns + gap_ns, to_ns);
+            self.add_device_time(from_ns + gap_ns, to_ns);
         } else if in_a_row {
             self.gaps_ns += rest_ns;
         } else {
@@ -243,7 +254,7 @@ impl Division<'_> {
     }
 
     /// The line waited for the device from `from_ns` to `to_ns`.
-    fn device(&mut self, from_ns: u64, to_ns: u64) {
+    fn add_device_time(&mut self, from_ns: u64, to_ns: u64) {
         let mut cursor_ns = from_ns;
         let first = self.busy.partition_point(|busy| busy.end_ns <= from_ns);
         for busy in self.busy[first..]
@@ -253,7 +264,7 @@ impl Division<'_> {
             let start_ns = busy.start_ns.max(cursor_ns);
             let end_ns = busy.end_ns.min(to_ns).max(start_ns);
             self.add(GapCause::Device, start_ns - cursor_ns);
-            self.add(busy.work, end_ns - start_ns);
+            self.add(busy.cause, end_ns - start_ns);
             cursor_ns = end_ns;
         }
         self.add(GapCause::Device, to_ns - cursor_ns);
@@ -337,10 +348,10 @@ mod tests {
         ]);
         let end_us = 4_000;
         // From the second frame's end, 3857.8 us, to the transfer's: 142.2 us.
-        let busy = |start_us: u64, end_us: u64, work| Busy {
+        let busy = |start_us: u64, end_us: u64, work| BusyPeriod {
             start_ns: start_us * US,
             end_ns: end_us * US,
-            work,
+            cause: work,
         };
         let busy = [
             busy(0, 3_870, GapCause::Interrupt),

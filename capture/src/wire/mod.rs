@@ -7,10 +7,10 @@ mod requests;
 mod scope;
 mod time_share;
 
-pub use gap::{Busy, Transfer, gap_to_line_rate};
+pub use gap::{BusyPeriod, Transfer, gap_to_line_rate};
 pub use interrupt::post_processing_ns;
 pub use packet::{Echo, Packet, Segment};
-pub use requests::{TcpFigures, tcp_figures};
+pub use requests::{TcpStats, tcp_stats};
 pub use scope::{scope, scope_with_edges};
 pub use time_share::time_share;
 

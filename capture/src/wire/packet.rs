@@ -49,7 +49,7 @@ impl Segment {
     }
 
     /// Opens a connection: SYN without ACK.
-    pub const fn opens(&self) -> bool {
+    pub const fn is_initial_syn(&self) -> bool {
         self.has(Self::SYN) && !self.has(Self::ACK)
     }
 
@@ -182,7 +182,7 @@ mod tests {
         };
         assert_eq!(Packet::parse(&frame), Packet::Tcp(expected));
         assert_eq!(expected.sequence_len(), 4);
-        assert!(!expected.opens());
+        assert!(!expected.is_initial_syn());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use linerate_results::stats;
 
 /// Figures over all TCP connections in some frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TcpFigures {
+pub struct TcpStats {
     /// Segments with payload or FIN that the peer sent.
     pub data_segments: u64,
     /// Those that begin with octets that had been sent before.
@@ -22,13 +22,13 @@ pub struct TcpFigures {
     pub segment_to_ack_ns: Vec<u64>,
 }
 
-impl TcpFigures {
-    /// Median of [`TcpFigures::segment_to_ack_ns`].
+impl TcpStats {
+    /// Median of [`TcpStats::segment_to_ack_ns`].
     pub fn segment_to_ack_ns_p50(&self) -> Option<u64> {
         stats::percentile(&self.segment_to_ack_ns, 50.0)
     }
 
-    /// Takes in the figures of other frames.
+    /// Takes in the stats of other frames.
     pub fn extend(&mut self, other: Self) {
         self.data_segments += other.data_segments;
         self.retransmitted_segments += other.retransmitted_segments;
@@ -38,45 +38,45 @@ impl TcpFigures {
     }
 }
 
-/// The figures of `frames`, which are in the order of time and begin with the connections.
-pub fn tcp_figures(frames: &[Frame]) -> TcpFigures {
-    let mut figures = TcpFigures::default();
+/// The stats of `frames`, which are in the order of time and begin with the connections.
+pub fn tcp_stats(frames: &[Frame]) -> TcpStats {
+    let mut stats = TcpStats::default();
     let mut sent = SentOctets::default();
     for frame in frames.iter().filter(|frame| frame.from == Side::Peer) {
         if frame
             .segment()
             .is_none_or(|segment| segment.has(Segment::SYN))
         {
-            sent.note(frame);
+            sent.record(frame);
             continue;
         }
-        match sent.note(frame) {
-            Sent::Nothing => {}
-            Sent::New => figures.data_segments += 1,
-            Sent::Again { delay_ns } => {
-                figures.data_segments += 1;
-                figures.retransmitted_segments += 1;
-                figures.retransmission_delays_ns.push(delay_ns);
+        match sent.record(frame) {
+            SegmentData::None => {}
+            SegmentData::New => stats.data_segments += 1,
+            SegmentData::Retransmitted { delay_ns } => {
+                stats.data_segments += 1;
+                stats.retransmitted_segments += 1;
+                stats.retransmission_delays_ns.push(delay_ns);
             }
         }
     }
     for triple in frames.windows(3) {
-        figures
+        stats
             .segment_to_ack_ns
             .extend(lone_segment_to_ack_ns(triple));
     }
-    figures
+    stats
 }
 
 /// What a segment brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(super) enum SegmentData {
     /// Nothing that is numbered: a lone acknowledgment, RST, or an attempt that collided.
-    Nothing,
+    None,
     /// Octets that were never sent before.
     New,
     /// Octets that were sent before, the first of them `delay_ns` ago.
-    Again {
+    Retransmitted {
         /// Start to start.
         delay_ns: u64,
     },
@@ -96,13 +96,13 @@ struct Flow {
 
 impl SentOctets {
     /// Notes what `frame` carries.
-    pub(super) fn note(&mut self, frame: &Frame) -> Sent {
+    pub(super) fn record(&mut self, frame: &Frame) -> SegmentData {
         let Some(segment) = frame.segment() else {
-            return Sent::Nothing;
+            return SegmentData::None;
         };
         // The MAC sends a frame that collided again by itself: TCP knows nothing of it.
         if segment.sequence_len() == 0 || frame.lost == Some(Drop::Collision) {
-            return Sent::Nothing;
+            return SegmentData::None;
         }
         let from_device = frame.from == Side::Device;
         let port = if from_device {
@@ -119,16 +119,16 @@ impl SentOctets {
             *flow = Flow::new(segment.seq);
         }
         let end = segment.seq.wrapping_add(segment.sequence_len());
-        let again = before(segment.seq, flow.next_seq);
-        if before(flow.next_seq, end) {
+        let retransmitted = seq_lt(segment.seq, flow.next_seq);
+        if seq_lt(flow.next_seq, end) {
             flow.next_seq = end;
         }
         match flow.last_sent_ns.insert(segment.seq, frame.start_ns) {
-            _ if !again => Sent::New,
-            Some(last_ns) => Sent::Again {
+            _ if !retransmitted => SegmentData::New,
+            Some(last_ns) => SegmentData::Retransmitted {
                 delay_ns: frame.start_ns - last_ns,
             },
-            None => Sent::Again { delay_ns: 0 },
+            None => SegmentData::Retransmitted { delay_ns: 0 },
         }
     }
 }
@@ -143,7 +143,7 @@ impl Flow {
 }
 
 /// `a` is before `b` in sequence space (RFC 9293 section 3.4).
-fn before(a: u32, b: u32) -> bool {
+fn seq_lt(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
@@ -193,10 +193,10 @@ mod tests {
             data(204_300, 1461, 1460),
             data(614_300, 1461, 1460),
         ];
-        let figures = tcp_figures(&frames);
-        assert_eq!(figures.data_segments, 4);
-        assert_eq!(figures.retransmitted_segments, 2);
-        assert_eq!(figures.retransmission_delays_ns, [202_000_000, 410_000_000]);
+        let stats = tcp_stats(&frames);
+        assert_eq!(stats.data_segments, 4);
+        assert_eq!(stats.retransmitted_segments, 2);
+        assert_eq!(stats.retransmission_delays_ns, [202_000_000, 410_000_000]);
     }
 
     #[test]
@@ -204,14 +204,14 @@ mod tests {
         let mut collided = data(1_000, 1, 1460);
         collided.lost = Some(Drop::Collision);
         let frames = [syn_ack(), collided, data(1_100, 1, 1460)];
-        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
     }
 
     #[test]
     fn a_handshake_again_is_no_data_again() {
         let mut again = syn_ack();
         again.start_ns += 1_000_000_000;
-        assert_eq!(tcp_figures(&[syn_ack(), again]), TcpFigures::default());
+        assert_eq!(tcp_stats(&[syn_ack(), again]), TcpStats::default());
     }
 
     #[test]
@@ -227,7 +227,7 @@ mod tests {
             next,
             data(10_000, 90_001, 1460),
         ];
-        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
             ack(12_000, 4681),
         ];
         let end_ns = 3_500_000 + linerate_results::line::frame_ns(40);
-        assert_eq!(tcp_figures(&frames).segment_to_ack_ns, [end_ns - 1_000_000]);
+        assert_eq!(tcp_stats(&frames).segment_to_ack_ns, [end_ns - 1_000_000]);
     }
 
     #[test]
@@ -254,6 +254,6 @@ mod tests {
             data(0, start, 1460),
             data(2_000, start.wrapping_add(1460), 1460),
         ];
-        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
     }
 }

@@ -7,7 +7,7 @@ use linerate_results::record::{Burst, Edges, Mark, Pulse, ScopeTrace};
 use linerate_results::stats;
 
 /// What lies within this part of the median, and this, is typical.
-const NEAR: u64 = 10;
+const TYPICAL_DIVISOR: u64 = 10;
 const LINE_JITTER_NS: u64 = 100;
 
 /// Two full frames in a row with the post-processing of the first, as an oscilloscope would show
@@ -38,7 +38,7 @@ pub fn scope_with_edges(frames: &[Frame], pulses: &[Pulse], edges: &[Edges]) -> 
     };
     let (first, second, processing) = pairs.into_iter().min_by_key(|(first, _, processing)| {
         let off_ns = took_ns(processing).abs_diff(typical_ns);
-        let typical = off_ns <= typical_ns / NEAR + LINE_JITTER_NS;
+        let typical = off_ns <= typical_ns / TYPICAL_DIVISOR + LINE_JITTER_NS;
         (!typical, !recorded(first), off_ns)
     })?;
     let busy_ns = processing.end_ns - first.end_ns;

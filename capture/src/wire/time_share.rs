@@ -1,6 +1,6 @@
 //! Where the time of a request went, from the frames on the wire alone.
 
-use super::requests::{Sent, SentOctets};
+use super::requests::{SegmentData, SentOctets};
 use super::{Frame, LINE_GAP_NS, Side};
 use linerate_results::record::TimeShare;
 use linerate_results::stats;
@@ -17,7 +17,7 @@ pub fn time_share(frames: &[Frame], requests: impl IntoIterator<Item = (u64, u64
     let mut sent = SentOctets::default();
     let repeats: Vec<bool> = frames
         .iter()
-        .map(|frame| matches!(sent.note(frame), Sent::Again { .. }))
+        .map(|frame| matches!(sent.record(frame), SegmentData::Retransmitted { .. }))
         .collect();
 
     let mut ns = Nanoseconds::default();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use linerate_capture::reader::Reader;
-use linerate_capture::tcp::Flags;
+use linerate_capture::tcp::AnalysisFlags;
 use linerate_capture::traffic::Traffic;
 
 /// The packets that have each flag.
@@ -21,8 +21,11 @@ fn ours(capture: &Path) -> Marked {
     let mut traffic = Traffic::with_flags();
     let mut marked = Marked::new();
     while let Some(packet) = reader.next() {
-        let flags = traffic.take(&packet);
-        for (_, name) in Flags::NAMES.iter().filter(|(flag, _)| flags.has(*flag)) {
+        let flags = traffic.record_packet(&packet);
+        for (_, name) in AnalysisFlags::NAMES
+            .iter()
+            .filter(|(flag, _)| flags.contains(*flag))
+        {
             marked.entry(name).or_default().insert(packet.number);
         }
     }
@@ -41,7 +44,7 @@ fn theirs(capture: &Path) -> Marked {
         "occurrence=f",
     ]);
     tshark.args(["-e", "frame.number"]);
-    for (_, name) in Flags::NAMES {
+    for (_, name) in AnalysisFlags::NAMES {
         tshark.args(["-e", name]);
     }
     let output = tshark.arg("-r").arg(capture).output().expect("it runs");
@@ -53,7 +56,7 @@ fn theirs(capture: &Path) -> Marked {
             .next()
             .and_then(|number| number.parse().ok())
             .expect("a number");
-        let there: Vec<&str> = Flags::NAMES
+        let there: Vec<&str> = AnalysisFlags::NAMES
             .iter()
             .zip(fields)
             .filter_map(|((_, name), value)| (!value.is_empty()).then_some(*name))
@@ -83,7 +86,7 @@ fn differences(capture: &Path) -> Vec<String> {
         marks(&theirs)
     );
     let mut found = Vec::new();
-    for (_, name) in Flags::NAMES {
+    for (_, name) in AnalysisFlags::NAMES {
         let (own, other) = (
             ours.get(name).unwrap_or(&none),
             theirs.get(name).unwrap_or(&none),

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use linerate_regs::{Found, Map};
 use serde::Serialize;
 
-use super::dump::{Of, Reading};
+use super::dump::{Reading, RegisterRef};
 use super::index::name;
 use super::resolve::{Resolved, resolve};
-use super::{Chooser, Error, Note};
+use super::{ChipSelection, Error, Note};
 
 /// A register's value, field by field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -62,26 +62,36 @@ pub struct FieldValue {
 ///
 /// # Errors
 /// See [`Error`].
-pub fn decode(text: &str, maps: &[Map], choice: Chooser) -> Result<(Vec<Value>, Vec<Note>), Error> {
-    let (resolved, notes) = resolve(text, maps, choice)?;
+pub fn decode(
+    text: &str,
+    maps: &[Map],
+    selection: ChipSelection,
+) -> Result<(Vec<Value>, Vec<Note>), Error> {
+    let (resolved, notes) = resolve(text, maps, selection)?;
     Ok((resolved.iter().map(value).collect(), notes))
 }
 
 /// A value that a device has just told; `line` counts them.
-pub(super) fn live(map: Map, found: Found, read: u32, address: Option<u32>, line: usize) -> Value {
-    let of = Of::At(address.unwrap_or(found.register.offset));
+pub(super) fn live_value(
+    map: Map,
+    found: Found,
+    read: u32,
+    address: Option<u32>,
+    line: usize,
+) -> Value {
+    let register = RegisterRef::At(address.unwrap_or(found.register.offset));
     let reading = Reading {
         line,
-        of,
+        register,
         value: read,
         known: u32::MAX,
     };
-    let told = value(&Resolved {
+    let decoded = value(&Resolved {
         map,
         found,
         reading,
     });
-    Value { address, ..told }
+    Value { address, ..decoded }
 }
 
 fn value(resolved: &Resolved) -> Value {

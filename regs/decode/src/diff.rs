@@ -7,7 +7,7 @@ use linerate_regs::Map;
 use serde::Serialize;
 
 use super::decode::{Value, bits, decode, number, row};
-use super::{Chooser, Error, Note};
+use super::{ChipSelection, Error, Note};
 
 /// Two dumps beside each other, by register; of a register that a dump has several times, the last value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,9 +66,9 @@ pub struct FieldChange {
     pub meaning_after: Option<String>,
 }
 
-/// Which of two dumps something is said of.
+/// DumpSide of two dumps something is said of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum DumpSide {
     /// The first.
     Before,
     /// The second.
@@ -76,7 +76,7 @@ pub enum Which {
 }
 
 /// What has no place in the map, and of which dump.
-pub type Notes = Vec<(Which, Note)>;
+pub type Notes = Vec<(DumpSide, Note)>;
 
 /// What changed from `before` to `after`.
 ///
@@ -86,15 +86,15 @@ pub fn diff(
     before: &str,
     after: &str,
     maps: &[Map],
-    choice: Chooser,
-) -> Result<(Diff, Notes), (Which, Error)> {
+    selection: ChipSelection,
+) -> Result<(Diff, Notes), (DumpSide, Error)> {
     let mut notes = Vec::new();
     let mut of = |text, which| {
-        let (values, of_it) = decode(text, maps, choice).map_err(|error| (which, error))?;
+        let (values, of_it) = decode(text, maps, selection).map_err(|error| (which, error))?;
         notes.extend(of_it.into_iter().map(|note| (which, note)));
         Ok(values)
     };
-    let (first, second) = (of(before, Which::Before)?, of(after, Which::After)?);
+    let (first, second) = (of(before, DumpSide::Before)?, of(after, DumpSide::After)?);
     Ok((compare(&first, &second), notes))
 }
 

@@ -10,18 +10,18 @@
 //! | `0x84 0x05ee0264`, `RCR = 05ee0264` | pairs, written by hand or by a program |
 //! | `[{"register": "ENET.RCR", "value": 99484260}]` | `--json` of linerate itself: the whole text |
 //!
-//! What `ethtool` says of a link without `-d` is read in `words.rs`. Everything else in a terminal's
+//! What `ethtool` says of a link without `-d` is read in `ethtool.rs`. Everything else in a terminal's
 //! log is passed over.
 
-use super::words;
+use super::ethtool;
 
 /// A value of a register, as a tool has printed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Line of the dump, from 1.
     pub line: usize,
-    /// Which register.
-    pub of: Of,
+    /// DumpSide register.
+    pub register: RegisterRef,
     /// Its value.
     pub value: u32,
     /// The bits of the value that are known.
@@ -30,7 +30,7 @@ pub struct Reading {
 
 /// How a dump says which register it means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum RegisterRef {
     /// By name, with an address or offset if the tool printed one, too.
     Name(String, Option<u32>),
     /// By an address or offset.
@@ -41,7 +41,7 @@ pub enum Of {
     Block(&'static str, u32),
 }
 
-impl Of {
+impl RegisterRef {
     /// The bits that a value of it tells.
     fn known(&self) -> u32 {
         match self {
@@ -53,7 +53,7 @@ impl Of {
 
 /// A line that begins as a value of a register does, and does not go on as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ParseError {
     /// Its number, from 1.
     pub line: usize,
     /// What is wrong.
@@ -64,16 +64,16 @@ pub struct Fault {
 ///
 /// # Errors
 /// The first line whose value is no number of 32 bits.
-pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
+pub fn read(text: &str) -> Result<Vec<Reading>, ParseError> {
     if let Some(readings) = json(text) {
         return Ok(readings);
     }
     let mut readings = Vec::new();
     let mut section = Section::None;
-    let mut settings = words::Settings::default();
+    let mut settings = ethtool::Settings::default();
     for (number, line) in (1..).zip(text.lines()) {
-        let line = without_colours(line);
-        if settings.take(number, &line) {
+        let line = strip_colors(line);
+        if settings.read_line(number, &line) {
             continue;
         }
         if let Some(entered) = Section::entered(&line) {
@@ -81,11 +81,11 @@ pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
             continue;
         }
         let found = section.read(line.trim(), line.starts_with([' ', '\t']));
-        let found = found.map_err(|what| Fault { line: number, what })?;
-        readings.extend(found.into_iter().map(|(of, value)| Reading {
+        let found = found.map_err(|what| ParseError { line: number, what })?;
+        readings.extend(found.into_iter().map(|(register, value)| Reading {
             line: number,
-            known: of.known(),
-            of,
+            known: register.known(),
+            register,
             value,
         }));
     }
@@ -94,10 +94,10 @@ pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
     Ok(readings)
 }
 
-/// What [`decode`](super::decode) has told in JSON.
+/// What [`decode`](super::decode) has values in JSON.
 fn json(text: &str) -> Option<Vec<Reading>> {
     #[derive(serde::Deserialize)]
-    struct Told {
+    struct JsonValue {
         register: String,
         value: u32,
         #[serde(default = "all")]
@@ -110,18 +110,18 @@ fn json(text: &str) -> Option<Vec<Reading>> {
     if !text.trim_start().starts_with('[') {
         return None;
     }
-    let told: Vec<Told> = serde_json::from_str(text).ok()?;
-    let reading = |it: Told| Reading {
+    let values: Vec<JsonValue> = serde_json::from_str(text).ok()?;
+    let reading = |it: JsonValue| Reading {
         line: 1,
-        of: Of::Name(it.register, None),
+        register: RegisterRef::Name(it.register, None),
         value: it.value & it.known,
         known: it.known,
     };
-    Some(told.into_iter().map(reading).collect())
+    Some(values.into_iter().map(reading).collect())
 }
 
 /// `devregs` colours its fields on a terminal.
-fn without_colours(line: &str) -> String {
+fn strip_colors(line: &str) -> String {
     let mut parts = line.split('\u{1b}');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -142,7 +142,7 @@ enum Section {
     MiiRows(u32),
 }
 
-type Found = Vec<(Of, u32)>;
+type Found = Vec<(RegisterRef, u32)>;
 
 impl Section {
     fn entered(line: &str) -> Option<Self> {
@@ -162,7 +162,7 @@ impl Section {
                 *number += row.len() as u32;
                 let numbered = (first..).zip(row);
                 return Ok(numbered
-                    .map(|(n, value)| (Of::Block("MII", n), value))
+                    .map(|(n, value)| (RegisterRef::Block("MII", n), value))
                     .collect());
             }
             *self = Self::None;
@@ -198,9 +198,9 @@ impl Section {
         }
         let value = number_of_32_bits(value.trim())?;
         let of = match (kind, self) {
-            ("index", Self::Phy) => number.parse().ok().map(|n| Of::Block("MII", n)),
-            ("index", _) => hex(number).map(|n| Of::Block("MAC", n)),
-            _ => hex(number).map(|n| Of::Name(name.to_owned(), Some(n))),
+            ("index", Self::Phy) => number.parse().ok().map(|n| RegisterRef::Block("MII", n)),
+            ("index", _) => hex(number).map(|n| RegisterRef::Block("MAC", n)),
+            _ => hex(number).map(|n| RegisterRef::Name(name.to_owned(), Some(n))),
         };
         Ok(of.map(|of| (of, value)).into_iter().collect())
     }
@@ -220,7 +220,7 @@ fn is_field_of_devregs(line: &str) -> bool {
 }
 
 /// `ENET_RCR:0x02188084 =0x05ee0264`; without a name where the tool knows none.
-fn devregs(line: &str) -> Result<Option<(Of, u32)>, String> {
+fn devregs(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
     let Some((name, rest)) = line.split_once(':') else {
         return Ok(None);
     };
@@ -245,9 +245,9 @@ fn devregs(line: &str) -> Result<Option<(Of, u32)>, String> {
         .map_or(written, |(_, value)| value);
     let value = number_of_32_bits(value)?;
     let of = if name.is_empty() {
-        Of::At(address)
+        RegisterRef::At(address)
     } else {
-        Of::Name(name.to_owned(), Some(address))
+        RegisterRef::Name(name.to_owned(), Some(address))
     };
     Ok(Some((of, value)))
 }
@@ -286,9 +286,9 @@ fn memory(line: &str) -> Option<Found> {
     let addresses = (0..).map(|i: u32| address.wrapping_add(i.wrapping_mul(step.into())));
     let of = |address| {
         if alone {
-            Of::At(address)
+            RegisterRef::At(address)
         } else {
-            Of::Memory(address, step)
+            RegisterRef::Memory(address, step)
         }
     };
     let found: Found = addresses.map(of).zip(found).collect();
@@ -296,7 +296,7 @@ fn memory(line: &str) -> Option<Found> {
 }
 
 /// `RCR 0x05ee0264`, `0x84 = 05ee0264`, and the like.
-fn pair(line: &str) -> Result<Option<(Of, u32)>, String> {
+fn pair(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
     let apart = |c: char| c.is_whitespace() || matches!(c, '=' | ':' | ',');
     let words = line.split(apart);
     let mut words = words.filter(|word| !["", "-", "->"].contains(word));
@@ -304,8 +304,8 @@ fn pair(line: &str) -> Result<Option<(Of, u32)>, String> {
         return Ok(None);
     };
     let of = match hex(place) {
-        Some(offset) if place.starts_with(|c: char| c.is_ascii_digit()) => Of::At(offset),
-        _ if is_name(place) => Of::Name(place.to_owned(), None),
+        Some(offset) if place.starts_with(|c: char| c.is_ascii_digit()) => RegisterRef::At(offset),
+        _ if is_name(place) => RegisterRef::Name(place.to_owned(), None),
         _ => return Ok(None),
     };
     // Two words are not yet a value: the second has to look like a number.

@@ -12,11 +12,11 @@ pub(super) struct Index<'a> {
     addresses: BTreeMap<u32, Found<'a>>,
 }
 
-/// Why a name does not stand for one register.
-pub(super) enum NotOne {
-    Nothing,
+/// SkipReason a name does not stand for one register.
+pub(super) enum LookupError {
+    NotFound,
     /// Several blocks have one.
-    Several,
+    Ambiguous,
 }
 
 impl<'a> Index<'a> {
@@ -60,9 +60,9 @@ impl<'a> Index<'a> {
     }
 
     /// `ENET_RCR`, `ENET.RCR`, `RCR`, in any letters; `block` is preferred.
-    pub fn named(&self, wanted: &str, block: Option<Block>) -> Result<Found<'a>, NotOne> {
+    pub fn named(&self, wanted: &str, block: Option<Block>) -> Result<Found<'a>, LookupError> {
         let Some(all) = self.names.get(&wanted.to_ascii_lowercase()) else {
-            return Err(NotOne::Nothing);
+            return Err(LookupError::NotFound);
         };
         let preferred = |(_, found): &&(String, Found<'a>)| {
             block.is_some_and(|block| block.name == found.block.name)
@@ -73,7 +73,7 @@ impl<'a> Index<'a> {
             ([(_, found)], _) | (_, Some((_, found))) => Ok(*found),
             _ => match all.iter().filter(exact).collect::<Vec<_>>()[..] {
                 [(_, found)] => Ok(*found),
-                _ => Err(NotOne::Several),
+                _ => Err(LookupError::Ambiguous),
             },
         }
     }

@@ -8,7 +8,7 @@
 //! | [`diff`] | what changed between two dumps |
 //! | [`list`] | the maps themselves |
 //! | [`live`] | values read from a device that runs |
-//! | [`flow`] | flow control, by several registers |
+//! | [`flow_control`] | flow control, by several registers |
 //! | [`svd`] | maps of other chips from SVD files |
 
 #![forbid(unsafe_code)]
@@ -16,7 +16,8 @@
 pub mod decode;
 pub mod diff;
 pub mod dump;
-pub mod flow;
+mod ethtool;
+pub mod flow_control;
 mod index;
 pub mod list;
 pub mod live;
@@ -24,10 +25,9 @@ mod resolve;
 pub mod svd;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use linerate_regs::{MAPS, MII, Map};
-pub use resolve::{Chooser, Note};
+pub use resolve::{ChipSelection, Note};
 
 /// What is wrong with a dump, or with what was asked of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,7 +54,7 @@ pub enum Error {
     #[error(
         "an offset alone does not tell the chip, and no map knows this address: say which with --chip"
     )]
-    Nameless {
+    OffsetOnly {
         /// The first of them.
         line: usize,
     },
@@ -69,12 +69,12 @@ pub enum Error {
     Unknown {
         /// The first that is not known.
         line: usize,
-        /// Which.
+        /// DumpSide.
         what: String,
     },
     /// No map has this name.
     #[error("there is no map `{name}`; there are {}", known.join(", "))]
-    NoChip {
+    UnknownChip {
         /// What was asked for.
         name: String,
         /// What there is.
@@ -82,7 +82,7 @@ pub enum Error {
     },
     /// The map has no such block or register.
     #[error("{chip} has no {kind} `{name}`; `linerate regs list {chip}` shows what it has")]
-    NoSuch {
+    NotFound {
         /// The map.
         chip: String,
         /// `block`, or `block or register`.
@@ -98,7 +98,7 @@ pub enum Error {
     },
     /// Reading everything of a whole chip does more harm than good.
     #[error("{chip} is a whole chip: name the blocks or registers that are to be read")]
-    Whole {
+    WholeChip {
         /// The map.
         chip: String,
     },
@@ -109,29 +109,29 @@ pub enum Error {
 
 impl Error {
     /// It, with the line of `file` if it is about one.
-    pub fn of(&self, file: &str) -> String {
+    pub fn in_file(&self, file: &str) -> String {
         match self {
             Self::Line { line, .. }
             | Self::Ambiguous { line, .. }
-            | Self::Nameless { line }
+            | Self::OffsetOnly { line }
             | Self::Unknown { line, .. } => {
                 format!("{file}:{line}: {self}")
             }
             Self::Empty => format!("{file}: {self}"),
-            Self::NoChip { .. }
-            | Self::NoSuch { .. }
+            Self::UnknownChip { .. }
+            | Self::NotFound { .. }
             | Self::NoBase { .. }
-            | Self::Whole { .. }
+            | Self::WholeChip { .. }
             | Self::Lost(_) => self.to_string(),
         }
     }
 }
 
-impl From<dump::Fault> for Error {
-    fn from(fault: dump::Fault) -> Self {
+impl From<dump::ParseError> for Error {
+    fn from(error: dump::ParseError) -> Self {
         Self::Line {
-            line: fault.line,
-            what: fault.what,
+            line: error.line,
+            what: error.what,
         }
     }
 }
@@ -144,7 +144,7 @@ pub fn chip<'a>(maps: &[Map<'a>], name: &str) -> Result<Map<'a>, Error> {
     let found = maps
         .iter()
         .find(|map| map.name().eq_ignore_ascii_case(name));
-    found.copied().ok_or_else(|| Error::NoChip {
+    found.copied().ok_or_else(|| Error::UnknownChip {
         name: name.to_owned(),
         known: maps.iter().map(|map| map.name().to_owned()).collect(),
     })

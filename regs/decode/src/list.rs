@@ -75,12 +75,12 @@ pub struct FieldEntry {
     pub access: &'static str,
     /// Values that have names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<Choice>,
+    pub values: Vec<NamedValue>,
 }
 
 /// A value of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Choice {
+pub struct NamedValue {
     /// The value.
     pub value: u32,
     /// Name.
@@ -92,7 +92,7 @@ pub struct Choice {
 /// What `map` has: all of it, or what is called `wanted`, a block or a register of any block.
 ///
 /// # Errors
-/// [`Error::NoSuch`].
+/// [`Error::NotFound`].
 pub fn chip(map: Map, wanted: Option<&str>) -> Result<Chip, Error> {
     let (mut blocks, wanted_name) = (Vec::new(), wanted.unwrap_or_default());
     for block in map.blocks() {
@@ -111,7 +111,7 @@ pub fn chip(map: Map, wanted: Option<&str>) -> Result<Chip, Error> {
         }
     }
     if blocks.is_empty() {
-        return Err(Error::NoSuch {
+        return Err(Error::NotFound {
             chip: map.name().to_owned(),
             kind: "block or register",
             name: wanted_name.to_owned(),
@@ -143,7 +143,7 @@ fn entry(register: Register) -> Entry {
         access: field.access.word(),
         values: field
             .values()
-            .map(|value| Choice {
+            .map(|value| NamedValue {
                 value: value.number,
                 name: value.name.to_owned(),
                 title: value.title.to_owned(),

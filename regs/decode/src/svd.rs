@@ -9,19 +9,19 @@ use svd_parser::{Config, parse_with_config};
 /// A file that is no SVD file, or one that contradicts itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unreadable(String);
+pub struct SvdError(String);
 
 /// The registers of an SVD file as a map ([`linerate_regs`] describes the format), and how many registers it
 /// leaves out because they are wider than 32 bits.
 ///
 /// # Errors
-/// [`Unreadable`].
-pub fn map(xml: &str) -> Result<(String, usize), Unreadable> {
+/// [`SvdError`].
+pub fn map(xml: &str) -> Result<(String, usize), SvdError> {
     let config = Config::default()
         .expand(true)
         .expand_properties(true)
         .validate_level(ValidateLevel::Disabled);
-    let unreadable = |error| Unreadable(one_line(&format!("{error:#}")));
+    let unreadable = |error| SvdError(one_line(&format!("{error:#}")));
     let device = parse_with_config(xml, &config).map_err(unreadable)?;
     let name = one_word(&device.name.to_ascii_lowercase());
     let mut text = format!(

@@ -5,9 +5,9 @@ const FIRST_NS: u64 = 1_000;
 /// Three ranges a decade, from a microsecond to more than an hour.
 const RANGES: usize = 30;
 
-/// Gaps of about one length.
+/// GapHistogram of about one length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gap {
+pub struct GapRange {
     /// How many there were.
     pub count: u64,
     /// The time of all of them together.
@@ -16,11 +16,11 @@ pub struct Gap {
 
 /// The time between one segment of a sender and its next, by length.
 #[derive(Clone, Debug, Default)]
-pub struct Gaps {
-    ranges: [Gap; RANGES],
+pub struct GapHistogram {
+    ranges: [GapRange; RANGES],
 }
 
-impl Gaps {
+impl GapHistogram {
     pub(super) fn add(&mut self, ns: u64) {
         let at = (0..RANGES - 1).find(|at| ns < Self::end_ns(*at));
         let gap = &mut self.ranges[at.unwrap_or(RANGES - 1)];
@@ -34,7 +34,7 @@ impl Gaps {
     }
 
     /// All ranges; the first begins at nothing, the last has no end.
-    pub fn ranges(&self) -> &[Gap] {
+    pub fn ranges(&self) -> &[GapRange] {
         &self.ranges
     }
 }

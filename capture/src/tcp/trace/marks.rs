@@ -1,24 +1,24 @@
 //! What is remarkable in a direction, one by one as long as a picture can tell it apart.
 
-use super::super::sender::{Again, Sent};
+use super::super::sender::{RetransmitReason, SendClass};
 
-/// Marks that are kept. Once there are more, those that lie over each other in a picture become one.
-const MOST: usize = 2048;
-/// Marks closer together than this part of the height lie over each other.
+/// Occurrences that are kept. Once there are more, those that lie over each other in a picture become one.
+const MAX_MARKS: usize = 2048;
+/// Occurrences closer together than this part of the height lie over each other.
 const ROWS: u64 = 256;
 
 /// What is remarkable about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Sent again when the retransmission timer ran out.
-    TimeOut,
-    /// Sent again to provoke an acknowledgment.
+pub enum MarkKind {
+    /// SendClass again when the retransmission timer ran out.
+    Rto,
+    /// SendClass again to provoke an acknowledgment.
     TailLossProbe,
-    /// Sent again because acknowledgments asked for it.
+    /// SendClass again because acknowledgments asked for it.
     Fast,
-    /// Sent again with the rest of a loss.
+    /// SendClass again with the rest of a loss.
     Recovery,
-    /// Sent again in vain.
+    /// SendClass again in vain.
     Spurious,
     /// Others had overtaken it.
     OutOfOrder,
@@ -26,10 +26,10 @@ pub enum Kind {
     ZeroWindow,
 }
 
-impl Kind {
+impl MarkKind {
     /// All of them, what costs most first.
     pub const ALL: [Self; 7] = [
-        Self::TimeOut,
+        Self::Rto,
         Self::TailLossProbe,
         Self::Fast,
         Self::Recovery,
@@ -39,15 +39,15 @@ impl Kind {
     ];
 
     /// That of a segment, if it is remarkable.
-    pub(super) fn of(sent: Sent) -> Option<Self> {
+    pub(super) fn from_class(sent: SendClass) -> Option<Self> {
         Some(match sent {
-            Sent::Bare | Sent::New => return None,
-            Sent::Overtaken => Self::OutOfOrder,
-            Sent::Again(Again::TailLossProbe) => Self::TailLossProbe,
-            Sent::Again(Again::Fast) => Self::Fast,
-            Sent::Again(Again::TimeOut { .. }) => Self::TimeOut,
-            Sent::Again(Again::Recovery) => Self::Recovery,
-            Sent::Again(Again::Spurious) => Self::Spurious,
+            SendClass::NoData | SendClass::NewData => return None,
+            SendClass::Reordered => Self::OutOfOrder,
+            SendClass::Retransmission(RetransmitReason::TailLossProbe) => Self::TailLossProbe,
+            SendClass::Retransmission(RetransmitReason::Fast) => Self::Fast,
+            SendClass::Retransmission(RetransmitReason::Rto { .. }) => Self::Rto,
+            SendClass::Retransmission(RetransmitReason::Recovery) => Self::Recovery,
+            SendClass::Retransmission(RetransmitReason::Spurious) => Self::Spurious,
         })
     }
 }
@@ -56,7 +56,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Why.
-    pub kind: Kind,
+    pub kind: MarkKind,
     /// When the packet before it passed, by either end, since the connection began.
     pub since_ns: u64,
     /// When it passed.
@@ -66,15 +66,15 @@ pub struct Mark {
     /// Behind its last one.
     pub high: u64,
     /// How many packets it stands for.
-    pub times: u64,
+    pub count: u64,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct MarkList {
     marks: Vec<Mark>,
 }
 
-impl Marks {
+impl MarkList {
     pub(super) fn all(&self) -> &[Mark] {
         &self.marks
     }
@@ -82,9 +82,9 @@ impl Marks {
     /// Adds one to a picture whose columns last `width_ns` and that is `top` octets high so far.
     pub(super) fn add(&mut self, mark: Mark, width_ns: u64, top: u64) {
         let (mut wide_ns, mut tall) = (width_ns, top / ROWS + 1);
-        while self.marks.len() >= MOST {
-            self.thin(wide_ns, tall);
-            if self.marks.len() <= MOST / 2 {
+        while self.marks.len() >= MAX_MARKS {
+            self.merge_overlapping(wide_ns, tall);
+            if self.marks.len() <= MAX_MARKS / 2 {
                 break;
             }
             (wide_ns, tall) = (wide_ns.saturating_mul(2), tall.saturating_mul(2));
@@ -93,7 +93,7 @@ impl Marks {
     }
 
     /// Makes one of those of a kind that lie in one cell.
-    fn thin(&mut self, wide_ns: u64, tall: u64) {
+    fn merge_overlapping(&mut self, wide_ns: u64, tall: u64) {
         let cell = |mark: &Mark| (mark.kind, mark.at_ns / wide_ns, mark.low / tall);
         self.marks.sort_by_key(cell);
         self.marks.dedup_by(|next, kept| {
@@ -103,7 +103,7 @@ impl Marks {
                 kept.at_ns = kept.at_ns.max(next.at_ns);
                 kept.low = kept.low.min(next.low);
                 kept.high = kept.high.max(next.high);
-                kept.times += next.times;
+                kept.count += next.count;
             }
             same
         });

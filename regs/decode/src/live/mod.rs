@@ -6,19 +6,19 @@
 //!
 //! | module | what a person finds there |
 //! |---|---|
-//! | `way` | blocks in the memory, in banks, behind an index |
+//! | `access` | blocks in the memory, in banks, behind an index |
 //! | `mdio` | registers of PHYs |
 
+mod access;
 mod mdio;
 #[cfg(test)]
 mod tests;
-mod way;
 
 use std::fmt::Write as _;
 
 use linerate_regs::{Access, Found, Map, Register};
 
-use self::way::Part;
+use self::access::BlockReader;
 use super::Error;
 use super::decode::{self, Value};
 use super::index::{name, numbered};
@@ -28,19 +28,19 @@ pub trait Memory {
     /// Reads 8, 16 or 32 bits at once.
     ///
     /// # Errors
-    /// [`Fault`].
-    fn read(&mut self, address: u32, bits: u8) -> Result<u32, Fault>;
+    /// [`MemoryError`].
+    fn read(&mut self, address: u32, bits: u8) -> Result<u32, MemoryError>;
 
     /// Writes them.
     ///
     /// # Errors
-    /// [`Fault`].
-    fn write(&mut self, address: u32, bits: u8, value: u32) -> Result<(), Fault>;
+    /// [`MemoryError`].
+    fn write(&mut self, address: u32, bits: u8, value: u32) -> Result<(), MemoryError>;
 }
 
-/// Why there is no value.
+/// SkipReason there is no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum MemoryError {
     /// Nothing answers there, or not now; what lies elsewhere can still be read.
     #[error("{0}")]
     Refused(String),
@@ -51,7 +51,7 @@ pub enum Fault {
 
 /// What is to be read.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct ReadRequest<'a> {
     /// The map of the device.
     pub map: Map<'a>,
     /// That of PHYs, which are read where the device has MDIO.
@@ -70,25 +70,25 @@ pub struct Wanted<'a> {
 
 /// What was read.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Readout {
     /// Values, in the order of the maps; lines count them, from 1.
     pub values: Vec<Value>,
     /// What was not, and why.
-    pub left_out: Vec<LeftOut>,
+    pub skipped: Vec<Skipped>,
 }
 
 /// Registers without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct Skipped {
     /// `BLOCK.REGISTER`, or a whole `BLOCK`.
     pub name: String,
-    /// Why.
-    pub why: Why,
+    /// SkipReason.
+    pub reason: SkipReason,
 }
 
-/// Why a register has no value.
+/// SkipReason a register has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     /// It would not be the same afterwards.
     SideEffect,
     /// It lies behind others.
@@ -97,48 +97,49 @@ pub enum Why {
     Refused(String),
 }
 
-/// Reads what is `wanted`. Nobody else may use the device meanwhile.
+/// Reads what is requested. Nobody else may use the device meanwhile.
 ///
 /// # Errors
 /// [`Error`]: there is no such thing in the map, its address is not known, or the device is lost.
-pub fn read(memory: &mut dyn Memory, wanted: &Wanted) -> Result<Seen, Error> {
-    let mut parts = way::parts(wanted)?;
-    all_known(wanted, &parts)?;
-    parts.retain(|part| wants_any(wanted, part));
-    let mut seen = Seen::default();
+pub fn read(memory: &mut dyn Memory, request: &ReadRequest) -> Result<Readout, Error> {
+    let mut parts = access::parts(request)?;
+    check_names(request, &parts)?;
+    parts.retain(|part| is_any_requested(request, part));
+    let mut seen = Readout::default();
     for part in &mut parts {
-        if !part.way.is_direct() && !wanted.indirect {
-            seen.leave_out(part.block.name, Why::Indirect);
+        if !part.access.is_direct() && !request.indirect {
+            seen.skip(part.block.name, SkipReason::Indirect);
             continue;
         }
-        seen.take(memory, wanted, part).map_err(Error::Lost)?;
+        seen.read_block(memory, request, part)
+            .map_err(Error::Lost)?;
     }
     Ok(seen)
 }
 
 /// Every name has to be one of a block or register here.
-fn all_known(wanted: &Wanted, parts: &[Part]) -> Result<(), Error> {
+fn check_names(request: &ReadRequest, parts: &[BlockReader]) -> Result<(), Error> {
     let is_known = |name: &&String| {
         parts
             .iter()
             .any(|part| part.found().any(|it| is(&it, name)))
     };
-    match wanted.names.iter().find(|name| !is_known(name)) {
+    match request.names.iter().find(|name| !is_known(name)) {
         None => Ok(()),
-        Some(name) => Err(Error::NoSuch {
-            chip: wanted.map.name().to_owned(),
+        Some(name) => Err(Error::NotFound {
+            chip: request.map.name().to_owned(),
             kind: "block or register",
             name: name.clone(),
         }),
     }
 }
 
-fn wants_any(wanted: &Wanted, part: &Part) -> bool {
-    part.found().any(|found| wants(wanted, &found))
+fn is_any_requested(request: &ReadRequest, part: &BlockReader) -> bool {
+    part.found().any(|found| is_requested(request, &found))
 }
 
-fn wants(wanted: &Wanted, found: &Found) -> bool {
-    wanted.names.is_empty() || wanted.names.iter().any(|name| is(found, name))
+fn is_requested(request: &ReadRequest, found: &Found) -> bool {
+    request.names.is_empty() || request.names.iter().any(|name| is(found, name))
 }
 
 /// Whether `name` is that of a register or its block.
@@ -154,92 +155,96 @@ fn is_harmless(register: Register) -> bool {
     register.access.is_harmless_to_read() && fields.all(|field| field.access.is_harmless_to_read())
 }
 
-impl Seen {
+impl Readout {
     /// Reads a block.
-    fn take(
+    fn read_block(
         &mut self,
         memory: &mut dyn Memory,
-        wanted: &Wanted,
-        part: &mut Part,
+        request: &ReadRequest,
+        part: &mut BlockReader,
     ) -> Result<(), String> {
-        let entered = part.way.enter(memory);
+        let entered = part.access.enter(memory);
         match entered {
             Ok(true) => {
-                let read = self.registers(memory, wanted, part);
+                let read = self.read_registers(memory, request, part);
                 // Even if one of them was refused, the driver's values come back.
-                let left = part.way.leave(memory);
+                let left = part.access.leave(memory);
                 read?;
                 match left {
-                    Err(Fault::Lost(what)) => Err(what),
-                    Err(Fault::Refused(what)) => {
-                        self.leave_out(part.block.name, Why::Refused(what));
+                    Err(MemoryError::Lost(what)) => Err(what),
+                    Err(MemoryError::Refused(what)) => {
+                        self.skip(part.block.name, SkipReason::Refused(what));
                         Ok(())
                     }
                     Ok(()) => Ok(()),
                 }
             }
             Ok(false) => Ok(()),
-            Err(Fault::Refused(what)) => {
-                self.leave_out(part.block.name, Why::Refused(what));
+            Err(MemoryError::Refused(what)) => {
+                self.skip(part.block.name, SkipReason::Refused(what));
                 Ok(())
             }
-            Err(Fault::Lost(what)) => Err(what),
+            Err(MemoryError::Lost(what)) => Err(what),
         }
     }
 
-    fn registers(
+    fn read_registers(
         &mut self,
         memory: &mut dyn Memory,
-        wanted: &Wanted,
-        part: &mut Part,
+        request: &ReadRequest,
+        part: &mut BlockReader,
     ) -> Result<(), String> {
         let (map, block) = (part.map, part.block);
-        for found in way::found(block) {
+        for found in access::found(block) {
             let register = found.register;
             let offset = register.offset + found.index * register.stride;
-            let is_asked = register.access != Access::WriteOnly && wants(wanted, &found);
-            if !is_asked || !part.way.has(offset) {
+            let is_asked = register.access != Access::WriteOnly && is_requested(request, &found);
+            if !is_asked || !part.access.has(offset) {
                 continue;
             }
-            if !is_harmless(register) && !wanted.side_effects {
-                self.leave_out(&name(&found), Why::SideEffect);
+            if !is_harmless(register) && !request.side_effects {
+                self.skip(&name(&found), SkipReason::SideEffect);
                 continue;
             }
-            match part.way.read(memory, offset, register.width) {
+            match part.access.read(memory, offset, register.width) {
                 Ok(value) => {
                     let line = self.values.len() + 1;
-                    let address = part.way.address(offset);
+                    let address = part.access.address(offset);
                     self.values
-                        .push(decode::live(map, found, value, address, line));
+                        .push(decode::live_value(map, found, value, address, line));
                 }
-                Err(Fault::Refused(what)) => self.leave_out(&name(&found), Why::Refused(what)),
-                Err(Fault::Lost(what)) => return Err(what),
+                Err(MemoryError::Refused(what)) => {
+                    self.skip(&name(&found), SkipReason::Refused(what))
+                }
+                Err(MemoryError::Lost(what)) => return Err(what),
             }
         }
         Ok(())
     }
 
-    fn leave_out(&mut self, name: &str, why: Why) {
-        self.left_out.push(LeftOut {
+    fn skip(&mut self, name: &str, reason: SkipReason) {
+        self.skipped.push(Skipped {
             name: name.to_owned(),
-            why,
+            reason,
         });
     }
 
     /// A line for each reason why something was not read.
     pub fn notes(&self) -> Vec<String> {
-        let mut reasons: Vec<(&Why, Vec<&str>)> = Vec::new();
-        for LeftOut { name, why } in &self.left_out {
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
+        let mut reasons: Vec<(&SkipReason, Vec<&str>)> = Vec::new();
+        for Skipped { name, reason } in &self.skipped {
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, names)) => names.push(name),
-                None => reasons.push((why, vec![name])),
+                None => reasons.push((reason, vec![name])),
             }
         }
-        let line = |(why, names): &(&Why, Vec<&str>)| {
+        let line = |(why, names): &(&SkipReason, Vec<&str>)| {
             let why = match why {
-                Why::SideEffect => "reading changes them (--side-effects)",
-                Why::Indirect => "other registers are written for it, and put back (--indirect)",
-                Why::Refused(what) => what,
+                SkipReason::SideEffect => "reading changes them (--side-effects)",
+                SkipReason::Indirect => {
+                    "other registers are written for it, and put back (--indirect)"
+                }
+                SkipReason::Refused(what) => what,
             };
             format!("not read: {}: {why}", names.join(", "))
         };

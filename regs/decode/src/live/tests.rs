@@ -3,26 +3,26 @@
 use linerate_regs::{IMX6, LAN91C111, LAN9118, MAPS, MII, VIRTIO};
 
 use super::super::decode::decode;
-use super::super::{Chooser, flow};
+use super::super::{ChipSelection, flow_control};
 use super::*;
 
 /// Answers a read or a write; the value of a write is `Some`.
 struct Model<F>(F);
 
-impl<F: FnMut(u32, Option<u32>) -> Result<u32, Fault>> Memory for Model<F> {
-    fn read(&mut self, address: u32, bits: u8) -> Result<u32, Fault> {
+impl<F: FnMut(u32, Option<u32>) -> Result<u32, MemoryError>> Memory for Model<F> {
+    fn read(&mut self, address: u32, bits: u8) -> Result<u32, MemoryError> {
         let value = (self.0)(address, None)?;
         assert_eq!(u64::from(value) >> bits, 0, "{address:x}");
         Ok(value)
     }
 
-    fn write(&mut self, address: u32, _: u8, value: u32) -> Result<(), Fault> {
+    fn write(&mut self, address: u32, _: u8, value: u32) -> Result<(), MemoryError> {
         (self.0)(address, Some(value)).map(drop)
     }
 }
 
-fn all<'a>(map: Map<'a>, names: &'a [String]) -> Wanted<'a> {
-    Wanted {
+fn all<'a>(map: Map<'a>, names: &'a [String]) -> ReadRequest<'a> {
+    ReadRequest {
         map,
         phys: MII,
         block: None,
@@ -37,7 +37,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn value(seen: &Seen, register: &str) -> u32 {
+fn value(seen: &Readout, register: &str) -> u32 {
     let found = seen.values.iter().find(|it| it.register == register);
     found.unwrap_or_else(|| panic!("no {register}")).value
 }
@@ -95,13 +95,13 @@ fn what_the_mac_does_and_what_the_phy_negotiated_stand_beside_each_other() {
     let mut memory = Model(|at: u32, write| Ok(enet.access(at - 0x1000, write)));
     let wanted = names(&["rcr", "ENET_TCR", "MII.ANAR", "ANLPAR"]);
     let seen = read(&mut memory, &all(IMX6, &wanted)).expect("read");
-    let told: Vec<(&str, u32)> = seen
+    let read_values: Vec<(&str, u32)> = seen
         .values
         .iter()
         .map(|v| (&*v.register, v.value))
         .collect();
     assert_eq!(
-        told,
+        read_values,
         [
             ("ENET.RCR", 0x05ee_0264),
             ("ENET.TCR", 0),
@@ -112,7 +112,7 @@ fn what_the_mac_does_and_what_the_phy_negotiated_stand_beside_each_other() {
     assert_eq!(seen.values[0].address, Some(0x1084));
     assert_eq!(seen.notes(), [""; 0]);
     assert_eq!(
-        flow::control(&seen.values).expect("a line"),
+        flow_control::summary(&seen.values).expect("a line"),
         "flow control: ENET.RCR.FCE is 1, advertised PAUSE 1 ASM_DIR 1, the partner's PAUSE 1 ASM_DIR 0: \
          pause frames are agreed on both ways\n"
     );
@@ -144,7 +144,7 @@ fn further_registers_of_a_phy_are_read_where_it_is_the_one() {
     assert_eq!(value(&seen, "KSZ9021.PHY_CONTROL"), 0x40);
     // BMSR has no EXT_STATUS.
     assert!(seen.values.iter().all(|it| it.register != "MII.CTRL1000"));
-    let kept: Vec<&str> = seen.left_out.iter().map(|it| &*it.name).collect();
+    let kept: Vec<&str> = seen.skipped.iter().map(|it| &*it.name).collect();
     assert_eq!(
         kept,
         ["MII.MMD_DATA", "KSZ9021.RXER_COUNT", "KSZ9021.INTERRUPT"]
@@ -200,7 +200,7 @@ fn banks_are_read_and_the_drivers_is_seen_again() {
         seen.notes(),
         ["not read: BANK0.ECR, BANK2.DATA: reading changes them (--side-effects)"]
     );
-    let cautious = Wanted {
+    let cautious = ReadRequest {
         indirect: false,
         ..all(LAN91C111, &[])
     };
@@ -252,7 +252,7 @@ fn the_lan9118s_index_is_gone_through_and_put_back() {
     assert_eq!((data, macs[7]), (0xd1d2_d3d4, 0x7777));
     assert_eq!(value(&seen, "CSR.ID_REV"), 0x0118_0000);
     assert_eq!(value(&seen, "MII.ANLPAR"), 0x45e1);
-    let line = flow::control(&seen.values).expect("a line");
+    let line = flow_control::summary(&seen.values).expect("a line");
     assert!(
         line.starts_with("flow control: MAC.FLOW.FCEN is 1,"),
         "{line}"
@@ -293,7 +293,7 @@ fn features_are_read_once_the_driver_has_agreed() {
 #[test]
 fn what_the_device_refuses_is_noted_and_a_lost_device_ends_it() {
     let mut memory = Model(|at: u32, _| match at {
-        0x1014 => Err(Fault::Refused("the device answers E14".to_owned())),
+        0x1014 => Err(MemoryError::Refused("the device answers E14".to_owned())),
         0x1010 => Ok(5),
         _ => Ok(0),
     });
@@ -304,28 +304,29 @@ fn what_the_device_refuses_is_noted_and_a_lost_device_ends_it() {
         seen.notes(),
         ["not read: ENET.TDAR: the device answers E14"]
     );
-    let mut lost = Model(|_, _| Err(Fault::Lost("it has gone".to_owned())));
+    let mut lost = Model(|_, _| Err(MemoryError::Lost("it has gone".to_owned())));
     let error = read(&mut lost, &all(IMX6, &wanted)).expect_err("lost");
     assert_eq!(error, Error::Lost("it has gone".to_owned()));
 }
 
 #[test]
 fn what_cannot_be_meant_is_said() {
-    let mut memory = Model(|_, _| -> Result<u32, Fault> { panic!("an access") });
+    let mut memory = Model(|_, _| -> Result<u32, MemoryError> { panic!("an access") });
     let unknown = names(&["RXR"]);
-    let error =
-        |wanted: &Wanted| super::read(&mut Model(|_, _| Ok(0)), wanted).expect_err("a fault");
+    let error = |request: &ReadRequest| {
+        super::read(&mut Model(|_, _| Ok(0)), request).expect_err("a fault")
+    };
     assert_eq!(
         error(&all(IMX6, &unknown)).to_string(),
         "imx6 has no block or register `RXR`; `linerate regs list imx6` shows what it has"
     );
-    let no_base = Wanted {
+    let no_base = ReadRequest {
         base: None,
         ..all(LAN9118, &[])
     };
     let no_base = read(&mut memory, &no_base).expect_err("no base");
     assert!(no_base.to_string().contains("--base"), "{no_base}");
-    let whole = Wanted {
+    let whole = ReadRequest {
         base: None,
         ..all(linerate_regs::ESP32C6, &[])
     };
@@ -340,7 +341,7 @@ fn what_cannot_be_meant_is_said() {
 fn what_was_read_reads_back() {
     let mut memory = Model(|at: u32, _| Ok(at & 0x7f));
     for map in [IMX6, LAN9118, LAN91C111, VIRTIO] {
-        let direct = Wanted {
+        let direct = ReadRequest {
             indirect: false,
             ..all(map, &[])
         };
@@ -348,7 +349,7 @@ fn what_was_read_reads_back() {
         assert!(!seen.values.is_empty());
         let json = serde_json::to_string_pretty(&seen.values).expect("JSON");
         for text in [devregs(&seen.values), json] {
-            let (values, notes) = decode(&text, &MAPS, Chooser::default())
+            let (values, notes) = decode(&text, &MAPS, ChipSelection::default())
                 .unwrap_or_else(|error| panic!("{}: {error}", map.name()));
             assert_eq!(notes, []);
             let bare = |values: &[Value]| -> Vec<(String, u32)> {
@@ -365,21 +366,21 @@ fn what_was_read_reads_back() {
 #[test]
 fn a_mac_that_does_not_do_what_was_agreed_on_is_named() {
     let line = |dump: &str| {
-        let (values, _) = decode(dump, &MAPS, Chooser::default()).expect("decoded");
-        flow::control(&values)
+        let (values, _) = decode(dump, &MAPS, ChipSelection::default()).expect("decoded");
+        flow_control::summary(&values)
     };
     for (rcr, own, partner, verdict) in [
         (
             "05ee0244",
             "0de1",
             "45e1",
-            "both ways, but the MAC is told not to use them",
+            "both ways, but the MAC is read_values not to use them",
         ),
         (
             "05ee0264",
             "01e1",
             "45e1",
-            "no pause frames are agreed on, but the MAC is told to use them",
+            "no pause frames are agreed on, but the MAC is read_values to use them",
         ),
         (
             "05ee0264",
@@ -396,8 +397,11 @@ fn a_mac_that_does_not_do_what_was_agreed_on_is_named() {
         ("05ee0244", "01e1", "41e1", "no pause frames are agreed on"),
     ] {
         let dump = format!("ENET_RCR {rcr}\nMII_ANAR {own}\nMII_ANLPAR {partner}\n");
-        let told = line(&dump).expect("a line");
-        assert!(told.ends_with(&format!("{verdict}\n")), "{told}");
+        let read_values = line(&dump).expect("a line");
+        assert!(
+            read_values.ends_with(&format!("{verdict}\n")),
+            "{read_values}"
+        );
     }
     let alone = line("ENET_RCR 05ee0264\n").expect("a line");
     assert_eq!(alone, "flow control: ENET.RCR.FCE is 1\n");

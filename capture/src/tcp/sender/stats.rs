@@ -1,22 +1,22 @@
 //! What is counted of a direction.
 
-use crate::tcp::buckets::Buckets;
-use crate::tcp::marks::Marks;
-use crate::tcp::spacing::Spacing;
+use crate::tcp::histogram::Histogram;
+use crate::tcp::occurrences::Occurrences;
+use crate::tcp::spacing::LossBySpacing;
 
 /// Positions in a burst that are told apart.
-pub const POSITIONS: usize = 16;
-/// The shortest delay that [`Figures::delays`] tells apart; its bounds double from there.
-pub const FIRST_DELAY_NS: u64 = 150_000_000;
+pub const BURST_POSITIONS: usize = 16;
+/// The shortest delay that [`SenderStats::retransmit_delays`] tells apart; its bounds double from there.
+pub const FIRST_DELAY_BOUND_NS: u64 = 150_000_000;
 /// Ranges of retransmission delays that are told apart.
-pub const DELAYS: usize = 12;
+pub const DELAY_RANGES: usize = 12;
 
 /// Numbers of outstanding segments that are told apart.
-pub const AHEAD: usize = 32;
+pub const FLIGHT_BINS: usize = 32;
 
 /// What was counted of a direction.
 #[derive(Clone, Debug, Default)]
-pub struct Figures {
+pub struct SenderStats {
     /// Packets of the sender.
     pub packets: u64,
     /// Of them, those with payload or FIN.
@@ -32,33 +32,33 @@ pub struct Figures {
     /// Of them, tail-loss probes.
     pub tail_loss_probes: u64,
     /// How long after the one before these came.
-    pub probe_delays: Buckets,
+    pub probe_delays: Histogram,
     /// Of them, fast retransmissions.
-    pub fast: u64,
+    pub fast_retransmits: u64,
     /// Of them, those that a time-out brought.
     pub time_outs: u64,
     /// The most time-outs in a row.
-    pub most_back_off: u8,
+    pub max_backoff: u8,
     /// Of them, the rest of what was lost behind a fast one or a time-out.
-    pub recoveries: u64,
+    pub recovery_retransmits: u64,
     /// Of them, those of what had been acknowledged.
     pub spurious: u64,
     /// Packet of the first and of the last that were sent again, spurious ones left out; 0 for none.
-    pub first_again: u64,
-    /// See `first_again`.
-    pub last_again: u64,
-    /// How long after the one before those with payload came: below [`FIRST_DELAY_NS`], below twice that, and so on.
-    pub delays: [u64; DELAYS],
+    pub first_retransmit: u64,
+    /// See `first_retransmit`.
+    pub last_retransmit: u64,
+    /// How long after the one before those with payload came: below [`FIRST_DELAY_BOUND_NS`], below twice that, and so on.
+    pub retransmit_delays: [u64; DELAY_RANGES],
     /// Segments that came so late that they had been lost before the place of capture and sent again.
-    pub lost_before: u64,
+    pub lost_before_capture: u64,
     /// Segments that came behind what was sent after them.
     pub out_of_order: u64,
     /// Them, by how much later than what is behind them they came.
-    pub overtaken: Marks,
+    pub out_of_order_at: Occurrences,
     /// Octets that were acknowledged and never captured.
     pub unseen_bytes: u64,
     /// The acknowledgments of such octets, by how many they were.
-    pub unseen: Marks,
+    pub unseen_at: Occurrences,
     /// Segments larger than the other end takes: cut up behind the place of capture.
     pub super_segments: u64,
     /// Octets of payload in the largest segment.
@@ -68,17 +68,17 @@ pub struct Figures {
     /// Packets with RST.
     pub resets: u64,
     /// Segments with payload by their place in a burst, the last place for all behind.
-    pub sent_at: [u64; POSITIONS],
+    pub sent_by_position: [u64; BURST_POSITIONS],
     /// Of them, those that had to be sent again.
-    pub lost_at: [u64; POSITIONS],
+    pub lost_by_position: [u64; BURST_POSITIONS],
     /// What became of all that was sent, by how closely it followed other packets.
-    pub spacing: Spacing,
+    pub spacing: LossBySpacing,
     /// Segments with payload by how many full ones were outstanding when they were sent, the last place for all more.
-    pub sent_behind: [u64; AHEAD],
+    pub sent_by_flight: [u64; FLIGHT_BINS],
     /// Of them, those that had to be sent again.
-    pub lost_behind: [u64; AHEAD],
+    pub lost_by_flight: [u64; FLIGHT_BINS],
     /// The most octets outstanding.
-    pub most_in_flight: u32,
+    pub max_in_flight: u32,
     /// Acknowledgments by the other end that repeat the one before while something is outstanding.
     pub duplicate_acks: u64,
     /// Packets by which the other end told a window and nothing else.
@@ -88,23 +88,23 @@ pub struct Figures {
     /// Packets that filled the window.
     pub window_full: u64,
     /// The smallest window that the other end granted outside SYN and RST, in octets.
-    pub least_window: Option<u32>,
+    pub min_window: Option<u32>,
     /// The largest.
-    pub most_window: u32,
+    pub max_window: u32,
     /// Of its acknowledgments, those that granted less than a segment.
     pub small_windows: u64,
     /// Of its acknowledgments, those with selective ones.
     pub selective_acks: u64,
     /// Acknowledgments that were held back while the sender waited for them to send a small segment.
-    pub held_back: u64,
+    pub delayed_acks: u64,
     /// The time that took.
-    pub held_back_ns: u64,
+    pub delayed_ack_ns: u64,
     /// The segments that waited for it.
-    pub held: Marks,
+    pub delayed_at: Occurrences,
     /// From a segment to its acknowledgment, segments sent once only.
-    pub rtt: Buckets,
+    pub rtt: Histogram,
     /// From a segment to its acknowledgment where nothing else was sent between.
-    pub isolated_rtt: Buckets,
+    pub isolated_rtt: Histogram,
     /// The longest time that something was outstanding and no acknowledgment came.
     pub longest_stall_ns: u64,
     /// When that began.
@@ -113,9 +113,9 @@ pub struct Figures {
     pub last_acked_ns: u64,
     /// How often later segments were acknowledged first, by repeated or selective acknowledgments, and the missing ones
     /// then without having been sent again: they were overtaken behind the place of capture.
-    pub overtaken_behind: u64,
+    pub reordered_after_capture: u64,
     /// Segments of less than half the size that the other end takes that were sent while others were outstanding.
-    pub small_behind: u64,
+    pub small_while_unacked: u64,
     /// How long the sender was quiet between bursts, with nothing outstanding.
-    pub send_gaps: Buckets,
+    pub send_gaps: Histogram,
 }

@@ -2,8 +2,8 @@
 
 use linerate_regs::{Block, Found, Map};
 
-use super::mdio::{Enet, Lan9118, Mdio};
-use super::{Error, Fault, Memory, Wanted};
+use super::mdio::{Enet, Lan9118, MdioAccess};
+use super::{Error, Memory, MemoryError, ReadRequest};
 
 /// The registers that others are reached by.
 mod lan9118 {
@@ -21,17 +21,17 @@ mod virtio {
 }
 
 /// How often a bit is looked at that has to change. Each look goes through a debugger.
-pub(super) const LOOKS: u32 = 100;
+pub(super) const MAX_POLLS: u32 = 100;
 
 /// How the registers of a block are reached.
-pub(super) trait Way {
+pub(super) trait BlockAccess {
     /// Whether nothing is written for it.
     fn is_direct(&self) -> bool {
         false
     }
 
     /// Notes what has to be put back. `false`: the device has no such block.
-    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, Fault>;
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, MemoryError>;
 
     /// Whether the device has the register.
     fn has(&self, _offset: u32) -> bool {
@@ -39,10 +39,10 @@ pub(super) trait Way {
     }
 
     /// Reads so many bits at `offset`.
-    fn read(&mut self, memory: &mut dyn Memory, offset: u32, bits: u8) -> Result<u32, Fault>;
+    fn read(&mut self, memory: &mut dyn Memory, offset: u32, bits: u8) -> Result<u32, MemoryError>;
 
     /// Puts it back.
-    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault>;
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError>;
 
     /// Where that register lies, if it is in the memory.
     fn address(&self, _offset: u32) -> Option<u32> {
@@ -51,13 +51,13 @@ pub(super) trait Way {
 }
 
 /// A block and the way to it.
-pub(super) struct Part<'a> {
+pub(super) struct BlockReader<'a> {
     pub map: Map<'a>,
     pub block: Block<'a>,
-    pub way: Box<dyn Way>,
+    pub access: Box<dyn BlockAccess>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> BlockReader<'a> {
     /// Every register of the block, those of arrays one by one.
     pub fn found(&self) -> impl Iterator<Item = Found<'a>> + use<'a> {
         found(self.block)
@@ -76,99 +76,104 @@ pub(super) fn found(block: Block) -> impl Iterator<Item = Found> {
 }
 
 /// All that is known a way to.
-pub(super) fn parts<'a>(wanted: &Wanted<'a>) -> Result<Vec<Part<'a>>, Error> {
-    let map = wanted.map;
-    let chosen = match wanted.block {
+pub(super) fn parts<'a>(request: &ReadRequest<'a>) -> Result<Vec<BlockReader<'a>>, Error> {
+    let map = request.map;
+    let chosen = match request.block {
         Some(name) => Some(super::super::resolve::block_named([map].into_iter(), name)?),
         None => map.blocks().next(),
     };
-    let base = wanted.base.or(chosen.and_then(|block| block.base));
+    let base = request.base.or(chosen.and_then(|block| block.base));
     let is_chosen = |block: &Block| chosen.is_some_and(|it| it.name == block.name);
-    let mut parts: Vec<Part> = map
+    let mut parts: Vec<BlockReader> = map
         .blocks()
         .filter_map(|block| {
             let direct = if is_chosen(&block) { base } else { block.base };
-            let way = match direct {
-                Some(at) => Box::new(Direct(at)) as Box<dyn Way>,
-                None => behind(map, block, base?)?,
+            let access = match direct {
+                Some(at) => Box::new(DirectAccess(at)) as Box<dyn BlockAccess>,
+                None => indirect_access(map, block, base?)?,
             };
-            Some(Part { map, block, way })
+            Some(BlockReader { map, block, access })
         })
         .collect();
-    let Some(first) = parts.iter().find(|part| part.way.is_direct()) else {
+    let Some(first) = parts.iter().find(|part| part.access.is_direct()) else {
         return Err(Error::NoBase {
             chip: map.name().to_owned(),
         });
     };
     let is_alone = parts
         .iter()
-        .filter(|it| it.way.is_direct() && it.block.base.is_some());
-    if wanted.names.is_empty() && wanted.base.is_none() && is_alone.count() > 1 {
-        return Err(Error::Whole {
+        .filter(|it| it.access.is_direct() && it.block.base.is_some());
+    if request.names.is_empty() && request.base.is_none() && is_alone.count() > 1 {
+        return Err(Error::WholeChip {
             chip: map.name().to_owned(),
         });
     }
-    let at = first.way.address(0);
-    for block in wanted.phys.blocks() {
-        let mdio = at.and_then(|at| mdio(map, at, block.name));
-        parts.extend(mdio.map(|way| Part {
-            map: wanted.phys,
+    let at = first.access.address(0);
+    for block in request.phys.blocks() {
+        let mdio = at.and_then(|at| mdio_access(map, at, block.name));
+        parts.extend(mdio.map(|access| BlockReader {
+            map: request.phys,
             block,
-            way,
+            access,
         }));
     }
     Ok(parts)
 }
 
 /// The way to a block that has no address, with the device at `base`.
-fn behind(map: Map, block: Block, base: u32) -> Option<Box<dyn Way>> {
-    let bank = |number| -> Option<Box<dyn Way>> { Some(Box::new(Bank::new(base, number))) };
+fn indirect_access(map: Map, block: Block, base: u32) -> Option<Box<dyn BlockAccess>> {
+    let bank =
+        |number| -> Option<Box<dyn BlockAccess>> { Some(Box::new(BankAccess::new(base, number))) };
     match (map.name(), block.name) {
         ("lan91c111", "BANK0") => bank(0),
         ("lan91c111", "BANK1") => bank(1),
         ("lan91c111", "BANK2") => bank(2),
         ("lan91c111", "BANK3") => bank(3),
-        ("lan9118", "MAC") => Some(Box::new(Index::new(base))),
-        ("lan9118", "PHY") => Some(Box::new(Mdio::new(Lan9118::new(base)))),
+        ("lan9118", "MAC") => Some(Box::new(IndexAccess::new(base))),
+        ("lan9118", "PHY") => Some(Box::new(MdioAccess::new(Lan9118::new(base)))),
         // Section 4.2.2.
-        ("virtio", "NET") => Some(Box::new(Direct(base.checked_add(0x100)?))),
-        ("virtio", "FEATURES") => Some(Box::new(Features(base))),
+        ("virtio", "NET") => Some(Box::new(DirectAccess(base.checked_add(0x100)?))),
+        ("virtio", "FEATURES") => Some(Box::new(FeatureAccess(base))),
         _ => None,
     }
 }
 
 /// The way to a PHY's block.
-fn mdio(map: Map, base: u32, block: &str) -> Option<Box<dyn Way>> {
-    let is_of_one_kind = match block {
+fn mdio_access(map: Map, base: u32, block: &str) -> Option<Box<dyn BlockAccess>> {
+    let phy_id = match block {
         "MII" => None,
         // Bits 3 to 24 of Micrel's identifier, and model 21 hexadecimal.
         "KSZ9021" => Some(0x0022_1610),
         _ => return None,
     };
     match map.name() {
-        "imx6" => Some(Box::new(Mdio::new(Enet::new(base)).only(is_of_one_kind))),
-        "lan9118" => Some(Box::new(Mdio::new(Lan9118::new(base)).only(is_of_one_kind))),
+        "imx6" => Some(Box::new(
+            MdioAccess::new(Enet::new(base)).with_phy_id(phy_id),
+        )),
+        "lan9118" => Some(Box::new(
+            MdioAccess::new(Lan9118::new(base)).with_phy_id(phy_id),
+        )),
         _ => None,
     }
 }
 
 /// In the memory.
-struct Direct(u32);
+struct DirectAccess(u32);
 
-impl Way for Direct {
+impl BlockAccess for DirectAccess {
     fn is_direct(&self) -> bool {
         true
     }
 
-    fn enter(&mut self, _: &mut dyn Memory) -> Result<bool, Fault> {
+    fn enter(&mut self, _: &mut dyn Memory) -> Result<bool, MemoryError> {
         Ok(true)
     }
 
-    fn read(&mut self, memory: &mut dyn Memory, offset: u32, bits: u8) -> Result<u32, Fault> {
+    fn read(&mut self, memory: &mut dyn Memory, offset: u32, bits: u8) -> Result<u32, MemoryError> {
         memory.read(self.0.wrapping_add(offset), bits)
     }
 
-    fn leave(&mut self, _: &mut dyn Memory) -> Result<(), Fault> {
+    fn leave(&mut self, _: &mut dyn Memory) -> Result<(), MemoryError> {
         Ok(())
     }
 
@@ -178,13 +183,13 @@ impl Way for Direct {
 }
 
 /// A bank of the LAN91C111 (section 8.4).
-struct Bank {
+struct BankAccess {
     base: u32,
     number: u32,
     before: u32,
 }
 
-impl Bank {
+impl BankAccess {
     const fn new(base: u32, number: u32) -> Self {
         Self {
             base,
@@ -198,18 +203,18 @@ impl Bank {
     }
 }
 
-impl Way for Bank {
-    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, Fault> {
+impl BlockAccess for BankAccess {
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, MemoryError> {
         self.before = lan91c111::BANK::BS.get(memory.read(self.select(), 16)?);
         memory.write(self.select(), 16, self.number)?;
         Ok(true)
     }
 
-    fn read(&mut self, memory: &mut dyn Memory, offset: u32, bits: u8) -> Result<u32, Fault> {
+    fn read(&mut self, memory: &mut dyn Memory, offset: u32, bits: u8) -> Result<u32, MemoryError> {
         memory.read(self.base.wrapping_add(offset), bits)
     }
 
-    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         memory.write(self.select(), 16, self.before)
     }
 
@@ -219,13 +224,13 @@ impl Way for Bank {
 }
 
 /// The LAN9118's MAC, by numbers (sections 5.3.20 and 5.3.21).
-pub(super) struct Index {
+pub(super) struct IndexAccess {
     base: u32,
     /// What the driver has put there for a write, or not yet taken after a read.
     data: u32,
 }
 
-impl Index {
+impl IndexAccess {
     pub const fn new(base: u32) -> Self {
         Self { base, data: 0 }
     }
@@ -234,7 +239,12 @@ impl Index {
         self.base.wrapping_add(offset)
     }
 
-    fn command(&self, memory: &mut dyn Memory, number: u32, direction: u32) -> Result<(), Fault> {
+    fn command(
+        &self,
+        memory: &mut dyn Memory,
+        number: u32,
+        direction: u32,
+    ) -> Result<(), MemoryError> {
         use lan9118::MAC_CSR_CMD::{CSR_ADDR, CSR_BUSY};
         let command = self.at(lan9118::MAC_CSR_CMD.offset);
         memory.write(
@@ -242,58 +252,63 @@ impl Index {
             32,
             CSR_BUSY.mask() | direction | CSR_ADDR.of(number),
         )?;
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_POLLS {
             if !CSR_BUSY.is_set(memory.read(command, 32)?) {
                 return Ok(());
             }
         }
-        Err(Fault::Refused("MAC_CSR_CMD stays busy".to_owned()))
+        Err(MemoryError::Refused("MAC_CSR_CMD stays busy".to_owned()))
     }
 
-    pub fn write(&self, memory: &mut dyn Memory, number: u32, value: u32) -> Result<(), Fault> {
+    pub fn write(
+        &self,
+        memory: &mut dyn Memory,
+        number: u32,
+        value: u32,
+    ) -> Result<(), MemoryError> {
         memory.write(self.at(lan9118::MAC_CSR_DATA.offset), 32, value)?;
         self.command(memory, number, 0)
     }
 }
 
-impl Way for Index {
-    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, Fault> {
+impl BlockAccess for IndexAccess {
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, MemoryError> {
         self.data = memory.read(self.at(lan9118::MAC_CSR_DATA.offset), 32)?;
         Ok(true)
     }
 
-    fn read(&mut self, memory: &mut dyn Memory, offset: u32, _: u8) -> Result<u32, Fault> {
+    fn read(&mut self, memory: &mut dyn Memory, offset: u32, _: u8) -> Result<u32, MemoryError> {
         self.command(memory, offset, lan9118::MAC_CSR_CMD::R_NOT_W.mask())?;
         memory.read(self.at(lan9118::MAC_CSR_DATA.offset), 32)
     }
 
-    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         memory.write(self.at(lan9118::MAC_CSR_DATA.offset), 32, self.data)
     }
 }
 
 /// What a virtio device offers, a word at a time (section 4.2.2).
-struct Features(u32);
+struct FeatureAccess(u32);
 
-impl Way for Features {
+impl BlockAccess for FeatureAccess {
     /// The register that selects the word cannot be read, so it cannot be put back: that does no harm once
     /// the driver has agreed on features and needs it no more.
-    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, Fault> {
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, MemoryError> {
         let status = memory.read(self.0.wrapping_add(virtio::Status.offset), 32)?;
         if virtio::Status::FEATURES_OK.is_set(status) {
             return Ok(true);
         }
         let what = "the driver has not yet agreed on features, and may be about to read them";
-        Err(Fault::Refused(what.to_owned()))
+        Err(MemoryError::Refused(what.to_owned()))
     }
 
-    fn read(&mut self, memory: &mut dyn Memory, word: u32, _: u8) -> Result<u32, Fault> {
+    fn read(&mut self, memory: &mut dyn Memory, word: u32, _: u8) -> Result<u32, MemoryError> {
         let select = self.0.wrapping_add(virtio::DeviceFeaturesSel.offset);
         memory.write(select, 32, word)?;
         memory.read(self.0.wrapping_add(virtio::DeviceFeatures.offset), 32)
     }
 
-    fn leave(&mut self, _: &mut dyn Memory) -> Result<(), Fault> {
+    fn leave(&mut self, _: &mut dyn Memory) -> Result<(), MemoryError> {
         Ok(())
     }
 }

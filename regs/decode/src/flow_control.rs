@@ -15,7 +15,7 @@ struct Page {
 
 /// A line about it, if there is anything of it in `values`; of a register that was read several times, the
 /// last counts.
-pub fn control(values: &[Value]) -> Option<String> {
+pub fn summary(values: &[Value]) -> Option<String> {
     let enables = ENABLES.iter().find_map(|(chip, register, field)| {
         let on = bit(values, Some(chip), register, field)?;
         Some((format!("{register}.{field}"), on))
@@ -54,7 +54,7 @@ const fn agreed(own: Page, partner: Page) -> (bool, bool) {
 }
 
 fn verdict(agreed: (bool, bool), enables: Option<&(String, bool)>) -> String {
-    let way = match agreed {
+    let agreement = match agreed {
         (true, true) => "pause frames are agreed on both ways",
         (true, false) => "pause frames from here are agreed on",
         (false, true) => "pause frames from the partner are agreed on",
@@ -65,7 +65,7 @@ fn verdict(agreed: (bool, bool), enables: Option<&(String, bool)>) -> String {
         ((true, _) | (_, true), Some((_, false))) => ", but the MAC is told not to use them",
         _ => "",
     };
-    format!("{way}{but}")
+    format!("{agreement}{but}")
 }
 
 fn page(values: &[Value], register: &str) -> Option<Page> {

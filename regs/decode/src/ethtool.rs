@@ -1,6 +1,6 @@
 //! What `ethtool IFACE` says of a link, as bits of the PHY's registers: it prints their meaning, not their values.
 
-use super::dump::{Of, Reading};
+use super::dump::{Reading, RegisterRef};
 
 const BMCR: u32 = 0;
 const BMSR: u32 = 1;
@@ -30,14 +30,14 @@ pub(super) struct Settings {
     inside: bool,
     /// The key that further lines of modes belong to.
     key: String,
-    /// Of the link that is being read, from here on.
+    /// RegisterRef the link that is being read, from here on.
     own: usize,
     readings: Vec<Reading>,
 }
 
 impl Settings {
     /// Whether `line` is one of them.
-    pub fn take(&mut self, number: usize, line: &str) -> bool {
+    pub fn read_line(&mut self, number: usize, line: &str) -> bool {
         if line.starts_with("Settings for ") {
             self.inside = true;
             self.key.clear();
@@ -50,17 +50,17 @@ impl Settings {
         }
         let (key, value) = line.split_once(':').unwrap_or((&self.key, line));
         let key = key.trim().to_owned();
-        for (register, value, known) in meaning(&key, value.trim()) {
-            let of = Of::Block("MII", register);
+        for (index, value, known) in meaning(&key, value.trim()) {
+            let register = RegisterRef::Block("MII", index);
             let mut own = self.readings[self.own..].iter_mut();
             // Each line says a part.
-            if let Some(reading) = own.find(|reading| reading.of == of) {
+            if let Some(reading) = own.find(|reading| reading.register == register) {
                 reading.value |= value;
                 reading.known |= known;
             } else {
                 self.readings.push(Reading {
                     line: number,
-                    of,
+                    register,
                     value,
                     known,
                 });
