@@ -1,4 +1,4 @@
-//! Any octets as a capture, and as packets of a link that the first octet chooses.
+//! Arbitrary octets as a capture, and as packets of a link type selected by the first octet.
 #![no_main]
 
 use linerate_capture::reader::{LinkType, Packet, Reader};
@@ -54,7 +54,7 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
     holds(&Report::of(traffic, Vec::new()), number);
 });
 
-/// What is true of every report.
+/// Invariants of every report.
 fn holds(report: &Report, packets: u64) {
     let kinds = &report.packets;
     let ip = kinds.tcp + kinds.udp + kinds.other_ip + kinds.fragments;
@@ -66,14 +66,14 @@ fn holds(report: &Report, packets: u64) {
             (sum - 1.0).abs() < 1e-6 || connection.time_share.is_empty(),
             "{sum}"
         );
-        for way in [&connection.payload, &connection.back] {
-            let by_kind = way.tail_loss_probes
-                + way.fast_retransmissions
-                + way.time_outs
-                + way.recovered_segments
-                + way.spurious_retransmissions;
-            assert_eq!(by_kind, way.retransmitted_segments);
-            assert!(way.unique_bytes <= way.payload_bytes);
+        for direction in [&connection.payload, &connection.back] {
+            let by_kind = direction.tail_loss_probes
+                + direction.fast_retransmissions
+                + direction.time_outs
+                + direction.recovered_segments
+                + direction.spurious_retransmissions;
+            assert_eq!(by_kind, direction.retransmitted_segments);
+            assert!(direction.unique_bytes <= direction.payload_bytes);
         }
     }
     for found in &report.findings {

@@ -23,7 +23,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
                 for field in &value.fields {
                     left ^= field.value << field.low;
                 }
-                // What no field names is told, but of a field in part.
+                // Bits without a field are reported, except those of an incomplete field.
                 assert!(
                     value.known != u32::MAX >> (32 - value.width)
                         || left & !value.unnamed == 0

@@ -2,7 +2,7 @@
 
 use super::Packet;
 
-/// What the first octet of a captured packet begins: the registry at <https://www.tcpdump.org/linktypes.html>.
+/// Link type of a captured packet: the registry at <https://www.tcpdump.org/linktypes.html>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
 
@@ -24,7 +24,7 @@ impl LinkType {
     /// Linux "cooked", version 2.
     pub const LINUX_SLL2: Self = Self(276);
 
-    /// Whether frames of this type are looked into.
+    /// True if frames of this type are analyzed.
     pub const fn is_known(self) -> bool {
         matches!(
             self,
@@ -41,32 +41,32 @@ impl LinkType {
     }
 }
 
-/// A captured frame, with the link's header taken off.
+/// A captured frame without its link header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Which station sent it, on Ethernet.
+    /// Source address, on Ethernet.
     pub source: Option<[u8; 6]>,
-    /// Whether it went to every station.
+    /// True for a broadcast.
     pub broadcast: bool,
-    /// What it carries.
+    /// Payload.
     pub payload: FramePayload<'a>,
 }
 
-/// What a frame carries.
+/// Payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FramePayload<'a> {
     /// An IP datagram of either version.
     Ip {
-        /// What was kept of it.
+        /// The captured part of it.
         octets: &'a [u8],
-        /// Octets that it had on the link, with padding.
+        /// Octets on the link, with padding.
         length: u32,
     },
     /// An ARP message (RFC 826).
     Arp,
     /// A pause frame (IEEE 802.3 annex 31B).
     Pause {
-        /// For how long, in ticks of 512 bit times; 0 ends the pause.
+        /// Pause time in quanta of 512 bit times; 0 ends the pause.
         quanta: u16,
     },
     /// Anything else.
@@ -81,11 +81,11 @@ const IPV6: u16 = 0x86DD;
 const ARP: u16 = 0x0806;
 /// `EtherType` of MAC control frames, to which PAUSE belongs.
 const MAC_CONTROL: u16 = 0x8808;
-/// `EtherType`s of VLAN tags: IEEE 802.1Q, 802.1ad, and what was used before the latter.
+/// `EtherType`s of VLAN tags: IEEE 802.1Q, 802.1ad, and the predecessor of the latter.
 const VLAN_ETHERTYPES: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
 impl<'a> Frame<'a> {
-    /// The same as [`parse`](Self::parse) for IP in Ethernet without a tag, as by far the most are; `None` of others.
+    /// [`parse`](Self::parse) for the most common case, IP in untagged Ethernet; `None` for others.
     #[inline]
     pub(crate) fn parse_untagged_ip(packet: &Packet<'a>) -> Option<Self> {
         let octets = packet.octets;
@@ -101,7 +101,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Takes the header of its link off `packet`.
+    /// Removes the link header of `packet`.
     pub fn parse(packet: &Packet<'a>) -> Self {
         let octets = packet.octets;
         let length = packet.length;
@@ -122,7 +122,7 @@ impl<'a> Frame<'a> {
             LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => {
                 (false, ip(octets, 0, length))
             }
-            // The family of IPv6 differs between systems: the datagram tells by itself.
+            // The address family of IPv6 differs between systems: use the version in the datagram.
             LinkType::NULL | LinkType::LOOP => (false, ip(octets, 4, length)),
             _ => (false, FramePayload::Other),
         };
@@ -138,7 +138,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What stands behind the `EtherType` at `at`, and behind tags.
+/// Payload after the `EtherType` at `at` and any VLAN tags.
 fn parse_ethertype(octets: &[u8], mut at: usize, length: u32) -> FramePayload<'_> {
     loop {
         let Some(kind) = u16_at(octets, at) else {

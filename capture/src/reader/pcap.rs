@@ -8,23 +8,23 @@ use super::{ByteOrder, LinkType, MAX_RECORD_OCTETS, ReadError, Record};
 /// Octets of a record's header.
 const RECORD_HEADER: usize = 16;
 
-/// What the file's header says.
+/// Contents of the file header.
 pub(super) struct Pcap {
     order: ByteOrder,
     link: LinkType,
-    /// Nanoseconds in a unit of the lower half of a timestamp.
+    /// Nanoseconds per unit of a timestamp's fraction.
     fraction_ns: u32,
-    /// Octets that each record's header has beyond the format's.
+    /// Additional octets in each record header.
     extra: usize,
 }
 
 impl Pcap {
-    /// The format by its first four octets, if it is this one.
+    /// Detects the format by its first four octets.
     pub(super) fn recognize(magic: [u8; 4]) -> Option<(ByteOrder, u32, usize)> {
         let both = [
             (0xA1B2_C3D4, 1000, 0),
             (0xA1B2_3C4D, 1, 0),
-            // Alexey Kuznetsov's variant of Linux 2.2 has an interface and a protocol in each record.
+            // Alexey Kuznetsov's variant for Linux 2.2 has an interface and a protocol in each record.
             (0xA1B2_CD34, 1000, 8),
         ];
         both.into_iter().find_map(|(number, fraction_ns, extra)| {
@@ -35,7 +35,7 @@ impl Pcap {
         })
     }
 
-    /// Reads the file's header, whose first octets were [recognised](Self::recognize).
+    /// Reads the file header, whose magic number was [recognized](Self::recognize).
     pub(super) fn open<R: Read>(
         source: &mut Source<R>,
         (order, fraction_ns, extra): (ByteOrder, u32, usize),
@@ -48,7 +48,7 @@ impl Pcap {
             ));
         };
         source.consume(24);
-        // The upper bits tell of an FCS, which no length here counts.
+        // The upper bits describe an FCS, which no length here includes.
         let link = order.u32_at(&header, 20) & 0x03FF_FFFF;
         Ok(Self {
             order,
@@ -58,7 +58,7 @@ impl Pcap {
         })
     }
 
-    /// The next record, if the whole of it is there. Its octets are those that the source took last.
+    /// The next record, if it is completely buffered. Its octets are those that the source consumed last.
     #[inline]
     pub(super) fn record<R: Read>(&self, source: &mut Source<R>) -> Option<Record> {
         let there = source.buffered();
@@ -81,7 +81,7 @@ impl Pcap {
         Some(record)
     }
 
-    /// The same, once it was read from the stream.
+    /// The same, after reading it from the stream.
     pub(super) fn read<R: Read>(
         &self,
         source: &mut Source<R>,
@@ -102,12 +102,12 @@ impl Pcap {
         }
         let captured = self.order.u32_at(source.peek(header_len), 8) as usize;
         if captured > MAX_RECORD_OCTETS {
-            let what = format!("is damaged: a packet of {captured} octets cannot be");
+            let what = format!("is damaged: a packet cannot have {captured} octets");
             return Err(ReadError::at(source, number, &what));
         }
         let there = source.fill_to(header_len + captured) - header_len;
         if there < captured {
-            let what = format!("ends within a packet: {there} of {captured} octets are there");
+            let what = format!("ends within a packet: {there} of {captured} octets are present");
             return Err(ReadError::at(source, number, &what));
         }
         Ok(self.record(source))

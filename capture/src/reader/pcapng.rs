@@ -1,4 +1,4 @@
-//! The next generation's format: draft-ietf-opsawg-pcapng.
+//! The pcapng format: draft-ietf-opsawg-pcapng.
 
 use std::io::Read;
 
@@ -14,40 +14,40 @@ const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Option of an interface: ticks of its timestamps.
+/// Interface option: timestamp resolution.
 const IF_TSRESOL: u16 = 9;
-/// Option of an interface: seconds to add to its timestamps.
+/// Interface option: seconds to add to timestamps.
 const IF_TSOFFSET: u16 = 14;
 
-/// Options of an interface's statistics: packets that the interface and the system dropped for want of room.
+/// Options of interface statistics: packets dropped by the interface and by the system.
 const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
-/// More interfaces than this are damage.
+/// More interfaces than this are treated as damage.
 const MAX_INTERFACES: usize = 65_536;
 
-/// A section that is being read.
+/// Reader of pcapng sections.
 pub(super) struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Packets that were dropped in the sections before.
+    /// Packets dropped in the previous sections.
     dropped: u64,
 }
 
-/// What of an interface its packets need.
+/// Interface properties needed for its packets.
 #[derive(Clone, Copy)]
 struct Interface {
     link: LinkType,
-    /// Octets kept of each packet; 0 for all.
+    /// Captured octets per packet; 0 for all.
     snap_len: u32,
     ticks_per_second: u64,
     offset_s: i64,
-    /// Packets that its statistics say to have been dropped.
+    /// Packets dropped according to its statistics.
     dropped: u64,
 }
 
 impl Interface {
-    /// `ticks` since the epoch in nanoseconds.
+    /// Converts `ticks` since the epoch to nanoseconds.
     #[inline]
     fn ns(&self, ticks: u64) -> u64 {
         let ns = match self.ticks_per_second {
@@ -67,7 +67,7 @@ impl Interface {
 }
 
 impl Pcapng {
-    /// Begins before the first section, whose first octets were seen.
+    /// Starts before the first section.
     pub(super) fn new() -> Self {
         Self {
             order: ByteOrder::Little,
@@ -76,13 +76,13 @@ impl Pcapng {
         }
     }
 
-    /// Packets that were dropped while capturing, as far as the statistics read so far tell.
+    /// Packets dropped by the capturing system, according to the statistics read so far.
     pub(super) fn dropped(&self) -> u64 {
         let dropped = self.interfaces.iter().map(|interface| interface.dropped);
         dropped.fold(self.dropped, u64::saturating_add)
     }
 
-    /// The next packet, whose octets are those that the source took last.
+    /// The next packet; its octets are those that the source consumed last.
     pub(super) fn next<R: Read>(
         &mut self,
         source: &mut Source<R>,
@@ -112,7 +112,7 @@ impl Pcapng {
             let kind = self.order.u32_at(&head, 0);
             let len = self.order.u32_at(&head, 4) as usize;
             if len < 12 || !len.is_multiple_of(4) {
-                let what = format!("is damaged: a block of {len} octets cannot be");
+                let what = format!("is damaged: a block cannot have {len} octets");
                 return Err(ReadError::at(source, number, &what));
             }
             match kind {
@@ -128,7 +128,7 @@ impl Pcapng {
                     fill_block(source, number, len)?;
                     self.statistics(source, len);
                 }
-                // Names, secrets, and what others have thought of.
+                // Name resolution, decryption secrets, custom blocks.
                 _ => {
                     if source.skip(len as u64) < len as u64 {
                         return Err(ReadError::at(source, number, "ends within a block"));
@@ -156,7 +156,7 @@ impl Pcapng {
             return Err(ReadError::at(
                 source,
                 number,
-                "is damaged: no section begins like this",
+                "is damaged: invalid section header",
             ));
         };
         if source.skip(len.into()) < len.into() {
@@ -183,7 +183,7 @@ impl Pcapng {
             return Err(ReadError::at(
                 source,
                 number,
-                "is damaged: no interface is like this",
+                "is damaged: invalid interface",
             ));
         }
         let mut interface = Interface {
@@ -199,7 +199,7 @@ impl Pcapng {
                     let exponent = u32::from(resolution & 0x7F);
                     let base = if resolution & 0x80 == 0 { 10 } else { 2_u64 };
                     let Some(ticks_per_second) = base.checked_pow(exponent) else {
-                        let what = "is damaged: no clock has such a resolution";
+                        let what = "is damaged: invalid timestamp resolution";
                         return Err(ReadError::at(source, number, what));
                     };
                     interface.ticks_per_second = ticks_per_second;
@@ -215,7 +215,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// The newest of an interface counts: they count from its beginning.
+    /// An interface's latest statistics count: they are cumulative.
     fn statistics<R: Read>(&mut self, source: &mut Source<R>, len: usize) {
         let order = self.order;
         let body = &source.peek(len)[8..len - 4];
@@ -255,7 +255,7 @@ impl Pcapng {
             _ => (0, false),
         };
         let Some(interface) = self.interfaces.get(id) else {
-            let what = format!("is damaged: a packet came from interface {id}, which there is not");
+            let what = format!("is damaged: a packet refers to interface {id}, which is not defined");
             return Err(ReadError::at(source, number, &what));
         };
         let (captured, length) = if kind == SIMPLE_PACKET {
@@ -314,16 +314,16 @@ fn u64_of(order: ByteOrder, value: &[u8]) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Makes a block of `len` octets ready.
+/// Buffers a block of `len` octets.
 #[inline]
 fn fill_block<R: Read>(source: &mut Source<R>, number: u64, len: usize) -> Result<(), ReadError> {
     if len > MAX_RECORD_OCTETS {
-        let what = format!("is damaged: a block of {len} octets cannot be");
+        let what = format!("is damaged: a block cannot have {len} octets");
         return Err(ReadError::at(source, number, &what));
     }
     let there = source.fill_to(len);
     if there < len {
-        let what = format!("ends within a block: {there} of {len} octets are there");
+        let what = format!("ends within a block: {there} of {len} octets are present");
         return Err(ReadError::at(source, number, &what));
     }
     Ok(())

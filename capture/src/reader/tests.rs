@@ -94,7 +94,7 @@ fn enhanced(order: ByteOrder, interface: u32, ticks: u64, octets: &[u8], length:
     )
 }
 
-/// Each packet's number, time, length on the link, link and octets.
+/// Each packet's number, time, length on the link, link type and octets.
 type ReadPacket = (u64, u64, u32, u16, Vec<u8>);
 
 fn read(file: &[u8]) -> (Vec<ReadPacket>, Option<ReadError>) {
@@ -216,7 +216,7 @@ fn packets_dropped_while_capturing() {
 }
 
 #[test]
-fn what_is_cut_off_is_read_up_to_there() {
+fn a_truncated_capture_is_read_up_to_the_cut() {
     let classic = pcap(
         ByteOrder::Little,
         0xA1B2_C3D4,
@@ -249,12 +249,12 @@ fn what_is_cut_off_is_read_up_to_there() {
     );
     assert_eq!(
         read(&cut[..62]).1.expect("cut").to_string(),
-        "the capture ends within a packet: 2 of 4 octets are there (behind packet 1, at octet 44)"
+        "the capture ends within a packet: 2 of 4 octets are present (after packet 1, at octet 44)"
     );
 }
 
 #[test]
-fn damage_is_told_with_its_place() {
+fn damage_is_reported_with_its_position() {
     let mut file = pcap(
         ByteOrder::Little,
         0xA1B2_C3D4,
@@ -265,7 +265,7 @@ fn damage_is_told_with_its_place() {
     assert_eq!(seen.len(), 1);
     assert_eq!(
         error.expect("damaged").to_string(),
-        "the capture is damaged: a packet of 4294967295 octets cannot be (behind packet 1, at octet 44)"
+        "the capture is damaged: a packet cannot have 4294967295 octets (after packet 1, at octet 44)"
     );
 
     let file = [
@@ -275,12 +275,12 @@ fn damage_is_told_with_its_place() {
     .concat();
     assert_eq!(
         read(&file).1.expect("damaged").what,
-        "is damaged: a packet came from interface 3, which there is not"
+        "is damaged: a packet refers to interface 3, which is not defined"
     );
 }
 
 #[test]
-fn compressed_captures_are_read_as_they_are() {
+fn compressed_captures_are_read_like_plain_ones() {
     let plain = pcap(
         ByteOrder::Little,
         0xA1B2_C3D4,
@@ -289,7 +289,7 @@ fn compressed_captures_are_read_as_they_are() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&plain).expect("memory");
     let gzip = gzip.finish().expect("memory");
-    // As zstd writes it: a frame to leave out, one of the whole, one of nothing.
+    // As zstd writes it: a data frame, a skippable frame, another data frame.
     let zstd = |octets: &[u8]| {
         ruzstd::encoding::compress_to_vec(octets, ruzstd::encoding::CompressionLevel::Fastest)
     };
@@ -299,23 +299,23 @@ fn compressed_captures_are_read_as_they_are() {
         assert_eq!(read(compressed), read(&plain));
         let (seen, error) = read(&compressed[..compressed.len() - 9]);
         assert!(seen.len() <= 2);
-        assert!(error.is_some(), "cut short, and nothing said");
+        assert!(error.is_some(), "cut short without an error");
     }
 }
 
 #[test]
-fn what_is_no_capture_is_refused() {
-    let told = |octets: &[u8]| Reader::new(octets).err().expect("refused").to_string();
+fn other_files_are_rejected() {
+    let error = |octets: &[u8]| Reader::new(octets).err().expect("refused").to_string();
     assert_eq!(
-        told(b"GIF89a"),
-        "it is no capture: it begins with 47 49 46 38, not as pcap or pcapng do"
+        error(b"GIF89a"),
+        "not a pcap or pcapng capture: it begins with 47 49 46 38"
     );
     assert_eq!(
-        told(b""),
-        "it is no capture: it begins with nothing, not as pcap or pcapng do"
+        error(b""),
+        "not a pcap or pcapng capture: it begins with nothing"
     );
     let header = pcap(ByteOrder::Little, 0xA1B2_C3D4, &[]);
-    assert!(told(&header[..20]).contains("ends within the header of the file"));
+    assert!(error(&header[..20]).contains("ends within the header of the file"));
 }
 
 fn frame(link: LinkType, octets: &[u8]) -> Frame<'_> {
@@ -369,7 +369,7 @@ fn every_link_leads_to_the_same_datagram() {
 }
 
 #[test]
-fn pauses_questions_and_broadcasts_are_told_apart() {
+fn pauses_arp_and_broadcasts_are_distinguished() {
     let pause = [
         &[1, 0x80, 0xC2, 0, 0, 1, 2, 2, 2, 2, 2, 2][..],
         &[0x88, 8, 0, 1, 0xFF, 0xFF],

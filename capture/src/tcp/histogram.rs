@@ -1,12 +1,12 @@
-//! A distribution of times in little memory: buckets of less than a hundredth of their value.
+//! A compact histogram of times: the width of a bucket is below 1 % of its value.
 
-/// Histogram in an octave.
+/// Buckets per octave.
 const BUCKETS_PER_OCTAVE: usize = 128;
-/// Times below this are one bucket.
+/// Times below this share one bucket.
 const MIN_NS: u64 = 256;
 const OCTAVES: usize = 40;
 
-/// How often a time came, in octaves that are only there once one of their times came.
+/// A histogram of times whose octaves are allocated on first use.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     octaves: Vec<Option<Box<[u32; BUCKETS_PER_OCTAVE]>>>,
@@ -16,7 +16,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Takes note of a time.
+    /// Adds a time.
     #[inline]
     pub fn add(&mut self, ns: u64) {
         self.min_ns = if self.count == 0 {
@@ -41,22 +41,22 @@ impl Histogram {
         self.octaves[octave].get_or_insert_with(|| Box::new([0; BUCKETS_PER_OCTAVE]))
     }
 
-    /// How many there were.
+    /// Number of times.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The shortest; `None` of nothing.
+    /// The shortest; `None` if empty.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min_ns)
     }
 
-    /// The longest; `None` of nothing.
+    /// The longest; `None` if empty.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max_ns)
     }
 
-    /// The time at `percent` (0 to 100) by nearest rank, half a per cent off at most; `None` of nothing.
+    /// The time at `percent` (0 to 100) by nearest rank, at most 0.5 % off; `None` if empty.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         if self.count == 0 {
             return None;

@@ -1,5 +1,5 @@
-//! What a connection's time went to: each interval between two of its packets is one [`Limit`]'s, so the
-//! shares add up to the time of the connection.
+//! Attribution of a connection's time: each interval between two of its packets belongs to one [`Limit`], so the shares
+//! add up to the time of the connection.
 
 use serde::{Serialize, Serializer};
 
@@ -7,37 +7,37 @@ use super::occurrences::Occurrences;
 use super::sender::{AckOutcome, RecoveryKind, RetransmitReason, SendClass, Sender};
 use super::timeline::{LimitSpan, Timeline};
 
-/// What kept a connection from going faster for some time.
+/// Limit of a connection's speed during an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
     /// Opening the connection.
     Handshake,
-    /// The sender was still raising what it dares to send (RFC 5681 section 3.1).
+    /// The sender was still increasing its congestion window (RFC 5681 section 3.1).
     SlowStart,
-    /// The receiver granted no more.
+    /// The receiver's window was full.
     ReceiveWindow,
-    /// The sender dared no more, though the receiver would have taken it.
+    /// The congestion window was full, though the receiver would have accepted more.
     CongestionWindow,
-    /// The sender's program had nothing to send, or did not send it.
+    /// The sending program had no data, or did not send it.
     SenderApplication,
-    /// The receiver acknowledged later than the path makes it.
+    /// The receiver acknowledged later than the path accounts for.
     ReceiverProcessing,
-    /// What was lost right behind other segments was sent again on request: the receiver was overrun.
+    /// Fast recovery of back-to-back losses: the receiver was overrun.
     LossInBursts,
-    /// What was lost wherever it stood was sent again on request.
+    /// Fast recovery of losses at any position.
     RandomLoss,
-    /// Nothing moved until a timer of the sender ran out.
+    /// Waiting for the sender's retransmission timer.
     RtoStall,
-    /// Acknowledgments failed to come or to arrive while much was outstanding, though nothing was lost.
+    /// Acknowledgments were late or lost while much data was in flight, though no data was lost.
     AckStarvation,
-    /// Segments followed each other as fast as the path takes them.
+    /// Segments followed each other at the rate of the path.
     PathRate,
     /// After the last payload.
     Tail,
 }
 
 impl Limit {
-    /// All of them.
+    /// All limits.
     pub const ALL: [Self; 12] = [
         Self::Handshake,
         Self::SlowStart,
@@ -81,31 +81,31 @@ impl Serialize for Limit {
 /// Nanoseconds by [`Limit`].
 pub type Shares = [u64; Limit::ALL.len()];
 
-/// Segments that follow within this time were sent as one.
+/// Segments closer together than this were sent at once.
 const BACK_TO_BACK_NS: u64 = 500_000;
-/// A full segment takes no longer on any path that is worth explaining: 1 Mbit/s.
+/// Longest serialization time of a full segment on a path worth explaining: 1 Mbit/s.
 const SLOWEST_PATH_NS: u64 = 13_000_000;
-/// An acknowledgment later than the shortest round trip by more than this part of it was kept waiting.
+/// An acknowledgment was late if it took more than 1 / this longer than the shortest round trip.
 const LATE_DIVISOR: u64 = 4;
 
-/// What the time before a packet goes to, by what the packet does. How the direction that carries the payload stood
-/// before it tells.
+/// Candidate limits of the interval before a packet, from the state of the payload's sender before it; the effect of
+/// the packet selects one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum IntervalCause {
-    /// Its sender sends the packet.
+    /// The sender sends the packet.
     Sent {
-        /// If that is something new.
+        /// If it is new data.
         new_data: Limit,
-        /// If that is nothing.
+        /// If it carries no data.
         no_data: Limit,
     },
-    /// The packet comes back.
+    /// The receiver sends the packet.
     Received {
-        /// If it acknowledges something.
+        /// If it acknowledges new data.
         base: Limit,
-        /// The part of it by which that came late.
+        /// For the part by which that is late.
         late: Limit,
-        /// What came sooner did not come late.
+        /// A round trip up to this is not late.
         on_time_ns: u64,
         /// If it acknowledges nothing new.
         no_new_ack: Limit,
@@ -113,12 +113,12 @@ pub(super) enum IntervalCause {
 }
 
 impl IntervalCause {
-    /// Before a packet of `sender` at `time_ns`, when nothing had passed for `ns`. `far_rtt_ns` is the round trip between
-    /// the place of capture and the sender, if that is farther than the receiver.
+    /// Candidates before a packet of `sender` at `time_ns`, `ns` after the previous packet. `far_rtt_ns` is the round
+    /// trip between the capture point and the sender, if that is farther away than the receiver.
     #[inline]
     pub(super) fn before_sent(sender: &Sender, time_ns: u64, ns: u64, far_rtt_ns: u64) -> Self {
         let gap_ns = sender.min_gap_ns();
-        // Segments that are no farther apart follow each other as fast as the path takes them.
+        // Segments no farther apart than this follow each other at the rate of the path.
         let back_to_back = || {
             ns < BACK_TO_BACK_NS || gap_ns <= SLOWEST_PATH_NS && ns < gap_ns + gap_ns / LATE_DIVISOR
         };
@@ -126,7 +126,7 @@ impl IntervalCause {
         let new_data = match waiting {
             Limit::RandomLoss | Limit::RtoStall | Limit::ReceiveWindow => waiting,
             _ if sender.has_unacked() && back_to_back() => Limit::PathRate,
-            // What the receiver acknowledged is still on its way to the sender, or what that sent on its way here.
+            // Acknowledgments are still on their way to the sender, or its segments on their way to the capture point.
             _ if ns <= far_rtt_ns + far_rtt_ns / LATE_DIVISOR => Limit::CongestionWindow,
             _ => Limit::SenderApplication,
         };
@@ -134,7 +134,7 @@ impl IntervalCause {
         Self::Sent { new_data, no_data }
     }
 
-    /// Before a packet that comes back to `sender` at `time_ns`, when nothing had passed for `ns`.
+    /// Candidates before a packet to `sender` at `time_ns`, `ns` after the previous packet.
     #[inline]
     pub(super) fn before_received(sender: &Sender, time_ns: u64, ns: u64) -> Self {
         let busy = is_path_busy(sender, time_ns);
@@ -158,7 +158,7 @@ impl IntervalCause {
     }
 }
 
-/// Whether the path may still be busy with the last segment: the next one could hardly have come yet.
+/// True if the path may still be busy with the last segment: the next one could hardly have arrived yet.
 #[inline]
 fn is_path_busy(sender: &Sender, time_ns: u64) -> bool {
     let gap_ns = sender.min_gap_ns();
@@ -166,7 +166,7 @@ fn is_path_busy(sender: &Sender, time_ns: u64) -> bool {
     gap_ns <= SLOWEST_PATH_NS && since_ns <= gap_ns + gap_ns / LATE_DIVISOR
 }
 
-/// Why the sender waits for an acknowledgment and does not send.
+/// Limit while the sender waits for an acknowledgment.
 #[inline]
 fn wait_limit(sender: &Sender, busy: bool) -> Limit {
     let is_growing = || sender.in_flight() >= sender.stats.max_in_flight && !sender.has_lost();
@@ -175,14 +175,14 @@ fn wait_limit(sender: &Sender, busy: bool) -> Limit {
         RecoveryKind::Rto => Limit::RtoStall,
         RecoveryKind::None if sender.is_window_full() => Limit::ReceiveWindow,
         RecoveryKind::None if busy => Limit::PathRate,
-        // A small segment was the last that it had.
+        // A small segment was the last data available.
         RecoveryKind::None if sender.last_was_small() => Limit::SenderApplication,
         RecoveryKind::None if is_growing() => Limit::SlowStart,
         RecoveryKind::None => Limit::CongestionWindow,
     }
 }
 
-/// Why nothing moves, if a sender that waits does so for this reason.
+/// Limit while nothing moves; `waiting` is the one of a sender with unacknowledged data.
 #[inline]
 fn idle_limit(sender: &Sender, waiting: Limit) -> Limit {
     if sender.has_unacked() {
@@ -194,18 +194,18 @@ fn idle_limit(sender: &Sender, waiting: Limit) -> Limit {
     }
 }
 
-/// What the time went to so far. Which kind of losses was mended, all of them together tell: until the end it is
+/// Attribution so far. The kind of loss is known only at the end, from all losses: until then it is
 /// [`Limit::RandomLoss`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attribution {
     timeline: Timeline,
-    /// Since something last moved: a time-out takes it all. [`Limit::Tail`] stands for the time since everything
-    /// was acknowledged: it is the sender's if that goes on.
+    /// Intervals since the last progress: an RTO takes them all. [`Limit::Tail`] is the time since everything was
+    /// acknowledged: it becomes the sender's if more data follows.
     pending: Vec<Interval>,
     occurrences: [Occurrences; Limit::ALL.len()],
 }
 
-/// Some time that ended with a packet.
+/// An interval that ended with a packet.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     limit: Limit,
@@ -213,7 +213,7 @@ struct Interval {
     packet: u64,
 }
 
-/// Waits that are told apart before something moves; behind them equal ones are put together.
+/// Pending intervals that are kept apart; further ones are merged with one of the same limit.
 const MAX_PENDING: usize = 32;
 
 impl Attribution {
@@ -229,7 +229,7 @@ impl Attribution {
         shares
     }
 
-    /// The same in the order of time from `start_ns` on; and the time below which spans were put together.
+    /// The same in chronological order from `start_ns` on, and the time below which spans were merged.
     pub(super) fn spans(&self, start_ns: u64, in_bursts: bool) -> (Vec<LimitSpan>, u64) {
         let mut timeline = self.timeline.clone();
         for interval in &self.pending {
@@ -244,7 +244,7 @@ impl Attribution {
         (spans, timeline.grain_ns())
     }
 
-    /// The packets that ended such time.
+    /// The packets that ended time of `limit`.
     pub(super) fn occurrences(&self, limit: Limit, in_bursts: bool) -> Occurrences {
         let limit = match limit {
             Limit::LossInBursts if in_bursts => Limit::RandomLoss,
@@ -262,8 +262,8 @@ impl Attribution {
         occurrences
     }
 
-    /// Attributes the `ns` before packet number `packet`, by which the connection is still not open. `retransmitted` if the
-    /// end that carries the payload sent it again.
+    /// Attributes the `ns` before packet number `packet` while the connection is not open yet. `retransmitted` if the
+    /// data sender retransmitted it.
     #[cold]
     pub(super) fn on_opening(&mut self, ns: u64, retransmitted: bool, packet: u64) {
         let limit = if retransmitted {
@@ -275,7 +275,7 @@ impl Attribution {
         self.settle(Interval { limit, ns, packet });
     }
 
-    /// Attributes the `ns` before packet number `packet`, which was sent.
+    /// Attributes the `ns` before packet number `packet` of the sender.
     #[inline]
     pub(super) fn on_sent(
         &mut self,
@@ -300,7 +300,7 @@ impl Attribution {
         }
     }
 
-    /// One limit takes all the time since something last moved.
+    /// Reassigns all time since the last progress to one limit.
     fn reassign_pending(&mut self, limit: Limit) {
         let ns = self.pending.iter().map(|interval| interval.ns).sum();
         let packet = self.pending.last().map_or(0, |interval| interval.packet);
@@ -308,7 +308,7 @@ impl Attribution {
         self.pending.push(Interval { limit, ns, packet });
     }
 
-    /// Attributes the `ns` before packet number `packet`, which acknowledged something new.
+    /// Attributes the `ns` before packet number `packet`, which acknowledged new data.
     #[inline]
     pub(super) fn on_new_ack(
         &mut self,
@@ -343,7 +343,7 @@ impl Attribution {
         }
     }
 
-    /// Attributes the `ns` before packet number `packet`.
+    /// Adds the `ns` before packet number `packet` to the pending intervals.
     #[inline]
     pub(super) fn add_pending(&mut self, limit: Limit, ns: u64, packet: u64) {
         let pending = self.pending.len();
@@ -360,10 +360,10 @@ impl Attribution {
         }
     }
 
-    /// Something moves after so much time more.
+    /// Attributes an interval that ended with progress.
     #[inline]
     fn on_progress(&mut self, limit: Limit, ns: u64, packet: u64) {
-        // By far the most often nothing is pending.
+        // Usually nothing is pending.
         if self.pending.is_empty() {
             self.settle(Interval { limit, ns, packet });
         } else {
@@ -372,7 +372,7 @@ impl Attribution {
         }
     }
 
-    /// What was pending is settled: it was not the end.
+    /// Settles the pending intervals: they were not the end.
     fn settle_pending(&mut self) {
         for at in 0..self.pending.len() {
             let mut interval = self.pending[at];

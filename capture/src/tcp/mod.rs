@@ -1,21 +1,21 @@
-//! TCP as a capture shows it.
+//! TCP connections of a capture.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
 //! | `segment` | header and options |
-//! | `flags` | what a packet is, by tshark's names |
-//! | `tshark` | tshark's analyzer for them |
-//! | `sender` | one direction: retransmissions and why, round trips, windows, bursts |
-//! | `occurrences` | where in a capture something happened |
-//! | `spacing` | loss by how closely segments follow others |
-//! | `unacked` | what is not acknowledged yet |
-//! | `limit` | what the time went to |
-//! | `timeline` | the same in the order of time, in bounded memory |
+//! | `flags` | tshark's analysis flags of a packet |
+//! | `tshark` | tshark's rules for them |
+//! | `sender` | one direction: retransmissions and their reasons, round trips, windows, bursts |
+//! | `occurrences` | packet numbers of an event in a capture |
+//! | `spacing` | loss by the distance to the sender's previous packet |
+//! | `unacked` | data sent and not yet acknowledged |
+//! | `limit` | attribution of a connection's time to limits |
+//! | `timeline` | the same in chronological order, in bounded memory |
 //! | `histogram` | distributions of times |
-//! | `trace` | what a picture shows of a direction, over time |
+//! | `trace` | one direction over time, for plots |
 //!
-//! A [`Connection`] takes segments in the order of the capture and keeps no packet: its memory is bounded by
-//! what is outstanding.
+//! A [`Connection`] takes segments in capture order and stores no packet: its memory is bounded by the unacknowledged
+//! data.
 
 mod flags;
 mod histogram;
@@ -48,18 +48,18 @@ use sender::{SendClass, Sender};
 use trace::SenderSnapshot;
 use tshark::Analyzer;
 
-/// Longer than any connection is captured: 833 days. What comes later has a damaged time.
+/// Longer than any captured connection: 833 days. A later timestamp is damaged.
 const MAX_DURATION_NS: u64 = 1 << 56;
 
-/// An end is beside the place of capture if the way to the other one takes this much longer.
+/// The capture point is at one end if the round trip to the other end is this much longer.
 const MIN_RTT_RATIO: u64 = 4;
 
 /// Which end of a connection sent a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The one whose packet came first.
+    /// The end whose packet came first.
     First,
-    /// The other.
+    /// The other end.
     Second,
 }
 
@@ -74,7 +74,7 @@ impl End {
     }
 }
 
-/// A connection.
+/// A TCP connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
     /// Number of its first packet in the capture.
@@ -83,9 +83,9 @@ pub struct Connection {
     pub last_packet: u64,
     /// When its first packet was captured.
     pub start_ns: u64,
-    /// When its last one was.
+    /// Time of its last packet so far.
     pub end_ns: u64,
-    /// Sequence numbers of the ends' SYNs, or what they must have been.
+    /// Initial sequence numbers of both ends, from their SYNs or inferred.
     isns: [Option<u32>; 2],
     analyzer: Option<Box<Analyzer>>,
     senders: [Sender; 2],
@@ -96,24 +96,24 @@ pub struct Connection {
     traces: Option<Box<[Trace; 2]>>,
 }
 
-/// When a connection was opened.
+/// Times of the three-way handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handshake {
     /// The last SYN.
     pub syn_ns: Option<u64>,
-    /// The answer to it.
+    /// The SYN-ACK.
     pub syn_ack_ns: Option<u64>,
-    /// The first packet with neither, by either end.
+    /// The first packet without SYN, from either end.
     pub ack_ns: Option<u64>,
 }
 
 impl Handshake {
-    /// The whole round trip between the ends, wherever was captured.
+    /// Round trip between the ends, independent of the capture point.
     pub fn rtt_ns(&self) -> Option<u64> {
         self.ack_ns?.checked_sub(self.syn_ns?)
     }
 
-    /// The round trips from the place of capture to the first end and to the second one.
+    /// Round trips from the capture point to the first end and to the second one.
     fn rtts_ns(&self) -> Option<[u64; 2]> {
         let answer_ns = self.syn_ack_ns?;
         Some([
@@ -122,7 +122,7 @@ impl Handshake {
         ])
     }
 
-    /// The end beside which was captured, if the other one is much farther away.
+    /// The end at which the capture was taken, if the other one is much farther away.
     pub fn nearer_end(&self) -> Option<End> {
         let [first_ns, second_ns] = self.rtts_ns()?;
         if second_ns / MIN_RTT_RATIO > first_ns {
@@ -134,7 +134,7 @@ impl Handshake {
         }
     }
 
-    /// For each end, the round trip from the place of capture to it and back, if the other one is much nearer; else 0.
+    /// For each end, the round trip from the capture point to it, if the other one is much nearer; else 0.
     fn far_rtts_ns(&self) -> [u64; 2] {
         let rtts_ns = self.rtts_ns().unwrap_or_default();
         [End::First, End::Second].map(|end| {
@@ -148,7 +148,7 @@ impl Handshake {
 }
 
 impl Connection {
-    /// One of which nothing was seen yet.
+    /// A connection without packets so far.
     pub fn new(number: u64, time_ns: u64) -> Self {
         Self {
             first_packet: number,
@@ -165,35 +165,35 @@ impl Connection {
         }
     }
 
-    /// [`record_segment`](Self::record_segment) tells flags from now on. What they rest on takes time and memory.
+    /// Makes [`record_segment`](Self::record_segment) return flags from now on. They take time and memory.
     pub fn enable_flags(&mut self) {
         self.analyzer = Some(Box::default());
     }
 
-    /// Keeps what a picture shows of both directions from now on, or lets go of it.
+    /// Starts or stops recording traces of both directions.
     pub fn set_tracing(&mut self, enabled: bool) {
         self.traces = enabled.then(Box::default);
     }
 
-    /// What a picture shows of what `end` sent, if that was kept.
+    /// Trace of the data that `end` sent, if traces are recorded.
     pub fn trace(&self, end: End) -> Option<&Trace> {
         self.traces.as_ref().map(|traces| &traces[end as usize])
     }
 
-    /// Whether `segment` of `end` cannot belong to it but opens another between the same ports.
+    /// True if `segment` of `end` does not belong to this connection but opens another between the same ports.
     #[inline]
     pub fn is_new_connection(&self, end: End, segment: &Segment<'_>) -> bool {
         let isn = self.isns[end as usize];
         segment.is_initial_syn() && isn.is_some_and(|isn| isn != segment.seq)
     }
 
-    /// Whether both ends have closed it, or one has reset it.
+    /// True if both ends have closed the connection, or one has reset it.
     pub fn is_closed(&self) -> bool {
         let is_done = |sender: &Sender| sender.fin_sent && !sender.has_unacked();
         self.senders.iter().all(is_done) || self.senders.iter().any(|end| end.stats.resets > 0)
     }
 
-    /// Takes note of a segment that `end` sent; what is remarkable about it, if [flags are kept](Self::enable_flags).
+    /// Records a segment that `end` sent. Returns its analysis flags if they are [enabled](Self::enable_flags).
     #[inline]
     pub fn record_segment(
         &mut self,
@@ -208,7 +208,7 @@ impl Connection {
             flags = analyzer.analyze(end, segment, time_ns);
             flags |= reused;
         }
-        // Clocks of captures may step back.
+        // Capture clocks may step back.
         let since_start_ns = time_ns.saturating_sub(self.start_ns).min(MAX_DURATION_NS);
         let time_ns = self.start_ns + since_start_ns;
         let elapsed_ns = time_ns.saturating_sub(self.end_ns);
@@ -258,7 +258,7 @@ impl Connection {
         flags
     }
 
-    /// Takes note of a packet for pictures.
+    /// Records a packet in the traces.
     #[cold]
     fn record_trace(&mut self, end: End, segment: &Segment<'_>, sent: SendClass, time_ns: u64) {
         let Some(traces) = &mut self.traces else {
@@ -278,7 +278,7 @@ impl Connection {
         back.record_ack(segment, snapshot(end.other()), at_ns);
     }
 
-    /// What `segment` tells of where the sequence numbers begin.
+    /// Learns the initial sequence numbers from `segment`.
     #[inline]
     fn learn_isns(&mut self, end: End, segment: &Segment<'_>) -> AnalysisFlags {
         let known = matches!(self.isns, [Some(_), Some(_)]);
@@ -289,8 +289,7 @@ impl Connection {
         }
     }
 
-    /// An answer to a SYN with another sequence number is of another connection, which has all that is known of this
-    /// one.
+    /// A SYN-ACK with another sequence number belongs to another connection, which inherits the state of this one.
     #[cold]
     fn set_isn(&mut self, end: End, segment: &Segment<'_>) -> AnalysisFlags {
         let (own, back) = own_and_other(&mut self.isns, end);
@@ -319,7 +318,7 @@ impl Connection {
         }
     }
 
-    /// Takes note of what a SYN says.
+    /// Records times and options of a SYN.
     #[cold]
     fn on_syn(&mut self, end: End, segment: &Segment<'_>, time_ns: u64) {
         let options = segment.parse_options();
@@ -336,7 +335,7 @@ impl Connection {
         back.set_mss(options.mss);
     }
 
-    /// The end that carries the payload: that which has sent the most of it so far.
+    /// The end that sends the payload: the one that has sent more of it so far.
     #[inline]
     pub fn data_sender(&self) -> End {
         let [first, second] = &self.senders;
@@ -347,13 +346,12 @@ impl Connection {
         }
     }
 
-    /// What was counted of what `end` sent, and of what came back for it.
+    /// Counters of what `end` sent and of the acknowledgments for it.
     pub fn stats(&self, end: End) -> &SenderStats {
         &self.senders[end as usize].stats
     }
 
-    /// The shift of `end`'s windows; `None` if no SYN of it was captured, 0 if it offers none or the other
-    /// end does not.
+    /// Window scale of `end`; `None` if its SYN was not captured, 0 if it or the other end does not offer the option.
     pub fn window_shift(&self, end: End) -> Option<u8> {
         let (own, back) = (
             &self.senders[end as usize],
@@ -363,35 +361,35 @@ impl Connection {
             .then(|| own.shift.and(back.shift).and(own.shift).unwrap_or(0))
     }
 
-    /// The largest segment that `end` takes, if it said so.
+    /// Maximum segment size that `end` announced in its SYN.
     pub fn mss(&self, end: End) -> Option<u16> {
         self.senders[end.other() as usize].mss()
     }
 
-    /// Whether `end` takes selective acknowledgments.
+    /// True if `end` offered SACK.
     pub fn sack_permitted(&self, end: End) -> bool {
         self.senders[end as usize].sack_permitted
     }
 
-    /// When it was opened, if that was captured.
+    /// Times of the handshake, as far as captured.
     pub fn handshake(&self) -> Handshake {
         self.handshake
     }
 
-    /// What its time went to, for the end that [carries](Self::data_sender) the payload.
+    /// Time by limit, for the [data sender](Self::data_sender).
     pub fn shares(&self) -> Shares {
         self.attribution.shares(self.loses_in_bursts())
     }
 
-    /// The same in the order of time, without gaps from [`start_ns`](Self::start_ns) to [`end_ns`](Self::end_ns).
-    /// And the time below which spans were put together because there were too many; 0 if none were. Sums of such
-    /// spans are no longer exact, [`shares`](Self::shares) are.
+    /// The same in chronological order, without gaps from [`start_ns`](Self::start_ns) to [`end_ns`](Self::end_ns), and
+    /// the time below which spans were merged because there were too many; 0 if none were. Sums of merged spans are not
+    /// exact, [`shares`](Self::shares) are.
     pub fn limits(&self) -> (Vec<LimitSpan>, u64) {
         self.attribution
             .spans(self.start_ns, self.loses_in_bursts())
     }
 
-    /// The packets that ended such time; worst is that which ended the longest at a stretch.
+    /// The packets that ended time of `limit`; the worst one ended the longest interval.
     pub fn occurrences(&self, limit: Limit) -> Occurrences {
         self.attribution.occurrences(limit, self.loses_in_bursts())
     }

@@ -1,19 +1,19 @@
-//! Where in a capture something happened.
+//! Packet numbers of an event in a capture.
 
-/// The packets with which something happened first, last, and worst; 0 for never.
+/// Numbers of the packets in which an event occurred first, last and worst; 0 for never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Occurrences {
-    /// Number of the first one in its capture.
+    /// First packet in its capture.
     pub first: u64,
-    /// Of the last one.
+    /// Last packet.
     pub last: u64,
-    /// Of that for which it was worst.
+    /// Worst packet.
     pub worst: u64,
     worst_weight: u64,
 }
 
 impl Occurrences {
-    /// It happened with `packet`; `weight` says how bad it was.
+    /// Records an event in `packet`; the highest `weight` is the worst.
     #[inline]
     pub fn record(&mut self, packet: u64, weight: u64) {
         self.last = packet;
@@ -26,7 +26,7 @@ impl Occurrences {
         self.worst_weight = weight;
     }
 
-    /// What happened in either.
+    /// Occurrences of either event.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         if self.first == 0 || other.first == 0 {

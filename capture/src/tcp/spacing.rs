@@ -1,23 +1,23 @@
-//! Loss by how closely segments follow what their sender has sent before.
+//! Loss by the distance of segments to their sender's previous packet.
 
 use linerate_results::stats;
 
-/// Losses close behind other packets are this much more frequent where bursts are their cause.
+/// Where bursts cause loss, back-to-back packets are lost at least this much more often.
 const MIN_BURST_LOSS_RATIO: f64 = 3.0;
-/// Fewer losses are chance.
+/// Fewer losses may be chance.
 const MIN_LOSSES: u64 = 3;
 
-/// What became of segments with payload, those that were sent again among them.
+/// Segments with payload sent and lost, retransmissions included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossCount {
-    /// How often they were sent.
+    /// Number of transmissions.
     pub sent: u64,
-    /// After how many of these times they had to be sent again.
+    /// Number of transmissions after which a retransmission was necessary.
     pub lost: u64,
 }
 
 impl LossCount {
-    /// The part that was lost, 0 to 1.
+    /// Share that was lost, 0 to 1.
     pub fn rate(self) -> f64 {
         stats::ratio(self.lost as f64, self.sent as f64)
     }
@@ -30,13 +30,13 @@ impl LossCount {
     }
 }
 
-/// The fates of segments by what came before them. A receiver is busy with any packet, so a bare acknowledgment is one
-/// of a burst, too; and of what is sent again, most comes isolated.
+/// Losses by the packet before them. Every packet keeps a receiver busy, so a pure acknowledgment is also part of a
+/// burst; most retransmissions are isolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossBySpacing {
-    /// Nothing of their sender came shortly before.
+    /// No packet of the sender shortly before.
     pub isolated: LossCount,
-    /// They came right behind another packet of their sender.
+    /// Right after another packet of the sender.
     pub back_to_back: LossCount,
 }
 
@@ -59,7 +59,7 @@ impl LossBySpacing {
         self.count_of(follows_closely).lost += 1;
     }
 
-    /// Both together.
+    /// Sum of both.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         Self {
@@ -68,13 +68,13 @@ impl LossBySpacing {
         }
     }
 
-    /// Whether what comes right behind other packets is lost much more often than what comes isolated.
+    /// True if back-to-back segments are lost much more often than isolated ones.
     pub fn loses_in_bursts(&self) -> bool {
         self.back_to_back.lost >= MIN_LOSSES
             && self.back_to_back.rate() >= MIN_BURST_LOSS_RATIO * self.isolated.rate()
     }
 
-    /// By how much more often it is lost than has to be for that: 1 is just enough.
+    /// Loss ratio relative to the threshold for that: 1 just reaches it.
     pub fn excess_ratio(&self) -> f64 {
         match self.isolated.rate() {
             0.0 => f64::INFINITY,
@@ -82,14 +82,14 @@ impl LossBySpacing {
         }
     }
 
-    /// How probable it is that chance alone loses so few of the segments that come alone.
+    /// Probability that chance alone loses so few of the isolated segments.
     pub fn chance_probability(&self) -> f64 {
         let all = self.isolated.merged(self.back_to_back);
         poisson_at_most(self.isolated.lost, all.rate() * self.isolated.sent as f64)
     }
 }
 
-/// How probable it is that at most `count` come where so many are expected (Poisson).
+/// Probability of at most `count` events where `expected` are expected (Poisson).
 pub fn poisson_at_most(count: u64, expected: f64) -> f64 {
     let mut term = (-expected).exp();
     let mut sum = term;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A connection in which each packet is one call; times in milliseconds.
+/// A connection with one call per packet; times in milliseconds.
 struct TestConnection {
     connection: Connection,
     number: u64,
@@ -9,7 +9,7 @@ struct TestConnection {
 const MS: u64 = 1_000_000;
 
 impl TestConnection {
-    /// Opened in 2 ms, with segments of 1000 octets.
+    /// Opened in 2 ms, with an MSS of 1000 octets.
     fn new() -> Self {
         let mut own = Self {
             connection: Connection::new(1, 0),
@@ -80,7 +80,7 @@ impl TestConnection {
 }
 
 #[test]
-fn answers_to_a_syn_are_of_another_connection_by_their_sequence_number() {
+fn syn_acks_belong_to_another_connection_by_their_sequence_number() {
     let mut connection = Connection::new(1, 0);
     connection.enable_flags();
     let mut flags = |seq, flags| {
@@ -92,7 +92,7 @@ fn answers_to_a_syn_are_of_another_connection_by_their_sequence_number() {
         };
         connection.record_segment(End::First, &segment, 1, 1)
     };
-    // A reset whose sequence number is 0 tells nothing of what comes next.
+    // A reset with sequence number 0 does not set the ISN.
     let refused = flags(0, Segment::RST | Segment::ACK);
     assert_eq!(refused, AnalysisFlags::default());
     let answer = Segment::SYN | Segment::ACK;
@@ -125,9 +125,9 @@ fn handshake_windows_and_round_trips() {
 }
 
 #[test]
-fn retransmissions_by_their_reasons() {
+fn retransmissions_by_reason() {
     let mut talk = TestConnection::new();
-    // The last of three is lost, and again: a probe of the tail, then the timer, twice as long each time.
+    // The last of three is lost repeatedly: a tail loss probe, then the timer, twice as long each time.
     for (seq, at) in [(500, 10), (1500, 10), (2500, 10)] {
         talk.data(at * MS, seq, 1000);
     }
@@ -143,7 +143,7 @@ fn retransmissions_by_their_reasons() {
     );
     assert_eq!(&stats.retransmit_delays[..3], [1, 1, 1]);
     assert_eq!(stats.longest_stall_ns, 630 * MS);
-    // Of six the second is lost, four acknowledgments repeat: asked for.
+    // The second of six is lost, four duplicate ACKs request it.
     for seq in (3500..9500).step_by(1000) {
         talk.data(700 * MS, seq, 1000);
     }
@@ -152,7 +152,7 @@ fn retransmissions_by_their_reasons() {
     }
     talk.data(706 * MS + 10, 4500, 1000);
     talk.answer(708 * MS, 9500);
-    // Everything was acknowledged: what comes again is of no use.
+    // Everything is acknowledged: the retransmission is spurious.
     talk.data(709 * MS, 8500, 1000);
     let stats = talk.stats();
     assert_eq!(
@@ -168,7 +168,7 @@ fn retransmissions_by_their_reasons() {
 }
 
 #[test]
-fn overtaken_segments_are_not_sent_again() {
+fn reordered_segments_are_not_retransmissions() {
     let mut talk = TestConnection::new();
     talk.data(10 * MS, 500, 1000);
     talk.data(10 * MS, 2500, 1000);
@@ -180,7 +180,7 @@ fn overtaken_segments_are_not_sent_again() {
 }
 
 #[test]
-fn what_the_capture_missed_is_no_loss() {
+fn data_missing_in_the_capture_is_no_loss() {
     let mut talk = TestConnection::new();
     talk.data(10 * MS, 500, 1000);
     talk.answer(12 * MS, 3500);
@@ -191,7 +191,7 @@ fn what_the_capture_missed_is_no_loss() {
 }
 
 #[test]
-fn acknowledgment_held_back_while_a_small_segment_waits_for_it() {
+fn delayed_ack_that_a_small_segment_waits_for() {
     let mut talk = TestConnection::new();
     for turn in 0..4 {
         let (at, seq) = (100 * turn * MS, 500 + 1100 * turn as u32);
@@ -209,7 +209,7 @@ fn acknowledgment_held_back_while_a_small_segment_waits_for_it() {
 #[test]
 fn every_moment_is_attributed_once() {
     let mut talk = TestConnection::new();
-    // The window of 8000 is full from the first burst on; then a loss stalls until the timer runs out.
+    // The window of 8000 is full from the first burst on; then a loss stalls until the RTO.
     let mut at_ns = 2 * MS;
     for round in 0..10_u32 {
         for segment in 0..8 {
@@ -234,7 +234,7 @@ fn every_moment_is_attributed_once() {
     assert_eq!(talk.share(Limit::Handshake), 2 * MS);
     assert_eq!(talk.share(Limit::ReceiveWindow), 50 * MS);
     assert_eq!(talk.share(Limit::RtoStall), 302 * MS);
-    // The retransmission ended 300 ms of it, the answer to that the rest.
+    // The retransmission ended 300 ms of it, its acknowledgment the rest.
     let stalls = talk.connection.occurrences(Limit::RtoStall);
     let answer = talk.number - 1;
     assert_eq!(
@@ -315,19 +315,19 @@ fn round_trips_behind_the_place_of_capture_are_not_the_sender_s_pause() {
     }
     let shares = connection.shares();
     assert_eq!(connection.handshake().nearer_end(), Some(End::First));
-    // Until the first payload nobody knows who carries it.
+    // Until the first payload the data sender is unknown.
     assert_eq!(shares[Limit::CongestionWindow as usize], 8 * 49 * MS);
     assert_eq!(shares[Limit::SenderApplication as usize], 49 * MS);
 }
 
 #[test]
-fn acknowledgments_that_were_lost_starve_the_sender() {
+fn lost_acknowledgments_starve_the_sender() {
     let mut talk = TestConnection::new();
     for segment in 0..4 {
         talk.data(10 * MS, 500 + 1000 * segment, 1000);
     }
     talk.answer(12 * MS, 4500);
-    // All four arrive, their acknowledgments do not: the timer runs out in vain.
+    // All four arrive, their acknowledgments do not: the RTO is spurious.
     for segment in 4..8 {
         talk.data(12 * MS, 500 + 1000 * segment, 1000);
     }
@@ -335,7 +335,7 @@ fn acknowledgments_that_were_lost_starve_the_sender() {
     talk.answer(302 * MS, 8500);
     assert_eq!(talk.share(Limit::AckStarvation), 290 * MS);
     assert_eq!(talk.share(Limit::RtoStall), 0);
-    // The first of four is lost: those behind it are acknowledged selectively or repeat.
+    // The first of four is lost: the later ones cause SACK or duplicate ACKs.
     for segment in 8..12 {
         talk.data(302 * MS, 500 + 1000 * segment, 1000);
     }
@@ -346,7 +346,7 @@ fn acknowledgments_that_were_lost_starve_the_sender() {
 }
 
 #[test]
-fn acknowledgments_that_stall_starve_the_sender() {
+fn stalled_acknowledgments_starve_the_sender() {
     let mut talk = TestConnection::new();
     let mut at_ns = 2 * MS;
     for round in 0..20_u32 {
@@ -360,7 +360,7 @@ fn acknowledgments_that_stall_starve_the_sender() {
 }
 
 #[test]
-fn losses_behind_others_are_told_from_those_anywhere() {
+fn losses_in_bursts_differ_from_random_losses() {
     let lose = |places: &[u32]| {
         let mut talk = TestConnection::new();
         for round in 0..6_u32 {
@@ -386,8 +386,8 @@ fn losses_behind_others_are_told_from_those_anywhere() {
 }
 
 #[test]
-fn spans_of_time_are_without_gap_and_add_up() {
-    // Numbers that look random, so that anything follows anything (a linear congruential generator).
+fn spans_have_no_gaps_and_add_up() {
+    // Pseudo-random numbers for arbitrary sequences of events (a linear congruential generator).
     let mut state = 1_u64;
     let mut draw = move |below: u64| {
         state = state
@@ -438,7 +438,7 @@ fn spans_of_time_are_without_gap_and_add_up() {
 }
 
 #[test]
-fn what_is_acknowledged_in_a_gap_of_the_capture_is_unseen() {
+fn data_acknowledged_in_a_gap_of_the_capture_is_unseen() {
     let mut talk = TestConnection::new();
     talk.data(3 * MS, 500, 1000);
     // 1500 to 2500 was sent and not captured.
@@ -450,9 +450,9 @@ fn what_is_acknowledged_in_a_gap_of_the_capture_is_unseen() {
 }
 
 #[test]
-fn a_bare_acknowledgment_right_before_keeps_a_receiver_busy() {
+fn a_pure_ack_right_before_keeps_a_receiver_busy() {
     let mut talk = TestConnection::new();
-    // Right behind an acknowledgment a segment is lost; the timer sends it alone, and it arrives.
+    // A segment right after an acknowledgment is lost; the RTO retransmits it alone, and it arrives.
     for turn in 0..4 {
         let (at, seq) = (400 * turn * MS, 500 + 1000 * turn as u32);
         talk.ack(End::Second, 10 * MS + at, seq, 100);

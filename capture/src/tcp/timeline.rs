@@ -1,36 +1,36 @@
-//! What a connection's time went to, in the order of time, in bounded memory.
+//! A connection's limits in chronological order, in bounded memory.
 
 use serde::Serialize;
 
 use super::limit::{Limit, Shares};
 
-/// Spans of a connection that are told apart.
+/// Maximum number of spans.
 const MAX_SPANS: usize = 256;
-/// Bits of a packed span that name the limit; those above are its time in nanoseconds.
+/// Bits of a packed span for the limit; those above are its duration in nanoseconds.
 const LIMIT_BITS: u32 = 4;
 const _: () = assert!(Limit::ALL.len() <= 1 << LIMIT_BITS);
 
-/// Some time of a connection that one limit took.
+/// An interval of a connection with one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LimitSpan {
-    /// When it began, in nanoseconds.
+    /// Start in nanoseconds.
     pub start_ns: u64,
-    /// When it ended; the next one begins here.
+    /// End; the next span starts here.
     pub end_ns: u64,
-    /// What kept the connection from going faster; of spans that were put together, what took the most.
+    /// Limit of the connection's speed; of merged spans, the one with the most time.
     pub limit: Limit,
 }
 
-/// Spans one after the other, and the exact sum for each limit.
+/// Consecutive spans, and the exact sum for each limit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     shares: Shares,
     spans: Vec<Span>,
-    /// Spans shorter than this were put together with those beside them.
+    /// Spans shorter than this were merged with their neighbours.
     grain_ns: u64,
 }
 
-/// Time and limit in eight octets, since there are many.
+/// Duration and limit in eight bytes, since there are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span(u64);
 
@@ -50,13 +50,13 @@ impl Span {
         Limit::ALL[(self.0 & ((1 << LIMIT_BITS) - 1)) as usize]
     }
 
-    /// Whether it is of this limit.
+    /// True if it has this limit.
     #[inline]
     const fn has_limit(self, limit: Limit) -> bool {
         self.0 & ((1 << LIMIT_BITS) - 1) == limit as u64
     }
 
-    /// Longer by so much.
+    /// Extended by `ns`.
     #[inline]
     const fn extended_by(self, ns: u64) -> Self {
         Self(self.0 + (ns << LIMIT_BITS))
@@ -64,7 +64,7 @@ impl Span {
 }
 
 impl Timeline {
-    /// Adds the time that comes next.
+    /// Appends a span.
     #[inline]
     pub(super) fn push(&mut self, limit: Limit, ns: u64) {
         if ns == 0 {
@@ -90,7 +90,7 @@ impl Timeline {
         self.shares
     }
 
-    /// The spans, the first of which begins at `start_ns`.
+    /// The spans, starting at `start_ns`.
     pub(super) fn spans(&self, start_ns: u64) -> Vec<LimitSpan> {
         let mut end_ns = start_ns;
         let spans = self.spans.iter().map(|span| {
@@ -105,12 +105,12 @@ impl Timeline {
         spans.collect()
     }
 
-    /// Spans shorter than this were put together; 0 if none were.
+    /// Spans shorter than this were merged; 0 if none were.
     pub(super) fn grain_ns(&self) -> u64 {
         self.grain_ns
     }
 
-    /// Puts short spans together until there is room for as many again.
+    /// Merges short spans until half of the capacity is free.
     #[cold]
     fn coarsen(&mut self) {
         let total_ns: u64 = self.spans.iter().map(|span| span.ns()).sum();
@@ -128,7 +128,7 @@ impl Timeline {
     }
 }
 
-/// Neighbours shorter than `grain_ns` become one that is as long, with the limit that took the most of it.
+/// Merges neighbours shorter than `grain_ns` into one with the limit that took the most time.
 fn merge_short(spans: &[Span], grain_ns: u64) -> Vec<Span> {
     let mut coarse = Vec::new();
     let mut group = Shares::default();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_spans_are_put_together_and_the_long_ones_stay() {
+    fn too_many_spans_are_merged_and_long_ones_stay() {
         let mut timeline = Timeline::default();
         let mut total_ns = 0;
         for round in 0..100_000_u64 {

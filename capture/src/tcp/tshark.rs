@@ -1,19 +1,19 @@
-//! The flags of each packet of a connection, by the rules of tshark 4.0.
+//! Analysis flags of each packet of a connection, by the rules of tshark 4.0.
 //!
-//! The rules are Wireshark's ("TCP Analysis" in its user's guide), so that a reader of a capture finds the
-//! same packets marked here and there; docs/explain.md says where they mislead. What linerate concludes
-//! rests on [`sender`](super::sender), which looks closer.
+//! The rules are Wireshark's ("TCP Analysis" in its user's guide), so that the same packets are flagged here and there;
+//! docs/explain.md documents where they mislead. linerate's own findings use [`sender`](super::sender), which is more
+//! precise.
 
 use super::flags::AnalysisFlags;
 use super::segment::{Segment, seq_le, seq_lt};
 use super::{End, own_and_other};
 
-/// A retransmission comes this soon after the duplicate acknowledgments that asked for it.
+/// A fast retransmission comes this soon after the duplicate ACKs.
 const FAST_WITHIN_NS: u64 = 20_000_000;
-/// Without a handshake, what comes this late was not overtaken, but sent again.
+/// Without a handshake, later data was retransmitted, not reordered.
 const REORDERED_WITHIN_NS: u64 = 3_000_000;
 
-/// When a connection was opened, as the rules have it: 0 stands for what is not known.
+/// Handshake times as the rules use them: 0 for unknown.
 #[derive(Clone, Copy, Debug, Default)]
 struct HandshakeTiming {
     syn_ns: u64,
@@ -21,7 +21,7 @@ struct HandshakeTiming {
 }
 
 impl HandshakeTiming {
-    /// Takes note of a segment of either direction.
+    /// Records a segment of either direction.
     fn record(&mut self, segment: &Segment<'_>, time_ns: u64) {
         if segment.is_initial_syn() {
             self.syn_ns = time_ns;
@@ -34,7 +34,7 @@ impl HandshakeTiming {
         }
     }
 
-    /// What fills a gap sooner than this was overtaken.
+    /// Data that fills a gap sooner than this was reordered.
     fn reordered_within_ns(self) -> u64 {
         if self.rtt_ns == 0 {
             REORDERED_WITHIN_NS
@@ -44,7 +44,7 @@ impl HandshakeTiming {
     }
 }
 
-/// What the rules know of a connection.
+/// State of the rules for a connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Analyzer {
     directions: [DirectionState; 2],
@@ -52,7 +52,7 @@ pub(super) struct Analyzer {
 }
 
 impl Analyzer {
-    /// Looks at a segment that `end` sent at `time_ns`.
+    /// Analyzes a segment that `end` sent at `time_ns`.
     pub(super) fn analyze(
         &mut self,
         end: End,
@@ -70,27 +70,26 @@ impl Analyzer {
     }
 }
 
-/// What the rules know of one direction.
+/// State of the rules for one direction.
 #[derive(Clone, Debug)]
 struct DirectionState {
-    /// Behind the highest octet sent. As the rules have it, 0 stands for what is not known.
+    /// After the highest octet sent; 0 for unknown, as in the rules.
     next_seq: u32,
     next_ns: u64,
-    /// Behind the highest octet before any gap: beyond it an acknowledgment is of something unseen. 0
-    /// for not known.
+    /// After the highest octet before any gap: an acknowledgment beyond it is of unseen data. 0 for unknown.
     max_ackable_seq: u32,
     last_ack: u32,
     last_ns: u64,
-    /// IntervalCause the first segment the rules take the window for as large as can be.
+    /// Before the first segment the rules assume the largest possible window.
     window: u32,
     scale: WindowScale,
-    /// The window came with a SYN, which is never scaled.
+    /// The window is from a SYN, which is never scaled.
     unscaled: bool,
     dup_acks: i32,
     last_flags: AnalysisFlags,
 }
 
-/// How windows are scaled.
+/// Window scaling of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WindowScale {
     /// The handshake was not captured.
@@ -117,8 +116,8 @@ impl Default for DirectionState {
 }
 
 impl DirectionState {
-    /// Looks at `segment` of this direction, sent at `time_ns`; `back` is the other direction. The clock of a
-    /// capture may step back: what seems to come before what it follows comes late by all that a clock holds.
+    /// Analyzes `segment` of this direction, sent at `time_ns`; `back` is the other direction. Capture clocks may step
+    /// back: then the unsigned time difference wraps to a very late time.
     fn analyze(
         &mut self,
         back: &mut Self,
@@ -127,7 +126,7 @@ impl DirectionState {
         handshake: HandshakeTiming,
     ) -> AnalysisFlags {
         if segment.is_initial_syn() {
-            // A SYN that comes again takes back what a reset in answer to it has claimed.
+            // A retransmitted SYN undoes the effect of a reset in answer to it.
             self.next_seq = self.max_ackable_seq;
         }
         let mut flags = self.windows_and_acks(back, segment);
@@ -182,7 +181,7 @@ impl DirectionState {
             if back.last_flags.contains(AnalysisFlags::KEEP_ALIVE) {
                 flags |= AnalysisFlags::KEEP_ALIVE_ACK;
             } else {
-                // -1 says that an acknowledgment of something unseen was told already.
+                // -1: an acknowledgment of unseen data was already flagged.
                 self.dup_acks = self.dup_acks.max(0) + 1;
                 flags |= AnalysisFlags::DUPLICATE_ACK;
             }
@@ -192,7 +191,7 @@ impl DirectionState {
         flags
     }
 
-    /// Where the window that this direction grants ends, if that is known.
+    /// Right edge of the window that this direction grants, if known.
     fn right_edge(&self) -> Option<u32> {
         let shift = match self.scale {
             WindowScale::Unknown => return None,
@@ -202,7 +201,7 @@ impl DirectionState {
         Some(self.last_ack.wrapping_add(self.window << shift))
     }
 
-    /// Whether `segment`, which came back, acknowledges something that was not captured; told once for each gap.
+    /// True if `segment`, from the other direction, acknowledges data that was not captured; once for each gap.
     fn detect_unseen_acked(&mut self, segment: &Segment<'_>) -> bool {
         let known = self.max_ackable_seq;
         if known == 0 || !segment.has_any(Segment::ACK) || !seq_lt(known, segment.ack) {
@@ -217,7 +216,7 @@ impl DirectionState {
         first
     }
 
-    /// SendClass again, overtaken, or neither.
+    /// Retransmitted, reordered, or neither.
     fn retransmission_flags(
         &self,
         back: &Self,
@@ -234,12 +233,12 @@ impl DirectionState {
             return AnalysisFlags::SPURIOUS_RETRANSMISSION;
         }
         let next = self.next_seq;
-        // Behind a probe of a closed window comes its octet again, with more.
+        // The octet of a window probe is sent again with more data.
         if next == 0 || !seq_lt(seq, next) || (len > 1 && seq == next.wrapping_sub(1)) {
             return AnalysisFlags::default();
         }
         let since_ack = time_ns.wrapping_sub(back.last_ns);
-        // tshark takes the -1 of an acknowledgment of something unseen for many repetitions.
+        // tshark treats the -1 of an acknowledgment of unseen data as many duplicates.
         let repeated = back.dup_acks >= 2 || back.dup_acks == -1;
         if repeated && back.last_ack == seq && since_ack < FAST_WITHIN_NS {
             return AnalysisFlags::FAST_RETRANSMISSION;
@@ -255,7 +254,7 @@ impl DirectionState {
     fn update(&mut self, segment: &Segment<'_>, time_ns: u64, flags: AnalysisFlags) {
         let controls = u32::from(segment.has_any(Segment::SYN | Segment::FIN));
         let end = segment.seq.wrapping_add(segment.len).wrapping_add(controls);
-        // A probe of a closed window may be thrown away.
+        // The receiver may discard a window probe.
         if !flags.contains(AnalysisFlags::ZERO_WINDOW_PROBE) {
             if self.next_seq == 0 || seq_lt(self.next_seq, end) {
                 self.next_seq = end;
@@ -272,7 +271,7 @@ impl DirectionState {
         self.unscaled = segment.has_any(Segment::SYN);
     }
 
-    /// Takes note of a SYN's shift of windows; both ends must have one, or neither is used.
+    /// Records the window scale of a SYN; scaling is used only if both ends offer it.
     fn set_window_scale(&mut self, back: &mut Self, shift: Option<u8>, is_syn_ack: bool) {
         match shift {
             None => (self.scale, back.scale) = (WindowScale::Disabled, WindowScale::Disabled),
@@ -309,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_clock_that_stepped_back_shows_before_the_rest_was_sent_again() {
+    fn data_before_a_clock_step_counts_as_retransmitted() {
         let mut own = DirectionState::default();
         let mut flags = |seq, len, time_ns| {
             let segment = segment(seq, Segment::ACK, len);
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_without_a_time_tells_no_round_trip() {
+    fn a_handshake_without_a_time_gives_no_round_trip() {
         let mut handshake = HandshakeTiming::default();
         handshake.record(&segment(1, Segment::SYN, 0), 0);
         handshake.record(&segment(2, Segment::ACK, 0), 900);

@@ -1,49 +1,49 @@
-//! What a sender sent and has no acknowledgment of, by sequence number.
+//! Data that a sender sent and that is not yet acknowledged, by sequence number.
 
 use super::segment::{seq_le, seq_lt};
 
-/// More ranges than this are not told apart, which bounds the memory that a connection takes.
+/// Further ranges are merged, which bounds the memory of a connection.
 const MAX_RANGES: usize = 4096;
-/// The same for a direction of whose acknowledgments none was captured: nothing ever takes them away.
+/// The same for a direction whose acknowledgments were not captured: nothing ever removes its ranges.
 const MAX_RANGES_WITHOUT_ACKS: usize = 64;
 
-/// AckedRanges ranges are kept until there are as many: to move the others up takes time.
+/// Acknowledged ranges are kept up to this number, because moving the others takes time.
 const MAX_ACKED_RANGES: usize = 256;
 
-/// A range of what is outstanding: a segment, or what one has left uncovered.
+/// A range of unacknowledged octets: a segment, or the uncovered part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SentRange {
     pub(super) seq: u32,
     pub(super) end: u32,
     pub(super) first_ns: u64,
     pub(super) last_ns: u64,
-    /// How often it was captured; 0 when only what came before and behind it was.
+    /// Number of times it was captured; 0 if only the data around it was.
     pub(super) transmissions: u8,
-    /// Which in its burst it was when it was last sent, from 0.
+    /// Its position in the burst of its last transmission, from 0.
     pub(super) burst_position: u8,
-    /// How many segments were outstanding when it was sent first.
+    /// Number of segments in flight at its first transmission.
     pub(super) segments_ahead: u8,
-    /// Whether it came right behind another packet when it was last sent.
+    /// True if its last transmission followed another packet closely.
     pub(super) follows_closely: bool,
     pub(super) sacked: bool,
 }
 
-/// What an acknowledgment took away.
+/// Result of removing acknowledged ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AckedRanges {
-    /// When the last of it was sent, if all of it was sent just once.
+    /// First transmission of the last range, if all of them were sent only once.
     pub(super) sent_ns: Option<u64>,
-    /// Something that was sent just sent_once lay behind something that was sent again later.
+    /// A range sent only once was followed, earlier in sequence, by a later retransmission.
     pub(super) after_retransmission: bool,
-    /// Octets of it that were never captured.
+    /// Acknowledged octets that were never captured.
     pub(super) unseen: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unacked {
-    /// Empty as soon as all of them are acknowledged.
+    /// Empty as soon as all ranges are acknowledged.
     ranges: Vec<SentRange>,
-    /// The first ones, which are acknowledged.
+    /// Number of leading ranges that are acknowledged.
     acked: usize,
 }
 
@@ -52,7 +52,7 @@ impl Unacked {
         self.ranges.is_empty()
     }
 
-    /// Adds what lies behind everything that is outstanding.
+    /// Appends a range after all others.
     #[inline]
     pub(super) fn push(&mut self, range: SentRange, has_acks: bool) {
         let max = if has_acks {
@@ -68,7 +68,7 @@ impl Unacked {
         }
     }
 
-    /// The ranges that have something of `seq` to `end`.
+    /// The ranges that overlap `seq` to `end`.
     pub(super) fn overlapping(
         &mut self,
         seq: u32,
@@ -81,7 +81,7 @@ impl Unacked {
             .take_while(move |range| seq_lt(range.seq, end))
     }
 
-    /// Takes away what `ack` acknowledges.
+    /// Removes the ranges that `ack` acknowledges.
     #[inline]
     pub(super) fn acknowledge(&mut self, ack: u32) -> AckedRanges {
         let (mut sent_ns, mut sent_once) = (None, true);
@@ -120,7 +120,7 @@ impl Unacked {
         }
     }
 
-    /// Occurrences what lies whole within a block; says whether anything is new.
+    /// Marks the ranges within a SACK block; true if any of them is new.
     pub(super) fn sack(&mut self, left: u32, right: u32) -> bool {
         let mut new = false;
         for range in self.overlapping(left, right) {

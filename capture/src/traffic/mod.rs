@@ -1,14 +1,14 @@
-//! A whole capture: its packets by kind, its stations, its connections.
+//! A whole capture: packets by kind, stations, connections, streams.
 //!
-//! [`Traffic`] takes the packets of one capture or of several, one after the other.
+//! [`Traffic`] accepts the packets of one capture or of several in sequence.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `table` | the connections, in bounded memory |
-//! | `streams` | the UDP streams, in bounded memory |
-//! | `pauses` | how long pause frames stopped a sender |
-//! | `path` | what the connections from one host to another have in common |
-//! | `report` | connections and streams in stats |
+//! | `table` | TCP connections, in bounded memory |
+//! | `streams` | UDP streams, in bounded memory |
+//! | `pauses` | duration of pauses by pause frames |
+//! | `path` | sums over the connections from one host to another |
+//! | `report` | connections and streams as JSON |
 
 mod path;
 mod pauses;
@@ -38,7 +38,7 @@ pub use table::{AddressPort, Flow, OtherConnections};
 /// Octets of a UDP header (RFC 768).
 const UDP_HEADER: usize = 8;
 
-/// What was seen so far.
+/// State of the analysis.
 #[derive(Debug, Default)]
 pub struct Traffic {
     counts: Counts,
@@ -52,64 +52,64 @@ pub struct Traffic {
     streams: StreamTable,
 }
 
-/// How many packets there were, by kind.
+/// Packets by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Of any kind.
+    /// Packets of any kind.
     pub packets: u64,
-    /// Octets that they had on the link.
+    /// Octets on the link.
     pub bytes: u64,
     /// TCP segments.
     pub tcp: u64,
     /// UDP datagrams.
     pub udp: u64,
-    /// IP datagrams with anything else.
+    /// Other IP datagrams.
     pub other_ip: u64,
-    /// Fragments of IP datagrams but the first of each; what they carry is not looked into.
+    /// IP fragments except the first ones; their payload is not analyzed.
     pub fragments: u64,
     /// ARP messages.
     pub arp: u64,
     /// Pause frames.
     pub pauses: u64,
-    /// How long they stopped a sender, as far as the capture has them, on a link of 100 Mbit/s.
+    /// Duration of the pauses, as far as captured, for a link of 100 Mbit/s.
     pub paused_ns: u64,
     /// Anything else.
     pub other: u64,
-    /// Frames to every station.
+    /// Broadcast frames.
     pub broadcasts: u64,
-    /// Packets of links that are not looked into.
+    /// Packets of unsupported link types.
     pub unknown_links: u64,
-    /// Packets that were dropped while capturing, as far as the captures say.
+    /// Packets dropped by the capturing system, as far as the captures report them.
     pub dropped: u64,
 }
 
-/// What a whole capture held.
+/// Result of a whole capture.
 #[derive(Debug)]
 pub struct Analysis {
     /// Time of the first packet: nanoseconds since 1970.
     pub start_ns: u64,
-    /// From there to the last packet.
+    /// Time from there to the last packet.
     pub duration_ns: u64,
     /// Packets by kind.
     pub counts: Counts,
-    /// Who sent frames, on Ethernet.
+    /// Stations that sent Ethernet frames.
     pub stations: Vec<Station>,
     /// TCP connections in the order of their first packets.
     pub flows: Vec<Flow>,
-    /// The sum of the connections that `flows` had no room for.
+    /// Sum of the connections that are not in `flows`.
     pub other_connections: OtherConnections,
     /// UDP streams of iperf 2 and iperf 3, in the order of their first packets.
     pub udp_streams: Vec<UdpStream>,
     /// Number of further UDP streams.
     pub other_udp_streams: u64,
-    /// Packets that show the broadcasts.
+    /// The broadcast packets.
     pub broadcasts: Occurrences,
-    /// Packets that show the pause frames.
+    /// The pause frames.
     pub pauses: Occurrences,
 }
 
 impl Traffic {
-    /// Ends the capture: what it held.
+    /// Ends the capture and returns the result.
     pub fn finish(mut self) -> Analysis {
         self.counts.paused_ns = self.pauses.total_ns(self.end_ns);
         let start_ns = self.start_ns.unwrap_or(0);
@@ -129,21 +129,21 @@ impl Traffic {
         }
     }
 
-    /// Nothing seen yet. It will keep what [`traced_connections`] needs, which takes time and memory.
+    /// Records traces for [`traced_connections`], which take time and memory.
     pub fn with_traces() -> Self {
         let mut traffic = Self::default();
         traffic.table.traces = true;
         traffic
     }
 
-    /// Nothing seen yet. It will tell the flags of each packet, which takes time and memory.
+    /// Makes [`record_packet`](Self::record_packet) return flags, which take time and memory.
     pub fn with_flags() -> Self {
         let mut traffic = Self::default();
         traffic.table.flags = true;
         traffic
     }
 
-    /// Takes note of a packet; what is remarkable about it, if [flags](Self::with_flags) were asked for.
+    /// Records a packet. Returns its analysis flags if they are [enabled](Self::with_flags).
     #[inline]
     pub fn record_packet(&mut self, packet: &Packet<'_>) -> AnalysisFlags {
         self.counts.packets += 1;
@@ -172,7 +172,7 @@ impl Traffic {
             self.counts.broadcasts += 1;
             let since_ns = packet.time_ns.saturating_sub(self.last_broadcast_ns);
             self.last_broadcast_ns = packet.time_ns;
-            // The worst is that which came the soonest behind another.
+            // The worst is the one soonest after another.
             self.broadcasts.record(packet.number, u64::MAX - since_ns);
         }
         match frame.payload {
@@ -247,12 +247,12 @@ impl Traffic {
             .record(ends, payload, length, packet.time_ns, packet.number);
     }
 
-    /// A capture says of itself that it is without so many packets.
+    /// Adds packets that the capture reports as dropped.
     pub fn add_dropped(&mut self, packets: u64) {
         self.counts.dropped += packets;
     }
 
-    /// How many packets there were.
+    /// Packets by kind so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }

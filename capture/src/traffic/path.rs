@@ -1,5 +1,5 @@
-//! What the connections that carry payload from one host to another have in common: causes lie in hosts and
-//! links, not in a single connection.
+//! Sums over the connections that send payload from one host to another: causes are properties of hosts and links, not
+//! of a single connection.
 
 use crate::reader::Address;
 use crate::tcp::{
@@ -8,22 +8,22 @@ use crate::tcp::{
 
 use super::table::Flow;
 
-/// What carries a smaller part of what another connection of its path does, only waits beside it.
+/// A connection with less than 1 / this of the payload of another one on its path is idle.
 const IDLE_DIVISOR: u64 = 500;
 
-/// Of so many paths causes are looked for: whoever scans addresses has a path to each.
+/// Maximum number of analyzed paths: an address scan has a path to each address.
 const MAX_PATHS: usize = 1024;
 
 /// The connections of a path.
 struct PathMembers<'a> {
-    /// The sender of the payload and its receiver.
+    /// Payload sender and receiver.
     ends: [Address; 2],
-    /// They, and which of their ends is the sender.
+    /// The connections, with the end that sends the payload.
     flows: Vec<(&'a Flow, End)>,
 }
 
 impl PathMembers<'_> {
-    /// What the one carried that carried the most.
+    /// Payload of the connection with the most.
     fn max_payload_bytes(&self) -> u64 {
         let carried = self
             .flows
@@ -32,7 +32,7 @@ impl PathMembers<'_> {
         carried.max().unwrap_or(0)
     }
 
-    /// The time of those that carry something.
+    /// Total time of the active connections.
     fn time_ns(&self) -> u64 {
         let most = self.max_payload_bytes();
         let active = self
@@ -48,101 +48,101 @@ fn payload_bytes(flow: &Flow, data_sender: End) -> u64 {
     flow.connection.stats(data_sender).unique_bytes
 }
 
-/// Whether it carries something beside another of its path that carries the `most`.
+/// True if the connection is active beside another of its path with `most` payload.
 fn is_active(flow: &Flow, data_sender: End, most: u64) -> bool {
     payload_bytes(flow, data_sender) >= most / IDLE_DIVISOR
 }
 
-/// All connections that carry their payload from one host to another.
+/// All connections that send their payload from one host to another.
 #[derive(Clone, Debug)]
 pub struct Path {
-    /// Who sends the payload.
+    /// Payload sender.
     pub sender: Address,
-    /// Who receives it.
+    /// Payload receiver.
     pub receiver: Address,
-    /// How many connections there were.
+    /// Number of connections.
     pub connections: u64,
-    /// The time of all of them together that carry something.
+    /// Total time of the active connections.
     pub time_ns: u64,
-    /// What it went to.
+    /// That time by limit.
     pub shares: Shares,
     /// Octets of payload, each once.
     pub unique_bytes: u64,
     /// Segments with payload or FIN.
     pub segments: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
-    /// Of them, those that had been acknowledged before.
+    /// Of them, those already acknowledged.
     pub spurious: u64,
-    /// Of them, those that a time-out brought.
+    /// Of them, those caused by an RTO.
     pub time_outs: u64,
-    /// Of them, those that had been lost before the place of capture.
+    /// Of them, those lost before the capture point.
     pub lost_before_capture: u64,
-    /// Segments that others overtook, before the place of capture or behind it.
+    /// Reordered segments, before or after the capture point.
     pub out_of_order: u64,
-    /// New segments by their place in a burst.
+    /// New segments by burst position.
     pub sent_by_position: [u64; BURST_POSITIONS],
-    /// Of them, those that had to be sent again.
+    /// Of them, those that had to be retransmitted.
     pub lost_by_position: [u64; BURST_POSITIONS],
-    /// What became of all that was sent, by how closely it followed other packets.
+    /// Loss by distance to the sender's previous packet.
     pub spacing: LossBySpacing,
-    /// New segments by how many were outstanding when they were sent.
+    /// New segments by the number of segments in flight when sent.
     pub sent_by_flight: [u64; FLIGHT_BINS],
-    /// Of them, those that had to be sent again.
+    /// Of them, those that had to be retransmitted.
     pub lost_by_flight: [u64; FLIGHT_BINS],
     /// Octets that were acknowledged and never captured.
     pub unseen_bytes: u64,
-    /// The longest time that something was outstanding and no acknowledgment came.
+    /// The longest time with unacknowledged data and no acknowledgment.
     pub longest_stall_ns: u64,
-    /// Packets by which the receiver closed the window.
+    /// Packets of the receiver that close the window.
     pub zero_windows: u64,
     /// The largest window that the receiver granted.
     pub max_window: u32,
-    /// Whether every handshake was captured and windows were not scaled in any.
+    /// True if every handshake was captured and no window was scaled.
     pub unscaled: bool,
     /// Octets of a full segment.
     pub segment_bytes: u32,
-    /// The median round trip of the connection that carried the most.
+    /// Median round-trip time of the connection with the most payload.
     pub rtt_ns: Option<u64>,
-    /// The shortest round trip of that connection, its handshake's among them.
+    /// Shortest round-trip time of that connection, its handshake included.
     pub min_rtt_ns: Option<u64>,
-    /// How long its sender was quiet, with nothing outstanding.
+    /// Gaps between its bursts, without unacknowledged data.
     pub send_gaps: Option<Percentiles>,
-    /// The most octets outstanding in a connection.
+    /// The largest FlightSize of a connection.
     pub max_in_flight: u32,
-    /// Small segments that were sent while others were outstanding.
+    /// Small segments sent while others were unacknowledged.
     pub small_while_unacked: u64,
-    /// Octets of the largest segment that the receiver takes, or of the largest that was sent where it did not say.
+    /// The receiver's MSS, or the largest segment sent if that is not known.
     pub mss: u32,
-    /// Acknowledgments that were held back while the sender waited for them to send a small segment.
+    /// Delayed ACKs for which the sender waited before sending a small segment.
     pub delayed_acks: u64,
-    /// The time that took.
+    /// Total delay of these.
     pub delayed_ack_ns: u64,
-    /// Packet of the first and of the last segment that had to be sent again; 0 for none.
+    /// Packets of the first and last necessary retransmission; 0 for none.
     pub first_retransmit: u64,
     /// See `first_retransmit`.
     pub last_retransmit: u64,
     max_payload_bytes: u64,
     /// The packets that ended time of each limit.
     pub occurrences: [Occurrences; Limit::ALL.len()],
-    /// Those that others overtook.
+    /// The reordered packets.
     pub out_of_order_at: Occurrences,
-    /// Those that acknowledge what was not captured.
+    /// The packets that acknowledge uncaptured data.
     pub unseen_at: Occurrences,
-    /// Small segments that waited for an acknowledgment.
+    /// Small segments that waited for a delayed ACK.
     pub delayed_at: Occurrences,
 }
 
-/// How far times of a kind lie apart.
+/// Percentiles of a set of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentiles {
-    /// How many there are.
+    /// Number of times.
     pub count: u64,
-    /// One in ten is shorter.
+    /// 10th percentile.
     pub p10: u64,
     /// The median.
     pub p50: u64,
-    /// One in ten is longer.
+    /// 90th percentile.
     pub p90: u64,
 }
 
@@ -158,9 +158,8 @@ impl Percentiles {
 }
 
 impl Path {
-    /// The paths of `flows`, the one that took the most time first, and no more than 1,024 of them. Connections
-    /// without payload are on none. Those that carry next to nothing beside another of their path count, but their
-    /// time does not: a control connection idles while the others work.
+    /// The paths of `flows` by total time in descending order, at most 1,024. Connections without payload are on no
+    /// path. Idle ones, such as a control connection, are counted, but not their time.
     pub fn from_flows(flows: &[Flow]) -> Vec<Self> {
         let mut all: Vec<PathMembers<'_>> = Vec::new();
         for flow in flows {
@@ -291,7 +290,7 @@ impl Path {
         }
     }
 
-    /// Segments that were lost: sent again, and not in vain.
+    /// Segments lost: retransmitted and not spurious.
     pub fn lost(&self) -> u64 {
         self.retransmitted - self.spurious
     }
@@ -326,13 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_idles_beside_another_costs_no_time() {
+    fn an_idle_connection_beside_another_costs_no_time() {
         let (working, control) = (flow(1_000_000, 10), flow(500, 100_000));
         let paths = Path::from_flows(&[control.clone(), working]);
         assert_eq!((paths[0].connections, paths[0].time_ns), (2, 10));
         assert_eq!(paths[0].unique_bytes, 1_000_500);
         assert_eq!(paths[0].shares.iter().sum::<u64>(), 10);
-        // Alone it is what there is to explain.
+        // Alone it is the one to explain.
         assert_eq!(Path::from_flows(&[control])[0].time_ns, 100_000);
     }
 }

@@ -1,4 +1,4 @@
-//! Connections and streams in stats, as JSON holds them.
+//! Connections and streams as in the JSON report.
 
 use std::collections::BTreeMap;
 
@@ -10,45 +10,45 @@ use crate::tcp::{End, FIRST_DELAY_BOUND_NS, Histogram, Limit, LimitSpan, SenderS
 use crate::udp::Tool;
 use linerate_results::stats;
 
-/// What a picture shows of a connection.
+/// A connection with its trace.
 #[derive(Clone, Debug)]
 pub struct TracedConnection {
-    /// Its place in the report's connections.
+    /// Index in the report's connections.
     pub connection: usize,
-    /// What the sender of its payload did.
+    /// Trace of its payload sender.
     pub trace: Trace,
 }
 
 /// A TCP connection.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConnectionReport {
-    /// Who sends the payload, with its port.
+    /// Payload sender with its port.
     pub sender: String,
-    /// Who receives it.
+    /// Payload receiver.
     pub receiver: String,
-    /// Number of its first packet in its capture.
+    /// Number of its first packet in the capture.
     pub first_packet: u64,
-    /// Number of its last one.
+    /// Number of its last packet.
     pub last_packet: u64,
-    /// From the first packet of all to its first.
+    /// Time from the capture's first packet to its first.
     pub start_ns: u64,
-    /// From its first packet to its last.
+    /// Time from its first packet to its last.
     pub duration_ns: u64,
-    /// Which end is beside the place of capture, if its handshake tells.
+    /// End nearer to the capture point, if the handshake shows it.
     pub captured_near: Option<EndRole>,
-    /// The round trip of its handshake, if that was captured.
+    /// Round-trip time of its handshake, if captured.
     pub handshake_rtt_ns: Option<u64>,
-    /// Payload, each octet once, from the first packet to the acknowledgment of the last.
+    /// Payload, each octet once, from the first packet to the acknowledgment of the last octet.
     pub goodput_bytes_per_s: f64,
-    /// What its time went to: shares that add up to 1.
+    /// Time by limit: shares that add up to 1.
     pub time_share: BTreeMap<&'static str, f64>,
-    /// The same in the order of time, without gaps; from the first packet of all.
+    /// The same in chronological order, without gaps; times since the capture's first packet.
     pub limits: Vec<LimitSpan>,
-    /// Spans shorter than this were put together, under what took the most of them; 0 if none were.
+    /// Spans shorter than this were merged, with the limit that took the most of them; 0 if none were.
     pub limits_coarser_than_ns: u64,
-    /// What the sender of the payload sent, and what came back for it.
+    /// The payload sender's data and the acknowledgments for it.
     pub payload: DirectionReport,
-    /// The same of the other direction.
+    /// The same for the other direction.
     pub back: DirectionReport,
 }
 
@@ -56,9 +56,9 @@ pub struct ConnectionReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndRole {
-    /// That which sends the payload.
+    /// Payload sender.
     Sender,
-    /// That which receives it.
+    /// Payload receiver.
     Receiver,
 }
 
@@ -73,52 +73,51 @@ pub struct DirectionReport {
     pub payload_bytes: u64,
     /// The same, each once.
     pub unique_bytes: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted_segments: u64,
     /// Octets of payload in them.
     pub retransmitted_bytes: u64,
     /// Of them, tail-loss probes.
     pub tail_loss_probes: u64,
-    /// From a segment to the tail-loss probe that sends it again.
+    /// Time from a segment to its tail loss probe.
     pub tail_loss_probe_ns: Option<TimeSummary>,
-    /// Of those sent again, asked for by acknowledgments.
+    /// Of the retransmissions, those requested by acknowledgments.
     pub fast_retransmissions: u64,
-    /// Of them, brought by the retransmission timer.
+    /// Of the retransmissions, those caused by an RTO.
     pub time_outs: u64,
-    /// How often in a row that timer ran out, each time twice as long.
+    /// The most RTOs in a row, with exponential backoff.
     pub most_back_off: u8,
-    /// Of them, the rest of a loss.
+    /// Of the retransmissions, further lost data during recovery.
     pub recovered_segments: u64,
-    /// Of them, sent again in vain.
+    /// Of the retransmissions, those of acknowledged data.
     pub spurious_retransmissions: u64,
-    /// How many of those with payload came how long after the one before: by the end of the range.
+    /// Retransmissions with payload by the time since the previous transmission.
     pub retransmission_delays: Vec<DelayRange>,
-    /// Segments that others overtook.
+    /// Reordered segments.
     pub out_of_order: u64,
-    /// Acknowledgments that repeat the one before.
+    /// Duplicate ACKs.
     pub duplicate_acks: u64,
-    /// Packets that told a window and nothing else.
+    /// Packets that change nothing but the window.
     pub window_updates: u64,
-    /// Packets that closed the window.
+    /// Packets that close the window.
     pub zero_windows: u64,
-    /// Segments that filled it.
+    /// Segments that fill the window.
     pub window_full: u64,
     /// Acknowledgments that granted less than a segment.
     pub small_windows: u64,
-    /// Acknowledgments with selective ones.
+    /// Acknowledgments with SACK blocks.
     pub selective_acks: u64,
     /// The smallest window granted to the sender.
     pub least_window_bytes: Option<u32>,
     /// The largest.
     pub most_window_bytes: u32,
-    /// The shift of these windows, if the handshake was captured.
+    /// Window scale, if the handshake was captured.
     pub window_shift: Option<u8>,
-    /// The most octets outstanding.
+    /// The largest FlightSize.
     pub most_in_flight_bytes: u32,
     /// Octets in its largest segment.
     pub largest_segment_bytes: u32,
-    /// Segments larger than the other end takes: the sender's adapter cuts them up behind the place of
-    /// capture.
+    /// Segments larger than the receiver's MSS: the sender's adapter segments them after the capture point.
     pub super_segments: u64,
     /// Octets that were acknowledged and not captured.
     pub unseen_bytes: u64,
@@ -126,104 +125,104 @@ pub struct DirectionReport {
     pub keep_alives: u64,
     /// Packets with RST.
     pub resets: u64,
-    /// Acknowledgments held back while the sender waited with a small segment.
+    /// Delayed ACKs for which the sender waited with a small segment.
     pub held_back_acks: u64,
-    /// From a segment to its acknowledgment.
+    /// Time from a segment to its acknowledgment.
     pub rtt_ns: Option<TimeSummary>,
-    /// The same of segments that stood alone.
+    /// The same for isolated segments.
     pub isolated_rtt_ns: Option<TimeSummary>,
-    /// The longest time that something was outstanding and no acknowledgment came.
+    /// The longest time with unacknowledged data and no acknowledgment.
     pub longest_stall_ns: u64,
-    /// When it began, from the first packet of all.
+    /// Start of that time, since the capture's first packet.
     pub longest_stall_start_ns: u64,
-    /// New segments by their place in a burst, and how many of them were lost.
+    /// New segments and their losses by burst position.
     pub bursts: Vec<BurstPosition>,
 }
 
 /// Retransmissions within a range of delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DelayRange {
-    /// Where the range ends; it begins where the one before ends.
+    /// End of the range; it starts at the end of the previous one.
     pub below_ns: u64,
-    /// How many there were.
+    /// Number of retransmissions.
     pub segments: u64,
 }
 
 /// A distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct TimeSummary {
-    /// How many there were.
+    /// Number of times.
     pub count: u64,
     /// The shortest.
     pub min: u64,
     /// The median.
     pub p50: u64,
-    /// 99 of 100 are no longer.
+    /// 99th percentile.
     pub p99: u64,
     /// The longest.
     pub max: u64,
 }
 
-/// Segments at one place of bursts; the last place stands for all behind it, too.
+/// Segments at one burst position; the last entry includes all further positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BurstPosition {
     /// New segments.
     pub sent: u64,
-    /// Of them, lost.
+    /// Of them, those lost.
     pub lost: u64,
 }
 
-/// A UDP stream of iperf 2 or iperf 3, as it came by the place of capture.
+/// A UDP stream of iperf 2 or iperf 3 at the capture point.
 #[derive(Clone, Debug, Serialize)]
 pub struct UdpStreamReport {
-    /// Whose datagrams they are.
+    /// Tool that sent it.
     pub tool: Tool,
-    /// Who sends it, with its port.
+    /// Sender with its port.
     pub sender: String,
-    /// Who receives it.
+    /// Receiver.
     pub receiver: String,
-    /// Number of its first packet in its capture.
+    /// Number of its first packet in the capture.
     pub first_packet: u64,
-    /// Number of its last one.
+    /// Number of its last packet.
     pub last_packet: u64,
-    /// From the first packet of all to its first.
+    /// Time from the capture's first packet to its first.
     pub start_ns: u64,
-    /// From its first datagram to its last.
+    /// Time from its first datagram to its last.
     pub duration_ns: u64,
-    /// Datagrams that came by.
+    /// Datagrams captured.
     pub datagrams: u64,
     /// Octets of payload in them.
     pub payload_bytes: u64,
-    /// The same in a second.
+    /// Payload per second.
     pub bytes_per_s: f64,
-    /// Octets of payload in the largest.
+    /// Octets of payload in the largest datagram.
     pub datagram_bytes: u32,
-    /// Datagrams that were sent, as their numbers tell.
+    /// Datagrams sent, derived from their numbers.
     pub sent_datagrams: u64,
-    /// Of them, those that did not come by.
+    /// Of them, those not captured.
     pub lost_datagrams: u64,
-    /// Datagrams that came by behind later ones.
+    /// Datagrams captured after later ones.
     pub out_of_order: u64,
-    /// Datagrams that came by again.
+    /// Duplicate datagrams.
     pub duplicates: u64,
-    /// Interarrival jitter at the end (RFC 3550 section 6.4.1); none without times in the datagrams.
+    /// Interarrival jitter at the end (RFC 3550 section 6.4.1); none without timestamps in the datagrams.
     pub jitter_ns: Option<u64>,
-    /// Between two of them.
+    /// Interarrival times.
     pub gap_ns: Option<TimeSummary>,
-    /// The same when they were sent, on their sender's clock.
+    /// Times between transmissions, on the sender's clock.
     pub sent_gap_ns: Option<TimeSummary>,
-    /// How often some were missing.
+    /// Number of gaps in the numbering.
     pub holes: u64,
-    /// The most that were missing at once.
+    /// The most datagrams missing in one gap.
     pub longest_hole: u64,
-    /// Whether what comes behind others is lost more often, or more at once than by chance.
+    /// True if loss is more frequent after the first datagram of a burst, or in longer gaps than by chance.
     pub loses_in_bursts: bool,
-    /// Datagrams by their place in a burst of the sender, and how often the next was missing.
+    /// Datagrams and gaps after them by position in the sender's burst.
     pub bursts: Vec<BurstPosition>,
 }
 
 impl UdpStreamReport {
-    /// The stats of a stream; times count from `start_ns`.
+    /// Report of a stream; times count from `start_ns`.
     pub fn new(stream: &UdpStream, start_ns: u64) -> Self {
         let UdpStream {
             sender,
@@ -270,8 +269,8 @@ impl TimeSummary {
     }
 }
 
-/// The traces of `flows`, if they were [kept](super::Traffic::with_traces), those that cost most first. A connection
-/// without payload has none.
+/// Connections with [traces](super::Traffic::with_traces), the most costly first. A connection without payload has
+/// none.
 pub fn traced_connections(flows: &[Flow]) -> Vec<TracedConnection> {
     let mut costly: Vec<(usize, &Flow)> = flows.iter().enumerate().collect();
     costly.sort_by_key(|(_, flow)| std::cmp::Reverse(flow.cost()));
@@ -288,7 +287,7 @@ pub fn traced_connections(flows: &[Flow]) -> Vec<TracedConnection> {
 }
 
 impl ConnectionReport {
-    /// The stats of `flow`; times count from `start_ns`.
+    /// Report of `flow`; times count from `start_ns`.
     pub fn new(flow: &Flow, start_ns: u64) -> Self {
         let connection = &flow.connection;
         let data_sender = connection.data_sender();
@@ -403,7 +402,7 @@ fn bursts(sent: &[u64], lost: &[u64]) -> Vec<BurstPosition> {
     places
 }
 
-/// An address and a port, as URLs have them.
+/// Formats an address and a port as in URLs.
 fn format_end((address, port): AddressPort) -> String {
     if address.is_v4() {
         format!("{address}:{port}")

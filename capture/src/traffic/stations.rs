@@ -1,8 +1,8 @@
-//! Who sent how many frames.
+//! Frames by sending station.
 
 use serde::Serialize;
 
-/// More stations than this are counted together: a storm may make up a new one for each frame.
+/// Further stations are counted together: in a storm each frame may have a new address.
 const MAX_STATIONS: usize = 64;
 
 /// A station on Ethernet.
@@ -10,7 +10,7 @@ const MAX_STATIONS: usize = 64;
 pub struct Station {
     /// Its address, or `others`.
     pub address: String,
-    /// Frames that it sent.
+    /// Frames sent.
     pub frames: u64,
     /// Their octets.
     pub bytes: u64,
@@ -57,7 +57,7 @@ impl Stations {
         *bytes += u64::from(length);
     }
 
-    /// The one with the most frames first.
+    /// All stations, the one with the most frames first.
     pub(super) fn report(&self) -> Vec<Station> {
         let mut stations: Vec<Station> = self
             .seen

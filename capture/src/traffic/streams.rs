@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use super::table::AddressPort;
 use crate::udp::{Stream, StreamDetector};
 
-/// Flows of datagrams that are looked into at the same time. Of more, that gives way which is no stream and of which
-/// nothing was heard for the longest; without such a one, what is new is not looked into.
+/// Flows of datagrams analyzed at the same time. A further one replaces the unconfirmed flow that has been silent the
+/// longest; if all are confirmed, it is ignored.
 const MAX_OPEN: usize = 256;
-/// StreamTable that are told; later ones are counted.
+/// Streams that are reported; further ones are counted.
 const MAX_REPORTED: usize = 1024;
 
-/// A stream and its ends.
+/// A stream with its ends.
 #[derive(Clone, Debug)]
 pub struct UdpStream {
-    /// Who sends it.
+    /// Sender.
     pub sender: AddressPort,
-    /// Who receives it.
+    /// Receiver.
     pub receiver: AddressPort,
-    /// What was seen of it.
+    /// Counters of the stream.
     pub stream: Stream,
 }
 
@@ -26,10 +26,10 @@ pub struct UdpStream {
 pub(super) struct StreamTable {
     open: Vec<OpenStream>,
     by_ends: HashMap<[AddressPort; 2], usize>,
-    /// Where the datagram before belonged.
+    /// Index of the previous datagram's flow.
     last: usize,
     done: Vec<UdpStream>,
-    /// StreamTable that are not told.
+    /// Number of streams that are not reported.
     others: u64,
 }
 
@@ -41,7 +41,7 @@ struct OpenStream {
 }
 
 impl StreamTable {
-    /// Takes note of a datagram from the first of `ends` to the other.
+    /// Records a datagram from the first of `ends` to the other.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -103,7 +103,7 @@ impl StreamTable {
         });
     }
 
-    /// All of them in the order of their first packets, and how many more there were.
+    /// All streams in the order of their first packets, and the number of further ones.
     pub(super) fn into_streams(mut self) -> (Vec<UdpStream>, u64) {
         for open in std::mem::take(&mut self.open) {
             if let Some(stream) = open.detector.stream() {

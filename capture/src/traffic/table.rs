@@ -8,24 +8,23 @@ use serde::Serialize;
 use crate::reader::Address;
 use crate::tcp::{AnalysisFlags, Connection, End, Limit, Segment};
 
-/// Connections that are followed at the same time. With more, those are let go of which nothing was heard
-/// for the longest.
+/// Connections tracked at the same time. Beyond that, those silent the longest are closed.
 const MAX_OPEN: usize = 8192;
-/// Connections that are told one by one when they are over; of more, those with the most payload.
+/// Closed connections that are reported individually: those with the most payload.
 const MAX_DONE: usize = 2048;
 
-/// Connections of which is kept what pictures show. Of more, the half that cost most.
+/// Traced connections. Beyond that, the more costly half is kept.
 const MAX_TRACED: usize = 64;
 
 /// An address and a port.
 pub type AddressPort = (Address, u16);
 
-/// A connection and its ends, the one whose packet came first before the other.
+/// A connection with its ends, the one whose packet came first before the other.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Who is connected.
+    /// Addresses and ports.
     pub ends: [AddressPort; 2],
-    /// What was seen of it.
+    /// State of the connection.
     pub connection: Box<Connection>,
 }
 
@@ -35,7 +34,7 @@ impl Flow {
     fn end(&self, ends: &[AddressPort; 2]) -> Option<End> {
         let [source, destination] = ends;
         let [first, second] = &self.ends;
-        // Ports differ more often than addresses, and are compared sooner.
+        // Ports differ more often than addresses, so compare them first.
         let same = |one: &AddressPort, other: &AddressPort| one.1 == other.1 && one.0 == other.0;
         if same(source, first) && same(destination, second) {
             Some(End::First)
@@ -46,13 +45,13 @@ impl Flow {
         }
     }
 
-    /// Octets of payload, both ways.
+    /// Octets of payload in both directions.
     pub fn payload_bytes(&self) -> u64 {
         let of = |end| self.connection.stats(end).payload_bytes;
         of(End::First) + of(End::Second)
     }
 
-    /// What it cost, to be compared: the time in which its sender wanted to go on, then its payload.
+    /// Sort key: the time its sender had data to send, then its payload.
     pub fn cost(&self) -> (u64, u64) {
         let shares = self.connection.shares();
         let idle = [Limit::SenderApplication, Limit::Tail].map(|limit| shares[limit as usize]);
@@ -61,14 +60,14 @@ impl Flow {
     }
 }
 
-/// What is left of connections that are not told one by one.
+/// Sum of connections that are not reported individually.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OtherConnections {
-    /// How many.
+    /// Number of connections.
     pub connections: u64,
     /// Their packets.
     pub packets: u64,
-    /// Their payload in octets, both ways.
+    /// Their payload in octets, in both directions.
     pub payload_bytes: u64,
 }
 
@@ -79,15 +78,15 @@ pub(super) struct ConnectionTable {
     recent: RecentConnections,
     done: Vec<Flow>,
     others: OtherConnections,
-    /// Whether flags are told.
+    /// True if connections return flags.
     pub(super) flags: bool,
-    /// Whether pictures will be made, and of how many connections there may be what they show.
+    /// True if connections are traced; `traced` counts them.
     pub(super) traces: bool,
     traced: usize,
 }
 
-/// Where the last packets belonged, by their ports: most often the next one with them does, too. Which connection
-/// lies there now has to be looked at.
+/// Indexes of recent connections by ports: the next packet with the same ports usually belongs to the same one. The
+/// connection at that index has to be checked.
 #[derive(Debug)]
 struct RecentConnections([usize; Self::SLOTS]);
 
@@ -96,7 +95,7 @@ impl RecentConnections {
 
     #[inline]
     fn of(&mut self, [(_, source), (_, destination)]: &[AddressPort; 2]) -> &mut usize {
-        // Both directions have one.
+        // The same for both directions.
         &mut self.0[usize::from(source ^ destination) % Self::SLOTS]
     }
 }
@@ -107,7 +106,7 @@ impl Default for RecentConnections {
     }
 }
 
-/// Both ends in an order of their own.
+/// Both ends in sorted order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct ConnectionKey([(u128, u16); 2]);
 
@@ -124,7 +123,7 @@ impl ConnectionKey {
 }
 
 impl ConnectionTable {
-    /// Takes note of a segment from the first of `ends` to the other.
+    /// Records a segment from the first of `ends` to the other.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -145,7 +144,7 @@ impl ConnectionTable {
         self.record_any(ends, segment, time_ns, number)
     }
 
-    /// The same wherever it belongs, and if it opens a connection.
+    /// The same for any connection, including a new one.
     fn record_any(
         &mut self,
         ends: [AddressPort; 2],
@@ -210,7 +209,7 @@ impl ConnectionTable {
         Flow { ends, connection }
     }
 
-    /// Keeps what pictures show of the half of the connections that cost most so far.
+    /// Keeps the traces of the half of the connections that cost most so far.
     fn drop_cheap_traces(&mut self) {
         let flows = self.done.iter_mut().chain(&mut self.open);
         let mut traced: Vec<&mut Flow> = flows
@@ -223,7 +222,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Makes room: the half of which nothing was heard for the longest is over.
+    /// Closes the half of the connections that were silent the longest.
     fn close_idle(&mut self) {
         let mut flows = std::mem::take(&mut self.open);
         flows.sort_by_cached_key(|flow| flow.connection.last_packet);
@@ -245,7 +244,7 @@ impl ConnectionTable {
         }
     }
 
-    /// Of those that are over, keeps the ones with the most payload.
+    /// Keeps the closed connections with the most payload.
     fn trim_done(&mut self) {
         self.done
             .sort_by_cached_key(|flow| std::cmp::Reverse(flow.payload_bytes()));
@@ -255,7 +254,7 @@ impl ConnectionTable {
         }
     }
 
-    /// All of them, in the order of their first packets, and the sum of those that are not told.
+    /// All connections in the order of their first packets, and the sum of those not reported.
     pub(super) fn into_flows(mut self) -> (Vec<Flow>, OtherConnections) {
         self.trim_done();
         let mut flows = self.done;
@@ -278,7 +277,7 @@ impl OtherConnections {
 mod tests {
     use super::*;
 
-    /// What a host that ends in `last` sends a server, from a port of its own.
+    /// Ends of a connection from a host whose address ends in `last` to a server.
     fn ends(last: u16, port: u16) -> [AddressPort; 2] {
         let mut host = [0; 16];
         host[14..].copy_from_slice(&last.to_be_bytes());
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_with_the_same_ports_are_told_apart() {
+    fn connections_with_the_same_ports_are_distinguished() {
         let mut table = ConnectionTable::default();
         for number in 0..9 {
             let [host, server] = ends(number % 3, 5000);
@@ -310,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_connections_the_oldest_go_and_are_summed_up() {
+    fn of_many_connections_the_oldest_are_closed_and_summed_up() {
         let mut table = ConnectionTable::default();
         let most = 4 * MAX_OPEN as u64;
         for number in 0..most {
@@ -319,7 +318,7 @@ mod tests {
                 ends((number >> 8) as u16, number as u16 & 0xFF),
                 number,
             );
-            // The first one goes on.
+            // The first one stays active.
             record(&mut table, ends(0, 0), number);
         }
         let (flows, others) = table.into_flows();

@@ -1,9 +1,9 @@
-//! UDP streams of iperf as a capture shows them: what arrived at the place of capture, and how.
+//! UDP streams of iperf in a capture: the datagrams that arrived at the capture point.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `header` | whose datagrams they are, their numbers and times |
-//! | `stream` | what is counted of a stream |
+//! | `header` | tool, numbers and times of datagrams |
+//! | `stream` | counters of a stream |
 
 mod header;
 mod stream;
@@ -15,12 +15,12 @@ pub use stream::Stream;
 
 use header::DatagramHeader;
 
-/// So many datagrams have to fit before they are believed.
+/// Number of matching datagrams that confirm a stream.
 const MIN_DATAGRAMS: u64 = 8;
-/// How often a flow may begin anew before it is taken for something else.
+/// Number of restarts after which a flow is not treated as a stream any more.
 const MAX_TRIES: u8 = 64;
 
-/// The datagrams from one port to another: a stream, or what may turn out to be one.
+/// Detects a stream in the datagrams from one port to another.
 #[derive(Clone, Debug, Default)]
 pub struct StreamDetector {
     streams: Vec<Stream>,
@@ -28,8 +28,8 @@ pub struct StreamDetector {
 }
 
 impl StreamDetector {
-    /// Takes note of a datagram with a payload of `length`, of which `octets` were kept. Gives back the stream that
-    /// is over, if this one begins another.
+    /// Records a datagram with a payload of `length`, of which `octets` were captured. Returns the previous stream if
+    /// this datagram starts another one.
     #[inline]
     pub fn record(
         &mut self,
@@ -58,7 +58,7 @@ impl StreamDetector {
         if self.tries == MAX_TRIES {
             return;
         }
-        // An end is rare: what seems to be one is something else.
+        // An end marker is rare: before confirmation it is probably something else.
         let header = |tool| DatagramHeader::parse(tool, octets).filter(|header| !header.is_end);
         self.streams.retain_mut(|stream| {
             let header = header(stream.tool).filter(|header| stream.can_continue(header));
@@ -77,7 +77,7 @@ impl StreamDetector {
         }
     }
 
-    /// The stream, if it is one.
+    /// The stream, if it is confirmed.
     pub fn stream(&self) -> Option<&Stream> {
         match self.streams.as_slice() {
             [stream] if stream.is_confirmed() => Some(stream),

@@ -1,4 +1,4 @@
-//! What is counted of a stream of numbered datagrams.
+//! Counters of a stream of numbered datagrams.
 
 use core::time::Duration;
 use linerate_agent::Instant;
@@ -9,45 +9,45 @@ use super::header::{DatagramHeader, Tool};
 use crate::tcp::{BURST_POSITIONS, Histogram, Occurrences};
 use linerate_results::stats;
 
-/// A number that is further away than this is not one of the stream that may be.
+/// A larger step of the number excludes an unconfirmed stream.
 const MAX_NUMBER_STEP: u64 = 64;
-/// How often iperf 2 says the end until it is answered.
+/// Interval at which iperf 2 repeats the end marker until it is answered.
 const END_INTERVAL: Duration = Duration::from_millis(250);
-/// Fewer gap_count are chance.
+/// Fewer gaps may be chance.
 const MIN_GAPS: u64 = 3;
-/// Holes behind the first place of a burst are this much more frequent where bursts are their cause; or so much
-/// longer than chance makes them.
+/// Where bursts cause loss, gaps after the first position of a burst are at least this much more frequent, or gaps are
+/// that much longer than by chance.
 const MIN_BURST_LOSS_RATIO: f64 = 3.0;
 const MIN_GAP_LENGTH_RATIO: f64 = 2.0;
 
 /// A stream of numbered datagrams.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Whose it is.
+    /// Tool that sent it.
     pub tool: Tool,
-    /// Number of its first datagram's packet in the capture.
+    /// Packet number of its first datagram in the capture.
     pub first_packet: u64,
-    /// Of its last one's.
+    /// Packet number of its last datagram.
     pub last_packet: u64,
-    /// When its first one was captured.
+    /// Time of its first datagram.
     pub start_ns: u64,
     /// Octets of payload in its largest datagram.
     pub largest_bytes: u32,
-    /// Between two arrivals.
+    /// Interarrival times.
     pub gaps: Histogram,
-    /// Between two sendings, on the sender's clock.
+    /// Times between transmissions, on the sender's clock.
     pub sent_gaps: Histogram,
-    /// How often some were missing.
+    /// Number of gaps in the numbering.
     pub gap_count: u64,
-    /// The most that were missing at once.
+    /// The most datagrams missing in one gap.
     pub longest_gap: u64,
-    /// The packets behind gap_count, by how many were missing.
+    /// The packets after gaps, weighted by the datagrams missing.
     pub loss_gaps_at: Occurrences,
-    /// Datagrams by their place in a burst of the sender, the last place for all behind.
+    /// Datagrams by their position in the sender's burst, the last entry for all further ones.
     pub received_by_position: [u64; BURST_POSITIONS],
-    /// Holes by the place of the datagram before them.
+    /// Gaps by the burst position of the datagram before them.
     pub gaps_by_position: [u64; BURST_POSITIONS],
-    /// The packets that came out of order, by how many had overtaken them.
+    /// The packets out of order, weighted by the datagrams that overtook them.
     pub out_of_order_at: Occurrences,
     sink: Sink,
     first_number: u64,
@@ -56,7 +56,7 @@ pub struct Stream {
     first_sent_ns: u64,
     last_sent_ns: u64,
     last_ns: u64,
-    /// Of the last one in its burst, from 0.
+    /// Burst position of the last datagram, from 0.
     burst_position: usize,
 }
 
@@ -68,7 +68,7 @@ impl Stream {
         time_ns: u64,
         packet: u64,
     ) -> Self {
-        // Both count from 1, iperf before 2.1 from 0; unless its beginning is missing.
+        // Both tools count from 1, iperf before 2.1 from 0; unless the start was not captured.
         let first_number = if header.number < MAX_NUMBER_STEP {
             header.number.min(1)
         } else {
@@ -101,20 +101,20 @@ impl Stream {
         stream
     }
 
-    /// Whether enough datagrams fit to believe that it is one.
+    /// True if enough datagrams match.
     #[inline]
     pub(super) fn is_confirmed(&self) -> bool {
         self.datagrams() >= MIN_DATAGRAMS
     }
 
-    /// Whether a datagram may be its next one: another number near by, or the very same again.
+    /// True if a datagram may be the next one: another number nearby, or a duplicate.
     pub(super) fn can_continue(&self, header: &DatagramHeader) -> bool {
         let last = self.next_number.saturating_sub(1);
         header.number.abs_diff(last) <= MAX_NUMBER_STEP
             && (header.number != last || header.sent_ns == self.last_sent_ns)
     }
 
-    /// Whether a datagram begins another stream between the same ports.
+    /// True if a datagram starts another stream between the same ports.
     #[inline]
     pub(super) fn is_restart(&self, header: &DatagramHeader) -> bool {
         !header.is_end && header.number <= 1 && self.next_number > 1024
@@ -126,7 +126,7 @@ impl Stream {
         let number = header.number;
         let now = Instant::from_ns(time_ns);
         if header.is_end {
-            // The first one counts as a datagram; further ones are only there until it is answered.
+            // The first end marker counts as a datagram; the others only repeat it until it is answered.
             if !std::mem::replace(&mut self.has_ended, true) {
                 self.sink
                     .ended(number, header.sent_ns, length as usize, now, END_INTERVAL);
@@ -186,33 +186,33 @@ impl Stream {
         };
     }
 
-    /// Whether the times in the datagrams are any.
+    /// True if the datagrams have timestamps.
     fn has_clock(&self) -> bool {
         self.last_sent_ns > self.first_sent_ns
     }
 
-    /// Datagrams that arrived, repeated ones among them.
+    /// Datagrams that arrived, duplicates included.
     #[inline]
     pub fn datagrams(&self) -> u64 {
         self.sink.sequence.received()
     }
 
-    /// Datagrams that were sent, as far as those tell that arrived.
+    /// Datagrams sent, derived from the received numbers.
     pub fn sent(&self) -> u64 {
         self.sink.sequence.sent()
     }
 
-    /// Of them, those that did not arrive.
+    /// Datagrams sent that did not arrive.
     pub fn lost(&self) -> u64 {
         self.sink.sequence.lost(None)
     }
 
-    /// Datagrams that arrived behind later ones.
+    /// Datagrams that arrived after later ones.
     pub fn out_of_order(&self) -> u64 {
         self.sink.sequence.out_of_order() + self.sink.sequence.stale()
     }
 
-    /// Datagrams that arrived again.
+    /// Duplicate datagrams.
     pub fn duplicates(&self) -> u64 {
         self.sink.sequence.duplicates()
     }
@@ -222,18 +222,18 @@ impl Stream {
         self.sink.octets
     }
 
-    /// From the first arrival to the last.
+    /// Time from the first arrival to the last.
     pub fn duration(&self) -> Duration {
         self.sink.span()
     }
 
-    /// Interarrival jitter (RFC 3550 section 6.4.1) at the end; `None` if the datagrams have no times.
+    /// Interarrival jitter (RFC 3550 section 6.4.1) at the end; `None` without timestamps.
     pub fn jitter_ns(&self) -> Option<u64> {
         self.has_clock().then(|| self.sink.jitter.ns())
     }
 
-    /// Whether losses come in bursts: longer gap_count than chance makes, or behind others much more often than behind
-    /// the first of a burst.
+    /// True if losses are in bursts: gaps longer than by chance, or much more frequent after the first position of a
+    /// burst.
     pub fn loses_in_bursts(&self) -> bool {
         if self.gap_count < MIN_GAPS {
             return false;

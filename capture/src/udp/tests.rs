@@ -4,20 +4,20 @@ use crate::tcp::Occurrences;
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
-/// A datagram of `tool`, numbered `number`, sent at `sent_ns`; of iperf 2, a negative number ends the stream.
+/// A datagram of `tool`, numbered `number`, sent at `sent_ns`; a negative number ends an iperf 2 stream.
 fn datagram(tool: Tool, number: i64, sent_ns: u64) -> Vec<u8> {
     let [seconds, micros] =
         [sent_ns / 1_000_000_000, sent_ns / US % 1_000_000].map(|part| part as u32);
     let words: &[u32] = match tool {
         Tool::Iperf2 => &[number as u32, seconds, micros, 0, 0],
-        // What follows looks like the flags of iperf 2 and a large negative number.
+        // The next words look like iperf 2 flags and a large negative number.
         Tool::Iperf3 => &[seconds, micros, number as u32, 0x9F00_0000, 0x9F00_0000],
         Tool::Iperf3Wide => &[seconds, micros, (number >> 32) as u32, number as u32],
     };
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// A stream of these numbers; the n-th is sent at `sent_ns(n)` and arrives 3 ms later.
+/// A stream with these numbers; the n-th is sent at `sent_ns(n)` and arrives 3 ms later.
 fn stream(tool: Tool, numbers: &[i64], sent_ns: impl Fn(u64) -> u64) -> StreamDetector {
     let mut detector = StreamDetector::default();
     for (at, number) in numbers.iter().enumerate() {
@@ -34,7 +34,7 @@ fn stream(tool: Tool, numbers: &[i64], sent_ns: impl Fn(u64) -> u64) -> StreamDe
 }
 
 #[test]
-fn each_tool_is_known_by_its_datagrams() {
+fn each_tool_is_recognized_by_its_datagrams() {
     for tool in Tool::ALL {
         let numbers: Vec<i64> = (1..=100).collect();
         let detector = stream(tool, &numbers, |number| 5_000_000_000 + number * MS);
@@ -52,7 +52,7 @@ fn each_tool_is_known_by_its_datagrams() {
 }
 
 #[test]
-fn what_is_something_else_is_no_stream() {
+fn other_datagrams_are_no_stream() {
     let mut detector = StreamDetector::default();
     let mut state = 7_u32;
     for packet in 0..10_000 {
@@ -67,9 +67,9 @@ fn what_is_something_else_is_no_stream() {
 }
 
 #[test]
-fn lost_overtaken_and_repeated() {
+fn lost_reordered_and_duplicate_datagrams() {
     let mut numbers: Vec<i64> = (1..=60).collect();
-    // 20 and 21 are lost, 30 comes behind 31, 40 comes twice; two before the end are lost, which comes twice.
+    // 20 and 21 are lost, 30 arrives after 31, 40 arrives twice; two before the end are lost, which arrives twice.
     numbers.swap(29, 30);
     numbers.insert(40, 40);
     numbers.retain(|number| !matches!(number, 20 | 21));
@@ -79,7 +79,7 @@ fn lost_overtaken_and_repeated() {
     assert_eq!((stream.sent(), stream.lost()), (63, 4));
     assert_eq!((stream.out_of_order(), stream.duplicates()), (1, 1));
     assert_eq!((stream.gap_count, stream.longest_gap), (2, 2));
-    // 31 came while 30 was missing.
+    // 31 arrived while 30 was missing.
     let packets =
         |occurrences: Occurrences| [occurrences.first, occurrences.last, occurrences.worst];
     assert_eq!(packets(stream.loss_gaps_at), [20, 28, 20]);
@@ -87,21 +87,21 @@ fn lost_overtaken_and_repeated() {
 }
 
 #[test]
-fn losses_from_some_place_of_a_burst_on() {
-    // Eight at once each 10 ms, of which the receiver takes five.
+fn losses_from_a_position_of_the_burst_on() {
+    // Eight at once every 10 ms, of which the receiver accepts five.
     let sent_ns = |number: u64| (number - 1) / 8 * 10 * MS + (number - 1) % 8 * 20 * US;
     let taken = |number: &i64| (number - 1) % 8 < 5;
     let numbers: Vec<i64> = (1..=800).filter(taken).collect();
     let detector = stream(Tool::Iperf3, &numbers, sent_ns);
     let stream = detector.stream().expect("a stream");
     assert!(stream.loses_in_bursts());
-    // In the first burst nobody knows yet what a pause is.
+    // In the first burst the mean interval is still unknown.
     assert_eq!(stream.gaps_by_position[4], 98);
     assert_eq!((stream.lost(), stream.longest_gap), (99 * 3, 3));
 }
 
 #[test]
-fn losses_anywhere() {
+fn random_losses() {
     let numbers: Vec<i64> = (1..=800).filter(|number| number % 37 != 0).collect();
     for burst in [1, 8] {
         let detector = stream(Tool::Iperf3, &numbers, |number| number / burst * burst * MS);
@@ -154,6 +154,6 @@ fn no_number_and_no_time_is_too_large() {
         let octets = [0, 0, u32::MAX, u32::MAX].map(u32::to_be_bytes).concat();
         detector.record(&octets, 16, time_ns, 1);
     }
-    // The same again and again is either tool's.
+    // The same datagram repeated matches either tool.
     assert!(detector.stream().is_none());
 }

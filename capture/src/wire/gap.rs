@@ -1,4 +1,4 @@
-//! Divides what a request took beyond the line's own time into causes that add up.
+//! Divides the time of a request beyond the line's own into causes that add up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,21 +9,21 @@ use super::{Frame, LINE_GAP_NS, Packet, Segment, Side};
 use linerate_results::line;
 use linerate_results::record::{GapCause, GapPart, GapToLineRate};
 
-/// What the device's processor did from one time to another.
+/// An interval of work of the device's processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusyPeriod {
-    /// From.
+    /// Start.
     pub start_ns: u64,
-    /// To.
+    /// End.
     pub end_ns: u64,
-    /// What, as a cause: one of those of the device.
+    /// The work as a cause: one of the device's.
     pub cause: GapCause,
 }
 
-/// A transfer to be looked into.
+/// A transfer to analyze.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// Its place among the requests.
+    /// Index of the request.
     pub request: u64,
     /// First bit of the first SYN.
     pub start_ns: u64,
@@ -33,20 +33,20 @@ pub struct Transfer {
     pub bytes: u64,
     /// Octets of a full segment.
     pub mss: u64,
-    /// Who sends the body.
+    /// Sender of the body.
     pub sender: Side,
 }
 
-/// From this part of the greatest flight on, slow start is over.
+/// Slow start ends when the flight reaches this share of the largest one.
 const GROWN_SHARE: f64 = 0.95;
 
-/// What `transfer` took beyond the line's time for its body.
+/// Divides the time of `transfer` beyond the line's time for its body.
 ///
-/// `frames` and `busy` are in the order of time and may begin before the transfer. Where `busy`
-/// knows nothing, the device's time stays undivided.
+/// `frames` and `busy` are in chronological order and may begin before the transfer. Where `busy` has no entry, the
+/// device's time is not divided.
 ///
-/// The first 96 bit times of a silence are the line's gap; what is left belongs to whoever ends it.
-/// Where both stations send at once the time counts for the frame that began first.
+/// The first 96 bit times of a silence are the line's gap; the rest is attributed to the station that ends it. Where
+/// both stations send at once the time counts for the frame that began first.
 pub fn gap_to_line_rate(
     frames: &[Frame],
     transfer: &Transfer,
@@ -97,7 +97,7 @@ pub fn gap_to_line_rate(
     }
 }
 
-/// When data began to flow, and when the flight had grown.
+/// Start of the first data, and of the grown flight.
 struct Phases {
     data_ns: u64,
     grown_ns: u64,
@@ -125,7 +125,7 @@ impl Phases {
                 acknowledged = Some(segment.ack);
             }
         }
-        // A flight of more than a window of 64 KiB is a number that wrapped.
+        // A flight far above a window of 64 KiB is a wrapped number.
         flights.retain(|(_, flight)| *flight < 1 << 20);
         let greatest = flights.iter().map(|(_, flight)| *flight).max().unwrap_or(0);
         let grown =
@@ -145,9 +145,9 @@ struct GapBreakdown<'a> {
     busy: &'a [BusyPeriod],
     phases: Phases,
     ns: BTreeMap<GapCause, i64>,
-    /// Time of the sender's frames that brought something new.
+    /// Time of the sender's frames with new data.
     data_ns: u64,
-    /// Line's gaps.
+    /// Inter-packet gaps of the line.
     gaps_ns: u64,
 }
 
@@ -209,7 +209,7 @@ impl GapBreakdown<'_> {
         self.add(cause, ns);
     }
 
-    /// The line was silent from `from_ns` to `to_ns`, between `previous` and `next`.
+    /// Attributes the silence from `from_ns` to `to_ns`, between `previous` and `next`.
     fn add_silence(
         &mut self,
         from_ns: u64,
@@ -231,7 +231,7 @@ impl GapBreakdown<'_> {
         }
         let rest_ns = silence_ns - gap_ns;
         let collided = |frame: &Frame| frame.lost == Some(Drop::Collision);
-        // What comes last is the receiver's: it consumes.
+        // The last silence is the receiver's: it consumes.
         let ender = next.map(|(frame, _)| frame.from);
         let device = match ender {
             Some(side) => side == Side::Device,
@@ -253,7 +253,7 @@ impl GapBreakdown<'_> {
         }
     }
 
-    /// The line waited for the device from `from_ns` to `to_ns`.
+    /// Attributes the time from `from_ns` to `to_ns`, in which the line waited for the device.
     fn add_device_time(&mut self, from_ns: u64, to_ns: u64) {
         let mut cursor_ns = from_ns;
         let first = self.busy.partition_point(|busy| busy.end_ns <= from_ns);
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// A SYN, its answer, and the first flight of one segment.
+    /// SYN and SYN-ACK.
     fn opening() -> Vec<Frame> {
         let segment = |flags, seq| Segment {
             source: 4000,
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_s_time_is_divided_by_what_it_did() {
+    fn the_device_s_time_is_divided_by_its_work() {
         let mut frames = opening();
         frames.extend([
             data(1_000, 1, 1460),
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_on_the_wire_is_all_before_the_first_data() {
+    fn an_empty_wire_is_all_before_the_first_data() {
         let gap = gap_to_line_rate(&[], &transfer(1_000, 1460), &[]);
         assert_eq!(gap.missing_ns(), 0);
         assert_eq!(gap.of(GapCause::HandshakeAndSlowStart), 1_000_000);

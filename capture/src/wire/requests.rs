@@ -1,4 +1,4 @@
-//! What the segments of TCP connections tell about loss and waiting.
+//! Loss and waiting of TCP connections, from their segments.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,17 @@ use linerate_ether::ledger::Drop;
 use super::{Frame, Segment, Side};
 use linerate_results::stats;
 
-/// Figures over all TCP connections in some frames.
+/// TCP statistics over all connections in some frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpStats {
-    /// Segments with payload or FIN that the peer sent.
+    /// Segments with payload or FIN from the peer.
     pub data_segments: u64,
-    /// Those that begin with octets that had been sent before.
+    /// Of them, those that begin with octets sent before.
     pub retransmitted_segments: u64,
-    /// For each of those, the time since the same octet was sent last (start to start).
+    /// For each of those, the time since the last transmission of the same octet (start to start).
     pub retransmission_delays_ns: Vec<u64>,
-    /// From the first bit of a data segment that was alone on the wire to the last bit of the
-    /// acknowledgment that covers just it: what a capture at the sender shows, the segment's own
-    /// time on the wire included.
+    /// From the first bit of an isolated data segment to the last bit of the acknowledgment of just this segment: as a
+    /// capture at the sender shows it, including the segment's time on the wire.
     pub segment_to_ack_ns: Vec<u64>,
 }
 
@@ -28,7 +27,7 @@ impl TcpStats {
         stats::percentile(&self.segment_to_ack_ns, 50.0)
     }
 
-    /// Takes in the stats of other frames.
+    /// Adds the statistics of other frames.
     pub fn extend(&mut self, other: Self) {
         self.data_segments += other.data_segments;
         self.retransmitted_segments += other.retransmitted_segments;
@@ -38,7 +37,7 @@ impl TcpStats {
     }
 }
 
-/// The stats of `frames`, which are in the order of time and begin with the connections.
+/// The statistics of `frames`, which are in chronological order and begin with the connections.
 pub fn tcp_stats(frames: &[Frame]) -> TcpStats {
     let mut stats = TcpStats::default();
     let mut sent = SentOctets::default();
@@ -68,21 +67,21 @@ pub fn tcp_stats(frames: &[Frame]) -> TcpStats {
     stats
 }
 
-/// What a segment brings.
+/// Data of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SegmentData {
-    /// Nothing that is numbered: a lone acknowledgment, RST, or an attempt that collided.
+    /// No sequence space: a pure ACK, RST, or an attempt that collided.
     None,
-    /// Octets that were never sent before.
+    /// New octets.
     New,
-    /// Octets that were sent before, the first of them `delay_ns` ago.
+    /// Octets sent before, the first of them `delay_ns` ago.
     Retransmitted {
         /// Start to start.
         delay_ns: u64,
     },
 }
 
-/// What both stations have sent so far, by sender and the device's port (one connection each).
+/// Octets sent by both stations, by sender and the device's port (one connection each).
 #[derive(Default)]
 pub(super) struct SentOctets {
     flows: BTreeMap<(bool, u16), Flow>,
@@ -95,12 +94,12 @@ struct Flow {
 }
 
 impl SentOctets {
-    /// Notes what `frame` carries.
+    /// Records `frame`.
     pub(super) fn record(&mut self, frame: &Frame) -> SegmentData {
         let Some(segment) = frame.segment() else {
             return SegmentData::None;
         };
-        // The MAC sends a frame that collided again by itself: TCP knows nothing of it.
+        // The MAC retransmits a frame that collided: TCP is not involved.
         if segment.sequence_len() == 0 || frame.lost == Some(Drop::Collision) {
             return SegmentData::None;
         }
@@ -115,7 +114,7 @@ impl SentOctets {
             .entry((from_device, port))
             .or_insert_with(|| Flow::new(segment.seq));
         if segment.has(Segment::SYN) && !flow.last_sent_ns.contains_key(&segment.seq) {
-            // The port is used again for a new connection.
+            // The port is reused for a new connection.
             *flow = Flow::new(segment.seq);
         }
         let end = segment.seq.wrapping_add(segment.sequence_len());
@@ -142,7 +141,7 @@ impl Flow {
     }
 }
 
-/// `a` is before `b` in sequence space (RFC 9293 section 3.4).
+/// True if `a` precedes `b` in sequence space (RFC 9293 section 3.4).
 fn seq_lt(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
@@ -161,7 +160,7 @@ fn lone_segment_to_ack_ns(triple: &[Frame]) -> Option<u64> {
     (alone && covered).then(|| answer.end_ns - frame.start_ns)
 }
 
-/// Payload from which on a segment counts as a full one, whatever options it carries.
+/// Minimum payload of a full segment, with any options.
 const FULL_SEGMENT: u32 = 1_400;
 
 #[cfg(test)]
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn data_sent_again_is_counted_with_its_delay() {
+    fn retransmitted_data_is_counted_with_its_delay() {
         let frames = [
             syn_ack(),
             data(1_000, 1, 1460),
@@ -208,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_again_is_no_data_again() {
+    fn a_retransmitted_handshake_is_no_retransmitted_data() {
         let mut again = syn_ack();
         again.start_ns += 1_000_000_000;
         assert_eq!(tcp_stats(&[syn_ack(), again]), TcpStats::default());
     }
 
     #[test]
-    fn a_port_used_again_is_another_connection() {
+    fn a_reused_port_is_another_connection() {
         let mut next = syn_ack();
         next.start_ns = 9_000_000;
         if let Packet::Tcp(segment) = &mut next.packet {

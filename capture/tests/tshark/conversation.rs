@@ -1,6 +1,6 @@
-//! Captures of TCP connections that lose, repeat, overtake, probe, close and reopen at random.
+//! Captures of TCP connections that randomly lose, repeat, reorder, probe, close and reopen.
 
-/// A capture of `connections`, with `packets` in each.
+/// A capture of `connections` with `packets` in each.
 pub fn capture(seed: u64, connections: u16, packets: usize) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xA1B2_3C4D_u32, 0x0004_0002, 0, 0, 65_535, 101] {
@@ -21,7 +21,7 @@ struct Conversation {
 
 #[derive(Clone, Copy, Default)]
 struct End {
-    /// Behind the highest octet sent, and behind the highest that the other end acknowledged.
+    /// After the highest octet sent, and after the highest that the other end acknowledged.
     high: u32,
     acked: u32,
     window: u16,
@@ -128,7 +128,7 @@ impl Conversation {
         let left = to
             .acked_edge(self.ends[end].acked)
             .wrapping_sub(self.ends[end].high);
-        // Up to the edge of the window at times.
+        // Sometimes up to the right edge of the window.
         if left > 0 && left < 1460 {
             len = left;
         }
@@ -157,7 +157,7 @@ impl Conversation {
         }
     }
 
-    /// Leaves something out, which may come a little later.
+    /// Skips a segment, which may follow a little later.
     fn skip_segment(&mut self, end: usize, file: &mut Vec<u8>) {
         let seq = self.ends[end].high;
         self.ends[end].high = seq.wrapping_add(1000);
@@ -202,7 +202,7 @@ impl Conversation {
         self.packet(end, seq, ACK, 0, file);
     }
 
-    /// One octet into a window that may be closed, and what comes back for it.
+    /// One octet into a window that may be closed, and the answer.
     fn probe_window(&mut self, end: usize, file: &mut Vec<u8>) {
         let seq = self.ends[end].high;
         self.packet(end, seq, ACK, 1, file);
@@ -270,7 +270,7 @@ impl Conversation {
 }
 
 impl End {
-    /// Where the window ends that it granted with `acked`.
+    /// Right edge of the window granted with `acked`.
     fn acked_edge(&self, acked: u32) -> u32 {
         acked.wrapping_add(u32::from(self.window) << self.shift.unwrap_or(0))
     }

@@ -1,6 +1,5 @@
-//! The flags of packets, held against tshark's: over captures that others published (`captures.toml`), over those
-//! in the folder that `LINERATE_DATA` names, and over conversations that are made up here, each of which does what
-//! a good one never would.
+//! Compares the packet flags with tshark's: for published captures (`captures.toml`), for those in the folder
+//! `LINERATE_DATA`, and for generated conversations with deliberately abnormal behaviour.
 
 mod conversation;
 
@@ -13,7 +12,7 @@ use linerate_capture::reader::Reader;
 use linerate_capture::tcp::AnalysisFlags;
 use linerate_capture::traffic::Traffic;
 
-/// The packets that have each flag.
+/// The packets with each flag.
 type Marked = BTreeMap<&'static str, BTreeSet<u64>>;
 
 fn ours(capture: &Path) -> Marked {
@@ -61,7 +60,7 @@ fn theirs(capture: &Path) -> Marked {
             .zip(fields)
             .filter_map(|((_, name), value)| (!value.is_empty()).then_some(*name))
             .collect();
-        // It marks these two as retransmissions besides.
+        // tshark also marks these two as retransmissions.
         let special = there.iter().any(|name| {
             name.ends_with("fast_retransmission") || name.ends_with("spurious_retransmission")
         });
@@ -74,7 +73,7 @@ fn theirs(capture: &Path) -> Marked {
     marked
 }
 
-/// Says what only one of them has.
+/// Describes the flags that only one of them has.
 fn differences(capture: &Path) -> Vec<String> {
     let (ours, theirs) = (ours(capture), theirs(capture));
     let none = BTreeSet::new();
@@ -103,7 +102,7 @@ fn differences(capture: &Path) -> Vec<String> {
     found
 }
 
-/// Whether tshark is there, of the version whose rules these are.
+/// True if tshark of the version with these rules is installed.
 fn has_tshark() -> bool {
     let version = Command::new("tshark").arg("--version").output();
     let there = version.is_ok_and(|output| {
@@ -131,7 +130,7 @@ fn captures(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Holds all captures in `folder` and below against tshark; says how many there were.
+/// Compares all captures in `folder` and below with tshark; returns their number.
 fn have_the_same_flags(folder: &Path) -> usize {
     let mut found = Vec::new();
     captures(folder, &mut found);
@@ -169,7 +168,7 @@ fn published_captures_have_the_same_flags() {
 }
 
 #[test]
-fn made_up_conversations_have_the_same_flags() {
+fn generated_conversations_have_the_same_flags() {
     if !has_tshark() {
         return;
     }

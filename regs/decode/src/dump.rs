@@ -1,48 +1,48 @@
-//! Reads values of registers from what other tools print.
+//! Parses register values from the output of other tools.
 //!
-//! | line | of |
+//! | line | source |
 //! |---|---|
 //! | `ENET_RCR:0x02188084 =0x05ee0264` | `devregs` of Boundary Devices |
-//! | `0x0080:  00 00 00 00 64 02 ee 05 ...` | `ethtool -d` without words for the driver |
+//! | `0x0080:  00 00 00 00 64 02 ee 05 ...` | `ethtool -d` without a decoder for the driver |
 //! | `offset 0x74, HW_CFG = 0x00050000`, `index 8, FLOW = 0x0` | `ethtool -d` of a LAN9118 |
-//! | `02188084: 05ee0264 00000000 ...` | a dump of memory: U-Boot's `md`, `memtool`, gdb's `x` |
+//! | `02188084: 05ee0264 00000000 ...` | a memory dump: U-Boot's `md`, `memtool`, gdb's `x` |
 //! | `1140 796d 0022 ...` below `registers for MII PHY` | `mii-tool -vv` |
 //! | `0x84 0x05ee0264`, `RCR = 05ee0264` | pairs, written by hand or by a program |
-//! | `[{"register": "ENET.RCR", "value": 99484260}]` | `--json` of linerate itself: the whole text |
+//! | `[{"register": "ENET.RCR", "value": 99484260}]` | `--json` of linerate: the whole text |
 //!
-//! What `ethtool` says of a link without `-d` is read in `ethtool.rs`. Everything else in a terminal's
-//! log is passed over.
+//! Link settings that `ethtool` prints without `-d` are parsed in `ethtool.rs`. All other lines of a terminal log are
+//! ignored.
 
 use super::ethtool;
 
-/// A value of a register, as a tool has printed it.
+/// A register value printed by a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Line of the dump, from 1.
     pub line: usize,
-    /// DumpSide register.
+    /// The register.
     pub register: RegisterRef,
     /// Its value.
     pub value: u32,
-    /// The bits of the value that are known.
+    /// The known bits of the value.
     pub known: u32,
 }
 
-/// How a dump says which register it means.
+/// Reference to a register, as given in a dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RegisterRef {
-    /// By name, with an address or offset if the tool printed one, too.
+    /// By name, and by address or offset if the tool also printed one.
     Name(String, Option<u32>),
-    /// By an address or offset.
+    /// By address or offset.
     At(u32),
-    /// It is part of a dump of memory: there need not be a register. With the octets of a value, 2 or 4.
+    /// Part of a memory dump: there may be no register. With the value's size in octets, 2 or 4.
     Memory(u32, u8),
-    /// It is one of a list of this block's registers, by offset or number: not every one need be known.
+    /// From a list of this block's registers, by offset or number: the map may not have all of them.
     Block(&'static str, u32),
 }
 
 impl RegisterRef {
-    /// The bits that a value of it tells.
+    /// The bits that a value of it contains.
     fn known(&self) -> u32 {
         match self {
             Self::Memory(_, 2) => 0xffff,
@@ -51,19 +51,19 @@ impl RegisterRef {
     }
 }
 
-/// A line that begins as a value of a register does, and does not go on as one.
+/// A line that begins like a register value but is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// Its number, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Description.
     pub what: String,
 }
 
 /// All values in `text`, in its order.
 ///
 /// # Errors
-/// The first line whose value is no number of 32 bits.
+/// The first line whose value is no 32-bit number.
 pub fn read(text: &str) -> Result<Vec<Reading>, ParseError> {
     if let Some(readings) = json(text) {
         return Ok(readings);
@@ -94,7 +94,7 @@ pub fn read(text: &str) -> Result<Vec<Reading>, ParseError> {
     Ok(readings)
 }
 
-/// What [`decode`](super::decode) has values in JSON.
+/// Parses the JSON of [`decode`](super::decode).
 fn json(text: &str) -> Option<Vec<Reading>> {
     #[derive(serde::Deserialize)]
     struct JsonValue {
@@ -106,7 +106,7 @@ fn json(text: &str) -> Option<Vec<Reading>> {
     const fn all() -> u32 {
         u32::MAX
     }
-    // A terminal's log may begin so, too.
+    // A terminal log may also begin like this.
     if !text.trim_start().starts_with('[') {
         return None;
     }
@@ -120,7 +120,7 @@ fn json(text: &str) -> Option<Vec<Reading>> {
     Some(values.into_iter().map(reading).collect())
 }
 
-/// `devregs` colours its fields on a terminal.
+/// Removes the colors that `devregs` prints on a terminal.
 fn strip_colors(line: &str) -> String {
     let mut parts = line.split('\u{1b}');
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -130,7 +130,7 @@ fn strip_colors(line: &str) -> String {
     text
 }
 
-/// What a heading says of the lines below it.
+/// Format of the lines below a heading.
 #[derive(Clone, Copy)]
 enum Section {
     None,
@@ -138,7 +138,7 @@ enum Section {
     Mac,
     /// `index` of a LAN9118's PHY, decimal.
     Phy,
-    /// Rows of 16-bit values without a number; so many have come.
+    /// Rows of 16-bit values without a number; counts them.
     MiiRows(u32),
 }
 
@@ -206,7 +206,7 @@ impl Section {
     }
 }
 
-/// ` FCE               5- 5 =0x1`: `devregs` has printed the register above it.
+/// ` FCE               5- 5 =0x1`: a field of the register that `devregs` printed above it.
 fn is_field_of_devregs(line: &str) -> bool {
     let Some((before, value)) = line.split_once('=') else {
         return false;
@@ -219,7 +219,7 @@ fn is_field_of_devregs(line: &str) -> bool {
         && range.is_some_and(|(low, high)| low.parse::<u8>().is_ok() && high.parse::<u8>().is_ok())
 }
 
-/// `ENET_RCR:0x02188084 =0x05ee0264`; without a name where the tool knows none.
+/// `ENET_RCR:0x02188084 =0x05ee0264`; without a name for unknown registers.
 fn devregs(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
     let Some((name, rest)) = line.split_once(':') else {
         return Ok(None);
@@ -238,7 +238,7 @@ fn devregs(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
     let Some(address) = prefixed(address) else {
         return Ok(None);
     };
-    // What it writes, it shows with a second sign: `== 0x05ee0244...0x05ee0264`.
+    // A write has a second equals sign: `== 0x05ee0244...0x05ee0264`.
     let written = value.trim_start_matches('=').trim();
     let value = written
         .rsplit_once("...")
@@ -252,7 +252,7 @@ fn devregs(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
     Ok(Some((of, value)))
 }
 
-/// An address, a colon, and values of 1, 2 or 4 octets; behind them perhaps the same as text.
+/// An address, a colon, and values of 1, 2 or 4 octets; then perhaps the same as text.
 fn memory(line: &str) -> Option<Found> {
     let (address, rest) = line.split_once(':')?;
     let address = hex(address
@@ -260,7 +260,7 @@ fn memory(line: &str) -> Option<Found> {
         .map_or(address, |(address, _)| address))?;
     let digits = |word: &str| word.strip_prefix("0x").unwrap_or(word).len();
     let first = rest.split_whitespace().next()?;
-    // One prefixed value behind an address is of any length.
+    // A single value with `0x` may have any length.
     let alone = rest.split_whitespace().nth(1).is_none() && first.starts_with("0x");
     let size = match digits(first) {
         _ if alone => 4,
@@ -308,7 +308,7 @@ fn pair(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
         _ if is_name(place) => RegisterRef::Name(place.to_owned(), None),
         _ => return Ok(None),
     };
-    // Two words are not yet a value: the second has to look like a number.
+    // Two words are a value only if the second looks like a number.
     let digits = value.strip_prefix("0x").unwrap_or(value);
     if value == digits && !digits.chars().all(|c| c.is_ascii_hexdigit()) {
         return Ok(None);
@@ -316,7 +316,7 @@ fn pair(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
     Ok(Some((of, number_of_32_bits(value)?)))
 }
 
-/// The words up to the first that is not a value of so many hexadecimal digits.
+/// The leading words that are values of `digits` hexadecimal digits.
 fn values<'a>(words: impl Iterator<Item = &'a str>, digits: usize) -> Vec<u32> {
     let one = |word: &str| {
         let word = word.strip_prefix("0x").unwrap_or(word);
@@ -339,7 +339,7 @@ fn is_name(word: &str) -> bool {
 /// A hexadecimal number, with or without `0x`.
 fn hex(word: &str) -> Option<u32> {
     let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
-    // Some tools print 64 bits of address.
+    // Some tools print 64-bit addresses.
     let number = u64::from_str_radix(digits.unwrap_or(word), 16).ok()?;
     u32::try_from(number).ok()
 }
@@ -349,5 +349,5 @@ fn prefixed(word: &str) -> Option<u32> {
 }
 
 fn number_of_32_bits(word: &str) -> Result<u32, String> {
-    hex(word).ok_or_else(|| format!("`{word}` is no hexadecimal number of 32 bits"))
+    hex(word).ok_or_else(|| format!("`{word}` is no 32-bit hexadecimal number"))
 }

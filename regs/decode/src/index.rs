@@ -1,21 +1,21 @@
-//! A map by names and addresses.
+//! Index of a map by names and addresses.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use linerate_regs::{Block, Found, Map, Register};
 
-/// What a map has, to be found quickly.
+/// A map with indexes.
 pub(super) struct Index<'a> {
     pub map: Map<'a>,
-    /// In small letters, with and without the block; the names as they are written.
+    /// By lower-case name, with and without the block; with the original spelling.
     names: BTreeMap<String, Vec<(String, Found<'a>)>>,
     addresses: BTreeMap<u32, Found<'a>>,
 }
 
-/// SkipReason a name does not stand for one register.
+/// Reason why a name does not identify one register.
 pub(super) enum LookupError {
     NotFound,
-    /// Several blocks have one.
+    /// Several blocks have such a register.
     Ambiguous,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// `ENET_RCR`, `ENET.RCR`, `RCR`, in any letters; `block` is preferred.
+    /// Finds `ENET_RCR`, `ENET.RCR` or `RCR`, ignoring case; `block` is preferred.
     pub fn named(&self, wanted: &str, block: Option<Block>) -> Result<Found<'a>, LookupError> {
         let Some(all) = self.names.get(&wanted.to_ascii_lowercase()) else {
             return Err(LookupError::NotFound);
@@ -67,7 +67,7 @@ impl<'a> Index<'a> {
         let preferred = |(_, found): &&(String, Found<'a>)| {
             block.is_some_and(|block| block.name == found.block.name)
         };
-        // Some names differ in nothing but their letters.
+        // Some names differ only in case.
         let exact = |(name, _): &&(String, Found<'a>)| name == wanted;
         match (all.as_slice(), all.iter().find(preferred)) {
             ([(_, found)], _) | (_, Some((_, found))) => Ok(*found),
@@ -83,7 +83,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The register's name, with the index in an array.
+/// The register's name, with its array index.
 pub(super) fn numbered(register: &Register, index: u32) -> String {
     register.name.replacen("{}", &index.to_string(), 1)
 }

@@ -1,4 +1,4 @@
-//! DumpSide register a value is of.
+//! Finds the register of each value.
 
 use linerate_regs::{Bits, Block, Found, Map};
 
@@ -9,23 +9,23 @@ use super::{Error, chip};
 /// The map of PHYs.
 const PHYS: &str = "mii";
 
-/// How to find registers, where the dump leaves it open.
+/// Chip, block and base address, for dumps that do not name them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ChipSelection<'a> {
-    /// The chip; else that which knows most of the registers.
+    /// The chip; if absent, the one with the most registers of the dump.
     pub chip: Option<&'a str>,
-    /// The block that offsets count from; else the chip's first.
+    /// The block that offsets refer to; if absent, the chip's first.
     pub block: Option<&'a str>,
-    /// The address of that block, if it is not the map's.
+    /// The address of that block, if different from the map's.
     pub base: Option<u32>,
 }
 
-/// A value that has no place in the map.
+/// A value without a place in the map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Line of the dump, from 1.
     pub line: usize,
-    /// What is not known.
+    /// Description.
     pub what: String,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Resolved<'a> {
     pub reading: Reading,
 }
 
-/// Every value of `text` that has a place, and notes about the others.
+/// Every value of `text` with a place in a map, and notes about the others.
 pub(super) fn resolve<'a>(
     text: &str,
     maps: &[Map<'a>],
@@ -93,19 +93,19 @@ fn check_width(reading: &Reading, found: &Found) -> Result<(), Error> {
     Err(Error::Line { line, what })
 }
 
-/// Where to look, in this order.
+/// The maps, in order of preference.
 struct RegisterLookup<'a> {
     maps: Vec<Index<'a>>,
-    /// Where offsets count from, and whether that was said.
+    /// The block that offsets refer to; `is_explicit` if it was requested.
     block: Option<Block<'a>>,
     is_explicit: bool,
     base: Option<u32>,
-    /// Who does not have a register: `imx6 has no`.
+    /// Start of the message about a missing register: `imx6 has no`.
     lacking: String,
 }
 
 impl<'a> RegisterLookup<'a> {
-    /// The chip that was named, or that which knows most of `readings`; and PHYs, which go with any chip.
+    /// The requested chip, or the one with most of `readings`; and PHYs, which are combined with any chip.
     fn choose(
         readings: &[Reading],
         maps: &[Map<'a>],
@@ -137,7 +137,7 @@ impl<'a> RegisterLookup<'a> {
         })
     }
 
-    /// The register, or why there is none.
+    /// The register, or the reason why there is none.
     fn find(&self, reading: &Reading) -> Result<(Map<'a>, Found<'a>), String> {
         match &reading.register {
             RegisterRef::Name(wanted, address) => self.named(wanted, *address),
@@ -166,7 +166,7 @@ impl<'a> RegisterLookup<'a> {
                 Err(_) => {}
             }
         }
-        // A number without 0x can look like a name.
+        // A number without 0x may look like a name.
         let address = address.or_else(|| u32::from_str_radix(wanted, 16).ok());
         address.and_then(|address| self.at(address)).ok_or_else(|| {
             let at = address.map_or_else(String::new, |at| format!(", and none at 0x{at:x}"));
@@ -174,7 +174,7 @@ impl<'a> RegisterLookup<'a> {
         })
     }
 
-    /// The registers that lie in a word of memory, which holds its low octet first.
+    /// The registers in a little-endian word of memory.
     fn within(&self, address: u32, octets: u8, reading: &Reading) -> Vec<Resolved<'a>> {
         let one = |octet: u32| {
             let (map, found) = self.at(address.checked_add(octet)?)?;
@@ -191,7 +191,7 @@ impl<'a> RegisterLookup<'a> {
         (0..u32::from(octets)).filter_map(one).collect()
     }
 
-    /// An address, else an offset.
+    /// By address, else by offset.
     fn at(&self, address: u32) -> Option<(Map<'a>, Found<'a>)> {
         let index = self.maps.first()?;
         let absolute = || index.at(address);
@@ -225,7 +225,7 @@ pub(super) fn block_named<'a>(
     })
 }
 
-/// The map that knows most of the values; that of PHYs, which go with any chip, where no other knows any.
+/// The map with most of the values; that of PHYs, which are combined with any chip, if no other has any.
 fn best_maps<'a>(
     readings: &[Reading],
     maps: &[Map<'a>],
@@ -286,7 +286,7 @@ fn best_maps<'a>(
     })
 }
 
-/// How many of the values are of one register, and how many names several blocks have.
+/// Number of values that match one register, and of names that several blocks have.
 fn match_counts(index: &Index, readings: &[Reading]) -> (usize, usize) {
     let (mut one, mut several) = (0, 0);
     for reading in readings {

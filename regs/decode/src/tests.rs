@@ -51,12 +51,12 @@ fn error(dump: &str, selection: ChipSelection) -> String {
 }
 
 #[test]
-fn what_devregs_and_ethtool_say_of_flow_control_is_decoded_to_the_bit() {
+fn flow_control_in_devregs_and_ethtool_output_is_decoded() {
     for (dump, flow_control) in [(BEFORE, 0), (AFTER, 1)] {
         let values = values(dump, ChipSelection::default());
         assert_eq!(field(&values, "ENET.RCR", "FCE"), flow_control);
         assert_eq!(field(&values, "ENET.RCR", "MAX_FL"), 1518);
-        // Bits 10 and 11 of register 4, which ethtool tells in words.
+        // Bits 10 and 11 of register 4, which ethtool prints as text.
         assert_eq!(field(&values, "MII.ANAR", "PAUSE"), flow_control);
         assert_eq!(field(&values, "MII.ANAR", "ASM_DIR"), 0);
         assert_eq!(field(&values, "MII.CTRL1000", "T_1000_FULL"), 1);
@@ -66,7 +66,7 @@ fn what_devregs_and_ethtool_say_of_flow_control_is_decoded_to_the_bit() {
 }
 
 #[test]
-fn what_changed_is_named_to_the_bit() {
+fn changes_are_named_by_field() {
     let (diff, notes) = diff(BEFORE, AFTER, &MAPS, ChipSelection::default()).expect("decoded");
     assert_eq!(notes, []);
     insta::assert_snapshot!("changed", diff.text());
@@ -75,7 +75,7 @@ fn what_changed_is_named_to_the_bit() {
 }
 
 #[test]
-fn a_register_that_is_read_several_times_is_told_each_time() {
+fn a_register_that_is_read_several_times_is_listed_each_time() {
     let values = values(SWEEP, ChipSelection::default());
     let decoded: Vec<(&str, u32)> = values.iter().map(|v| (&*v.register, v.value)).collect();
     let paused = "ENET.IEEE_T_FDXFC";
@@ -84,7 +84,7 @@ fn a_register_that_is_read_several_times_is_told_each_time() {
         decoded,
         [(paused, 0xd6c), (lost, 0), (paused, 0x1ad0), (lost, 0)]
     );
-    // And the last counts beside another dump.
+    // In a comparison the last value counts.
     let (diff, _) = diff(
         SWEEP,
         "ENET_IEEE_T_FDXFC 1ad0",
@@ -103,7 +103,7 @@ fn a_dump_of_ethtool_is_read_by_octets_and_by_names() {
     assert_eq!(field(&bytes, "ENET.RSEM", "RX_SECTION_EMPTY"), 0x84);
     assert_eq!(field(&bytes, "ENET.OPD", "PAUSE_DUR"), 0xfff0);
     let named = values(ETHTOOL_LAN9118, ChipSelection::default());
-    // The driver calls IRQ_CFG otherwise: its offset counts.
+    // The driver uses another name for IRQ_CFG: its offset counts.
     assert_eq!(field(&named, "CSR.IRQ_CFG", "IRQ_EN"), 1);
     assert_eq!(field(&named, "MAC.FLOW", "FCEN"), 1);
     assert_eq!(field(&named, "MAC.VLAN2", "VTI2"), 0xffff);
@@ -158,21 +158,21 @@ fn pairs_are_read_however_they_are_written() {
 }
 
 #[test]
-fn the_chip_is_found_or_has_to_be_said() {
+fn the_chip_is_detected_or_has_to_be_given() {
     assert_eq!(
         error("# by hand\nRCR 1", ChipSelection::default()),
-        "dump:2: imx6 and lan91c111 have a register RCR: say which with --chip"
+        "dump:2: imx6 and lan91c111 have a register RCR: select one with --chip"
     );
     assert_eq!(
         values("RCR 1", on_chip("lan91c111"))[0].register,
         "BANK0.RCR"
     );
-    // One name that only one has is enough.
+    // One name that only one chip has is enough.
     assert_eq!(
         values("RCR 1\nRPCR 0", ChipSelection::default())[0].chip,
         "lan91c111"
     );
-    // A PHY goes with every chip.
+    // A PHY is combined with any chip.
     let chips: Vec<String> = values("ENET_RCR 1\nBMCR 1140", ChipSelection::default())
         .into_iter()
         .map(|value| value.chip)
@@ -201,7 +201,7 @@ fn offsets_count_from_a_block() {
         ..on_chip("virtio")
     };
     assert_eq!(values("10001070 f", elsewhere)[0].register, "MMIO.Status");
-    // DumpSide block is often enough to find the chip.
+    // The block is often enough to detect the chip.
     let block = ChipSelection {
         block: Some("UART0"),
         ..ChipSelection::default()
@@ -217,7 +217,7 @@ fn offsets_count_from_a_block() {
     };
     assert_eq!(
         error("84 1", nowhere),
-        "imx6 has no block `FEC`; `linerate regs list imx6` shows what it has"
+        "imx6 has no block `FEC`; `linerate regs list imx6` lists its contents"
     );
 }
 
@@ -266,12 +266,12 @@ fn a_word_of_memory_holds_narrow_registers_and_half_a_word_half_a_register() {
     assert_eq!(field(&half, "ENET.RCR", "FCE"), 1);
     assert_eq!(
         error("0x0084:\t64 02 ee 05", ChipSelection::default()),
-        "dump:1: an offset alone does not tell the chip, and no map knows this address: say which with --chip"
+        "dump:1: an offset alone does not identify the chip, and no map has this address: select it with --chip"
     );
 }
 
 #[test]
-fn what_cannot_be_a_value_is_told_with_its_line() {
+fn an_invalid_value_is_reported_with_its_line() {
     let bits = "dump:1: MII.BMCR has 16 bits, too few for 0x11140";
     assert_eq!(error("BMCR 11140", ChipSelection::default()), bits);
     for (dump, what) in [
@@ -281,7 +281,7 @@ fn what_cannot_be_a_value_is_told_with_its_line() {
         ("\nRCR 123456789", "`123456789`"),
         ("\noffset 0x74, HW_CFG = -1", "`-1`"),
     ] {
-        let expected = format!("dump:2: {what} is no hexadecimal number of 32 bits");
+        let expected = format!("dump:2: {what} is no 32-bit hexadecimal number");
         assert_eq!(error(dump, on_chip("imx6")), expected);
     }
     let empty = error(
@@ -289,13 +289,13 @@ fn what_cannot_be_a_value_is_told_with_its_line() {
         ChipSelection::default(),
     );
     assert!(
-        empty.starts_with("dump: there is no value of a register in it."),
+        empty.starts_with("dump: it has no register value."),
         "{empty}"
     );
 }
 
 #[test]
-fn registers_that_are_not_known_are_noted_and_nothing_else_is_an_error() {
+fn unknown_registers_are_noted_and_only_an_error_without_known_ones() {
     let (values, notes) = decode(
         "ENET_RCR 1\nENET_RXR 2\n0x99 3\nINT_RAW 4",
         &MAPS,
@@ -314,11 +314,11 @@ fn registers_that_are_not_known_are_noted_and_nothing_else_is_an_error() {
     );
     assert_eq!(
         error("\nRXR 1", on_chip("imx6")),
-        "dump:2: imx6 has no register RXR, nor is any other value of a register that is known"
+        "dump:2: imx6 has no register RXR, and no other register in it is known"
     );
     assert_eq!(
         error("RXR 1", ChipSelection::default()),
-        "dump:1: no map has a register RXR, nor is any other value of a register that is known"
+        "dump:1: no map has a register RXR, and no other register in it is known"
     );
     let several = error("INT_RAW 1", ChipSelection::default());
     assert!(
@@ -328,7 +328,7 @@ fn registers_that_are_not_known_are_noted_and_nothing_else_is_an_error() {
 }
 
 #[test]
-fn what_ethtool_says_of_two_links_stays_apart() {
+fn ethtool_settings_of_two_links_are_kept_apart() {
     let two = format!("{BEFORE}{AFTER}");
     let pauses: Vec<u32> = values(&two, ChipSelection::default())
         .iter()
@@ -352,7 +352,7 @@ fn what_ethtool_says_of_two_links_stays_apart() {
 }
 
 #[test]
-fn faults_of_either_dump_are_told_apart() {
+fn errors_of_either_dump_are_distinguished() {
     let fails = |before, after| diff(before, after, &MAPS, on_chip("imx6")).expect_err("a fault");
     assert_eq!(fails("", "RCR 1"), (DumpSide::Before, Error::Empty));
     assert_eq!(fails("RCR 1", ""), (DumpSide::After, Error::Empty));
@@ -376,7 +376,7 @@ fn maps_are_listed() {
     let missing = list::chip(map("mii"), Some("RCR")).expect_err("none");
     assert_eq!(
         missing.to_string(),
-        "mii has no block or register `RCR`; `linerate regs list mii` shows what it has"
+        "mii has no block or register `RCR`; `linerate regs list mii` lists its contents"
     );
 }
 

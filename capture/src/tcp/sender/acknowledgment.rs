@@ -1,27 +1,27 @@
-//! What comes back: acknowledgments, windows, and what they tell of round trips.
+//! Packets from the receiver: acknowledgments, windows, round-trip times.
 
 use super::retransmission::RecoveryState;
 use super::rtt::SentSinceAck;
 use super::{KnownSeq, Sender};
 use crate::tcp::segment::{Segment, seq_le, seq_lt};
 
-/// An acknowledgment later than this was held back (RFC 9293 section 3.8.6.3 allows 500 ms).
+/// An acknowledgment later than this was delayed (RFC 9293 section 3.8.6.3 allows 500 ms).
 const DELAYED_ACK_NS: u64 = 30_000_000;
 
-/// What an acknowledgment did for the sender that it is for.
+/// Effect of an acknowledgment on the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::tcp) struct AckOutcome {
-    /// It acknowledged something new.
+    /// It acknowledged new data.
     pub(in crate::tcp) advanced: bool,
-    /// How long the last whole segment of that had been on its way, if it was sent once.
+    /// Round-trip time of the last whole segment of it, if that was sent only once.
     pub(in crate::tcp) rtt_ns: Option<u64>,
-    /// What was sent again had arrived before: selective acknowledgments say so (RFC 2883), or nothing asked for
-    /// it although what lay behind it had arrived.
+    /// The retransmitted data had arrived before: D-SACK reports it (RFC 2883), or nothing requested the retransmission
+    /// although later data had arrived.
     pub(in crate::tcp) had_arrived: bool,
 }
 
 impl Sender {
-    /// Takes note of a packet that came from the other end, whose windows are shifted by `shift`.
+    /// Records a packet from the receiver, whose windows are scaled by `shift`.
     #[inline]
     pub(in crate::tcp) fn on_ack(
         &mut self,
@@ -61,7 +61,7 @@ impl Sender {
             }
         }
         if !segment.is_bare() {
-            // It came with an answer, and waited for that.
+            // It was piggybacked on data.
             self.late_ack = None;
         }
         self.update_window(segment, ack, shift);

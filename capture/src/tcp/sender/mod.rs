@@ -1,11 +1,11 @@
-//! One direction of a connection: what its sender sends, and what comes back for it.
+//! One direction of a connection: the data of its sender and the acknowledgments for it.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `stats` | what is counted |
-//! | `retransmission` | what is sent again, and why |
-//! | `acknowledgment` | what comes back: acknowledgments and windows |
-//! | `rtt` | how long that takes |
+//! | `stats` | counters |
+//! | `retransmission` | retransmissions and their reasons |
+//! | `acknowledgment` | acknowledgments and windows from the receiver |
+//! | `rtt` | round-trip times, retransmission timeout |
 
 mod acknowledgment;
 mod retransmission;
@@ -22,35 +22,35 @@ pub(super) use retransmission::RecoveryKind;
 pub use retransmission::RetransmitReason;
 pub use stats::{BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, SenderStats};
 
-/// Segments of one burst follow each other at most this far apart.
+/// Segments of one burst are at most this far apart.
 const WITHIN_BURST_NS: u64 = 500_000;
-/// What is answered sooner was asked for by what came just before; a timer is slower.
+/// A faster reaction was triggered by the packet just before; a timer is slower.
 const PROMPT_NS: u64 = 1_500_000;
-/// A full frame at 10 Mbit/s takes no longer.
+/// Time of a full frame at 10 Mbit/s, rounded up.
 const SLOW_WIRE_NS: u64 = 1_300_000;
-/// A shorter silence is not worth counting.
+/// Shorter gaps between bursts are not counted.
 const MIN_SEND_GAP_NS: u64 = 1_000_000;
 
-/// What a packet did for its sender.
+/// Effect of a packet on its sender's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendClass {
-    /// Nothing that takes sequence space.
+    /// Takes no sequence space.
     NoData,
-    /// Something new.
+    /// New data.
     NewData,
-    /// A part that others had overtaken.
+    /// Data that others overtook.
     Reordered,
-    /// Something again.
+    /// Data sent before.
     Retransmission(RetransmitReason),
 }
 
-/// What is known of how far a sender is.
+/// Sequence numbers that are known of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KnownSeq {
     None,
-    /// What was acknowledged.
+    /// Those that were acknowledged.
     AckOnly,
-    /// And what was sent.
+    /// Those that were sent, too.
     Sent,
 }
 
@@ -59,48 +59,49 @@ enum KnownSeq {
 pub(super) struct Sender {
     pub(super) stats: SenderStats,
     unacked: Unacked,
-    /// Behind the highest octet sent; the same as `snd_una` until one is.
+    /// SND.NXT: after the highest octet sent; equal to `snd_una` until one is.
     snd_nxt: u32,
-    /// Behind the last octet of payload.
+    /// After the last octet of payload.
     payload_end: Option<u32>,
-    /// Behind the highest octet acknowledged; the first one sent until one is.
+    /// SND.UNA: after the highest octet acknowledged; the first one sent until one is.
     snd_una: u32,
-    /// Which of the two is known.
+    /// Validity of these two.
     known_seq: KnownSeq,
-    /// The last acknowledgment as it came, for repetitions of it.
+    /// Number and window of the last acknowledgment, to detect duplicates.
     last_ack: Option<(u32, u16)>,
-    /// Where the window ends that the other end grants.
+    /// Right edge of the window that the receiver granted.
     right_edge: Option<u32>,
-    /// Largest segment that the other end takes, if its SYN was captured.
+    /// MSS of the receiver, if its SYN was captured.
     mss: Option<u16>,
-    /// Octets of a full segment: what the other end takes, or the largest that was sent.
+    /// Octets of a full segment: the receiver's MSS or the largest segment sent.
     pub(super) segment_size: u32,
-    /// Shift of this end's own windows.
+    /// Window scale of this end's own windows.
     pub(super) shift: Option<u8>,
     pub(super) sack_permitted: bool,
     pub(super) syn_seen: bool,
     pub(super) fin_sent: bool,
     dup_acks: u32,
-    /// The other end answered to what is outstanding and did not acknowledge it: some of that has arrived.
+    /// A duplicate ACK or window update arrived for unacknowledged data: some of it has reached the receiver.
     peer_responded: bool,
     sacked_blocks: u32,
     recovery: RecoveryState,
     rto_backoff: u8,
     burst_position: u8,
-    /// Whether what it sends now comes right behind another packet of it.
+    /// True if the current packet follows another of this sender closely.
     follows_closely: bool,
-    /// How long before what it sends now that was.
+    /// Time since that packet.
     gap_ns: u64,
     last_packet_ns: u64,
     last_sent_ns: u64,
     last_ack_ns: u64,
     unacked_since_ns: u64,
     rto: RtoEstimator,
-    /// A small segment's acknowledgment came late, just now: if a segment follows at once, it waited for it.
+    /// Delay and arrival time of a late acknowledgment for a small segment: a segment sent right after it waited for
+    /// it.
     late_ack: Option<(u64, u64)>,
     last_was_small: bool,
-    /// The shortest time between two of the largest segments that did not wait for each other's acknowledgments: what
-    /// the path takes, or nothing.
+    /// Shortest gap between two full-size segments, the second sent without waiting for the acknowledgment of the
+    /// first: the path's serialization time, or less.
     min_gap_ns: u64,
     last_was_largest: bool,
     sent_since_ack: SentSinceAck,
@@ -146,7 +147,7 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// Octets sent and not acknowledged.
+    /// FlightSize: octets sent and not acknowledged.
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
         if seq_lt(self.snd_una, self.snd_nxt) {
@@ -156,7 +157,7 @@ impl Sender {
         }
     }
 
-    /// Behind what was acknowledged, and behind the window that was granted.
+    /// Left and right edge of the window: SND.UNA and the end of the granted window.
     pub(super) fn window_edges(&self) -> Option<(u32, u32)> {
         let edge = self
             .right_edge
@@ -169,7 +170,7 @@ impl Sender {
         !self.unacked.is_empty()
     }
 
-    /// Whether another full segment would not fit the window.
+    /// True if another full segment would not fit the window.
     #[inline]
     pub(super) fn is_window_full(&self) -> bool {
         let end = self.snd_nxt.wrapping_add(self.segment_size);
@@ -178,48 +179,48 @@ impl Sender {
 
     fn update_segment_size(&mut self) {
         let largest = self.stats.largest_segment.max(1);
-        // With timestamps in each segment there is less room than the handshake says.
+        // Timestamps in each segment leave less room than the handshake announces.
         self.segment_size = self.mss.map_or(largest, |mss| u32::from(mss).min(largest));
     }
 
-    /// Largest segment that the other end takes, if its SYN was captured.
+    /// MSS of the receiver, if its SYN was captured.
     pub(super) fn mss(&self) -> Option<u16> {
         self.mss
     }
 
-    /// The other end's SYN says the largest segment that it takes, or does not.
+    /// Sets the MSS from the receiver's SYN.
     pub(super) fn set_mss(&mut self, mss: Option<u16>) {
         self.mss = mss;
         self.update_segment_size();
     }
 
-    /// Whether its last new segment was less than a full one.
+    /// True if its last new segment was smaller than a full one.
     pub(super) fn last_was_small(&self) -> bool {
         self.last_was_small
     }
 
-    /// The shortest time between two of its largest segments, the second sent before the first was acknowledged.
+    /// Shortest gap between two full-size segments, the second sent before the first was acknowledged.
     pub(super) fn min_gap_ns(&self) -> u64 {
         self.min_gap_ns
     }
 
-    /// When it last sent something that takes sequence space.
+    /// Time of its last packet that takes sequence space.
     pub(super) fn last_sent_ns(&self) -> u64 {
         self.last_sent_ns
     }
 
-    /// Whether an acknowledgment was to be expected sooner than so long behind what was sent last.
+    /// True if an acknowledgment is overdue `ns` after the last transmission.
     #[inline]
     pub(super) fn is_overdue(&self, ns: u64) -> bool {
         self.rto.is_overdue(ns)
     }
 
-    /// Whether anything had to be sent again.
+    /// True if any retransmission was necessary.
     pub(super) fn has_lost(&self) -> bool {
         self.stats.retransmitted > self.stats.spurious
     }
 
-    /// Takes note of a packet that the sender sent.
+    /// Records a packet from the sender.
     #[inline]
     pub(super) fn on_sent(
         &mut self,
@@ -250,7 +251,7 @@ impl Sender {
         }
         let snd_nxt = self.snd_nxt;
         let sent = if seq_lt(seq, snd_nxt) {
-            // One octet before the next asks whether the other end is there.
+            // One octet before SND.NXT is a keep-alive.
             if segment.len == 1 && seq == snd_nxt.wrapping_sub(1) && !self.has_unacked() {
                 self.stats.keep_alives += 1;
                 return SendClass::NoData;
@@ -288,7 +289,7 @@ impl Sender {
         self.known_seq = KnownSeq::Sent;
     }
 
-    /// Sends something new, from `seq` on.
+    /// Records new data from `seq` on.
     #[inline]
     fn on_new_data(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64, number: u64) {
         let end = segment.end();
@@ -303,7 +304,7 @@ impl Sender {
                 u32::from(segment.has_any(Segment::SYN)) + u32::from(segment.has_any(Segment::FIN));
             self.stats.unique_bytes += u64::from(end.wrapping_sub(seq).saturating_sub(controls));
             self.payload_end = Some(end.wrapping_sub(u32::from(segment.has_any(Segment::FIN))));
-            // Where no full one was sent, the largest is no measure.
+            // Without a full segment so far, the largest one is no reference.
             let half = self.mss.map_or(0, |mss| u32::from(mss) / 2);
             self.last_was_small = segment.len < self.segment_size.max(half);
             if segment.len > self.stats.largest_segment {
@@ -341,13 +342,13 @@ impl Sender {
         self.stats.max_in_flight = self.stats.max_in_flight.max(self.in_flight());
     }
 
-    /// How many full segments are outstanding, as [`SenderStats::sent_by_flight`] counts.
+    /// Number of full segments in flight, as [`SenderStats::sent_by_flight`] counts them.
     #[inline]
     fn segments_in_flight(&self) -> u8 {
         (self.in_flight() / self.segment_size.max(1)).min(FLIGHT_BINS as u32 - 1) as u8
     }
 
-    /// The rhythm in which it sends.
+    /// Records small segments and gaps between bursts.
     #[inline]
     fn record_pacing(&mut self, segment: &Segment<'_>, time_ns: u64) {
         if self.has_unacked() {
@@ -361,7 +362,7 @@ impl Sender {
         }
     }
 
-    /// Something between `from` and `until` was not captured, or not yet.
+    /// Tracks octets from `from` to `until` that were not captured, or not yet.
     fn track_gap(&mut self, from: u32, until: u32, time_ns: u64) {
         if self.unacked.is_empty() {
             self.unacked_since_ns = time_ns;
@@ -398,7 +399,7 @@ impl Sender {
         let is_within_burst = |ns: u64| {
             ns < WITHIN_BURST_NS
                 || ns < least_rtt_ns.unwrap_or(0) / 4
-                // On a slow wire the frames themselves take longer.
+                // On a slow link the frames themselves take longer.
                 || min_gap_ns <= SLOW_WIRE_NS && ns < min_gap_ns + min_gap_ns / 4
         };
         self.follows_closely = is_within_burst(self.gap_ns);

@@ -1,32 +1,32 @@
-//! What is sent again, and why.
+//! Retransmissions and their reasons.
 
 use super::stats::{DELAY_RANGES, FIRST_DELAY_BOUND_NS};
 use super::{PROMPT_NS, SendClass, Sender};
 use crate::tcp::segment::{Segment, seq_lt};
 use crate::tcp::unacked::SentRange;
 
-/// What fills a gap sooner than this was overtaken on its way, not sent again.
+/// Data that fills a gap sooner than this was reordered, not retransmitted.
 const REORDERED_NS: u64 = 3_000_000;
 
-/// Why a segment was sent again.
+/// Reason for a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetransmitReason {
-    /// The last one, to provoke an acknowledgment (RFC 8985 section 7).
+    /// Tail loss probe: the last segment, to elicit an acknowledgment (RFC 8985 section 7).
     TailLossProbe,
-    /// Acknowledgments of later segments asked for it (RFC 5681 section 3.2, RFC 6675).
+    /// Fast retransmit: duplicate ACKs or SACK requested it (RFC 5681 section 3.2, RFC 6675).
     Fast,
-    /// The retransmission timer ran out (RFC 6298), for the n-th time in a row.
+    /// The retransmission timer expired (RFC 6298), for the n-th time in a row.
     Rto {
-        /// 1 for the first time, 2 when it had doubled once.
+        /// 1 for the first expiry, 2 after the first doubling.
         backoff: u8,
     },
-    /// More of what was lost, behind a fast one or a time-out.
+    /// Further lost data, after a fast retransmit or an RTO.
     Recovery,
-    /// It had been acknowledged before.
+    /// It was already acknowledged.
     Spurious,
 }
 
-/// How a sender gets over a loss.
+/// State of loss recovery; `recovery_point` as in RFC 6675.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecoveryState {
     None,
@@ -34,7 +34,7 @@ pub(super) enum RecoveryState {
     Rto { recovery_point: u32 },
 }
 
-/// How a sender gets over a loss, without how far it has to.
+/// Kind of loss recovery, without its recovery point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::tcp) enum RecoveryKind {
     None,
@@ -43,7 +43,7 @@ pub(in crate::tcp) enum RecoveryKind {
 }
 
 impl Sender {
-    /// How it gets over a loss, if it does.
+    /// Kind of loss recovery in progress.
     pub(in crate::tcp) fn recovery_kind(&self) -> RecoveryKind {
         match self.recovery {
             RecoveryState::None => RecoveryKind::None,
@@ -52,7 +52,7 @@ impl Sender {
         }
     }
 
-    /// Sends what it sent before, or what was not captured.
+    /// Records data below SND.NXT: sent before, or not captured before.
     pub(super) fn on_old_data(
         &mut self,
         segment: &Segment<'_>,

@@ -1,12 +1,12 @@
-//! Round trips: how long an acknowledgment takes, and how long a sender waits for one.
+//! Round-trip time and retransmission timeout of a sender.
 
-/// Linux's shortest retransmission time-out; RFC 6298 would have a second.
+/// Linux's minimum RTO; RFC 6298 would have one second.
 const LINUX_MIN_RTO_NS: u64 = 200_000_000;
 
-/// Shorter silences are the scheduling of a host.
+/// Shorter delays may be host scheduling.
 const MIN_OVERDUE_NS: u64 = 10_000_000;
 
-/// The round trip as a sender knows it: RFC 6298 section 2.
+/// SRTT and RTTVAR of a sender: RFC 6298 section 2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RtoEstimator {
     pub(super) srtt_ns: u64,
@@ -14,7 +14,7 @@ pub(super) struct RtoEstimator {
 }
 
 impl RtoEstimator {
-    /// Takes note of one.
+    /// Adds a measurement.
     #[inline]
     pub(super) fn add(&mut self, rtt_ns: u64) {
         if self.srtt_ns == 0 {
@@ -27,20 +27,20 @@ impl RtoEstimator {
         self.srtt_ns = (7 * self.srtt_ns + rtt_ns) / 8;
     }
 
-    /// Whether an acknowledgment was to be expected sooner: like the time-out, but sooner than that.
+    /// True if an acknowledgment should have arrived: the RTO formula without its minimum.
     #[inline]
     pub(super) fn is_overdue(&self, ns: u64) -> bool {
         let known = self.srtt_ns > 0;
         known && ns > MIN_OVERDUE_NS && ns > self.srtt_ns + 4 * self.rttvar_ns
     }
 
-    /// How long the sender waits for an acknowledgment at least.
+    /// Lower bound of the RTO.
     pub(super) fn min_rto_ns(&self) -> u64 {
         LINUX_MIN_RTO_NS.max(self.srtt_ns + 4 * self.rttvar_ns) / 20 * 19
     }
 }
 
-/// What was sent since something came back.
+/// Data sent since the last acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SentSinceAck {
     None,

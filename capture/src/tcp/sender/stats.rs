@@ -1,65 +1,66 @@
-//! What is counted of a direction.
+//! Counters of one direction.
 
 use crate::tcp::histogram::Histogram;
 use crate::tcp::occurrences::Occurrences;
 use crate::tcp::spacing::LossBySpacing;
 
-/// Positions in a burst that are told apart.
+/// Burst positions that are counted separately.
 pub const BURST_POSITIONS: usize = 16;
-/// The shortest delay that [`SenderStats::retransmit_delays`] tells apart; its bounds double from there.
+/// First bound of [`SenderStats::retransmit_delays`]; the others double from there.
 pub const FIRST_DELAY_BOUND_NS: u64 = 150_000_000;
-/// Ranges of retransmission delays that are told apart.
+/// Number of ranges of retransmission delays.
 pub const DELAY_RANGES: usize = 12;
 
-/// Numbers of outstanding segments that are told apart.
+/// Numbers of segments in flight that are counted separately.
 pub const FLIGHT_BINS: usize = 32;
 
-/// What was counted of a direction.
+/// Counters of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct SenderStats {
     /// Packets of the sender.
     pub packets: u64,
     /// Of them, those with payload or FIN.
     pub segments: u64,
-    /// Octets of payload, those that were sent again among them.
+    /// Octets of payload, retransmissions included.
     pub payload_bytes: u64,
     /// Octets of payload, each once.
     pub unique_bytes: u64,
-    /// Segments with payload or FIN, or a SYN, that were sent again.
+    /// Retransmitted segments with payload or FIN, or SYN.
     pub retransmitted: u64,
     /// Octets of payload in them.
     pub retransmitted_bytes: u64,
     /// Of them, tail-loss probes.
     pub tail_loss_probes: u64,
-    /// How long after the one before these came.
+    /// Time from the previous transmission to the probe.
     pub probe_delays: Histogram,
-    /// Of them, fast retransmissions.
+    /// Of the retransmissions, fast retransmits.
     pub fast_retransmits: u64,
-    /// Of them, those that a time-out brought.
+    /// Of the retransmissions, those caused by an RTO.
     pub time_outs: u64,
-    /// The most time-outs in a row.
+    /// The most RTOs in a row.
     pub max_backoff: u8,
-    /// Of them, the rest of what was lost behind a fast one or a time-out.
+    /// Of the retransmissions, further lost data after a fast retransmit or an RTO.
     pub recovery_retransmits: u64,
-    /// Of them, those of what had been acknowledged.
+    /// Of the retransmissions, those of acknowledged data.
     pub spurious: u64,
-    /// Packet of the first and of the last that were sent again, spurious ones left out; 0 for none.
+    /// Packets of the first and last retransmission, spurious ones excluded; 0 for none.
     pub first_retransmit: u64,
     /// See `first_retransmit`.
     pub last_retransmit: u64,
-    /// How long after the one before those with payload came: below [`FIRST_DELAY_BOUND_NS`], below twice that, and so on.
+    /// Retransmissions with payload by the time since the previous transmission: below [`FIRST_DELAY_BOUND_NS`], below
+    /// twice that, and so on.
     pub retransmit_delays: [u64; DELAY_RANGES],
-    /// Segments that came so late that they had been lost before the place of capture and sent again.
+    /// Retransmissions whose original was lost before the capture point.
     pub lost_before_capture: u64,
-    /// Segments that came behind what was sent after them.
+    /// Segments that arrived after later ones.
     pub out_of_order: u64,
-    /// Them, by how much later than what is behind them they came.
+    /// These segments, weighted by their delay.
     pub out_of_order_at: Occurrences,
     /// Octets that were acknowledged and never captured.
     pub unseen_bytes: u64,
-    /// The acknowledgments of such octets, by how many they were.
+    /// The acknowledgments of such octets, weighted by their number.
     pub unseen_at: Occurrences,
-    /// Segments larger than the other end takes: cut up behind the place of capture.
+    /// Segments larger than the receiver's MSS: segmented after the capture point.
     pub super_segments: u64,
     /// Octets of payload in the largest segment.
     pub largest_segment: u32,
@@ -67,55 +68,55 @@ pub struct SenderStats {
     pub keep_alives: u64,
     /// Packets with RST.
     pub resets: u64,
-    /// Segments with payload by their place in a burst, the last place for all behind.
+    /// Segments with payload by burst position, the last entry for all further ones.
     pub sent_by_position: [u64; BURST_POSITIONS],
-    /// Of them, those that had to be sent again.
+    /// Of them, those that had to be retransmitted.
     pub lost_by_position: [u64; BURST_POSITIONS],
-    /// What became of all that was sent, by how closely it followed other packets.
+    /// Loss by distance to the sender's previous packet.
     pub spacing: LossBySpacing,
-    /// Segments with payload by how many full ones were outstanding when they were sent, the last place for all more.
+    /// Segments with payload by the number of full segments in flight when sent, the last entry for all further ones.
     pub sent_by_flight: [u64; FLIGHT_BINS],
-    /// Of them, those that had to be sent again.
+    /// Of them, those that had to be retransmitted.
     pub lost_by_flight: [u64; FLIGHT_BINS],
-    /// The most octets outstanding.
+    /// The largest FlightSize, in octets.
     pub max_in_flight: u32,
-    /// Acknowledgments by the other end that repeat the one before while something is outstanding.
+    /// Duplicate ACKs by the receiver while data is unacknowledged.
     pub duplicate_acks: u64,
-    /// Packets by which the other end told a window and nothing else.
+    /// Packets of the receiver that change nothing but the window.
     pub window_updates: u64,
-    /// Packets by which the other end closed the window.
+    /// Packets of the receiver that close the window.
     pub zero_windows: u64,
     /// Packets that filled the window.
     pub window_full: u64,
-    /// The smallest window that the other end granted outside SYN and RST, in octets.
+    /// The smallest window that the receiver granted outside SYN and RST, in octets.
     pub min_window: Option<u32>,
-    /// The largest.
+    /// The largest window.
     pub max_window: u32,
-    /// Of its acknowledgments, those that granted less than a segment.
+    /// Of the receiver's acknowledgments, those that granted less than a segment.
     pub small_windows: u64,
-    /// Of its acknowledgments, those with selective ones.
+    /// Of the receiver's acknowledgments, those with SACK blocks.
     pub selective_acks: u64,
-    /// Acknowledgments that were held back while the sender waited for them to send a small segment.
+    /// Delayed ACKs for which the sender waited before sending a small segment.
     pub delayed_acks: u64,
-    /// The time that took.
+    /// Total delay of these.
     pub delayed_ack_ns: u64,
-    /// The segments that waited for it.
+    /// The segments that waited for them.
     pub delayed_at: Occurrences,
-    /// From a segment to its acknowledgment, segments sent once only.
+    /// From a segment to its acknowledgment, for segments sent once.
     pub rtt: Histogram,
-    /// From a segment to its acknowledgment where nothing else was sent between.
+    /// From a segment to its acknowledgment if no other segment was sent in between.
     pub isolated_rtt: Histogram,
-    /// The longest time that something was outstanding and no acknowledgment came.
+    /// The longest time with unacknowledged data and no acknowledgment.
     pub longest_stall_ns: u64,
-    /// When that began.
+    /// Start of that time.
     pub longest_stall_start_ns: u64,
-    /// When the last octet of payload was acknowledged; 0 for never.
+    /// Time of the acknowledgment of the last octet of payload; 0 for never.
     pub last_acked_ns: u64,
-    /// How often later segments were acknowledged first, by repeated or selective acknowledgments, and the missing ones
-    /// then without having been sent again: they were overtaken behind the place of capture.
+    /// Number of times that duplicate ACKs or SACK reported later segments first and the missing ones were then
+    /// acknowledged without retransmission: reordered after the capture point.
     pub reordered_after_capture: u64,
-    /// Segments of less than half the size that the other end takes that were sent while others were outstanding.
+    /// Segments below half the receiver's MSS sent while others were unacknowledged.
     pub small_while_unacked: u64,
-    /// How long the sender was quiet between bursts, with nothing outstanding.
+    /// Time between bursts without unacknowledged data.
     pub send_gaps: Histogram,
 }

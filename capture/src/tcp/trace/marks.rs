@@ -1,33 +1,33 @@
-//! What is remarkable in a direction, one by one as long as a picture can tell it apart.
+//! Marked packets of a direction, one by one as far as a plot resolves them.
 
 use super::super::sender::{RetransmitReason, SendClass};
 
-/// Occurrences that are kept. Once there are more, those that lie over each other in a picture become one.
+/// Maximum number of marks. Beyond it, marks that overlap in a plot are merged.
 const MAX_MARKS: usize = 2048;
-/// Occurrences closer together than this part of the height lie over each other.
+/// Marks closer together than this part of the height overlap.
 const ROWS: u64 = 256;
 
-/// What is remarkable about a packet.
+/// Reason for a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkKind {
-    /// SendClass again when the retransmission timer ran out.
+    /// Retransmitted after an RTO.
     Rto,
-    /// SendClass again to provoke an acknowledgment.
+    /// Retransmitted to elicit an acknowledgment.
     TailLossProbe,
-    /// SendClass again because acknowledgments asked for it.
+    /// Retransmitted on request of acknowledgments.
     Fast,
-    /// SendClass again with the rest of a loss.
+    /// Retransmitted during loss recovery.
     Recovery,
-    /// SendClass again in vain.
+    /// Retransmitted unnecessarily.
     Spurious,
-    /// Others had overtaken it.
+    /// Overtaken by others.
     OutOfOrder,
-    /// It closed the window.
+    /// Closed the window.
     ZeroWindow,
 }
 
 impl MarkKind {
-    /// All of them, what costs most first.
+    /// All kinds, the most costly first.
     pub const ALL: [Self; 7] = [
         Self::Rto,
         Self::TailLossProbe,
@@ -38,7 +38,7 @@ impl MarkKind {
         Self::ZeroWindow,
     ];
 
-    /// That of a segment, if it is remarkable.
+    /// Kind of a sent segment, if it is marked.
     pub(super) fn from_class(sent: SendClass) -> Option<Self> {
         Some(match sent {
             SendClass::NoData | SendClass::NewData => return None,
@@ -52,20 +52,20 @@ impl MarkKind {
     }
 }
 
-/// A packet that is remarkable, or several at almost the same time and place.
+/// A marked packet, or several at almost the same time and offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Why.
+    /// Reason.
     pub kind: MarkKind,
-    /// When the packet before it passed, by either end, since the connection began.
+    /// Time of the previous packet of either end, since the start of the connection.
     pub since_ns: u64,
-    /// When it passed.
+    /// Time of the packet.
     pub at_ns: u64,
-    /// Its first octet, counted from the first of the connection.
+    /// Stream offset of its first octet.
     pub low: u64,
-    /// Behind its last one.
+    /// Stream offset after its last octet.
     pub high: u64,
-    /// How many packets it stands for.
+    /// Number of packets merged into it.
     pub count: u64,
 }
 
@@ -79,7 +79,7 @@ impl MarkList {
         &self.marks
     }
 
-    /// Adds one to a picture whose columns last `width_ns` and that is `top` octets high so far.
+    /// Adds a mark to a plot with columns of `width_ns` and a height of `top` octets so far.
     pub(super) fn add(&mut self, mark: Mark, width_ns: u64, top: u64) {
         let (mut wide_ns, mut tall) = (width_ns, top / ROWS + 1);
         while self.marks.len() >= MAX_MARKS {
@@ -92,7 +92,7 @@ impl MarkList {
         self.marks.push(mark);
     }
 
-    /// Makes one of those of a kind that lie in one cell.
+    /// Merges marks of the same kind in one cell.
     fn merge_overlapping(&mut self, wide_ns: u64, tall: u64) {
         let cell = |mark: &Mark| (mark.kind, mark.at_ns / wide_ns, mark.low / tall);
         self.marks.sort_by_key(cell);

@@ -1,5 +1,5 @@
-//! A direction of a connection over time, for pictures: columns that grow as it lasts, and what is remarkable one by
-//! one. Its memory is bounded, whatever comes.
+//! One direction of a connection over time, for plots: columns whose width grows with the duration, and individual
+//! marks. Its memory is bounded.
 
 mod gaps;
 mod marks;
@@ -11,53 +11,52 @@ use super::segment::Segment;
 use super::sender::SendClass;
 use marks::MarkList;
 
-/// Columns are told apart up to here; a picture has about a thousand pixels. Once a connection has lasted longer, two
-/// become one.
+/// Maximum number of columns; a plot has about a thousand pixels. For a longer connection, pairs of columns are merged.
 pub const MAX_COLUMNS: u64 = 2048;
-/// What a column lasts at first. Few captures tell less apart.
+/// Initial width of a column; few captures have a better time resolution.
 const FIRST_WIDTH_NS: u64 = 1 << 10;
 
-/// What a sender did within a piece of time, and what was granted to it. Places are octets since the connection's
-/// first one, of any size.
+/// Activity of a sender within a column, and the window granted to it. Stream offsets are octets since the connection's
+/// first one; they do not wrap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// It begins this many columns after the first packet of the connection.
+    /// Number of columns between the connection's first packet and this one.
     pub index: u64,
-    /// What was sent for the first time, from place to place.
+    /// Stream offsets of the new data, start and end.
     pub new_range: Option<(u64, u64)>,
-    /// Octets of payload for the first time.
+    /// Octets of new payload.
     pub new_bytes: u64,
-    /// Octets of payload again.
+    /// Octets of retransmitted payload.
     pub retransmitted_bytes: u64,
-    /// The most octets outstanding.
+    /// The largest FlightSize.
     pub max_in_flight: u32,
-    /// Octets outstanding at its end.
+    /// FlightSize at its end.
     pub in_flight: u32,
-    /// What was acknowledged at its end.
+    /// Stream offset acknowledged at its end.
     pub acked: u64,
-    /// The window granted at its end, in octets, if one was granted yet.
+    /// The window at its end, in octets, if one was granted yet.
     pub window: Option<u32>,
-    /// The smallest.
+    /// The smallest window.
     pub min_window: Option<u32>,
 }
 
-/// What one end of a connection sent and what came back for it, over time.
+/// Data of one end of a connection and the acknowledgments for it, over time.
 #[derive(Clone, Debug)]
 pub struct Trace {
     columns: Vec<Column>,
     width_ns: u64,
     marks: MarkList,
     gaps: GapHistogram,
-    /// Sequence number and place of the highest octet that was seen.
+    /// Sequence number and stream offset of the highest octet seen.
     highest: Option<(u32, u64)>,
     last_sent_ns: Option<u64>,
 }
 
-/// How a sender stands after a packet, as [`Trace`] takes note of it.
+/// State of a sender after a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SenderSnapshot {
     pub(super) in_flight: u32,
-    /// Sequence numbers behind what was acknowledged and behind the window.
+    /// Sequence numbers: SND.UNA and the right edge of the window.
     pub(super) window_edges: Option<(u32, u32)>,
 }
 
@@ -75,27 +74,27 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Its columns in order of time; where nothing happened there is none.
+    /// Its columns in chronological order; a column without packets is absent.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// What a column lasts.
+    /// Width of a column.
     pub fn width_ns(&self) -> u64 {
         self.width_ns
     }
 
-    /// What is remarkable, in order of time.
+    /// Marked packets in chronological order.
     pub fn marks(&self) -> &[Mark] {
         self.marks.all()
     }
 
-    /// The time between one segment and the next.
+    /// Gaps between consecutive segments.
     pub fn gaps(&self) -> &GapHistogram {
         &self.gaps
     }
 
-    /// Takes note of what was sent at `at_ns`, when nothing had passed since `since_ns`.
+    /// Records a sent segment at `at_ns`; the previous packet was at `since_ns`.
     pub(super) fn record_sent(
         &mut self,
         segment: &Segment<'_>,
@@ -106,7 +105,7 @@ impl Trace {
         if sent == SendClass::NoData {
             return;
         }
-        // The first octet of payload is at place 0.
+        // The first octet of payload has offset 0.
         let first = segment
             .seq
             .wrapping_add(u32::from(segment.has_any(Segment::SYN)));
@@ -129,7 +128,7 @@ impl Trace {
         }
     }
 
-    /// Takes note of an acknowledgment for what was sent.
+    /// Records an acknowledgment for the sent data.
     pub(super) fn record_ack(
         &mut self,
         segment: &Segment<'_>,
@@ -146,18 +145,18 @@ impl Trace {
         }
     }
 
-    /// The column of `at_ns`, standing as told.
+    /// The column of `at_ns`, updated with `snapshot`.
     fn column(&mut self, at_ns: u64, snapshot: SenderSnapshot) -> &mut Column {
         while at_ns / self.width_ns >= MAX_COLUMNS {
             self.merge_columns();
         }
         let window_edges = snapshot.window_edges.map(|(acked, edge)| {
-            // An acknowledgment that was overtaken takes nothing back.
+            // A reordered acknowledgment does not move the left edge back.
             let window = (edge.wrapping_sub(acked) as i32).max(0) as u32;
             (self.stream_offset(acked), window)
         });
         let last = self.columns.last();
-        // Clocks of captures may step back.
+        // Capture clocks may step back.
         let index = (at_ns / self.width_ns).max(last.map_or(0, |last| last.index));
         if last.is_none_or(|last| last.index < index) {
             let column = Column {
@@ -179,7 +178,7 @@ impl Trace {
         column
     }
 
-    /// Makes one column of two.
+    /// Merges pairs of columns.
     fn merge_columns(&mut self) {
         self.width_ns *= 2;
         let columns = std::mem::take(&mut self.columns);
@@ -205,7 +204,7 @@ impl Trace {
         self.marks.add(mark, self.width_ns, top);
     }
 
-    /// How many octets `tshark` is behind the first one that was seen.
+    /// Stream offset of `sequence`, relative to the first octet seen.
     fn stream_offset(&mut self, sequence: u32) -> u64 {
         let (top, at) = *self.highest.get_or_insert((sequence, 0));
         let beyond = i64::from(sequence.wrapping_sub(top) as i32);
@@ -218,7 +217,7 @@ impl Trace {
 }
 
 impl Column {
-    /// Takes in the column behind it.
+    /// Merges the following column into this one.
     fn join(&mut self, next: &Self) {
         self.new_range = match (self.new_range, next.new_range) {
             (Some(own), Some(next)) => Some((own.0.min(next.0), own.1.max(next.1))),

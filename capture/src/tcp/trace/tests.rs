@@ -105,7 +105,7 @@ fn gaps_are_counted_by_length_with_their_time() {
         (1_000, 5_000, MS)
     );
     assert_eq!(of(0).count, 1);
-    // 2 ms belong to what begins there.
+    // A gap of 2 ms belongs to the range that starts there.
     assert_eq!((of(10).count, of(11).count), (1, 1));
     assert_eq!(gaps.ranges().iter().map(|gap| gap.count).sum::<u64>(), 5);
 }

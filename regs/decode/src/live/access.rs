@@ -1,11 +1,11 @@
-//! Ways to blocks: in the memory, in banks, behind an index.
+//! Access to blocks: in memory, in banks, through an index register.
 
 use linerate_regs::{Block, Found, Map};
 
 use super::mdio::{Enet, Lan9118, MdioAccess};
 use super::{Error, Memory, MemoryError, ReadRequest};
 
-/// The registers that others are reached by.
+/// The registers for indirect access.
 mod lan9118 {
     linerate_regs::constants!(linerate_regs::LAN9118, "CSR":
         MAC_CSR_CMD { CSR_BUSY R_NOT_W CSR_ADDR } MAC_CSR_DATA
@@ -20,37 +20,37 @@ mod virtio {
     );
 }
 
-/// How often a bit is looked at that has to change. Each look goes through a debugger.
+/// Maximum number of polls of a bit. Each poll goes through a debugger.
 pub(super) const MAX_POLLS: u32 = 100;
 
-/// How the registers of a block are reached.
+/// Access to the registers of a block.
 pub(super) trait BlockAccess {
-    /// Whether nothing is written for it.
+    /// True if nothing is written for it.
     fn is_direct(&self) -> bool {
         false
     }
 
-    /// Notes what has to be put back. `false`: the device has no such block.
+    /// Saves the state to restore. `false`: the device has no such block.
     fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, MemoryError>;
 
-    /// Whether the device has the register.
+    /// True if the device has the register.
     fn has(&self, _offset: u32) -> bool {
         true
     }
 
-    /// Reads so many bits at `offset`.
+    /// Reads `bits` bits at `offset`.
     fn read(&mut self, memory: &mut dyn Memory, offset: u32, bits: u8) -> Result<u32, MemoryError>;
 
-    /// Puts it back.
+    /// Restores the saved state.
     fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError>;
 
-    /// Where that register lies, if it is in the memory.
+    /// Address of that register, if it is in memory.
     fn address(&self, _offset: u32) -> Option<u32> {
         None
     }
 }
 
-/// A block and the way to it.
+/// A block with its access.
 pub(super) struct BlockReader<'a> {
     pub map: Map<'a>,
     pub block: Block<'a>,
@@ -75,7 +75,7 @@ pub(super) fn found(block: Block) -> impl Iterator<Item = Found> {
     })
 }
 
-/// All that is known a way to.
+/// All blocks that can be accessed.
 pub(super) fn parts<'a>(request: &ReadRequest<'a>) -> Result<Vec<BlockReader<'a>>, Error> {
     let map = request.map;
     let chosen = match request.block {
@@ -120,7 +120,7 @@ pub(super) fn parts<'a>(request: &ReadRequest<'a>) -> Result<Vec<BlockReader<'a>
     Ok(parts)
 }
 
-/// The way to a block that has no address, with the device at `base`.
+/// Access to a block without an address, with the device at `base`.
 fn indirect_access(map: Map, block: Block, base: u32) -> Option<Box<dyn BlockAccess>> {
     let bank =
         |number| -> Option<Box<dyn BlockAccess>> { Some(Box::new(BankAccess::new(base, number))) };
@@ -138,11 +138,11 @@ fn indirect_access(map: Map, block: Block, base: u32) -> Option<Box<dyn BlockAcc
     }
 }
 
-/// The way to a PHY's block.
+/// Access to a PHY's block.
 fn mdio_access(map: Map, base: u32, block: &str) -> Option<Box<dyn BlockAccess>> {
     let phy_id = match block {
         "MII" => None,
-        // Bits 3 to 24 of Micrel's identifier, and model 21 hexadecimal.
+        // Bits 3 to 24 of Micrel's identifier, and model 0x21.
         "KSZ9021" => Some(0x0022_1610),
         _ => return None,
     };
@@ -157,7 +157,7 @@ fn mdio_access(map: Map, base: u32, block: &str) -> Option<Box<dyn BlockAccess>>
     }
 }
 
-/// In the memory.
+/// Access in memory.
 struct DirectAccess(u32);
 
 impl BlockAccess for DirectAccess {
@@ -223,10 +223,10 @@ impl BlockAccess for BankAccess {
     }
 }
 
-/// The LAN9118's MAC, by numbers (sections 5.3.20 and 5.3.21).
+/// The LAN9118's MAC, by register number (sections 5.3.20 and 5.3.21).
 pub(super) struct IndexAccess {
     base: u32,
-    /// What the driver has put there for a write, or not yet taken after a read.
+    /// Data that the driver wrote there for a write, or has not read yet.
     data: u32,
 }
 
@@ -287,12 +287,12 @@ impl BlockAccess for IndexAccess {
     }
 }
 
-/// What a virtio device offers, a word at a time (section 4.2.2).
+/// Device features of a virtio device, one word at a time (section 4.2.2).
 struct FeatureAccess(u32);
 
 impl BlockAccess for FeatureAccess {
-    /// The register that selects the word cannot be read, so it cannot be put back: that does no harm once
-    /// the driver has agreed on features and needs it no more.
+    /// The register that selects the word is write-only, so it cannot be restored: that is harmless once the driver has
+    /// negotiated features.
     fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, MemoryError> {
         let status = memory.read(self.0.wrapping_add(virtio::Status.offset), 32)?;
         if virtio::Status::FEATURES_OK.is_set(status) {

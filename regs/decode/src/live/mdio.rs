@@ -1,4 +1,4 @@
-//! Registers of PHYs (IEEE 802.3 clause 22.2.4), through the MAC that they hang on.
+//! Registers of PHYs (IEEE 802.3 clause 22.2.4), through the MAC that they are connected to.
 
 use super::access::{BlockAccess, IndexAccess, MAX_POLLS};
 use super::{Memory, MemoryError};
@@ -19,15 +19,15 @@ mod mac {
     );
 }
 
-/// Addresses of PHYs (clause 22.2.4.5.5).
+/// Number of PHY addresses (clause 22.2.4.5.5).
 const ADDRESSES: u32 = 32;
 
-/// What carries frames of MDIO.
+/// An MDIO bus.
 pub(super) trait MdioBus {
-    /// Where a PHY is looked for first.
+    /// First PHY address to try.
     const FIRST_PHY: u32;
 
-    /// Notes what has to be put back.
+    /// Saves the state to restore.
     fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError>;
 
     /// Reads a PHY's register.
@@ -38,17 +38,17 @@ pub(super) trait MdioBus {
         register: u32,
     ) -> Result<u32, MemoryError>;
 
-    /// Puts it back.
+    /// Restores the saved state.
     fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError>;
 }
 
 /// The first PHY on a bus.
 pub(super) struct MdioAccess<B> {
     bus: B,
-    /// The identifier that it has to have, but for the revision.
+    /// Required identifier, ignoring the revision.
     phy_id: Option<u32>,
     phy: u32,
-    /// BMSR, once it is read: of what it latches, the second reading tells nothing.
+    /// BMSR, after it was read: its latched bits are lost in a second read.
     status: Option<u32>,
 }
 
@@ -67,13 +67,13 @@ impl<B: MdioBus> MdioAccess<B> {
         self
     }
 
-    /// Its identifier (clause 22.2.4.3.1), once it is found.
+    /// The PHY's identifier (clause 22.2.4.3.1).
     fn find(&mut self, memory: &mut dyn Memory) -> Result<u32, MemoryError> {
         for number in 0..ADDRESSES {
             self.phy = (B::FIRST_PHY + number) % ADDRESSES;
             let high = self.bus.read(memory, self.phy, mii::PHYID1.offset)?;
             let low = self.bus.read(memory, self.phy, mii::PHYID2.offset)?;
-            // A bus that nobody drives is pulled up; no manufacturer is 0.
+            // An undriven bus reads as ones; no manufacturer is 0.
             if !matches!((high, low), (0xffff, 0xffff) | (0, 0)) {
                 return Ok(high << 16 | low);
             }
@@ -94,7 +94,7 @@ impl<B: MdioBus> BlockAccess for MdioAccess<B> {
         is_there
     }
 
-    /// Where BMSR says so, there are no registers for 1000 Mbit/s (clause 22.2.4.2.8).
+    /// Without BMSR.EXT_STATUS there are no registers for 1000 Mbit/s (clause 22.2.4.2.8).
     fn has(&self, number: u32) -> bool {
         let of_gigabit = [mii::CTRL1000, mii::STAT1000, mii::ESTATUS];
         let is_one = of_gigabit.iter().any(|it| it.offset == number) && self.phy_id.is_none();
@@ -115,10 +115,10 @@ impl<B: MdioBus> BlockAccess for MdioAccess<B> {
     }
 }
 
-/// The i.MX 6's ENET: writing MMFR starts a transfer, EIR.MII tells that it is over.
+/// The i.MX 6's ENET: writing MMFR starts a transfer, EIR.MII indicates its end.
 pub(super) struct Enet {
     base: u32,
-    /// Whether EIR.MII was set, which the driver has not seen yet, and the frame that it was about.
+    /// State of EIR.MII, which the driver may not have read yet, and the frame it refers to.
     done: bool,
     frame: u32,
 }
@@ -179,7 +179,7 @@ impl MdioBus for Enet {
         Ok(DATA.get(frame))
     }
 
-    /// A driver that was about to look finds the end of a transfer, and if it was reading, its value.
+    /// A driver that was about to poll finds the end of a transfer, and if it was reading, its value.
     fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         use enet::MMFR::OP;
         if self.done && OP.get(self.frame) == OP::READ {
@@ -192,7 +192,7 @@ impl MdioBus for Enet {
     }
 }
 
-/// The LAN9118's MAC, behind its index (sections 5.4.6 and 5.4.7).
+/// The LAN9118's MAC, through its index register (sections 5.4.6 and 5.4.7).
 pub(super) struct Lan9118 {
     index: IndexAccess,
     data: u32,
@@ -212,7 +212,7 @@ impl Lan9118 {
 }
 
 impl MdioBus for Lan9118 {
-    /// That of the PHY within the chip (section 5.4.6).
+    /// Address of the internal PHY (section 5.4.6).
     const FIRST_PHY: u32 = 1;
 
     fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {

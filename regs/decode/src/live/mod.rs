@@ -1,12 +1,12 @@
-//! Registers of a device that runs, through whatever reaches its memory.
+//! Registers of a running device, through any access to its memory.
 //!
-//! What reading would change is left alone unless it is asked for, and so are registers behind others (banks,
-//! MDIO, an index): those are written on the way there. They get back what they had, so that the driver, which
-//! has to stand still meanwhile, finds everything as it was.
+//! Registers that change when read are skipped unless requested, and so are indirect ones (banks, MDIO, an index
+//! register), for which others are written. Those are restored, so that the driver, which has to be stopped meanwhile,
+//! finds its state unchanged.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `access` | blocks in the memory, in banks, behind an index |
+//! | `access` | blocks in memory, in banks, behind an index register |
 //! | `mdio` | registers of PHYs |
 
 mod access;
@@ -23,57 +23,57 @@ use super::Error;
 use super::decode::{self, Value};
 use super::index::{name, numbered};
 
-/// What reaches a device's memory.
+/// Access to a device's memory.
 pub trait Memory {
-    /// Reads 8, 16 or 32 bits at once.
+    /// Reads 8, 16 or 32 bits in one access.
     ///
     /// # Errors
     /// [`MemoryError`].
     fn read(&mut self, address: u32, bits: u8) -> Result<u32, MemoryError>;
 
-    /// Writes them.
+    /// Writes 8, 16 or 32 bits in one access.
     ///
     /// # Errors
     /// [`MemoryError`].
     fn write(&mut self, address: u32, bits: u8, value: u32) -> Result<(), MemoryError>;
 }
 
-/// SkipReason there is no value.
+/// Failed memory access.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
-    /// Nothing answers there, or not now; what lies elsewhere can still be read.
+    /// No answer at this address or at this time; other addresses may be readable.
     #[error("{0}")]
     Refused(String),
-    /// The device is not reached any more.
+    /// The connection to the device is lost.
     #[error("{0}")]
     Lost(String),
 }
 
-/// What is to be read.
+/// Registers to read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadRequest<'a> {
     /// The map of the device.
     pub map: Map<'a>,
-    /// That of PHYs, which are read where the device has MDIO.
+    /// The map of PHYs, which are read where the device has MDIO.
     pub phys: Map<'a>,
-    /// The block that `base` is of; else the map's first.
+    /// The block at `base`; if absent, the map's first.
     pub block: Option<&'a str>,
-    /// That block's address, where it is not the map's.
+    /// That block's address, if different from the map's.
     pub base: Option<u32>,
-    /// Blocks and registers, in any letters; none: all that there are.
+    /// Blocks and registers, ignoring case; all if empty.
     pub names: &'a [String],
-    /// Whether registers behind others are read.
+    /// True to read indirect registers.
     pub indirect: bool,
-    /// Whether registers are read that change by it.
+    /// True to read registers that change when read.
     pub side_effects: bool,
 }
 
-/// What was read.
+/// Result of reading.
 #[derive(Clone, Debug, Default)]
 pub struct Readout {
-    /// Values, in the order of the maps; lines count them, from 1.
+    /// Values, in the order of the maps; lines number them, from 1.
     pub values: Vec<Value>,
-    /// What was not, and why.
+    /// Registers that were not read, with the reason.
     pub skipped: Vec<Skipped>,
 }
 
@@ -82,25 +82,25 @@ pub struct Readout {
 pub struct Skipped {
     /// `BLOCK.REGISTER`, or a whole `BLOCK`.
     pub name: String,
-    /// SkipReason.
+    /// Reason.
     pub reason: SkipReason,
 }
 
-/// SkipReason a register has no value.
+/// Reason why a register has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// It would not be the same afterwards.
+    /// Reading changes it.
     SideEffect,
-    /// It lies behind others.
+    /// Other registers have to be written for it.
     Indirect,
-    /// The device does not give it.
+    /// The device does not return it.
     Refused(String),
 }
 
-/// Reads what is requested. Nobody else may use the device meanwhile.
+/// Reads what is requested. Nothing else may use the device meanwhile.
 ///
 /// # Errors
-/// [`Error`]: there is no such thing in the map, its address is not known, or the device is lost.
+/// [`Error`]: the map has no such name, its address is not known, or the device is lost.
 pub fn read(memory: &mut dyn Memory, request: &ReadRequest) -> Result<Readout, Error> {
     let mut parts = access::parts(request)?;
     check_names(request, &parts)?;
@@ -117,7 +117,7 @@ pub fn read(memory: &mut dyn Memory, request: &ReadRequest) -> Result<Readout, E
     Ok(seen)
 }
 
-/// Every name has to be one of a block or register here.
+/// Checks that every name is one of a block or register.
 fn check_names(request: &ReadRequest, parts: &[BlockReader]) -> Result<(), Error> {
     let is_known = |name: &&String| {
         parts
@@ -142,14 +142,14 @@ fn is_requested(request: &ReadRequest, found: &Found) -> bool {
     request.names.is_empty() || request.names.iter().any(|name| is(found, name))
 }
 
-/// Whether `name` is that of a register or its block.
+/// True if `name` is that of a register or its block.
 fn is(found: &Found, name: &str) -> bool {
     let (block, bare) = (found.block.name, numbered(&found.register, found.index));
     let is = |known: &str| known.eq_ignore_ascii_case(name);
     is(block) || is(&bare) || is(&format!("{block}.{bare}")) || is(&format!("{block}_{bare}"))
 }
 
-/// Whether reading leaves it and all of its fields as they are.
+/// True if reading does not change it or any of its fields.
 fn is_harmless(register: Register) -> bool {
     let mut fields = register.fields();
     register.access.is_harmless_to_read() && fields.all(|field| field.access.is_harmless_to_read())
@@ -167,7 +167,7 @@ impl Readout {
         match entered {
             Ok(true) => {
                 let read = self.read_registers(memory, request, part);
-                // Even if one of them was refused, the driver's values come back.
+                // Restore the driver's values even after a failed read.
                 let left = part.access.leave(memory);
                 read?;
                 match left {
@@ -229,7 +229,7 @@ impl Readout {
         });
     }
 
-    /// A line for each reason why something was not read.
+    /// One line for each reason for skipping registers.
     pub fn notes(&self) -> Vec<String> {
         let mut reasons: Vec<(&SkipReason, Vec<&str>)> = Vec::new();
         for Skipped { name, reason } in &self.skipped {
@@ -252,7 +252,7 @@ impl Readout {
     }
 }
 
-/// `values` as `devregs` prints them, which [`decode`](decode::decode) reads back.
+/// `values` in the format of `devregs`, which [`decode`](decode::decode) parses.
 pub fn devregs(values: &[Value]) -> String {
     let mut text = String::new();
     for value in values {

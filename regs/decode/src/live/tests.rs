@@ -1,4 +1,4 @@
-//! Against memories that behave as the data sheets say.
+//! Tests against models that behave like the data sheets.
 
 use linerate_regs::{IMX6, LAN91C111, LAN9118, MAPS, MII, VIRTIO};
 
@@ -42,7 +42,7 @@ fn value(seen: &Readout, register: &str) -> u32 {
     found.unwrap_or_else(|| panic!("no {register}")).value
 }
 
-/// A PHY: its identifier, a link, pause frames agreed on.
+/// A PHY: its identifier, a link, pause frames negotiated.
 const fn phy(register: u32) -> u32 {
     match register {
         1 => 0x782d,
@@ -90,7 +90,7 @@ impl EnetModel {
 }
 
 #[test]
-fn what_the_mac_does_and_what_the_phy_negotiated_stand_beside_each_other() {
+fn mac_configuration_and_phy_negotiation_are_read_together() {
     let mut enet = EnetModel::default();
     let mut memory = Model(|at: u32, write| Ok(enet.access(at - 0x1000, write)));
     let wanted = names(&["rcr", "ENET_TCR", "MII.ANAR", "ANLPAR"]);
@@ -114,12 +114,12 @@ fn what_the_mac_does_and_what_the_phy_negotiated_stand_beside_each_other() {
     assert_eq!(
         flow_control::summary(&seen.values).expect("a line"),
         "flow control: ENET.RCR.FCE is 1, advertised PAUSE 1 ASM_DIR 1, the partner's PAUSE 1 ASM_DIR 0: \
-         pause frames are agreed on both ways\n"
+         pause frames are negotiated in both directions\n"
     );
 }
 
 #[test]
-fn a_driver_in_the_middle_of_a_transfer_finds_it_as_it_was() {
+fn a_driver_in_the_middle_of_a_transfer_finds_its_state_unchanged() {
     let write = 1 << 28 | 6 << 23 | 4 << 18 | 0x1e1;
     let read_of_identifier = 2 << 28 | 6 << 23 | 2 << 18;
     for (done, frame) in [(false, 0), (true, read_of_identifier), (true, write)] {
@@ -137,7 +137,7 @@ fn a_driver_in_the_middle_of_a_transfer_finds_it_as_it_was() {
 }
 
 #[test]
-fn further_registers_of_a_phy_are_read_where_it_is_the_one() {
+fn further_registers_of_a_phy_are_read_if_it_matches() {
     let mut enet = EnetModel::default();
     let mut memory = Model(|at: u32, write| Ok(enet.access(at - 0x1000, write)));
     let seen = read(&mut memory, &all(IMX6, &[])).expect("read");
@@ -152,7 +152,7 @@ fn further_registers_of_a_phy_are_read_where_it_is_the_one() {
 }
 
 #[test]
-fn without_a_phy_or_a_clock_the_rest_is_read() {
+fn without_a_phy_or_a_clock_the_other_registers_are_read() {
     let mut enet = EnetModel::default();
     let mut memory = Model(|at: u32, write: Option<u32>| {
         let absent = write.map(|frame| frame & !(0x1f << 23));
@@ -177,7 +177,7 @@ fn without_a_phy_or_a_clock_the_rest_is_read() {
 }
 
 #[test]
-fn banks_are_read_and_the_drivers_is_seen_again() {
+fn banks_are_read_and_the_drivers_bank_is_restored() {
     let mut bank = 2;
     let mut memory = Model(|at: u32, write| {
         let offset = at - 0x1000;
@@ -291,7 +291,7 @@ fn features_are_read_once_the_driver_has_agreed() {
 }
 
 #[test]
-fn what_the_device_refuses_is_noted_and_a_lost_device_ends_it() {
+fn refused_reads_are_noted_and_a_lost_device_is_an_error() {
     let mut memory = Model(|at: u32, _| match at {
         0x1014 => Err(MemoryError::Refused("the device answers E14".to_owned())),
         0x1010 => Ok(5),
@@ -310,7 +310,7 @@ fn what_the_device_refuses_is_noted_and_a_lost_device_ends_it() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_said() {
+fn invalid_requests_are_rejected() {
     let mut memory = Model(|_, _| -> Result<u32, MemoryError> { panic!("an access") });
     let unknown = names(&["RXR"]);
     let error = |request: &ReadRequest| {
@@ -318,7 +318,7 @@ fn what_cannot_be_meant_is_said() {
     };
     assert_eq!(
         error(&all(IMX6, &unknown)).to_string(),
-        "imx6 has no block or register `RXR`; `linerate regs list imx6` shows what it has"
+        "imx6 has no block or register `RXR`; `linerate regs list imx6` lists its contents"
     );
     let no_base = ReadRequest {
         base: None,
@@ -338,7 +338,7 @@ fn what_cannot_be_meant_is_said() {
 }
 
 #[test]
-fn what_was_read_reads_back() {
+fn output_can_be_parsed_again() {
     let mut memory = Model(|at: u32, _| Ok(at & 0x7f));
     for map in [IMX6, LAN9118, LAN91C111, VIRTIO] {
         let direct = ReadRequest {
@@ -364,7 +364,7 @@ fn what_was_read_reads_back() {
 }
 
 #[test]
-fn a_mac_that_does_not_do_what_was_agreed_on_is_named() {
+fn a_mac_that_contradicts_the_negotiation_is_reported() {
     let line = |dump: &str| {
         let (values, _) = decode(dump, &MAPS, ChipSelection::default()).expect("decoded");
         flow_control::summary(&values)
@@ -374,27 +374,27 @@ fn a_mac_that_does_not_do_what_was_agreed_on_is_named() {
             "05ee0244",
             "0de1",
             "45e1",
-            "both ways, but the MAC is read_values not to use them",
+            "in both directions, but the MAC is read_values not to use them",
         ),
         (
             "05ee0264",
             "01e1",
             "45e1",
-            "no pause frames are agreed on, but the MAC is read_values to use them",
+            "no pause frames are negotiated, but the MAC is read_values to use them",
         ),
         (
             "05ee0264",
             "09e1",
             "4de1",
-            "pause frames from here are agreed on",
+            "pause frames from here are negotiated",
         ),
         (
             "05ee0264",
             "0de1",
             "49e1",
-            "pause frames from the partner are agreed on",
+            "pause frames from the partner are negotiated",
         ),
-        ("05ee0244", "01e1", "41e1", "no pause frames are agreed on"),
+        ("05ee0244", "01e1", "41e1", "no pause frames are negotiated"),
     ] {
         let dump = format!("ENET_RCR {rcr}\nMII_ANAR {own}\nMII_ANLPAR {partner}\n");
         let read_values = line(&dump).expect("a line");
