@@ -255,7 +255,8 @@ impl Pcapng {
             _ => (0, false),
         };
         let Some(interface) = self.interfaces.get(id) else {
-            let what = format!("is damaged: a packet refers to interface {id}, which is not defined");
+            let what =
+                format!("is damaged: a packet refers to interface {id}, which is not defined");
             return Err(ReadError::at(source, number, &what));
         };
         let (captured, length) = if kind == SIMPLE_PACKET {

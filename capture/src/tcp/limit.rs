@@ -139,7 +139,7 @@ impl IntervalCause {
     pub(super) fn before_received(sender: &Sender, time_ns: u64, ns: u64) -> Self {
         let busy = is_path_busy(sender, time_ns);
         let waiting = wait_limit(sender, busy);
-        let least_rtt_ns = sender.stats.rtt.min().filter(|_| !busy);
+        let min_rtt_ns = sender.stats.rtt.min().filter(|_| !busy);
         Self::Received {
             base: waiting,
             late: if sender.in_flight() <= 2 * sender.segment_size {
@@ -151,8 +151,7 @@ impl IntervalCause {
             } else {
                 Limit::PathRate
             },
-            on_time_ns: least_rtt_ns
-                .map_or(u64::MAX, |least_ns| least_ns + least_ns / LATE_DIVISOR),
+            on_time_ns: min_rtt_ns.map_or(u64::MAX, |min_ns| min_ns + min_ns / LATE_DIVISOR),
             no_new_ack: idle_limit(sender, waiting),
         }
     }

@@ -246,7 +246,7 @@ impl Connection {
                 attribution.on_new_ack(elapsed_ns, limits, on_time_ns, &outcome, number);
             }
             IntervalCause::Received { no_new_ack, .. } => {
-                attribution.add_pending(no_new_ack, elapsed_ns, number)
+                attribution.add_pending(no_new_ack, elapsed_ns, number);
             }
         }
         self.update_handshake(end, segment, time_ns);

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_closely_has_to_be_lost_much_more_often() {
+    fn back_to_back_loss_has_to_be_much_more_frequent() {
         assert!(spacing([40, 1], [60, 30]).loses_in_bursts());
         assert!(!spacing([40, 10], [60, 30]).loses_in_bursts());
         assert!(!spacing([40, 0], [60, 2]).loses_in_bursts(), "few");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn of_few_that_come_alone_chance_may_lose_none() {
+    fn with_few_isolated_segments_chance_may_lose_none() {
         assert!(spacing([40, 0], [60, 30]).chance_probability() < 0.001);
         assert!(spacing([2, 0], [60, 30]).chance_probability() > 0.3);
         assert!((poisson_at_most(1, 2.0) - 3.0 * (-2.0_f64).exp()).abs() < 1e-12);

@@ -395,10 +395,10 @@ impl Sender {
 
     #[inline]
     fn begin_or_continue_burst(&mut self, time_ns: u64) {
-        let (least_rtt_ns, min_gap_ns) = (self.stats.rtt.min(), self.min_gap_ns);
+        let (min_rtt_ns, min_gap_ns) = (self.stats.rtt.min(), self.min_gap_ns);
         let is_within_burst = |ns: u64| {
             ns < WITHIN_BURST_NS
-                || ns < least_rtt_ns.unwrap_or(0) / 4
+                || ns < min_rtt_ns.unwrap_or(0) / 4
                 // On a slow link the frames themselves take longer.
                 || min_gap_ns <= SLOW_WIRE_NS && ns < min_gap_ns + min_gap_ns / 4
         };

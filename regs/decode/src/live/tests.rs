@@ -374,13 +374,13 @@ fn a_mac_that_contradicts_the_negotiation_is_reported() {
             "05ee0244",
             "0de1",
             "45e1",
-            "in both directions, but the MAC is read_values not to use them",
+            "in both directions, but they are disabled in the MAC",
         ),
         (
             "05ee0264",
             "01e1",
             "45e1",
-            "no pause frames are negotiated, but the MAC is read_values to use them",
+            "no pause frames are negotiated, but they are enabled in the MAC",
         ),
         (
             "05ee0264",
@@ -397,11 +397,8 @@ fn a_mac_that_contradicts_the_negotiation_is_reported() {
         ("05ee0244", "01e1", "41e1", "no pause frames are negotiated"),
     ] {
         let dump = format!("ENET_RCR {rcr}\nMII_ANAR {own}\nMII_ANLPAR {partner}\n");
-        let read_values = line(&dump).expect("a line");
-        assert!(
-            read_values.ends_with(&format!("{verdict}\n")),
-            "{read_values}"
-        );
+        let summary = line(&dump).expect("a line");
+        assert!(summary.ends_with(&format!("{verdict}\n")), "{summary}");
     }
     let alone = line("ENET_RCR 05ee0264\n").expect("a line");
     assert_eq!(alone, "flow control: ENET.RCR.FCE is 1\n");
