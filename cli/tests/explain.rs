@@ -89,7 +89,7 @@ fn what_is_cut_off_is_told_and_what_is_no_capture_refused() {
     assert!(output.status.success());
     assert!(
         text(&output.stdout).ends_with(
-            "stdin: the capture ends within a packet: 42 of 43 octets are there (behind packet 1, at octet 83)\n"
+            "stdin: the capture ends within a packet: 42 of 43 octets are present (after packet 1, at octet 83)\n"
         ),
         "{}",
         text(&output.stdout)
@@ -98,7 +98,7 @@ fn what_is_cut_off_is_told_and_what_is_no_capture_refused() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     assert_eq!(
         text(&output.stderr),
-        "error: stdin: it is no capture: it begins with 47 49 46 38, not as pcap or pcapng do\n"
+        "error: stdin: not a pcap or pcapng capture: it begins with 47 49 46 38\n"
     );
     let output = explain(&["/nowhere.pcap"], b"");
     assert_eq!(output.status.code(), Some(2));

@@ -108,7 +108,7 @@ fn text(octets: &[u8]) -> &str {
 fn noise_is_refused_with_a_sentence_whatever_it_begins_with() {
     let block_of_4_gb = [section(), words(&[0x0BAD, 0xFFFF_FFFC])].concat();
     let starts: [(&[u8], &str); 6] = [
-        (&[], "it is no capture: it begins with "),
+        (&[], "not a pcap or pcapng capture: it begins with "),
         (&GZIP, "cannot read it: "),
         (&ZSTD, "cannot read it: "),
         (&words(&pcap(ETHERNET)), "the capture is damaged: "),

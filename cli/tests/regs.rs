@@ -122,7 +122,7 @@ fn programs_get_json() {
 fn faults_are_told_with_file_line_and_what_to_do() {
     assert_eq!(
         fails(&["decode", "-"], "\nRCR 1\n"),
-        "error: stdin:2: imx6 and lan91c111 have a register RCR: say which with --chip"
+        "error: stdin:2: imx6 and lan91c111 have a register RCR: select one with --chip"
     );
     assert_eq!(
         fails(&["decode", "-", "--chip", "mii"], "BMCR 11140"),
@@ -130,14 +130,14 @@ fn faults_are_told_with_file_line_and_what_to_do() {
     );
     let empty = fails(&["decode", "-"], "nothing\n");
     assert!(
-        empty.starts_with("error: stdin: there is no value of a register in it."),
+        empty.starts_with("error: stdin: it has no register value."),
         "{empty}"
     );
     assert!(fails(&["decode", "missing.txt"], "").contains("cannot read missing.txt"));
     assert!(fails(&["list", "imx5"], "").ends_with("(did you mean `imx6`?)"));
     assert_eq!(
         fails(&["list", "imx6", "RXR"], ""),
-        "error: imx6 has no block or register `RXR`; `linerate regs list imx6` shows what it has"
+        "error: imx6 has no block or register `RXR`; `linerate regs list imx6` lists its contents"
     );
     let twice = fails(&["diff", "-", "-"], "");
     assert_eq!(twice, "error: only one of the dumps can come from stdin");

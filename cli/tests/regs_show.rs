@@ -158,7 +158,7 @@ fn flow_control_is_told_with_what_was_negotiated() {
         "{text}"
     );
     let last = "flow control: ENET.RCR.FCE is 1, advertised PAUSE 1 ASM_DIR 1, the partner's PAUSE 1 \
-                ASM_DIR 1: pause frames are agreed on both ways\n";
+                ASM_DIR 1: pause frames are negotiated in both directions\n";
     assert!(text.ends_with(last), "{text}");
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use linerate_capture::reader::Reader;
-use linerate_capture::traffic::{ToldStream, Traffic};
+use linerate_capture::traffic::{Traffic, UdpStreamReport};
 use linerate_capture::udp::Tool;
 use linerate_explain::traffic::{Report, Source};
 
@@ -79,19 +79,19 @@ fn report(capture: &Path) -> Report {
     let mut reader = Reader::new(File::open(capture).expect("readable")).expect("a capture");
     let mut traffic = Traffic::default();
     while let Some(packet) = reader.next() {
-        traffic.take(&packet);
+        traffic.record_packet(&packet);
     }
     Report::of(
         traffic,
         vec![Source {
             file: capture.display().to_string(),
             packets: reader.packets(),
-            fault: reader.fault().map(ToString::to_string),
+            fault: reader.error().map(ToString::to_string),
         }],
     )
 }
 
-fn of(report: &Report, tool: Tool) -> &ToldStream {
+fn of(report: &Report, tool: Tool) -> &UdpStreamReport {
     let mut streams = report
         .udp_streams
         .iter()

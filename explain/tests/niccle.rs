@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use linerate_capture::reader::{Frame, Reader};
-use linerate_capture::traffic::{Direction, Near, ToldConnection, Traffic};
+use linerate_capture::traffic::{ConnectionReport, DirectionReport, EndRole, Traffic};
 use linerate_explain::traffic::{Report, Source};
 use linerate_results::record::Cause;
 
@@ -32,9 +32,9 @@ fn report() -> Option<Report> {
     let mut reader = capture(&folder()?);
     let mut traffic = Traffic::default();
     while let Some(packet) = reader.next() {
-        traffic.take(&packet);
+        traffic.record_packet(&packet);
     }
-    assert_eq!(reader.fault(), None);
+    assert_eq!(reader.error(), None);
     Some(Report::of(
         traffic,
         vec![Source {
@@ -51,7 +51,7 @@ fn close(told: f64, known: f64) {
 }
 
 /// What the host sent, whichever end it is of a connection.
-fn by_host(report: &Report) -> impl Iterator<Item = &Direction> {
+fn by_host(report: &Report) -> impl Iterator<Item = &DirectionReport> {
     report.connections.iter().map(|connection| {
         let sends = connection.sender.starts_with("169.254.172.115:");
         if sends {
@@ -62,7 +62,7 @@ fn by_host(report: &Report) -> impl Iterator<Item = &Direction> {
     })
 }
 
-fn both_ways(report: &Report) -> impl Iterator<Item = &Direction> {
+fn both_ways(report: &Report) -> impl Iterator<Item = &DirectionReport> {
     report
         .connections
         .iter()
@@ -85,7 +85,8 @@ fn what_there_is() {
         .collect();
     assert_eq!(frames, [2553, 2142]);
     assert_eq!(report.connections.len(), 14);
-    let near_host = |connection: &ToldConnection| connection.captured_near == Some(Near::Sender);
+    let near_host =
+        |connection: &ConnectionReport| connection.captured_near == Some(EndRole::Sender);
     assert_eq!(
         report
             .connections
@@ -107,7 +108,7 @@ fn what_there_is() {
 #[test]
 fn what_was_sent_and_what_again() {
     let Some(report) = report() else { return };
-    let sum = |of: fn(&Direction) -> u64| by_host(&report).map(of).sum::<u64>();
+    let sum = |of: fn(&DirectionReport) -> u64| by_host(&report).map(of).sum::<u64>();
     assert_eq!(sum(|sent| sent.segments), 2521);
     assert_eq!(sum(|sent| sent.retransmitted_segments), 708);
     assert_eq!(sum(|sent| sent.retransmitted_bytes), 987_898);
@@ -141,7 +142,7 @@ fn what_was_sent_and_what_again() {
 #[test]
 fn what_came_back() {
     let Some(report) = report() else { return };
-    let sum = |of: fn(&Direction) -> u64| both_ways(&report).map(of).sum::<u64>();
+    let sum = |of: fn(&DirectionReport) -> u64| both_ways(&report).map(of).sum::<u64>();
     assert_eq!(sum(|way| way.duplicate_acks), 566);
     assert_eq!(sum(|way| way.window_updates), 565);
     assert_eq!(sum(|way| way.zero_windows), 0);
@@ -194,7 +195,7 @@ fn frames(folder: &Path, numbers: std::ops::Range<u64>) -> [u64; 2] {
     let mut frames = [0; 2];
     while let Some(packet) = reader.next() {
         if numbers.contains(&packet.number) {
-            let source = Frame::of(&packet).source;
+            let source = Frame::parse(&packet).source;
             frames[usize::from(source != Some(DEVICE))] += 1;
         }
     }

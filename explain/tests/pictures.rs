@@ -89,7 +89,7 @@ impl Capture {
     fn read(&self, mut traffic: Traffic, file: &str) -> Report {
         let mut reader = Reader::new(self.0.as_slice()).expect("a capture");
         while let Some(packet) = reader.next() {
-            traffic.take(&packet);
+            traffic.record_packet(&packet);
         }
         Report::of(
             traffic,
@@ -110,7 +110,7 @@ fn lossy() -> Capture {
 
 #[test]
 fn the_page_has_causes_pictures_and_a_table_and_needs_nothing_else() {
-    let report = lossy().read(Traffic::with_pictures(), "<b>.pcap");
+    let report = lossy().read(Traffic::with_traces(), "<b>.pcap");
     let page = capture_html(&report, 3);
     for part in [
         "id=\"findings\"",
@@ -143,7 +143,7 @@ fn the_page_has_causes_pictures_and_a_table_and_needs_nothing_else() {
 
 #[test]
 fn a_file_stands_alone() {
-    let report = lossy().read(Traffic::with_pictures(), "a.pcap");
+    let report = lossy().read(Traffic::with_traces(), "a.pcap");
     let files = capture_pictures(&report, 3);
     let [(name, svg)] = files.as_slice() else {
         panic!("one connection, {} files", files.len());
@@ -164,7 +164,7 @@ fn pictures_are_kept_only_if_asked_for_and_of_so_many_connections() {
     }
     let plain = capture.read(Traffic::default(), "a");
     assert!(plain.pictures.is_empty());
-    let report = capture.read(Traffic::with_pictures(), "a");
+    let report = capture.read(Traffic::with_traces(), "a");
     assert!(
         (32..=64).contains(&report.pictures.len()),
         "{}",
@@ -182,7 +182,7 @@ fn pictures_are_kept_only_if_asked_for_and_of_so_many_connections() {
 fn a_long_connection_takes_no_more_room_than_a_picture_shows() {
     let mut capture = Capture::new();
     capture.download(0, 4_096, 30_000, 3);
-    let report = capture.read(Traffic::with_pictures(), "a");
+    let report = capture.read(Traffic::with_traces(), "a");
     let (_, svg) = &capture_pictures(&report, 1)[0];
     assert!(svg.len() < 400_000, "{} octets", svg.len());
     roxmltree::Document::parse(svg).expect("well-formed");
@@ -190,7 +190,7 @@ fn a_long_connection_takes_no_more_room_than_a_picture_shows() {
 
 #[test]
 fn nothing_is_a_page_too() {
-    let report = Capture::new().read(Traffic::with_pictures(), "empty");
+    let report = Capture::new().read(Traffic::with_traces(), "empty");
     assert!(capture_html(&report, 3).contains("nothing to explain"));
     assert!(capture_pictures(&report, 3).is_empty());
 }

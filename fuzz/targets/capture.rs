@@ -1,4 +1,4 @@
-//! Any octets as a capture, and as packets of a link type selected by the first octet.
+//! Arbitrary octets as a capture, and as packets of a link type selected by the first octet.
 #![no_main]
 
 use linerate_capture::reader::{LinkType, Packet, Reader};
@@ -12,9 +12,9 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
         while let Some(packet) = reader.next() {
             assert!(packet.number == before + 1 && packet.octets.len() <= packet.length as usize);
             before = packet.number;
-            traffic.take(&packet);
+            traffic.record_packet(&packet);
         }
-        if let Some(fault) = reader.fault() {
+        if let Some(fault) = reader.error() {
             assert_eq!(fault.packets, before);
         }
         holds(&Report::of(traffic, Vec::new()), before);
@@ -41,7 +41,7 @@ libfuzzer_sys::fuzz_target!(|octets: &[u8]| {
             time_ns.saturating_sub(step_ns)
         };
         number += 1;
-        traffic.take(&Packet {
+        traffic.record_packet(&Packet {
             number,
             offset: 0,
             time_ns,
@@ -66,14 +66,14 @@ fn holds(report: &Report, packets: u64) {
             (sum - 1.0).abs() < 1e-6 || connection.time_share.is_empty(),
             "{sum}"
         );
-        for way in [&connection.payload, &connection.back] {
-            let by_kind = way.tail_loss_probes
-                + way.fast_retransmissions
-                + way.time_outs
-                + way.recovered_segments
-                + way.spurious_retransmissions;
-            assert_eq!(by_kind, way.retransmitted_segments);
-            assert!(way.unique_bytes <= way.payload_bytes);
+        for direction in [&connection.payload, &connection.back] {
+            let by_kind = direction.tail_loss_probes
+                + direction.fast_retransmissions
+                + direction.time_outs
+                + direction.recovered_segments
+                + direction.spurious_retransmissions;
+            assert_eq!(by_kind, direction.retransmitted_segments);
+            assert!(direction.unique_bytes <= direction.payload_bytes);
         }
     }
     for found in &report.findings {

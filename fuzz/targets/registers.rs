@@ -1,7 +1,7 @@
 //! Any text as a register dump, and as a register map beside one.
 #![no_main]
 
-use linerate_regs_decode::{Chooser, MAPS, Map, decode::decode, diff::diff};
+use linerate_regs_decode::{ChipSelection, MAPS, Map, decode::decode, diff::diff};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let (dump, map) = text.split_once("\nmap ").unwrap_or((text, ""));
@@ -14,7 +14,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             map
         }
     });
-    match decode(dump, &maps, Chooser::default()) {
+    match decode(dump, &maps, ChipSelection::default()) {
         Ok((values, notes)) => {
             for value in &values {
                 let whole = u64::from(value.value) >> value.width;
@@ -23,7 +23,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
                 for field in &value.fields {
                     left ^= field.value << field.low;
                 }
-                // Every set bit outside the fields is reported, except those of a field in part.
+                // Bits without a field are reported, except those of an incomplete field.
                 assert!(
                     value.known != u32::MAX >> (32 - value.width)
                         || left & !value.unnamed == 0
@@ -33,21 +33,22 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
                 assert!((1..=lines).contains(&value.line));
             }
             assert!(notes.iter().all(|note| (1..=lines).contains(&note.line)));
-            let (same, _) = diff(dump, dump, &maps, Chooser::default()).expect("decoded before");
+            let (same, _) =
+                diff(dump, dump, &maps, ChipSelection::default()).expect("decoded before");
             assert!(
                 same.changed.is_empty()
                     && same.only_before.is_empty()
                     && same.only_after.is_empty()
             );
         }
-        Err(error) => assert!(error.of("dump").starts_with("dump:"), "{error}"),
+        Err(error) => assert!(error.in_file("dump").starts_with("dump:"), "{error}"),
     }
 
     let map = format!("map {map}");
     let map = Map(&map);
-    let own = Chooser {
+    let own = ChipSelection {
         chip: Some(map.name()),
-        ..Chooser::default()
+        ..ChipSelection::default()
     };
     for block in map.blocks() {
         for register in block.registers().filter(|_| map.first_error().is_none()) {

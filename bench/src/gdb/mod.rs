@@ -16,7 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use linerate_regs_decode::live::{Fault, Memory};
+use linerate_regs_decode::live::{Memory, MemoryError};
 
 use self::packet::{Reader, Said, digits, number, packet};
 
@@ -222,12 +222,12 @@ impl Gdb {
     }
 
     /// Asks for an access to memory.
-    fn access(&mut self, body: &str) -> Result<Vec<u8>, Fault> {
+    fn access(&mut self, body: &str) -> Result<Vec<u8>, MemoryError> {
         let reply = self
             .ask(body)
-            .map_err(|error| Fault::Lost(error.to_string()))?;
+            .map_err(|error| MemoryError::Lost(error.to_string()))?;
         match reply.as_slice() {
-            [] => Err(Fault::Lost(
+            [] => Err(MemoryError::Lost(
                 "the gdb server gives no access to memory".to_owned(),
             )),
             [b'E', b'.', why @ ..] => Err(refused(&String::from_utf8_lossy(why))),
@@ -239,12 +239,12 @@ impl Gdb {
     }
 }
 
-fn refused(why: &str) -> Fault {
-    Fault::Refused(format!("the device does not answer there ({why})"))
+fn refused(why: &str) -> MemoryError {
+    MemoryError::Refused(format!("the device does not answer there ({why})"))
 }
 
 impl Memory for Gdb {
-    fn read(&mut self, address: u32, bits: u8) -> Result<u32, Fault> {
+    fn read(&mut self, address: u32, bits: u8) -> Result<u32, MemoryError> {
         let octets = usize::from(bits / 8);
         let reply = self.access(&format!("m{address:x},{octets:x}"))?;
         number(&reply, octets).ok_or_else(|| {
@@ -253,7 +253,7 @@ impl Memory for Gdb {
         })
     }
 
-    fn write(&mut self, address: u32, bits: u8, value: u32) -> Result<(), Fault> {
+    fn write(&mut self, address: u32, bits: u8, value: u32) -> Result<(), MemoryError> {
         let octets = usize::from(bits / 8);
         let digits = digits(value, octets);
         let reply = self.access(&format!("M{address:x},{octets:x}:{digits}"))?;

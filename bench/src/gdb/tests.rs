@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use linerate_regs_decode::live::{Fault, Memory as _};
+use linerate_regs_decode::live::{Memory as _, MemoryError};
 
 use super::packet::packet;
 use super::{Gdb, GdbError, Stream};
@@ -58,10 +58,11 @@ fn memory_is_read_and_written() {
     assert_eq!(gdb.read(0x0218_8084, 32), Ok(0x05ee_0264));
     assert_eq!(gdb.read(0x10, 8), Ok(0x80));
     assert_eq!(gdb.write(0x1001_000e, 16, 2), Ok(()));
-    let refused = |why: &str| Fault::Refused(format!("the device does not answer there ({why})"));
+    let refused =
+        |why: &str| MemoryError::Refused(format!("the device does not answer there ({why})"));
     assert_eq!(gdb.read(0x0218_8088, 32), Err(refused("E14")));
     assert_eq!(gdb.write(0, 32, 1), Err(refused("E22")));
-    let none = Fault::Lost("the gdb server gives no access to memory".to_owned());
+    let none = MemoryError::Lost("the gdb server gives no access to memory".to_owned());
     assert_eq!(gdb.read(4, 32), Err(none));
     gdb.detach().expect("detached");
     let asked = serving.join().expect("a server");

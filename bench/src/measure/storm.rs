@@ -229,7 +229,7 @@ impl Watching {
                     after.ping_ns = after.ping_ns.or(since);
                 }
                 (Packet::Tcp(segment), Side::Peer)
-                    if segment.opens() && !after.ports.contains(&segment.source) =>
+                    if segment.is_initial_syn() && !after.ports.contains(&segment.source) =>
                 {
                     after.ports.push(segment.source);
                 }

@@ -1,4 +1,4 @@
-//! Captures that were compressed: gzip (RFC 1952) and Zstandard (RFC 8878), told by their first octets.
+//! Compressed captures: gzip (RFC 1952) and Zstandard (RFC 8878), detected by their first octets.
 
 use std::io::{self, Cursor, Read};
 
@@ -11,14 +11,14 @@ const GZIP: [u8; 2] = [0x1F, 0x8B];
 /// First octets of a Zstandard frame.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// What was read ahead to see what it is, and the rest.
-type Whole<R> = io::Chain<Cursor<Vec<u8>>, R>;
+/// The octets read ahead for detection, and the rest.
+type Replayed<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
 /// A stream, decompressed if it was compressed.
 pub(super) enum Decompressed<R: Read> {
-    Plain(Whole<R>),
-    Gzip(Box<MultiGzDecoder<Whole<R>>>),
-    Zstd(Box<Zstd<Whole<R>>>),
+    Plain(Replayed<R>),
+    Gzip(Box<MultiGzDecoder<Replayed<R>>>),
+    Zstd(Box<Zstd<Replayed<R>>>),
 }
 
 impl<R: Read> Decompressed<R> {
@@ -48,7 +48,7 @@ impl<R: Read> Read for Decompressed<R> {
     }
 }
 
-/// The frames of a Zstandard file, one after the other.
+/// The consecutive frames of a Zstandard file.
 pub(super) struct Zstd<R> {
     inner: R,
     decoder: FrameDecoder,
@@ -64,7 +64,7 @@ impl<R: Read> Zstd<R> {
         }
     }
 
-    /// Begins the next frame; says whether there is one.
+    /// Begins the next frame; false at the end.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
             match self.decoder.reset(&mut self.inner) {

@@ -1,13 +1,13 @@
-//! IPv4 (RFC 791), IPv6 (RFC 8200) and what they carry.
+//! IPv4 (RFC 791), IPv6 (RFC 8200) and their payload.
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 use std::fmt;
 
-/// An address of either version; one of IPv4 as IPv6 maps it.
+/// An IPv6 address, or an IPv4-mapped one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(pub [u8; 16]);
 
-/// What stands before an IPv4 address that is mapped (RFC 4291 section 2.5.5.2).
+/// Prefix of an IPv4-mapped address (RFC 4291 section 2.5.5.2).
 const MAPPED: u128 = 0xFFFF << 32;
 
 impl Address {
@@ -17,7 +17,7 @@ impl Address {
         Self((MAPPED | u128::from(address)).to_be_bytes())
     }
 
-    /// Whether it is one of IPv4.
+    /// True for an IPv4-mapped address.
     pub fn is_v4(&self) -> bool {
         u128::from_be_bytes(self.0) >> 32 == MAPPED >> 32
     }
@@ -34,7 +34,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Who reads the payload of a datagram.
+/// Protocol of a datagram's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// TCP, 6.
@@ -48,22 +48,22 @@ pub enum Protocol {
 /// An IP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Who sent it.
+    /// Source address.
     pub source: Address,
-    /// For whom it is.
+    /// Destination address.
     pub destination: Address,
-    /// Who reads its payload.
+    /// Protocol of its payload.
     pub protocol: Protocol,
-    /// Part of a larger one, but its first.
+    /// A fragment other than the first.
     pub fragment: bool,
-    /// What was kept of its payload.
+    /// The captured part of its payload.
     pub payload: &'a [u8],
     /// Octets of its payload on the link.
     pub length: u32,
 }
 
 impl<'a> Datagram<'a> {
-    /// Reads one that had `length` octets on the link, with padding.
+    /// Parses a datagram with `length` octets on the link, padding included.
     pub fn parse(octets: &'a [u8], length: u32) -> Option<Self> {
         match octets.first()? >> 4 {
             4 => Self::v4(octets, length),
@@ -72,7 +72,7 @@ impl<'a> Datagram<'a> {
         }
     }
 
-    /// The same as [`parse`](Self::parse) for one of IPv4; `None` of others.
+    /// [`parse`](Self::parse) for IPv4 only.
     #[inline]
     pub(crate) fn v4(octets: &'a [u8], length: u32) -> Option<Self> {
         let header: &[u8; 20] = octets.first_chunk()?;
@@ -81,7 +81,7 @@ impl<'a> Datagram<'a> {
         }
         let header_len = usize::from(header[0] & 0xF) * 4;
         let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
-        // A sender that leaves cutting into segments to its adapter writes no length.
+        // With segmentation offload the total length may be 0.
         let total = if total == 0 {
             length
         } else {

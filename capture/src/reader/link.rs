@@ -2,7 +2,7 @@
 
 use super::Packet;
 
-/// What the first octet of a captured packet begins: the registry at <https://www.tcpdump.org/linktypes.html>.
+/// Link type of a captured packet: the registry at <https://www.tcpdump.org/linktypes.html>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
 
@@ -24,7 +24,7 @@ impl LinkType {
     /// Linux "cooked", version 2.
     pub const LINUX_SLL2: Self = Self(276);
 
-    /// Whether frames of this type are looked into.
+    /// True if frames of this type are analyzed.
     pub const fn is_known(self) -> bool {
         matches!(
             self,
@@ -41,32 +41,32 @@ impl LinkType {
     }
 }
 
-/// A captured frame, with the link's header taken off.
+/// A captured frame without its link header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// Which station sent it, on Ethernet.
+    /// Source address, on Ethernet.
     pub source: Option<[u8; 6]>,
-    /// Whether it went to every station.
+    /// True for a broadcast.
     pub broadcast: bool,
-    /// What it carries.
-    pub network: Network<'a>,
+    /// Payload.
+    pub payload: FramePayload<'a>,
 }
 
-/// What a frame carries.
+/// Payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network<'a> {
+pub enum FramePayload<'a> {
     /// An IP datagram of either version.
     Ip {
-        /// What was kept of it.
+        /// The captured part of it.
         octets: &'a [u8],
-        /// Octets that it had on the link, with padding.
+        /// Octets on the link, with padding.
         length: u32,
     },
     /// An ARP message (RFC 826).
     Arp,
     /// A pause frame (IEEE 802.3 annex 31B).
     Pause {
-        /// For how long, in units of 512 bit times; 0 ends the pause.
+        /// Pause time in quanta of 512 bit times; 0 ends the pause.
         quanta: u16,
     },
     /// Anything else.
@@ -81,13 +81,13 @@ const IPV6: u16 = 0x86DD;
 const ARP: u16 = 0x0806;
 /// `EtherType` of MAC control frames, to which PAUSE belongs.
 const MAC_CONTROL: u16 = 0x8808;
-/// `EtherType`s of VLAN tags: IEEE 802.1Q, 802.1ad, and what was used before the latter.
-const TAGS: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+/// `EtherType`s of VLAN tags: IEEE 802.1Q, 802.1ad, and the predecessor of the latter.
+const VLAN_ETHERTYPES: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
 impl<'a> Frame<'a> {
-    /// The same as [`of`](Self::of) for IP in Ethernet without a tag, as by far the most are; `None` of others.
+    /// [`parse`](Self::parse) for the most common case, IP in untagged Ethernet; `None` for others.
     #[inline]
-    pub(crate) fn untagged(packet: &Packet<'a>) -> Option<Self> {
+    pub(crate) fn parse_untagged_ip(packet: &Packet<'a>) -> Option<Self> {
         let octets = packet.octets;
         let header: &[u8; 14] = octets.first_chunk()?;
         let kind = u16::from_be_bytes([header[12], header[13]]);
@@ -97,28 +97,34 @@ impl<'a> Frame<'a> {
         Some(Self {
             source: header[6..12].try_into().ok(),
             broadcast: header[0] == 0xFF && header[..6] == [0xFF; 6],
-            network: ip(octets, 14, packet.length),
+            payload: ip(octets, 14, packet.length),
         })
     }
 
-    /// Takes the header of its link off `packet`.
-    pub fn of(packet: &Packet<'a>) -> Self {
+    /// Removes the link header of `packet`.
+    pub fn parse(packet: &Packet<'a>) -> Self {
         let octets = packet.octets;
         let length = packet.length;
-        let (broadcast, network) = match packet.link {
-            LinkType::ETHERNET => (octets.starts_with(&[0xFF; 6]), typed(octets, 12, length)),
-            LinkType::LINUX_SLL => (octets.get(1) == Some(&1), typed(octets, 14, length)),
+        let (broadcast, payload) = match packet.link {
+            LinkType::ETHERNET => (
+                octets.starts_with(&[0xFF; 6]),
+                parse_ethertype(octets, 12, length),
+            ),
+            LinkType::LINUX_SLL => (
+                octets.get(1) == Some(&1),
+                parse_ethertype(octets, 14, length),
+            ),
             LinkType::LINUX_SLL2 => {
                 let kind = u16_at(octets, 0).unwrap_or(0);
-                let carried = carried(kind, octets, 20, length);
-                (octets.get(10) == Some(&1), carried)
+                let payload = parse_payload(kind, octets, 20, length);
+                (octets.get(10) == Some(&1), payload)
             }
             LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType(12 | 14) => {
                 (false, ip(octets, 0, length))
             }
-            // The family of IPv6 differs between systems: the datagram tells by itself.
+            // The address family of IPv6 differs between systems: use the version in the datagram.
             LinkType::NULL | LinkType::LOOP => (false, ip(octets, 4, length)),
-            _ => (false, Network::Other),
+            _ => (false, FramePayload::Other),
         };
         let source = match packet.link {
             LinkType::ETHERNET => octets.get(6..12).and_then(|source| source.try_into().ok()),
@@ -127,44 +133,44 @@ impl<'a> Frame<'a> {
         Self {
             source,
             broadcast,
-            network,
+            payload,
         }
     }
 }
 
-/// What stands behind the `EtherType` at `at`, and behind tags.
-fn typed(octets: &[u8], mut at: usize, length: u32) -> Network<'_> {
+/// Payload after the `EtherType` at `at` and any VLAN tags.
+fn parse_ethertype(octets: &[u8], mut at: usize, length: u32) -> FramePayload<'_> {
     loop {
         let Some(kind) = u16_at(octets, at) else {
-            return Network::Other;
+            return FramePayload::Other;
         };
         at += 2;
-        if !TAGS.contains(&kind) {
-            return carried(kind, octets, at, length);
+        if !VLAN_ETHERTYPES.contains(&kind) {
+            return parse_payload(kind, octets, at, length);
         }
         at += 2;
     }
 }
 
-fn carried(kind: u16, octets: &[u8], at: usize, length: u32) -> Network<'_> {
+fn parse_payload(kind: u16, octets: &[u8], at: usize, length: u32) -> FramePayload<'_> {
     match kind {
         IPV4 | IPV6 => ip(octets, at, length),
-        ARP => Network::Arp,
-        MAC_CONTROL if u16_at(octets, at) == Some(1) => Network::Pause {
+        ARP => FramePayload::Arp,
+        MAC_CONTROL if u16_at(octets, at) == Some(1) => FramePayload::Pause {
             quanta: u16_at(octets, at + 2).unwrap_or(0),
         },
-        _ => Network::Other,
+        _ => FramePayload::Other,
     }
 }
 
 #[inline]
-fn ip(octets: &[u8], at: usize, length: u32) -> Network<'_> {
+fn ip(octets: &[u8], at: usize, length: u32) -> FramePayload<'_> {
     match octets.get(at..) {
-        Some(octets) => Network::Ip {
+        Some(octets) => FramePayload::Ip {
             octets,
             length: length.saturating_sub(at as u32),
         },
-        None => Network::Other,
+        None => FramePayload::Other,
     }
 }
 

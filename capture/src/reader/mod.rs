@@ -1,14 +1,14 @@
-//! Captures: what was recorded on an interface, read packet by packet.
+//! Capture files, read packet by packet.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `compressed` | gzip and Zstandard around it |
+//! | `compressed` | gzip and Zstandard decompression |
 //! | `pcap`, `pcapng` | the two formats |
 //! | `link` | from a frame to the network layer: Ethernet, VLAN, Linux cooked, raw IP, loopback |
-//! | `datagram` | IPv4, IPv6 and what they carry |
+//! | `datagram` | IPv4, IPv6 and their payload |
 //!
-//! [`Reader`] goes through a stream of any length with one buffer. What is cut off or damaged gives the
-//! packets before that place, and a [`Fault`] that names it.
+//! [`Reader`] reads a stream of any length with one buffer. From a truncated or damaged capture it gives the packets
+//! before the damage, and a [`ReadError`] with its position.
 
 mod compressed;
 mod datagram;
@@ -23,24 +23,24 @@ use std::fmt;
 use std::io::{self, Read};
 
 pub use datagram::{Address, Datagram, Protocol};
-pub use link::{Frame, LinkType, Network};
+pub use link::{Frame, FramePayload, LinkType};
 
 use compressed::Decompressed;
 use pcap::Pcap;
 use pcapng::Pcapng;
 use source::Source;
 
-/// A packet or block that claims more octets is taken for damage. No link has frames of this size, and it
-/// bounds the memory that a file can ask for.
-const MOST_OCTETS: usize = 16 * 1024 * 1024;
+/// A packet or block larger than this is treated as damage. No link has frames of this size, and it bounds the memory
+/// that a file can request.
+const MAX_RECORD_OCTETS: usize = 16 * 1024 * 1024;
 
-/// Goes through a capture.
+/// Reads a capture.
 pub struct Reader<R: Read> {
     source: Source<Decompressed<R>>,
     format: Format,
     packets: u64,
-    fault: Option<Fault>,
-    over: bool,
+    error: Option<ReadError>,
+    at_end: bool,
 }
 
 enum Format {
@@ -53,55 +53,53 @@ enum Format {
 pub struct Packet<'a> {
     /// Its number in the capture, from 1.
     pub number: u64,
-    /// Octets of the capture, decompressed, before its record.
+    /// Offset of its record in the decompressed capture.
     pub offset: u64,
-    /// When it was captured: nanoseconds since 1970.
+    /// Capture time: nanoseconds since 1970.
     pub time_ns: u64,
-    /// Octets that it had on the link.
+    /// Octets on the link.
     pub length: u32,
-    /// What its first octet begins.
+    /// Type of its link header.
     pub link: LinkType,
-    /// What of it was kept.
+    /// The captured part of it.
     pub octets: &'a [u8],
 }
 
-/// Why and where a capture could be read no further.
+/// Error within a capture, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Packets before that.
+pub struct ReadError {
+    /// Packets before the error.
     pub packets: u64,
-    /// Octets of the capture, decompressed, before what could not be read.
+    /// Offset of the error in the decompressed capture.
     pub offset: u64,
-    /// What is wrong there.
+    /// Description.
     pub what: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the capture {} (behind packet {}, at octet {})",
+            "the capture {} (after packet {}, at octet {})",
             self.what, self.packets, self.offset
         )
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ReadError {}
 
-/// Why a stream cannot be read as a capture at all.
+/// Error when opening a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It could not be read.
+    /// Read error.
     #[error("cannot read it: {0}")]
     Io(#[from] io::Error),
-    /// It is something else.
-    #[error(
-        "it is no capture: it begins with {}, not as pcap or pcapng do", octets(.0)
-    )]
+    /// Another file format.
+    #[error("not a pcap or pcapng capture: it begins with {}", octets(.0))]
     Unknown(Vec<u8>),
-    /// It ends within its header.
+    /// Truncated within the header.
     #[error("{0}")]
-    Fault(Fault),
+    Header(ReadError),
 }
 
 fn octets(octets: &[u8]) -> String {
@@ -113,24 +111,24 @@ fn octets(octets: &[u8]) -> String {
 }
 
 impl<R: Read> Reader<R> {
-    /// Looks at how `inner` begins.
+    /// Detects the format of `inner`.
     ///
     /// # Errors
-    /// If that is no capture.
+    /// [`OpenError`] if it is no capture.
     pub fn new(inner: R) -> Result<Self, OpenError> {
         let mut source = Source::new(Decompressed::new(inner)?);
-        let there = source.ready(4);
+        let there = source.fill_to(4);
         let first = source.peek(there).to_vec();
         let format = match <[u8; 4]>::try_from(first.as_slice()) {
-            Ok(pcapng::SECTION) => Format::Pcapng(Pcapng::new()),
-            Ok(magic) => match Pcap::recognise(magic) {
+            Ok(pcapng::SECTION_HEADER) => Format::Pcapng(Pcapng::new()),
+            Ok(magic) => match Pcap::recognize(magic) {
                 Some(kind) => {
-                    Format::Pcap(Pcap::open(&mut source, kind).map_err(OpenError::Fault)?)
+                    Format::Pcap(Pcap::open(&mut source, kind).map_err(OpenError::Header)?)
                 }
                 None => return Err(OpenError::Unknown(first)),
             },
             Err(_) => {
-                return Err(match source.failure() {
+                return Err(match source.io_error() {
                     Some(error) => OpenError::Io(io::Error::new(error.kind(), error.to_string())),
                     None => OpenError::Unknown(first),
                 });
@@ -140,12 +138,12 @@ impl<R: Read> Reader<R> {
             source,
             format,
             packets: 0,
-            fault: None,
-            over: false,
+            error: None,
+            at_end: false,
         })
     }
 
-    /// The next packet; `None` at the end, or at a [`fault`](Self::fault).
+    /// The next packet; `None` at the end, or at an [`error`](Self::error).
     #[inline]
     #[expect(
         clippy::should_implement_trait,
@@ -162,7 +160,7 @@ impl<R: Read> Reader<R> {
 
     #[inline(never)]
     fn read(&mut self) -> Option<Packet<'_>> {
-        if self.over {
+        if self.at_end {
             return None;
         }
         let next = match &mut self.format {
@@ -172,16 +170,16 @@ impl<R: Read> Reader<R> {
         match next {
             Ok(Some(record)) => return Some(self.packet(&record)),
             Ok(None) => {}
-            Err(fault) => self.fault = Some(fault),
+            Err(error) => self.error = Some(error),
         }
-        self.over = true;
+        self.at_end = true;
         None
     }
 
     #[inline]
     fn packet(&mut self, record: &Record) -> Packet<'_> {
         self.packets += 1;
-        let octets = self.source.taken(record.captured + record.padding);
+        let octets = self.source.last_consumed(record.captured + record.padding);
         Packet {
             number: self.packets,
             offset: record.offset,
@@ -197,7 +195,7 @@ impl<R: Read> Reader<R> {
         self.packets
     }
 
-    /// Packets that were dropped while capturing, as far as the capture says; pcap files do not.
+    /// Packets dropped by the capturing system, as far as the capture reports them; pcap files do not.
     pub fn dropped(&self) -> u64 {
         match &self.format {
             Format::Pcapng(pcapng) => pcapng.dropped(),
@@ -205,27 +203,27 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// What kept the capture from being read to its end, after [`next`](Self::next) gave none.
-    pub fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
+    /// The error that ended the capture early, after [`next`](Self::next) returned `None`.
+    pub fn error(&self) -> Option<&ReadError> {
+        self.error.as_ref()
     }
 }
 
-/// A packet whose octets a [`Source`] took last.
+/// A packet whose octets a [`Source`] consumed last.
 struct Record {
     offset: u64,
     time_ns: u64,
     captured: usize,
-    /// Octets between those of the packet and the current place.
+    /// Octets between those of the packet and the current position.
     padding: usize,
     length: u32,
     link: LinkType,
 }
 
-impl Fault {
+impl ReadError {
     fn at<R: Read>(source: &Source<R>, packets: u64, what: &str) -> Self {
-        let what = match source.failure() {
-            // A decompressor's or the system's words tell more than that octets are missing.
+        let what = match source.io_error() {
+            // The decompressor's or the system's error is more specific than missing octets.
             Some(error) => format!("cannot be read further: {error}"),
             None => what.to_owned(),
         };
@@ -239,12 +237,12 @@ impl Fault {
 
 /// The byte order of the machine that wrote a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum ByteOrder {
     Big,
     Little,
 }
 
-impl Order {
+impl ByteOrder {
     #[inline]
     fn u32(self, octets: [u8; 4]) -> u32 {
         match self {
@@ -280,7 +278,7 @@ impl Order {
         }
     }
 
-    /// Where in eight octets the lower four are.
+    /// Offset of the lower word in eight octets.
     fn low_word(self) -> usize {
         match self {
             Self::Big => 4,

@@ -3,48 +3,52 @@
 use std::io::Read;
 
 use super::source::Source;
-use super::{Fault, LinkType, MOST_OCTETS, Order, Record};
+use super::{ByteOrder, LinkType, MAX_RECORD_OCTETS, ReadError, Record};
 
 /// Octets of a record's header.
 const RECORD_HEADER: usize = 16;
 
-/// What the file's header says.
+/// Contents of the file header.
 pub(super) struct Pcap {
-    order: Order,
+    order: ByteOrder,
     link: LinkType,
-    /// Nanoseconds in a unit of the lower half of a timestamp.
+    /// Nanoseconds per unit of a timestamp's fraction.
     fraction_ns: u32,
-    /// Octets that each record's header has beyond the format's.
+    /// Additional octets in each record header.
     extra: usize,
 }
 
 impl Pcap {
-    /// The format by its first four octets, if it is this one.
-    pub(super) fn recognise(magic: [u8; 4]) -> Option<(Order, u32, usize)> {
+    /// Detects the format by its first four octets.
+    pub(super) fn recognize(magic: [u8; 4]) -> Option<(ByteOrder, u32, usize)> {
         let both = [
             (0xA1B2_C3D4, 1000, 0),
             (0xA1B2_3C4D, 1, 0),
-            // Alexey Kuznetsov's variant of Linux 2.2 has an interface and a protocol in each record.
+            // Alexey Kuznetsov's variant for Linux 2.2 has an interface and a protocol in each record.
             (0xA1B2_CD34, 1000, 8),
         ];
         both.into_iter().find_map(|(number, fraction_ns, extra)| {
-            let order = [Order::Big, Order::Little]
+            let order = [ByteOrder::Big, ByteOrder::Little]
                 .into_iter()
                 .find(|order| order.u32(magic) == number)?;
             Some((order, fraction_ns, extra))
         })
     }
 
-    /// Reads the file's header, whose first octets were [recognised](Self::recognise).
+    /// Reads the file header, whose magic number was [recognized](Self::recognize).
     pub(super) fn open<R: Read>(
         source: &mut Source<R>,
-        (order, fraction_ns, extra): (Order, u32, usize),
-    ) -> Result<Self, Fault> {
-        let Some(header) = source.header::<24>() else {
-            return Err(Fault::at(source, 0, "ends within the header of the file"));
+        (order, fraction_ns, extra): (ByteOrder, u32, usize),
+    ) -> Result<Self, ReadError> {
+        let Some(header) = source.peek_array::<24>() else {
+            return Err(ReadError::at(
+                source,
+                0,
+                "ends within the header of the file",
+            ));
         };
-        source.take(24);
-        // The upper bits tell of an FCS, which no length here counts.
+        source.consume(24);
+        // The upper bits describe an FCS, which no length here includes.
         let link = order.u32_at(&header, 20) & 0x03FF_FFFF;
         Ok(Self {
             order,
@@ -54,14 +58,14 @@ impl Pcap {
         })
     }
 
-    /// The next record, if the whole of it is there. Its octets are those that the source took last.
+    /// The next record, if it is completely buffered. Its octets are those that the source consumed last.
     #[inline]
     pub(super) fn record<R: Read>(&self, source: &mut Source<R>) -> Option<Record> {
-        let there = source.there();
+        let there = source.buffered();
         let header: &[u8; RECORD_HEADER] = there.first_chunk()?;
         let [seconds, fraction, captured, length] = self.order.words(header);
         let left = there.len() - RECORD_HEADER;
-        if captured as usize + self.extra > left || captured as usize > MOST_OCTETS {
+        if captured as usize + self.extra > left || captured as usize > MAX_RECORD_OCTETS {
             return None;
         }
         let record = Record {
@@ -73,34 +77,38 @@ impl Pcap {
             length: length.max(captured),
             link: self.link,
         };
-        source.take(RECORD_HEADER + self.extra + record.captured);
+        source.consume(RECORD_HEADER + self.extra + record.captured);
         Some(record)
     }
 
-    /// The same, once it was read from the stream.
+    /// The same, after reading it from the stream.
     pub(super) fn read<R: Read>(
         &self,
         source: &mut Source<R>,
         number: u64,
-    ) -> Result<Option<Record>, Fault> {
+    ) -> Result<Option<Record>, ReadError> {
         let header_len = RECORD_HEADER + self.extra;
-        let there = source.ready(header_len);
+        let there = source.fill_to(header_len);
         if there < header_len {
-            return if there == 0 && source.failure().is_none() {
+            return if there == 0 && source.io_error().is_none() {
                 Ok(None)
             } else {
-                Err(Fault::at(source, number, "ends within a packet's header"))
+                Err(ReadError::at(
+                    source,
+                    number,
+                    "ends within a packet's header",
+                ))
             };
         }
         let captured = self.order.u32_at(source.peek(header_len), 8) as usize;
-        if captured > MOST_OCTETS {
-            let what = format!("is damaged: a packet of {captured} octets cannot be");
-            return Err(Fault::at(source, number, &what));
+        if captured > MAX_RECORD_OCTETS {
+            let what = format!("is damaged: a packet cannot have {captured} octets");
+            return Err(ReadError::at(source, number, &what));
         }
-        let there = source.ready(header_len + captured) - header_len;
+        let there = source.fill_to(header_len + captured) - header_len;
         if there < captured {
-            let what = format!("ends within a packet: {there} of {captured} octets are there");
-            return Err(Fault::at(source, number, &what));
+            let what = format!("ends within a packet: {there} of {captured} octets are present");
+            return Err(ReadError::at(source, number, &what));
         }
         Ok(self.record(source))
     }

@@ -1,12 +1,12 @@
-//! The next generation's format: draft-ietf-opsawg-pcapng.
+//! The pcapng format: draft-ietf-opsawg-pcapng.
 
 use std::io::Read;
 
 use super::source::Source;
-use super::{Fault, LinkType, MOST_OCTETS, Order, Record};
+use super::{ByteOrder, LinkType, MAX_RECORD_OCTETS, ReadError, Record};
 
 /// Type of the block that begins a section; the same in either byte order.
-pub(super) const SECTION: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
+pub(super) const SECTION_HEADER: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 const INTERFACE: u32 = 1;
 /// Obsolete, but still in old files.
 const PACKET: u32 = 2;
@@ -14,48 +14,48 @@ const SIMPLE_PACKET: u32 = 3;
 const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Option of an interface: units of its timestamps.
+/// Interface option: timestamp resolution.
 const IF_TSRESOL: u16 = 9;
-/// Option of an interface: seconds to add to its timestamps.
+/// Interface option: seconds to add to timestamps.
 const IF_TSOFFSET: u16 = 14;
 
-/// Options of an interface's statistics: packets that the interface and the system dropped for want of room.
+/// Options of interface statistics: packets dropped by the interface and by the system.
 const ISB_IFDROP: u16 = 5;
 const ISB_OSDROP: u16 = 7;
 
-/// More interfaces than this are damage.
-const MOST_INTERFACES: usize = 65_536;
+/// More interfaces than this are treated as damage.
+const MAX_INTERFACES: usize = 65_536;
 
-/// A section that is being read.
+/// Reader of pcapng sections.
 pub(super) struct Pcapng {
-    order: Order,
+    order: ByteOrder,
     interfaces: Vec<Interface>,
-    /// Packets that were dropped in the sections before.
+    /// Packets dropped in the previous sections.
     dropped: u64,
 }
 
-/// What of an interface its packets need.
+/// Interface properties needed for its packets.
 #[derive(Clone, Copy)]
 struct Interface {
     link: LinkType,
-    /// Octets kept of each packet; 0 for all.
-    snap: u32,
-    per_second: u64,
+    /// Captured octets per packet; 0 for all.
+    snap_len: u32,
+    ticks_per_second: u64,
     offset_s: i64,
-    /// Packets that its statistics say to have been dropped.
+    /// Packets dropped according to its statistics.
     dropped: u64,
 }
 
 impl Interface {
-    /// `units` since the epoch in nanoseconds.
+    /// Converts `ticks` since the epoch to nanoseconds.
     #[inline]
-    fn ns(&self, units: u64) -> u64 {
-        let ns = match self.per_second {
-            1_000_000 => units.saturating_mul(1000),
-            1_000_000_000 => units,
-            per_second => {
-                let (whole, rest) = (units / per_second, units % per_second);
-                let rest = u128::from(rest) * 1_000_000_000 / u128::from(per_second);
+    fn ns(&self, ticks: u64) -> u64 {
+        let ns = match self.ticks_per_second {
+            1_000_000 => ticks.saturating_mul(1000),
+            1_000_000_000 => ticks,
+            ticks_per_second => {
+                let (whole, rest) = (ticks / ticks_per_second, ticks % ticks_per_second);
+                let rest = u128::from(rest) * 1_000_000_000 / u128::from(ticks_per_second);
                 whole
                     .saturating_mul(1_000_000_000)
                     .saturating_add(rest as u64)
@@ -67,92 +67,104 @@ impl Interface {
 }
 
 impl Pcapng {
-    /// Begins before the first section, whose first octets were seen.
+    /// Starts before the first section.
     pub(super) fn new() -> Self {
         Self {
-            order: Order::Little,
+            order: ByteOrder::Little,
             interfaces: Vec::new(),
             dropped: 0,
         }
     }
 
-    /// Packets that were dropped while capturing, as far as the statistics read so far tell.
+    /// Packets dropped by the capturing system, according to the statistics read so far.
     pub(super) fn dropped(&self) -> u64 {
         let dropped = self.interfaces.iter().map(|interface| interface.dropped);
         dropped.fold(self.dropped, u64::saturating_add)
     }
 
-    /// The next packet, whose octets are those that the source took last.
+    /// The next packet; its octets are those that the source consumed last.
     pub(super) fn next<R: Read>(
         &mut self,
         source: &mut Source<R>,
         number: u64,
-    ) -> Result<Option<Record>, Fault> {
+    ) -> Result<Option<Record>, ReadError> {
         loop {
-            let there = source.ready(8);
+            let there = source.fill_to(8);
             if there < 8 {
-                return if there == 0 && source.failure().is_none() {
+                return if there == 0 && source.io_error().is_none() {
                     Ok(None)
                 } else {
-                    Err(Fault::at(source, number, "ends within a block's header"))
+                    Err(ReadError::at(
+                        source,
+                        number,
+                        "ends within a block's header",
+                    ))
                 };
             }
             let head: [u8; 8] = source
                 .peek(8)
                 .try_into()
                 .expect("as many as were asked for");
-            if head[..4] == SECTION {
+            if head[..4] == SECTION_HEADER {
                 self.section(source, number)?;
                 continue;
             }
             let kind = self.order.u32_at(&head, 0);
             let len = self.order.u32_at(&head, 4) as usize;
             if len < 12 || !len.is_multiple_of(4) {
-                let what = format!("is damaged: a block of {len} octets cannot be");
-                return Err(Fault::at(source, number, &what));
+                let what = format!("is damaged: a block cannot have {len} octets");
+                return Err(ReadError::at(source, number, &what));
             }
             match kind {
                 ENHANCED_PACKET | PACKET | SIMPLE_PACKET => {
-                    whole(source, number, len)?;
+                    fill_block(source, number, len)?;
                     return self.packet(source, number, kind, len).map(Some);
                 }
                 INTERFACE => {
-                    whole(source, number, len)?;
+                    fill_block(source, number, len)?;
                     self.interface(source, number, len)?;
                 }
                 STATISTICS => {
-                    whole(source, number, len)?;
+                    fill_block(source, number, len)?;
                     self.statistics(source, len);
                 }
-                // Names, secrets, and what others have thought of.
+                // Name resolution, decryption secrets, custom blocks.
                 _ => {
                     if source.skip(len as u64) < len as u64 {
-                        return Err(Fault::at(source, number, "ends within a block"));
+                        return Err(ReadError::at(source, number, "ends within a block"));
                     }
                 }
             }
         }
     }
 
-    fn section<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<(), Fault> {
-        let Some(head) = source.header::<12>() else {
-            return Err(Fault::at(source, number, "ends within a section's header"));
+    fn section<R: Read>(&mut self, source: &mut Source<R>, number: u64) -> Result<(), ReadError> {
+        let Some(head) = source.peek_array::<12>() else {
+            return Err(ReadError::at(
+                source,
+                number,
+                "ends within a section's header",
+            ));
         };
         let magic: [u8; 4] = head[8..12].try_into().expect("four octets");
-        let orders = [Order::Big, Order::Little];
+        let orders = [ByteOrder::Big, ByteOrder::Little];
         let found = orders
             .into_iter()
             .find(|order| order.u32(magic) == 0x1A2B_3C4D);
         let len = found.map_or(0, |order| order.u32_at(&head, 4));
         let Some(order) = found.filter(|_| len >= 28 && len.is_multiple_of(4)) else {
-            return Err(Fault::at(
+            return Err(ReadError::at(
                 source,
                 number,
-                "is damaged: no section begins like this",
+                "is damaged: invalid section header",
             ));
         };
         if source.skip(len.into()) < len.into() {
-            return Err(Fault::at(source, number, "ends within a section's header"));
+            return Err(ReadError::at(
+                source,
+                number,
+                "ends within a section's header",
+            ));
         }
         self.order = order;
         self.dropped = self.dropped();
@@ -165,19 +177,19 @@ impl Pcapng {
         source: &mut Source<R>,
         number: u64,
         len: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ReadError> {
         let body = &source.peek(len)[8..len - 4];
-        if body.len() < 8 || self.interfaces.len() == MOST_INTERFACES {
-            return Err(Fault::at(
+        if body.len() < 8 || self.interfaces.len() == MAX_INTERFACES {
+            return Err(ReadError::at(
                 source,
                 number,
-                "is damaged: no interface is like this",
+                "is damaged: invalid interface",
             ));
         }
         let mut interface = Interface {
             link: LinkType(self.order.u16_at(body, 0)),
-            snap: self.order.u32_at(body, 4),
-            per_second: 1_000_000,
+            snap_len: self.order.u32_at(body, 4),
+            ticks_per_second: 1_000_000,
             offset_s: 0,
             dropped: 0,
         };
@@ -186,11 +198,11 @@ impl Pcapng {
                 (IF_TSRESOL, [resolution]) => {
                     let exponent = u32::from(resolution & 0x7F);
                     let base = if resolution & 0x80 == 0 { 10 } else { 2_u64 };
-                    let Some(per_second) = base.checked_pow(exponent) else {
-                        let what = "is damaged: no clock has such a resolution";
-                        return Err(Fault::at(source, number, what));
+                    let Some(ticks_per_second) = base.checked_pow(exponent) else {
+                        let what = "is damaged: invalid timestamp resolution";
+                        return Err(ReadError::at(source, number, what));
                     };
-                    interface.per_second = per_second;
+                    interface.ticks_per_second = ticks_per_second;
                 }
                 (IF_TSOFFSET, value) if value.len() == 8 => {
                     interface.offset_s = u64_of(self.order, value) as i64;
@@ -199,11 +211,11 @@ impl Pcapng {
             }
         }
         self.interfaces.push(interface);
-        source.take(len);
+        source.consume(len);
         Ok(())
     }
 
-    /// The newest of an interface counts: they count from its beginning.
+    /// An interface's latest statistics count: they are cumulative.
     fn statistics<R: Read>(&mut self, source: &mut Source<R>, len: usize) {
         let order = self.order;
         let body = &source.peek(len)[8..len - 4];
@@ -216,7 +228,7 @@ impl Pcapng {
                 .map(|(_, value)| u64_of(order, value))
                 .fold(0, u64::saturating_add);
         }
-        source.take(len);
+        source.consume(len);
     }
 
     #[inline]
@@ -226,12 +238,12 @@ impl Pcapng {
         number: u64,
         kind: u32,
         len: usize,
-    ) -> Result<Record, Fault> {
+    ) -> Result<Record, ReadError> {
         let block = source.peek(len);
         let order = self.order;
         let head = if kind == SIMPLE_PACKET { 12 } else { 28 };
         if len < head + 4 {
-            return Err(Fault::at(
+            return Err(ReadError::at(
                 source,
                 number,
                 "is damaged: a packet's block is too short",
@@ -243,45 +255,46 @@ impl Pcapng {
             _ => (0, false),
         };
         let Some(interface) = self.interfaces.get(id) else {
-            let what = format!("is damaged: a packet came from interface {id}, which there is not");
-            return Err(Fault::at(source, number, &what));
+            let what =
+                format!("is damaged: a packet refers to interface {id}, which is not defined");
+            return Err(ReadError::at(source, number, &what));
         };
         let (captured, length) = if kind == SIMPLE_PACKET {
             let length = order.u32_at(block, 8);
-            let snap = if interface.snap == 0 {
+            let snap_len = if interface.snap_len == 0 {
                 length
             } else {
-                interface.snap
+                interface.snap_len
             };
-            (length.min(snap) as usize, length)
+            (length.min(snap_len) as usize, length)
         } else {
             (order.u32_at(block, 20) as usize, order.u32_at(block, 24))
         };
         if captured > len - head - 4 {
             let what =
                 format!("is damaged: a block of {len} octets cannot hold a packet of {captured}");
-            return Err(Fault::at(source, number, &what));
+            return Err(ReadError::at(source, number, &what));
         }
-        let units = if time {
+        let ticks = if time {
             u64::from(order.u32_at(block, 12)) << 32 | u64::from(order.u32_at(block, 16))
         } else {
             0
         };
         let record = Record {
             offset: source.offset(),
-            time_ns: interface.ns(units),
+            time_ns: interface.ns(ticks),
             captured,
             padding: len - head - captured,
             length: length.max(captured as u32),
             link: interface.link,
         };
-        source.take(len);
+        source.consume(len);
         Ok(record)
     }
 }
 
 /// The codes and values of a block's options.
-fn options(order: Order, mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+fn options(order: ByteOrder, mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         if octets.len() < 4 {
             return None;
@@ -296,23 +309,23 @@ fn options(order: Order, mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])
     })
 }
 
-fn u64_of(order: Order, value: &[u8]) -> u64 {
+fn u64_of(order: ByteOrder, value: &[u8]) -> u64 {
     let low = order.u32_at(value, order.low_word());
     let high = order.u32_at(value, 4 - order.low_word());
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Makes a block of `len` octets ready.
+/// Buffers a block of `len` octets.
 #[inline]
-fn whole<R: Read>(source: &mut Source<R>, number: u64, len: usize) -> Result<(), Fault> {
-    if len > MOST_OCTETS {
-        let what = format!("is damaged: a block of {len} octets cannot be");
-        return Err(Fault::at(source, number, &what));
+fn fill_block<R: Read>(source: &mut Source<R>, number: u64, len: usize) -> Result<(), ReadError> {
+    if len > MAX_RECORD_OCTETS {
+        let what = format!("is damaged: a block cannot have {len} octets");
+        return Err(ReadError::at(source, number, &what));
     }
-    let there = source.ready(len);
+    let there = source.fill_to(len);
     if there < len {
-        let what = format!("ends within a block: {there} of {len} octets are there");
-        return Err(Fault::at(source, number, &what));
+        let what = format!("ends within a block: {there} of {len} octets are present");
+        return Err(ReadError::at(source, number, &what));
     }
     Ok(())
 }

@@ -3,21 +3,21 @@ use std::io::Write as _;
 use super::*;
 
 /// Writes integers in one byte order.
-struct Writer(Order, Vec<u8>);
+struct Writer(ByteOrder, Vec<u8>);
 
 impl Writer {
     fn u16(mut self, number: u16) -> Self {
         self.1.extend(match self.0 {
-            Order::Big => number.to_be_bytes(),
-            Order::Little => number.to_le_bytes(),
+            ByteOrder::Big => number.to_be_bytes(),
+            ByteOrder::Little => number.to_le_bytes(),
         });
         self
     }
 
     fn u32(mut self, number: u32) -> Self {
         self.1.extend(match self.0 {
-            Order::Big => number.to_be_bytes(),
-            Order::Little => number.to_le_bytes(),
+            ByteOrder::Big => number.to_be_bytes(),
+            ByteOrder::Little => number.to_le_bytes(),
         });
         self
     }
@@ -29,7 +29,7 @@ impl Writer {
 }
 
 /// The classic format: a file header, then packets of `(seconds, fraction, octets, length on the link)`.
-fn pcap(order: Order, magic: u32, packets: &[(u32, u32, &[u8], u32)]) -> Vec<u8> {
+fn pcap(order: ByteOrder, magic: u32, packets: &[(u32, u32, &[u8], u32)]) -> Vec<u8> {
     let mut file = Writer(order, Vec::new())
         .u32(magic)
         .u16(2)
@@ -49,7 +49,7 @@ fn pcap(order: Order, magic: u32, packets: &[(u32, u32, &[u8], u32)]) -> Vec<u8>
     file.1
 }
 
-fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+fn block(order: ByteOrder, kind: u32, body: &[u8]) -> Vec<u8> {
     let len = 12 + body.len().next_multiple_of(4);
     let mut padded = body.to_vec();
     padded.resize(len - 12, 0);
@@ -61,7 +61,7 @@ fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
         .1
 }
 
-fn section(order: Order) -> Vec<u8> {
+fn section(order: ByteOrder) -> Vec<u8> {
     let body = Writer(order, Vec::new())
         .u32(0x1A2B_3C4D)
         .u16(1)
@@ -71,21 +71,21 @@ fn section(order: Order) -> Vec<u8> {
     block(order, 0x0A0D_0D0A, &body.1)
 }
 
-fn interface(order: Order, link: u16, snap: u32, options: &[u8]) -> Vec<u8> {
+fn interface(order: ByteOrder, link: u16, snap_len: u32, options: &[u8]) -> Vec<u8> {
     block(
         order,
         1,
         &Writer(order, Vec::new())
             .u16(link)
             .u16(0)
-            .u32(snap)
+            .u32(snap_len)
             .octets(options)
             .1,
     )
 }
 
-fn enhanced(order: Order, interface: u32, units: u64, octets: &[u8], length: u32) -> Vec<u8> {
-    let (high, low) = ((units >> 32) as u32, units as u32);
+fn enhanced(order: ByteOrder, interface: u32, ticks: u64, octets: &[u8], length: u32) -> Vec<u8> {
+    let (high, low) = ((ticks >> 32) as u32, ticks as u32);
     let body = Writer(order, Vec::new()).u32(interface).u32(high).u32(low);
     block(
         order,
@@ -94,10 +94,10 @@ fn enhanced(order: Order, interface: u32, units: u64, octets: &[u8], length: u32
     )
 }
 
-/// Each packet's number, time, length on the link, link and octets.
-type Seen = (u64, u64, u32, u16, Vec<u8>);
+/// Each packet's number, time, length on the link, link type and octets.
+type ReadPacket = (u64, u64, u32, u16, Vec<u8>);
 
-fn read(file: &[u8]) -> (Vec<Seen>, Option<Fault>) {
+fn read(file: &[u8]) -> (Vec<ReadPacket>, Option<ReadError>) {
     let mut reader = Reader::new(file).expect("a capture");
     let mut seen = Vec::new();
     while let Some(packet) = reader.next() {
@@ -111,12 +111,12 @@ fn read(file: &[u8]) -> (Vec<Seen>, Option<Fault>) {
         ));
     }
     assert_eq!(reader.packets(), seen.len() as u64);
-    (seen, reader.fault().cloned())
+    (seen, reader.error().cloned())
 }
 
 #[test]
 fn pcap_in_both_byte_orders_and_resolutions() {
-    for order in [Order::Big, Order::Little] {
+    for order in [ByteOrder::Big, ByteOrder::Little] {
         for (magic, fraction) in [(0xA1B2_C3D4, 5), (0xA1B2_3C4D, 5_000)] {
             let file = pcap(order, magic, &[(7, fraction, b"abc", 3), (8, 0, b"", 1500)]);
             let expected = vec![
@@ -130,7 +130,7 @@ fn pcap_in_both_byte_orders_and_resolutions() {
 
 #[test]
 fn pcapng_of_several_sections_interfaces_and_clocks() {
-    for order in [Order::Big, Order::Little] {
+    for order in [ByteOrder::Big, ByteOrder::Little] {
         let resolution = |value: u8| {
             Writer(order, Vec::new())
                 .u16(9)
@@ -141,8 +141,8 @@ fn pcapng_of_several_sections_interfaces_and_clocks() {
         let shifted = [
             resolution(9),
             match order {
-                Order::Big => vec![0, 14, 0, 8, 0, 0, 0, 0, 0, 0, 0, 2],
-                Order::Little => vec![14, 0, 8, 0, 2, 0, 0, 0, 0, 0, 0, 0],
+                ByteOrder::Big => vec![0, 14, 0, 8, 0, 0, 0, 0, 0, 0, 0, 2],
+                ByteOrder::Little => vec![14, 0, 8, 0, 2, 0, 0, 0, 0, 0, 0, 0],
             },
         ];
         let simple = Writer(order, Vec::new()).u32(6).octets(b"abcd").1;
@@ -183,10 +183,10 @@ fn pcapng_of_several_sections_interfaces_and_clocks() {
 
 #[test]
 fn packets_dropped_while_capturing() {
-    for order in [Order::Big, Order::Little] {
+    for order in [ByteOrder::Big, ByteOrder::Little] {
         let words = |number: u32| match order {
-            Order::Big => [0, number],
-            Order::Little => [number, 0],
+            ByteOrder::Big => [0, number],
+            ByteOrder::Little => [number, 0],
         };
         let statistics = |interface: u32, by_interface: u32, by_system: u32| {
             let mut body = Writer(order, Vec::new()).u32(interface).u32(0).u32(0);
@@ -210,82 +210,86 @@ fn packets_dropped_while_capturing() {
         ];
         let file = file.concat();
         let mut reader = Reader::new(file.as_slice()).expect("a capture");
-        assert!(reader.next().is_none() && reader.fault().is_none());
+        assert!(reader.next().is_none() && reader.error().is_none());
         assert_eq!(reader.dropped(), 657);
     }
 }
 
 #[test]
-fn what_is_cut_off_is_read_up_to_there() {
+fn a_truncated_capture_is_read_up_to_the_cut() {
     let classic = pcap(
-        Order::Little,
+        ByteOrder::Little,
         0xA1B2_C3D4,
         &[(1, 0, b"abcd", 4), (2, 0, b"efgh", 4)],
     );
     let next = [
-        section(Order::Little),
-        interface(Order::Little, 1, 0, &[]),
-        enhanced(Order::Little, 0, 1, b"abcd", 4),
-        enhanced(Order::Little, 0, 2, b"efgh", 4),
+        section(ByteOrder::Little),
+        interface(ByteOrder::Little, 1, 0, &[]),
+        enhanced(ByteOrder::Little, 0, 1, b"abcd", 4),
+        enhanced(ByteOrder::Little, 0, 2, b"efgh", 4),
     ];
     for file in [classic, next.concat()] {
         let (whole, _) = read(&file);
         for len in 28..file.len() {
-            let (seen, fault) = read(&file[..len]);
+            let (seen, error) = read(&file[..len]);
             assert_eq!(seen, whole[..seen.len()], "{len}");
-            if let Some(fault) = fault {
-                assert_eq!(fault.packets, seen.len() as u64);
+            if let Some(error) = error {
+                assert_eq!(error.packets, seen.len() as u64);
                 assert!(
-                    fault.offset <= len as u64 && fault.what.starts_with("ends within"),
-                    "{fault}"
+                    error.offset <= len as u64 && error.what.starts_with("ends within"),
+                    "{error}"
                 );
             }
         }
     }
     let cut = pcap(
-        Order::Little,
+        ByteOrder::Little,
         0xA1B2_C3D4,
         &[(1, 0, b"abcd", 4), (2, 0, b"efgh", 4)],
     );
     assert_eq!(
         read(&cut[..62]).1.expect("cut").to_string(),
-        "the capture ends within a packet: 2 of 4 octets are there (behind packet 1, at octet 44)"
+        "the capture ends within a packet: 2 of 4 octets are present (after packet 1, at octet 44)"
     );
 }
 
 #[test]
-fn damage_is_told_with_its_place() {
+fn damage_is_reported_with_its_position() {
     let mut file = pcap(
-        Order::Little,
+        ByteOrder::Little,
         0xA1B2_C3D4,
         &[(1, 0, b"abcd", 4), (2, 0, b"efgh", 4)],
     );
     file[52..56].copy_from_slice(&[0xFF; 4]);
-    let (seen, fault) = read(&file);
+    let (seen, error) = read(&file);
     assert_eq!(seen.len(), 1);
     assert_eq!(
-        fault.expect("damaged").to_string(),
-        "the capture is damaged: a packet of 4294967295 octets cannot be (behind packet 1, at octet 44)"
+        error.expect("damaged").to_string(),
+        "the capture is damaged: a packet cannot have 4294967295 octets (after packet 1, at octet 44)"
     );
 
-    let file = [section(Order::Big), enhanced(Order::Big, 3, 0, b"abcd", 4)].concat();
+    let file = [
+        section(ByteOrder::Big),
+        enhanced(ByteOrder::Big, 3, 0, b"abcd", 4),
+    ]
+    .concat();
     assert_eq!(
         read(&file).1.expect("damaged").what,
-        "is damaged: a packet came from interface 3, which there is not"
+        "is damaged: a packet refers to interface 3, which is not defined"
     );
 }
 
 #[test]
-fn compressed_captures_are_read_as_they_are() {
+fn compressed_captures_are_read_like_plain_ones() {
     let plain = pcap(
-        Order::Little,
+        ByteOrder::Little,
         0xA1B2_C3D4,
         &[(1, 0, b"abcd", 4), (2, 0, b"efgh", 4)],
     );
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&plain).expect("memory");
     let gzip = gzip.finish().expect("memory");
-    // As zstd writes it: a frame to leave out, one of the whole, one of nothing.
+    // As zstd writes it: a data frame, a skippable frame, another data frame.
     let zstd = |octets: &[u8]| {
         ruzstd::encoding::compress_to_vec(octets, ruzstd::encoding::CompressionLevel::Fastest)
     };
@@ -293,29 +297,29 @@ fn compressed_captures_are_read_as_they_are() {
     let zstd = [zstd(&plain[..30]), skipped.to_vec(), zstd(&plain[30..])].concat();
     for compressed in [&gzip, &zstd] {
         assert_eq!(read(compressed), read(&plain));
-        let (seen, fault) = read(&compressed[..compressed.len() - 9]);
+        let (seen, error) = read(&compressed[..compressed.len() - 9]);
         assert!(seen.len() <= 2);
-        assert!(fault.is_some(), "cut short, and nothing said");
+        assert!(error.is_some(), "cut short without an error");
     }
 }
 
 #[test]
-fn what_is_no_capture_is_refused() {
-    let told = |octets: &[u8]| Reader::new(octets).err().expect("refused").to_string();
+fn other_files_are_rejected() {
+    let error = |octets: &[u8]| Reader::new(octets).err().expect("refused").to_string();
     assert_eq!(
-        told(b"GIF89a"),
-        "it is no capture: it begins with 47 49 46 38, not as pcap or pcapng do"
+        error(b"GIF89a"),
+        "not a pcap or pcapng capture: it begins with 47 49 46 38"
     );
     assert_eq!(
-        told(b""),
-        "it is no capture: it begins with nothing, not as pcap or pcapng do"
+        error(b""),
+        "not a pcap or pcapng capture: it begins with nothing"
     );
-    let header = pcap(Order::Little, 0xA1B2_C3D4, &[]);
-    assert!(told(&header[..20]).contains("ends within the header of the file"));
+    let header = pcap(ByteOrder::Little, 0xA1B2_C3D4, &[]);
+    assert!(error(&header[..20]).contains("ends within the header of the file"));
 }
 
 fn frame(link: LinkType, octets: &[u8]) -> Frame<'_> {
-    Frame::of(&Packet {
+    Frame::parse(&Packet {
         number: 1,
         offset: 0,
         time_ns: 0,
@@ -347,7 +351,7 @@ fn every_link_leads_to_the_same_datagram() {
     ] {
         assert!(link.is_known());
         let octets = behind(header);
-        let Network::Ip { octets, length } = frame(link, &octets).network else {
+        let FramePayload::Ip { octets, length } = frame(link, &octets).payload else {
             panic!("{link:?}");
         };
         let read = Datagram::parse(octets, length).expect("whole");
@@ -359,24 +363,24 @@ fn every_link_leads_to_the_same_datagram() {
     }
     assert!(!LinkType(105).is_known());
     assert_eq!(
-        frame(LinkType(105), &behind(&ethernet)).network,
-        Network::Other
+        frame(LinkType(105), &behind(&ethernet)).payload,
+        FramePayload::Other
     );
 }
 
 #[test]
-fn pauses_questions_and_broadcasts_are_told_apart() {
+fn pauses_arp_and_broadcasts_are_distinguished() {
     let pause = [
         &[1, 0x80, 0xC2, 0, 0, 1, 2, 2, 2, 2, 2, 2][..],
         &[0x88, 8, 0, 1, 0xFF, 0xFF],
     ]
     .concat();
     let seen = frame(LinkType::ETHERNET, &pause);
-    assert_eq!(seen.network, Network::Pause { quanta: 0xFFFF });
+    assert_eq!(seen.payload, FramePayload::Pause { quanta: 0xFFFF });
     assert!(!seen.broadcast);
     let question = [&[0xFF; 6][..], &[2; 6], &[8, 6]].concat();
     let seen = frame(LinkType::ETHERNET, &question);
-    assert_eq!((seen.network, seen.broadcast), (Network::Arp, true));
+    assert_eq!((seen.payload, seen.broadcast), (FramePayload::Arp, true));
 }
 
 #[test]

@@ -1,44 +1,44 @@
-//! What a packet is, seen with those before it: under the names that tshark has for it.
+//! tshark's analysis flags of a packet.
 
 use std::ops::BitOrAssign;
 
-/// What is remarkable about a packet.
+/// Set of analysis flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u16);
+pub struct AnalysisFlags(u16);
 
-impl Flags {
+impl AnalysisFlags {
     /// Sent before, and neither of the next two.
     pub const RETRANSMISSION: Self = Self(1);
-    /// Sent again because of duplicate acknowledgments.
+    /// Retransmitted because of duplicate ACKs.
     pub const FAST_RETRANSMISSION: Self = Self(1 << 1);
-    /// Sent again although it was acknowledged.
+    /// Retransmitted although acknowledged.
     pub const SPURIOUS_RETRANSMISSION: Self = Self(1 << 2);
-    /// Comes behind what was sent after it.
+    /// Arrives after later data.
     pub const OUT_OF_ORDER: Self = Self(1 << 3);
     /// Repeats an acknowledgment.
     pub const DUPLICATE_ACK: Self = Self(1 << 4);
-    /// Allows nothing to be sent.
+    /// Closes the window.
     pub const ZERO_WINDOW: Self = Self(1 << 5);
-    /// Asks whether that still holds.
+    /// Probes a closed window.
     pub const ZERO_WINDOW_PROBE: Self = Self(1 << 6);
-    /// Says that it does.
+    /// Answers such a probe with a closed window.
     pub const ZERO_WINDOW_PROBE_ACK: Self = Self(1 << 7);
     /// Fills the window.
     pub const WINDOW_FULL: Self = Self(1 << 8);
-    /// Changes nothing but the window.
+    /// Changes only the window.
     pub const WINDOW_UPDATE: Self = Self(1 << 9);
-    /// Asks whether the other end is still there.
+    /// Probes an idle connection.
     pub const KEEP_ALIVE: Self = Self(1 << 10);
-    /// Says that it is.
+    /// Answers such a probe.
     pub const KEEP_ALIVE_ACK: Self = Self(1 << 11);
-    /// Comes behind something that was not captured before it.
+    /// Follows data that was not captured.
     pub const LOST_SEGMENT: Self = Self(1 << 12);
-    /// Acknowledges what was not captured.
+    /// Acknowledges data that was not captured.
     pub const ACK_LOST_SEGMENT: Self = Self(1 << 13);
-    /// Opens another connection between ports that had one.
+    /// Opens another connection between the same ports.
     pub const REUSED_PORTS: Self = Self(1 << 14);
 
-    /// Each of them with the field of tshark 4.0 that tells the same.
+    /// Each flag with its field in tshark 4.0.
     pub const NAMES: [(Self, &str); 15] = [
         (Self::RETRANSMISSION, "tcp.analysis.retransmission"),
         (
@@ -66,19 +66,19 @@ impl Flags {
         (Self::REUSED_PORTS, "tcp.analysis.reused_ports"),
     ];
 
-    /// Whether nothing is remarkable.
+    /// True if no flag is set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether all of `others` hold.
+    /// True if all of `others` are set.
     #[inline]
-    pub const fn has(self, others: Self) -> bool {
+    pub const fn contains(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 }
 
-impl BitOrAssign for Flags {
+impl BitOrAssign for AnalysisFlags {
     #[inline]
     fn bitor_assign(&mut self, others: Self) {
         self.0 |= others.0;

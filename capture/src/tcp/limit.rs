@@ -1,53 +1,53 @@
-//! What a connection's time went to: each interval between two of its packets is one [`Limit`]'s, so the
-//! shares add up to the time of the connection.
+//! Attribution of a connection's time: each interval between two of its packets belongs to one [`Limit`], so the shares
+//! add up to the time of the connection.
 
 use serde::{Serialize, Serializer};
 
-use super::marks::Marks;
-use super::sender::{Again, Heard, Mends, Sender, Sent};
+use super::occurrences::Occurrences;
+use super::sender::{AckOutcome, RecoveryKind, RetransmitReason, SendClass, Sender};
 use super::timeline::{LimitSpan, Timeline};
 
-/// What kept a connection from going faster for some time.
+/// Limit of a connection's speed during an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
     /// Opening the connection.
     Handshake,
-    /// The sender was still raising what it dares to send (RFC 5681 section 3.1).
+    /// The sender was still increasing its congestion window (RFC 5681 section 3.1).
     SlowStart,
-    /// The receiver granted no more.
+    /// The receiver's window was full.
     ReceiveWindow,
-    /// The sender dared no more, though the receiver would have taken it.
+    /// The congestion window was full, though the receiver would have accepted more.
     CongestionWindow,
-    /// The sender's program had nothing to send, or did not send it.
-    Sender,
-    /// The receiver acknowledged later than the path makes it.
-    Receiver,
-    /// What was lost right behind other segments was sent again on request: the receiver was overrun.
+    /// The sending program had no data, or did not send it.
+    SenderApplication,
+    /// The receiver acknowledged later than the path accounts for.
+    ReceiverProcessing,
+    /// Fast recovery of back-to-back losses: the receiver was overrun.
     LossInBursts,
-    /// What was lost wherever it stood was sent again on request.
+    /// Fast recovery of losses at any position.
     RandomLoss,
-    /// Nothing moved until a timer of the sender ran out.
-    TimeOut,
-    /// Acknowledgments failed to come or to arrive while much was outstanding, though nothing was lost.
+    /// Waiting for the sender's retransmission timer.
+    RtoStall,
+    /// Acknowledgments were late or lost while much data was in flight, though no data was lost.
     AckStarvation,
-    /// Segments followed each other as fast as the path takes them.
+    /// Segments followed each other at the rate of the path.
     PathRate,
     /// After the last payload.
     Tail,
 }
 
 impl Limit {
-    /// All of them.
+    /// All limits.
     pub const ALL: [Self; 12] = [
         Self::Handshake,
         Self::SlowStart,
         Self::ReceiveWindow,
         Self::CongestionWindow,
-        Self::Sender,
-        Self::Receiver,
+        Self::SenderApplication,
+        Self::ReceiverProcessing,
         Self::LossInBursts,
         Self::RandomLoss,
-        Self::TimeOut,
+        Self::RtoStall,
         Self::AckStarvation,
         Self::PathRate,
         Self::Tail,
@@ -60,11 +60,11 @@ impl Limit {
             Self::SlowStart => "slow_start",
             Self::ReceiveWindow => "receive_window",
             Self::CongestionWindow => "congestion_window",
-            Self::Sender => "sender_application",
-            Self::Receiver => "receiver_processing",
+            Self::SenderApplication => "sender_application",
+            Self::ReceiverProcessing => "receiver_processing",
             Self::LossInBursts => "loss_in_bursts",
             Self::RandomLoss => "random_loss",
-            Self::TimeOut => "time_out_stall",
+            Self::RtoStall => "time_out_stall",
             Self::AckStarvation => "ack_starvation",
             Self::PathRate => "path_rate",
             Self::Tail => "tail",
@@ -81,68 +81,69 @@ impl Serialize for Limit {
 /// Nanoseconds by [`Limit`].
 pub type Shares = [u64; Limit::ALL.len()];
 
-/// Segments that follow within this time were sent as one.
-const AT_ONCE_NS: u64 = 500_000;
-/// A full segment takes no longer on any path that is worth explaining: 1 Mbit/s.
+/// Segments closer together than this were sent at once.
+const BACK_TO_BACK_NS: u64 = 500_000;
+/// Longest serialization time of a full segment on a path worth explaining: 1 Mbit/s.
 const SLOWEST_PATH_NS: u64 = 13_000_000;
-/// An acknowledgment later than the shortest round trip by more than this part of it was kept waiting.
-const LATE: u64 = 4;
+/// An acknowledgment was late if it took more than 1 / this longer than the shortest round trip.
+const LATE_DIVISOR: u64 = 4;
 
-/// What the time before a packet goes to, by what the packet does. How the direction that carries the payload stood
-/// before it tells.
+/// Candidate limits of the interval before a packet, from the state of the payload's sender before it; the effect of
+/// the packet selects one.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Before {
-    /// Its sender sends the packet.
+pub(super) enum IntervalCause {
+    /// The sender sends the packet.
     Sent {
-        /// If that is something new.
-        new: Limit,
-        /// If that is nothing.
-        still: Limit,
+        /// If it is new data.
+        new_data: Limit,
+        /// If it carries no data.
+        no_data: Limit,
     },
-    /// The packet comes back.
-    Heard {
-        /// If it acknowledges something.
-        waiting: Limit,
-        /// The part of it by which that came late.
+    /// The receiver sends the packet.
+    Received {
+        /// If it acknowledges new data.
+        base: Limit,
+        /// For the part by which that is late.
         late: Limit,
-        /// What came sooner did not come late.
-        in_time_ns: u64,
+        /// A round trip up to this is not late.
+        on_time_ns: u64,
         /// If it acknowledges nothing new.
-        still: Limit,
+        no_new_ack: Limit,
     },
 }
 
-impl Before {
-    /// Before a packet of `sender` at `time_ns`, when nothing had passed for `ns`. `far_ns` is the round trip between
-    /// the place of capture and the sender, if that is farther than the receiver.
+impl IntervalCause {
+    /// Candidates before a packet of `sender` at `time_ns`, `ns` after the previous packet. `far_rtt_ns` is the round
+    /// trip between the capture point and the sender, if that is farther away than the receiver.
     #[inline]
-    pub(super) fn sent(sender: &Sender, time_ns: u64, ns: u64, far_ns: u64) -> Self {
-        let gap_ns = sender.least_gap_ns();
-        // Segments that are no farther apart follow each other as fast as the path takes them.
-        let at_once =
-            || ns < AT_ONCE_NS || gap_ns <= SLOWEST_PATH_NS && ns < gap_ns + gap_ns / LATE;
-        let waiting = waiting(sender, is_busy(sender, time_ns));
-        let new = match waiting {
-            Limit::RandomLoss | Limit::TimeOut | Limit::ReceiveWindow => waiting,
-            _ if sender.waits() && at_once() => Limit::PathRate,
-            // What the receiver acknowledged is still on its way to the sender, or what that sent on its way here.
-            _ if ns <= far_ns + far_ns / LATE => Limit::CongestionWindow,
-            _ => Limit::Sender,
+    pub(super) fn before_sent(sender: &Sender, time_ns: u64, ns: u64, far_rtt_ns: u64) -> Self {
+        let gap_ns = sender.min_gap_ns();
+        // Segments no farther apart than this follow each other at the rate of the path.
+        let back_to_back = || {
+            ns < BACK_TO_BACK_NS || gap_ns <= SLOWEST_PATH_NS && ns < gap_ns + gap_ns / LATE_DIVISOR
         };
-        let still = still(sender, waiting);
-        Self::Sent { new, still }
+        let waiting = wait_limit(sender, is_path_busy(sender, time_ns));
+        let new_data = match waiting {
+            Limit::RandomLoss | Limit::RtoStall | Limit::ReceiveWindow => waiting,
+            _ if sender.has_unacked() && back_to_back() => Limit::PathRate,
+            // Acknowledgments are still on their way to the sender, or its segments on their way to the capture point.
+            _ if ns <= far_rtt_ns + far_rtt_ns / LATE_DIVISOR => Limit::CongestionWindow,
+            _ => Limit::SenderApplication,
+        };
+        let no_data = idle_limit(sender, waiting);
+        Self::Sent { new_data, no_data }
     }
 
-    /// Before a packet that comes back to `sender` at `time_ns`, when nothing had passed for `ns`.
+    /// Candidates before a packet to `sender` at `time_ns`, `ns` after the previous packet.
     #[inline]
-    pub(super) fn heard(sender: &Sender, time_ns: u64, ns: u64) -> Self {
-        let busy = is_busy(sender, time_ns);
-        let waiting = waiting(sender, busy);
-        let least_rtt_ns = sender.figures.rtt.min().filter(|_| !busy);
-        Self::Heard {
-            waiting,
+    pub(super) fn before_received(sender: &Sender, time_ns: u64, ns: u64) -> Self {
+        let busy = is_path_busy(sender, time_ns);
+        let waiting = wait_limit(sender, busy);
+        let min_rtt_ns = sender.stats.rtt.min().filter(|_| !busy);
+        Self::Received {
+            base: waiting,
             late: if sender.in_flight() <= 2 * sender.segment_size {
-                Limit::Receiver
+                Limit::ReceiverProcessing
             } else if sender.is_overdue(ns) {
                 Limit::AckStarvation
             } else if sender.is_window_full() {
@@ -150,40 +151,40 @@ impl Before {
             } else {
                 Limit::PathRate
             },
-            in_time_ns: least_rtt_ns.map_or(u64::MAX, |least_ns| least_ns + least_ns / LATE),
-            still: still(sender, waiting),
+            on_time_ns: min_rtt_ns.map_or(u64::MAX, |min_ns| min_ns + min_ns / LATE_DIVISOR),
+            no_new_ack: idle_limit(sender, waiting),
         }
     }
 }
 
-/// Whether the path may still be busy with the last segment: the next one could hardly have come yet.
+/// True if the path may still be busy with the last segment: the next one could hardly have arrived yet.
 #[inline]
-fn is_busy(sender: &Sender, time_ns: u64) -> bool {
-    let gap_ns = sender.least_gap_ns();
+fn is_path_busy(sender: &Sender, time_ns: u64) -> bool {
+    let gap_ns = sender.min_gap_ns();
     let since_ns = time_ns.saturating_sub(sender.last_sent_ns());
-    gap_ns <= SLOWEST_PATH_NS && since_ns <= gap_ns + gap_ns / LATE
+    gap_ns <= SLOWEST_PATH_NS && since_ns <= gap_ns + gap_ns / LATE_DIVISOR
 }
 
-/// Why the sender waits for an acknowledgment and does not send.
+/// Limit while the sender waits for an acknowledgment.
 #[inline]
-fn waiting(sender: &Sender, busy: bool) -> Limit {
-    let grows = || sender.in_flight() >= sender.figures.most_in_flight && !sender.has_lost();
-    match sender.mends() {
-        Mends::Requested => Limit::RandomLoss,
-        Mends::TimeOut => Limit::TimeOut,
-        Mends::Nothing if sender.is_window_full() => Limit::ReceiveWindow,
-        Mends::Nothing if busy => Limit::PathRate,
-        // A small segment was the last that it had.
-        Mends::Nothing if sender.last_was_small() => Limit::Sender,
-        Mends::Nothing if grows() => Limit::SlowStart,
-        Mends::Nothing => Limit::CongestionWindow,
+fn wait_limit(sender: &Sender, busy: bool) -> Limit {
+    let is_growing = || sender.in_flight() >= sender.stats.max_in_flight && !sender.has_lost();
+    match sender.recovery_kind() {
+        RecoveryKind::Fast => Limit::RandomLoss,
+        RecoveryKind::Rto => Limit::RtoStall,
+        RecoveryKind::None if sender.is_window_full() => Limit::ReceiveWindow,
+        RecoveryKind::None if busy => Limit::PathRate,
+        // A small segment was the last data available.
+        RecoveryKind::None if sender.last_was_small() => Limit::SenderApplication,
+        RecoveryKind::None if is_growing() => Limit::SlowStart,
+        RecoveryKind::None => Limit::CongestionWindow,
     }
 }
 
-/// Why nothing moves, if a sender that waits does so for this reason.
+/// Limit while nothing moves; `waiting` is the one of a sender with unacknowledged data.
 #[inline]
-fn still(sender: &Sender, waiting: Limit) -> Limit {
-    if sender.waits() {
+fn idle_limit(sender: &Sender, waiting: Limit) -> Limit {
+    if sender.has_unacked() {
         waiting
     } else if sender.is_window_full() {
         Limit::ReceiveWindow
@@ -192,34 +193,34 @@ fn still(sender: &Sender, waiting: Limit) -> Limit {
     }
 }
 
-/// What the time went to so far. Which kind of losses was mended, all of them together tell: until the end it is
+/// Attribution so far. The kind of loss is known only at the end, from all losses: until then it is
 /// [`Limit::RandomLoss`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attribution {
     timeline: Timeline,
-    /// Since something last moved: a time-out takes it all. [`Limit::Tail`] stands for the time since everything
-    /// was acknowledged: it is the sender's if that goes on.
-    pending: Vec<Wait>,
-    marks: [Marks; Limit::ALL.len()],
+    /// Intervals since the last progress: an RTO takes them all. [`Limit::Tail`] is the time since everything was
+    /// acknowledged: it becomes the sender's if more data follows.
+    pending: Vec<Interval>,
+    occurrences: [Occurrences; Limit::ALL.len()],
 }
 
-/// Some time that ended with a packet.
+/// An interval that ended with a packet.
 #[derive(Clone, Copy, Debug)]
-struct Wait {
+struct Interval {
     limit: Limit,
     ns: u64,
     packet: u64,
 }
 
-/// Waits that are told apart before something moves; behind them equal ones are put together.
-const MOST_PENDING: usize = 32;
+/// Pending intervals that are kept apart; further ones are merged with one of the same limit.
+const MAX_PENDING: usize = 32;
 
 impl Attribution {
     /// Nanoseconds by limit, at the end of the connection.
     pub(super) fn shares(&self, in_bursts: bool) -> Shares {
         let mut shares = self.timeline.shares();
-        for wait in &self.pending {
-            shares[wait.limit as usize] += wait.ns;
+        for interval in &self.pending {
+            shares[interval.limit as usize] += interval.ns;
         }
         if in_bursts {
             shares.swap(Limit::LossInBursts as usize, Limit::RandomLoss as usize);
@@ -227,11 +228,11 @@ impl Attribution {
         shares
     }
 
-    /// The same in the order of time from `start_ns` on; and the time below which spans were put together.
+    /// The same in chronological order from `start_ns` on, and the time below which spans were merged.
     pub(super) fn spans(&self, start_ns: u64, in_bursts: bool) -> (Vec<LimitSpan>, u64) {
         let mut timeline = self.timeline.clone();
-        for wait in &self.pending {
-            timeline.push(wait.limit, wait.ns);
+        for interval in &self.pending {
+            timeline.push(interval.limit, interval.ns);
         }
         let mut spans = timeline.spans(start_ns);
         for span in spans.iter_mut().filter(|_| in_bursts) {
@@ -242,133 +243,151 @@ impl Attribution {
         (spans, timeline.grain_ns())
     }
 
-    /// The packets that ended such time.
-    pub(super) fn marks(&self, limit: Limit, in_bursts: bool) -> Marks {
+    /// The packets that ended time of `limit`.
+    pub(super) fn occurrences(&self, limit: Limit, in_bursts: bool) -> Occurrences {
         let limit = match limit {
             Limit::LossInBursts if in_bursts => Limit::RandomLoss,
             Limit::RandomLoss if in_bursts => Limit::LossInBursts,
             limit => limit,
         };
-        let mut marks = self.marks[limit as usize];
-        for wait in self.pending.iter().filter(|wait| wait.limit == limit) {
-            marks.note(wait.packet, wait.ns);
+        let mut occurrences = self.occurrences[limit as usize];
+        for interval in self
+            .pending
+            .iter()
+            .filter(|interval| interval.limit == limit)
+        {
+            occurrences.record(interval.packet, interval.ns);
         }
-        marks
+        occurrences
     }
 
-    /// Attributes the `ns` before packet number `packet`, by which the connection is still not open. `again` if the
-    /// end that carries the payload sent it again.
+    /// Attributes the `ns` before packet number `packet` while the connection is not open yet. `retransmitted` if the
+    /// data sender retransmitted it.
     #[cold]
-    pub(super) fn opens(&mut self, ns: u64, again: bool, packet: u64) {
-        let limit = if again {
-            Limit::TimeOut
+    pub(super) fn on_opening(&mut self, ns: u64, retransmitted: bool, packet: u64) {
+        let limit = if retransmitted {
+            Limit::RtoStall
         } else {
             Limit::Handshake
         };
-        self.moved();
-        self.settle(Wait { limit, ns, packet });
+        self.settle_pending();
+        self.settle(Interval { limit, ns, packet });
     }
 
-    /// Attributes the `ns` before packet number `packet`, which was sent.
+    /// Attributes the `ns` before packet number `packet` of the sender.
     #[inline]
-    pub(super) fn sent(&mut self, ns: u64, (new, still): (Limit, Limit), sent: Sent, packet: u64) {
+    pub(super) fn on_sent(
+        &mut self,
+        ns: u64,
+        (new_data, no_data): (Limit, Limit),
+        sent: SendClass,
+        packet: u64,
+    ) {
         match sent {
-            Sent::New | Sent::Overtaken if new == Limit::TimeOut => self.wait(new, ns, packet),
-            Sent::New | Sent::Overtaken => self.moves(new, ns, packet),
-            Sent::Again(Again::TimeOut { .. } | Again::TailLossProbe) => {
-                self.wait(Limit::TimeOut, ns, packet);
-                self.all_was(Limit::TimeOut);
+            SendClass::NewData | SendClass::Reordered if new_data == Limit::RtoStall => {
+                self.add_pending(new_data, ns, packet)
             }
-            Sent::Again(_) => self.wait(Limit::RandomLoss, ns, packet),
-            Sent::Bare => self.wait(still, ns, packet),
+            SendClass::NewData | SendClass::Reordered => self.on_progress(new_data, ns, packet),
+            SendClass::Retransmission(
+                RetransmitReason::Rto { .. } | RetransmitReason::TailLossProbe,
+            ) => {
+                self.add_pending(Limit::RtoStall, ns, packet);
+                self.reassign_pending(Limit::RtoStall);
+            }
+            SendClass::Retransmission(_) => self.add_pending(Limit::RandomLoss, ns, packet),
+            SendClass::NoData => self.add_pending(no_data, ns, packet),
         }
     }
 
-    /// One limit takes all the time since something last moved.
-    fn all_was(&mut self, limit: Limit) {
-        let ns = self.pending.iter().map(|wait| wait.ns).sum();
-        let packet = self.pending.last().map_or(0, |wait| wait.packet);
+    /// Reassigns all time since the last progress to one limit.
+    fn reassign_pending(&mut self, limit: Limit) {
+        let ns = self.pending.iter().map(|interval| interval.ns).sum();
+        let packet = self.pending.last().map_or(0, |interval| interval.packet);
         self.pending.clear();
-        self.pending.push(Wait { limit, ns, packet });
+        self.pending.push(Interval { limit, ns, packet });
     }
 
-    /// Attributes the `ns` before packet number `packet`, which acknowledged something new.
+    /// Attributes the `ns` before packet number `packet`, which acknowledged new data.
     #[inline]
-    pub(super) fn acknowledged(
+    pub(super) fn on_new_ack(
         &mut self,
         ns: u64,
-        (waiting, late): (Limit, Limit),
-        in_time_ns: u64,
-        heard: &Heard,
+        (base, late): (Limit, Limit),
+        on_time_ns: u64,
+        outcome: &AckOutcome,
         packet: u64,
     ) {
-        match waiting {
-            Limit::TimeOut => {
-                self.wait(waiting, ns, packet);
-                self.all_was(if heard.had_arrived {
+        match base {
+            Limit::RtoStall => {
+                self.add_pending(base, ns, packet);
+                self.reassign_pending(if outcome.had_arrived {
                     Limit::AckStarvation
                 } else {
-                    Limit::TimeOut
+                    Limit::RtoStall
                 });
-                self.moved();
+                self.settle_pending();
             }
-            Limit::RandomLoss => self.moves(waiting, ns, packet),
+            Limit::RandomLoss => self.on_progress(base, ns, packet),
             _ => {
-                let late_ns = heard
+                let late_ns = outcome
                     .rtt_ns
-                    .map_or(0, |rtt_ns| rtt_ns.saturating_sub(in_time_ns).min(ns));
+                    .map_or(0, |rtt_ns| rtt_ns.saturating_sub(on_time_ns).min(ns));
                 if late_ns > 0 {
-                    self.wait(waiting, ns - late_ns, packet);
-                    self.moves(late, late_ns, packet);
+                    self.add_pending(base, ns - late_ns, packet);
+                    self.on_progress(late, late_ns, packet);
                 } else {
-                    self.moves(waiting, ns, packet);
+                    self.on_progress(base, ns, packet);
                 }
             }
         }
     }
 
-    /// Attributes the `ns` before packet number `packet`.
+    /// Adds the `ns` before packet number `packet` to the pending intervals.
     #[inline]
-    pub(super) fn wait(&mut self, limit: Limit, ns: u64, packet: u64) {
+    pub(super) fn add_pending(&mut self, limit: Limit, ns: u64, packet: u64) {
         let pending = self.pending.len();
-        match self.pending.iter().rposition(|wait| wait.limit == limit) {
-            Some(at) if at + 1 == pending || pending >= MOST_PENDING => {
+        match self
+            .pending
+            .iter()
+            .rposition(|interval| interval.limit == limit)
+        {
+            Some(at) if at + 1 == pending || pending >= MAX_PENDING => {
                 self.pending[at].ns += ns;
                 self.pending[at].packet = packet;
             }
-            _ => self.pending.push(Wait { limit, ns, packet }),
+            _ => self.pending.push(Interval { limit, ns, packet }),
         }
     }
 
-    /// Something moves after so much time more.
+    /// Attributes an interval that ended with progress.
     #[inline]
-    fn moves(&mut self, limit: Limit, ns: u64, packet: u64) {
-        // By far the most often nothing is pending.
+    fn on_progress(&mut self, limit: Limit, ns: u64, packet: u64) {
+        // Usually nothing is pending.
         if self.pending.is_empty() {
-            self.settle(Wait { limit, ns, packet });
+            self.settle(Interval { limit, ns, packet });
         } else {
-            self.wait(limit, ns, packet);
-            self.moved();
+            self.add_pending(limit, ns, packet);
+            self.settle_pending();
         }
     }
 
-    /// What was pending is settled: it was not the end.
-    fn moved(&mut self) {
+    /// Settles the pending intervals: they were not the end.
+    fn settle_pending(&mut self) {
         for at in 0..self.pending.len() {
-            let mut wait = self.pending[at];
-            if wait.limit == Limit::Tail {
-                wait.limit = Limit::Sender;
+            let mut interval = self.pending[at];
+            if interval.limit == Limit::Tail {
+                interval.limit = Limit::SenderApplication;
             }
-            self.settle(wait);
+            self.settle(interval);
         }
         self.pending.clear();
     }
 
     #[inline]
-    fn settle(&mut self, wait: Wait) {
-        if wait.ns > 0 {
-            self.timeline.push(wait.limit, wait.ns);
-            self.marks[wait.limit as usize].note(wait.packet, wait.ns);
+    fn settle(&mut self, interval: Interval) {
+        if interval.ns > 0 {
+            self.timeline.push(interval.limit, interval.ns);
+            self.occurrences[interval.limit as usize].record(interval.packet, interval.ns);
         }
     }
 }

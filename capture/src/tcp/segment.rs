@@ -1,4 +1,4 @@
-//! A segment as a capture has it: RFC 9293 section 3.1.
+//! A captured TCP segment: RFC 9293 section 3.1.
 
 /// A TCP segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Segment<'a> {
     pub window: u16,
     /// Octets of payload on the link.
     pub len: u32,
-    /// What was kept of its options.
+    /// The captured part of its options.
     pub options: &'a [u8],
 }
 
@@ -33,7 +33,7 @@ impl<'a> Segment<'a> {
     /// Control bit ACK.
     pub const ACK: u8 = 0x10;
 
-    /// Reads a segment of which `octets` were kept and that had `length`.
+    /// Parses a segment of `length` octets of which `octets` were captured.
     #[inline]
     pub fn parse(octets: &'a [u8], length: u32) -> Option<Self> {
         let header: &[u8; 20] = octets.first_chunk()?;
@@ -55,40 +55,40 @@ impl<'a> Segment<'a> {
         })
     }
 
-    /// Whether any of `bits` is set.
+    /// True if any of `bits` is set.
     #[inline]
-    pub const fn any(&self, bits: u8) -> bool {
+    pub const fn has_any(&self, bits: u8) -> bool {
         self.flags & bits != 0
     }
 
-    /// Opens a connection: SYN without ACK.
+    /// True for SYN without ACK, which opens a connection.
     #[inline]
-    pub const fn opens(&self) -> bool {
+    pub const fn is_initial_syn(&self) -> bool {
         self.flags & (Self::SYN | Self::ACK) == Self::SYN
     }
 
-    /// Takes no sequence space and neither opens nor closes.
+    /// True if it has no payload and no SYN, FIN or RST.
     #[inline]
     pub const fn is_bare(&self) -> bool {
-        self.len == 0 && !self.any(Self::SYN | Self::FIN | Self::RST)
+        self.len == 0 && !self.has_any(Self::SYN | Self::FIN | Self::RST)
     }
 
-    /// The sequence number behind it; SYN and FIN take one each.
+    /// Sequence number after its last octet; SYN and FIN take one each.
     #[inline]
     pub const fn end(&self) -> u32 {
-        let controls = self.any(Self::SYN) as u32 + self.any(Self::FIN) as u32;
+        let controls = self.has_any(Self::SYN) as u32 + self.has_any(Self::FIN) as u32;
         self.seq.wrapping_add(self.len).wrapping_add(controls)
     }
 
-    /// What its options say.
-    pub fn said(&self) -> Options<'a> {
+    /// Parses its options.
+    pub fn parse_options(&self) -> Options<'a> {
         Options::parse(self.options)
     }
 
-    /// The blocks that its sender has beyond the acknowledgment.
+    /// SACK blocks.
     #[inline]
     pub fn sack(&self) -> Sack<'a> {
-        // By far the most have no options, or two timestamps behind two octets of padding.
+        // Most segments have no options, or two padding octets and timestamps.
         let times = self.options.len() == 12 && self.options.starts_with(&[1, 1, 8, 10]);
         if times || self.options.is_empty() {
             Sack::default()
@@ -98,33 +98,33 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Options of a segment that the analysis uses.
+/// Options that the analysis uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options<'a> {
-    /// Largest segment that its sender takes (RFC 9293 section 3.7.1).
+    /// Maximum segment size that its sender accepts (RFC 9293 section 3.7.1).
     pub mss: Option<u16>,
-    /// Shift of its sender's windows (RFC 7323 section 2).
+    /// Window scale of its sender (RFC 7323 section 2).
     pub window_shift: Option<u8>,
-    /// Its sender takes selective acknowledgments (RFC 2018 section 2).
+    /// SACK-permitted (RFC 2018 section 2).
     pub sack_permitted: bool,
-    /// Blocks that its sender has beyond the acknowledgment.
+    /// SACK blocks.
     pub sack: Sack<'a>,
-    /// It has timestamps (RFC 7323 section 3).
+    /// True if it has timestamps (RFC 7323 section 3).
     pub timestamps: bool,
 }
 
-/// Blocks of a selective acknowledgment: RFC 2018 section 3.
+/// Blocks of a SACK option: RFC 2018 section 3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sack<'a>(&'a [[u8; 8]]);
 
 impl Sack<'_> {
-    /// Whether there are none.
+    /// True if there are no blocks.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The sequence numbers of their first octets and behind their last ones.
+    /// Left and right edges of the blocks.
     pub fn blocks(&self) -> impl Iterator<Item = (u32, u32)> {
         self.0.iter().map(|[a, b, c, d, e, f, g, h]| {
             let left = u32::from_be_bytes([*a, *b, *c, *d]);
@@ -133,8 +133,8 @@ impl Sack<'_> {
     }
 }
 
-/// The largest shift that a window may have (RFC 7323 section 2.3).
-const MOST_SHIFT: u8 = 14;
+/// Largest window scale (RFC 7323 section 2.3).
+const MAX_SHIFT: u8 = 14;
 
 impl<'a> Options<'a> {
     #[cold]
@@ -155,7 +155,7 @@ impl<'a> Options<'a> {
             };
             match (kind, value) {
                 (2, [high, low]) => options.mss = Some(u16::from_be_bytes([*high, *low])),
-                (3, [shift]) => options.window_shift = Some((*shift).min(MOST_SHIFT)),
+                (3, [shift]) => options.window_shift = Some((*shift).min(MAX_SHIFT)),
                 (4, []) => options.sack_permitted = true,
                 (5, blocks) => options.sack = Sack(blocks.as_chunks().0),
                 (8, _) => options.timestamps = true,
@@ -167,15 +167,15 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Whether sequence number `a` comes before `b`; they wrap (RFC 9293 section 3.4).
+/// True if sequence number `a` precedes `b`; they wrap (RFC 9293 section 3.4).
 #[inline]
-pub(crate) const fn before(a: u32, b: u32) -> bool {
+pub(crate) const fn seq_lt(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
-/// Whether sequence number `a` comes before `b` or is the same.
+/// True if sequence number `a` precedes or equals `b`.
 #[inline]
-pub(crate) const fn until(a: u32, b: u32) -> bool {
+pub(crate) const fn seq_le(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) <= 0
 }
 
@@ -201,13 +201,13 @@ mod tests {
             (segment.seq, segment.ack, segment.len, segment.end()),
             (5, 9, 3, 9)
         );
-        let said = segment.said();
-        assert_eq!((said.mss, said.window_shift), (Some(1460), Some(14)));
-        assert!(said.sack_permitted && said.timestamps && said.sack.is_empty());
+        let parsed = segment.parse_options();
+        assert_eq!((parsed.mss, parsed.window_shift), (Some(1460), Some(14)));
+        assert!(parsed.sack_permitted && parsed.timestamps && parsed.sack.is_empty());
         for len in 0..octets.len() {
             let cut = Segment::parse(&octets[..len], 47);
             assert_eq!(cut.is_some(), len >= 20, "{len}");
-            cut.map(|segment| segment.said());
+            cut.map(|segment| segment.parse_options());
         }
         assert_eq!(Segment::parse(&octets, 43), None);
     }
@@ -222,11 +222,11 @@ mod tests {
         };
         let blocks: Vec<_> = segment.sack().blocks().collect();
         assert_eq!(blocks, [(1, 2), (5, 9)]);
-        assert_eq!(segment.said().sack, segment.sack());
+        assert_eq!(segment.parse_options().sack, segment.sack());
     }
 
     #[test]
     fn sequence_numbers_wrap() {
-        assert!(before(u32::MAX, 3) && !before(3, u32::MAX) && !before(3, 3) && until(3, 3));
+        assert!(seq_lt(u32::MAX, 3) && !seq_lt(3, u32::MAX) && !seq_lt(3, 3) && seq_le(3, 3));
     }
 }

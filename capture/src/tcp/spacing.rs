@@ -1,28 +1,28 @@
-//! Loss by how closely segments follow what their sender has sent before.
+//! Loss by the distance of segments to their sender's previous packet.
 
 use linerate_results::stats;
 
-/// Losses close behind other packets are this much more frequent where bursts are their cause.
-const BURSTS_MATTER: f64 = 3.0;
-/// Fewer losses are chance.
-const FEWEST_LOSSES: u64 = 3;
+/// Where bursts cause loss, back-to-back packets are lost at least this much more often.
+const MIN_BURST_LOSS_RATIO: f64 = 3.0;
+/// Fewer losses may be chance.
+const MIN_LOSSES: u64 = 3;
 
-/// What became of segments with payload, those that were sent again among them.
+/// Segments with payload sent and lost, retransmissions included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fate {
-    /// How often they were sent.
+pub struct LossCount {
+    /// Number of transmissions.
     pub sent: u64,
-    /// After how many of these times they had to be sent again.
+    /// Number of transmissions after which a retransmission was necessary.
     pub lost: u64,
 }
 
-impl Fate {
-    /// The part that was lost, 0 to 1.
+impl LossCount {
+    /// Share that was lost, 0 to 1.
     pub fn rate(self) -> f64 {
         stats::ratio(self.lost as f64, self.sent as f64)
     }
 
-    fn and(self, other: Self) -> Self {
+    fn merged(self, other: Self) -> Self {
         Self {
             sent: self.sent + other.sent,
             lost: self.lost + other.lost,
@@ -30,66 +30,67 @@ impl Fate {
     }
 }
 
-/// The fates of segments by what came before them. A receiver is busy with any packet, so a bare acknowledgment is one
-/// of a burst, too; and of what is sent again, most comes alone.
+/// Losses by the packet before them. Every packet keeps a receiver busy, so a pure acknowledgment is also part of a
+/// burst; most retransmissions are isolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spacing {
-    /// Nothing of their sender came shortly before.
-    pub alone: Fate,
-    /// They came right behind another packet of their sender.
-    pub close: Fate,
+pub struct LossBySpacing {
+    /// No packet of the sender shortly before.
+    pub isolated: LossCount,
+    /// Right after another packet of the sender.
+    pub back_to_back: LossCount,
 }
 
-impl Spacing {
+impl LossBySpacing {
     #[inline]
-    fn fate(&mut self, close: bool) -> &mut Fate {
-        if close {
-            &mut self.close
+    fn count_of(&mut self, follows_closely: bool) -> &mut LossCount {
+        if follows_closely {
+            &mut self.back_to_back
         } else {
-            &mut self.alone
+            &mut self.isolated
         }
     }
 
     #[inline]
-    pub(super) fn sent(&mut self, close: bool) {
-        self.fate(close).sent += 1;
+    pub(super) fn add_sent(&mut self, follows_closely: bool) {
+        self.count_of(follows_closely).sent += 1;
     }
 
-    pub(super) fn lost(&mut self, close: bool) {
-        self.fate(close).lost += 1;
+    pub(super) fn add_lost(&mut self, follows_closely: bool) {
+        self.count_of(follows_closely).lost += 1;
     }
 
-    /// Both together.
+    /// Sum of both.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn merged(self, other: Self) -> Self {
         Self {
-            alone: self.alone.and(other.alone),
-            close: self.close.and(other.close),
+            isolated: self.isolated.merged(other.isolated),
+            back_to_back: self.back_to_back.merged(other.back_to_back),
         }
     }
 
-    /// Whether what comes right behind other packets is lost much more often than what comes alone.
+    /// True if back-to-back segments are lost much more often than isolated ones.
     pub fn loses_in_bursts(&self) -> bool {
-        self.close.lost >= FEWEST_LOSSES && self.close.rate() >= BURSTS_MATTER * self.alone.rate()
+        self.back_to_back.lost >= MIN_LOSSES
+            && self.back_to_back.rate() >= MIN_BURST_LOSS_RATIO * self.isolated.rate()
     }
 
-    /// By how much more often it is lost than has to be for that: 1 is just enough.
-    pub fn clearness(&self) -> f64 {
-        match self.alone.rate() {
+    /// Loss ratio relative to the threshold for that: 1 just reaches it.
+    pub fn excess_ratio(&self) -> f64 {
+        match self.isolated.rate() {
             0.0 => f64::INFINITY,
-            alone => self.close.rate() / (BURSTS_MATTER * alone),
+            isolated => self.back_to_back.rate() / (MIN_BURST_LOSS_RATIO * isolated),
         }
     }
 
-    /// How probable it is that chance alone loses so few of the segments that come alone.
-    pub fn chance(&self) -> f64 {
-        let all = self.alone.and(self.close);
-        at_most(self.alone.lost, all.rate() * self.alone.sent as f64)
+    /// Probability that chance alone loses so few of the isolated segments.
+    pub fn chance_probability(&self) -> f64 {
+        let all = self.isolated.merged(self.back_to_back);
+        poisson_at_most(self.isolated.lost, all.rate() * self.isolated.sent as f64)
     }
 }
 
-/// How probable it is that at most `count` come where so many are expected (Poisson).
-pub fn at_most(count: u64, expected: f64) -> f64 {
+/// Probability of at most `count` events where `expected` are expected (Poisson).
+pub fn poisson_at_most(count: u64, expected: f64) -> f64 {
     let mut term = (-expected).exp();
     let mut sum = term;
     for number in 1..=count {
@@ -103,26 +104,26 @@ pub fn at_most(count: u64, expected: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn spacing(alone: [u64; 2], close: [u64; 2]) -> Spacing {
-        let fate = |[sent, lost]: [u64; 2]| Fate { sent, lost };
-        Spacing {
-            alone: fate(alone),
-            close: fate(close),
+    fn spacing(isolated: [u64; 2], back_to_back: [u64; 2]) -> LossBySpacing {
+        let count_of = |[sent, lost]: [u64; 2]| LossCount { sent, lost };
+        LossBySpacing {
+            isolated: count_of(isolated),
+            back_to_back: count_of(back_to_back),
         }
     }
 
     #[test]
-    fn what_follows_closely_has_to_be_lost_much_more_often() {
+    fn back_to_back_loss_has_to_be_much_more_frequent() {
         assert!(spacing([40, 1], [60, 30]).loses_in_bursts());
         assert!(!spacing([40, 10], [60, 30]).loses_in_bursts());
         assert!(!spacing([40, 0], [60, 2]).loses_in_bursts(), "few");
-        assert!((spacing([40, 4], [60, 36]).clearness() - 2.0).abs() < 1e-9);
+        assert!((spacing([40, 4], [60, 36]).excess_ratio() - 2.0).abs() < 1e-9);
     }
 
     #[test]
-    fn of_few_that_come_alone_chance_may_lose_none() {
-        assert!(spacing([40, 0], [60, 30]).chance() < 0.001);
-        assert!(spacing([2, 0], [60, 30]).chance() > 0.3);
-        assert!((at_most(1, 2.0) - 3.0 * (-2.0_f64).exp()).abs() < 1e-12);
+    fn with_few_isolated_segments_chance_may_lose_none() {
+        assert!(spacing([40, 0], [60, 30]).chance_probability() < 0.001);
+        assert!(spacing([2, 0], [60, 30]).chance_probability() > 0.3);
+        assert!((poisson_at_most(1, 2.0) - 3.0 * (-2.0_f64).exp()).abs() < 1e-12);
     }
 }

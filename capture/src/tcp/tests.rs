@@ -1,15 +1,15 @@
 use super::*;
 
-/// A connection in which each packet is one call; times in milliseconds.
-struct Talk {
+/// A connection with one call per packet; times in milliseconds.
+struct TestConnection {
     connection: Connection,
     number: u64,
 }
 
 const MS: u64 = 1_000_000;
 
-impl Talk {
-    /// Opened in 2 ms, with segments of 1000 octets.
+impl TestConnection {
+    /// Opened in 2 ms, with an MSS of 1000 octets.
     fn new() -> Self {
         let mut own = Self {
             connection: Connection::new(1, 0),
@@ -54,7 +54,8 @@ impl Talk {
             len,
             options,
         };
-        self.connection.take(end, &segment, at_ns, self.number);
+        self.connection
+            .record_segment(end, &segment, at_ns, self.number);
     }
 
     fn data(&mut self, at_ns: u64, seq: u32, len: u32) {
@@ -69,8 +70,8 @@ impl Talk {
         self.ack(End::First, at_ns, 100, ack);
     }
 
-    fn figures(&self) -> &Figures {
-        self.connection.figures(End::Second)
+    fn stats(&self) -> &SenderStats {
+        self.connection.stats(End::Second)
     }
 
     fn share(&self, limit: Limit) -> u64 {
@@ -79,9 +80,9 @@ impl Talk {
 }
 
 #[test]
-fn answers_to_a_syn_are_of_another_connection_by_their_sequence_number() {
+fn syn_acks_belong_to_another_connection_by_their_sequence_number() {
     let mut connection = Connection::new(1, 0);
-    connection.keep_flags();
+    connection.enable_flags();
     let mut flags = |seq, flags| {
         let segment = Segment {
             seq,
@@ -89,19 +90,19 @@ fn answers_to_a_syn_are_of_another_connection_by_their_sequence_number() {
             window: 500,
             ..Segment::default()
         };
-        connection.take(End::First, &segment, 1, 1)
+        connection.record_segment(End::First, &segment, 1, 1)
     };
-    // A reset whose sequence number is 0 tells nothing of what comes next.
+    // A reset with sequence number 0 does not set the ISN.
     let refused = flags(0, Segment::RST | Segment::ACK);
-    assert_eq!(refused, Flags::default());
+    assert_eq!(refused, AnalysisFlags::default());
     let answer = Segment::SYN | Segment::ACK;
-    assert_eq!(flags(9000, answer), Flags::REUSED_PORTS);
-    assert_eq!(flags(9000, answer), Flags::RETRANSMISSION);
+    assert_eq!(flags(9000, answer), AnalysisFlags::REUSED_PORTS);
+    assert_eq!(flags(9000, answer), AnalysisFlags::RETRANSMISSION);
 }
 
 #[test]
 fn handshake_windows_and_round_trips() {
-    let mut talk = Talk::new();
+    let mut talk = TestConnection::new();
     talk.data(10 * MS, 500, 1000);
     talk.answer(12 * MS, 1500);
     talk.data(20 * MS, 1500, 1000);
@@ -109,30 +110,24 @@ fn handshake_windows_and_round_trips() {
     talk.answer(26 * MS, 3500);
     let connection = &talk.connection;
     assert_eq!(connection.handshake().rtt_ns(), Some(2 * MS));
-    assert_eq!(connection.handshake().nearer(), None);
+    assert_eq!(connection.handshake().nearer_end(), None);
     assert_eq!(connection.window_shift(End::First), Some(2));
-    assert_eq!(connection.largest_taken(End::First), Some(1000));
-    assert!(connection.permits_sack(End::Second));
-    assert_eq!(connection.carrier(), End::Second);
-    let figures = talk.figures();
-    assert_eq!(
-        (figures.least_window, figures.most_window),
-        (Some(8_000), 8_000)
-    );
-    assert_eq!((figures.segments, figures.unique_bytes), (3, 3000));
-    assert_eq!(figures.rtt.count(), 3);
-    assert_eq!(
-        (figures.rtt.min(), figures.rtt.max()),
-        (Some(MS), Some(6 * MS))
-    );
-    assert_eq!(figures.isolated_rtt.max(), Some(2 * MS));
-    assert_eq!(figures.most_in_flight, 2000);
+    assert_eq!(connection.mss(End::First), Some(1000));
+    assert!(connection.sack_permitted(End::Second));
+    assert_eq!(connection.data_sender(), End::Second);
+    let stats = talk.stats();
+    assert_eq!((stats.min_window, stats.max_window), (Some(8_000), 8_000));
+    assert_eq!((stats.segments, stats.unique_bytes), (3, 3000));
+    assert_eq!(stats.rtt.count(), 3);
+    assert_eq!((stats.rtt.min(), stats.rtt.max()), (Some(MS), Some(6 * MS)));
+    assert_eq!(stats.isolated_rtt.max(), Some(2 * MS));
+    assert_eq!(stats.max_in_flight, 2000);
 }
 
 #[test]
-fn retransmissions_by_their_reasons() {
-    let mut talk = Talk::new();
-    // The last of three is lost, and again: a probe of the tail, then the timer, twice as long each time.
+fn retransmissions_by_reason() {
+    let mut talk = TestConnection::new();
+    // The last of three is lost repeatedly: a tail loss probe, then the timer, twice as long each time.
     for (seq, at) in [(500, 10), (1500, 10), (2500, 10)] {
         talk.data(at * MS, seq, 1000);
     }
@@ -141,18 +136,14 @@ fn retransmissions_by_their_reasons() {
     talk.data(240 * MS, 2500, 1000);
     talk.data(640 * MS, 2500, 1000);
     talk.answer(642 * MS, 3500);
-    let figures = talk.figures();
+    let stats = talk.stats();
     assert_eq!(
-        (
-            figures.tail_loss_probes,
-            figures.time_outs,
-            figures.most_back_off
-        ),
+        (stats.tail_loss_probes, stats.time_outs, stats.max_backoff),
         (1, 2, 2)
     );
-    assert_eq!(&figures.delays[..3], [1, 1, 1]);
-    assert_eq!(figures.longest_stall_ns, 630 * MS);
-    // Of six the second is lost, four acknowledgments repeat: asked for.
+    assert_eq!(&stats.retransmit_delays[..3], [1, 1, 1]);
+    assert_eq!(stats.longest_stall_ns, 630 * MS);
+    // The second of six is lost, four duplicate ACKs request it.
     for seq in (3500..9500).step_by(1000) {
         talk.data(700 * MS, seq, 1000);
     }
@@ -161,47 +152,47 @@ fn retransmissions_by_their_reasons() {
     }
     talk.data(706 * MS + 10, 4500, 1000);
     talk.answer(708 * MS, 9500);
-    // Everything was acknowledged: what comes again is of no use.
+    // Everything is acknowledged: the retransmission is spurious.
     talk.data(709 * MS, 8500, 1000);
-    let figures = talk.figures();
+    let stats = talk.stats();
     assert_eq!(
-        (figures.fast, figures.spurious, figures.duplicate_acks),
+        (stats.fast_retransmits, stats.spurious, stats.duplicate_acks),
         (1, 1, 4)
     );
+    assert_eq!((stats.retransmitted, stats.retransmitted_bytes), (5, 5000));
+    assert_eq!((stats.first_retransmit, stats.last_retransmit), (8, 23));
     assert_eq!(
-        (figures.retransmitted, figures.retransmitted_bytes),
-        (5, 5000)
+        (stats.lost_by_position[1], stats.lost_by_position[2]),
+        (1, 1)
     );
-    assert_eq!((figures.first_again, figures.last_again), (8, 23));
-    assert_eq!((figures.lost_at[1], figures.lost_at[2]), (1, 1));
 }
 
 #[test]
-fn overtaken_segments_are_not_sent_again() {
-    let mut talk = Talk::new();
+fn reordered_segments_are_not_retransmissions() {
+    let mut talk = TestConnection::new();
     talk.data(10 * MS, 500, 1000);
     talk.data(10 * MS, 2500, 1000);
     talk.data(11 * MS, 1500, 1000);
     talk.answer(12 * MS, 3500);
-    let figures = talk.figures();
-    assert_eq!((figures.out_of_order, figures.retransmitted), (1, 0));
-    assert_eq!(figures.unique_bytes, 3000);
+    let stats = talk.stats();
+    assert_eq!((stats.out_of_order, stats.retransmitted), (1, 0));
+    assert_eq!(stats.unique_bytes, 3000);
 }
 
 #[test]
-fn what_the_capture_missed_is_no_loss() {
-    let mut talk = Talk::new();
+fn data_missing_in_the_capture_is_no_loss() {
+    let mut talk = TestConnection::new();
     talk.data(10 * MS, 500, 1000);
     talk.answer(12 * MS, 3500);
     talk.data(14 * MS, 3500, 3000);
-    let figures = talk.figures();
-    assert_eq!((figures.unseen_bytes, figures.retransmitted), (2000, 0));
-    assert_eq!(figures.super_segments, 1);
+    let stats = talk.stats();
+    assert_eq!((stats.unseen_bytes, stats.retransmitted), (2000, 0));
+    assert_eq!(stats.super_segments, 1);
 }
 
 #[test]
-fn acknowledgment_held_back_while_a_small_segment_waits_for_it() {
-    let mut talk = Talk::new();
+fn delayed_ack_that_a_small_segment_waits_for() {
+    let mut talk = TestConnection::new();
     for turn in 0..4 {
         let (at, seq) = (100 * turn * MS, 500 + 1100 * turn as u32);
         talk.data(10 * MS + at, seq, 1000);
@@ -211,14 +202,14 @@ fn acknowledgment_held_back_while_a_small_segment_waits_for_it() {
         talk.data(60 * MS + at + 1000, seq + 1100, 1000);
         talk.answer(62 * MS + at, seq + 2100);
     }
-    let figures = talk.figures();
-    assert_eq!((figures.held_back, figures.held_back_ns), (4, 160 * MS));
+    let stats = talk.stats();
+    assert_eq!((stats.delayed_acks, stats.delayed_ack_ns), (4, 160 * MS));
 }
 
 #[test]
 fn every_moment_is_attributed_once() {
-    let mut talk = Talk::new();
-    // The window of 8000 is full from the first burst on; then a loss stalls until the timer runs out.
+    let mut talk = TestConnection::new();
+    // The window of 8000 is full from the first burst on; then a loss stalls until the RTO.
     let mut at_ns = 2 * MS;
     for round in 0..10_u32 {
         for segment in 0..8 {
@@ -242,9 +233,9 @@ fn every_moment_is_attributed_once() {
     );
     assert_eq!(talk.share(Limit::Handshake), 2 * MS);
     assert_eq!(talk.share(Limit::ReceiveWindow), 50 * MS);
-    assert_eq!(talk.share(Limit::TimeOut), 302 * MS);
-    // The retransmission ended 300 ms of it, the answer to that the rest.
-    let stalls = talk.connection.marks(Limit::TimeOut);
+    assert_eq!(talk.share(Limit::RtoStall), 302 * MS);
+    // The retransmission ended 300 ms of it, its acknowledgment the rest.
+    let stalls = talk.connection.occurrences(Limit::RtoStall);
     let answer = talk.number - 1;
     assert_eq!(
         (stalls.first, stalls.last, stalls.worst),
@@ -256,14 +247,14 @@ fn every_moment_is_attributed_once() {
 
 #[test]
 fn reopened_and_closed() {
-    let mut talk = Talk::new();
+    let mut talk = TestConnection::new();
     let syn = |seq| Segment {
         seq,
         flags: Segment::SYN,
         ..Segment::default()
     };
-    assert!(talk.connection.is_reopened(End::First, &syn(7)));
-    assert!(!talk.connection.is_reopened(End::First, &syn(99)));
+    assert!(talk.connection.is_new_connection(End::First, &syn(7)));
+    assert!(!talk.connection.is_new_connection(End::First, &syn(99)));
     assert!(!talk.connection.is_closed());
     talk.packet(End::First, 5 * MS, 100, 500, Segment::RST, 0, 0, &[]);
     assert!(talk.connection.is_closed());
@@ -271,7 +262,7 @@ fn reopened_and_closed() {
 
 #[test]
 fn segments_at_the_rate_of_the_path_are_not_the_sender_s_pause() {
-    let mut talk = Talk::new();
+    let mut talk = TestConnection::new();
     // 1.2 ms each, as on 10 Mbit/s, captured on the wire.
     for segment in 0..8 {
         talk.data(
@@ -281,7 +272,7 @@ fn segments_at_the_rate_of_the_path_are_not_the_sender_s_pause() {
         );
     }
     assert!(talk.share(Limit::PathRate) >= 6 * 1_200_000);
-    assert!(talk.share(Limit::Sender) <= 1_200_000);
+    assert!(talk.share(Limit::SenderApplication) <= 1_200_000);
 }
 
 #[test]
@@ -298,7 +289,7 @@ fn round_trips_behind_the_place_of_capture_are_not_the_sender_s_pause() {
             window: 60_000,
             ..Segment::default()
         };
-        connection.take(end, &segment, at_ms * MS, number);
+        connection.record_segment(end, &segment, at_ms * MS, number);
     };
     // Near the first end, which receives: the second is 50 ms away.
     packet(End::First, 0, 99, 0, Segment::SYN, 0);
@@ -323,40 +314,40 @@ fn round_trips_behind_the_place_of_capture_are_not_the_sender_s_pause() {
         );
     }
     let shares = connection.shares();
-    assert_eq!(connection.handshake().nearer(), Some(End::First));
-    // Until the first payload nobody knows who carries it.
+    assert_eq!(connection.handshake().nearer_end(), Some(End::First));
+    // Until the first payload the data sender is unknown.
     assert_eq!(shares[Limit::CongestionWindow as usize], 8 * 49 * MS);
-    assert_eq!(shares[Limit::Sender as usize], 49 * MS);
+    assert_eq!(shares[Limit::SenderApplication as usize], 49 * MS);
 }
 
 #[test]
-fn acknowledgments_that_were_lost_starve_the_sender() {
-    let mut talk = Talk::new();
+fn lost_acknowledgments_starve_the_sender() {
+    let mut talk = TestConnection::new();
     for segment in 0..4 {
         talk.data(10 * MS, 500 + 1000 * segment, 1000);
     }
     talk.answer(12 * MS, 4500);
-    // All four arrive, their acknowledgments do not: the timer runs out in vain.
+    // All four arrive, their acknowledgments do not: the RTO is spurious.
     for segment in 4..8 {
         talk.data(12 * MS, 500 + 1000 * segment, 1000);
     }
     talk.data(300 * MS, 4500, 1000);
     talk.answer(302 * MS, 8500);
     assert_eq!(talk.share(Limit::AckStarvation), 290 * MS);
-    assert_eq!(talk.share(Limit::TimeOut), 0);
-    // The first of four is lost: those behind it are acknowledged selectively or repeat.
+    assert_eq!(talk.share(Limit::RtoStall), 0);
+    // The first of four is lost: the later ones cause SACK or duplicate ACKs.
     for segment in 8..12 {
         talk.data(302 * MS, 500 + 1000 * segment, 1000);
     }
     talk.answer(304 * MS, 8500);
     talk.data(700 * MS, 8500, 1000);
     talk.answer(702 * MS, 12_500);
-    assert_eq!(talk.share(Limit::TimeOut), 400 * MS);
+    assert_eq!(talk.share(Limit::RtoStall), 400 * MS);
 }
 
 #[test]
-fn acknowledgments_that_stall_starve_the_sender() {
-    let mut talk = Talk::new();
+fn stalled_acknowledgments_starve_the_sender() {
+    let mut talk = TestConnection::new();
     let mut at_ns = 2 * MS;
     for round in 0..20_u32 {
         for segment in 0..4 {
@@ -369,9 +360,9 @@ fn acknowledgments_that_stall_starve_the_sender() {
 }
 
 #[test]
-fn losses_behind_others_are_told_from_those_anywhere() {
+fn losses_in_bursts_differ_from_random_losses() {
     let lose = |places: &[u32]| {
-        let mut talk = Talk::new();
+        let mut talk = TestConnection::new();
         for round in 0..6_u32 {
             let (at, seq) = (50 * u64::from(round) * MS + 10 * MS, 500 + 8000 * round);
             for segment in 0..8 {
@@ -395,8 +386,8 @@ fn losses_behind_others_are_told_from_those_anywhere() {
 }
 
 #[test]
-fn spans_of_time_are_without_gap_and_add_up() {
-    // Numbers that look random, so that anything follows anything (a linear congruential generator).
+fn spans_have_no_gaps_and_add_up() {
+    // Pseudo-random numbers for arbitrary sequences of events (a linear congruential generator).
     let mut state = 1_u64;
     let mut draw = move |below: u64| {
         state = state
@@ -405,7 +396,7 @@ fn spans_of_time_are_without_gap_and_add_up() {
         (state >> 33) % below
     };
     for _ in 0..50 {
-        let mut talk = Talk::new();
+        let mut talk = TestConnection::new();
         let (mut at_ns, mut sent, mut acked) = (2 * MS, 500, 500);
         for _ in 0..draw(3000) {
             let octave = draw(30);
@@ -447,21 +438,21 @@ fn spans_of_time_are_without_gap_and_add_up() {
 }
 
 #[test]
-fn what_is_acknowledged_in_a_gap_of_the_capture_is_unseen() {
-    let mut talk = Talk::new();
+fn data_acknowledged_in_a_gap_of_the_capture_is_unseen() {
+    let mut talk = TestConnection::new();
     talk.data(3 * MS, 500, 1000);
     // 1500 to 2500 was sent and not captured.
     talk.data(4 * MS, 2500, 1000);
     talk.answer(5 * MS, 3500);
-    let figures = talk.figures();
-    assert_eq!(figures.unseen_bytes, 1000);
-    assert_eq!(figures.retransmitted, 0);
+    let stats = talk.stats();
+    assert_eq!(stats.unseen_bytes, 1000);
+    assert_eq!(stats.retransmitted, 0);
 }
 
 #[test]
-fn a_bare_acknowledgment_right_before_keeps_a_receiver_busy() {
-    let mut talk = Talk::new();
-    // Right behind an acknowledgment a segment is lost; the timer sends it alone, and it arrives.
+fn a_pure_ack_right_before_keeps_a_receiver_busy() {
+    let mut talk = TestConnection::new();
+    // A segment right after an acknowledgment is lost; the RTO retransmits it alone, and it arrives.
     for turn in 0..4 {
         let (at, seq) = (400 * turn * MS, 500 + 1000 * turn as u32);
         talk.ack(End::Second, 10 * MS + at, seq, 100);
@@ -469,10 +460,10 @@ fn a_bare_acknowledgment_right_before_keeps_a_receiver_busy() {
         talk.data(310 * MS + at, seq, 1000);
         talk.answer(312 * MS + at, seq + 1000);
     }
-    let figures = talk.figures();
-    assert_eq!(figures.time_outs, 4);
-    let fates = |fate: Fate| (fate.sent, fate.lost);
-    assert_eq!(fates(figures.spacing.alone), (4, 0));
-    assert_eq!(fates(figures.spacing.close), (4, 4));
-    assert!(figures.spacing.loses_in_bursts());
+    let stats = talk.stats();
+    assert_eq!(stats.time_outs, 4);
+    let fates = |fate: LossCount| (fate.sent, fate.lost);
+    assert_eq!(fates(stats.spacing.isolated), (4, 0));
+    assert_eq!(fates(stats.spacing.back_to_back), (4, 4));
+    assert!(stats.spacing.loses_in_bursts());
 }

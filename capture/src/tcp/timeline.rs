@@ -1,36 +1,36 @@
-//! What a connection's time went to, in the order of time, in bounded memory.
+//! A connection's limits in chronological order, in bounded memory.
 
 use serde::Serialize;
 
 use super::limit::{Limit, Shares};
 
-/// Spans of a connection that are told apart.
-const MOST_SPANS: usize = 256;
-/// Bits of a packed span that name the limit; those above are its time in nanoseconds.
+/// Maximum number of spans.
+const MAX_SPANS: usize = 256;
+/// Bits of a packed span for the limit; those above are its duration in nanoseconds.
 const LIMIT_BITS: u32 = 4;
 const _: () = assert!(Limit::ALL.len() <= 1 << LIMIT_BITS);
 
-/// Some time of a connection that one limit took.
+/// An interval of a connection with one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LimitSpan {
-    /// When it began, in nanoseconds.
+    /// Start in nanoseconds.
     pub start_ns: u64,
-    /// When it ended; the next one begins here.
+    /// End; the next span starts here.
     pub end_ns: u64,
-    /// What kept the connection from going faster; of spans that were put together, what took the most.
+    /// Limit of the connection's speed; of merged spans, the one with the most time.
     pub limit: Limit,
 }
 
-/// Spans one after the other, and the exact sum for each limit.
+/// Consecutive spans, and the exact sum for each limit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline {
     shares: Shares,
     spans: Vec<Span>,
-    /// Spans shorter than this were put together with those beside them.
+    /// Spans shorter than this were merged with their neighbours.
     grain_ns: u64,
 }
 
-/// Time and limit in eight octets, since there are many.
+/// Duration and limit in eight bytes, since there are many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span(u64);
 
@@ -50,21 +50,21 @@ impl Span {
         Limit::ALL[(self.0 & ((1 << LIMIT_BITS) - 1)) as usize]
     }
 
-    /// Whether it is of this limit.
+    /// True if it has this limit.
     #[inline]
-    const fn is(self, limit: Limit) -> bool {
+    const fn has_limit(self, limit: Limit) -> bool {
         self.0 & ((1 << LIMIT_BITS) - 1) == limit as u64
     }
 
-    /// Longer by so much.
+    /// Extended by `ns`.
     #[inline]
-    const fn and(self, ns: u64) -> Self {
+    const fn extended_by(self, ns: u64) -> Self {
         Self(self.0 + (ns << LIMIT_BITS))
     }
 }
 
 impl Timeline {
-    /// Adds the time that comes next.
+    /// Appends a span.
     #[inline]
     pub(super) fn push(&mut self, limit: Limit, ns: u64) {
         if ns == 0 {
@@ -72,14 +72,14 @@ impl Timeline {
         }
         self.shares[limit as usize] += ns;
         match self.spans.last_mut() {
-            Some(last) if last.is(limit) => *last = last.and(ns),
+            Some(last) if last.has_limit(limit) => *last = last.extended_by(ns),
             _ => self.push_other(Span::new(ns, limit)),
         }
     }
 
     #[inline(never)]
     fn push_other(&mut self, span: Span) {
-        if self.spans.len() == MOST_SPANS {
+        if self.spans.len() == MAX_SPANS {
             self.coarsen();
         }
         push_merged(&mut self.spans, span);
@@ -90,7 +90,7 @@ impl Timeline {
         self.shares
     }
 
-    /// The spans, the first of which begins at `start_ns`.
+    /// The spans, starting at `start_ns`.
     pub(super) fn spans(&self, start_ns: u64) -> Vec<LimitSpan> {
         let mut end_ns = start_ns;
         let spans = self.spans.iter().map(|span| {
@@ -105,19 +105,19 @@ impl Timeline {
         spans.collect()
     }
 
-    /// Spans shorter than this were put together; 0 if none were.
+    /// Spans shorter than this were merged; 0 if none were.
     pub(super) fn grain_ns(&self) -> u64 {
         self.grain_ns
     }
 
-    /// Puts short spans together until there is room for as many again.
+    /// Merges short spans until half of the capacity is free.
     #[cold]
     fn coarsen(&mut self) {
         let total_ns: u64 = self.spans.iter().map(|span| span.ns()).sum();
-        let mut grain_ns = self.grain_ns.max(total_ns / MOST_SPANS as u64 + 1);
+        let mut grain_ns = self.grain_ns.max(total_ns / MAX_SPANS as u64 + 1);
         loop {
-            let spans = put_together(&self.spans, grain_ns);
-            if spans.len() <= MOST_SPANS / 2 {
+            let spans = merge_short(&self.spans, grain_ns);
+            if spans.len() <= MAX_SPANS / 2 {
                 self.spans.clear();
                 self.spans.extend(spans);
                 self.grain_ns = grain_ns;
@@ -128,22 +128,22 @@ impl Timeline {
     }
 }
 
-/// Neighbours shorter than `grain_ns` become one that is as long, with the limit that took the most of it.
-fn put_together(spans: &[Span], grain_ns: u64) -> Vec<Span> {
+/// Merges neighbours shorter than `grain_ns` into one with the limit that took the most time.
+fn merge_short(spans: &[Span], grain_ns: u64) -> Vec<Span> {
     let mut coarse = Vec::new();
     let mut group = Shares::default();
     for span in spans {
         let group_ns: u64 = group.iter().sum();
         if span.ns() >= grain_ns || group_ns >= grain_ns {
-            flush(&mut coarse, &mut group);
+            push_group(&mut coarse, &mut group);
         }
         group[span.limit() as usize] += span.ns();
     }
-    flush(&mut coarse, &mut group);
+    push_group(&mut coarse, &mut group);
     coarse
 }
 
-fn flush(coarse: &mut Vec<Span>, group: &mut Shares) {
+fn push_group(coarse: &mut Vec<Span>, group: &mut Shares) {
     let group = std::mem::take(group);
     let most = Limit::ALL
         .into_iter()
@@ -156,7 +156,7 @@ fn flush(coarse: &mut Vec<Span>, group: &mut Shares) {
 
 fn push_merged(spans: &mut Vec<Span>, span: Span) {
     match spans.last_mut() {
-        Some(last) if last.is(span.limit()) => *last = last.and(span.ns()),
+        Some(last) if last.has_limit(span.limit()) => *last = last.extended_by(span.ns()),
         _ => spans.push(span),
     }
 }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_spans_are_put_together_and_the_long_ones_stay() {
+    fn too_many_spans_are_merged_and_long_ones_stay() {
         let mut timeline = Timeline::default();
         let mut total_ns = 0;
         for round in 0..100_000_u64 {
@@ -193,12 +193,12 @@ mod tests {
             timeline.push(limit, 1_000 + round % 7);
             total_ns += 1_000 + round % 7;
             if round == 50_000 {
-                timeline.push(Limit::TimeOut, 900_000_000);
+                timeline.push(Limit::RtoStall, 900_000_000);
                 total_ns += 900_000_000;
             }
         }
         let spans = timeline.spans(0);
-        assert!((1..=MOST_SPANS).contains(&spans.len()), "{}", spans.len());
+        assert!((1..=MAX_SPANS).contains(&spans.len()), "{}", spans.len());
         assert!(
             spans
                 .windows(2)
@@ -206,7 +206,7 @@ mod tests {
         );
         assert_eq!(spans.last().expect("some").end_ns, total_ns);
         assert_eq!(timeline.shares().iter().sum::<u64>(), total_ns);
-        let stall = spans.iter().find(|span| span.limit == Limit::TimeOut);
+        let stall = spans.iter().find(|span| span.limit == Limit::RtoStall);
         let stall = stall.expect("longer than any grain");
         assert_eq!(stall.end_ns - stall.start_ns, 900_000_000);
         assert!(timeline.grain_ns() > 0);

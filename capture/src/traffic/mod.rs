@@ -1,14 +1,14 @@
-//! A whole capture: its packets by kind, its stations, its connections.
+//! A whole capture: packets by kind, stations, connections, streams.
 //!
-//! [`Traffic`] takes the packets of one capture or of several, one after the other.
+//! [`Traffic`] accepts the packets of one capture or of several in sequence.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `table` | the connections, in bounded memory |
-//! | `streams` | the UDP streams, in bounded memory |
-//! | `pauses` | how long pause frames stopped a sender |
-//! | `path` | what the connections from one host to another have in common |
-//! | `report` | connections and streams in figures |
+//! | `table` | TCP connections, in bounded memory |
+//! | `streams` | UDP streams, in bounded memory |
+//! | `pauses` | duration of pauses by pause frames |
+//! | `path` | sums over the connections from one host to another |
+//! | `report` | connections and streams as JSON |
 
 mod path;
 mod pauses;
@@ -19,96 +19,97 @@ mod table;
 
 use serde::Serialize;
 
-use crate::reader::{Address, Datagram, Frame, Network, Packet, Protocol};
-use crate::tcp::{Flags, Marks, Segment};
+use crate::reader::{Address, Datagram, Frame, FramePayload, Packet, Protocol};
+use crate::tcp::{AnalysisFlags, Occurrences, Segment};
 
-pub use path::{Path, Spread};
+pub use path::{Path, Percentiles};
 use pauses::Pauses;
 pub use report::{
-    Delay, Direction, Near, Pictured, PlaceInBurst, Times, ToldConnection, ToldStream, pictures,
+    BurstPosition, ConnectionReport, DelayRange, DirectionReport, EndRole, TimeSummary,
+    TracedConnection, UdpStreamReport, traced_connections,
 };
 pub use stations::Station;
 use stations::Stations;
-use streams::Streams;
+use streams::StreamTable;
 pub use streams::UdpStream;
-use table::Table;
-pub use table::{Flow, Others, Place};
+use table::ConnectionTable;
+pub use table::{AddressPort, Flow, OtherConnections};
 
 /// Octets of a UDP header (RFC 768).
 const UDP_HEADER: usize = 8;
 
-/// What was seen so far.
+/// State of the analysis.
 #[derive(Debug, Default)]
 pub struct Traffic {
     counts: Counts,
     stations: Stations,
     start_ns: Option<u64>,
     end_ns: u64,
-    broadcasts: Marks,
+    broadcasts: Occurrences,
     last_broadcast_ns: u64,
     pauses: Pauses,
-    table: Table,
-    streams: Streams,
+    table: ConnectionTable,
+    streams: StreamTable,
 }
 
-/// How many packets there were, by kind.
+/// Packets by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Of any kind.
+    /// Packets of any kind.
     pub packets: u64,
-    /// Octets that they had on the link.
+    /// Octets on the link.
     pub bytes: u64,
     /// TCP segments.
     pub tcp: u64,
     /// UDP datagrams.
     pub udp: u64,
-    /// IP datagrams with anything else.
+    /// Other IP datagrams.
     pub other_ip: u64,
-    /// Fragments of IP datagrams but the first of each; what they carry is not looked into.
+    /// IP fragments except the first ones; their payload is not analyzed.
     pub fragments: u64,
     /// ARP messages.
     pub arp: u64,
     /// Pause frames.
     pub pauses: u64,
-    /// How long they stopped a sender, as far as the capture has them, on a link of 100 Mbit/s.
+    /// Duration of the pauses, as far as captured, for a link of 100 Mbit/s.
     pub paused_ns: u64,
     /// Anything else.
     pub other: u64,
-    /// Frames to every station.
+    /// Broadcast frames.
     pub broadcasts: u64,
-    /// Packets of links that are not looked into.
+    /// Packets of unsupported link types.
     pub unknown_links: u64,
-    /// Packets that were dropped while capturing, as far as the captures say.
+    /// Packets dropped by the capturing system, as far as the captures report them.
     pub dropped: u64,
 }
 
-/// What a whole capture held.
+/// Result of a whole capture.
 #[derive(Debug)]
 pub struct Analysis {
     /// Time of the first packet: nanoseconds since 1970.
     pub start_ns: u64,
-    /// From there to the last packet.
+    /// Time from there to the last packet.
     pub duration_ns: u64,
     /// Packets by kind.
     pub counts: Counts,
-    /// Who sent frames, on Ethernet.
+    /// Stations that sent Ethernet frames.
     pub stations: Vec<Station>,
     /// TCP connections in the order of their first packets.
     pub flows: Vec<Flow>,
-    /// The sum of the connections that `flows` had no room for.
-    pub other_connections: Others,
+    /// Sum of the connections that are not in `flows`.
+    pub other_connections: OtherConnections,
     /// UDP streams of iperf 2 and iperf 3, in the order of their first packets.
     pub udp_streams: Vec<UdpStream>,
     /// Number of further UDP streams.
     pub other_udp_streams: u64,
-    /// Packets that show the broadcasts.
-    pub broadcasts: Marks,
-    /// Packets that show the pause frames.
-    pub pauses: Marks,
+    /// The broadcast packets.
+    pub broadcasts: Occurrences,
+    /// The pause frames.
+    pub pauses: Occurrences,
 }
 
 impl Traffic {
-    /// Ends the capture: what it held.
+    /// Ends the capture and returns the result.
     pub fn finish(mut self) -> Analysis {
         self.counts.paused_ns = self.pauses.total_ns(self.end_ns);
         let start_ns = self.start_ns.unwrap_or(0);
@@ -118,89 +119,94 @@ impl Traffic {
             start_ns,
             duration_ns: self.end_ns.saturating_sub(start_ns),
             counts: self.counts,
-            stations: self.stations.told(),
+            stations: self.stations.report(),
             flows,
             other_connections,
             udp_streams,
             other_udp_streams,
             broadcasts: self.broadcasts,
-            pauses: self.pauses.marks,
+            pauses: self.pauses.occurrences,
         }
     }
 
-    /// Nothing seen yet. It will keep what [`pictures`] needs, which takes time and memory.
-    pub fn with_pictures() -> Self {
+    /// Records traces for [`traced_connections`], which take time and memory.
+    pub fn with_traces() -> Self {
         let mut traffic = Self::default();
         traffic.table.traces = true;
         traffic
     }
 
-    /// Nothing seen yet. It will tell the flags of each packet, which takes time and memory.
+    /// Makes [`record_packet`](Self::record_packet) return flags, which take time and memory.
     pub fn with_flags() -> Self {
         let mut traffic = Self::default();
         traffic.table.flags = true;
         traffic
     }
 
-    /// Takes note of a packet; what is remarkable about it, if [flags](Self::with_flags) were asked for.
+    /// Records a packet. Returns its analysis flags if they are [enabled](Self::with_flags).
     #[inline]
-    pub fn take(&mut self, packet: &Packet<'_>) -> Flags {
+    pub fn record_packet(&mut self, packet: &Packet<'_>) -> AnalysisFlags {
         self.counts.packets += 1;
         self.counts.bytes += u64::from(packet.length);
         if self.start_ns.is_none() {
             self.start_ns = Some(packet.time_ns);
         }
         self.end_ns = self.end_ns.max(packet.time_ns);
-        match Frame::untagged(packet) {
-            Some(frame) => self.frame(&frame, packet),
-            None => self.any_frame(packet),
+        match Frame::parse_untagged_ip(packet) {
+            Some(frame) => self.record_frame(&frame, packet),
+            None => self.record_other_frame(packet),
         }
     }
 
-    fn any_frame(&mut self, packet: &Packet<'_>) -> Flags {
+    fn record_other_frame(&mut self, packet: &Packet<'_>) -> AnalysisFlags {
         self.counts.unknown_links += u64::from(!packet.link.is_known());
-        self.frame(&Frame::of(packet), packet)
+        self.record_frame(&Frame::parse(packet), packet)
     }
 
     #[inline]
-    fn frame(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) -> Flags {
+    fn record_frame(&mut self, frame: &Frame<'_>, packet: &Packet<'_>) -> AnalysisFlags {
         if let Some(source) = frame.source {
-            self.stations.sent(source, packet.length);
+            self.stations.record(source, packet.length);
         }
         if frame.broadcast {
             self.counts.broadcasts += 1;
             let since_ns = packet.time_ns.saturating_sub(self.last_broadcast_ns);
             self.last_broadcast_ns = packet.time_ns;
-            // The worst is that which came the soonest behind another.
-            self.broadcasts.note(packet.number, u64::MAX - since_ns);
+            // The worst is the one soonest after another.
+            self.broadcasts.record(packet.number, u64::MAX - since_ns);
         }
-        match frame.network {
-            Network::Ip { octets, length } => {
+        match frame.payload {
+            FramePayload::Ip { octets, length } => {
                 return match Datagram::v4(octets, length) {
-                    Some(datagram) => self.datagram(&datagram, packet),
-                    None => self.any_ip(octets, length, packet),
+                    Some(datagram) => self.record_datagram(&datagram, packet),
+                    None => self.record_other_ip(octets, length, packet),
                 };
             }
-            Network::Arp => self.counts.arp += 1,
-            Network::Pause { quanta } => {
+            FramePayload::Arp => self.counts.arp += 1,
+            FramePayload::Pause { quanta } => {
                 self.counts.pauses += 1;
-                self.pauses.take(quanta, packet.time_ns, packet.number);
+                self.pauses.record(quanta, packet.time_ns, packet.number);
             }
-            Network::Other => self.counts.other += 1,
+            FramePayload::Other => self.counts.other += 1,
         }
-        Flags::default()
+        AnalysisFlags::default()
     }
 
-    fn any_ip(&mut self, octets: &[u8], length: u32, packet: &Packet<'_>) -> Flags {
+    fn record_other_ip(
+        &mut self,
+        octets: &[u8],
+        length: u32,
+        packet: &Packet<'_>,
+    ) -> AnalysisFlags {
         if let Some(datagram) = Datagram::parse(octets, length) {
-            return self.datagram(&datagram, packet);
+            return self.record_datagram(&datagram, packet);
         }
         self.counts.other += 1;
-        Flags::default()
+        AnalysisFlags::default()
     }
 
     #[inline]
-    fn datagram(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> Flags {
+    fn record_datagram(&mut self, datagram: &Datagram<'_>, packet: &Packet<'_>) -> AnalysisFlags {
         match datagram.protocol {
             _ if datagram.fragment => self.counts.fragments += 1,
             Protocol::Tcp => {
@@ -211,20 +217,20 @@ impl Traffic {
                     let ends = [source, destination];
                     return self
                         .table
-                        .take(ends, &segment, packet.time_ns, packet.number);
+                        .record(ends, &segment, packet.time_ns, packet.number);
                 }
             }
             Protocol::Udp => {
                 self.counts.udp += 1;
                 let addresses = [datagram.source, datagram.destination];
-                self.udp(addresses, datagram.payload, datagram.length, packet);
+                self.record_udp(addresses, datagram.payload, datagram.length, packet);
             }
             Protocol::Other(_) => self.counts.other_ip += 1,
         }
-        Flags::default()
+        AnalysisFlags::default()
     }
 
-    fn udp(
+    fn record_udp(
         &mut self,
         [source, destination]: [Address; 2],
         payload: &[u8],
@@ -238,15 +244,15 @@ impl Traffic {
         let length = length.saturating_sub(UDP_HEADER as u32);
         let ends = [(source, port(0)), (destination, port(2))];
         self.streams
-            .take(ends, payload, length, packet.time_ns, packet.number);
+            .record(ends, payload, length, packet.time_ns, packet.number);
     }
 
-    /// A capture says of itself that it is without so many packets.
-    pub fn missed(&mut self, packets: u64) {
+    /// Adds packets that the capture reports as dropped.
+    pub fn add_dropped(&mut self, packets: u64) {
         self.counts.dropped += packets;
     }
 
-    /// How many packets there were.
+    /// Packets by kind so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }

@@ -1,151 +1,153 @@
-//! What the connections that carry payload from one host to another have in common: causes lie in hosts and
-//! links, not in a single connection.
+//! Sums over the connections that send payload from one host to another: causes are properties of hosts and links, not
+//! of a single connection.
 
 use crate::reader::Address;
-use crate::tcp::{AHEAD, Buckets, End, Limit, Marks, POSITIONS, Shares, Spacing};
+use crate::tcp::{
+    BURST_POSITIONS, End, FLIGHT_BINS, Histogram, Limit, LossBySpacing, Occurrences, Shares,
+};
 
 use super::table::Flow;
 
-/// What carries a smaller part of what another connection of its path does, only waits beside it.
-const NEXT_TO_NOTHING: u64 = 500;
+/// A connection with less than 1 / this of the payload of another one on its path is idle.
+const IDLE_DIVISOR: u64 = 500;
 
-/// Of so many paths causes are looked for: whoever scans addresses has a path to each.
-const MOST_PATHS: usize = 1024;
+/// Maximum number of analyzed paths: an address scan has a path to each address.
+const MAX_PATHS: usize = 1024;
 
 /// The connections of a path.
-struct Members<'a> {
-    /// The sender of the payload and its receiver.
+struct PathMembers<'a> {
+    /// Payload sender and receiver.
     ends: [Address; 2],
-    /// They, and which of their ends is the sender.
+    /// The connections, with the end that sends the payload.
     flows: Vec<(&'a Flow, End)>,
 }
 
-impl Members<'_> {
-    /// What the one carried that carried the most.
-    fn most(&self) -> u64 {
+impl PathMembers<'_> {
+    /// Payload of the connection with the most.
+    fn max_payload_bytes(&self) -> u64 {
         let carried = self
             .flows
             .iter()
-            .map(|(flow, carrier)| carried(flow, *carrier));
+            .map(|(flow, data_sender)| payload_bytes(flow, *data_sender));
         carried.max().unwrap_or(0)
     }
 
-    /// The time of those that carry something.
+    /// Total time of the active connections.
     fn time_ns(&self) -> u64 {
-        let most = self.most();
-        let working = self
+        let most = self.max_payload_bytes();
+        let active = self
             .flows
             .iter()
-            .filter(|(flow, carrier)| works(flow, *carrier, most));
-        let times = working.map(|(flow, _)| flow.connection.end_ns - flow.connection.start_ns);
+            .filter(|(flow, data_sender)| is_active(flow, *data_sender, most));
+        let times = active.map(|(flow, _)| flow.connection.end_ns - flow.connection.start_ns);
         times.fold(0, u64::saturating_add)
     }
 }
 
-fn carried(flow: &Flow, carrier: End) -> u64 {
-    flow.connection.figures(carrier).unique_bytes
+fn payload_bytes(flow: &Flow, data_sender: End) -> u64 {
+    flow.connection.stats(data_sender).unique_bytes
 }
 
-/// Whether it carries something beside another of its path that carries the `most`.
-fn works(flow: &Flow, carrier: End, most: u64) -> bool {
-    carried(flow, carrier) >= most / NEXT_TO_NOTHING
+/// True if the connection is active beside another of its path with `most` payload.
+fn is_active(flow: &Flow, data_sender: End, most: u64) -> bool {
+    payload_bytes(flow, data_sender) >= most / IDLE_DIVISOR
 }
 
-/// All connections that carry their payload from one host to another.
+/// All connections that send their payload from one host to another.
 #[derive(Clone, Debug)]
 pub struct Path {
-    /// Who sends the payload.
+    /// Payload sender.
     pub sender: Address,
-    /// Who receives it.
+    /// Payload receiver.
     pub receiver: Address,
-    /// How many connections there were.
+    /// Number of connections.
     pub connections: u64,
-    /// The time of all of them together that carry something.
+    /// Total time of the active connections.
     pub time_ns: u64,
-    /// What it went to.
+    /// That time by limit.
     pub shares: Shares,
     /// Octets of payload, each once.
     pub unique_bytes: u64,
     /// Segments with payload or FIN.
     pub segments: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted: u64,
-    /// Of them, those that had been acknowledged before.
+    /// Of them, those already acknowledged.
     pub spurious: u64,
-    /// Of them, those that a time-out brought.
+    /// Of them, those caused by an RTO.
     pub time_outs: u64,
-    /// Of them, those that had been lost before the place of capture.
-    pub lost_before: u64,
-    /// Segments that others overtook, before the place of capture or behind it.
+    /// Of them, those lost before the capture point.
+    pub lost_before_capture: u64,
+    /// Reordered segments, before or after the capture point.
     pub out_of_order: u64,
-    /// New segments by their place in a burst.
-    pub sent_at: [u64; POSITIONS],
-    /// Of them, those that had to be sent again.
-    pub lost_at: [u64; POSITIONS],
-    /// What became of all that was sent, by how closely it followed other packets.
-    pub spacing: Spacing,
-    /// New segments by how many were outstanding when they were sent.
-    pub sent_behind: [u64; AHEAD],
-    /// Of them, those that had to be sent again.
-    pub lost_behind: [u64; AHEAD],
+    /// New segments by burst position.
+    pub sent_by_position: [u64; BURST_POSITIONS],
+    /// Of them, those that had to be retransmitted.
+    pub lost_by_position: [u64; BURST_POSITIONS],
+    /// Loss by distance to the sender's previous packet.
+    pub spacing: LossBySpacing,
+    /// New segments by the number of segments in flight when sent.
+    pub sent_by_flight: [u64; FLIGHT_BINS],
+    /// Of them, those that had to be retransmitted.
+    pub lost_by_flight: [u64; FLIGHT_BINS],
     /// Octets that were acknowledged and never captured.
     pub unseen_bytes: u64,
-    /// The longest time that something was outstanding and no acknowledgment came.
+    /// The longest time with unacknowledged data and no acknowledgment.
     pub longest_stall_ns: u64,
-    /// Packets by which the receiver closed the window.
+    /// Packets of the receiver that close the window.
     pub zero_windows: u64,
     /// The largest window that the receiver granted.
-    pub most_window: u32,
-    /// Whether every handshake was captured and windows were not scaled in any.
+    pub max_window: u32,
+    /// True if every handshake was captured and no window was scaled.
     pub unscaled: bool,
     /// Octets of a full segment.
     pub segment_bytes: u32,
-    /// The median round trip of the connection that carried the most.
+    /// Median round-trip time of the connection with the most payload.
     pub rtt_ns: Option<u64>,
-    /// The shortest round trip of that connection, its handshake's among them.
-    pub least_rtt_ns: Option<u64>,
-    /// How long its sender was quiet, with nothing outstanding.
-    pub send_gaps: Option<Spread>,
-    /// The most octets outstanding in a connection.
-    pub most_in_flight: u32,
-    /// Small segments that were sent while others were outstanding.
-    pub small_behind: u64,
-    /// Octets of the largest segment that the receiver takes, or of the largest that was sent where it did not say.
+    /// Shortest round-trip time of that connection, its handshake included.
+    pub min_rtt_ns: Option<u64>,
+    /// Gaps between its bursts, without unacknowledged data.
+    pub send_gaps: Option<Percentiles>,
+    /// The largest FlightSize of a connection.
+    pub max_in_flight: u32,
+    /// Small segments sent while others were unacknowledged.
+    pub small_while_unacked: u64,
+    /// The receiver's MSS, or the largest segment sent if that is not known.
     pub mss: u32,
-    /// Acknowledgments that were held back while the sender waited for them to send a small segment.
-    pub held_back: u64,
-    /// The time that took.
-    pub held_back_ns: u64,
-    /// Packet of the first and of the last segment that had to be sent again; 0 for none.
-    pub first_again: u64,
-    /// See `first_again`.
-    pub last_again: u64,
-    most_carried: u64,
+    /// Delayed ACKs for which the sender waited before sending a small segment.
+    pub delayed_acks: u64,
+    /// Total delay of these.
+    pub delayed_ack_ns: u64,
+    /// Packets of the first and last necessary retransmission; 0 for none.
+    pub first_retransmit: u64,
+    /// See `first_retransmit`.
+    pub last_retransmit: u64,
+    max_payload_bytes: u64,
     /// The packets that ended time of each limit.
-    pub marks: [Marks; Limit::ALL.len()],
-    /// Those that others overtook.
-    pub overtaken: Marks,
-    /// Those that acknowledge what was not captured.
-    pub unseen: Marks,
-    /// Small segments that waited for an acknowledgment.
-    pub held: Marks,
+    pub occurrences: [Occurrences; Limit::ALL.len()],
+    /// The reordered packets.
+    pub out_of_order_at: Occurrences,
+    /// The packets that acknowledge uncaptured data.
+    pub unseen_at: Occurrences,
+    /// Small segments that waited for a delayed ACK.
+    pub delayed_at: Occurrences,
 }
 
-/// How far times of a kind lie apart.
+/// Percentiles of a set of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spread {
-    /// How many there are.
+pub struct Percentiles {
+    /// Number of times.
     pub count: u64,
-    /// One in ten is shorter.
+    /// 10th percentile.
     pub p10: u64,
     /// The median.
     pub p50: u64,
-    /// One in ten is longer.
+    /// 90th percentile.
     pub p90: u64,
 }
 
-impl Spread {
-    fn of(times: &Buckets) -> Option<Self> {
+impl Percentiles {
+    fn from_histogram(times: &Histogram) -> Option<Self> {
         Some(Self {
             count: times.count(),
             p10: times.percentile(10.0)?,
@@ -156,35 +158,34 @@ impl Spread {
 }
 
 impl Path {
-    /// The paths of `flows`, the one that took the most time first, and no more than 1,024 of them. Connections
-    /// without payload are on none. Those that carry next to nothing beside another of their path count, but their
-    /// time does not: a control connection idles while the others work.
-    pub fn of(flows: &[Flow]) -> Vec<Self> {
-        let mut all: Vec<Members<'_>> = Vec::new();
+    /// The paths of `flows` by total time in descending order, at most 1,024. Connections without payload are on no
+    /// path. Idle ones, such as a control connection, are counted, but not their time.
+    pub fn from_flows(flows: &[Flow]) -> Vec<Self> {
+        let mut all: Vec<PathMembers<'_>> = Vec::new();
         for flow in flows {
-            let carrier = flow.connection.carrier();
-            if flow.connection.figures(carrier).unique_bytes == 0 {
+            let data_sender = flow.connection.data_sender();
+            if flow.connection.stats(data_sender).unique_bytes == 0 {
                 continue;
             }
-            let ends = [carrier, carrier.other()].map(|end| flow.ends[end as usize].0);
+            let ends = [data_sender, data_sender.other()].map(|end| flow.ends[end as usize].0);
             let found = all.iter().position(|members| members.ends == ends);
             let at = found.unwrap_or_else(|| {
-                all.push(Members {
+                all.push(PathMembers {
                     ends,
                     flows: Vec::new(),
                 });
                 all.len() - 1
             });
-            all[at].flows.push((flow, carrier));
+            all[at].flows.push((flow, data_sender));
         }
         all.sort_by_cached_key(|members| std::cmp::Reverse(members.time_ns()));
-        all.truncate(MOST_PATHS);
+        all.truncate(MAX_PATHS);
         let paths = all.iter().map(|members| {
             let [sender, receiver] = members.ends;
             let mut path = Self::new(sender, receiver);
-            let most = members.most();
-            for (flow, carrier) in &members.flows {
-                path.add(flow, *carrier, works(flow, *carrier, most));
+            let most = members.max_payload_bytes();
+            for (flow, data_sender) in &members.flows {
+                path.add(flow, *data_sender, is_active(flow, *data_sender, most));
             }
             path
         });
@@ -203,93 +204,93 @@ impl Path {
             retransmitted: 0,
             spurious: 0,
             time_outs: 0,
-            lost_before: 0,
+            lost_before_capture: 0,
             out_of_order: 0,
-            sent_at: [0; POSITIONS],
-            lost_at: [0; POSITIONS],
-            spacing: Spacing::default(),
-            sent_behind: [0; AHEAD],
-            lost_behind: [0; AHEAD],
+            sent_by_position: [0; BURST_POSITIONS],
+            lost_by_position: [0; BURST_POSITIONS],
+            spacing: LossBySpacing::default(),
+            sent_by_flight: [0; FLIGHT_BINS],
+            lost_by_flight: [0; FLIGHT_BINS],
             unseen_bytes: 0,
             longest_stall_ns: 0,
             zero_windows: 0,
-            most_window: 0,
+            max_window: 0,
             unscaled: true,
             segment_bytes: 0,
             rtt_ns: None,
-            least_rtt_ns: None,
+            min_rtt_ns: None,
             send_gaps: None,
-            most_in_flight: 0,
-            small_behind: 0,
+            max_in_flight: 0,
+            small_while_unacked: 0,
             mss: 0,
-            held_back: 0,
-            held_back_ns: 0,
-            first_again: 0,
-            last_again: 0,
-            most_carried: 0,
-            marks: Default::default(),
-            overtaken: Marks::default(),
-            unseen: Marks::default(),
-            held: Marks::default(),
+            delayed_acks: 0,
+            delayed_ack_ns: 0,
+            first_retransmit: 0,
+            last_retransmit: 0,
+            max_payload_bytes: 0,
+            occurrences: Default::default(),
+            out_of_order_at: Occurrences::default(),
+            unseen_at: Occurrences::default(),
+            delayed_at: Occurrences::default(),
         }
     }
 
-    fn add(&mut self, flow: &Flow, carrier: End, works: bool) {
+    fn add(&mut self, flow: &Flow, data_sender: End, is_active: bool) {
         let connection = &flow.connection;
-        let figures = connection.figures(carrier);
+        let stats = connection.stats(data_sender);
         self.connections += 1;
-        if works {
+        if is_active {
             let time_ns = connection.end_ns - connection.start_ns;
             self.time_ns = self.time_ns.saturating_add(time_ns);
             sum(&mut self.shares, &connection.shares());
-            for (marks, limit) in self.marks.iter_mut().zip(Limit::ALL) {
-                *marks = marks.and(connection.marks(limit));
+            for (occurrences, limit) in self.occurrences.iter_mut().zip(Limit::ALL) {
+                *occurrences = occurrences.merged(connection.occurrences(limit));
             }
         }
-        self.overtaken = self.overtaken.and(figures.overtaken);
-        self.unseen = self.unseen.and(figures.unseen);
-        self.held = self.held.and(figures.held);
-        self.unique_bytes += figures.unique_bytes;
-        self.segments += figures.segments;
-        self.retransmitted += figures.retransmitted;
-        self.spurious += figures.spurious;
-        self.time_outs += figures.time_outs;
-        self.lost_before += figures.lost_before;
-        self.out_of_order += figures.out_of_order + figures.overtaken_behind;
-        sum(&mut self.sent_at, &figures.sent_at);
-        sum(&mut self.lost_at, &figures.lost_at);
-        self.spacing = self.spacing.and(figures.spacing);
-        sum(&mut self.sent_behind, &figures.sent_behind);
-        sum(&mut self.lost_behind, &figures.lost_behind);
-        self.unseen_bytes += figures.unseen_bytes;
-        self.longest_stall_ns = self.longest_stall_ns.max(figures.longest_stall_ns);
-        self.zero_windows += figures.zero_windows;
-        self.most_window = self.most_window.max(figures.most_window);
-        self.unscaled &= connection.window_shift(carrier.other()) == Some(0);
-        self.segment_bytes = self.segment_bytes.max(figures.largest_segment);
-        self.held_back += figures.held_back;
-        self.held_back_ns = self.held_back_ns.saturating_add(figures.held_back_ns);
-        if figures.unique_bytes > self.most_carried {
-            self.most_carried = figures.unique_bytes;
-            self.rtt_ns = figures.rtt.percentile(50.0);
+        self.out_of_order_at = self.out_of_order_at.merged(stats.out_of_order_at);
+        self.unseen_at = self.unseen_at.merged(stats.unseen_at);
+        self.delayed_at = self.delayed_at.merged(stats.delayed_at);
+        self.unique_bytes += stats.unique_bytes;
+        self.segments += stats.segments;
+        self.retransmitted += stats.retransmitted;
+        self.spurious += stats.spurious;
+        self.time_outs += stats.time_outs;
+        self.lost_before_capture += stats.lost_before_capture;
+        self.out_of_order += stats.out_of_order + stats.reordered_after_capture;
+        sum(&mut self.sent_by_position, &stats.sent_by_position);
+        sum(&mut self.lost_by_position, &stats.lost_by_position);
+        self.spacing = self.spacing.merged(stats.spacing);
+        sum(&mut self.sent_by_flight, &stats.sent_by_flight);
+        sum(&mut self.lost_by_flight, &stats.lost_by_flight);
+        self.unseen_bytes += stats.unseen_bytes;
+        self.longest_stall_ns = self.longest_stall_ns.max(stats.longest_stall_ns);
+        self.zero_windows += stats.zero_windows;
+        self.max_window = self.max_window.max(stats.max_window);
+        self.unscaled &= connection.window_shift(data_sender.other()) == Some(0);
+        self.segment_bytes = self.segment_bytes.max(stats.largest_segment);
+        self.delayed_acks += stats.delayed_acks;
+        self.delayed_ack_ns = self.delayed_ack_ns.saturating_add(stats.delayed_ack_ns);
+        if stats.unique_bytes > self.max_payload_bytes {
+            self.max_payload_bytes = stats.unique_bytes;
+            self.rtt_ns = stats.rtt.percentile(50.0);
             let opened_ns = connection.handshake().rtt_ns();
-            self.least_rtt_ns = figures.rtt.min().into_iter().chain(opened_ns).min();
-            self.send_gaps = Spread::of(&figures.send_gaps);
+            self.min_rtt_ns = stats.rtt.min().into_iter().chain(opened_ns).min();
+            self.send_gaps = Percentiles::from_histogram(&stats.send_gaps);
         }
-        self.most_in_flight = self.most_in_flight.max(figures.most_in_flight);
-        self.small_behind += figures.small_behind;
-        let taken = connection.largest_taken(carrier).map_or(0, u32::from);
-        self.mss = self.mss.max(taken).max(figures.largest_segment);
-        if figures.first_again > 0 {
-            self.first_again = match self.first_again {
-                0 => figures.first_again,
-                first => first.min(figures.first_again),
+        self.max_in_flight = self.max_in_flight.max(stats.max_in_flight);
+        self.small_while_unacked += stats.small_while_unacked;
+        let mss = connection.mss(data_sender).map_or(0, u32::from);
+        self.mss = self.mss.max(mss).max(stats.largest_segment);
+        if stats.first_retransmit > 0 {
+            self.first_retransmit = match self.first_retransmit {
+                0 => stats.first_retransmit,
+                first => first.min(stats.first_retransmit),
             };
-            self.last_again = self.last_again.max(figures.last_again);
+            self.last_retransmit = self.last_retransmit.max(stats.last_retransmit);
         }
     }
 
-    /// Segments that were lost: sent again, and not in vain.
+    /// Segments lost: retransmitted and not spurious.
     pub fn lost(&self) -> u64 {
         self.retransmitted - self.spurious
     }
@@ -314,9 +315,9 @@ mod tests {
             flags: Segment::ACK,
             ..Segment::default()
         };
-        connection.take(End::First, &segment, 0, 1);
+        connection.record_segment(End::First, &segment, 0, 1);
         segment.seq += segment.len;
-        connection.take(End::First, &segment, end_ns, 2);
+        connection.record_segment(End::First, &segment, end_ns, 2);
         Flow {
             ends: [(Address([1; 16]), 1), (Address([2; 16]), 2)],
             connection: Box::new(connection),
@@ -324,13 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_idles_beside_another_costs_no_time() {
+    fn an_idle_connection_beside_another_costs_no_time() {
         let (working, control) = (flow(1_000_000, 10), flow(500, 100_000));
-        let paths = Path::of(&[control.clone(), working]);
+        let paths = Path::from_flows(&[control.clone(), working]);
         assert_eq!((paths[0].connections, paths[0].time_ns), (2, 10));
         assert_eq!(paths[0].unique_bytes, 1_000_500);
         assert_eq!(paths[0].shares.iter().sum::<u64>(), 10);
-        // Alone it is what there is to explain.
-        assert_eq!(Path::of(&[control])[0].time_ns, 100_000);
+        // Alone it is the one to explain.
+        assert_eq!(Path::from_flows(&[control])[0].time_ns, 100_000);
     }
 }

@@ -1,70 +1,70 @@
-//! Connections and streams in figures, as JSON holds them.
+//! Connections and streams as in the JSON report.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::UdpStream;
-use super::table::{Flow, Place};
-use crate::tcp::{Buckets, End, FIRST_DELAY_NS, Figures, Limit, LimitSpan, Trace};
+use super::table::{AddressPort, Flow};
+use crate::tcp::{End, FIRST_DELAY_BOUND_NS, Histogram, Limit, LimitSpan, SenderStats, Trace};
 use crate::udp::Tool;
 use linerate_results::stats;
 
-/// What a picture shows of a connection.
+/// A connection with its trace.
 #[derive(Clone, Debug)]
-pub struct Pictured {
-    /// Its place in the report's connections.
+pub struct TracedConnection {
+    /// Index in the report's connections.
     pub connection: usize,
-    /// What the sender of its payload did.
+    /// Trace of its payload sender.
     pub trace: Trace,
 }
 
 /// A TCP connection.
 #[derive(Clone, Debug, Serialize)]
-pub struct ToldConnection {
-    /// Who sends the payload, with its port.
+pub struct ConnectionReport {
+    /// Payload sender with its port.
     pub sender: String,
-    /// Who receives it.
+    /// Payload receiver.
     pub receiver: String,
-    /// Number of its first packet in its capture.
+    /// Number of its first packet in the capture.
     pub first_packet: u64,
-    /// Number of its last one.
+    /// Number of its last packet.
     pub last_packet: u64,
-    /// From the first packet of all to its first.
+    /// Time from the capture's first packet to its first.
     pub start_ns: u64,
-    /// From its first packet to its last.
+    /// Time from its first packet to its last.
     pub duration_ns: u64,
-    /// Which end is beside the place of capture, if its handshake tells.
-    pub captured_near: Option<Near>,
-    /// The round trip of its handshake, if that was captured.
+    /// End nearer to the capture point, if the handshake shows it.
+    pub captured_near: Option<EndRole>,
+    /// Round-trip time of its handshake, if captured.
     pub handshake_rtt_ns: Option<u64>,
-    /// Payload, each octet once, from the first packet to the acknowledgment of the last.
+    /// Payload, each octet once, from the first packet to the acknowledgment of the last octet.
     pub goodput_bytes_per_s: f64,
-    /// What its time went to: shares that add up to 1.
+    /// Time by limit: shares that add up to 1.
     pub time_share: BTreeMap<&'static str, f64>,
-    /// The same in the order of time, without gaps; from the first packet of all.
+    /// The same in chronological order, without gaps; times since the capture's first packet.
     pub limits: Vec<LimitSpan>,
-    /// Spans shorter than this were put together, under what took the most of them; 0 if none were.
+    /// Spans shorter than this were merged, with the limit that took the most of them; 0 if none were.
     pub limits_coarser_than_ns: u64,
-    /// What the sender of the payload sent, and what came back for it.
-    pub payload: Direction,
-    /// The same of the other direction.
-    pub back: Direction,
+    /// The payload sender's data and the acknowledgments for it.
+    pub payload: DirectionReport,
+    /// The same for the other direction.
+    pub back: DirectionReport,
 }
 
 /// An end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Near {
-    /// That which sends the payload.
+pub enum EndRole {
+    /// Payload sender.
     Sender,
-    /// That which receives it.
+    /// Payload receiver.
     Receiver,
 }
 
 /// One direction of a connection.
 #[derive(Clone, Debug, Serialize)]
-pub struct Direction {
+pub struct DirectionReport {
     /// Packets of its sender.
     pub packets: u64,
     /// Of them, with payload or FIN.
@@ -73,52 +73,51 @@ pub struct Direction {
     pub payload_bytes: u64,
     /// The same, each once.
     pub unique_bytes: u64,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmitted_segments: u64,
     /// Octets of payload in them.
     pub retransmitted_bytes: u64,
     /// Of them, tail-loss probes.
     pub tail_loss_probes: u64,
-    /// From a segment to the tail-loss probe that sends it again.
-    pub tail_loss_probe_ns: Option<Times>,
-    /// Of those sent again, asked for by acknowledgments.
+    /// Time from a segment to its tail loss probe.
+    pub tail_loss_probe_ns: Option<TimeSummary>,
+    /// Of the retransmissions, those requested by acknowledgments.
     pub fast_retransmissions: u64,
-    /// Of them, brought by the retransmission timer.
+    /// Of the retransmissions, those caused by an RTO.
     pub time_outs: u64,
-    /// How often in a row that timer ran out, each time twice as long.
+    /// The most RTOs in a row, with exponential backoff.
     pub most_back_off: u8,
-    /// Of them, the rest of a loss.
+    /// Of the retransmissions, further lost data during recovery.
     pub recovered_segments: u64,
-    /// Of them, sent again in vain.
+    /// Of the retransmissions, those of acknowledged data.
     pub spurious_retransmissions: u64,
-    /// How many of those with payload came how long after the one before: by the end of the range.
-    pub retransmission_delays: Vec<Delay>,
-    /// Segments that others overtook.
+    /// Retransmissions with payload by the time since the previous transmission.
+    pub retransmission_delays: Vec<DelayRange>,
+    /// Reordered segments.
     pub out_of_order: u64,
-    /// Acknowledgments that repeat the one before.
+    /// Duplicate ACKs.
     pub duplicate_acks: u64,
-    /// Packets that told a window and nothing else.
+    /// Packets that change nothing but the window.
     pub window_updates: u64,
-    /// Packets that closed the window.
+    /// Packets that close the window.
     pub zero_windows: u64,
-    /// Segments that filled it.
+    /// Segments that fill the window.
     pub window_full: u64,
     /// Acknowledgments that granted less than a segment.
     pub small_windows: u64,
-    /// Acknowledgments with selective ones.
+    /// Acknowledgments with SACK blocks.
     pub selective_acks: u64,
     /// The smallest window granted to the sender.
     pub least_window_bytes: Option<u32>,
     /// The largest.
     pub most_window_bytes: u32,
-    /// The shift of these windows, if the handshake was captured.
+    /// Window scale, if the handshake was captured.
     pub window_shift: Option<u8>,
-    /// The most octets outstanding.
+    /// The largest FlightSize.
     pub most_in_flight_bytes: u32,
     /// Octets in its largest segment.
     pub largest_segment_bytes: u32,
-    /// Segments larger than the other end takes: the sender's adapter cuts them up behind the place of
-    /// capture.
+    /// Segments larger than the receiver's MSS: the sender's adapter segments them after the capture point.
     pub super_segments: u64,
     /// Octets that were acknowledged and not captured.
     pub unseen_bytes: u64,
@@ -126,111 +125,115 @@ pub struct Direction {
     pub keep_alives: u64,
     /// Packets with RST.
     pub resets: u64,
-    /// Acknowledgments held back while the sender waited with a small segment.
+    /// Delayed ACKs for which the sender waited with a small segment.
     pub held_back_acks: u64,
-    /// From a segment to its acknowledgment.
-    pub rtt_ns: Option<Times>,
-    /// The same of segments that stood alone.
-    pub isolated_rtt_ns: Option<Times>,
-    /// The longest time that something was outstanding and no acknowledgment came.
+    /// Time from a segment to its acknowledgment.
+    pub rtt_ns: Option<TimeSummary>,
+    /// The same for isolated segments.
+    pub isolated_rtt_ns: Option<TimeSummary>,
+    /// The longest time with unacknowledged data and no acknowledgment.
     pub longest_stall_ns: u64,
-    /// When it began, from the first packet of all.
+    /// Start of that time, since the capture's first packet.
     pub longest_stall_start_ns: u64,
-    /// New segments by their place in a burst, and how many of them were lost.
-    pub bursts: Vec<PlaceInBurst>,
+    /// New segments and their losses by burst position.
+    pub bursts: Vec<BurstPosition>,
 }
 
 /// Retransmissions within a range of delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Delay {
-    /// Where the range ends; it begins where the one before ends.
+pub struct DelayRange {
+    /// End of the range; it starts at the end of the previous one.
     pub below_ns: u64,
-    /// How many there were.
+    /// Number of retransmissions.
     pub segments: u64,
 }
 
 /// A distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Times {
-    /// How many there were.
+pub struct TimeSummary {
+    /// Number of times.
     pub count: u64,
     /// The shortest.
     pub min: u64,
     /// The median.
     pub p50: u64,
-    /// 99 of 100 are no longer.
+    /// 99th percentile.
     pub p99: u64,
     /// The longest.
     pub max: u64,
 }
 
-/// Segments at one place of bursts; the last place stands for all behind it, too.
+/// Segments at one burst position; the last entry includes all further positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PlaceInBurst {
+pub struct BurstPosition {
     /// New segments.
     pub sent: u64,
-    /// Of them, lost.
+    /// Of them, those lost.
     pub lost: u64,
 }
 
-/// A UDP stream of iperf 2 or iperf 3, as it came by the place of capture.
+/// A UDP stream of iperf 2 or iperf 3 at the capture point.
 #[derive(Clone, Debug, Serialize)]
-pub struct ToldStream {
-    /// Whose datagrams they are.
+pub struct UdpStreamReport {
+    /// Tool that sent it.
     pub tool: Tool,
-    /// Who sends it, with its port.
+    /// Sender with its port.
     pub sender: String,
-    /// Who receives it.
+    /// Receiver.
     pub receiver: String,
-    /// Number of its first packet in its capture.
+    /// Number of its first packet in the capture.
     pub first_packet: u64,
-    /// Number of its last one.
+    /// Number of its last packet.
     pub last_packet: u64,
-    /// From the first packet of all to its first.
+    /// Time from the capture's first packet to its first.
     pub start_ns: u64,
-    /// From its first datagram to its last.
+    /// Time from its first datagram to its last.
     pub duration_ns: u64,
-    /// Datagrams that came by.
+    /// Datagrams captured.
     pub datagrams: u64,
     /// Octets of payload in them.
     pub payload_bytes: u64,
-    /// The same in a second.
+    /// Payload per second.
     pub bytes_per_s: f64,
-    /// Octets of payload in the largest.
+    /// Octets of payload in the largest datagram.
     pub datagram_bytes: u32,
-    /// Datagrams that were sent, as their numbers tell.
+    /// Datagrams sent, derived from their numbers.
     pub sent_datagrams: u64,
-    /// Of them, those that did not come by.
+    /// Of them, those not captured.
     pub lost_datagrams: u64,
-    /// Datagrams that came by behind later ones.
+    /// Datagrams captured after later ones.
     pub out_of_order: u64,
-    /// Datagrams that came by again.
+    /// Duplicate datagrams.
     pub duplicates: u64,
-    /// Interarrival jitter at the end (RFC 3550 section 6.4.1); none without times in the datagrams.
+    /// Interarrival jitter at the end (RFC 3550 section 6.4.1); none without timestamps in the datagrams.
     pub jitter_ns: Option<u64>,
-    /// Between two of them.
-    pub gap_ns: Option<Times>,
-    /// The same when they were sent, on their sender's clock.
-    pub sent_gap_ns: Option<Times>,
-    /// How often some were missing.
+    /// Interarrival times.
+    pub gap_ns: Option<TimeSummary>,
+    /// Times between transmissions, on the sender's clock.
+    pub sent_gap_ns: Option<TimeSummary>,
+    /// Number of gaps in the numbering.
     pub holes: u64,
-    /// The most that were missing at once.
+    /// The most datagrams missing in one gap.
     pub longest_hole: u64,
-    /// Whether what comes behind others is lost more often, or more at once than by chance.
+    /// True if loss is more frequent after the first datagram of a burst, or in longer gaps than by chance.
     pub loses_in_bursts: bool,
-    /// Datagrams by their place in a burst of the sender, and how often the next was missing.
-    pub bursts: Vec<PlaceInBurst>,
+    /// Datagrams and gaps after them by position in the sender's burst.
+    pub bursts: Vec<BurstPosition>,
 }
 
-impl ToldStream {
-    /// The figures of a stream; times count from `start_ns`.
-    pub fn of(told: &UdpStream, start_ns: u64) -> Self {
-        let stream = &told.stream;
+impl UdpStreamReport {
+    /// Report of a stream; times count from `start_ns`.
+    pub fn new(stream: &UdpStream, start_ns: u64) -> Self {
+        let UdpStream {
+            sender,
+            receiver,
+            stream,
+        } = stream;
         let duration = stream.duration();
         Self {
             tool: stream.tool,
-            sender: place(told.sender),
-            receiver: place(told.receiver),
+            sender: format_end(*sender),
+            receiver: format_end(*receiver),
             first_packet: stream.first_packet,
             last_packet: stream.last_packet,
             start_ns: stream.start_ns.saturating_sub(start_ns),
@@ -244,38 +247,38 @@ impl ToldStream {
             out_of_order: stream.out_of_order(),
             duplicates: stream.duplicates(),
             jitter_ns: stream.jitter_ns(),
-            gap_ns: Times::of(&stream.gaps),
-            sent_gap_ns: Times::of(&stream.sent_gaps),
-            holes: stream.holes,
-            longest_hole: stream.longest_hole,
+            gap_ns: TimeSummary::from_histogram(&stream.gaps),
+            sent_gap_ns: TimeSummary::from_histogram(&stream.sent_gaps),
+            holes: stream.gap_count,
+            longest_hole: stream.longest_gap,
             loses_in_bursts: stream.loses_in_bursts(),
-            bursts: bursts(&stream.arrived_at, &stream.holes_behind),
+            bursts: bursts(&stream.received_by_position, &stream.gaps_by_position),
         }
     }
 }
 
-impl Times {
-    fn of(buckets: &Buckets) -> Option<Self> {
+impl TimeSummary {
+    fn from_histogram(histogram: &Histogram) -> Option<Self> {
         Some(Self {
-            count: buckets.count(),
-            min: buckets.min()?,
-            p50: buckets.percentile(50.0)?,
-            p99: buckets.percentile(99.0)?,
-            max: buckets.max()?,
+            count: histogram.count(),
+            min: histogram.min()?,
+            p50: histogram.percentile(50.0)?,
+            p99: histogram.percentile(99.0)?,
+            max: histogram.max()?,
         })
     }
 }
 
-/// The traces of `flows`, if they were [kept](super::Traffic::with_pictures), those that cost most first. A connection
-/// without payload has none.
-pub fn pictures(flows: &[Flow]) -> Vec<Pictured> {
+/// Connections with [traces](super::Traffic::with_traces), the most costly first. A connection without payload has
+/// none.
+pub fn traced_connections(flows: &[Flow]) -> Vec<TracedConnection> {
     let mut costly: Vec<(usize, &Flow)> = flows.iter().enumerate().collect();
     costly.sort_by_key(|(_, flow)| std::cmp::Reverse(flow.cost()));
     let traced = costly.into_iter().filter_map(|(connection, flow)| {
-        let carrier = flow.connection.carrier();
-        let carried = flow.connection.figures(carrier).unique_bytes > 0;
-        let trace = flow.connection.trace(carrier).filter(|_| carried)?;
-        Some(Pictured {
+        let data_sender = flow.connection.data_sender();
+        let has_payload = flow.connection.stats(data_sender).unique_bytes > 0;
+        let trace = flow.connection.trace(data_sender).filter(|_| has_payload)?;
+        Some(TracedConnection {
             connection,
             trace: trace.clone(),
         })
@@ -283,35 +286,35 @@ pub fn pictures(flows: &[Flow]) -> Vec<Pictured> {
     traced.collect()
 }
 
-impl ToldConnection {
-    /// The figures of `flow`; times count from `start_ns`.
-    pub fn of(flow: &Flow, start_ns: u64) -> Self {
+impl ConnectionReport {
+    /// Report of `flow`; times count from `start_ns`.
+    pub fn new(flow: &Flow, start_ns: u64) -> Self {
         let connection = &flow.connection;
-        let carrier = connection.carrier();
-        let figures = connection.figures(carrier);
+        let data_sender = connection.data_sender();
+        let stats = connection.stats(data_sender);
         let total: u64 = connection.shares().iter().sum();
         let (mut limits, limits_coarser_than_ns) = connection.limits();
         for span in &mut limits {
             span.start_ns = span.start_ns.saturating_sub(start_ns);
             span.end_ns = span.end_ns.saturating_sub(start_ns);
         }
-        let seconds = figures.last_acked_ns.saturating_sub(connection.start_ns) as f64 / 1e9;
+        let seconds = stats.last_acked_ns.saturating_sub(connection.start_ns) as f64 / 1e9;
         Self {
-            sender: place(flow.ends[carrier as usize]),
-            receiver: place(flow.ends[carrier.other() as usize]),
+            sender: format_end(flow.ends[data_sender as usize]),
+            receiver: format_end(flow.ends[data_sender.other() as usize]),
             first_packet: connection.first_packet,
             last_packet: connection.last_packet,
             start_ns: connection.start_ns.saturating_sub(start_ns),
             duration_ns: connection.end_ns - connection.start_ns,
-            captured_near: connection.handshake().nearer().map(|end| {
-                if end == carrier {
-                    Near::Sender
+            captured_near: connection.handshake().nearer_end().map(|end| {
+                if end == data_sender {
+                    EndRole::Sender
                 } else {
-                    Near::Receiver
+                    EndRole::Receiver
                 }
             }),
             handshake_rtt_ns: connection.handshake().rtt_ns(),
-            goodput_bytes_per_s: stats::ratio(figures.unique_bytes as f64, seconds),
+            goodput_bytes_per_s: stats::ratio(stats.unique_bytes as f64, seconds),
             time_share: Limit::ALL
                 .into_iter()
                 .zip(connection.shares())
@@ -320,72 +323,72 @@ impl ToldConnection {
                 .collect(),
             limits,
             limits_coarser_than_ns,
-            payload: Direction::of(flow, carrier, start_ns),
-            back: Direction::of(flow, carrier.other(), start_ns),
+            payload: DirectionReport::new(flow, data_sender, start_ns),
+            back: DirectionReport::new(flow, data_sender.other(), start_ns),
         }
     }
 }
 
-impl Direction {
-    fn of(flow: &Flow, end: End, start_ns: u64) -> Self {
-        let figures = flow.connection.figures(end);
+impl DirectionReport {
+    fn new(flow: &Flow, end: End, start_ns: u64) -> Self {
+        let stats = flow.connection.stats(end);
         Self {
-            packets: figures.packets,
-            segments: figures.segments,
-            payload_bytes: figures.payload_bytes,
-            unique_bytes: figures.unique_bytes,
-            retransmitted_segments: figures.retransmitted,
-            retransmitted_bytes: figures.retransmitted_bytes,
-            tail_loss_probes: figures.tail_loss_probes,
-            tail_loss_probe_ns: Times::of(&figures.probe_delays),
-            fast_retransmissions: figures.fast,
-            time_outs: figures.time_outs,
-            most_back_off: figures.most_back_off,
-            recovered_segments: figures.recoveries,
-            spurious_retransmissions: figures.spurious,
-            retransmission_delays: delays(figures),
-            out_of_order: figures.out_of_order,
-            duplicate_acks: figures.duplicate_acks,
-            window_updates: figures.window_updates,
-            zero_windows: figures.zero_windows,
-            window_full: figures.window_full,
-            small_windows: figures.small_windows,
-            selective_acks: figures.selective_acks,
-            least_window_bytes: figures.least_window,
-            most_window_bytes: figures.most_window,
+            packets: stats.packets,
+            segments: stats.segments,
+            payload_bytes: stats.payload_bytes,
+            unique_bytes: stats.unique_bytes,
+            retransmitted_segments: stats.retransmitted,
+            retransmitted_bytes: stats.retransmitted_bytes,
+            tail_loss_probes: stats.tail_loss_probes,
+            tail_loss_probe_ns: TimeSummary::from_histogram(&stats.probe_delays),
+            fast_retransmissions: stats.fast_retransmits,
+            time_outs: stats.time_outs,
+            most_back_off: stats.max_backoff,
+            recovered_segments: stats.recovery_retransmits,
+            spurious_retransmissions: stats.spurious,
+            retransmission_delays: delays(stats),
+            out_of_order: stats.out_of_order,
+            duplicate_acks: stats.duplicate_acks,
+            window_updates: stats.window_updates,
+            zero_windows: stats.zero_windows,
+            window_full: stats.window_full,
+            small_windows: stats.small_windows,
+            selective_acks: stats.selective_acks,
+            least_window_bytes: stats.min_window,
+            most_window_bytes: stats.max_window,
             window_shift: flow.connection.window_shift(end.other()),
-            most_in_flight_bytes: figures.most_in_flight,
-            largest_segment_bytes: figures.largest_segment,
-            super_segments: figures.super_segments,
-            unseen_bytes: figures.unseen_bytes,
-            keep_alives: figures.keep_alives,
-            resets: figures.resets,
-            held_back_acks: figures.held_back,
-            rtt_ns: Times::of(&figures.rtt),
-            isolated_rtt_ns: Times::of(&figures.isolated_rtt),
-            longest_stall_ns: figures.longest_stall_ns,
-            longest_stall_start_ns: figures.longest_stall_start_ns.saturating_sub(start_ns),
-            bursts: bursts(&figures.sent_at, &figures.lost_at),
+            most_in_flight_bytes: stats.max_in_flight,
+            largest_segment_bytes: stats.largest_segment,
+            super_segments: stats.super_segments,
+            unseen_bytes: stats.unseen_bytes,
+            keep_alives: stats.keep_alives,
+            resets: stats.resets,
+            held_back_acks: stats.delayed_acks,
+            rtt_ns: TimeSummary::from_histogram(&stats.rtt),
+            isolated_rtt_ns: TimeSummary::from_histogram(&stats.isolated_rtt),
+            longest_stall_ns: stats.longest_stall_ns,
+            longest_stall_start_ns: stats.longest_stall_start_ns.saturating_sub(start_ns),
+            bursts: bursts(&stats.sent_by_position, &stats.lost_by_position),
         }
     }
 }
 
-fn delays(figures: &Figures) -> Vec<Delay> {
-    let ranges = figures
-        .delays
+fn delays(stats: &SenderStats) -> Vec<DelayRange> {
+    let ranges = stats
+        .retransmit_delays
         .iter()
         .enumerate()
-        .map(|(at, segments)| Delay {
-            below_ns: FIRST_DELAY_NS << at,
+        .map(|(at, segments)| DelayRange {
+            below_ns: FIRST_DELAY_BOUND_NS << at,
             segments: *segments,
         });
     ranges.filter(|delay| delay.segments > 0).collect()
 }
 
-fn bursts(sent: &[u64], lost: &[u64]) -> Vec<PlaceInBurst> {
+fn bursts(sent: &[u64], lost: &[u64]) -> Vec<BurstPosition> {
     let places = sent.iter().zip(lost);
-    let mut places: Vec<PlaceInBurst> = places
-        .map(|(sent, lost)| PlaceInBurst {
+    let mut places: Vec<BurstPosition> = places
+        .map(|(sent, lost)| BurstPosition {
             sent: *sent,
             lost: *lost,
         })
@@ -399,8 +402,8 @@ fn bursts(sent: &[u64], lost: &[u64]) -> Vec<PlaceInBurst> {
     places
 }
 
-/// An address and a port, as URLs have them.
-fn place((address, port): Place) -> String {
+/// Formats an address and a port as in URLs.
+fn format_end((address, port): AddressPort) -> String {
     if address.is_v4() {
         format!("{address}:{port}")
     } else {

@@ -1,16 +1,16 @@
-//! Who sent how many frames.
+//! Frames by sending station.
 
 use serde::Serialize;
 
-/// More stations than this are counted together: a storm may make up a new one for each frame.
-const MOST: usize = 64;
+/// Further stations are counted together: in a storm each frame may have a new address.
+const MAX_STATIONS: usize = 64;
 
 /// A station on Ethernet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Station {
     /// Its address, or `others`.
     pub address: String,
-    /// Frames that it sent.
+    /// Frames sent.
     pub frames: u64,
     /// Their octets.
     pub bytes: u64,
@@ -25,17 +25,17 @@ pub(super) struct Stations {
 
 impl Stations {
     #[inline]
-    pub(super) fn sent(&mut self, source: [u8; 6], length: u32) {
+    pub(super) fn record(&mut self, source: [u8; 6], length: u32) {
         match self.seen.get_mut(self.last) {
             Some((address, frames, bytes)) if *address == source => {
                 *frames += 1;
                 *bytes += u64::from(length);
             }
-            _ => self.another_sent(source, length),
+            _ => self.record_other(source, length),
         }
     }
 
-    fn another_sent(&mut self, source: [u8; 6], length: u32) {
+    fn record_other(&mut self, source: [u8; 6], length: u32) {
         let found = self
             .seen
             .iter()
@@ -46,7 +46,7 @@ impl Stations {
                 let (_, frames, bytes) = &mut self.seen[at];
                 (frames, bytes)
             }
-            None if self.seen.len() < MOST => {
+            None if self.seen.len() < MAX_STATIONS => {
                 self.seen.push((source, 0, 0));
                 let (_, frames, bytes) = self.seen.last_mut().expect("just pushed");
                 (frames, bytes)
@@ -57,9 +57,9 @@ impl Stations {
         *bytes += u64::from(length);
     }
 
-    /// The one with the most frames first.
-    pub(super) fn told(&self) -> Vec<Station> {
-        let mut told: Vec<Station> = self
+    /// All stations, the one with the most frames first.
+    pub(super) fn report(&self) -> Vec<Station> {
+        let mut stations: Vec<Station> = self
             .seen
             .iter()
             .map(|(address, frames, bytes)| {
@@ -72,14 +72,14 @@ impl Stations {
                 }
             })
             .collect();
-        told.sort_by_key(|station| std::cmp::Reverse(station.frames));
+        stations.sort_by_key(|station| std::cmp::Reverse(station.frames));
         if self.others.0 > 0 {
-            told.push(Station {
+            stations.push(Station {
                 address: "others".to_owned(),
                 frames: self.others.0,
                 bytes: self.others.1,
             });
         }
-        told
+        stations
     }
 }

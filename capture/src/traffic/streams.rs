@@ -2,50 +2,50 @@
 
 use std::collections::HashMap;
 
-use super::table::Place;
-use crate::udp::{Guess, Stream};
+use super::table::AddressPort;
+use crate::udp::{Stream, StreamDetector};
 
-/// Flows of datagrams that are looked into at the same time. Of more, that gives way which is no stream and of which
-/// nothing was heard for the longest; without such a one, what is new is not looked into.
-const MOST_OPEN: usize = 256;
-/// Streams that are told; later ones are counted.
-const MOST_TOLD: usize = 1024;
+/// Flows of datagrams analyzed at the same time. A further one replaces the unconfirmed flow that has been silent the
+/// longest; if all are confirmed, it is ignored.
+const MAX_OPEN: usize = 256;
+/// Streams that are reported; further ones are counted.
+const MAX_REPORTED: usize = 1024;
 
-/// A stream and its ends.
+/// A stream with its ends.
 #[derive(Clone, Debug)]
 pub struct UdpStream {
-    /// Who sends it.
-    pub sender: Place,
-    /// Who receives it.
-    pub receiver: Place,
-    /// What was seen of it.
+    /// Sender.
+    pub sender: AddressPort,
+    /// Receiver.
+    pub receiver: AddressPort,
+    /// Counters of the stream.
     pub stream: Stream,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Streams {
-    open: Vec<Open>,
-    by_ends: HashMap<[Place; 2], usize>,
-    /// Where the datagram before belonged.
+pub(super) struct StreamTable {
+    open: Vec<OpenStream>,
+    by_ends: HashMap<[AddressPort; 2], usize>,
+    /// Index of the previous datagram's flow.
     last: usize,
     done: Vec<UdpStream>,
-    /// Streams that are not told.
+    /// Number of streams that are not reported.
     others: u64,
 }
 
 #[derive(Debug)]
-struct Open {
-    ends: [Place; 2],
-    guess: Guess,
+struct OpenStream {
+    ends: [AddressPort; 2],
+    detector: StreamDetector,
     last_packet: u64,
 }
 
-impl Streams {
-    /// Takes note of a datagram from the first of `ends` to the other.
+impl StreamTable {
+    /// Records a datagram from the first of `ends` to the other.
     #[inline]
-    pub(super) fn take(
+    pub(super) fn record(
         &mut self,
-        ends: [Place; 2],
+        ends: [AddressPort; 2],
         octets: &[u8],
         length: u32,
         time_ns: u64,
@@ -63,22 +63,22 @@ impl Streams {
         self.last = at;
         let open = &mut self.open[at];
         open.last_packet = packet;
-        if let Some(stream) = open.guess.take(octets, length, time_ns, packet) {
-            self.tell(ends, stream);
+        if let Some(stream) = open.detector.record(octets, length, time_ns, packet) {
+            self.report(ends, stream);
         }
     }
 
-    fn begin(&mut self, ends: [Place; 2]) -> Option<usize> {
-        let at = if self.open.len() < MOST_OPEN {
+    fn begin(&mut self, ends: [AddressPort; 2]) -> Option<usize> {
+        let at = if self.open.len() < MAX_OPEN {
             self.open.len()
         } else {
             let unknown = self.open.iter().enumerate();
-            let unknown = unknown.filter(|(_, open)| open.guess.stream().is_none());
+            let unknown = unknown.filter(|(_, open)| open.detector.stream().is_none());
             unknown.min_by_key(|(_, open)| open.last_packet)?.0
         };
-        let open = Open {
+        let open = OpenStream {
             ends,
-            guess: Guess::default(),
+            detector: StreamDetector::default(),
             last_packet: 0,
         };
         if at == self.open.len() {
@@ -91,8 +91,8 @@ impl Streams {
         Some(at)
     }
 
-    fn tell(&mut self, [sender, receiver]: [Place; 2], stream: Stream) {
-        if self.done.len() == MOST_TOLD {
+    fn report(&mut self, [sender, receiver]: [AddressPort; 2], stream: Stream) {
+        if self.done.len() == MAX_REPORTED {
             self.others += 1;
             return;
         }
@@ -103,14 +103,14 @@ impl Streams {
         });
     }
 
-    /// All of them in the order of their first packets, and how many more there were.
+    /// All streams in the order of their first packets, and the number of further ones.
     pub(super) fn into_streams(mut self) -> (Vec<UdpStream>, u64) {
         for open in std::mem::take(&mut self.open) {
-            if let Some(stream) = open.guess.stream() {
-                self.tell(open.ends, stream.clone());
+            if let Some(stream) = open.detector.stream() {
+                self.report(open.ends, stream.clone());
             }
         }
-        self.done.sort_by_key(|told| told.stream.first_packet);
+        self.done.sort_by_key(|stream| stream.stream.first_packet);
         (self.done, self.others)
     }
 }

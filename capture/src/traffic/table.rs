@@ -6,37 +6,36 @@ use foldhash::fast::RandomState;
 use serde::Serialize;
 
 use crate::reader::Address;
-use crate::tcp::{Connection, End, Flags, Limit, Segment};
+use crate::tcp::{AnalysisFlags, Connection, End, Limit, Segment};
 
-/// Connections that are followed at the same time. With more, those are let go of which nothing was heard
-/// for the longest.
-const MOST_OPEN: usize = 8192;
-/// Connections that are told one by one when they are over; of more, those with the most payload.
-const MOST_DONE: usize = 2048;
+/// Connections tracked at the same time. Beyond that, those silent the longest are closed.
+const MAX_OPEN: usize = 8192;
+/// Closed connections that are reported individually: those with the most payload.
+const MAX_DONE: usize = 2048;
 
-/// Connections of which is kept what pictures show. Of more, the half that cost most.
-const MOST_TRACED: usize = 64;
+/// Traced connections. Beyond that, the more costly half is kept.
+const MAX_TRACED: usize = 64;
 
 /// An address and a port.
-pub type Place = (Address, u16);
+pub type AddressPort = (Address, u16);
 
-/// A connection and its ends, the one whose packet came first before the other.
+/// A connection with its ends, the one whose packet came first before the other.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// Who is connected.
-    pub ends: [Place; 2],
-    /// What was seen of it.
+    /// Addresses and ports.
+    pub ends: [AddressPort; 2],
+    /// State of the connection.
     pub connection: Box<Connection>,
 }
 
 impl Flow {
     /// Which of its ends the first of `ends` is, if these are its ends.
     #[inline]
-    fn end(&self, ends: &[Place; 2]) -> Option<End> {
+    fn end(&self, ends: &[AddressPort; 2]) -> Option<End> {
         let [source, destination] = ends;
         let [first, second] = &self.ends;
-        // Ports differ more often than addresses, and are compared sooner.
-        let same = |one: &Place, other: &Place| one.1 == other.1 && one.0 == other.0;
+        // Ports differ more often than addresses, so compare them first.
+        let same = |one: &AddressPort, other: &AddressPort| one.1 == other.1 && one.0 == other.0;
         if same(source, first) && same(destination, second) {
             Some(End::First)
         } else if same(source, second) && same(destination, first) {
@@ -46,74 +45,74 @@ impl Flow {
         }
     }
 
-    /// Octets of payload, both ways.
+    /// Octets of payload in both directions.
     pub fn payload_bytes(&self) -> u64 {
-        let of = |end| self.connection.figures(end).payload_bytes;
+        let of = |end| self.connection.stats(end).payload_bytes;
         of(End::First) + of(End::Second)
     }
 
-    /// What it cost, to be compared: the time in which its sender wanted to go on, then its payload.
+    /// Sort key: the time its sender had data to send, then its payload.
     pub fn cost(&self) -> (u64, u64) {
         let shares = self.connection.shares();
-        let idle = [Limit::Sender, Limit::Tail].map(|limit| shares[limit as usize]);
+        let idle = [Limit::SenderApplication, Limit::Tail].map(|limit| shares[limit as usize]);
         let total = shares.iter().sum::<u64>() - idle.iter().sum::<u64>();
         (total, self.payload_bytes())
     }
 }
 
-/// What is left of connections that are not told one by one.
+/// Sum of connections that are not reported individually.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Others {
-    /// How many.
+pub struct OtherConnections {
+    /// Number of connections.
     pub connections: u64,
     /// Their packets.
     pub packets: u64,
-    /// Their payload in octets, both ways.
+    /// Their payload in octets, in both directions.
     pub payload_bytes: u64,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct ConnectionTable {
     open: Vec<Flow>,
-    by_ends: HashMap<Key, usize, RandomState>,
-    recent: Recent,
+    by_ends: HashMap<ConnectionKey, usize, RandomState>,
+    recent: RecentConnections,
     done: Vec<Flow>,
-    others: Others,
-    /// Whether flags are told.
+    others: OtherConnections,
+    /// True if connections return flags.
     pub(super) flags: bool,
-    /// Whether pictures will be made, and of how many connections there may be what they show.
+    /// True if connections are traced; `traced` counts them.
     pub(super) traces: bool,
     traced: usize,
 }
 
-/// Where the last packets belonged, by their ports: most often the next one with them does, too. Which connection
-/// lies there now has to be looked at.
+/// Indexes of recent connections by ports: the next packet with the same ports usually belongs to the same one. The
+/// connection at that index has to be checked.
 #[derive(Debug)]
-struct Recent([usize; Self::PLACES]);
+struct RecentConnections([usize; Self::SLOTS]);
 
-impl Recent {
-    const PLACES: usize = 512;
+impl RecentConnections {
+    const SLOTS: usize = 512;
 
     #[inline]
-    fn of(&mut self, [(_, source), (_, destination)]: &[Place; 2]) -> &mut usize {
-        // Both directions have one.
-        &mut self.0[usize::from(source ^ destination) % Self::PLACES]
+    fn of(&mut self, [(_, source), (_, destination)]: &[AddressPort; 2]) -> &mut usize {
+        // The same for both directions.
+        &mut self.0[usize::from(source ^ destination) % Self::SLOTS]
     }
 }
 
-impl Default for Recent {
+impl Default for RecentConnections {
     fn default() -> Self {
-        Self([0; Self::PLACES])
+        Self([0; Self::SLOTS])
     }
 }
 
-/// Both ends in an order of their own.
+/// Both ends in sorted order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key([(u128, u16); 2]);
+struct ConnectionKey([(u128, u16); 2]);
 
-impl Key {
+impl ConnectionKey {
     #[inline]
-    fn of(ends: &[Place; 2]) -> Self {
+    fn of(ends: &[AddressPort; 2]) -> Self {
         let [one, other] = ends.map(|(address, port)| (u128::from_ne_bytes(address.0), port));
         Self(if one <= other {
             [one, other]
@@ -123,42 +122,44 @@ impl Key {
     }
 }
 
-impl Table {
-    /// Takes note of a segment from the first of `ends` to the other.
+impl ConnectionTable {
+    /// Records a segment from the first of `ends` to the other.
     #[inline]
-    pub(super) fn take(
+    pub(super) fn record(
         &mut self,
-        ends: [Place; 2],
+        ends: [AddressPort; 2],
         segment: &Segment<'_>,
         time_ns: u64,
         number: u64,
-    ) -> Flags {
+    ) -> AnalysisFlags {
         let recent = *self.recent.of(&ends);
         if let Some(flow) = self.open.get_mut(recent)
             && let Some(end) = flow.end(&ends)
-            && !segment.opens()
+            && !segment.is_initial_syn()
         {
-            return flow.connection.take(end, segment, time_ns, number);
+            return flow
+                .connection
+                .record_segment(end, segment, time_ns, number);
         }
-        self.take_any(ends, segment, time_ns, number)
+        self.record_any(ends, segment, time_ns, number)
     }
 
-    /// The same wherever it belongs, and if it opens a connection.
-    fn take_any(
+    /// The same for any connection, including a new one.
+    fn record_any(
         &mut self,
-        ends: [Place; 2],
+        ends: [AddressPort; 2],
         segment: &Segment<'_>,
         time_ns: u64,
         number: u64,
-    ) -> Flags {
-        let mut flags = Flags::default();
+    ) -> AnalysisFlags {
+        let mut flags = AnalysisFlags::default();
         let (at, end) = match self.find(&ends) {
             Some((at, end)) => {
-                if self.open[at].connection.is_reopened(end, segment) {
+                if self.open[at].connection.is_new_connection(end, segment) {
                     if self.flags {
-                        flags = Flags::REUSED_PORTS;
+                        flags = AnalysisFlags::REUSED_PORTS;
                     }
-                    let flow = self.flow(ends, time_ns, number);
+                    let flow = self.new_flow(ends, time_ns, number);
                     let before = std::mem::replace(&mut self.open[at], flow);
                     self.finish(before);
                     (at, End::First)
@@ -166,94 +167,96 @@ impl Table {
                     (at, end)
                 }
             }
-            None => (self.begin(ends, time_ns, number), End::First),
+            None => (self.open(ends, time_ns, number), End::First),
         };
         let connection = &mut self.open[at].connection;
-        flags |= connection.take(end, segment, time_ns, number);
+        flags |= connection.record_segment(end, segment, time_ns, number);
         flags
     }
 
     /// The connection between `ends`, and which of its ends the first of them is.
-    fn find(&mut self, ends: &[Place; 2]) -> Option<(usize, End)> {
-        let at = *self.by_ends.get(&Key::of(ends))?;
+    fn find(&mut self, ends: &[AddressPort; 2]) -> Option<(usize, End)> {
+        let at = *self.by_ends.get(&ConnectionKey::of(ends))?;
         *self.recent.of(ends) = at;
         let end = self.open[at].end(ends)?;
         Some((at, end))
     }
 
-    fn begin(&mut self, ends: [Place; 2], time_ns: u64, number: u64) -> usize {
-        if self.open.len() == MOST_OPEN {
-            self.let_go();
+    fn open(&mut self, ends: [AddressPort; 2], time_ns: u64, number: u64) -> usize {
+        if self.open.len() == MAX_OPEN {
+            self.close_idle();
         }
         let at = self.open.len();
-        self.by_ends.insert(Key::of(&ends), at);
+        self.by_ends.insert(ConnectionKey::of(&ends), at);
         *self.recent.of(&ends) = at;
-        let flow = self.flow(ends, time_ns, number);
+        let flow = self.new_flow(ends, time_ns, number);
         self.open.push(flow);
         at
     }
 
-    fn flow(&mut self, ends: [Place; 2], time_ns: u64, number: u64) -> Flow {
+    fn new_flow(&mut self, ends: [AddressPort; 2], time_ns: u64, number: u64) -> Flow {
         let mut connection = Box::new(Connection::new(number, time_ns));
         if self.flags {
-            connection.keep_flags();
+            connection.enable_flags();
         }
         if self.traces {
-            if self.traced == MOST_TRACED {
-                self.forget_traces();
+            if self.traced == MAX_TRACED {
+                self.drop_cheap_traces();
             }
             self.traced += 1;
-            connection.keep_traces(true);
+            connection.set_tracing(true);
         }
         Flow { ends, connection }
     }
 
-    /// Keeps what pictures show of the half of the connections that cost most so far.
-    fn forget_traces(&mut self) {
+    /// Keeps the traces of the half of the connections that cost most so far.
+    fn drop_cheap_traces(&mut self) {
         let flows = self.done.iter_mut().chain(&mut self.open);
         let mut traced: Vec<&mut Flow> = flows
             .filter(|flow| flow.connection.trace(End::First).is_some())
             .collect();
         traced.sort_by_key(|flow| std::cmp::Reverse(flow.cost()));
-        self.traced = traced.len().min(MOST_TRACED / 2);
-        for flow in traced.into_iter().skip(MOST_TRACED / 2) {
-            flow.connection.keep_traces(false);
+        self.traced = traced.len().min(MAX_TRACED / 2);
+        for flow in traced.into_iter().skip(MAX_TRACED / 2) {
+            flow.connection.set_tracing(false);
         }
     }
 
-    /// Makes room: the half of which nothing was heard for the longest is over.
-    fn let_go(&mut self) {
+    /// Closes the half of the connections that were silent the longest.
+    fn close_idle(&mut self) {
         let mut flows = std::mem::take(&mut self.open);
         flows.sort_by_cached_key(|flow| flow.connection.last_packet);
-        let rest = flows.split_off(MOST_OPEN / 2);
+        let rest = flows.split_off(MAX_OPEN / 2);
         for flow in flows {
             self.finish(flow);
         }
         let places = rest.iter().enumerate();
-        self.by_ends = places.map(|(at, flow)| (Key::of(&flow.ends), at)).collect();
+        self.by_ends = places
+            .map(|(at, flow)| (ConnectionKey::of(&flow.ends), at))
+            .collect();
         self.open = rest;
     }
 
     fn finish(&mut self, flow: Flow) {
         self.done.push(flow);
-        if self.done.len() == 2 * MOST_DONE {
-            self.sum_up();
+        if self.done.len() == 2 * MAX_DONE {
+            self.trim_done();
         }
     }
 
-    /// Of those that are over, keeps the ones with the most payload.
-    fn sum_up(&mut self) {
+    /// Keeps the closed connections with the most payload.
+    fn trim_done(&mut self) {
         self.done
             .sort_by_cached_key(|flow| std::cmp::Reverse(flow.payload_bytes()));
-        let most = self.done.len().min(MOST_DONE);
+        let most = self.done.len().min(MAX_DONE);
         for flow in self.done.drain(most..) {
             self.others.add(&flow);
         }
     }
 
-    /// All of them, in the order of their first packets, and the sum of those that are not told.
-    pub(super) fn into_flows(mut self) -> (Vec<Flow>, Others) {
-        self.sum_up();
+    /// All connections in the order of their first packets, and the sum of those not reported.
+    pub(super) fn into_flows(mut self) -> (Vec<Flow>, OtherConnections) {
+        self.trim_done();
         let mut flows = self.done;
         flows.extend(self.open);
         flows.sort_by_key(|flow| flow.connection.first_packet);
@@ -261,9 +264,9 @@ impl Table {
     }
 }
 
-impl Others {
+impl OtherConnections {
     fn add(&mut self, flow: &Flow) {
-        let packets = |end| flow.connection.figures(end).packets;
+        let packets = |end| flow.connection.stats(end).packets;
         self.connections += 1;
         self.packets += packets(End::First) + packets(End::Second);
         self.payload_bytes += flow.payload_bytes();
@@ -274,53 +277,53 @@ impl Others {
 mod tests {
     use super::*;
 
-    /// What a host that ends in `last` sends a server, from a port of its own.
-    fn ends(last: u16, port: u16) -> [Place; 2] {
+    /// Ends of a connection from a host whose address ends in `last` to a server.
+    fn ends(last: u16, port: u16) -> [AddressPort; 2] {
         let mut host = [0; 16];
         host[14..].copy_from_slice(&last.to_be_bytes());
         [(Address(host), port), (Address([1; 16]), 443)]
     }
 
-    fn take(table: &mut Table, ends: [Place; 2], number: u64) {
+    fn record(table: &mut ConnectionTable, ends: [AddressPort; 2], number: u64) {
         let segment = Segment {
             flags: Segment::ACK,
             ..Segment::default()
         };
-        table.take(ends, &segment, number, number);
+        table.record(ends, &segment, number, number);
     }
 
     #[test]
-    fn connections_with_the_same_ports_are_told_apart() {
-        let mut table = Table::default();
+    fn connections_with_the_same_ports_are_distinguished() {
+        let mut table = ConnectionTable::default();
         for number in 0..9 {
             let [host, server] = ends(number % 3, 5000);
             let back = number % 2 == 1;
             let ends = if back { [server, host] } else { [host, server] };
-            take(&mut table, ends, u64::from(number) + 1);
+            record(&mut table, ends, u64::from(number) + 1);
         }
         let (flows, others) = table.into_flows();
-        let packets = |flow: &Flow, end| flow.connection.figures(end).packets;
+        let packets = |flow: &Flow, end| flow.connection.stats(end).packets;
         let both = |flow| [packets(flow, End::First), packets(flow, End::Second)];
         assert_eq!(flows.iter().map(both).collect::<Vec<_>>(), [[2, 1]; 3]);
-        assert_eq!(others, Others::default());
+        assert_eq!(others, OtherConnections::default());
     }
 
     #[test]
-    fn of_many_connections_the_oldest_go_and_are_summed_up() {
-        let mut table = Table::default();
-        let most = 4 * MOST_OPEN as u64;
+    fn of_many_connections_the_oldest_are_closed_and_summed_up() {
+        let mut table = ConnectionTable::default();
+        let most = 4 * MAX_OPEN as u64;
         for number in 0..most {
-            take(
+            record(
                 &mut table,
                 ends((number >> 8) as u16, number as u16 & 0xFF),
                 number,
             );
-            // The first one goes on.
-            take(&mut table, ends(0, 0), number);
+            // The first one stays active.
+            record(&mut table, ends(0, 0), number);
         }
         let (flows, others) = table.into_flows();
-        assert!(flows.len() <= MOST_OPEN + MOST_DONE);
+        assert!(flows.len() <= MAX_OPEN + MAX_DONE);
         assert_eq!(flows.len() as u64 + others.connections, most);
-        assert_eq!(flows[0].connection.figures(End::First).packets, most + 1);
+        assert_eq!(flows[0].connection.stats(End::First).packets, most + 1);
     }
 }

@@ -1,9 +1,9 @@
-//! UDP streams of iperf as a capture shows them: what arrived at the place of capture, and how.
+//! UDP streams of iperf in a capture: the datagrams that arrived at the capture point.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `header` | whose datagrams they are, their numbers and times |
-//! | `stream` | what is counted of a stream |
+//! | `header` | tool, numbers and times of datagrams |
+//! | `stream` | counters of a stream |
 
 mod header;
 mod stream;
@@ -13,25 +13,25 @@ mod tests;
 pub use header::Tool;
 pub use stream::Stream;
 
-use header::Numbered;
+use header::DatagramHeader;
 
-/// So many datagrams have to fit before they are believed.
-const ENOUGH: u64 = 8;
-/// How often a flow may begin anew before it is taken for something else.
-const MOST_TRIES: u8 = 64;
+/// Number of matching datagrams that confirm a stream.
+const MIN_DATAGRAMS: u64 = 8;
+/// Number of restarts after which a flow is not treated as a stream any more.
+const MAX_TRIES: u8 = 64;
 
-/// The datagrams from one port to another: a stream, or what may turn out to be one.
+/// Detects a stream in the datagrams from one port to another.
 #[derive(Clone, Debug, Default)]
-pub struct Guess {
+pub struct StreamDetector {
     streams: Vec<Stream>,
     tries: u8,
 }
 
-impl Guess {
-    /// Takes note of a datagram with a payload of `length`, of which `octets` were kept. Gives back the stream that
-    /// is over, if this one begins another.
+impl StreamDetector {
+    /// Records a datagram with a payload of `length`, of which `octets` were captured. Returns the previous stream if
+    /// this datagram starts another one.
     #[inline]
-    pub fn take(
+    pub fn record(
         &mut self,
         octets: &[u8],
         length: u32,
@@ -39,48 +39,48 @@ impl Guess {
         packet: u64,
     ) -> Option<Stream> {
         if let [stream] = self.streams.as_mut_slice()
-            && stream.is_sure()
+            && stream.is_confirmed()
         {
-            let said = Numbered::parse(stream.tool, octets)?;
-            if !stream.begins_anew(&said) {
-                stream.add(&said, length, time_ns, packet);
+            let header = DatagramHeader::parse(stream.tool, octets)?;
+            if !stream.is_restart(&header) {
+                stream.add(&header, length, time_ns, packet);
                 return None;
             }
-            let anew = Stream::new(stream.tool, &said, length, time_ns, packet);
-            return Some(std::mem::replace(stream, anew));
+            let restarted = Stream::new(stream.tool, &header, length, time_ns, packet);
+            return Some(std::mem::replace(stream, restarted));
         }
-        self.guess(octets, length, time_ns, packet);
+        self.detect(octets, length, time_ns, packet);
         None
     }
 
     #[cold]
-    fn guess(&mut self, octets: &[u8], length: u32, time_ns: u64, packet: u64) {
-        if self.tries == MOST_TRIES {
+    fn detect(&mut self, octets: &[u8], length: u32, time_ns: u64, packet: u64) {
+        if self.tries == MAX_TRIES {
             return;
         }
-        // An end is rare: what seems to be one is something else.
-        let said = |tool| Numbered::parse(tool, octets).filter(|said| !said.ends);
+        // An end marker is rare: before confirmation it is probably something else.
+        let header = |tool| DatagramHeader::parse(tool, octets).filter(|header| !header.is_end);
         self.streams.retain_mut(|stream| {
-            let said = said(stream.tool).filter(|said| stream.may_go_on(said));
-            if let Some(said) = &said {
-                stream.add(said, length, time_ns, packet);
+            let header = header(stream.tool).filter(|header| stream.can_continue(header));
+            if let Some(header) = &header {
+                stream.add(header, length, time_ns, packet);
             }
-            said.is_some()
+            header.is_some()
         });
         if self.streams.is_empty() {
             self.tries += 1;
             let begun = Tool::ALL.into_iter().filter_map(|tool| {
-                let said = said(tool)?;
-                Some(Stream::new(tool, &said, length, time_ns, packet))
+                let header = header(tool)?;
+                Some(Stream::new(tool, &header, length, time_ns, packet))
             });
             self.streams.extend(begun);
         }
     }
 
-    /// The stream, if it is one.
+    /// The stream, if it is confirmed.
     pub fn stream(&self) -> Option<&Stream> {
         match self.streams.as_slice() {
-            [stream] if stream.is_sure() => Some(stream),
+            [stream] if stream.is_confirmed() => Some(stream),
             _ => None,
         }
     }

@@ -1,54 +1,54 @@
-//! What is counted of a stream of numbered datagrams.
+//! Counters of a stream of numbered datagrams.
 
 use core::time::Duration;
 use linerate_agent::Instant;
 use linerate_agent::count::Sink;
 
-use super::ENOUGH;
-use super::header::{Numbered, Tool};
-use crate::tcp::{Buckets, Marks, POSITIONS};
+use super::MIN_DATAGRAMS;
+use super::header::{DatagramHeader, Tool};
+use crate::tcp::{BURST_POSITIONS, Histogram, Occurrences};
 use linerate_results::stats;
 
-/// A number that is further away than this is not one of the stream that may be.
-const NEAR: u64 = 64;
-/// How often iperf 2 says the end until it is answered.
-const END_EVERY: Duration = Duration::from_millis(250);
-/// Fewer holes are chance.
-const FEWEST_HOLES: u64 = 3;
-/// Holes behind the first place of a burst are this much more frequent where bursts are their cause; or so much
-/// longer than chance makes them.
-const BURSTS_MATTER: f64 = 3.0;
-const LONGER_THAN_CHANCE: f64 = 2.0;
+/// A larger step of the number excludes an unconfirmed stream.
+const MAX_NUMBER_STEP: u64 = 64;
+/// Interval at which iperf 2 repeats the end marker until it is answered.
+const END_INTERVAL: Duration = Duration::from_millis(250);
+/// Fewer gaps may be chance.
+const MIN_GAPS: u64 = 3;
+/// Where bursts cause loss, gaps after the first position of a burst are at least this much more frequent, or gaps are
+/// that much longer than by chance.
+const MIN_BURST_LOSS_RATIO: f64 = 3.0;
+const MIN_GAP_LENGTH_RATIO: f64 = 2.0;
 
 /// A stream of numbered datagrams.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Whose it is.
+    /// Tool that sent it.
     pub tool: Tool,
-    /// Number of its first datagram's packet in the capture.
+    /// Packet number of its first datagram in the capture.
     pub first_packet: u64,
-    /// Of its last one's.
+    /// Packet number of its last datagram.
     pub last_packet: u64,
-    /// When its first one was captured.
+    /// Time of its first datagram.
     pub start_ns: u64,
     /// Octets of payload in its largest datagram.
     pub largest_bytes: u32,
-    /// Between two arrivals.
-    pub gaps: Buckets,
-    /// Between two sendings, on the sender's clock.
-    pub sent_gaps: Buckets,
-    /// How often some were missing.
-    pub holes: u64,
-    /// The most that were missing at once.
-    pub longest_hole: u64,
-    /// The packets behind holes, by how many were missing.
-    pub behind_holes: Marks,
-    /// Datagrams by their place in a burst of the sender, the last place for all behind.
-    pub arrived_at: [u64; POSITIONS],
-    /// Holes by the place of the datagram before them.
-    pub holes_behind: [u64; POSITIONS],
-    /// The packets that came out of order, by how many had overtaken them.
-    pub overtaken: Marks,
+    /// Interarrival times.
+    pub gaps: Histogram,
+    /// Times between transmissions, on the sender's clock.
+    pub sent_gaps: Histogram,
+    /// Number of gaps in the numbering.
+    pub gap_count: u64,
+    /// The most datagrams missing in one gap.
+    pub longest_gap: u64,
+    /// The packets after gaps, weighted by the datagrams missing.
+    pub loss_gaps_at: Occurrences,
+    /// Datagrams by their position in the sender's burst, the last entry for all further ones.
+    pub received_by_position: [u64; BURST_POSITIONS],
+    /// Gaps by the burst position of the datagram before them.
+    pub gaps_by_position: [u64; BURST_POSITIONS],
+    /// The packets out of order, weighted by the datagrams that overtook them.
+    pub out_of_order_at: Occurrences,
     sink: Sink,
     first_number: u64,
     next_number: u64,
@@ -56,17 +56,23 @@ pub struct Stream {
     first_sent_ns: u64,
     last_sent_ns: u64,
     last_ns: u64,
-    /// Of the last one in its burst, from 0.
-    place: usize,
+    /// Burst position of the last datagram, from 0.
+    burst_position: usize,
 }
 
 impl Stream {
-    pub(super) fn new(tool: Tool, said: &Numbered, length: u32, time_ns: u64, packet: u64) -> Self {
-        // Both count from 1, iperf before 2.1 from 0; unless its beginning is missing.
-        let first_number = if said.number < NEAR {
-            said.number.min(1)
+    pub(super) fn new(
+        tool: Tool,
+        header: &DatagramHeader,
+        length: u32,
+        time_ns: u64,
+        packet: u64,
+    ) -> Self {
+        // Both tools count from 1, iperf before 2.1 from 0; unless the start was not captured.
+        let first_number = if header.number < MAX_NUMBER_STEP {
+            header.number.min(1)
         } else {
-            said.number
+            header.number
         };
         let mut stream = Self {
             tool,
@@ -74,90 +80,91 @@ impl Stream {
             last_packet: packet,
             start_ns: time_ns,
             largest_bytes: 0,
-            gaps: Buckets::default(),
-            sent_gaps: Buckets::default(),
-            holes: 0,
-            longest_hole: 0,
-            behind_holes: Marks::default(),
-            arrived_at: [0; POSITIONS],
-            holes_behind: [0; POSITIONS],
-            overtaken: Marks::default(),
+            gaps: Histogram::default(),
+            sent_gaps: Histogram::default(),
+            gap_count: 0,
+            longest_gap: 0,
+            loss_gaps_at: Occurrences::default(),
+            received_by_position: [0; BURST_POSITIONS],
+            gaps_by_position: [0; BURST_POSITIONS],
+            out_of_order_at: Occurrences::default(),
             sink: Sink::new(first_number),
             first_number,
-            next_number: said.number,
+            next_number: header.number,
             has_ended: false,
-            first_sent_ns: said.sent_ns,
-            last_sent_ns: said.sent_ns,
+            first_sent_ns: header.sent_ns,
+            last_sent_ns: header.sent_ns,
             last_ns: time_ns,
-            place: 0,
+            burst_position: 0,
         };
-        stream.add(said, length, time_ns, packet);
+        stream.add(header, length, time_ns, packet);
         stream
     }
 
-    /// Whether enough datagrams fit to believe that it is one.
+    /// True if enough datagrams match.
     #[inline]
-    pub(super) fn is_sure(&self) -> bool {
-        self.datagrams() >= ENOUGH
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.datagrams() >= MIN_DATAGRAMS
     }
 
-    /// Whether a datagram may be its next one: another number near by, or the very same again.
-    pub(super) fn may_go_on(&self, said: &Numbered) -> bool {
+    /// True if a datagram may be the next one: another number nearby, or a duplicate.
+    pub(super) fn can_continue(&self, header: &DatagramHeader) -> bool {
         let last = self.next_number.saturating_sub(1);
-        said.number.abs_diff(last) <= NEAR
-            && (said.number != last || said.sent_ns == self.last_sent_ns)
+        header.number.abs_diff(last) <= MAX_NUMBER_STEP
+            && (header.number != last || header.sent_ns == self.last_sent_ns)
     }
 
-    /// Whether a datagram begins another stream between the same ports.
+    /// True if a datagram starts another stream between the same ports.
     #[inline]
-    pub(super) fn begins_anew(&self, said: &Numbered) -> bool {
-        !said.ends && said.number <= 1 && self.next_number > 1024
+    pub(super) fn is_restart(&self, header: &DatagramHeader) -> bool {
+        !header.is_end && header.number <= 1 && self.next_number > 1024
     }
 
     #[inline]
-    pub(super) fn add(&mut self, said: &Numbered, length: u32, time_ns: u64, packet: u64) {
+    pub(super) fn add(&mut self, header: &DatagramHeader, length: u32, time_ns: u64, packet: u64) {
         self.last_packet = packet;
-        let number = said.number;
+        let number = header.number;
         let now = Instant::from_ns(time_ns);
-        if said.ends {
-            // The first one counts as a datagram; further ones are only there until it is answered.
+        if header.is_end {
+            // The first end marker counts as a datagram; the others only repeat it until it is answered.
             if !std::mem::replace(&mut self.has_ended, true) {
                 self.sink
-                    .ended(number, said.sent_ns, length as usize, now, END_EVERY);
+                    .ended(number, header.sent_ns, length as usize, now, END_INTERVAL);
             }
             return;
         }
         let (began, late) = (self.datagrams() > 0, number < self.next_number);
         let duplicates = self.duplicates();
         self.sink
-            .arrived(number, said.sent_ns, length as usize, now);
+            .arrived(number, header.sent_ns, length as usize, now);
         if late && self.duplicates() == duplicates {
-            self.overtaken.note(packet, self.next_number - number);
+            self.out_of_order_at
+                .record(packet, self.next_number - number);
         }
         if !late {
             if began {
-                self.follows(said, time_ns, packet);
+                self.record_in_order(header, time_ns, packet);
             }
-            self.arrived_at[self.place.min(POSITIONS - 1)] += 1;
+            self.received_by_position[self.burst_position.min(BURST_POSITIONS - 1)] += 1;
             self.next_number = number.saturating_add(1);
-            self.last_sent_ns = said.sent_ns;
+            self.last_sent_ns = header.sent_ns;
             self.last_ns = time_ns;
         }
         self.largest_bytes = self.largest_bytes.max(length);
     }
 
-    fn follows(&mut self, said: &Numbered, time_ns: u64, packet: u64) {
-        let missing = said.number - self.next_number;
+    fn record_in_order(&mut self, header: &DatagramHeader, time_ns: u64, packet: u64) {
+        let missing = header.number - self.next_number;
         if missing > 0 {
-            self.holes += 1;
-            self.holes_behind[self.place.min(POSITIONS - 1)] += 1;
-            self.behind_holes.note(packet, missing);
-            self.longest_hole = self.longest_hole.max(missing);
+            self.gap_count += 1;
+            self.gaps_by_position[self.burst_position.min(BURST_POSITIONS - 1)] += 1;
+            self.loss_gaps_at.record(packet, missing);
+            self.longest_gap = self.longest_gap.max(missing);
         }
         let gap_ns = time_ns.saturating_sub(self.last_ns);
         self.gaps.add(gap_ns);
         let (since_ns, span_ns) = if self.has_clock() {
-            let since_ns = said.sent_ns.saturating_sub(self.last_sent_ns);
+            let since_ns = header.sent_ns.saturating_sub(self.last_sent_ns);
             self.sent_gaps.add(since_ns);
             (
                 since_ns,
@@ -170,8 +177,8 @@ impl Stream {
         let in_burst = span_ns
             .checked_div(sent_before)
             .is_some_and(|mean_ns| since_ns < mean_ns / 2);
-        self.place = if in_burst {
-            self.place
+        self.burst_position = if in_burst {
+            self.burst_position
                 .saturating_add(missing as usize)
                 .saturating_add(1)
         } else {
@@ -179,33 +186,33 @@ impl Stream {
         };
     }
 
-    /// Whether the times in the datagrams are any.
+    /// True if the datagrams have timestamps.
     fn has_clock(&self) -> bool {
         self.last_sent_ns > self.first_sent_ns
     }
 
-    /// Datagrams that arrived, repeated ones among them.
+    /// Datagrams that arrived, duplicates included.
     #[inline]
     pub fn datagrams(&self) -> u64 {
         self.sink.sequence.received()
     }
 
-    /// Datagrams that were sent, as far as those tell that arrived.
+    /// Datagrams sent, derived from the received numbers.
     pub fn sent(&self) -> u64 {
         self.sink.sequence.sent()
     }
 
-    /// Of them, those that did not arrive.
+    /// Datagrams sent that did not arrive.
     pub fn lost(&self) -> u64 {
         self.sink.sequence.lost(None)
     }
 
-    /// Datagrams that arrived behind later ones.
+    /// Datagrams that arrived after later ones.
     pub fn out_of_order(&self) -> u64 {
         self.sink.sequence.out_of_order() + self.sink.sequence.stale()
     }
 
-    /// Datagrams that arrived again.
+    /// Duplicate datagrams.
     pub fn duplicates(&self) -> u64 {
         self.sink.sequence.duplicates()
     }
@@ -215,30 +222,30 @@ impl Stream {
         self.sink.octets
     }
 
-    /// From the first arrival to the last.
+    /// Time from the first arrival to the last.
     pub fn duration(&self) -> Duration {
         self.sink.span()
     }
 
-    /// Interarrival jitter (RFC 3550 section 6.4.1) at the end; `None` if the datagrams have no times.
+    /// Interarrival jitter (RFC 3550 section 6.4.1) at the end; `None` without timestamps.
     pub fn jitter_ns(&self) -> Option<u64> {
         self.has_clock().then(|| self.sink.jitter.ns())
     }
 
-    /// Whether losses come in bursts: longer holes than chance makes, or behind others much more often than behind
-    /// the first of a burst.
+    /// True if losses are in bursts: gaps longer than by chance, or much more frequent after the first position of a
+    /// burst.
     pub fn loses_in_bursts(&self) -> bool {
-        if self.holes < FEWEST_HOLES {
+        if self.gap_count < MIN_GAPS {
             return false;
         }
-        let hole = self.lost() as f64 / self.holes as f64;
+        let hole = self.lost() as f64 / self.gap_count as f64;
         let by_chance = 1.0 / (1.0 - stats::ratio(self.lost() as f64, self.sent() as f64));
         let rate = |places: std::ops::Range<usize>| {
-            let sum = |of: &[u64; POSITIONS]| of[places.clone()].iter().sum::<u64>() as f64;
-            stats::ratio(sum(&self.holes_behind), sum(&self.arrived_at))
+            let sum = |of: &[u64; BURST_POSITIONS]| of[places.clone()].iter().sum::<u64>() as f64;
+            stats::ratio(sum(&self.gaps_by_position), sum(&self.received_by_position))
         };
-        let behind: u64 = self.holes_behind[1..].iter().sum();
-        hole >= LONGER_THAN_CHANCE * by_chance
-            || behind >= FEWEST_HOLES && rate(1..POSITIONS) >= BURSTS_MATTER * rate(0..1)
+        let behind: u64 = self.gaps_by_position[1..].iter().sum();
+        hole >= MIN_GAP_LENGTH_RATIO * by_chance
+            || behind >= MIN_GAPS && rate(1..BURST_POSITIONS) >= MIN_BURST_LOSS_RATIO * rate(0..1)
     }
 }

@@ -1,44 +1,44 @@
 use super::*;
-use crate::tcp::Marks;
+use crate::tcp::Occurrences;
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
-/// A datagram of `tool`, numbered `number`, sent at `sent_ns`; of iperf 2, a negative number ends the stream.
+/// A datagram of `tool`, numbered `number`, sent at `sent_ns`; a negative number ends an iperf 2 stream.
 fn datagram(tool: Tool, number: i64, sent_ns: u64) -> Vec<u8> {
     let [seconds, micros] =
         [sent_ns / 1_000_000_000, sent_ns / US % 1_000_000].map(|part| part as u32);
     let words: &[u32] = match tool {
         Tool::Iperf2 => &[number as u32, seconds, micros, 0, 0],
-        // What follows looks like the flags of iperf 2 and a large negative number.
+        // The next words look like iperf 2 flags and a large negative number.
         Tool::Iperf3 => &[seconds, micros, number as u32, 0x9F00_0000, 0x9F00_0000],
         Tool::Iperf3Wide => &[seconds, micros, (number >> 32) as u32, number as u32],
     };
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// A stream of these numbers; the n-th is sent at `sent_ns(n)` and arrives 3 ms later.
-fn stream(tool: Tool, numbers: &[i64], sent_ns: impl Fn(u64) -> u64) -> Guess {
-    let mut guess = Guess::default();
+/// A stream with these numbers; the n-th is sent at `sent_ns(n)` and arrives 3 ms later.
+fn stream(tool: Tool, numbers: &[i64], sent_ns: impl Fn(u64) -> u64) -> StreamDetector {
+    let mut detector = StreamDetector::default();
     for (at, number) in numbers.iter().enumerate() {
         let sent_ns = sent_ns(number.unsigned_abs());
-        let over = guess.take(
+        let ended = detector.record(
             &datagram(tool, *number, sent_ns),
             1000,
             sent_ns + 3 * MS,
             at as u64 + 1,
         );
-        assert!(over.is_none());
+        assert!(ended.is_none());
     }
-    guess
+    detector
 }
 
 #[test]
-fn each_tool_is_known_by_its_datagrams() {
+fn each_tool_is_recognized_by_its_datagrams() {
     for tool in Tool::ALL {
         let numbers: Vec<i64> = (1..=100).collect();
-        let guess = stream(tool, &numbers, |number| 5_000_000_000 + number * MS);
-        let stream = guess.stream().expect("a stream");
+        let detector = stream(tool, &numbers, |number| 5_000_000_000 + number * MS);
+        let stream = detector.stream().expect("a stream");
         assert_eq!(
             (stream.tool, stream.datagrams(), stream.lost()),
             (tool, 100, 0)
@@ -47,13 +47,13 @@ fn each_tool_is_known_by_its_datagrams() {
         assert_eq!(stream.payload_bytes(), 100_000);
         assert_eq!(stream.duration().as_millis(), 99);
         assert_eq!((stream.gaps.min(), stream.gaps.max()), (Some(MS), Some(MS)));
-        assert_eq!(stream.arrived_at[0], 100);
+        assert_eq!(stream.received_by_position[0], 100);
     }
 }
 
 #[test]
-fn what_is_something_else_is_no_stream() {
-    let mut guess = Guess::default();
+fn other_datagrams_are_no_stream() {
+    let mut detector = StreamDetector::default();
     let mut state = 7_u32;
     for packet in 0..10_000 {
         let mut octets = Vec::new();
@@ -61,51 +61,52 @@ fn what_is_something_else_is_no_stream() {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             octets.extend(state.to_be_bytes());
         }
-        guess.take(&octets[..packet as usize % 21], 20, packet * MS, packet);
+        detector.record(&octets[..packet as usize % 21], 20, packet * MS, packet);
     }
-    assert!(guess.stream().is_none());
+    assert!(detector.stream().is_none());
 }
 
 #[test]
-fn lost_overtaken_and_repeated() {
+fn lost_reordered_and_duplicate_datagrams() {
     let mut numbers: Vec<i64> = (1..=60).collect();
-    // 20 and 21 are lost, 30 comes behind 31, 40 comes twice; two before the end are lost, which comes twice.
+    // 20 and 21 are lost, 30 arrives after 31, 40 arrives twice; two before the end are lost, which arrives twice.
     numbers.swap(29, 30);
     numbers.insert(40, 40);
     numbers.retain(|number| !matches!(number, 20 | 21));
     numbers.extend([-63, -64]);
-    let guess = stream(Tool::Iperf2, &numbers, |number| number * MS);
-    let stream = guess.stream().expect("a stream");
+    let detector = stream(Tool::Iperf2, &numbers, |number| number * MS);
+    let stream = detector.stream().expect("a stream");
     assert_eq!((stream.sent(), stream.lost()), (63, 4));
     assert_eq!((stream.out_of_order(), stream.duplicates()), (1, 1));
-    assert_eq!((stream.holes, stream.longest_hole), (2, 2));
-    // 31 came while 30 was missing.
-    let packets = |marks: Marks| [marks.first, marks.last, marks.worst];
-    assert_eq!(packets(stream.behind_holes), [20, 28, 20]);
-    assert_eq!(packets(stream.overtaken), [29; 3]);
+    assert_eq!((stream.gap_count, stream.longest_gap), (2, 2));
+    // 31 arrived while 30 was missing.
+    let packets =
+        |occurrences: Occurrences| [occurrences.first, occurrences.last, occurrences.worst];
+    assert_eq!(packets(stream.loss_gaps_at), [20, 28, 20]);
+    assert_eq!(packets(stream.out_of_order_at), [29; 3]);
 }
 
 #[test]
-fn losses_from_some_place_of_a_burst_on() {
-    // Eight at once each 10 ms, of which the receiver takes five.
+fn losses_from_a_position_of_the_burst_on() {
+    // Eight at once every 10 ms, of which the receiver accepts five.
     let sent_ns = |number: u64| (number - 1) / 8 * 10 * MS + (number - 1) % 8 * 20 * US;
     let taken = |number: &i64| (number - 1) % 8 < 5;
     let numbers: Vec<i64> = (1..=800).filter(taken).collect();
-    let guess = stream(Tool::Iperf3, &numbers, sent_ns);
-    let stream = guess.stream().expect("a stream");
+    let detector = stream(Tool::Iperf3, &numbers, sent_ns);
+    let stream = detector.stream().expect("a stream");
     assert!(stream.loses_in_bursts());
-    // In the first burst nobody knows yet what a pause is.
-    assert_eq!(stream.holes_behind[4], 98);
-    assert_eq!((stream.lost(), stream.longest_hole), (99 * 3, 3));
+    // In the first burst the mean interval is still unknown.
+    assert_eq!(stream.gaps_by_position[4], 98);
+    assert_eq!((stream.lost(), stream.longest_gap), (99 * 3, 3));
 }
 
 #[test]
-fn losses_anywhere() {
+fn random_losses() {
     let numbers: Vec<i64> = (1..=800).filter(|number| number % 37 != 0).collect();
     for burst in [1, 8] {
-        let guess = stream(Tool::Iperf3, &numbers, |number| number / burst * burst * MS);
+        let detector = stream(Tool::Iperf3, &numbers, |number| number / burst * burst * MS);
         assert!(
-            !guess.stream().expect("a stream").loses_in_bursts(),
+            !detector.stream().expect("a stream").loses_in_bursts(),
             "{burst}"
         );
     }
@@ -113,46 +114,46 @@ fn losses_anywhere() {
 
 #[test]
 fn another_stream_between_the_same_ports() {
-    let mut guess = Guess::default();
-    let mut over = Vec::new();
+    let mut detector = StreamDetector::default();
+    let mut ended = Vec::new();
     for number in (1..=2000).chain(1..=20) {
         let sent_ns = number as u64 * MS;
-        over.extend(guess.take(&datagram(Tool::Iperf3, number, sent_ns), 1000, sent_ns, 1));
+        ended.extend(detector.record(&datagram(Tool::Iperf3, number, sent_ns), 1000, sent_ns, 1));
     }
-    assert_eq!(over.len(), 1);
-    assert_eq!(over[0].datagrams(), 2000);
-    assert_eq!(guess.stream().expect("the second").datagrams(), 20);
+    assert_eq!(ended.len(), 1);
+    assert_eq!(ended[0].datagrams(), 2000);
+    assert_eq!(detector.stream().expect("the second").datagrams(), 20);
 }
 
 #[test]
 fn no_number_and_no_time_is_too_large() {
     let ends = [0, 1, u64::MAX - 1, u64::MAX];
     for tool in Tool::ALL {
-        let mut guess = stream(tool, &(1..=20).collect::<Vec<_>>(), |number| number * MS);
+        let mut detector = stream(tool, &(1..=20).collect::<Vec<_>>(), |number| number * MS);
         for (number, time_ns) in ends
             .iter()
             .flat_map(|number| ends.map(|time_ns| (*number, time_ns)))
         {
             let mut octets = datagram(tool, number as i64, time_ns);
-            guess.take(&octets, u32::MAX, time_ns, 1);
+            detector.record(&octets, u32::MAX, time_ns, 1);
             octets.fill(0xFF);
             octets[4..12].fill(0);
             for time_ns in [time_ns, 0] {
-                guess.take(&octets, 0, time_ns, 2);
-                Guess::default().take(&octets, 0, time_ns, 2);
+                detector.record(&octets, 0, time_ns, 2);
+                StreamDetector::default().record(&octets, 0, time_ns, 2);
             }
         }
         assert!(
-            guess
+            detector
                 .stream()
                 .is_none_or(|stream| stream.lost() <= stream.sent())
         );
     }
-    let mut guess = Guess::default();
+    let mut detector = StreamDetector::default();
     for time_ns in (0..20).rev() {
         let octets = [0, 0, u32::MAX, u32::MAX].map(u32::to_be_bytes).concat();
-        guess.take(&octets, 16, time_ns, 1);
+        detector.record(&octets, 16, time_ns, 1);
     }
-    // The same again and again is either tool's.
-    assert!(guess.stream().is_none());
+    // The same datagram repeated matches either tool.
+    assert!(detector.stream().is_none());
 }

@@ -1,29 +1,29 @@
-//! Divides what a request took beyond the line's own time into causes that add up.
+//! Divides the time of a request beyond the line's own into causes that add up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use linerate_ether::ledger::Drop;
 
-use super::requests::{Sent, SentOctets};
+use super::requests::{SegmentData, SentOctets};
 use super::{Frame, LINE_GAP_NS, Packet, Segment, Side};
 use linerate_results::line;
 use linerate_results::record::{GapCause, GapPart, GapToLineRate};
 
-/// What the device's processor did from one time to another.
+/// An interval of work of the device's processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Busy {
-    /// From.
+pub struct BusyPeriod {
+    /// Start.
     pub start_ns: u64,
-    /// To.
+    /// End.
     pub end_ns: u64,
-    /// What, as a cause: one of those of the device.
-    pub work: GapCause,
+    /// The work as a cause: one of the device's.
+    pub cause: GapCause,
 }
 
-/// A transfer to be looked into.
+/// A transfer to analyze.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
-    /// Its place among the requests.
+    /// Index of the request.
     pub request: u64,
     /// First bit of the first SYN.
     pub start_ns: u64,
@@ -33,21 +33,25 @@ pub struct Transfer {
     pub bytes: u64,
     /// Octets of a full segment.
     pub mss: u64,
-    /// Who sends the body.
+    /// Sender of the body.
     pub sender: Side,
 }
 
-/// From this part of the greatest flight on, slow start is over.
-const GROWN: f64 = 0.95;
+/// Slow start ends when the flight reaches this share of the largest one.
+const GROWN_SHARE: f64 = 0.95;
 
-/// What `transfer` took beyond the line's time for its body.
+/// Divides the time of `transfer` beyond the line's time for its body.
 ///
-/// `frames` and `busy` are in the order of time and may begin before the transfer. Where `busy`
-/// knows nothing, the device's time stays undivided.
+/// `frames` and `busy` are in chronological order and may begin before the transfer. Where `busy` has no entry, the
+/// device's time is not divided.
 ///
-/// The first 96 bit times of a silence are the line's gap; what is left belongs to whoever ends it.
-/// Where both stations send at once the time counts for the frame that began first.
-pub fn gap_to_line_rate(frames: &[Frame], transfer: &Transfer, busy: &[Busy]) -> GapToLineRate {
+/// The first 96 bit times of a silence are the line's gap; the rest is attributed to the station that ends it. Where
+/// both stations send at once the time counts for the frame that began first.
+pub fn gap_to_line_rate(
+    frames: &[Frame],
+    transfer: &Transfer,
+    busy: &[BusyPeriod],
+) -> GapToLineRate {
     let Transfer {
         start_ns,
         end_ns,
@@ -56,7 +60,7 @@ pub fn gap_to_line_rate(frames: &[Frame], transfer: &Transfer, busy: &[Busy]) ->
         ..
     } = *transfer;
     let end_ns = end_ns.max(start_ns);
-    let mut division = Division {
+    let mut breakdown = GapBreakdown {
         transfer,
         busy,
         phases: Phases::of(frames, transfer),
@@ -64,17 +68,17 @@ pub fn gap_to_line_rate(frames: &[Frame], transfer: &Transfer, busy: &[Busy]) ->
         data_ns: 0,
         gaps_ns: 0,
     };
-    division.walk(frames, start_ns, end_ns);
+    breakdown.walk(frames, start_ns, end_ns);
 
     let mss = mss.max(1);
     let body_ns = bytes * line::frame_ns(line::IP_TCP_HEADER_OCTETS + mss) / mss;
     let gaps_ns = bytes * line::inter_packet_gap_ns() / mss;
-    let Division {
+    let GapBreakdown {
         mut ns,
         data_ns,
         gaps_ns: all_gaps_ns,
         ..
-    } = division;
+    } = breakdown;
     *ns.entry(GapCause::HeadersAndClock).or_default() += data_ns as i64 - body_ns as i64;
     *ns.entry(GapCause::InterPacketGaps).or_default() += all_gaps_ns as i64 - gaps_ns as i64;
     let part = |cause: GapCause| GapPart {
@@ -93,7 +97,7 @@ pub fn gap_to_line_rate(frames: &[Frame], transfer: &Transfer, busy: &[Busy]) ->
     }
 }
 
-/// When data began to flow, and when the flight had grown.
+/// Start of the first data, and of the grown flight.
 struct Phases {
     data_ns: u64,
     grown_ns: u64,
@@ -121,10 +125,11 @@ impl Phases {
                 acknowledged = Some(segment.ack);
             }
         }
-        // A flight of more than a window of 64 KiB is a number that wrapped.
+        // A flight far above a window of 64 KiB is a wrapped number.
         flights.retain(|(_, flight)| *flight < 1 << 20);
         let greatest = flights.iter().map(|(_, flight)| *flight).max().unwrap_or(0);
-        let grown = |(_, flight): &&(u64, u32)| f64::from(*flight) >= GROWN * f64::from(greatest);
+        let grown =
+            |(_, flight): &&(u64, u32)| f64::from(*flight) >= GROWN_SHARE * f64::from(greatest);
         Self {
             data_ns: flights.first().map_or(transfer.end_ns, |first| first.0),
             grown_ns: flights
@@ -135,43 +140,49 @@ impl Phases {
     }
 }
 
-struct Division<'a> {
+struct GapBreakdown<'a> {
     transfer: &'a Transfer,
-    busy: &'a [Busy],
+    busy: &'a [BusyPeriod],
     phases: Phases,
     ns: BTreeMap<GapCause, i64>,
-    /// Time of the sender's frames that brought something new.
+    /// Time of the sender's frames with new data.
     data_ns: u64,
-    /// Line's gaps.
+    /// Inter-packet gaps of the line.
     gaps_ns: u64,
 }
 
-impl Division<'_> {
+impl GapBreakdown<'_> {
     fn walk(&mut self, frames: &[Frame], start_ns: u64, end_ns: u64) {
         let mut sent = SentOctets::default();
         let mut delivered = BTreeSet::new();
         let mut cursor_ns = start_ns;
         let mut previous: Option<&Frame> = None;
         for frame in frames {
-            let again = matches!(sent.note(frame), Sent::Again { .. });
+            let retransmitted = matches!(sent.record(frame), SegmentData::Retransmitted { .. });
             if frame.end_ns <= start_ns || frame.start_ns >= end_ns {
                 continue;
             }
             let begin_ns = frame.start_ns.max(cursor_ns);
-            self.silence(cursor_ns, begin_ns, previous, Some((frame, again)));
+            self.add_silence(cursor_ns, begin_ns, previous, Some((frame, retransmitted)));
             let finish_ns = frame.end_ns.clamp(begin_ns, end_ns);
-            self.frame(frame, again, &mut delivered, finish_ns - begin_ns);
+            self.add_frame(frame, retransmitted, &mut delivered, finish_ns - begin_ns);
             cursor_ns = finish_ns;
             previous = Some(frame);
         }
-        self.silence(cursor_ns, end_ns, previous, None);
+        self.add_silence(cursor_ns, end_ns, previous, None);
     }
 
     fn add(&mut self, cause: GapCause, ns: u64) {
         *self.ns.entry(cause).or_default() += ns as i64;
     }
 
-    fn frame(&mut self, frame: &Frame, again: bool, delivered: &mut BTreeSet<(u16, u32)>, ns: u64) {
+    fn add_frame(
+        &mut self,
+        frame: &Frame,
+        retransmitted: bool,
+        delivered: &mut BTreeSet<(u16, u32)>,
+        ns: u64,
+    ) {
         let early = frame.start_ns < self.phases.data_ns;
         let cause = match &frame.packet {
             _ if frame.lost == Some(Drop::Collision) => GapCause::Collisions,
@@ -191,15 +202,15 @@ impl Division<'_> {
                     GapCause::Retransmission
                 }
             }
-            Packet::Tcp(_) if again => GapCause::Retransmission,
+            Packet::Tcp(_) if retransmitted => GapCause::Retransmission,
             Packet::Tcp(_) => GapCause::AckAirtime,
             _ => GapCause::OtherTraffic,
         };
         self.add(cause, ns);
     }
 
-    /// The line was silent from `from_ns` to `to_ns`, between `previous` and `next`.
-    fn silence(
+    /// Attributes the silence from `from_ns` to `to_ns`, between `previous` and `next`.
+    fn add_silence(
         &mut self,
         from_ns: u64,
         to_ns: u64,
@@ -220,7 +231,7 @@ impl Division<'_> {
         }
         let rest_ns = silence_ns - gap_ns;
         let collided = |frame: &Frame| frame.lost == Some(Drop::Collision);
-        // What comes last is the receiver's: it consumes.
+        // The last silence is the receiver's: it consumes.
         let ender = next.map(|(frame, _)| frame.from);
         let device = match ender {
             Some(side) => side == Side::Device,
@@ -229,12 +240,12 @@ impl Division<'_> {
         let in_a_row = silence_ns < LINE_GAP_NS && previous.map(|frame| frame.from) == ender;
         if previous.is_some_and(collided) {
             self.add(GapCause::Collisions, rest_ns);
-        } else if next.is_some_and(|(_, again)| again) {
+        } else if next.is_some_and(|(_, retransmitted)| retransmitted) {
             self.add(GapCause::Retransmission, rest_ns);
         } else if from_ns < self.phases.grown_ns {
             self.add(GapCause::HandshakeAndSlowStart, rest_ns);
         } else if device {
-            self.device(from_ns + gap_ns, to_ns);
+            self.add_device_time(from_ns + gap_ns, to_ns);
         } else if in_a_row {
             self.gaps_ns += rest_ns;
         } else {
@@ -242,8 +253,8 @@ impl Division<'_> {
         }
     }
 
-    /// The line waited for the device from `from_ns` to `to_ns`.
-    fn device(&mut self, from_ns: u64, to_ns: u64) {
+    /// Attributes the time from `from_ns` to `to_ns`, in which the line waited for the device.
+    fn add_device_time(&mut self, from_ns: u64, to_ns: u64) {
         let mut cursor_ns = from_ns;
         let first = self.busy.partition_point(|busy| busy.end_ns <= from_ns);
         for busy in self.busy[first..]
@@ -253,7 +264,7 @@ impl Division<'_> {
             let start_ns = busy.start_ns.max(cursor_ns);
             let end_ns = busy.end_ns.min(to_ns).max(start_ns);
             self.add(GapCause::Device, start_ns - cursor_ns);
-            self.add(busy.work, end_ns - start_ns);
+            self.add(busy.cause, end_ns - start_ns);
             cursor_ns = end_ns;
         }
         self.add(GapCause::Device, to_ns - cursor_ns);
@@ -278,7 +289,7 @@ mod tests {
         }
     }
 
-    /// A SYN, its answer, and the first flight of one segment.
+    /// SYN and SYN-ACK.
     fn opening() -> Vec<Frame> {
         let segment = |flags, seq| Segment {
             source: 4000,
@@ -328,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_s_time_is_divided_by_what_it_did() {
+    fn the_device_s_time_is_divided_by_its_work() {
         let mut frames = opening();
         frames.extend([
             data(1_000, 1, 1460),
@@ -337,10 +348,10 @@ mod tests {
         ]);
         let end_us = 4_000;
         // From the second frame's end, 3857.8 us, to the transfer's: 142.2 us.
-        let busy = |start_us: u64, end_us: u64, work| Busy {
+        let busy = |start_us: u64, end_us: u64, work| BusyPeriod {
             start_ns: start_us * US,
             end_ns: end_us * US,
-            work,
+            cause: work,
         };
         let busy = [
             busy(0, 3_870, GapCause::Interrupt),
@@ -385,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_on_the_wire_is_all_before_the_first_data() {
+    fn an_empty_wire_is_all_before_the_first_data() {
         let gap = gap_to_line_rate(&[], &transfer(1_000, 1460), &[]);
         assert_eq!(gap.missing_ns(), 0);
         assert_eq!(gap.of(GapCause::HandshakeAndSlowStart), 1_000_000);

@@ -1,4 +1,4 @@
-//! What the debug pin tells about the receive interrupt.
+//! Receive-interrupt timing from the debug pin.
 //!
 //! The firmware raises the pin on entry, lowers it when the receive loop saw the end of the frame,
 //! raises it again at once, and lowers it when the interrupt returns. The second pulse is the
@@ -7,15 +7,15 @@
 use super::{Frame, Side};
 use linerate_results::record::Pulse;
 
-/// The receive loop entered within this time of a frame's start heard it from its beginning.
+/// A receive loop entered within this time of a frame's start received it from its beginning.
 const ENTRY_NS: u64 = 5_000;
 /// A second pulse further than this from the frame's end does not belong to it.
 const END_NS: u64 = 3_000;
-/// Frames from this length on (with FCS) count: short ones take less post-processing.
+/// Minimum length (with FCS) of the frames counted: short ones take less post-processing.
 const FULL_FRAME_OCTETS: u64 = 1_400;
 
-/// Post-processing of each full frame that the receive interrupt heard from its beginning, in the
-/// order of time. `pulses` are those of the debug pin, in the order of time.
+/// Post-processing times of the full frames that the receive interrupt received from their beginning, in chronological
+/// order. `pulses` are those of the debug pin, in chronological order.
 pub fn post_processing_ns(frames: &[Frame], pulses: &[Pulse]) -> Vec<u64> {
     let full = frames
         .iter()
@@ -31,10 +31,10 @@ pub(super) fn post_processing<'a>(frame: &Frame, pulses: &'a [Pulse]) -> Option<
     let [listening, after, ..] = pulses.get(at..)? else {
         return None;
     };
-    let heard = listening.start_ns < frame.start_ns + ENTRY_NS
+    let is_received_whole = listening.start_ns < frame.start_ns + ENTRY_NS
         && after.start_ns.abs_diff(frame.end_ns) < END_NS
         && after.end_ns >= after.start_ns;
-    heard.then_some(after)
+    is_received_whole.then_some(after)
 }
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn second_pulse_of_a_frame_heard_whole() {
+    fn second_pulse_of_a_frame_received_whole() {
         let frames = [data(0, 1, 1460), data(1_231, 1461, 1460), ack(5_000, 1461)];
         let end_ns = frames[0].end_ns;
         let pulses = [

@@ -1,4 +1,4 @@
-//! What frames on a wire tell, wherever they were recorded: in the simulator or on an interface.
+//! Analysis of frames recorded on a wire, in the simulator or on an interface.
 
 mod gap;
 mod interrupt;
@@ -7,10 +7,10 @@ mod requests;
 mod scope;
 mod time_share;
 
-pub use gap::{Busy, Transfer, gap_to_line_rate};
+pub use gap::{BusyPeriod, Transfer, gap_to_line_rate};
 pub use interrupt::post_processing_ns;
 pub use packet::{Echo, Packet, Segment};
-pub use requests::{TcpFigures, tcp_figures};
+pub use requests::{TcpStats, tcp_stats};
 pub use scope::{scope, scope_with_edges};
 pub use time_share::time_share;
 
@@ -19,9 +19,9 @@ use linerate_ether::ledger::Drop;
 /// Which station sent a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The station under test.
+    /// The device under test.
     Device,
-    /// The station at the other end.
+    /// The peer.
     Peer,
 }
 
@@ -32,20 +32,20 @@ pub struct Frame {
     pub start_ns: u64,
     /// Last FCS bit.
     pub end_ns: u64,
-    /// Who sent it.
+    /// Sending station.
     pub from: Side,
-    /// Octets from the destination address to the FCS, both included.
+    /// Octets from the destination address to the FCS, inclusive.
     pub octets: u64,
-    /// What it carries.
+    /// Payload.
     pub packet: Packet,
-    /// Why it did not reach the receiving station's program; `None` when it did.
+    /// Reason why it did not reach the receiving station's program; `None` when it did.
     pub lost: Option<Drop>,
-    /// What its sender marked it with, if it marks frames; 0 if not.
+    /// Tag set by its sender; 0 if it sets none.
     pub tag: u32,
 }
 
 impl Frame {
-    /// Whether the receiving station's stack accepted it.
+    /// True if the receiving station's stack accepted it.
     pub const fn delivered(&self) -> bool {
         self.lost.is_none()
     }
@@ -59,15 +59,14 @@ impl Frame {
     }
 }
 
-/// Shortest silence between two frames that `side` sent with nothing between them, if there was
-/// such a pair closer than a slot time.
+/// Shortest silence between two consecutive frames of `side`, if there is such a pair closer than a slot time.
 pub fn shortest_gap_ns(frames: &[Frame], side: Side) -> Option<u64> {
     back_to_back(frames, side)
         .map(|(first, second)| second.start_ns - first.end_ns)
         .min()
 }
 
-/// Pairs of frames of `side` with nothing but the line's gap between them.
+/// Pairs of consecutive frames of `side` with only the line's gap between them.
 fn back_to_back(frames: &[Frame], side: Side) -> impl Iterator<Item = (&Frame, &Frame)> {
     frames.windows(2).filter_map(move |pair| {
         let (first, second) = (&pair[0], &pair[1]);
@@ -77,8 +76,8 @@ fn back_to_back(frames: &[Frame], side: Side) -> impl Iterator<Item = (&Frame, &
     })
 }
 
-/// Silence shorter than a slot time (512 bits) between frames of one station is the line's gap and
-/// the station's jitter, not waiting for something.
+/// A silence shorter than a slot time (512 bits) between frames of one station is the line's gap and the station's
+/// jitter, not a wait.
 const LINE_GAP_NS: u64 = 512 * linerate_results::line::BIT_NS;
 
 #[cfg(test)]
@@ -100,7 +99,7 @@ pub(crate) mod sample {
         frame(start_us, Side::Peer, segment)
     }
 
-    /// A lone acknowledgment by the device.
+    /// A pure ACK from the device.
     pub fn ack(start_us: u64, ack: u32) -> Frame {
         let segment = Segment {
             source: 4000,

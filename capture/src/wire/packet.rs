@@ -1,9 +1,9 @@
-//! The few header fields that the analysis needs.
+//! The header fields that the analysis needs.
 //!
 //! Ethernet II (IEEE 802.3 clause 3.2.6), IPv4 (RFC 791 section 3.1), TCP (RFC 9293 section 3.1),
 //! ICMP echo (RFC 792). Anything else, and anything cut short, is [`Packet::Other`].
 
-/// What a frame carries.
+/// Payload of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Packet {
     /// A TCP segment over IPv4.
@@ -43,17 +43,17 @@ impl Segment {
     /// Control bit ACK.
     pub const ACK: u8 = 0x10;
 
-    /// Whether all of `bits` are set.
+    /// True if all of `bits` are set.
     pub const fn has(&self, bits: u8) -> bool {
         self.flags & bits == bits
     }
 
-    /// Opens a connection: SYN without ACK.
-    pub const fn opens(&self) -> bool {
+    /// True for SYN without ACK, which opens a connection.
+    pub const fn is_initial_syn(&self) -> bool {
         self.has(Self::SYN) && !self.has(Self::ACK)
     }
 
-    /// Sequence space it takes: payload, SYN and FIN.
+    /// Sequence space: payload, SYN and FIN.
     pub const fn sequence_len(&self) -> u32 {
         self.len + self.has(Self::SYN) as u32 + self.has(Self::FIN) as u32
     }
@@ -73,8 +73,8 @@ pub struct Echo {
 }
 
 impl Packet {
-    /// Reads `frame`, which begins with the destination address; preamble and FCS may be absent,
-    /// trailing padding is told from payload by the IPv4 length.
+    /// Parses `frame`, which begins with the destination address; preamble and FCS may be absent, trailing padding is
+    /// removed by the IPv4 length.
     pub fn parse(frame: &[u8]) -> Self {
         Self::parse_ipv4(frame).unwrap_or(Self::Other)
     }
@@ -91,7 +91,7 @@ impl Packet {
             return None;
         }
         let protocol = *datagram.get(9)?;
-        // A capture may hold less than the datagram: lengths come from the headers.
+        // A capture may hold less than the datagram: lengths are those of the headers.
         let payload_len = total_len.checked_sub(header_len)?;
         let payload = datagram.get(header_len..)?;
         match protocol {
@@ -182,7 +182,7 @@ mod tests {
         };
         assert_eq!(Packet::parse(&frame), Packet::Tcp(expected));
         assert_eq!(expected.sequence_len(), 4);
-        assert!(!expected.opens());
+        assert!(!expected.is_initial_syn());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the segments of TCP connections tell about loss and waiting.
+//! Loss and waiting of TCP connections, from their segments.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,27 @@ use linerate_ether::ledger::Drop;
 use super::{Frame, Segment, Side};
 use linerate_results::stats;
 
-/// Figures over all TCP connections in some frames.
+/// TCP statistics over all connections in some frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TcpFigures {
-    /// Segments with payload or FIN that the peer sent.
+pub struct TcpStats {
+    /// Segments with payload or FIN from the peer.
     pub data_segments: u64,
-    /// Those that begin with octets that had been sent before.
+    /// Of them, those that begin with octets sent before.
     pub retransmitted_segments: u64,
-    /// For each of those, the time since the same octet was sent last (start to start).
+    /// For each of those, the time since the last transmission of the same octet (start to start).
     pub retransmission_delays_ns: Vec<u64>,
-    /// From the first bit of a data segment that was alone on the wire to the last bit of the
-    /// acknowledgment that covers just it: what a capture at the sender shows, the segment's own
-    /// time on the wire included.
+    /// From the first bit of an isolated data segment to the last bit of the acknowledgment of just this segment: as a
+    /// capture at the sender shows it, including the segment's time on the wire.
     pub segment_to_ack_ns: Vec<u64>,
 }
 
-impl TcpFigures {
-    /// Median of [`TcpFigures::segment_to_ack_ns`].
+impl TcpStats {
+    /// Median of [`TcpStats::segment_to_ack_ns`].
     pub fn segment_to_ack_ns_p50(&self) -> Option<u64> {
         stats::percentile(&self.segment_to_ack_ns, 50.0)
     }
 
-    /// Takes in the figures of other frames.
+    /// Adds the statistics of other frames.
     pub fn extend(&mut self, other: Self) {
         self.data_segments += other.data_segments;
         self.retransmitted_segments += other.retransmitted_segments;
@@ -38,51 +37,51 @@ impl TcpFigures {
     }
 }
 
-/// The figures of `frames`, which are in the order of time and begin with the connections.
-pub fn tcp_figures(frames: &[Frame]) -> TcpFigures {
-    let mut figures = TcpFigures::default();
+/// The statistics of `frames`, which are in chronological order and begin with the connections.
+pub fn tcp_stats(frames: &[Frame]) -> TcpStats {
+    let mut stats = TcpStats::default();
     let mut sent = SentOctets::default();
     for frame in frames.iter().filter(|frame| frame.from == Side::Peer) {
         if frame
             .segment()
             .is_none_or(|segment| segment.has(Segment::SYN))
         {
-            sent.note(frame);
+            sent.record(frame);
             continue;
         }
-        match sent.note(frame) {
-            Sent::Nothing => {}
-            Sent::New => figures.data_segments += 1,
-            Sent::Again { delay_ns } => {
-                figures.data_segments += 1;
-                figures.retransmitted_segments += 1;
-                figures.retransmission_delays_ns.push(delay_ns);
+        match sent.record(frame) {
+            SegmentData::None => {}
+            SegmentData::New => stats.data_segments += 1,
+            SegmentData::Retransmitted { delay_ns } => {
+                stats.data_segments += 1;
+                stats.retransmitted_segments += 1;
+                stats.retransmission_delays_ns.push(delay_ns);
             }
         }
     }
     for triple in frames.windows(3) {
-        figures
+        stats
             .segment_to_ack_ns
             .extend(lone_segment_to_ack_ns(triple));
     }
-    figures
+    stats
 }
 
-/// What a segment brings.
+/// Data of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent {
-    /// Nothing that is numbered: a lone acknowledgment, RST, or an attempt that collided.
-    Nothing,
-    /// Octets that were never sent before.
+pub(super) enum SegmentData {
+    /// No sequence space: a pure ACK, RST, or an attempt that collided.
+    None,
+    /// New octets.
     New,
-    /// Octets that were sent before, the first of them `delay_ns` ago.
-    Again {
+    /// Octets sent before, the first of them `delay_ns` ago.
+    Retransmitted {
         /// Start to start.
         delay_ns: u64,
     },
 }
 
-/// What both stations have sent so far, by sender and the device's port (one connection each).
+/// Octets sent by both stations, by sender and the device's port (one connection each).
 #[derive(Default)]
 pub(super) struct SentOctets {
     flows: BTreeMap<(bool, u16), Flow>,
@@ -95,14 +94,14 @@ struct Flow {
 }
 
 impl SentOctets {
-    /// Notes what `frame` carries.
-    pub(super) fn note(&mut self, frame: &Frame) -> Sent {
+    /// Records `frame`.
+    pub(super) fn record(&mut self, frame: &Frame) -> SegmentData {
         let Some(segment) = frame.segment() else {
-            return Sent::Nothing;
+            return SegmentData::None;
         };
-        // The MAC sends a frame that collided again by itself: TCP knows nothing of it.
+        // The MAC retransmits a frame that collided: TCP is not involved.
         if segment.sequence_len() == 0 || frame.lost == Some(Drop::Collision) {
-            return Sent::Nothing;
+            return SegmentData::None;
         }
         let from_device = frame.from == Side::Device;
         let port = if from_device {
@@ -115,20 +114,20 @@ impl SentOctets {
             .entry((from_device, port))
             .or_insert_with(|| Flow::new(segment.seq));
         if segment.has(Segment::SYN) && !flow.last_sent_ns.contains_key(&segment.seq) {
-            // The port is used again for a new connection.
+            // The port is reused for a new connection.
             *flow = Flow::new(segment.seq);
         }
         let end = segment.seq.wrapping_add(segment.sequence_len());
-        let again = before(segment.seq, flow.next_seq);
-        if before(flow.next_seq, end) {
+        let retransmitted = seq_lt(segment.seq, flow.next_seq);
+        if seq_lt(flow.next_seq, end) {
             flow.next_seq = end;
         }
         match flow.last_sent_ns.insert(segment.seq, frame.start_ns) {
-            _ if !again => Sent::New,
-            Some(last_ns) => Sent::Again {
+            _ if !retransmitted => SegmentData::New,
+            Some(last_ns) => SegmentData::Retransmitted {
                 delay_ns: frame.start_ns - last_ns,
             },
-            None => Sent::Again { delay_ns: 0 },
+            None => SegmentData::Retransmitted { delay_ns: 0 },
         }
     }
 }
@@ -142,8 +141,8 @@ impl Flow {
     }
 }
 
-/// `a` is before `b` in sequence space (RFC 9293 section 3.4).
-fn before(a: u32, b: u32) -> bool {
+/// True if `a` precedes `b` in sequence space (RFC 9293 section 3.4).
+fn seq_lt(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) < 0
 }
 
@@ -161,7 +160,7 @@ fn lone_segment_to_ack_ns(triple: &[Frame]) -> Option<u64> {
     (alone && covered).then(|| answer.end_ns - frame.start_ns)
 }
 
-/// Payload from which on a segment counts as a full one, whatever options it carries.
+/// Minimum payload of a full segment, with any options.
 const FULL_SEGMENT: u32 = 1_400;
 
 #[cfg(test)]
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn data_sent_again_is_counted_with_its_delay() {
+    fn retransmitted_data_is_counted_with_its_delay() {
         let frames = [
             syn_ack(),
             data(1_000, 1, 1460),
@@ -193,10 +192,10 @@ mod tests {
             data(204_300, 1461, 1460),
             data(614_300, 1461, 1460),
         ];
-        let figures = tcp_figures(&frames);
-        assert_eq!(figures.data_segments, 4);
-        assert_eq!(figures.retransmitted_segments, 2);
-        assert_eq!(figures.retransmission_delays_ns, [202_000_000, 410_000_000]);
+        let stats = tcp_stats(&frames);
+        assert_eq!(stats.data_segments, 4);
+        assert_eq!(stats.retransmitted_segments, 2);
+        assert_eq!(stats.retransmission_delays_ns, [202_000_000, 410_000_000]);
     }
 
     #[test]
@@ -204,18 +203,18 @@ mod tests {
         let mut collided = data(1_000, 1, 1460);
         collided.lost = Some(Drop::Collision);
         let frames = [syn_ack(), collided, data(1_100, 1, 1460)];
-        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
     }
 
     #[test]
-    fn a_handshake_again_is_no_data_again() {
+    fn a_retransmitted_handshake_is_no_retransmitted_data() {
         let mut again = syn_ack();
         again.start_ns += 1_000_000_000;
-        assert_eq!(tcp_figures(&[syn_ack(), again]), TcpFigures::default());
+        assert_eq!(tcp_stats(&[syn_ack(), again]), TcpStats::default());
     }
 
     #[test]
-    fn a_port_used_again_is_another_connection() {
+    fn a_reused_port_is_another_connection() {
         let mut next = syn_ack();
         next.start_ns = 9_000_000;
         if let Packet::Tcp(segment) = &mut next.packet {
@@ -227,7 +226,7 @@ mod tests {
             next,
             data(10_000, 90_001, 1460),
         ];
-        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
     }
 
     #[test]
@@ -244,7 +243,7 @@ mod tests {
             ack(12_000, 4681),
         ];
         let end_ns = 3_500_000 + linerate_results::line::frame_ns(40);
-        assert_eq!(tcp_figures(&frames).segment_to_ack_ns, [end_ns - 1_000_000]);
+        assert_eq!(tcp_stats(&frames).segment_to_ack_ns, [end_ns - 1_000_000]);
     }
 
     #[test]
@@ -254,6 +253,6 @@ mod tests {
             data(0, start, 1460),
             data(2_000, start.wrapping_add(1460), 1460),
         ];
-        assert_eq!(tcp_figures(&frames).retransmitted_segments, 0);
+        assert_eq!(tcp_stats(&frames).retransmitted_segments, 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Picks the piece of waveform that shows whether the receive interrupt keeps up.
+//! Selects the part of the waveform that shows if the receive interrupt keeps up.
 
 use linerate_ether::ledger::Drop;
 
@@ -6,20 +6,19 @@ use super::{Frame, Side, back_to_back, interrupt};
 use linerate_results::record::{Burst, Edges, Mark, Pulse, ScopeTrace};
 use linerate_results::stats;
 
-/// What lies within this part of the median, and this, is typical.
-const NEAR: u64 = 10;
+/// A value within 1 / this of the median, plus the jitter below, is typical.
+const TYPICAL_DIVISOR: u64 = 10;
 const LINE_JITTER_NS: u64 = 100;
 
-/// Two full frames in a row with the post-processing of the first, as an oscilloscope would show
-/// them: of all such pairs one whose post-processing took the median; `None` when there are none.
+/// Two consecutive full frames with the post-processing of the first, as on an oscilloscope: of all such pairs one with
+/// the median post-processing time; `None` when there are none.
 ///
-/// `frames` and `pulses` are in the order of time.
+/// `frames` and `pulses` are in chronological order.
 pub fn scope(frames: &[Frame], pulses: &[Pulse]) -> Option<ScopeTrace> {
     scope_with_edges(frames, pulses, &[])
 }
 
-/// [`scope`] with the levels of the lines where they were recorded; of typical
-/// pairs one at whose gap something was recorded, if there is one.
+/// [`scope`] with the recorded line levels; of typical pairs one whose gap was recorded, if there is one.
 pub fn scope_with_edges(frames: &[Frame], pulses: &[Pulse], edges: &[Edges]) -> Option<ScopeTrace> {
     let pairs: Vec<_> = back_to_back(frames, Side::Peer)
         .filter(|(first, second)| first.octets >= 1_400 && second.octets >= 1_400)
@@ -38,12 +37,12 @@ pub fn scope_with_edges(frames: &[Frame], pulses: &[Pulse], edges: &[Edges]) -> 
     };
     let (first, second, processing) = pairs.into_iter().min_by_key(|(first, _, processing)| {
         let off_ns = took_ns(processing).abs_diff(typical_ns);
-        let typical = off_ns <= typical_ns / NEAR + LINE_JITTER_NS;
+        let typical = off_ns <= typical_ns / TYPICAL_DIVISOR + LINE_JITTER_NS;
         (!typical, !recorded(first), off_ns)
     })?;
     let busy_ns = processing.end_ns - first.end_ns;
     let gap_ns = second.start_ns - first.end_ns;
-    // Room for what matters, and some line before and after it.
+    // The relevant part, and some line before and after it.
     let span_ns = busy_ns.max(gap_ns * 3) * 3 / 2;
     let start_ns = first.end_ns.saturating_sub(span_ns / 3).max(first.start_ns);
     let end_ns = first.end_ns + span_ns;
@@ -147,7 +146,7 @@ mod tests {
         }
         let trace = scope(&frames, &pulses).expect("three pairs");
         assert_eq!(trace.marks[1].end_ns - trace.marks[1].start_ns, 1_100_000);
-        // What was recorded is shown rather than what is typical.
+        // A recorded pair is preferred to the most typical one.
         let edges = [Edges {
             rx: true,
             start_ns: frames[2].end_ns - 1_000,

@@ -1,6 +1,6 @@
-//! Where the time of a request went, from the frames on the wire alone.
+//! Time shares of requests, from the frames on the wire alone.
 
-use super::requests::{Sent, SentOctets};
+use super::requests::{SegmentData, SentOctets};
 use super::{Frame, LINE_GAP_NS, Side};
 use linerate_results::record::TimeShare;
 use linerate_results::stats;
@@ -9,15 +9,14 @@ use linerate_results::stats;
 /// Linux' tail-loss probe waits at least 10 ms (RFC 8985 section 7.2).
 const TIMER_NS: u64 = 10_000_000;
 
-/// Splits the time from `start_ns` to `end_ns` of each request into what the wire did.
+/// Divides the time from `start_ns` to `end_ns` of each request by the activity on the wire.
 ///
-/// `frames` are in the order of their starts. Where both stations send at once (full duplex) the
-/// time counts as receiving.
+/// `frames` are ordered by their starts. Where both stations send at once (full duplex) the time counts as receiving.
 pub fn time_share(frames: &[Frame], requests: impl IntoIterator<Item = (u64, u64)>) -> TimeShare {
     let mut sent = SentOctets::default();
     let repeats: Vec<bool> = frames
         .iter()
-        .map(|frame| matches!(sent.note(frame), Sent::Again { .. }))
+        .map(|frame| matches!(sent.record(frame), SegmentData::Retransmitted { .. }))
         .collect();
 
     let mut ns = Nanoseconds::default();
@@ -74,8 +73,7 @@ impl Nanoseconds {
         }
     }
 
-    /// Silence is on the account of the station that ends it; the line's own gap within a burst
-    /// belongs to the burst.
+    /// Silence is attributed to the station that ends it; the line's own gap within a burst belongs to the burst.
     fn silence(&mut self, next: Side, previous: Option<Side>, timer: bool, ns: u64) -> &mut u64 {
         match (next, previous) {
             _ if timer => &mut self.retransmission_timer,
@@ -95,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_add_up_and_fall_where_they_belong() {
+    fn shares_add_up_and_are_attributed_correctly() {
         let frames = [
             ack(0, 1),                                    // transmits, 57.6 us
             data(200, 1, 1460),                           // the peer took its time, new
@@ -115,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_sent_again_by_the_device_waited_for_a_timer_too() {
+    fn a_handshake_retransmitted_by_the_device_also_waited_for_a_timer() {
         let syn = Segment {
             source: 4000,
             destination: 80,

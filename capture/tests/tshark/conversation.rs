@@ -1,6 +1,6 @@
-//! Captures of TCP connections that lose, repeat, overtake, probe, close and reopen at random.
+//! Captures of TCP connections that randomly lose, repeat, reorder, probe, close and reopen.
 
-/// A capture of `connections`, with `packets` in each.
+/// A capture of `connections` with `packets` in each.
 pub fn capture(seed: u64, connections: u16, packets: usize) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xA1B2_3C4D_u32, 0x0004_0002, 0, 0, 65_535, 101] {
@@ -21,7 +21,7 @@ struct Conversation {
 
 #[derive(Clone, Copy, Default)]
 struct End {
-    /// Behind the highest octet sent, and behind the highest that the other end acknowledged.
+    /// After the highest octet sent, and after the highest that the other end acknowledged.
     high: u32,
     acked: u32,
     window: u16,
@@ -45,12 +45,12 @@ impl Conversation {
         for _ in 0..8 {
             own.roll(2);
         }
-        own.begin();
+        own.reset_sequence();
         own
     }
 
     /// Sequence numbers that wrap in some connections.
-    fn begin(&mut self) {
+    fn reset_sequence(&mut self) {
         for end in 0..2 {
             let high = [1_000, 0xFFFF_F000, 5_000_000][self.roll(3)] + self.roll(1000) as u32;
             let shift = [None, Some(0), Some(3)][self.roll(3)];
@@ -73,53 +73,53 @@ impl Conversation {
 
     fn write(&mut self, packets: usize, file: &mut Vec<u8>) {
         if self.roll(4) > 0 {
-            self.opens(file);
+            self.open(file);
         }
         for _ in 0..packets {
-            self.passes();
+            self.advance_time();
             let end = usize::from(self.roll(3) == 0);
             match self.roll(60) {
                 0..20 => self.data(end, file),
-                20..24 => self.again(end, file),
-                24..27 => self.hole(end, file),
-                27..45 => self.acknowledges(end, file),
-                45..51 => self.repeats_ack(end, file),
-                51 => self.keeps_alive(end, file),
-                52..54 => self.window(end, file),
-                54..56 => self.probes(end, file),
-                56 => self.acks_unseen(end, file),
-                57 => self.closes(end, file),
+                20..24 => self.retransmit(end, file),
+                24..27 => self.skip_segment(end, file),
+                27..45 => self.acknowledge(end, file),
+                45..51 => self.repeat_ack(end, file),
+                51 => self.send_keep_alive(end, file),
+                52..54 => self.update_window(end, file),
+                54..56 => self.probe_window(end, file),
+                56 => self.ack_unseen(end, file),
+                57 => self.close(end, file),
                 58 if self.roll(8) == 0 => {
                     let End { high, .. } = self.ends[end];
                     let flags = if self.roll(2) == 0 { RST } else { RST | ACK };
                     self.packet(end, high, flags, 0, file);
                 }
                 59 if self.roll(8) == 0 => {
-                    self.begin();
-                    self.opens(file);
+                    self.reset_sequence();
+                    self.open(file);
                 }
-                _ => self.acknowledges(1 - end, file),
+                _ => self.acknowledge(1 - end, file),
             }
         }
     }
 
-    fn passes(&mut self) {
+    fn advance_time(&mut self) {
         let most_ns = [50_000, 2_000_000, 15_000_000, 300_000_000][self.roll(4)];
         self.now_ns += 1 + self.roll(most_ns) as u64;
     }
 
-    fn opens(&mut self, file: &mut Vec<u8>) {
+    fn open(&mut self, file: &mut Vec<u8>) {
         for end in [0, 1] {
             let flags = if end == 0 { SYN } else { SYN | ACK };
             for _ in 0..=usize::from(self.roll(5) == 0) {
                 let seq = self.ends[end].high;
                 self.packet(end, seq, flags, 0, file);
-                self.passes();
+                self.advance_time();
             }
             self.ends[end].high = self.ends[end].high.wrapping_add(1);
             self.ends[end].acked = self.ends[end].high;
         }
-        self.acknowledges(0, file);
+        self.acknowledge(0, file);
     }
 
     fn data(&mut self, end: usize, file: &mut Vec<u8>) {
@@ -128,7 +128,7 @@ impl Conversation {
         let left = to
             .acked_edge(self.ends[end].acked)
             .wrapping_sub(self.ends[end].high);
-        // Up to the edge of the window at times.
+        // Sometimes up to the right edge of the window.
         if left > 0 && left < 1460 {
             len = left;
         }
@@ -143,7 +143,7 @@ impl Conversation {
         );
     }
 
-    fn again(&mut self, end: usize, file: &mut Vec<u8>) {
+    fn retransmit(&mut self, end: usize, file: &mut Vec<u8>) {
         let End { high, acked, .. } = self.ends[end];
         let out = high.wrapping_sub(acked);
         let seq = match self.roll(4) {
@@ -157,8 +157,8 @@ impl Conversation {
         }
     }
 
-    /// Leaves something out, which may come a little later.
-    fn hole(&mut self, end: usize, file: &mut Vec<u8>) {
+    /// Skips a segment, which may follow a little later.
+    fn skip_segment(&mut self, end: usize, file: &mut Vec<u8>) {
         let seq = self.ends[end].high;
         self.ends[end].high = seq.wrapping_add(1000);
         self.data(end, file);
@@ -168,7 +168,7 @@ impl Conversation {
         }
     }
 
-    fn acknowledges(&mut self, end: usize, file: &mut Vec<u8>) {
+    fn acknowledge(&mut self, end: usize, file: &mut Vec<u8>) {
         let End { high, acked, .. } = self.ends[1 - end];
         let out = high.wrapping_sub(acked);
         self.ends[1 - end].acked = match self.roll(3) {
@@ -179,7 +179,7 @@ impl Conversation {
         self.packet(end, seq, ACK, 0, file);
     }
 
-    fn repeats_ack(&mut self, end: usize, file: &mut Vec<u8>) {
+    fn repeat_ack(&mut self, end: usize, file: &mut Vec<u8>) {
         let seq = self.ends[end].high;
         for _ in 0..=self.roll(4) {
             self.now_ns += self.roll(3_000_000) as u64;
@@ -187,26 +187,26 @@ impl Conversation {
         }
     }
 
-    fn keeps_alive(&mut self, end: usize, file: &mut Vec<u8>) {
+    fn send_keep_alive(&mut self, end: usize, file: &mut Vec<u8>) {
         let seq = self.ends[end].high.wrapping_sub(1);
         let len = self.roll(2) as u16;
         self.packet(end, seq, ACK, len, file);
-        self.passes();
+        self.advance_time();
         let back = self.ends[1 - end].high;
         self.packet(1 - end, back, ACK, 0, file);
     }
 
-    fn window(&mut self, end: usize, file: &mut Vec<u8>) {
+    fn update_window(&mut self, end: usize, file: &mut Vec<u8>) {
         self.ends[end].window = [0, 500, 3000, 10_000, 65_535][self.roll(5)];
         let seq = self.ends[end].high;
         self.packet(end, seq, ACK, 0, file);
     }
 
-    /// One octet into a window that may be closed, and what comes back for it.
-    fn probes(&mut self, end: usize, file: &mut Vec<u8>) {
+    /// One octet into a window that may be closed, and the answer.
+    fn probe_window(&mut self, end: usize, file: &mut Vec<u8>) {
         let seq = self.ends[end].high;
         self.packet(end, seq, ACK, 1, file);
-        self.passes();
+        self.advance_time();
         let taken = self.roll(2) as u32;
         self.ends[end].high = seq.wrapping_add(taken);
         self.ends[end].acked = self.ends[end].high;
@@ -214,7 +214,7 @@ impl Conversation {
         self.packet(1 - end, back, ACK, 0, file);
     }
 
-    fn acks_unseen(&mut self, end: usize, file: &mut Vec<u8>) {
+    fn ack_unseen(&mut self, end: usize, file: &mut Vec<u8>) {
         let other = &mut self.ends[1 - end];
         other.high = other.high.wrapping_add(1460);
         other.acked = other.high;
@@ -222,7 +222,7 @@ impl Conversation {
         self.packet(end, seq, ACK, 0, file);
     }
 
-    fn closes(&mut self, end: usize, file: &mut Vec<u8>) {
+    fn close(&mut self, end: usize, file: &mut Vec<u8>) {
         let seq = self.ends[end].high;
         let len = [0, 100][self.roll(2)];
         self.ends[end].high = seq.wrapping_add(len + 1);
@@ -270,7 +270,7 @@ impl Conversation {
 }
 
 impl End {
-    /// Where the window ends that it granted with `acked`.
+    /// Right edge of the window granted with `acked`.
     fn acked_edge(&self, acked: u32) -> u32 {
         acked.wrapping_add(u32::from(self.window) << self.shift.unwrap_or(0))
     }

@@ -1,6 +1,5 @@
-//! The flags of packets, held against tshark's: over captures that others published (`captures.toml`), over those
-//! in the folder that `LINERATE_DATA` names, and over conversations that are made up here, each of which does what
-//! a good one never would.
+//! Compares the packet flags with tshark's: for published captures (`captures.toml`), for those in the folder
+//! `LINERATE_DATA`, and for generated conversations with deliberately abnormal behaviour.
 
 mod conversation;
 
@@ -10,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use linerate_capture::reader::Reader;
-use linerate_capture::tcp::Flags;
+use linerate_capture::tcp::AnalysisFlags;
 use linerate_capture::traffic::Traffic;
 
-/// The packets that have each flag.
+/// The packets with each flag.
 type Marked = BTreeMap<&'static str, BTreeSet<u64>>;
 
 fn ours(capture: &Path) -> Marked {
@@ -21,8 +20,11 @@ fn ours(capture: &Path) -> Marked {
     let mut traffic = Traffic::with_flags();
     let mut marked = Marked::new();
     while let Some(packet) = reader.next() {
-        let flags = traffic.take(&packet);
-        for (_, name) in Flags::NAMES.iter().filter(|(flag, _)| flags.has(*flag)) {
+        let flags = traffic.record_packet(&packet);
+        for (_, name) in AnalysisFlags::NAMES
+            .iter()
+            .filter(|(flag, _)| flags.contains(*flag))
+        {
             marked.entry(name).or_default().insert(packet.number);
         }
     }
@@ -41,7 +43,7 @@ fn theirs(capture: &Path) -> Marked {
         "occurrence=f",
     ]);
     tshark.args(["-e", "frame.number"]);
-    for (_, name) in Flags::NAMES {
+    for (_, name) in AnalysisFlags::NAMES {
         tshark.args(["-e", name]);
     }
     let output = tshark.arg("-r").arg(capture).output().expect("it runs");
@@ -53,12 +55,12 @@ fn theirs(capture: &Path) -> Marked {
             .next()
             .and_then(|number| number.parse().ok())
             .expect("a number");
-        let there: Vec<&str> = Flags::NAMES
+        let there: Vec<&str> = AnalysisFlags::NAMES
             .iter()
             .zip(fields)
             .filter_map(|((_, name), value)| (!value.is_empty()).then_some(*name))
             .collect();
-        // It marks these two as retransmissions besides.
+        // tshark also marks these two as retransmissions.
         let special = there.iter().any(|name| {
             name.ends_with("fast_retransmission") || name.ends_with("spurious_retransmission")
         });
@@ -71,7 +73,7 @@ fn theirs(capture: &Path) -> Marked {
     marked
 }
 
-/// Says what only one of them has.
+/// Describes the flags that only one of them has.
 fn differences(capture: &Path) -> Vec<String> {
     let (ours, theirs) = (ours(capture), theirs(capture));
     let none = BTreeSet::new();
@@ -83,7 +85,7 @@ fn differences(capture: &Path) -> Vec<String> {
         marks(&theirs)
     );
     let mut found = Vec::new();
-    for (_, name) in Flags::NAMES {
+    for (_, name) in AnalysisFlags::NAMES {
         let (own, other) = (
             ours.get(name).unwrap_or(&none),
             theirs.get(name).unwrap_or(&none),
@@ -100,7 +102,7 @@ fn differences(capture: &Path) -> Vec<String> {
     found
 }
 
-/// Whether tshark is there, of the version whose rules these are.
+/// True if tshark of the version with these rules is installed.
 fn has_tshark() -> bool {
     let version = Command::new("tshark").arg("--version").output();
     let there = version.is_ok_and(|output| {
@@ -128,7 +130,7 @@ fn captures(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Holds all captures in `folder` and below against tshark; says how many there were.
+/// Compares all captures in `folder` and below with tshark; returns their number.
 fn have_the_same_flags(folder: &Path) -> usize {
     let mut found = Vec::new();
     captures(folder, &mut found);
@@ -166,7 +168,7 @@ fn published_captures_have_the_same_flags() {
 }
 
 #[test]
-fn made_up_conversations_have_the_same_flags() {
+fn generated_conversations_have_the_same_flags() {
     if !has_tshark() {
         return;
     }

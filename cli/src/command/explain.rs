@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use linerate_capture::reader::Reader;
-use linerate_capture::tcp::Flags;
+use linerate_capture::tcp::AnalysisFlags;
 use linerate_capture::traffic::Traffic;
 use linerate_explain::cause::with_results;
 use linerate_explain::report::{capture_html, capture_pictures};
@@ -22,7 +22,7 @@ const PIECE: usize = 64 * 1024;
 
 pub fn run(args: &args::Explain) -> Result<(), Failure> {
     let mut traffic = if args.report.is_some() || args.svg.is_some() {
-        Traffic::with_pictures()
+        Traffic::with_traces()
     } else if args.flags {
         Traffic::with_flags()
     } else {
@@ -85,9 +85,12 @@ fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failu
     let mut told = String::new();
     while let Some(packet) = reader.next() {
         let number = packet.number;
-        let found = traffic.take(&packet);
+        let found = traffic.record_packet(&packet);
         if flags && !found.is_empty() {
-            for (_, name) in Flags::NAMES.iter().filter(|(flag, _)| found.has(*flag)) {
+            for (_, name) in AnalysisFlags::NAMES
+                .iter()
+                .filter(|(flag, _)| found.contains(*flag))
+            {
                 let _ = writeln!(told, "{number} {name}");
             }
             if told.len() > PIECE {
@@ -97,13 +100,13 @@ fn read(path: &Path, traffic: &mut Traffic, flags: bool) -> Result<Source, Failu
         }
     }
     output::print(&told)?;
-    if let Some(fault) = reader.fault().filter(|_| reader.packets() == 0) {
+    if let Some(fault) = reader.error().filter(|_| reader.packets() == 0) {
         return Err(anyhow!("{file}: {fault}").into());
     }
-    traffic.missed(reader.dropped());
+    traffic.add_dropped(reader.dropped());
     Ok(Source {
         file,
         packets: reader.packets(),
-        fault: reader.fault().map(ToString::to_string),
+        fault: reader.error().map(ToString::to_string),
     })
 }

@@ -1,12 +1,17 @@
 //! Where in a capture a finding can be seen.
 
 use crate::cause::scored::PathFinding;
-use linerate_capture::tcp::{Limit, Marks};
+use linerate_capture::tcp::{Limit, Occurrences};
 use linerate_capture::traffic::Path;
 use linerate_results::record::Cause;
 
 /// Puts the packets with which it happened first, last and worst into a finding's evidence. `broadcasts` and `pauses` are those of the whole capture.
-pub fn name_packets(found: &mut PathFinding, paths: &[Path], broadcasts: Marks, pauses: Marks) {
+pub fn name_packets(
+    found: &mut PathFinding,
+    paths: &[Path],
+    broadcasts: Occurrences,
+    pauses: Occurrences,
+) {
     let path = paths.iter().find(|path| {
         found.sender.as_ref() == Some(&path.sender.to_string())
             && found.receiver.as_ref() == Some(&path.receiver.to_string())
@@ -21,7 +26,7 @@ pub fn name_packets(found: &mut PathFinding, paths: &[Path], broadcasts: Marks, 
 }
 
 /// Puts them into a finding's evidence, as far as it does not name them itself.
-pub(super) fn insert(found: &mut PathFinding, marks: Marks) {
+pub(super) fn insert(found: &mut PathFinding, marks: Occurrences) {
     let packets = [
         ("first_packet", marks.first),
         ("last_packet", marks.last),
@@ -33,29 +38,29 @@ pub(super) fn insert(found: &mut PathFinding, marks: Marks) {
     }
 }
 
-fn of_path(cause: Cause, path: &Path) -> Marks {
+fn of_path(cause: Cause, path: &Path) -> Occurrences {
     let limits: &[Limit] = match cause {
-        Cause::Reordering => return path.overtaken,
-        Cause::CaptureIncomplete => return path.unseen,
-        Cause::DelayedAckWithNagle => return path.held,
+        Cause::Reordering => return path.out_of_order_at,
+        Cause::CaptureIncomplete => return path.unseen_at,
+        Cause::DelayedAckWithNagle => return path.delayed_at,
         Cause::LossInBursts
         | Cause::RandomLoss
         | Cause::QueueOverflow
-        | Cause::RetransmissionStalls => &[Limit::LossInBursts, Limit::RandomLoss, Limit::TimeOut],
+        | Cause::RetransmissionStalls => &[Limit::LossInBursts, Limit::RandomLoss, Limit::RtoStall],
         Cause::ReceiveWindow | Cause::ReceiverReadsSlowly => &[Limit::ReceiveWindow],
-        Cause::LateAcks => &[Limit::Receiver, Limit::AckStarvation],
-        Cause::SenderIdle => &[Limit::Sender],
+        Cause::LateAcks => &[Limit::ReceiverProcessing, Limit::AckStarvation],
+        Cause::SenderIdle => &[Limit::SenderApplication],
         Cause::CongestionWindow => &[Limit::CongestionWindow, Limit::SlowStart],
         Cause::AtLineRate => &[Limit::PathRate],
-        Cause::HostPacing => &[Limit::Sender, Limit::PathRate],
+        Cause::HostPacing => &[Limit::SenderApplication, Limit::PathRate],
         Cause::OneInFlight => &[
             Limit::CongestionWindow,
             Limit::SlowStart,
-            Limit::Receiver,
-            Limit::Sender,
+            Limit::ReceiverProcessing,
+            Limit::SenderApplication,
         ],
         // One behind the other, or when the program has the next.
-        Cause::SmallWrites => &[Limit::PathRate, Limit::Sender],
+        Cause::SmallWrites => &[Limit::PathRate, Limit::SenderApplication],
         // What waits for an acknowledgment waits for the queue.
         Cause::Bufferbloat => &[
             Limit::PathRate,
@@ -65,8 +70,8 @@ fn of_path(cause: Cause, path: &Path) -> Marks {
         ],
         _ => &Limit::ALL,
     };
-    let marks = limits.iter().map(|limit| path.marks[*limit as usize]);
-    marks.fold(Marks::default(), Marks::and)
+    let marks = limits.iter().map(|limit| path.occurrences[*limit as usize]);
+    marks.fold(Occurrences::default(), Occurrences::merged)
 }
 
 #[cfg(test)]
@@ -115,7 +120,7 @@ mod tests {
             let mut traffic = Traffic::default();
             for ((time_ns, by_server, flags, at, len), number) in all.into_iter().zip(1..) {
                 let octets = packet(by_server, flags, at, len);
-                traffic.take(&Packet {
+                traffic.record_packet(&Packet {
                     number,
                     offset: 0,
                     time_ns,

@@ -3,7 +3,7 @@
 use super::packets::insert;
 use crate::cause::scored::PathFinding;
 use crate::cause::scored::evidence;
-use linerate_capture::tcp::POSITIONS;
+use linerate_capture::tcp::BURST_POSITIONS;
 use linerate_capture::traffic::UdpStream;
 use linerate_capture::udp::Stream;
 use linerate_results::format;
@@ -21,8 +21,8 @@ pub fn of_udp_streams(streams: &[UdpStream]) -> Vec<PathFinding> {
     for told in streams {
         let stream = &told.stream;
         let looks = [
-            (lost(told), stream.behind_holes),
-            (overtaken(told), stream.overtaken),
+            (lost(told), stream.loss_gaps_at),
+            (overtaken(told), stream.out_of_order_at),
         ];
         for (look, marks) in looks {
             let Some((part, finding)) = look else {
@@ -52,8 +52,8 @@ fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
     let figures = evidence([
         ("lost_datagrams", stream.lost() as f64),
         ("sent_datagrams", stream.sent() as f64),
-        ("holes", stream.holes as f64),
-        ("longest_hole", stream.longest_hole as f64),
+        ("holes", stream.gap_count as f64),
+        ("longest_hole", stream.longest_gap as f64),
     ]);
     let lost = format!(
         "{} of the {} datagrams of {} ({}) are missing, in {} holes of up to {}",
@@ -61,8 +61,8 @@ fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
         format::count(stream.sent()),
         stream.tool.name(),
         format::percent(part),
-        format::count(stream.holes),
-        format::count(stream.longest_hole),
+        format::count(stream.gap_count),
+        format::count(stream.longest_gap),
     );
     let finding = if stream.loses_in_bursts() {
         Finding {
@@ -90,15 +90,15 @@ fn lost(told: &UdpStream) -> Option<(f64, Finding)> {
 
 /// From which place of a burst on they are missing.
 fn behind(stream: &Stream) -> String {
-    let holes = stream.holes_behind.iter().enumerate();
+    let holes = stream.gaps_by_position.iter().enumerate();
     let most = holes.max_by_key(|(at, holes)| (**holes, std::cmp::Reverse(*at)));
     let place = most.map_or(0, |(at, _)| at) + 1;
-    let or_later = if place == POSITIONS {
+    let or_later = if place == BURST_POSITIONS {
         " or a later one"
     } else {
         ""
     };
-    let each = stats::ratio(stream.lost() as f64, stream.holes as f64);
+    let each = stats::ratio(stream.lost() as f64, stream.gap_count as f64);
     format!("{each:.1} at once on average, most often behind number {place}{or_later} of a burst")
 }
 

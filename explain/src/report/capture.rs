@@ -11,7 +11,7 @@ use crate::svg::trace::{self, Picture};
 use crate::traffic::Report;
 use crate::traffic::text::{HEAD, STREAM_HEAD, row, stream_row};
 use linerate_capture::tcp::Limit;
-use linerate_capture::traffic::{Pictured, ToldConnection};
+use linerate_capture::traffic::{ConnectionReport, TracedConnection};
 use linerate_results::format;
 
 /// Connections in the table.
@@ -158,7 +158,7 @@ fn findings(report: &Report) -> Vec<Finding> {
     findings.collect()
 }
 
-fn drawn(pictured: &Pictured, connection: &ToldConnection) -> Drawn {
+fn drawn(pictured: &TracedConnection, connection: &ConnectionReport) -> Drawn {
     let (title, words) = (title(connection), words(connection));
     let picture = picture(pictured, connection);
     Drawn {
@@ -173,7 +173,7 @@ fn drawn(pictured: &Pictured, connection: &ToldConnection) -> Drawn {
     }
 }
 
-fn picture<'a>(pictured: &'a Pictured, connection: &'a ToldConnection) -> Picture<'a> {
+fn picture<'a>(pictured: &'a TracedConnection, connection: &'a ConnectionReport) -> Picture<'a> {
     Picture {
         trace: &pictured.trace,
         start_ns: connection.start_ns,
@@ -183,12 +183,12 @@ fn picture<'a>(pictured: &'a Pictured, connection: &'a ToldConnection) -> Pictur
     }
 }
 
-fn title(connection: &ToldConnection) -> String {
+fn title(connection: &ConnectionReport) -> String {
     format!("{} to {}", connection.sender, connection.receiver)
 }
 
 /// What is drawn, in a sentence.
-fn words(connection: &ToldConnection) -> String {
+fn words(connection: &ConnectionReport) -> String {
     let payload = &connection.payload;
     let lost = payload.retransmitted_segments - payload.spurious_retransmissions;
     let mut words = format!(
@@ -203,7 +203,7 @@ fn words(connection: &ToldConnection) -> String {
     if payload.time_outs > 0 {
         let share = connection
             .time_share
-            .get(Limit::TimeOut.name())
+            .get(Limit::RtoStall.name())
             .unwrap_or(&0.0);
         let _ = write!(
             words,

@@ -1,7 +1,8 @@
 //! The report of a capture: the JSON of `linerate explain --json`.
 
 use linerate_capture::traffic::{
-    Counts, Others, Path, Pictured, Station, ToldConnection, ToldStream, Traffic, pictures,
+    ConnectionReport, Counts, OtherConnections, Path, Station, TracedConnection, Traffic,
+    UdpStreamReport, traced_connections,
 };
 use serde::Serialize;
 
@@ -23,18 +24,18 @@ pub struct Report {
     /// Who sent frames, on Ethernet.
     pub stations: Vec<Station>,
     /// TCP connections in the order of their first packets.
-    pub connections: Vec<ToldConnection>,
+    pub connections: Vec<ConnectionReport>,
     /// The sum of those that there were too many of to be told one by one.
-    pub other_connections: Others,
+    pub other_connections: OtherConnections,
     /// UDP streams of iperf 2 and iperf 3, in the order of their first packets.
-    pub udp_streams: Vec<ToldStream>,
+    pub udp_streams: Vec<UdpStreamReport>,
     /// How many more there were.
     pub other_udp_streams: u64,
     /// Why it is slow, what cost the most time first.
     pub findings: Vec<PathFinding>,
-    /// Connections over time, if [pictures](linerate_capture::traffic::Traffic::with_pictures) were asked for, what cost most first.
+    /// Connections over time, if [pictures](linerate_capture::traffic::Traffic::with_traces) were asked for, what cost most first.
     #[serde(skip)]
-    pub pictures: Vec<Pictured>,
+    pub pictures: Vec<TracedConnection>,
 }
 
 /// A capture that was read.
@@ -53,17 +54,17 @@ impl Report {
     pub fn of(traffic: Traffic, captures: Vec<Source>) -> Self {
         let analysis = traffic.finish();
         let start_ns = analysis.start_ns;
-        let paths = Path::of(&analysis.flows);
+        let paths = Path::from_flows(&analysis.flows);
         let mut findings = cause::of_traffic(&analysis.counts, analysis.duration_ns, &paths);
         for finding in &mut findings {
             cause::name_packets(finding, &paths, analysis.broadcasts, analysis.pauses);
         }
         findings.extend(cause::of_udp_streams(&analysis.udp_streams));
         drop(paths);
-        let pictures = pictures(&analysis.flows);
+        let pictures = traced_connections(&analysis.flows);
         // Each flow is freed as soon as it is reported: there may be thousands.
         let flows = analysis.flows.into_iter();
-        let connections = flows.map(|flow| ToldConnection::of(&flow, start_ns));
+        let connections = flows.map(|flow| ConnectionReport::new(&flow, start_ns));
         let streams = analysis.udp_streams.iter();
         Self {
             schema: 1,
@@ -75,7 +76,7 @@ impl Report {
             connections: connections.collect(),
             other_connections: analysis.other_connections,
             udp_streams: streams
-                .map(|stream| ToldStream::of(stream, start_ns))
+                .map(|stream| UdpStreamReport::new(stream, start_ns))
                 .collect(),
             other_udp_streams: analysis.other_udp_streams,
             findings,

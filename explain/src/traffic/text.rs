@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Report;
-use linerate_capture::traffic::{Direction, Near, ToldConnection, ToldStream};
+use linerate_capture::traffic::{ConnectionReport, DirectionReport, EndRole, UdpStreamReport};
 use linerate_results::format;
 use linerate_results::record::Cause;
 
@@ -128,7 +128,7 @@ impl Report {
             let near = connections.filter(|connection| connection.captured_near == Some(near));
             near.count()
         };
-        let (sender, receiver) = (near(Near::Sender), near(Near::Receiver));
+        let (sender, receiver) = (near(EndRole::Sender), near(EndRole::Receiver));
         let place = match (sender, receiver) {
             (0, 0) => None,
             (_, 0) => Some("the sender of the payload"),
@@ -138,7 +138,7 @@ impl Report {
         if let Some(place) = place {
             let _ = writeln!(text, "captured near {place}");
         }
-        let sum = |of: fn(&Direction) -> u64| -> u64 {
+        let sum = |of: fn(&DirectionReport) -> u64| -> u64 {
             let connections = self.connections.iter();
             connections.map(|connection| of(&connection.payload)).sum()
         };
@@ -225,7 +225,7 @@ fn table<T>(
 }
 
 /// The row of a UDP stream.
-pub(crate) fn stream_row(stream: &ToldStream) -> [String; 10] {
+pub(crate) fn stream_row(stream: &UdpStreamReport) -> [String; 10] {
     [
         stream.first_packet.to_string(),
         stream.sender.clone(),
@@ -241,7 +241,7 @@ pub(crate) fn stream_row(stream: &ToldStream) -> [String; 10] {
 }
 
 /// The row of a connection.
-pub(crate) fn row(connection: &ToldConnection) -> [String; 10] {
+pub(crate) fn row(connection: &ConnectionReport) -> [String; 10] {
     let payload = &connection.payload;
     let rtt = payload
         .rtt_ns

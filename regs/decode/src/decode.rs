@@ -1,14 +1,14 @@
-//! Values by field.
+//! Register values by field.
 
 use std::fmt::Write as _;
 
 use linerate_regs::{Found, Map};
 use serde::Serialize;
 
-use super::dump::{Of, Reading};
+use super::dump::{Reading, RegisterRef};
 use super::index::name;
 use super::resolve::{Resolved, resolve};
-use super::{Chooser, Error, Note};
+use super::{ChipSelection, Error, Note};
 
 /// A register's value, field by field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,35 +17,35 @@ pub struct Value {
     pub chip: String,
     /// `BLOCK.REGISTER`.
     pub register: String,
-    /// What it is called in words.
+    /// Descriptive name.
     pub title: String,
-    /// Its address, where the map knows it.
+    /// Address, if the map has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<u32>,
-    /// Bytes from the block's base, or its number.
+    /// Byte offset from the block's base, or register number.
     pub offset: u32,
-    /// Bits.
+    /// Width in bits.
     pub width: u8,
     /// Section of the map's source.
     pub section: String,
     /// Line of the dump, from 1.
     pub line: usize,
-    /// The value; what is not known of it is 0.
+    /// The value; unknown bits are 0.
     pub value: u32,
-    /// The bits of it that are known.
+    /// The known bits.
     pub known: u32,
-    /// What it says, in the order of the manual: the fields of which all bits are known.
+    /// The fields whose bits are all known, in the order of the manual.
     pub fields: Vec<FieldValue>,
-    /// Bits that are set and that no field names.
+    /// Set bits without a field.
     pub unnamed: u32,
 }
 
-/// What a register's value says in one field.
+/// Value of one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldValue {
-    /// The field.
+    /// Name.
     pub name: String,
-    /// What it is for.
+    /// Purpose.
     pub title: String,
     /// Its highest bit.
     pub high: u8,
@@ -53,35 +53,45 @@ pub struct FieldValue {
     pub low: u8,
     /// Its value.
     pub value: u32,
-    /// The name of this value, if it has one.
+    /// Name of this value, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meaning: Option<String>,
 }
 
-/// All values in `text`, in its order, and what has no place in the map.
+/// All values in `text`, in its order, and notes on those without a place in the map.
 ///
 /// # Errors
 /// See [`Error`].
-pub fn decode(text: &str, maps: &[Map], choice: Chooser) -> Result<(Vec<Value>, Vec<Note>), Error> {
-    let (resolved, notes) = resolve(text, maps, choice)?;
+pub fn decode(
+    text: &str,
+    maps: &[Map],
+    selection: ChipSelection,
+) -> Result<(Vec<Value>, Vec<Note>), Error> {
+    let (resolved, notes) = resolve(text, maps, selection)?;
     Ok((resolved.iter().map(value).collect(), notes))
 }
 
-/// A value that a device has just told; `line` counts them.
-pub(super) fn live(map: Map, found: Found, read: u32, address: Option<u32>, line: usize) -> Value {
-    let of = Of::At(address.unwrap_or(found.register.offset));
+/// A value just read from a device; `line` counts them.
+pub(super) fn live_value(
+    map: Map,
+    found: Found,
+    read: u32,
+    address: Option<u32>,
+    line: usize,
+) -> Value {
+    let register = RegisterRef::At(address.unwrap_or(found.register.offset));
     let reading = Reading {
         line,
-        of,
+        register,
         value: read,
         known: u32::MAX,
     };
-    let told = value(&Resolved {
+    let decoded = value(&Resolved {
         map,
         found,
         reading,
     });
-    Value { address, ..told }
+    Value { address, ..decoded }
 }
 
 fn value(resolved: &Resolved) -> Value {
@@ -121,7 +131,7 @@ fn value(resolved: &Resolved) -> Value {
 }
 
 impl Value {
-    /// `0x05ee0264`, as wide as the register; of a part, that it is one.
+    /// `0x05ee0264`, in the register's width; `in part` if not all bits are known.
     pub fn number(&self) -> String {
         let digits = usize::from(self.width / 4);
         let whole = self.known == linerate_regs::Bits::all(self.width).mask();
@@ -158,7 +168,7 @@ pub(super) fn number(value: u32, meaning: Option<&str>) -> String {
     meaning.map_or_else(|| value.to_string(), |meaning| format!("{value} {meaning}"))
 }
 
-/// `values` as a person reads them.
+/// `values` as text for people.
 pub fn text(values: &[Value]) -> String {
     let mut text = String::new();
     for value in values {
@@ -192,7 +202,7 @@ fn heading(value: &Value) -> String {
     heading
 }
 
-/// A field's line.
+/// Line of a field.
 pub(super) fn row(bits: &str, name: &str, value: &str, title: &str) -> String {
     let row = format!("  {bits:>5}  {name:<16} {value:>6}  {title}");
     row.trim_end().to_owned()

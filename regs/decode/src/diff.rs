@@ -1,4 +1,4 @@
-//! What changed between two dumps.
+//! Differences between two dumps.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,48 +7,48 @@ use linerate_regs::Map;
 use serde::Serialize;
 
 use super::decode::{Value, bits, decode, number, row};
-use super::{Chooser, Error, Note};
+use super::{ChipSelection, Error, Note};
 
-/// Two dumps beside each other, by register; of a register that a dump has several times, the last value.
+/// Two dumps compared by register; of a register that occurs several times in a dump, the last value counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diff {
-    /// Registers whose value is another, in the order of the second dump.
+    /// Registers with different values, in the order of the second dump.
     pub changed: Vec<Change>,
-    /// Registers that are the same.
+    /// Number of equal registers.
     pub equal: usize,
-    /// Registers that only the first has.
+    /// Registers only in the first dump.
     pub only_before: Vec<String>,
-    /// Registers that only the second has.
+    /// Registers only in the second dump.
     pub only_after: Vec<String>,
 }
 
-/// A register whose value is another.
+/// A register with different values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The map's name.
     pub chip: String,
     /// `BLOCK.REGISTER`.
     pub register: String,
-    /// What it is called in words.
+    /// Descriptive name.
     pub title: String,
     /// The earlier value.
     pub before: u32,
     /// The later value.
     pub after: u32,
-    /// Bits.
+    /// Width in bits.
     pub width: u8,
     /// Fields that changed.
     pub fields: Vec<FieldChange>,
-    /// Bits that changed and that no field names.
+    /// Changed bits without a field.
     pub unnamed: u32,
 }
 
-/// A field whose value is another.
+/// A field with different values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldChange {
-    /// The field.
+    /// Name.
     pub name: String,
-    /// What it is for.
+    /// Purpose.
     pub title: String,
     /// Its highest bit.
     pub high: u8,
@@ -66,39 +66,39 @@ pub struct FieldChange {
     pub meaning_after: Option<String>,
 }
 
-/// Which of two dumps something is said of.
+/// One of the two dumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum DumpSide {
     /// The first.
     Before,
     /// The second.
     After,
 }
 
-/// What has no place in the map, and of which dump.
-pub type Notes = Vec<(Which, Note)>;
+/// Notes on values without a place in the map, with their dump.
+pub type Notes = Vec<(DumpSide, Note)>;
 
-/// What changed from `before` to `after`.
+/// Differences from `before` to `after`.
 ///
 /// # Errors
-/// See [`Error`]; with the dump that it is of.
+/// [`Error`], with its dump.
 pub fn diff(
     before: &str,
     after: &str,
     maps: &[Map],
-    choice: Chooser,
-) -> Result<(Diff, Notes), (Which, Error)> {
+    selection: ChipSelection,
+) -> Result<(Diff, Notes), (DumpSide, Error)> {
     let mut notes = Vec::new();
     let mut of = |text, which| {
-        let (values, of_it) = decode(text, maps, choice).map_err(|error| (which, error))?;
+        let (values, of_it) = decode(text, maps, selection).map_err(|error| (which, error))?;
         notes.extend(of_it.into_iter().map(|note| (which, note)));
         Ok(values)
     };
-    let (first, second) = (of(before, Which::Before)?, of(after, Which::After)?);
+    let (first, second) = (of(before, DumpSide::Before)?, of(after, DumpSide::After)?);
     Ok((compare(&first, &second), notes))
 }
 
-/// What changed from the values `first` to `second`.
+/// Differences from the values `first` to `second`.
 pub fn compare(first: &[Value], second: &[Value]) -> Diff {
     let (mut before, after) = (last(first), last(second));
     let mut diff = Diff {
@@ -128,7 +128,7 @@ fn key(value: &Value) -> (&str, &str) {
     (&value.chip, &value.register)
 }
 
-/// The last value of each register, in the order in which registers come first.
+/// The last value of each register, in the order of first occurrence.
 fn last(values: &[Value]) -> Vec<&Value> {
     let mut places = BTreeMap::new();
     let mut last: Vec<&Value> = Vec::new();
@@ -187,7 +187,7 @@ fn change(before: &Value, after: &Value) -> Option<Change> {
 }
 
 impl Diff {
-    /// As a person reads it.
+    /// Text for people.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for change in &self.changed {

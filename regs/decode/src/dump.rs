@@ -1,48 +1,48 @@
-//! Reads values of registers from what other tools print.
+//! Parses register values from the output of other tools.
 //!
-//! | line | of |
+//! | line | source |
 //! |---|---|
 //! | `ENET_RCR:0x02188084 =0x05ee0264` | `devregs` of Boundary Devices |
-//! | `0x0080:  00 00 00 00 64 02 ee 05 ...` | `ethtool -d` without words for the driver |
+//! | `0x0080:  00 00 00 00 64 02 ee 05 ...` | `ethtool -d` without a decoder for the driver |
 //! | `offset 0x74, HW_CFG = 0x00050000`, `index 8, FLOW = 0x0` | `ethtool -d` of a LAN9118 |
-//! | `02188084: 05ee0264 00000000 ...` | a dump of memory: U-Boot's `md`, `memtool`, gdb's `x` |
+//! | `02188084: 05ee0264 00000000 ...` | a memory dump: U-Boot's `md`, `memtool`, gdb's `x` |
 //! | `1140 796d 0022 ...` below `registers for MII PHY` | `mii-tool -vv` |
 //! | `0x84 0x05ee0264`, `RCR = 05ee0264` | pairs, written by hand or by a program |
-//! | `[{"register": "ENET.RCR", "value": 99484260}]` | `--json` of linerate itself: the whole text |
+//! | `[{"register": "ENET.RCR", "value": 99484260}]` | `--json` of linerate: the whole text |
 //!
-//! What `ethtool` says of a link without `-d` is read in `words.rs`. Everything else in a terminal's
-//! log is passed over.
+//! Link settings that `ethtool` prints without `-d` are parsed in `ethtool.rs`. All other lines of a terminal log are
+//! ignored.
 
-use super::words;
+use super::ethtool;
 
-/// A value of a register, as a tool has printed it.
+/// A register value printed by a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// Line of the dump, from 1.
     pub line: usize,
-    /// Which register.
-    pub of: Of,
+    /// The register.
+    pub register: RegisterRef,
     /// Its value.
     pub value: u32,
-    /// The bits of the value that are known.
+    /// The known bits of the value.
     pub known: u32,
 }
 
-/// How a dump says which register it means.
+/// Reference to a register, as given in a dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Of {
-    /// By name, with an address or offset if the tool printed one, too.
+pub enum RegisterRef {
+    /// By name, and by address or offset if the tool also printed one.
     Name(String, Option<u32>),
-    /// By an address or offset.
+    /// By address or offset.
     At(u32),
-    /// It is part of a dump of memory: there need not be a register. With the octets of a value, 2 or 4.
+    /// Part of a memory dump: there may be no register. With the value's size in octets, 2 or 4.
     Memory(u32, u8),
-    /// It is one of a list of this block's registers, by offset or number: not every one need be known.
+    /// From a list of this block's registers, by offset or number: the map may not have all of them.
     Block(&'static str, u32),
 }
 
-impl Of {
-    /// The bits that a value of it tells.
+impl RegisterRef {
+    /// The bits that a value of it contains.
     fn known(&self) -> u32 {
         match self {
             Self::Memory(_, 2) => 0xffff,
@@ -51,29 +51,29 @@ impl Of {
     }
 }
 
-/// A line that begins as a value of a register does, and does not go on as one.
+/// A line that begins like a register value but is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Its number, from 1.
+pub struct ParseError {
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Description.
     pub what: String,
 }
 
 /// All values in `text`, in its order.
 ///
 /// # Errors
-/// The first line whose value is no number of 32 bits.
-pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
+/// The first line whose value is no 32-bit number.
+pub fn read(text: &str) -> Result<Vec<Reading>, ParseError> {
     if let Some(readings) = json(text) {
         return Ok(readings);
     }
     let mut readings = Vec::new();
     let mut section = Section::None;
-    let mut settings = words::Settings::default();
+    let mut settings = ethtool::Settings::default();
     for (number, line) in (1..).zip(text.lines()) {
-        let line = without_colours(line);
-        if settings.take(number, &line) {
+        let line = strip_colors(line);
+        if settings.read_line(number, &line) {
             continue;
         }
         if let Some(entered) = Section::entered(&line) {
@@ -81,11 +81,11 @@ pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
             continue;
         }
         let found = section.read(line.trim(), line.starts_with([' ', '\t']));
-        let found = found.map_err(|what| Fault { line: number, what })?;
-        readings.extend(found.into_iter().map(|(of, value)| Reading {
+        let found = found.map_err(|what| ParseError { line: number, what })?;
+        readings.extend(found.into_iter().map(|(register, value)| Reading {
             line: number,
-            known: of.known(),
-            of,
+            known: register.known(),
+            register,
             value,
         }));
     }
@@ -94,10 +94,10 @@ pub fn read(text: &str) -> Result<Vec<Reading>, Fault> {
     Ok(readings)
 }
 
-/// What [`decode`](super::decode) has told in JSON.
+/// Parses the JSON of [`decode`](super::decode).
 fn json(text: &str) -> Option<Vec<Reading>> {
     #[derive(serde::Deserialize)]
-    struct Told {
+    struct JsonValue {
         register: String,
         value: u32,
         #[serde(default = "all")]
@@ -106,22 +106,22 @@ fn json(text: &str) -> Option<Vec<Reading>> {
     const fn all() -> u32 {
         u32::MAX
     }
-    // A terminal's log may begin so, too.
+    // A terminal log may also begin like this.
     if !text.trim_start().starts_with('[') {
         return None;
     }
-    let told: Vec<Told> = serde_json::from_str(text).ok()?;
-    let reading = |it: Told| Reading {
+    let values: Vec<JsonValue> = serde_json::from_str(text).ok()?;
+    let reading = |it: JsonValue| Reading {
         line: 1,
-        of: Of::Name(it.register, None),
+        register: RegisterRef::Name(it.register, None),
         value: it.value & it.known,
         known: it.known,
     };
-    Some(told.into_iter().map(reading).collect())
+    Some(values.into_iter().map(reading).collect())
 }
 
-/// `devregs` colours its fields on a terminal.
-fn without_colours(line: &str) -> String {
+/// Removes the colors that `devregs` prints on a terminal.
+fn strip_colors(line: &str) -> String {
     let mut parts = line.split('\u{1b}');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -130,7 +130,7 @@ fn without_colours(line: &str) -> String {
     text
 }
 
-/// What a heading says of the lines below it.
+/// Format of the lines below a heading.
 #[derive(Clone, Copy)]
 enum Section {
     None,
@@ -138,11 +138,11 @@ enum Section {
     Mac,
     /// `index` of a LAN9118's PHY, decimal.
     Phy,
-    /// Rows of 16-bit values without a number; so many have come.
+    /// Rows of 16-bit values without a number; counts them.
     MiiRows(u32),
 }
 
-type Found = Vec<(Of, u32)>;
+type Found = Vec<(RegisterRef, u32)>;
 
 impl Section {
     fn entered(line: &str) -> Option<Self> {
@@ -162,7 +162,7 @@ impl Section {
                 *number += row.len() as u32;
                 let numbered = (first..).zip(row);
                 return Ok(numbered
-                    .map(|(n, value)| (Of::Block("MII", n), value))
+                    .map(|(n, value)| (RegisterRef::Block("MII", n), value))
                     .collect());
             }
             *self = Self::None;
@@ -198,15 +198,15 @@ impl Section {
         }
         let value = number_of_32_bits(value.trim())?;
         let of = match (kind, self) {
-            ("index", Self::Phy) => number.parse().ok().map(|n| Of::Block("MII", n)),
-            ("index", _) => hex(number).map(|n| Of::Block("MAC", n)),
-            _ => hex(number).map(|n| Of::Name(name.to_owned(), Some(n))),
+            ("index", Self::Phy) => number.parse().ok().map(|n| RegisterRef::Block("MII", n)),
+            ("index", _) => hex(number).map(|n| RegisterRef::Block("MAC", n)),
+            _ => hex(number).map(|n| RegisterRef::Name(name.to_owned(), Some(n))),
         };
         Ok(of.map(|of| (of, value)).into_iter().collect())
     }
 }
 
-/// ` FCE               5- 5 =0x1`: `devregs` has printed the register above it.
+/// ` FCE               5- 5 =0x1`: a field of the register that `devregs` printed above it.
 fn is_field_of_devregs(line: &str) -> bool {
     let Some((before, value)) = line.split_once('=') else {
         return false;
@@ -219,8 +219,8 @@ fn is_field_of_devregs(line: &str) -> bool {
         && range.is_some_and(|(low, high)| low.parse::<u8>().is_ok() && high.parse::<u8>().is_ok())
 }
 
-/// `ENET_RCR:0x02188084 =0x05ee0264`; without a name where the tool knows none.
-fn devregs(line: &str) -> Result<Option<(Of, u32)>, String> {
+/// `ENET_RCR:0x02188084 =0x05ee0264`; without a name for unknown registers.
+fn devregs(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
     let Some((name, rest)) = line.split_once(':') else {
         return Ok(None);
     };
@@ -238,21 +238,21 @@ fn devregs(line: &str) -> Result<Option<(Of, u32)>, String> {
     let Some(address) = prefixed(address) else {
         return Ok(None);
     };
-    // What it writes, it shows with a second sign: `== 0x05ee0244...0x05ee0264`.
+    // A write has a second equals sign: `== 0x05ee0244...0x05ee0264`.
     let written = value.trim_start_matches('=').trim();
     let value = written
         .rsplit_once("...")
         .map_or(written, |(_, value)| value);
     let value = number_of_32_bits(value)?;
     let of = if name.is_empty() {
-        Of::At(address)
+        RegisterRef::At(address)
     } else {
-        Of::Name(name.to_owned(), Some(address))
+        RegisterRef::Name(name.to_owned(), Some(address))
     };
     Ok(Some((of, value)))
 }
 
-/// An address, a colon, and values of 1, 2 or 4 octets; behind them perhaps the same as text.
+/// An address, a colon, and values of 1, 2 or 4 octets; then perhaps the same as text.
 fn memory(line: &str) -> Option<Found> {
     let (address, rest) = line.split_once(':')?;
     let address = hex(address
@@ -260,7 +260,7 @@ fn memory(line: &str) -> Option<Found> {
         .map_or(address, |(address, _)| address))?;
     let digits = |word: &str| word.strip_prefix("0x").unwrap_or(word).len();
     let first = rest.split_whitespace().next()?;
-    // One prefixed value behind an address is of any length.
+    // A single value with `0x` may have any length.
     let alone = rest.split_whitespace().nth(1).is_none() && first.starts_with("0x");
     let size = match digits(first) {
         _ if alone => 4,
@@ -286,9 +286,9 @@ fn memory(line: &str) -> Option<Found> {
     let addresses = (0..).map(|i: u32| address.wrapping_add(i.wrapping_mul(step.into())));
     let of = |address| {
         if alone {
-            Of::At(address)
+            RegisterRef::At(address)
         } else {
-            Of::Memory(address, step)
+            RegisterRef::Memory(address, step)
         }
     };
     let found: Found = addresses.map(of).zip(found).collect();
@@ -296,7 +296,7 @@ fn memory(line: &str) -> Option<Found> {
 }
 
 /// `RCR 0x05ee0264`, `0x84 = 05ee0264`, and the like.
-fn pair(line: &str) -> Result<Option<(Of, u32)>, String> {
+fn pair(line: &str) -> Result<Option<(RegisterRef, u32)>, String> {
     let apart = |c: char| c.is_whitespace() || matches!(c, '=' | ':' | ',');
     let words = line.split(apart);
     let mut words = words.filter(|word| !["", "-", "->"].contains(word));
@@ -304,11 +304,11 @@ fn pair(line: &str) -> Result<Option<(Of, u32)>, String> {
         return Ok(None);
     };
     let of = match hex(place) {
-        Some(offset) if place.starts_with(|c: char| c.is_ascii_digit()) => Of::At(offset),
-        _ if is_name(place) => Of::Name(place.to_owned(), None),
+        Some(offset) if place.starts_with(|c: char| c.is_ascii_digit()) => RegisterRef::At(offset),
+        _ if is_name(place) => RegisterRef::Name(place.to_owned(), None),
         _ => return Ok(None),
     };
-    // Two words are not yet a value: the second has to look like a number.
+    // Two words are a value only if the second looks like a number.
     let digits = value.strip_prefix("0x").unwrap_or(value);
     if value == digits && !digits.chars().all(|c| c.is_ascii_hexdigit()) {
         return Ok(None);
@@ -316,7 +316,7 @@ fn pair(line: &str) -> Result<Option<(Of, u32)>, String> {
     Ok(Some((of, number_of_32_bits(value)?)))
 }
 
-/// The words up to the first that is not a value of so many hexadecimal digits.
+/// The leading words that are values of `digits` hexadecimal digits.
 fn values<'a>(words: impl Iterator<Item = &'a str>, digits: usize) -> Vec<u32> {
     let one = |word: &str| {
         let word = word.strip_prefix("0x").unwrap_or(word);
@@ -339,7 +339,7 @@ fn is_name(word: &str) -> bool {
 /// A hexadecimal number, with or without `0x`.
 fn hex(word: &str) -> Option<u32> {
     let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"));
-    // Some tools print 64 bits of address.
+    // Some tools print 64-bit addresses.
     let number = u64::from_str_radix(digits.unwrap_or(word), 16).ok()?;
     u32::try_from(number).ok()
 }
@@ -349,5 +349,5 @@ fn prefixed(word: &str) -> Option<u32> {
 }
 
 fn number_of_32_bits(word: &str) -> Result<u32, String> {
-    hex(word).ok_or_else(|| format!("`{word}` is no hexadecimal number of 32 bits"))
+    hex(word).ok_or_else(|| format!("`{word}` is no 32-bit hexadecimal number"))
 }

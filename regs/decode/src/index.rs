@@ -1,22 +1,22 @@
-//! A map by names and addresses.
+//! Index of a map by names and addresses.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use linerate_regs::{Block, Found, Map, Register};
 
-/// What a map has, to be found quickly.
+/// A map with indexes.
 pub(super) struct Index<'a> {
     pub map: Map<'a>,
-    /// In small letters, with and without the block; the names as they are written.
+    /// By lower-case name, with and without the block; with the original spelling.
     names: BTreeMap<String, Vec<(String, Found<'a>)>>,
     addresses: BTreeMap<u32, Found<'a>>,
 }
 
-/// Why a name does not stand for one register.
-pub(super) enum NotOne {
-    Nothing,
-    /// Several blocks have one.
-    Several,
+/// Reason why a name does not identify one register.
+pub(super) enum LookupError {
+    NotFound,
+    /// Several blocks have such a register.
+    Ambiguous,
 }
 
 impl<'a> Index<'a> {
@@ -59,21 +59,21 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// `ENET_RCR`, `ENET.RCR`, `RCR`, in any letters; `block` is preferred.
-    pub fn named(&self, wanted: &str, block: Option<Block>) -> Result<Found<'a>, NotOne> {
+    /// Finds `ENET_RCR`, `ENET.RCR` or `RCR`, ignoring case; `block` is preferred.
+    pub fn named(&self, wanted: &str, block: Option<Block>) -> Result<Found<'a>, LookupError> {
         let Some(all) = self.names.get(&wanted.to_ascii_lowercase()) else {
-            return Err(NotOne::Nothing);
+            return Err(LookupError::NotFound);
         };
         let preferred = |(_, found): &&(String, Found<'a>)| {
             block.is_some_and(|block| block.name == found.block.name)
         };
-        // Some names differ in nothing but their letters.
+        // Some names differ only in case.
         let exact = |(name, _): &&(String, Found<'a>)| name == wanted;
         match (all.as_slice(), all.iter().find(preferred)) {
             ([(_, found)], _) | (_, Some((_, found))) => Ok(*found),
             _ => match all.iter().filter(exact).collect::<Vec<_>>()[..] {
                 [(_, found)] => Ok(*found),
-                _ => Err(NotOne::Several),
+                _ => Err(LookupError::Ambiguous),
             },
         }
     }
@@ -83,7 +83,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The register's name, with the index in an array.
+/// The register's name, with its array index.
 pub(super) fn numbered(register: &Register, index: u32) -> String {
     register.name.replacen("{}", &index.to_string(), 1)
 }

@@ -1,14 +1,13 @@
-//! Values of registers, as people have them from `devregs`, `ethtool -d` and the like, by the names of their
-//! bits.
+//! Register values from the output of `devregs`, `ethtool -d` and similar tools, decoded by field.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | [`dump`] | the forms in which tools print values, `ethtool`'s words for a PHY's bits among them |
+//! | [`dump`] | formats in which tools print values, including `ethtool`'s text for a PHY's bits |
 //! | [`decode`] | values by field |
-//! | [`diff`] | what changed between two dumps |
+//! | [`diff`] | differences between two dumps |
 //! | [`list`] | the maps themselves |
-//! | [`live`] | values read from a device that runs |
-//! | [`flow`] | flow control, by several registers |
+//! | [`live`] | values read from a running device |
+//! | [`flow_control`] | flow control summary of several registers |
 //! | [`svd`] | maps of other chips from SVD files |
 
 #![forbid(unsafe_code)]
@@ -16,7 +15,8 @@
 pub mod decode;
 pub mod diff;
 pub mod dump;
-pub mod flow;
+mod ethtool;
+pub mod flow_control;
 mod index;
 pub mod list;
 pub mod live;
@@ -24,114 +24,113 @@ mod resolve;
 pub mod svd;
 #[cfg(test)]
 mod tests;
-mod words;
 
 pub use linerate_regs::{MAPS, MII, Map};
-pub use resolve::{Chooser, Note};
+pub use resolve::{ChipSelection, Note};
 
-/// What is wrong with a dump, or with what was asked of it.
+/// Error in a dump or in a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A line that begins as a value does, and has none.
+    /// A line that begins like a value but is none.
     #[error("{what}")]
     Line {
-        /// Its number, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description.
         what: String,
     },
     /// Several chips have registers of these names.
-    #[error("{} have {name}: say which with --chip", chips.join(" and "))]
+    #[error("{} have {name}: select one with --chip", chips.join(" and "))]
     Ambiguous {
-        /// The line of the first that several have.
+        /// Line of the first register that several chips have.
         line: usize,
         /// The register.
         name: String,
         /// The chips.
         chips: Vec<String>,
     },
-    /// There are offsets alone.
+    /// The dump has only offsets.
     #[error(
-        "an offset alone does not tell the chip, and no map knows this address: say which with --chip"
+        "an offset alone does not identify the chip, and no map has this address: select it with --chip"
     )]
-    Nameless {
-        /// The first of them.
+    OffsetOnly {
+        /// Line of the first one.
         line: usize,
     },
-    /// There is nothing to decode.
+    /// The dump has no register values.
     #[error(
-        "there is no value of a register in it. A line has a register and a value: `RCR 0x05ee0264`, \
-         `0x84 0x05ee0264`; output of devregs, ethtool, mii-tool and dumps of memory are understood, too"
+        "it has no register value. A line has a register and a value: `RCR 0x05ee0264`, \
+         `0x84 0x05ee0264`; output of devregs, ethtool, mii-tool and memory dumps are accepted, too"
     )]
     Empty,
-    /// Nothing in it has a place in a map.
-    #[error("{what}, nor is any other value of a register that is known")]
+    /// No value has a place in a map.
+    #[error("{what}, and no other register in it is known")]
     Unknown {
-        /// The first that is not known.
+        /// Line of the first unknown one.
         line: usize,
-        /// Which.
+        /// Its description.
         what: String,
     },
     /// No map has this name.
     #[error("there is no map `{name}`; there are {}", known.join(", "))]
-    NoChip {
-        /// What was asked for.
+    UnknownChip {
+        /// Requested name.
         name: String,
-        /// What there is.
+        /// Available names.
         known: Vec<String>,
     },
     /// The map has no such block or register.
-    #[error("{chip} has no {kind} `{name}`; `linerate regs list {chip}` shows what it has")]
-    NoSuch {
+    #[error("{chip} has no {kind} `{name}`; `linerate regs list {chip}` lists its contents")]
+    NotFound {
         /// The map.
         chip: String,
         /// `block`, or `block or register`.
         kind: &'static str,
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
-    /// Nobody knows where the registers lie.
-    #[error("where {chip} lies is the board's matter: say it with --base, or with --board")]
+    /// The address of the registers is unknown.
+    #[error("the address of {chip} depends on the board: give --base or --board")]
     NoBase {
         /// The map.
         chip: String,
     },
-    /// Reading everything of a whole chip does more harm than good.
-    #[error("{chip} is a whole chip: name the blocks or registers that are to be read")]
-    Whole {
+    /// Reading a whole chip does more harm than good.
+    #[error("{chip} is a whole chip: name the blocks or registers to read")]
+    WholeChip {
         /// The map.
         chip: String,
     },
-    /// A device that runs is not reached any more.
+    /// The connection to the device is lost.
     #[error("{0}")]
     Lost(String),
 }
 
 impl Error {
-    /// It, with the line of `file` if it is about one.
-    pub fn of(&self, file: &str) -> String {
+    /// Error text, with `file` and line if it has one.
+    pub fn in_file(&self, file: &str) -> String {
         match self {
             Self::Line { line, .. }
             | Self::Ambiguous { line, .. }
-            | Self::Nameless { line }
+            | Self::OffsetOnly { line }
             | Self::Unknown { line, .. } => {
                 format!("{file}:{line}: {self}")
             }
             Self::Empty => format!("{file}: {self}"),
-            Self::NoChip { .. }
-            | Self::NoSuch { .. }
+            Self::UnknownChip { .. }
+            | Self::NotFound { .. }
             | Self::NoBase { .. }
-            | Self::Whole { .. }
+            | Self::WholeChip { .. }
             | Self::Lost(_) => self.to_string(),
         }
     }
 }
 
-impl From<dump::Fault> for Error {
-    fn from(fault: dump::Fault) -> Self {
+impl From<dump::ParseError> for Error {
+    fn from(error: dump::ParseError) -> Self {
         Self::Line {
-            line: fault.line,
-            what: fault.what,
+            line: error.line,
+            what: error.what,
         }
     }
 }
@@ -139,12 +138,12 @@ impl From<dump::Fault> for Error {
 /// The map called `name`.
 ///
 /// # Errors
-/// With the names that there are.
+/// [`Error::UnknownChip`] with the available names.
 pub fn chip<'a>(maps: &[Map<'a>], name: &str) -> Result<Map<'a>, Error> {
     let found = maps
         .iter()
         .find(|map| map.name().eq_ignore_ascii_case(name));
-    found.copied().ok_or_else(|| Error::NoChip {
+    found.copied().ok_or_else(|| Error::UnknownChip {
         name: name.to_owned(),
         known: maps.iter().map(|map| map.name().to_owned()).collect(),
     })

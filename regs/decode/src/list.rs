@@ -1,4 +1,4 @@
-//! The maps themselves.
+//! The contents of maps.
 
 use std::fmt::Write as _;
 
@@ -11,11 +11,11 @@ use super::decode::{bits, row};
 /// A chip's map.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Chip {
-    /// What it is called on a command line.
+    /// Name on the command line.
     pub name: String,
-    /// What it is.
+    /// Description.
     pub title: String,
-    /// The document that the map was made from.
+    /// Source document of the map.
     pub source: String,
     /// Its peripherals.
     pub blocks: Vec<Peripheral>,
@@ -26,9 +26,9 @@ pub struct Chip {
 pub struct Peripheral {
     /// Name.
     pub name: String,
-    /// What it is, and how to get at it.
+    /// Description, and how to access it.
     pub title: String,
-    /// Address of offset 0, where the map knows it.
+    /// Address of offset 0, if the map has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<u32>,
     /// Its registers.
@@ -38,19 +38,19 @@ pub struct Peripheral {
 /// A register, or an array of equal ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Name; `{}` stands for the index in an array.
+    /// Name; `{}` is the index in an array.
     pub name: String,
-    /// What it is called in words.
+    /// Descriptive name.
     pub title: String,
-    /// Bytes from the base, or its number.
+    /// Byte offset from the base, or register number.
     pub offset: u32,
     /// Registers in the array.
     pub count: u32,
-    /// Bytes from one of the array to the next.
+    /// Bytes from one register of the array to the next.
     pub stride: u32,
-    /// Bits.
+    /// Width in bits.
     pub width: u8,
-    /// What reading and writing does: rw, ro, wo, w1c, rc, sc, re.
+    /// Access: rw, ro, wo, w1c, rc, sc, re.
     pub access: &'static str,
     /// Value after reset.
     pub reset: u32,
@@ -65,34 +65,34 @@ pub struct Entry {
 pub struct FieldEntry {
     /// Name.
     pub name: String,
-    /// What it is for.
+    /// Purpose.
     pub title: String,
     /// Its highest bit.
     pub high: u8,
     /// Its lowest bit.
     pub low: u8,
-    /// As of the register.
+    /// Access, as for a register.
     pub access: &'static str,
-    /// Values that have names.
+    /// Named values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<Choice>,
+    pub values: Vec<NamedValue>,
 }
 
-/// A value of a field.
+/// A named value of a field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Choice {
+pub struct NamedValue {
     /// The value.
     pub value: u32,
     /// Name.
     pub name: String,
-    /// What it does.
+    /// Effect.
     pub title: String,
 }
 
-/// What `map` has: all of it, or what is called `wanted`, a block or a register of any block.
+/// Contents of `map`: all of it, or the block or the registers named `wanted`.
 ///
 /// # Errors
-/// [`Error::NoSuch`].
+/// [`Error::NotFound`].
 pub fn chip(map: Map, wanted: Option<&str>) -> Result<Chip, Error> {
     let (mut blocks, wanted_name) = (Vec::new(), wanted.unwrap_or_default());
     for block in map.blocks() {
@@ -111,7 +111,7 @@ pub fn chip(map: Map, wanted: Option<&str>) -> Result<Chip, Error> {
         }
     }
     if blocks.is_empty() {
-        return Err(Error::NoSuch {
+        return Err(Error::NotFound {
             chip: map.name().to_owned(),
             kind: "block or register",
             name: wanted_name.to_owned(),
@@ -143,7 +143,7 @@ fn entry(register: Register) -> Entry {
         access: field.access.word(),
         values: field
             .values()
-            .map(|value| Choice {
+            .map(|value| NamedValue {
                 value: value.number,
                 name: value.name.to_owned(),
                 title: value.title.to_owned(),
@@ -164,7 +164,7 @@ fn entry(register: Register) -> Entry {
     }
 }
 
-/// The maps that there are, a line each.
+/// List of the maps, one per line.
 pub fn chips(maps: &[Map]) -> String {
     let mut text = String::new();
     for map in maps {
@@ -184,7 +184,7 @@ pub fn chips(maps: &[Map]) -> String {
 }
 
 impl Chip {
-    /// As a person reads it; with fields, or registers alone.
+    /// Text for people; with fields, or registers only.
     pub fn text(&self, fields: bool) -> String {
         let mut text = format!("{}: {}\nfrom {}\n", self.name, self.title, self.source);
         for block in &self.blocks {

@@ -1,31 +1,31 @@
-//! Which register a value is of.
+//! Finds the register of each value.
 
 use linerate_regs::{Bits, Block, Found, Map};
 
-use super::dump::{self, Of, Reading};
-use super::index::{Index, NotOne, name};
+use super::dump::{self, Reading, RegisterRef};
+use super::index::{Index, LookupError, name};
 use super::{Error, chip};
 
 /// The map of PHYs.
 const PHYS: &str = "mii";
 
-/// How to find registers, where the dump leaves it open.
+/// Chip, block and base address, for dumps that do not name them.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Chooser<'a> {
-    /// The chip; else that which knows most of the registers.
+pub struct ChipSelection<'a> {
+    /// The chip; if absent, the one with the most registers of the dump.
     pub chip: Option<&'a str>,
-    /// The block that offsets count from; else the chip's first.
+    /// The block that offsets refer to; if absent, the chip's first.
     pub block: Option<&'a str>,
-    /// The address of that block, if it is not the map's.
+    /// The address of that block, if different from the map's.
     pub base: Option<u32>,
 }
 
-/// A value that has no place in the map.
+/// A value without a place in the map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Line of the dump, from 1.
     pub line: usize,
-    /// What is not known.
+    /// Description.
     pub what: String,
 }
 
@@ -36,33 +36,33 @@ pub(super) struct Resolved<'a> {
     pub reading: Reading,
 }
 
-/// Every value of `text` that has a place, and notes about the others.
+/// Every value of `text` with a place in a map, and notes about the others.
 pub(super) fn resolve<'a>(
     text: &str,
     maps: &[Map<'a>],
-    choice: Chooser,
+    selection: ChipSelection,
 ) -> Result<(Vec<Resolved<'a>>, Vec<Note>), Error> {
     let readings = dump::read(text)?;
     if readings.is_empty() {
         return Err(Error::Empty);
     }
-    let places = Places::choose(&readings, maps, choice)?;
+    let places = RegisterLookup::choose(&readings, maps, selection)?;
     let (mut resolved, mut notes) = (Vec::new(), Vec::new());
     for reading in readings {
-        if let Of::Memory(address, octets) = reading.of {
+        if let RegisterRef::Memory(address, octets) = reading.register {
             resolved.extend(places.within(address, octets, &reading));
             continue;
         }
         match places.find(&reading) {
             Ok((map, found)) => {
-                fits(&reading, &found)?;
+                check_width(&reading, &found)?;
                 resolved.push(Resolved {
                     map,
                     found,
                     reading,
                 });
             }
-            Err(_) if matches!(reading.of, Of::Block(..)) => {}
+            Err(_) if matches!(reading.register, RegisterRef::Block(..)) => {}
             Err(what) => notes.push(Note {
                 line: reading.line,
                 what,
@@ -79,7 +79,7 @@ pub(super) fn resolve<'a>(
     }
 }
 
-fn fits(reading: &Reading, found: &Found) -> Result<(), Error> {
+fn check_width(reading: &Reading, found: &Found) -> Result<(), Error> {
     let width = found.register.width;
     if reading.value & !Bits::all(width).mask() == 0 {
         return Ok(());
@@ -93,31 +93,35 @@ fn fits(reading: &Reading, found: &Found) -> Result<(), Error> {
     Err(Error::Line { line, what })
 }
 
-/// Where to look, in this order.
-struct Places<'a> {
+/// The maps, in order of preference.
+struct RegisterLookup<'a> {
     maps: Vec<Index<'a>>,
-    /// Where offsets count from, and whether that was said.
+    /// The block that offsets refer to; `is_explicit` if it was requested.
     block: Option<Block<'a>>,
-    said: bool,
+    is_explicit: bool,
     base: Option<u32>,
-    /// Who does not have a register: `imx6 has no`.
+    /// Start of the message about a missing register: `imx6 has no`.
     lacking: String,
 }
 
-impl<'a> Places<'a> {
-    /// The chip that was named, or that which knows most of `readings`; and PHYs, which go with any chip.
-    fn choose(readings: &[Reading], maps: &[Map<'a>], choice: Chooser) -> Result<Self, Error> {
-        let mut indexes = match choice.chip {
+impl<'a> RegisterLookup<'a> {
+    /// The requested chip, or the one with most of `readings`; and PHYs, which are combined with any chip.
+    fn choose(
+        readings: &[Reading],
+        maps: &[Map<'a>],
+        selection: ChipSelection,
+    ) -> Result<Self, Error> {
+        let mut indexes = match selection.chip {
             Some(name) => vec![Index::new(chip(maps, name)?)],
-            None => most(readings, maps, choice.block)?,
+            None => best_maps(readings, maps, selection.block)?,
         };
         let chosen = indexes.first().map(|index| index.map);
-        let guessed = chosen.filter(|map| choice.chip.is_some() || map.name() != PHYS);
+        let guessed = chosen.filter(|map| selection.chip.is_some() || map.name() != PHYS);
         let lacking = guessed.map_or_else(
             || "no map has a".to_owned(),
             |map| format!("{} has no", map.name()),
         );
-        let block = match choice.block {
+        let block = match selection.block {
             Some(name) => Some(block_named(chosen.into_iter(), name)?),
             None => chosen.and_then(|map| map.blocks().next()),
         };
@@ -127,20 +131,20 @@ impl<'a> Places<'a> {
         Ok(Self {
             maps: indexes,
             block,
-            said: choice.block.is_some(),
-            base: choice.base,
+            is_explicit: selection.block.is_some(),
+            base: selection.base,
             lacking,
         })
     }
 
-    /// The register, or why there is none.
+    /// The register, or the reason why there is none.
     fn find(&self, reading: &Reading) -> Result<(Map<'a>, Found<'a>), String> {
-        match &reading.of {
-            Of::Name(wanted, address) => self.named(wanted, *address),
-            Of::At(address) | Of::Memory(address, _) => self
+        match &reading.register {
+            RegisterRef::Name(wanted, address) => self.named(wanted, *address),
+            RegisterRef::At(address) | RegisterRef::Memory(address, _) => self
                 .at(*address)
                 .ok_or_else(|| format!("{} register at 0x{address:x}", self.lacking)),
-            Of::Block(block, number) => {
+            RegisterRef::Block(block, number) => {
                 let mut maps = self.maps.iter().map(|index| index.map);
                 maps.find_map(|map| Some((map, map.block(block)?.at(*number)?)))
                     .ok_or_else(|| format!("{block} has no register {number}"))
@@ -149,11 +153,11 @@ impl<'a> Places<'a> {
     }
 
     fn named(&self, wanted: &str, address: Option<u32>) -> Result<(Map<'a>, Found<'a>), String> {
-        let block = self.block.filter(|_| self.said);
+        let block = self.block.filter(|_| self.is_explicit);
         for index in &self.maps {
             match index.named(wanted, block) {
                 Ok(found) => return Ok((index.map, found)),
-                Err(NotOne::Several) if address.is_none() => {
+                Err(LookupError::Ambiguous) if address.is_none() => {
                     return Err(format!(
                         "several blocks of {} have a register {wanted}: write BLOCK.{wanted}, or --block",
                         index.map.name()
@@ -162,7 +166,7 @@ impl<'a> Places<'a> {
                 Err(_) => {}
             }
         }
-        // A number without 0x can look like a name.
+        // A number without 0x may look like a name.
         let address = address.or_else(|| u32::from_str_radix(wanted, 16).ok());
         address.and_then(|address| self.at(address)).ok_or_else(|| {
             let at = address.map_or_else(String::new, |at| format!(", and none at 0x{at:x}"));
@@ -170,7 +174,7 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// The registers that lie in a word of memory, which holds its low octet first.
+    /// The registers in a little-endian word of memory.
     fn within(&self, address: u32, octets: u8, reading: &Reading) -> Vec<Resolved<'a>> {
         let one = |octet: u32| {
             let (map, found) = self.at(address.checked_add(octet)?)?;
@@ -187,13 +191,13 @@ impl<'a> Places<'a> {
         (0..u32::from(octets)).filter_map(one).collect()
     }
 
-    /// An address, else an offset.
+    /// By address, else by offset.
     fn at(&self, address: u32) -> Option<(Map<'a>, Found<'a>)> {
         let index = self.maps.first()?;
         let absolute = || index.at(address);
         let found = match self.base {
             Some(base) => self.block?.at(address.checked_sub(base)?),
-            None if self.said => self.block?.at(address).or_else(absolute),
+            None if self.is_explicit => self.block?.at(address).or_else(absolute),
             None => absolute().or_else(|| self.block?.at(address)),
         };
         Some((index.map, found?))
@@ -214,15 +218,15 @@ pub(super) fn block_named<'a>(
         }
         chips.push(map.name().to_owned());
     }
-    Err(Error::NoSuch {
+    Err(Error::NotFound {
         chip: chips.join(" or "),
         kind: "block",
         name: name.to_owned(),
     })
 }
 
-/// The map that knows most of the values; that of PHYs, which go with any chip, where no other knows any.
-fn most<'a>(
+/// The map with most of the values; that of PHYs, which are combined with any chip, if no other has any.
+fn best_maps<'a>(
     readings: &[Reading],
     maps: &[Map<'a>],
     block: Option<&str>,
@@ -238,16 +242,21 @@ fn most<'a>(
     if having.len() == 1 {
         return Ok(having);
     }
-    let score = |index: &Index| known(index, readings);
+    let score = |index: &Index| match_counts(index, readings);
     let (phys, chips): (Vec<Index>, Vec<Index>) = having
         .into_iter()
         .partition(|index| index.map.name() == PHYS);
     let best = chips.iter().map(score).max().unwrap_or_default();
     if best == (0, 0) {
-        let nameless = |reading: &&Reading| matches!(reading.of, Of::At(_) | Of::Memory(..));
+        let nameless = |reading: &&Reading| {
+            matches!(
+                reading.register,
+                RegisterRef::At(_) | RegisterRef::Memory(..)
+            )
+        };
         return match readings.iter().find(nameless) {
             Some(Reading { line, .. }) if phys.iter().map(score).all(|score| score == (0, 0)) => {
-                Err(Error::Nameless { line: *line })
+                Err(Error::OffsetOnly { line: *line })
             }
             _ => Ok(phys),
         };
@@ -261,13 +270,13 @@ fn most<'a>(
     }
     let by_all = |reading: &&Reading| {
         let one = std::slice::from_ref(*reading);
-        equal.iter().all(|index| known(index, one) > (0, 0))
+        equal.iter().all(|index| match_counts(index, one) > (0, 0))
     };
     let first = readings.iter().find(by_all).unwrap_or(&readings[0]);
     Err(Error::Ambiguous {
         line: first.line,
-        name: match &first.of {
-            Of::Name(name, _) => format!("a register {name}"),
+        name: match &first.register {
+            RegisterRef::Name(name, _) => format!("a register {name}"),
             _ => "such registers".to_owned(),
         },
         chips: equal
@@ -277,23 +286,23 @@ fn most<'a>(
     })
 }
 
-/// How many of the values are of one register, and how many names several blocks have.
-fn known(index: &Index, readings: &[Reading]) -> (usize, usize) {
+/// Number of values that match one register, and of names that several blocks have.
+fn match_counts(index: &Index, readings: &[Reading]) -> (usize, usize) {
     let (mut one, mut several) = (0, 0);
     for reading in readings {
-        let (name, address) = match &reading.of {
-            Of::Name(name, address) => (Some(name), *address),
-            Of::At(address) | Of::Memory(address, _) => (None, Some(*address)),
-            Of::Block(block, _) => {
+        let (name, address) = match &reading.register {
+            RegisterRef::Name(name, address) => (Some(name), *address),
+            RegisterRef::At(address) | RegisterRef::Memory(address, _) => (None, Some(*address)),
+            RegisterRef::Block(block, _) => {
                 one += usize::from(index.map.block(block).is_some());
                 continue;
             }
         };
-        match name.map_or(Err(NotOne::Nothing), |name| index.named(name, None)) {
+        match name.map_or(Err(LookupError::NotFound), |name| index.named(name, None)) {
             Ok(_) => one += 1,
             _ if address.is_some_and(|address| index.at(address).is_some()) => one += 1,
-            Err(NotOne::Several) => several += 1,
-            Err(NotOne::Nothing) => {}
+            Err(LookupError::Ambiguous) => several += 1,
+            Err(LookupError::NotFound) => {}
         }
     }
     (one, several)

@@ -1,4 +1,4 @@
-//! Maps of other chips, from the SVD files that their makers publish.
+//! Maps of other chips, from vendors' SVD files.
 
 use std::fmt::Write as _;
 
@@ -6,22 +6,22 @@ use svd_parser::svd::{Access, ModifiedWriteValues, ReadAction, ValidateLevel};
 use svd_parser::svd::{EnumeratedValue, FieldInfo, RegisterInfo};
 use svd_parser::{Config, parse_with_config};
 
-/// A file that is no SVD file, or one that contradicts itself.
+/// The file is no SVD file, or is inconsistent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unreadable(String);
+pub struct SvdError(String);
 
-/// The registers of an SVD file as a map ([`linerate_regs`] describes the format), and how many registers it
-/// leaves out because they are wider than 32 bits.
+/// Converts an SVD file to a map ([`linerate_regs`] describes the format); returns also the number of registers left
+/// out because they are wider than 32 bits.
 ///
 /// # Errors
-/// [`Unreadable`].
-pub fn map(xml: &str) -> Result<(String, usize), Unreadable> {
+/// [`SvdError`].
+pub fn map(xml: &str) -> Result<(String, usize), SvdError> {
     let config = Config::default()
         .expand(true)
         .expand_properties(true)
         .validate_level(ValidateLevel::Disabled);
-    let unreadable = |error| Unreadable(one_line(&format!("{error:#}")));
+    let unreadable = |error| SvdError(one_line(&format!("{error:#}")));
     let device = parse_with_config(xml, &config).map_err(unreadable)?;
     let name = one_word(&device.name.to_ascii_lowercase());
     let mut text = format!(
@@ -108,7 +108,7 @@ fn field(info: &FieldInfo) -> Option<String> {
     Some(text)
 }
 
-/// The word of a map for it, if anything is said.
+/// The map's access keyword, if any is defined.
 fn access(
     access: Option<Access>,
     effects: (Option<ModifiedWriteValues>, Option<ReadAction>),

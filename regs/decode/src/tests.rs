@@ -1,9 +1,9 @@
 use linerate_regs::{MAPS, Map};
 
 use super::decode::{Value, decode, text};
-use super::diff::{Which, diff};
-use super::dump::{Of, read};
-use super::{Chooser, Error, list, svd};
+use super::diff::{DumpSide, diff};
+use super::dump::{RegisterRef, read};
+use super::{ChipSelection, Error, list, svd};
 
 const BEFORE: &str = include_str!("../tests/fixtures/registers/imx6-before.txt");
 const AFTER: &str = include_str!("../tests/fixtures/registers/imx6-after.txt");
@@ -13,24 +13,24 @@ const ETHTOOL_LAN9118: &str = include_str!("../tests/fixtures/registers/lan9118-
 const MII_TOOL: &str = include_str!("../tests/fixtures/registers/mii-tool.txt");
 const SVD: &str = include_str!("../tests/fixtures/registers/small.svd");
 
-fn values(dump: &str, choice: Chooser) -> Vec<Value> {
-    let (values, notes) = decode(dump, &MAPS, choice).unwrap_or_else(|error| panic!("{error}"));
+fn values(dump: &str, selection: ChipSelection) -> Vec<Value> {
+    let (values, notes) = decode(dump, &MAPS, selection).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(notes, [], "{dump}");
     values
 }
 
 fn one(dump: &str) -> Value {
-    let values = values(dump, Chooser::default());
+    let values = values(dump, ChipSelection::default());
     let [value] = values.as_slice() else {
         panic!("{dump}: {values:?}");
     };
     value.clone()
 }
 
-fn of(chip: &str) -> Chooser<'_> {
-    Chooser {
+fn on_chip(chip: &str) -> ChipSelection<'_> {
+    ChipSelection {
         chip: Some(chip),
-        ..Chooser::default()
+        ..ChipSelection::default()
     }
 }
 
@@ -43,31 +43,31 @@ fn field(values: &[Value], register: &str, field: &str) -> u32 {
         .value
 }
 
-fn error(dump: &str, choice: Chooser) -> String {
-    match decode(dump, &MAPS, choice) {
+fn error(dump: &str, selection: ChipSelection) -> String {
+    match decode(dump, &MAPS, selection) {
         Ok(values) => panic!("{dump}: {values:?}"),
-        Err(error) => error.of("dump"),
+        Err(error) => error.in_file("dump"),
     }
 }
 
 #[test]
-fn what_devregs_and_ethtool_say_of_flow_control_is_decoded_to_the_bit() {
+fn flow_control_in_devregs_and_ethtool_output_is_decoded() {
     for (dump, flow_control) in [(BEFORE, 0), (AFTER, 1)] {
-        let values = values(dump, Chooser::default());
+        let values = values(dump, ChipSelection::default());
         assert_eq!(field(&values, "ENET.RCR", "FCE"), flow_control);
         assert_eq!(field(&values, "ENET.RCR", "MAX_FL"), 1518);
-        // Bits 10 and 11 of register 4, which ethtool tells in words.
+        // Bits 10 and 11 of register 4, which ethtool prints as text.
         assert_eq!(field(&values, "MII.ANAR", "PAUSE"), flow_control);
         assert_eq!(field(&values, "MII.ANAR", "ASM_DIR"), 0);
         assert_eq!(field(&values, "MII.CTRL1000", "T_1000_FULL"), 1);
         assert_eq!(field(&values, "MII.BMSR", "LINK_UP"), 1);
     }
-    insta::assert_snapshot!("decoded", text(&values(AFTER, Chooser::default())));
+    insta::assert_snapshot!("decoded", text(&values(AFTER, ChipSelection::default())));
 }
 
 #[test]
-fn what_changed_is_named_to_the_bit() {
-    let (diff, notes) = diff(BEFORE, AFTER, &MAPS, Chooser::default()).expect("decoded");
+fn changes_are_named_by_field() {
+    let (diff, notes) = diff(BEFORE, AFTER, &MAPS, ChipSelection::default()).expect("decoded");
     assert_eq!(notes, []);
     insta::assert_snapshot!("changed", diff.text());
     let json = serde_json::to_string_pretty(&diff).expect("JSON");
@@ -75,30 +75,35 @@ fn what_changed_is_named_to_the_bit() {
 }
 
 #[test]
-fn a_register_that_is_read_several_times_is_told_each_time() {
-    let values = values(SWEEP, Chooser::default());
-    let told: Vec<(&str, u32)> = values.iter().map(|v| (&*v.register, v.value)).collect();
+fn a_register_that_is_read_several_times_is_listed_each_time() {
+    let values = values(SWEEP, ChipSelection::default());
+    let decoded: Vec<(&str, u32)> = values.iter().map(|v| (&*v.register, v.value)).collect();
     let paused = "ENET.IEEE_T_FDXFC";
     let lost = "ENET.IEEE_R_MACERR";
     assert_eq!(
-        told,
+        decoded,
         [(paused, 0xd6c), (lost, 0), (paused, 0x1ad0), (lost, 0)]
     );
-    // And the last counts beside another dump.
-    let (diff, _) =
-        diff(SWEEP, "ENET_IEEE_T_FDXFC 1ad0", &MAPS, Chooser::default()).expect("decoded");
+    // In a comparison the last value counts.
+    let (diff, _) = diff(
+        SWEEP,
+        "ENET_IEEE_T_FDXFC 1ad0",
+        &MAPS,
+        ChipSelection::default(),
+    )
+    .expect("decoded");
     assert_eq!((diff.changed.len(), diff.equal), (0, 1));
     assert_eq!(diff.only_before, [lost]);
 }
 
 #[test]
 fn a_dump_of_ethtool_is_read_by_octets_and_by_names() {
-    let bytes = values(ETHTOOL_FEC, of("imx6"));
+    let bytes = values(ETHTOOL_FEC, on_chip("imx6"));
     assert_eq!(field(&bytes, "ENET.RCR", "FCE"), 1);
     assert_eq!(field(&bytes, "ENET.RSEM", "RX_SECTION_EMPTY"), 0x84);
     assert_eq!(field(&bytes, "ENET.OPD", "PAUSE_DUR"), 0xfff0);
-    let named = values(ETHTOOL_LAN9118, Chooser::default());
-    // The driver calls IRQ_CFG otherwise: its offset counts.
+    let named = values(ETHTOOL_LAN9118, ChipSelection::default());
+    // The driver uses another name for IRQ_CFG: its offset counts.
     assert_eq!(field(&named, "CSR.IRQ_CFG", "IRQ_EN"), 1);
     assert_eq!(field(&named, "MAC.FLOW", "FCEN"), 1);
     assert_eq!(field(&named, "MAC.VLAN2", "VTI2"), 0xffff);
@@ -108,7 +113,7 @@ fn a_dump_of_ethtool_is_read_by_octets_and_by_names() {
 
 #[test]
 fn registers_of_a_phy_are_read_from_mii_tool() {
-    let values = values(MII_TOOL, Chooser::default());
+    let values = values(MII_TOOL, ChipSelection::default());
     assert_eq!(values.len(), 16 - 2, "11 and 12 are the maker's");
     assert_eq!(field(&values, "MII.ANAR", "PAUSE"), 1);
     assert_eq!(field(&values, "MII.ESTATUS", "T_1000_FULL"), 1);
@@ -142,79 +147,85 @@ fn pairs_are_read_however_they_are_written() {
     assert_eq!(one(memory).value, 0x05ee_0264);
     let half = "000001f4: 1234 5678";
     let readings = read(half).expect("read");
-    let read: Vec<(&Of, u32)> = readings.iter().map(|r| (&r.of, r.value)).collect();
+    let read: Vec<(&RegisterRef, u32)> = readings.iter().map(|r| (&r.register, r.value)).collect();
     assert_eq!(
         read,
         [
-            (&Of::Memory(0x1f4, 2), 0x1234),
-            (&Of::Memory(0x1f6, 2), 0x5678)
+            (&RegisterRef::Memory(0x1f4, 2), 0x1234),
+            (&RegisterRef::Memory(0x1f6, 2), 0x5678)
         ]
     );
 }
 
 #[test]
-fn the_chip_is_found_or_has_to_be_said() {
+fn the_chip_is_detected_or_has_to_be_given() {
     assert_eq!(
-        error("# by hand\nRCR 1", Chooser::default()),
-        "dump:2: imx6 and lan91c111 have a register RCR: say which with --chip"
+        error("# by hand\nRCR 1", ChipSelection::default()),
+        "dump:2: imx6 and lan91c111 have a register RCR: select one with --chip"
     );
-    assert_eq!(values("RCR 1", of("lan91c111"))[0].register, "BANK0.RCR");
-    // One name that only one has is enough.
     assert_eq!(
-        values("RCR 1\nRPCR 0", Chooser::default())[0].chip,
+        values("RCR 1", on_chip("lan91c111"))[0].register,
+        "BANK0.RCR"
+    );
+    // One name that only one chip has is enough.
+    assert_eq!(
+        values("RCR 1\nRPCR 0", ChipSelection::default())[0].chip,
         "lan91c111"
     );
-    // A PHY goes with every chip.
-    let chips: Vec<String> = values("ENET_RCR 1\nBMCR 1140", Chooser::default())
+    // A PHY is combined with any chip.
+    let chips: Vec<String> = values("ENET_RCR 1\nBMCR 1140", ChipSelection::default())
         .into_iter()
         .map(|value| value.chip)
         .collect();
     assert_eq!(chips, ["imx6", "mii"]);
     assert_eq!(
-        error("RCR 1", of("imx9")),
+        error("RCR 1", on_chip("imx9")),
         "there is no map `imx9`; there are esp32c6, imx6, lan9118, lan91c111, mii, virtio"
     );
 }
 
 #[test]
 fn offsets_count_from_a_block() {
-    assert_eq!(values("84 1", of("imx6"))[0].register, "ENET.RCR");
-    assert_eq!(values("a4 1", of("lan9118"))[0].register, "CSR.MAC_CSR_CMD");
-    let block = Chooser {
+    assert_eq!(values("84 1", on_chip("imx6"))[0].register, "ENET.RCR");
+    assert_eq!(
+        values("a4 1", on_chip("lan9118"))[0].register,
+        "CSR.MAC_CSR_CMD"
+    );
+    let block = ChipSelection {
         block: Some("mac"),
-        ..of("lan9118")
+        ..on_chip("lan9118")
     };
     assert_eq!(values("8 1", block)[0].register, "MAC.FLOW");
-    let elsewhere = Chooser {
+    let elsewhere = ChipSelection {
         base: Some(0x1000_1000),
-        ..of("virtio")
+        ..on_chip("virtio")
     };
     assert_eq!(values("10001070 f", elsewhere)[0].register, "MMIO.Status");
-    // Which block is often enough to find the chip.
-    let block = Chooser {
+    // The block is often enough to detect the chip.
+    let block = ChipSelection {
         block: Some("UART0"),
-        ..Chooser::default()
+        ..ChipSelection::default()
     };
     assert_eq!(values("INT_RAW 2", block)[0].register, "UART0.INT_RAW");
     assert_eq!(
-        values("6000002c 0", of("esp32c6"))[0].register,
+        values("6000002c 0", on_chip("esp32c6"))[0].register,
         "UART0.HWFC_CONF"
     );
-    let nowhere = Chooser {
+    let nowhere = ChipSelection {
         block: Some("FEC"),
-        ..of("imx6")
+        ..on_chip("imx6")
     };
     assert_eq!(
         error("84 1", nowhere),
-        "imx6 has no block `FEC`; `linerate regs list imx6` shows what it has"
+        "imx6 has no block `FEC`; `linerate regs list imx6` lists its contents"
     );
 }
 
 #[test]
 fn a_word_of_memory_holds_narrow_registers_and_half_a_word_half_a_register() {
-    let bank = Chooser {
+    let bank = ChipSelection {
         block: Some("BANK0"),
-        ..of("lan91c111")
+        ..on_chip("lan91c111")
     };
     let read: Vec<(String, String)> = values("00000000: 4001 0001  0a300404 12345678", bank)
         .into_iter()
@@ -227,10 +238,10 @@ fn a_word_of_memory_holds_narrow_registers_and_half_a_word_half_a_register() {
             ("BANK0.EPHSR".into(), "0x0001".to_owned())
         ]
     );
-    let net = Chooser {
+    let net = ChipSelection {
         block: Some("NET"),
         base: Some(0x1000_1100),
-        ..of("virtio")
+        ..on_chip("virtio")
     };
     let read: Vec<(String, u32)> = values("10001104: 00013512 05dc0001", net)
         .into_iter()
@@ -247,22 +258,22 @@ fn a_word_of_memory_holds_narrow_registers_and_half_a_word_half_a_register() {
         read,
         expected.map(|(name, value)| (format!("NET.{name}"), value))
     );
-    let half = values("02188084: 0264 05ee", Chooser::default());
+    let half = values("02188084: 0264 05ee", ChipSelection::default());
     assert_eq!(
         (half.len(), half[0].known, &*half[0].number()),
         (1, 0xffff, "0x00000264 in part")
     );
     assert_eq!(field(&half, "ENET.RCR", "FCE"), 1);
     assert_eq!(
-        error("0x0084:\t64 02 ee 05", Chooser::default()),
-        "dump:1: an offset alone does not tell the chip, and no map knows this address: say which with --chip"
+        error("0x0084:\t64 02 ee 05", ChipSelection::default()),
+        "dump:1: an offset alone does not identify the chip, and no map has this address: select it with --chip"
     );
 }
 
 #[test]
-fn what_cannot_be_a_value_is_told_with_its_line() {
+fn an_invalid_value_is_reported_with_its_line() {
     let bits = "dump:1: MII.BMCR has 16 bits, too few for 0x11140";
-    assert_eq!(error("BMCR 11140", Chooser::default()), bits);
+    assert_eq!(error("BMCR 11140", ChipSelection::default()), bits);
     for (dump, what) in [
         ("\nRCR:0x02188084 =0x105ee0264", "`0x105ee0264`"),
         ("\nRCR:0x02188084 =none", "`none`"),
@@ -270,28 +281,31 @@ fn what_cannot_be_a_value_is_told_with_its_line() {
         ("\nRCR 123456789", "`123456789`"),
         ("\noffset 0x74, HW_CFG = -1", "`-1`"),
     ] {
-        let expected = format!("dump:2: {what} is no hexadecimal number of 32 bits");
-        assert_eq!(error(dump, of("imx6")), expected);
+        let expected = format!("dump:2: {what} is no 32-bit hexadecimal number");
+        assert_eq!(error(dump, on_chip("imx6")), expected);
     }
-    let empty = error("Speed: 1000Mb/s\n12 Nov 22:10:00\n", Chooser::default());
+    let empty = error(
+        "Speed: 1000Mb/s\n12 Nov 22:10:00\n",
+        ChipSelection::default(),
+    );
     assert!(
-        empty.starts_with("dump: there is no value of a register in it."),
+        empty.starts_with("dump: it has no register value."),
         "{empty}"
     );
 }
 
 #[test]
-fn registers_that_are_not_known_are_noted_and_nothing_else_is_an_error() {
+fn unknown_registers_are_noted_and_only_an_error_without_known_ones() {
     let (values, notes) = decode(
         "ENET_RCR 1\nENET_RXR 2\n0x99 3\nINT_RAW 4",
         &MAPS,
-        Chooser::default(),
+        ChipSelection::default(),
     )
     .expect("one is known");
     assert_eq!(values.len(), 1);
-    let told: Vec<(usize, &str)> = notes.iter().map(|n| (n.line, &*n.what)).collect();
+    let decoded: Vec<(usize, &str)> = notes.iter().map(|n| (n.line, &*n.what)).collect();
     assert_eq!(
-        told,
+        decoded,
         [
             (2, "imx6 has no register ENET_RXR"),
             (3, "imx6 has no register at 0x99"),
@@ -299,14 +313,14 @@ fn registers_that_are_not_known_are_noted_and_nothing_else_is_an_error() {
         ]
     );
     assert_eq!(
-        error("\nRXR 1", of("imx6")),
-        "dump:2: imx6 has no register RXR, nor is any other value of a register that is known"
+        error("\nRXR 1", on_chip("imx6")),
+        "dump:2: imx6 has no register RXR, and no other register in it is known"
     );
     assert_eq!(
-        error("RXR 1", Chooser::default()),
-        "dump:1: no map has a register RXR, nor is any other value of a register that is known"
+        error("RXR 1", ChipSelection::default()),
+        "dump:1: no map has a register RXR, and no other register in it is known"
     );
-    let several = error("INT_RAW 1", Chooser::default());
+    let several = error("INT_RAW 1", ChipSelection::default());
     assert!(
         several.contains("several blocks of esp32c6 have a register INT_RAW: write BLOCK.INT_RAW"),
         "{several}"
@@ -314,9 +328,9 @@ fn registers_that_are_not_known_are_noted_and_nothing_else_is_an_error() {
 }
 
 #[test]
-fn what_ethtool_says_of_two_links_stays_apart() {
+fn ethtool_settings_of_two_links_are_kept_apart() {
     let two = format!("{BEFORE}{AFTER}");
-    let pauses: Vec<u32> = values(&two, Chooser::default())
+    let pauses: Vec<u32> = values(&two, ChipSelection::default())
         .iter()
         .filter(|value| value.register == "MII.ANAR")
         .flat_map(|value| value.fields.iter().filter(|f| f.name == "PAUSE"))
@@ -328,7 +342,7 @@ fn what_ethtool_says_of_two_links_stays_apart() {
         \tLink partner advertised pause frame use: Transmit-only\n\
         \tLink partner advertised FEC modes: Not reported\n\
         \tAuto-negotiation: off\n";
-    let values = values(partner, Chooser::default());
+    let values = values(partner, ChipSelection::default());
     assert_eq!(field(&values, "MII.ANLPAR", "ASM_DIR"), 1);
     assert_eq!(field(&values, "MII.ANLPAR", "TX_100_HALF"), 0);
     assert_eq!(field(&values, "MII.STAT1000", "LP_1000_FULL"), 1);
@@ -338,11 +352,11 @@ fn what_ethtool_says_of_two_links_stays_apart() {
 }
 
 #[test]
-fn faults_of_either_dump_are_told_apart() {
-    let fails = |before, after| diff(before, after, &MAPS, of("imx6")).expect_err("a fault");
-    assert_eq!(fails("", "RCR 1"), (Which::Before, Error::Empty));
-    assert_eq!(fails("RCR 1", ""), (Which::After, Error::Empty));
-    let bits = diff("RCR 400", "RCR 0", &MAPS, of("imx6"))
+fn errors_of_either_dump_are_distinguished() {
+    let fails = |before, after| diff(before, after, &MAPS, on_chip("imx6")).expect_err("a fault");
+    assert_eq!(fails("", "RCR 1"), (DumpSide::Before, Error::Empty));
+    assert_eq!(fails("RCR 1", ""), (DumpSide::After, Error::Empty));
+    let bits = diff("RCR 400", "RCR 0", &MAPS, on_chip("imx6"))
         .expect("decoded")
         .0;
     assert_eq!(
@@ -362,7 +376,7 @@ fn maps_are_listed() {
     let missing = list::chip(map("mii"), Some("RCR")).expect_err("none");
     assert_eq!(
         missing.to_string(),
-        "mii has no block or register `RCR`; `linerate regs list mii` shows what it has"
+        "mii has no block or register `RCR`; `linerate regs list mii` lists its contents"
     );
 }
 
@@ -373,8 +387,12 @@ fn maps_come_from_svd_files() {
     insta::assert_snapshot!("svd", text);
     let map = Map(&text);
     assert_eq!(map.first_error(), None);
-    let (values, _) =
-        decode("EMAC1.CTRL 3\n0x40021010 2", &[map], Chooser::default()).expect("decoded");
+    let (values, _) = decode(
+        "EMAC1.CTRL 3\n0x40021010 2",
+        &[map],
+        ChipSelection::default(),
+    )
+    .expect("decoded");
     assert_eq!(field(&values, "EMAC1.CTRL", "MODE"), 1);
     assert_eq!(values[0].fields[0].meaning.as_deref(), Some("RMII"));
     assert_eq!(values[1].register, "EMAC1.QUEUE1_HEAD");

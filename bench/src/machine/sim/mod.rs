@@ -10,7 +10,7 @@ mod tap;
 
 use std::collections::BTreeMap;
 
-use linerate_capture::wire::{Busy, Frame, Packet, Side};
+use linerate_capture::wire::{BusyPeriod, Frame, Packet, Side};
 use linerate_ether::ledger::Counter;
 use linerate_explain::report;
 use linerate_host::tap::TapError;
@@ -259,7 +259,7 @@ impl Machine for Sim {
         }
     }
 
-    fn busy(&mut self) -> Vec<Busy> {
+    fn busy(&mut self) -> Vec<BusyPeriod> {
         self.board.activities().iter().map(seen::busy).collect()
     }
 

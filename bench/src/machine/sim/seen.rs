@@ -1,6 +1,6 @@
 //! What a simulated board shows of itself, in the words of the record.
 
-use linerate_capture::wire::Busy;
+use linerate_capture::wire::BusyPeriod;
 use linerate_results::record::{Duplex, Edges, GapCause, Profile, ProfileStack};
 use linerate_sim::profile::{self, Activity, Work};
 use linerate_sim::time::{Instant, TICKS_PER_NS};
@@ -34,11 +34,11 @@ pub const fn link_end(link: &LinkReport, counts: &wire::Statistics) -> LinkEnd {
 }
 
 /// What the processor did, as a cause of the line being silent.
-pub fn busy(activity: &Activity) -> Busy {
-    Busy {
+pub fn busy(activity: &Activity) -> BusyPeriod {
+    BusyPeriod {
         start_ns: activity.start.as_ns(),
         end_ns: activity.end.as_ns(),
-        work: match activity.work {
+        cause: match activity.work {
             Work::Asleep => GapCause::Idle,
             Work::Interrupt => GapCause::Interrupt,
             Work::Copy => GapCause::Copies,

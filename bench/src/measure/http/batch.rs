@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use linerate_capture::wire::{self, Busy, Frame, Segment, Side};
+use linerate_capture::wire::{self, BusyPeriod, Frame, Segment, Side};
 use linerate_ether::ledger::Drop;
 use linerate_results::record::{
     Edges, GapToLineRate, HttpGetLimits, HttpGetParams, Pulse, Request, Setting,
@@ -18,7 +18,7 @@ pub struct Batch<'a> {
     pub frames: Vec<Frame>,
     pub pulses: Vec<Pulse>,
     /// What the processor was busy with, where that is recorded.
-    pub busy: Vec<Busy>,
+    pub busy: Vec<BusyPeriod>,
     /// The line's level around some frames, where that is recorded.
     pub edges: Vec<Edges>,
     pub rounds: Vec<Round>,
@@ -166,7 +166,7 @@ impl Batch<'_> {
                 Some(port) => segment.source == port,
                 None => Some(segment.source) != other,
             };
-            let opens = |segment: &Segment| segment.opens() && own(segment);
+            let opens = |segment: &Segment| segment.is_initial_syn() && own(segment);
             let within = |frame: &&Frame| frame.start_ns >= from_ns && frame.start_ns < body.end_ns;
             let syn = self
                 .frames
@@ -203,7 +203,7 @@ impl Batch<'_> {
             device_duration_ns: device_us * 1_000,
             sent_frames: from_peer().count() as u64,
             received_frames: from_peer().filter(|frame| frame.delivered()).count() as u64,
-            retransmitted_segments: wire::tcp_figures(frames).retransmitted_segments,
+            retransmitted_segments: wire::tcp_stats(frames).retransmitted_segments,
             longest_silence_ns: silences.max().unwrap_or(0),
         }
     }

@@ -13,7 +13,7 @@ mod put;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use linerate_capture::wire::{Busy, Frame, Segment, Side};
+use linerate_capture::wire::{BusyPeriod, Frame, Segment, Side};
 use linerate_results::record::{Edges, Measurement, Pulse};
 use serde::Deserialize;
 
@@ -125,7 +125,7 @@ struct Transferring {
     sizes: Sizes,
     frames: Vec<Frame>,
     pulses: Vec<Pulse>,
-    busy: Vec<Busy>,
+    busy: Vec<BusyPeriod>,
     edges: Vec<Edges>,
     /// Files that the peer has and the device has not spoken of.
     uploads: VecDeque<Uploaded>,
@@ -183,7 +183,7 @@ impl Observer for Transferring {
         Ok(())
     }
 
-    fn busy(&mut self, busy: Vec<Busy>) {
+    fn busy(&mut self, busy: Vec<BusyPeriod>) {
         self.busy.extend(busy);
     }
 
@@ -305,7 +305,7 @@ impl Transferring {
         let opens = |frame: &&Frame| {
             frame.from == Side::Device
                 && frame.start_ns >= after_ns
-                && frame.segment().is_some_and(Segment::opens)
+                && frame.segment().is_some_and(Segment::is_initial_syn)
         };
         self.frames
             .iter()

@@ -87,5 +87,5 @@ fn sent_again_by_the_device(frames: &[Frame]) -> u64 {
         ..frame.clone()
     };
     let turned: Vec<Frame> = frames.iter().map(other).collect();
-    wire::tcp_figures(&turned).retransmitted_segments
+    wire::tcp_stats(&turned).retransmitted_segments
 }

@@ -1,150 +1,152 @@
-//! What comes back: acknowledgments, windows, and what they tell of round trips.
+//! Packets from the receiver: acknowledgments, windows, round-trip times.
 
-use super::retransmission::Mending;
-use super::round_trip::Alone;
-use super::{Known, Sender};
-use crate::tcp::segment::{Segment, before, until};
+use super::retransmission::RecoveryState;
+use super::rtt::SentSinceAck;
+use super::{KnownSeq, Sender};
+use crate::tcp::segment::{Segment, seq_le, seq_lt};
 
-/// An acknowledgment later than this was held back (RFC 9293 section 3.8.6.3 allows 500 ms).
-const HELD_BACK_NS: u64 = 30_000_000;
+/// An acknowledgment later than this was delayed (RFC 9293 section 3.8.6.3 allows 500 ms).
+const DELAYED_ACK_NS: u64 = 30_000_000;
 
-/// What an acknowledgment did for the sender that it is for.
+/// Effect of an acknowledgment on the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::tcp) struct Heard {
-    /// It acknowledged something new.
+pub(in crate::tcp) struct AckOutcome {
+    /// It acknowledged new data.
     pub(in crate::tcp) advanced: bool,
-    /// How long the last whole segment of that had been on its way, if it was sent once.
+    /// Round-trip time of the last whole segment of it, if that was sent only once.
     pub(in crate::tcp) rtt_ns: Option<u64>,
-    /// What was sent again had arrived before: selective acknowledgments say so (RFC 2883), or nothing asked for
-    /// it although what lay behind it had arrived.
+    /// The retransmitted data had arrived before: D-SACK reports it (RFC 2883), or nothing requested the retransmission
+    /// although later data had arrived.
     pub(in crate::tcp) had_arrived: bool,
 }
 
 impl Sender {
-    /// Takes note of a packet that came from the other end, whose windows are shifted by `shift`.
+    /// Records a packet from the receiver, whose windows are scaled by `shift`.
     #[inline]
-    pub(in crate::tcp) fn hears(
+    pub(in crate::tcp) fn on_ack(
         &mut self,
         segment: &Segment<'_>,
         shift: u8,
         time_ns: u64,
         number: u64,
-    ) -> Heard {
-        let mut heard = Heard::default();
-        if !segment.any(Segment::ACK) || segment.any(Segment::RST) {
-            return heard;
+    ) -> AckOutcome {
+        let mut outcome = AckOutcome::default();
+        if !segment.has_any(Segment::ACK) || segment.has_any(Segment::RST) {
+            return outcome;
         }
         let (ack, sack) = (segment.ack, segment.sack());
-        if self.known == Known::Nothing || before(self.acked, ack) {
+        if self.known_seq == KnownSeq::None || seq_lt(self.snd_una, ack) {
             let first_block = sack.blocks().next();
-            heard.had_arrived = first_block.is_some_and(|(_, right)| until(right, ack));
-            self.advance(ack, time_ns, number, &mut heard);
-        } else if self.acked == ack && segment.is_bare() {
-            self.answered |= self.waits();
+            outcome.had_arrived = first_block.is_some_and(|(_, right)| seq_le(right, ack));
+            self.advance_una(ack, time_ns, number, &mut outcome);
+        } else if self.snd_una == ack && segment.is_bare() {
+            self.peer_responded |= self.has_unacked();
             if let Some((last, window)) = self.last_ack
                 && last == ack
             {
                 if window != segment.window {
-                    self.figures.window_updates += 1;
-                } else if self.waits() {
-                    self.figures.duplicate_acks += 1;
-                    self.duplicates += 1;
+                    self.stats.window_updates += 1;
+                } else if self.has_unacked() {
+                    self.stats.duplicate_acks += 1;
+                    self.dup_acks += 1;
                 }
             }
         }
         if !sack.is_empty() {
-            self.figures.selective_acks += 1;
+            self.stats.selective_acks += 1;
             for (left, right) in sack.blocks() {
-                if self.outstanding.sack(left, right) {
-                    self.sacked += 1;
+                if self.unacked.sack(left, right) {
+                    self.sacked_blocks += 1;
                 }
             }
         }
         if !segment.is_bare() {
-            // It came with an answer, and waited for that.
+            // It was piggybacked on data.
             self.late_ack = None;
         }
-        self.is_granted(segment, ack, shift);
-        self.alone = Alone::None;
+        self.update_window(segment, ack, shift);
+        self.sent_since_ack = SentSinceAck::None;
         self.last_ack = Some((ack, segment.window));
-        self.last_heard_ns = time_ns;
-        heard
+        self.last_ack_ns = time_ns;
+        outcome
     }
 
     #[inline]
-    fn advance(&mut self, ack: u32, time_ns: u64, number: u64, heard: &mut Heard) {
-        heard.advanced = true;
-        let waited = self.waits();
-        if self.known != Known::Sent {
-            self.known = Known::Acked;
-            self.high = ack;
-        } else if before(self.high, ack) {
-            let unseen = u64::from(ack.wrapping_sub(self.high));
-            self.figures.unseen_bytes += unseen;
-            self.figures.unseen.note(number, unseen);
-            self.high = ack;
+    fn advance_una(&mut self, ack: u32, time_ns: u64, number: u64, outcome: &mut AckOutcome) {
+        outcome.advanced = true;
+        let had_unacked = self.has_unacked();
+        if self.known_seq != KnownSeq::Sent {
+            self.known_seq = KnownSeq::AckOnly;
+            self.snd_nxt = ack;
+        } else if seq_lt(self.snd_nxt, ack) {
+            let unseen = u64::from(ack.wrapping_sub(self.snd_nxt));
+            self.stats.unseen_bytes += unseen;
+            self.stats.unseen_at.record(number, unseen);
+            self.snd_nxt = ack;
         }
-        let acknowledged = self.outstanding.acknowledge(ack);
-        self.figures.unseen_bytes += u64::from(acknowledged.unseen);
-        heard.had_arrived |= acknowledged.behind_again && !self.answered;
+        let acknowledged = self.unacked.acknowledge(ack);
+        self.stats.unseen_bytes += u64::from(acknowledged.unseen);
+        outcome.had_arrived |= acknowledged.after_retransmission && !self.peer_responded;
         if let Some(sent_ns) = acknowledged.sent_ns {
-            let asked_for = self.duplicates > 0 || self.sacked > 0;
-            let by_itself = asked_for && self.mending == Mending::Nothing;
-            self.figures.overtaken_behind += u64::from(by_itself);
+            let asked_for = self.dup_acks > 0 || self.sacked_blocks > 0;
+            let reordered = asked_for && self.recovery == RecoveryState::None;
+            self.stats.reordered_after_capture += u64::from(reordered);
             let rtt_ns = time_ns.saturating_sub(sent_ns);
-            heard.rtt_ns = Some(rtt_ns);
-            self.figures.rtt.add(rtt_ns);
-            self.round_trip.add(rtt_ns);
-            self.step = 0;
-            let late = rtt_ns >= HELD_BACK_NS.max(3 * self.figures.rtt.min().unwrap_or(0));
+            outcome.rtt_ns = Some(rtt_ns);
+            self.stats.rtt.add(rtt_ns);
+            self.rto.add(rtt_ns);
+            self.rto_backoff = 0;
+            let late = rtt_ns >= DELAYED_ACK_NS.max(3 * self.stats.rtt.min().unwrap_or(0));
             self.late_ack =
-                (late && self.last_was_small && !self.waits()).then_some((rtt_ns, time_ns));
+                (late && self.last_was_small && !self.has_unacked()).then_some((rtt_ns, time_ns));
         }
-        if let Alone::One { end, sent_ns } = self.alone
-            && until(end, ack)
+        if let SentSinceAck::One { end, sent_ns } = self.sent_since_ack
+            && seq_le(end, ack)
         {
-            self.figures
-                .isolated_rtt
-                .add(time_ns.saturating_sub(sent_ns));
+            self.stats.isolated_rtt.add(time_ns.saturating_sub(sent_ns));
         }
-        if waited {
-            let stall_ns = time_ns.saturating_sub(self.waiting_since_ns);
-            if stall_ns > self.figures.longest_stall_ns {
-                self.figures.longest_stall_ns = stall_ns;
-                self.figures.longest_stall_start_ns = self.waiting_since_ns;
+        if had_unacked {
+            let stall_ns = time_ns.saturating_sub(self.unacked_since_ns);
+            if stall_ns > self.stats.longest_stall_ns {
+                self.stats.longest_stall_ns = stall_ns;
+                self.stats.longest_stall_start_ns = self.unacked_since_ns;
             }
         }
-        if self.payload_end.is_some_and(|end| before(self.acked, end)) {
-            self.figures.last_acked_ns = time_ns;
-        }
-        self.waiting_since_ns = time_ns;
-        self.acked = ack;
-        self.duplicates = 0;
-        self.answered = false;
-        self.sacked = 0;
-        if let Mending::Fast { until: goal } | Mending::TimeOut { until: goal } = self.mending
-            && until(goal, ack)
+        if self
+            .payload_end
+            .is_some_and(|end| seq_lt(self.snd_una, end))
         {
-            self.mending = Mending::Nothing;
+            self.stats.last_acked_ns = time_ns;
+        }
+        self.unacked_since_ns = time_ns;
+        self.snd_una = ack;
+        self.dup_acks = 0;
+        self.peer_responded = false;
+        self.sacked_blocks = 0;
+        if let RecoveryState::Fast { recovery_point } | RecoveryState::Rto { recovery_point } =
+            self.recovery
+            && seq_le(recovery_point, ack)
+        {
+            self.recovery = RecoveryState::None;
         }
     }
 
     #[inline]
-    fn is_granted(&mut self, segment: &Segment<'_>, ack: u32, shift: u8) {
-        let opens = segment.any(Segment::SYN);
-        let window = u32::from(segment.window) << if opens { 0 } else { shift };
-        self.edge = Some(ack.wrapping_add(window));
-        self.figures.most_window = self.figures.most_window.max(window);
-        if opens {
+    fn update_window(&mut self, segment: &Segment<'_>, ack: u32, shift: u8) {
+        let is_syn = segment.has_any(Segment::SYN);
+        let window = u32::from(segment.window) << if is_syn { 0 } else { shift };
+        self.right_edge = Some(ack.wrapping_add(window));
+        self.stats.max_window = self.stats.max_window.max(window);
+        if is_syn {
             return;
         }
-        if self.figures.least_window.is_none_or(|least| window < least) {
-            self.figures.least_window = Some(window);
+        if self.stats.min_window.is_none_or(|least| window < least) {
+            self.stats.min_window = Some(window);
         }
-        if window == 0 && !segment.any(Segment::FIN) {
-            self.figures.zero_windows += 1;
-        } else if window < self.segment_size && self.figures.segments > 0 {
-            self.figures.small_windows += 1;
+        if window == 0 && !segment.has_any(Segment::FIN) {
+            self.stats.zero_windows += 1;
+        } else if window < self.segment_size && self.stats.segments > 0 {
+            self.stats.small_windows += 1;
         }
     }
 }

@@ -1,271 +1,279 @@
-//! One direction of a connection: what its sender sends, and what comes back for it.
+//! One direction of a connection: the data of its sender and the acknowledgments for it.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `figures` | what is counted |
-//! | `retransmission` | what is sent again, and why |
-//! | `acknowledgment` | what comes back: acknowledgments and windows |
-//! | `round_trip` | how long that takes |
+//! | `stats` | counters |
+//! | `retransmission` | retransmissions and their reasons |
+//! | `acknowledgment` | acknowledgments and windows from the receiver |
+//! | `rtt` | round-trip times, retransmission timeout |
 
 mod acknowledgment;
-mod figures;
 mod retransmission;
-mod round_trip;
+mod rtt;
+mod stats;
 
-use super::outstanding::{Outstanding, Piece};
-use super::segment::{Segment, before};
-use retransmission::Mending;
-use round_trip::{Alone, RoundTrip};
+use super::segment::{Segment, seq_lt};
+use super::unacked::{SentRange, Unacked};
+use retransmission::RecoveryState;
+use rtt::{RtoEstimator, SentSinceAck};
 
-pub(super) use acknowledgment::Heard;
-pub use figures::{AHEAD, DELAYS, FIRST_DELAY_NS, Figures, POSITIONS};
-pub use retransmission::Again;
-pub(super) use retransmission::Mends;
+pub(super) use acknowledgment::AckOutcome;
+pub(super) use retransmission::RecoveryKind;
+pub use retransmission::RetransmitReason;
+pub use stats::{BURST_POSITIONS, DELAY_RANGES, FIRST_DELAY_BOUND_NS, FLIGHT_BINS, SenderStats};
 
-/// Segments of one burst follow each other at most this far apart.
+/// Segments of one burst are at most this far apart.
 const WITHIN_BURST_NS: u64 = 500_000;
-/// What is answered sooner was asked for by what came just before; a timer is slower.
+/// A faster reaction was triggered by the packet just before; a timer is slower.
 const PROMPT_NS: u64 = 1_500_000;
-/// A full frame at 10 Mbit/s takes no longer.
+/// Time of a full frame at 10 Mbit/s, rounded up.
 const SLOW_WIRE_NS: u64 = 1_300_000;
-/// A shorter silence is not worth counting.
-const SILENCE_NS: u64 = 1_000_000;
+/// Shorter gaps between bursts are not counted.
+const MIN_SEND_GAP_NS: u64 = 1_000_000;
 
-/// What a packet did for its sender.
+/// Effect of a packet on its sender's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent {
-    /// Nothing that takes sequence space.
-    Bare,
-    /// Something new.
-    New,
-    /// A part that others had overtaken.
-    Overtaken,
-    /// Something again.
-    Again(Again),
+pub(super) enum SendClass {
+    /// Takes no sequence space.
+    NoData,
+    /// New data.
+    NewData,
+    /// Data that others overtook.
+    Reordered,
+    /// Data sent before.
+    Retransmission(RetransmitReason),
 }
 
-/// What is known of how far a sender is.
+/// Sequence numbers that are known of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
-    Nothing,
-    /// What was acknowledged.
-    Acked,
-    /// And what was sent.
+enum KnownSeq {
+    None,
+    /// Those that were acknowledged.
+    AckOnly,
+    /// Those that were sent, too.
     Sent,
 }
 
 /// One direction of a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
-    pub(super) figures: Figures,
-    outstanding: Outstanding,
-    /// Behind the highest octet sent; the same as `acked` until one is.
-    high: u32,
-    /// Behind the last octet of payload.
+    pub(super) stats: SenderStats,
+    unacked: Unacked,
+    /// SND.NXT: after the highest octet sent; equal to `snd_una` until one is.
+    snd_nxt: u32,
+    /// After the last octet of payload.
     payload_end: Option<u32>,
-    /// Behind the highest octet acknowledged; the first one sent until one is.
-    acked: u32,
-    /// Which of the two is known.
-    known: Known,
-    /// The last acknowledgment as it came, for repetitions of it.
+    /// SND.UNA: after the highest octet acknowledged; the first one sent until one is.
+    snd_una: u32,
+    /// Validity of these two.
+    known_seq: KnownSeq,
+    /// Number and window of the last acknowledgment, to detect duplicates.
     last_ack: Option<(u32, u16)>,
-    /// Where the window ends that the other end grants.
-    edge: Option<u32>,
-    /// Largest segment that the other end takes, if its SYN was captured.
+    /// Right edge of the window that the receiver granted.
+    right_edge: Option<u32>,
+    /// MSS of the receiver, if its SYN was captured.
     mss: Option<u16>,
-    /// Octets of a full segment: what the other end takes, or the largest that was sent.
+    /// Octets of a full segment: the receiver's MSS or the largest segment sent.
     pub(super) segment_size: u32,
-    /// Shift of this end's own windows.
+    /// Window scale of this end's own windows.
     pub(super) shift: Option<u8>,
-    pub(super) permits_sack: bool,
+    pub(super) sack_permitted: bool,
     pub(super) syn_seen: bool,
     pub(super) fin_sent: bool,
-    duplicates: u32,
-    /// The other end answered to what is outstanding and did not acknowledge it: some of that has arrived.
-    answered: bool,
-    sacked: u32,
-    mending: Mending,
-    step: u8,
-    position: u8,
-    /// Whether what it sends now comes right behind another packet of it.
-    close: bool,
-    /// How long before what it sends now that was.
+    dup_acks: u32,
+    /// A duplicate ACK or window update arrived for unacknowledged data: some of it has reached the receiver.
+    peer_responded: bool,
+    sacked_blocks: u32,
+    recovery: RecoveryState,
+    rto_backoff: u8,
+    burst_position: u8,
+    /// True if the current packet follows another of this sender closely.
+    follows_closely: bool,
+    /// Time since that packet.
     gap_ns: u64,
     last_packet_ns: u64,
     last_sent_ns: u64,
-    last_heard_ns: u64,
-    waiting_since_ns: u64,
-    round_trip: RoundTrip,
-    /// A small segment's acknowledgment came late, just now: if a segment follows at once, it waited for it.
+    last_ack_ns: u64,
+    unacked_since_ns: u64,
+    rto: RtoEstimator,
+    /// Delay and arrival time of a late acknowledgment for a small segment: a segment sent right after it waited for
+    /// it.
     late_ack: Option<(u64, u64)>,
     last_was_small: bool,
-    /// The shortest time between two of the largest segments that did not wait for each other's acknowledgments: what
-    /// the path takes, or nothing.
-    least_gap_ns: u64,
+    /// Shortest gap between two full-size segments, the second sent without waiting for the acknowledgment of the
+    /// first: the path's serialization time, or less.
+    min_gap_ns: u64,
     last_was_largest: bool,
-    alone: Alone,
+    sent_since_ack: SentSinceAck,
 }
 
 impl Default for Sender {
     fn default() -> Self {
         Self {
-            figures: Figures::default(),
-            outstanding: Outstanding::default(),
-            high: 0,
+            stats: SenderStats::default(),
+            unacked: Unacked::default(),
+            snd_nxt: 0,
             payload_end: None,
-            acked: 0,
-            known: Known::Nothing,
+            snd_una: 0,
+            known_seq: KnownSeq::None,
             last_ack: None,
-            edge: None,
+            right_edge: None,
             mss: None,
             segment_size: 1,
             shift: None,
-            permits_sack: false,
+            sack_permitted: false,
             syn_seen: false,
             fin_sent: false,
-            duplicates: 0,
-            answered: false,
-            sacked: 0,
-            mending: Mending::Nothing,
-            step: 0,
-            position: 0,
-            close: false,
+            dup_acks: 0,
+            peer_responded: false,
+            sacked_blocks: 0,
+            recovery: RecoveryState::None,
+            rto_backoff: 0,
+            burst_position: 0,
+            follows_closely: false,
             gap_ns: 0,
             last_packet_ns: 0,
             last_sent_ns: 0,
-            last_heard_ns: 0,
-            waiting_since_ns: 0,
-            round_trip: RoundTrip::default(),
+            last_ack_ns: 0,
+            unacked_since_ns: 0,
+            rto: RtoEstimator::default(),
             late_ack: None,
             last_was_small: false,
-            least_gap_ns: u64::MAX,
+            min_gap_ns: u64::MAX,
             last_was_largest: false,
-            alone: Alone::None,
+            sent_since_ack: SentSinceAck::None,
         }
     }
 }
 
 impl Sender {
-    /// Octets sent and not acknowledged.
+    /// FlightSize: octets sent and not acknowledged.
     #[inline]
     pub(super) fn in_flight(&self) -> u32 {
-        if before(self.acked, self.high) {
-            self.high.wrapping_sub(self.acked)
+        if seq_lt(self.snd_una, self.snd_nxt) {
+            self.snd_nxt.wrapping_sub(self.snd_una)
         } else {
             0
         }
     }
 
-    /// Behind what was acknowledged, and behind the window that was granted.
-    pub(super) fn reach(&self) -> Option<(u32, u32)> {
-        let edge = self.edge.filter(|_| self.known != Known::Nothing)?;
-        Some((self.acked, edge))
+    /// Left and right edge of the window: SND.UNA and the end of the granted window.
+    pub(super) fn window_edges(&self) -> Option<(u32, u32)> {
+        let edge = self
+            .right_edge
+            .filter(|_| self.known_seq != KnownSeq::None)?;
+        Some((self.snd_una, edge))
     }
 
     #[inline]
-    pub(super) fn waits(&self) -> bool {
-        !self.outstanding.is_empty()
+    pub(super) fn has_unacked(&self) -> bool {
+        !self.unacked.is_empty()
     }
 
-    /// Whether another full segment would not fit the window.
+    /// True if another full segment would not fit the window.
     #[inline]
     pub(super) fn is_window_full(&self) -> bool {
-        let end = self.high.wrapping_add(self.segment_size);
-        self.known == Known::Sent && self.edge.is_some_and(|edge| before(edge, end))
+        let end = self.snd_nxt.wrapping_add(self.segment_size);
+        self.known_seq == KnownSeq::Sent && self.right_edge.is_some_and(|edge| seq_lt(edge, end))
     }
 
-    fn sizes_segments(&mut self) {
-        let largest = self.figures.largest_segment.max(1);
-        // With timestamps in each segment there is less room than the handshake says.
+    fn update_segment_size(&mut self) {
+        let largest = self.stats.largest_segment.max(1);
+        // Timestamps in each segment leave less room than the handshake announces.
         self.segment_size = self.mss.map_or(largest, |mss| u32::from(mss).min(largest));
     }
 
-    /// Largest segment that the other end takes, if its SYN was captured.
+    /// MSS of the receiver, if its SYN was captured.
     pub(super) fn mss(&self) -> Option<u16> {
         self.mss
     }
 
-    /// The other end's SYN says the largest segment that it takes, or does not.
-    pub(super) fn may_send(&mut self, mss: Option<u16>) {
+    /// Sets the MSS from the receiver's SYN.
+    pub(super) fn set_mss(&mut self, mss: Option<u16>) {
         self.mss = mss;
-        self.sizes_segments();
+        self.update_segment_size();
     }
 
-    /// Whether its last new segment was less than a full one.
+    /// True if its last new segment was smaller than a full one.
     pub(super) fn last_was_small(&self) -> bool {
         self.last_was_small
     }
 
-    /// The shortest time between two of its largest segments, the second sent before the first was acknowledged.
-    pub(super) fn least_gap_ns(&self) -> u64 {
-        self.least_gap_ns
+    /// Shortest gap between two full-size segments, the second sent before the first was acknowledged.
+    pub(super) fn min_gap_ns(&self) -> u64 {
+        self.min_gap_ns
     }
 
-    /// When it last sent something that takes sequence space.
+    /// Time of its last packet that takes sequence space.
     pub(super) fn last_sent_ns(&self) -> u64 {
         self.last_sent_ns
     }
 
-    /// Whether an acknowledgment was to be expected sooner than so long behind what was sent last.
+    /// True if an acknowledgment is overdue `ns` after the last transmission.
     #[inline]
     pub(super) fn is_overdue(&self, ns: u64) -> bool {
-        self.round_trip.is_overdue(ns)
+        self.rto.is_overdue(ns)
     }
 
-    /// Whether anything had to be sent again.
+    /// True if any retransmission was necessary.
     pub(super) fn has_lost(&self) -> bool {
-        self.figures.retransmitted > self.figures.spurious
+        self.stats.retransmitted > self.stats.spurious
     }
 
-    /// Takes note of a packet that the sender sent.
+    /// Records a packet from the sender.
     #[inline]
-    pub(super) fn sends(&mut self, segment: &Segment<'_>, time_ns: u64, number: u64) -> Sent {
-        self.figures.packets += 1;
+    pub(super) fn on_sent(
+        &mut self,
+        segment: &Segment<'_>,
+        time_ns: u64,
+        number: u64,
+    ) -> SendClass {
+        self.stats.packets += 1;
         self.gap_ns = time_ns.saturating_sub(std::mem::replace(&mut self.last_packet_ns, time_ns));
-        if segment.any(Segment::RST) {
-            self.figures.resets += 1;
-            return Sent::Bare;
+        if segment.has_any(Segment::RST) {
+            self.stats.resets += 1;
+            return SendClass::NoData;
         }
         let (seq, end) = (segment.seq, segment.end());
         if seq == end {
-            if self.known == Known::Sent && seq == self.high.wrapping_sub(1) {
-                self.figures.keep_alives += 1;
+            if self.known_seq == KnownSeq::Sent && seq == self.snd_nxt.wrapping_sub(1) {
+                self.stats.keep_alives += 1;
             }
-            return Sent::Bare;
+            return SendClass::NoData;
         }
-        if segment.len > 0 || segment.any(Segment::FIN) {
-            self.figures.segments += 1;
-            self.figures.payload_bytes += u64::from(segment.len);
+        if segment.len > 0 || segment.has_any(Segment::FIN) {
+            self.stats.segments += 1;
+            self.stats.payload_bytes += u64::from(segment.len);
         }
-        self.fin_sent |= segment.any(Segment::FIN);
-        if self.known != Known::Sent {
-            self.begins(seq);
+        self.fin_sent |= segment.has_any(Segment::FIN);
+        if self.known_seq != KnownSeq::Sent {
+            self.set_first_seq(seq);
         }
-        let high = self.high;
-        let sent = if before(seq, high) {
-            // One octet before the next asks whether the other end is there.
-            if segment.len == 1 && seq == high.wrapping_sub(1) && !self.waits() {
-                self.figures.keep_alives += 1;
-                return Sent::Bare;
+        let snd_nxt = self.snd_nxt;
+        let sent = if seq_lt(seq, snd_nxt) {
+            // One octet before SND.NXT is a keep-alive.
+            if segment.len == 1 && seq == snd_nxt.wrapping_sub(1) && !self.has_unacked() {
+                self.stats.keep_alives += 1;
+                return SendClass::NoData;
             }
-            self.repeats(segment, high, time_ns, number)
+            self.on_old_data(segment, snd_nxt, time_ns, number)
         } else {
-            if seq != high {
-                self.skips(high, seq, time_ns);
+            if seq != snd_nxt {
+                self.track_gap(snd_nxt, seq, time_ns);
             }
-            Sent::New
+            SendClass::NewData
         };
-        if before(high, end) {
-            let from = if before(seq, high) { high } else { seq };
-            self.advances(segment, from, time_ns, number);
+        if seq_lt(snd_nxt, end) {
+            let from = if seq_lt(seq, snd_nxt) { snd_nxt } else { seq };
+            self.on_new_data(segment, from, time_ns, number);
         }
         if segment.len > 0 {
-            self.alone = match self.alone {
-                Alone::None => Alone::One {
+            self.sent_since_ack = match self.sent_since_ack {
+                SentSinceAck::None => SentSinceAck::One {
                     end,
                     sent_ns: time_ns,
                 },
-                _ => Alone::Several,
+                _ => SentSinceAck::Several,
             };
         }
         self.last_sent_ns = time_ns;
@@ -273,124 +281,130 @@ impl Sender {
     }
 
     #[cold]
-    fn begins(&mut self, seq: u32) {
-        self.high = seq;
-        if self.known == Known::Nothing {
-            self.acked = seq;
+    fn set_first_seq(&mut self, seq: u32) {
+        self.snd_nxt = seq;
+        if self.known_seq == KnownSeq::None {
+            self.snd_una = seq;
         }
-        self.known = Known::Sent;
+        self.known_seq = KnownSeq::Sent;
     }
 
-    /// Sends something new, from `seq` on.
+    /// Records new data from `seq` on.
     #[inline]
-    fn advances(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64, number: u64) {
+    fn on_new_data(&mut self, segment: &Segment<'_>, seq: u32, time_ns: u64, number: u64) {
         let end = segment.end();
-        let mut ahead = self.ahead();
+        let mut segments_ahead = self.segments_in_flight();
         if segment.len > 0 {
-            self.keeps_time(segment, time_ns);
-            self.figures.sent_behind[usize::from(ahead)] += 1;
+            self.record_pacing(segment, time_ns);
+            self.stats.sent_by_flight[usize::from(segments_ahead)] += 1;
             self.begin_or_continue_burst(time_ns);
-            self.figures.sent_at[usize::from(self.position)] += 1;
-            self.figures.spacing.sent(self.close);
+            self.stats.sent_by_position[usize::from(self.burst_position)] += 1;
+            self.stats.spacing.add_sent(self.follows_closely);
             let controls =
-                u32::from(segment.any(Segment::SYN)) + u32::from(segment.any(Segment::FIN));
-            self.figures.unique_bytes += u64::from(end.wrapping_sub(seq).saturating_sub(controls));
-            self.payload_end = Some(end.wrapping_sub(u32::from(segment.any(Segment::FIN))));
-            // Where no full one was sent, the largest is no measure.
+                u32::from(segment.has_any(Segment::SYN)) + u32::from(segment.has_any(Segment::FIN));
+            self.stats.unique_bytes += u64::from(end.wrapping_sub(seq).saturating_sub(controls));
+            self.payload_end = Some(end.wrapping_sub(u32::from(segment.has_any(Segment::FIN))));
+            // Without a full segment so far, the largest one is no reference.
             let half = self.mss.map_or(0, |mss| u32::from(mss) / 2);
             self.last_was_small = segment.len < self.segment_size.max(half);
-            if segment.len > self.figures.largest_segment {
-                self.figures.largest_segment = segment.len;
-                self.sizes_segments();
-                ahead = self.ahead();
-                self.least_gap_ns = u64::MAX;
-            } else if segment.len == self.figures.largest_segment
+            if segment.len > self.stats.largest_segment {
+                self.stats.largest_segment = segment.len;
+                self.update_segment_size();
+                segments_ahead = self.segments_in_flight();
+                self.min_gap_ns = u64::MAX;
+            } else if segment.len == self.stats.largest_segment
                 && self.last_was_largest
-                && self.waits()
+                && self.has_unacked()
             {
                 let gap_ns = time_ns.saturating_sub(self.last_sent_ns);
-                self.least_gap_ns = self.least_gap_ns.min(gap_ns);
+                self.min_gap_ns = self.min_gap_ns.min(gap_ns);
             }
-            self.last_was_largest = segment.len == self.figures.largest_segment;
-            self.figures.super_segments +=
+            self.last_was_largest = segment.len == self.stats.largest_segment;
+            self.stats.super_segments +=
                 u64::from(self.mss.is_some_and(|mss| segment.len > u32::from(mss)));
-            if self.edge == Some(end) {
-                self.figures.window_full += 1;
+            if self.right_edge == Some(end) {
+                self.stats.window_full += 1;
             }
             if let Some((late_ns, at_ns)) = self.late_ack {
                 self.late_ack = None;
                 if time_ns.saturating_sub(at_ns) < PROMPT_NS {
-                    self.figures.held_back += 1;
-                    self.figures.held_back_ns += late_ns;
-                    self.figures.held.note(number, late_ns);
+                    self.stats.delayed_acks += 1;
+                    self.stats.delayed_ack_ns += late_ns;
+                    self.stats.delayed_at.record(number, late_ns);
                 }
             }
         }
-        if self.outstanding.is_empty() {
-            self.waiting_since_ns = time_ns;
+        if self.unacked.is_empty() {
+            self.unacked_since_ns = time_ns;
         }
-        self.is_outstanding((seq, end), 1, ahead, time_ns);
-        self.high = end;
-        self.figures.most_in_flight = self.figures.most_in_flight.max(self.in_flight());
+        self.track_segment((seq, end), 1, segments_ahead, time_ns);
+        self.snd_nxt = end;
+        self.stats.max_in_flight = self.stats.max_in_flight.max(self.in_flight());
     }
 
-    /// How many full segments are outstanding, as [`Figures::sent_behind`] counts.
+    /// Number of full segments in flight, as [`SenderStats::sent_by_flight`] counts them.
     #[inline]
-    fn ahead(&self) -> u8 {
-        (self.in_flight() / self.segment_size.max(1)).min(AHEAD as u32 - 1) as u8
+    fn segments_in_flight(&self) -> u8 {
+        (self.in_flight() / self.segment_size.max(1)).min(FLIGHT_BINS as u32 - 1) as u8
     }
 
-    /// The rhythm in which it sends.
+    /// Records small segments and gaps between bursts.
     #[inline]
-    fn keeps_time(&mut self, segment: &Segment<'_>, time_ns: u64) {
-        if self.waits() {
+    fn record_pacing(&mut self, segment: &Segment<'_>, time_ns: u64) {
+        if self.has_unacked() {
             let full = self.mss.map_or(self.segment_size, u32::from);
-            self.figures.small_behind += u64::from(segment.len < full / 2);
+            self.stats.small_while_unacked += u64::from(segment.len < full / 2);
         } else if self.payload_end.is_some() {
             let gap_ns = time_ns.saturating_sub(self.last_sent_ns);
-            if gap_ns >= SILENCE_NS {
-                self.figures.send_gaps.add(gap_ns);
+            if gap_ns >= MIN_SEND_GAP_NS {
+                self.stats.send_gaps.add(gap_ns);
             }
         }
     }
 
-    /// Something between `from` and `until` was not captured, or not yet.
-    fn skips(&mut self, from: u32, until: u32, time_ns: u64) {
-        if self.outstanding.is_empty() {
-            self.waiting_since_ns = time_ns;
+    /// Tracks octets from `from` to `until` that were not captured, or not yet.
+    fn track_gap(&mut self, from: u32, until: u32, time_ns: u64) {
+        if self.unacked.is_empty() {
+            self.unacked_since_ns = time_ns;
         }
-        self.is_outstanding((from, until), 0, self.ahead(), time_ns);
-        self.high = until;
+        self.track_segment((from, until), 0, self.segments_in_flight(), time_ns);
+        self.snd_nxt = until;
     }
 
     #[inline]
-    fn is_outstanding(&mut self, (seq, end): (u32, u32), times: u8, ahead: u8, time_ns: u64) {
-        let piece = Piece {
+    fn track_segment(
+        &mut self,
+        (seq, end): (u32, u32),
+        transmissions: u8,
+        segments_ahead: u8,
+        time_ns: u64,
+    ) {
+        let range = SentRange {
             seq,
             end,
             first_ns: time_ns,
             last_ns: time_ns,
-            times,
-            position: self.position,
-            ahead,
-            close: self.close,
+            transmissions,
+            burst_position: self.burst_position,
+            segments_ahead,
+            follows_closely: self.follows_closely,
             sacked: false,
         };
-        self.outstanding.push(piece, self.last_ack.is_some());
+        self.unacked.push(range, self.last_ack.is_some());
     }
 
     #[inline]
     fn begin_or_continue_burst(&mut self, time_ns: u64) {
-        let (least_rtt_ns, least_gap_ns) = (self.figures.rtt.min(), self.least_gap_ns);
-        let within_burst = |ns: u64| {
+        let (min_rtt_ns, min_gap_ns) = (self.stats.rtt.min(), self.min_gap_ns);
+        let is_within_burst = |ns: u64| {
             ns < WITHIN_BURST_NS
-                || ns < least_rtt_ns.unwrap_or(0) / 4
-                // On a slow wire the frames themselves take longer.
-                || least_gap_ns <= SLOW_WIRE_NS && ns < least_gap_ns + least_gap_ns / 4
+                || ns < min_rtt_ns.unwrap_or(0) / 4
+                // On a slow link the frames themselves take longer.
+                || min_gap_ns <= SLOW_WIRE_NS && ns < min_gap_ns + min_gap_ns / 4
         };
-        self.close = within_burst(self.gap_ns);
-        self.position = if within_burst(time_ns.saturating_sub(self.last_sent_ns)) {
-            (self.position + 1).min(POSITIONS as u8 - 1)
+        self.follows_closely = is_within_burst(self.gap_ns);
+        self.burst_position = if is_within_burst(time_ns.saturating_sub(self.last_sent_ns)) {
+            (self.burst_position + 1).min(BURST_POSITIONS as u8 - 1)
         } else {
             0
         };

@@ -1,184 +1,191 @@
-//! What is sent again, and why.
+//! Retransmissions and their reasons.
 
-use super::figures::{DELAYS, FIRST_DELAY_NS};
-use super::{PROMPT_NS, Sender, Sent};
-use crate::tcp::outstanding::Piece;
-use crate::tcp::segment::{Segment, before};
+use super::stats::{DELAY_RANGES, FIRST_DELAY_BOUND_NS};
+use super::{PROMPT_NS, SendClass, Sender};
+use crate::tcp::segment::{Segment, seq_lt};
+use crate::tcp::unacked::SentRange;
 
-/// What fills a gap sooner than this was overtaken on its way, not sent again.
-const OVERTAKEN_NS: u64 = 3_000_000;
+/// Data that fills a gap sooner than this was reordered, not retransmitted.
+const REORDERED_NS: u64 = 3_000_000;
 
-/// Why a segment was sent again.
+/// Reason for a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
-    /// The last one, to provoke an acknowledgment (RFC 8985 section 7).
+pub enum RetransmitReason {
+    /// Tail loss probe: the last segment, to elicit an acknowledgment (RFC 8985 section 7).
     TailLossProbe,
-    /// Acknowledgments of later segments asked for it (RFC 5681 section 3.2, RFC 6675).
+    /// Fast retransmit: duplicate ACKs or SACK requested it (RFC 5681 section 3.2, RFC 6675).
     Fast,
-    /// The retransmission timer ran out (RFC 6298), for the n-th time in a row.
-    TimeOut {
-        /// 1 for the first time, 2 when it had doubled once.
-        step: u8,
+    /// The retransmission timer expired (RFC 6298), for the n-th time in a row.
+    Rto {
+        /// 1 for the first expiry, 2 after the first doubling.
+        backoff: u8,
     },
-    /// More of what was lost, behind a fast one or a time-out.
+    /// Further lost data, after a fast retransmit or an RTO.
     Recovery,
-    /// It had been acknowledged before.
+    /// It was already acknowledged.
     Spurious,
 }
 
-/// How a sender gets over a loss.
+/// State of loss recovery; `recovery_point` as in RFC 6675.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mending {
-    Nothing,
-    Fast { until: u32 },
-    TimeOut { until: u32 },
+pub(super) enum RecoveryState {
+    None,
+    Fast { recovery_point: u32 },
+    Rto { recovery_point: u32 },
 }
 
-/// How a sender gets over a loss, without how far it has to.
+/// Kind of loss recovery, without its recovery point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tcp) enum Mends {
-    Nothing,
-    Requested,
-    TimeOut,
+pub(in crate::tcp) enum RecoveryKind {
+    None,
+    Fast,
+    Rto,
 }
 
 impl Sender {
-    /// How it gets over a loss, if it does.
-    pub(in crate::tcp) fn mends(&self) -> Mends {
-        match self.mending {
-            Mending::Nothing => Mends::Nothing,
-            Mending::Fast { .. } => Mends::Requested,
-            Mending::TimeOut { .. } => Mends::TimeOut,
+    /// Kind of loss recovery in progress.
+    pub(in crate::tcp) fn recovery_kind(&self) -> RecoveryKind {
+        match self.recovery {
+            RecoveryState::None => RecoveryKind::None,
+            RecoveryState::Fast { .. } => RecoveryKind::Fast,
+            RecoveryState::Rto { .. } => RecoveryKind::Rto,
         }
     }
 
-    /// Sends what it sent before, or what was not captured.
-    pub(super) fn repeats(
+    /// Records data below SND.NXT: sent before, or not captured before.
+    pub(super) fn on_old_data(
         &mut self,
         segment: &Segment<'_>,
-        high: u32,
+        snd_nxt: u32,
         time_ns: u64,
         number: u64,
-    ) -> Sent {
+    ) -> SendClass {
         let (seq, end) = (segment.seq, segment.end());
-        if !before(self.acked, end) {
-            self.figures.spurious += 1;
-            self.counts_again(segment, None);
-            return Sent::Again(Again::Spurious);
+        if !seq_lt(self.snd_una, end) {
+            self.stats.spurious += 1;
+            self.count_retransmission(segment, None);
+            return SendClass::Retransmission(RetransmitReason::Spurious);
         }
-        let mut oldest: Option<Piece> = None;
-        for piece in self.outstanding.within(seq, end) {
-            oldest.get_or_insert(*piece);
+        let mut oldest: Option<SentRange> = None;
+        for range in self.unacked.overlapping(seq, end) {
+            oldest.get_or_insert(*range);
         }
-        let Some(before_this) = oldest else {
-            return Sent::Bare;
+        let Some(sent_range) = oldest else {
+            return SendClass::NoData;
         };
-        let delay_ns = time_ns.saturating_sub(before_this.last_ns);
-        if before_this.times == 0 {
-            let asked_for = self.duplicates >= 3;
-            if !asked_for && delay_ns < OVERTAKEN_NS.max(self.round_trip.smooth_ns / 2) {
-                self.figures.out_of_order += 1;
-                self.figures.overtaken.note(number, delay_ns);
-                self.figures.unique_bytes += u64::from(segment.len.min(high.wrapping_sub(seq)));
-                self.resent(seq, end, time_ns);
-                return Sent::Overtaken;
+        let delay_ns = time_ns.saturating_sub(sent_range.last_ns);
+        if sent_range.transmissions == 0 {
+            let asked_for = self.dup_acks >= 3;
+            if !asked_for && delay_ns < REORDERED_NS.max(self.rto.srtt_ns / 2) {
+                self.stats.out_of_order += 1;
+                self.stats.out_of_order_at.record(number, delay_ns);
+                self.stats.unique_bytes += u64::from(segment.len.min(snd_nxt.wrapping_sub(seq)));
+                self.mark_retransmitted(seq, end, time_ns);
+                return SendClass::Reordered;
             }
-            self.figures.unique_bytes += u64::from(segment.len.min(high.wrapping_sub(seq)));
-            self.figures.lost_before += 1;
+            self.stats.unique_bytes += u64::from(segment.len.min(snd_nxt.wrapping_sub(seq)));
+            self.stats.lost_before_capture += 1;
         }
-        let again = self.reason(seq, end, high, &before_this, delay_ns, time_ns);
-        match again {
-            Again::TailLossProbe => {
-                self.figures.tail_loss_probes += 1;
-                self.figures.probe_delays.add(delay_ns);
+        let reason = self.retransmit_reason(seq, end, snd_nxt, &sent_range, delay_ns, time_ns);
+        match reason {
+            RetransmitReason::TailLossProbe => {
+                self.stats.tail_loss_probes += 1;
+                self.stats.probe_delays.add(delay_ns);
             }
-            Again::Fast => {
-                self.figures.fast += 1;
-                self.mending = Mending::Fast { until: high };
+            RetransmitReason::Fast => {
+                self.stats.fast_retransmits += 1;
+                self.recovery = RecoveryState::Fast {
+                    recovery_point: snd_nxt,
+                };
             }
-            Again::TimeOut { step } => {
-                self.figures.time_outs += 1;
-                self.step = step;
-                self.figures.most_back_off = self.figures.most_back_off.max(step);
-                self.mending = Mending::TimeOut { until: high };
+            RetransmitReason::Rto { backoff } => {
+                self.stats.time_outs += 1;
+                self.rto_backoff = backoff;
+                self.stats.max_backoff = self.stats.max_backoff.max(backoff);
+                self.recovery = RecoveryState::Rto {
+                    recovery_point: snd_nxt,
+                };
             }
-            Again::Recovery => self.figures.recoveries += 1,
-            Again::Spurious => self.figures.spurious += 1,
+            RetransmitReason::Recovery => self.stats.recovery_retransmits += 1,
+            RetransmitReason::Spurious => self.stats.spurious += 1,
         }
-        if again != Again::Spurious {
-            self.figures.first_again = match self.figures.first_again {
+        if reason != RetransmitReason::Spurious {
+            self.stats.first_retransmit = match self.stats.first_retransmit {
                 0 => number,
                 first => first,
             };
-            self.figures.last_again = number;
-            if segment.len > 0 && before_this.times == 1 {
-                self.figures.lost_at[usize::from(before_this.position)] += 1;
-                self.figures.lost_behind[usize::from(before_this.ahead)] += 1;
+            self.stats.last_retransmit = number;
+            if segment.len > 0 && sent_range.transmissions == 1 {
+                self.stats.lost_by_position[usize::from(sent_range.burst_position)] += 1;
+                self.stats.lost_by_flight[usize::from(sent_range.segments_ahead)] += 1;
             }
         }
-        self.counts_again(
+        self.count_retransmission(
             segment,
-            (before_this.times > 0 && segment.len > 0).then_some(delay_ns),
+            (sent_range.transmissions > 0 && segment.len > 0).then_some(delay_ns),
         );
         self.begin_or_continue_burst(time_ns);
-        if again != Again::Spurious && segment.len > 0 {
-            if before_this.times > 0 {
-                self.figures.spacing.lost(before_this.close);
+        if reason != RetransmitReason::Spurious && segment.len > 0 {
+            if sent_range.transmissions > 0 {
+                self.stats.spacing.add_lost(sent_range.follows_closely);
             }
-            self.figures.spacing.sent(self.close);
+            self.stats.spacing.add_sent(self.follows_closely);
         }
-        self.resent(seq, end, time_ns);
-        Sent::Again(again)
+        self.mark_retransmitted(seq, end, time_ns);
+        SendClass::Retransmission(reason)
     }
 
-    fn counts_again(&mut self, segment: &Segment<'_>, delay_ns: Option<u64>) {
-        self.figures.retransmitted += 1;
-        self.figures.retransmitted_bytes += u64::from(segment.len);
+    fn count_retransmission(&mut self, segment: &Segment<'_>, delay_ns: Option<u64>) {
+        self.stats.retransmitted += 1;
+        self.stats.retransmitted_bytes += u64::from(segment.len);
         if let Some(delay_ns) = delay_ns {
-            let doublings = (delay_ns / FIRST_DELAY_NS)
+            let doublings = (delay_ns / FIRST_DELAY_BOUND_NS)
                 .checked_ilog2()
                 .map_or(0, |log| log + 1);
-            self.figures.delays[(doublings as usize).min(DELAYS - 1)] += 1;
+            self.stats.retransmit_delays[(doublings as usize).min(DELAY_RANGES - 1)] += 1;
         }
     }
 
-    fn resent(&mut self, seq: u32, end: u32, time_ns: u64) {
-        let (position, close) = (self.position, self.close);
-        for piece in self.outstanding.within(seq, end) {
-            piece.times = piece.times.saturating_add(1);
-            piece.last_ns = time_ns;
-            piece.position = position;
-            piece.close = close;
+    fn mark_retransmitted(&mut self, seq: u32, end: u32, time_ns: u64) {
+        let (burst_position, follows_closely) = (self.burst_position, self.follows_closely);
+        for range in self.unacked.overlapping(seq, end) {
+            range.transmissions = range.transmissions.saturating_add(1);
+            range.last_ns = time_ns;
+            range.burst_position = burst_position;
+            range.follows_closely = follows_closely;
         }
     }
 
-    fn reason(
+    fn retransmit_reason(
         &self,
         seq: u32,
         end: u32,
-        high: u32,
-        piece: &Piece,
+        snd_nxt: u32,
+        range: &SentRange,
         delay_ns: u64,
         time_ns: u64,
-    ) -> Again {
-        if piece.sacked {
-            return Again::Spurious;
+    ) -> RetransmitReason {
+        if range.sacked {
+            return RetransmitReason::Spurious;
         }
-        let quiet_ns = time_ns.saturating_sub(self.last_sent_ns.max(self.last_heard_ns));
-        let prompted =
-            quiet_ns < PROMPT_NS.max(self.round_trip.smooth_ns + self.round_trip.smooth_ns / 4);
-        let first = self.acked == seq;
-        let asked_for = self.duplicates >= 3 || self.sacked > 0;
-        match self.mending {
-            _ if prompted && asked_for && self.mending == Mending::Nothing => Again::Fast,
-            Mending::Fast { .. } | Mending::TimeOut { .. } if prompted => Again::Recovery,
-            _ if end == high && piece.times == 1 && delay_ns < self.round_trip.time_out_ns() => {
-                Again::TailLossProbe
+        let quiet_ns = time_ns.saturating_sub(self.last_sent_ns.max(self.last_ack_ns));
+        let prompted = quiet_ns < PROMPT_NS.max(self.rto.srtt_ns + self.rto.srtt_ns / 4);
+        let first = self.snd_una == seq;
+        let asked_for = self.dup_acks >= 3 || self.sacked_blocks > 0;
+        match self.recovery {
+            _ if prompted && asked_for && self.recovery == RecoveryState::None => {
+                RetransmitReason::Fast
             }
-            _ if first || !prompted => Again::TimeOut {
-                step: self.step.saturating_add(1),
+            RecoveryState::Fast { .. } | RecoveryState::Rto { .. } if prompted => {
+                RetransmitReason::Recovery
+            }
+            _ if end == snd_nxt && range.transmissions == 1 && delay_ns < self.rto.min_rto_ns() => {
+                RetransmitReason::TailLossProbe
+            }
+            _ if first || !prompted => RetransmitReason::Rto {
+                backoff: self.rto_backoff.saturating_add(1),
             },
-            _ => Again::Recovery,
+            _ => RetransmitReason::Recovery,
         }
     }
 }

@@ -1,35 +1,35 @@
-//! What is remarkable in a direction, one by one as long as a picture can tell it apart.
+//! Marked packets of a direction, one by one as far as a plot resolves them.
 
-use super::super::sender::{Again, Sent};
+use super::super::sender::{RetransmitReason, SendClass};
 
-/// Marks that are kept. Once there are more, those that lie over each other in a picture become one.
-const MOST: usize = 2048;
-/// Marks closer together than this part of the height lie over each other.
+/// Maximum number of marks. Beyond it, marks that overlap in a plot are merged.
+const MAX_MARKS: usize = 2048;
+/// Marks closer together than this part of the height overlap.
 const ROWS: u64 = 256;
 
-/// What is remarkable about a packet.
+/// Reason for a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// Sent again when the retransmission timer ran out.
-    TimeOut,
-    /// Sent again to provoke an acknowledgment.
+pub enum MarkKind {
+    /// Retransmitted after an RTO.
+    Rto,
+    /// Retransmitted to elicit an acknowledgment.
     TailLossProbe,
-    /// Sent again because acknowledgments asked for it.
+    /// Retransmitted on request of acknowledgments.
     Fast,
-    /// Sent again with the rest of a loss.
+    /// Retransmitted during loss recovery.
     Recovery,
-    /// Sent again in vain.
+    /// Retransmitted unnecessarily.
     Spurious,
-    /// Others had overtaken it.
+    /// Overtaken by others.
     OutOfOrder,
-    /// It closed the window.
+    /// Closed the window.
     ZeroWindow,
 }
 
-impl Kind {
-    /// All of them, what costs most first.
+impl MarkKind {
+    /// All kinds, the most costly first.
     pub const ALL: [Self; 7] = [
-        Self::TimeOut,
+        Self::Rto,
         Self::TailLossProbe,
         Self::Fast,
         Self::Recovery,
@@ -38,53 +38,53 @@ impl Kind {
         Self::ZeroWindow,
     ];
 
-    /// That of a segment, if it is remarkable.
-    pub(super) fn of(sent: Sent) -> Option<Self> {
+    /// Kind of a sent segment, if it is marked.
+    pub(super) fn from_class(sent: SendClass) -> Option<Self> {
         Some(match sent {
-            Sent::Bare | Sent::New => return None,
-            Sent::Overtaken => Self::OutOfOrder,
-            Sent::Again(Again::TailLossProbe) => Self::TailLossProbe,
-            Sent::Again(Again::Fast) => Self::Fast,
-            Sent::Again(Again::TimeOut { .. }) => Self::TimeOut,
-            Sent::Again(Again::Recovery) => Self::Recovery,
-            Sent::Again(Again::Spurious) => Self::Spurious,
+            SendClass::NoData | SendClass::NewData => return None,
+            SendClass::Reordered => Self::OutOfOrder,
+            SendClass::Retransmission(RetransmitReason::TailLossProbe) => Self::TailLossProbe,
+            SendClass::Retransmission(RetransmitReason::Fast) => Self::Fast,
+            SendClass::Retransmission(RetransmitReason::Rto { .. }) => Self::Rto,
+            SendClass::Retransmission(RetransmitReason::Recovery) => Self::Recovery,
+            SendClass::Retransmission(RetransmitReason::Spurious) => Self::Spurious,
         })
     }
 }
 
-/// A packet that is remarkable, or several at almost the same time and place.
+/// A marked packet, or several at almost the same time and offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Why.
-    pub kind: Kind,
-    /// When the packet before it passed, by either end, since the connection began.
+    /// Reason.
+    pub kind: MarkKind,
+    /// Time of the previous packet of either end, since the start of the connection.
     pub since_ns: u64,
-    /// When it passed.
+    /// Time of the packet.
     pub at_ns: u64,
-    /// Its first octet, counted from the first of the connection.
+    /// Stream offset of its first octet.
     pub low: u64,
-    /// Behind its last one.
+    /// Stream offset after its last octet.
     pub high: u64,
-    /// How many packets it stands for.
-    pub times: u64,
+    /// Number of packets merged into it.
+    pub count: u64,
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(super) struct MarkList {
     marks: Vec<Mark>,
 }
 
-impl Marks {
+impl MarkList {
     pub(super) fn all(&self) -> &[Mark] {
         &self.marks
     }
 
-    /// Adds one to a picture whose columns last `width_ns` and that is `top` octets high so far.
+    /// Adds a mark to a plot with columns of `width_ns` and a height of `top` octets so far.
     pub(super) fn add(&mut self, mark: Mark, width_ns: u64, top: u64) {
         let (mut wide_ns, mut tall) = (width_ns, top / ROWS + 1);
-        while self.marks.len() >= MOST {
-            self.thin(wide_ns, tall);
-            if self.marks.len() <= MOST / 2 {
+        while self.marks.len() >= MAX_MARKS {
+            self.merge_overlapping(wide_ns, tall);
+            if self.marks.len() <= MAX_MARKS / 2 {
                 break;
             }
             (wide_ns, tall) = (wide_ns.saturating_mul(2), tall.saturating_mul(2));
@@ -92,8 +92,8 @@ impl Marks {
         self.marks.push(mark);
     }
 
-    /// Makes one of those of a kind that lie in one cell.
-    fn thin(&mut self, wide_ns: u64, tall: u64) {
+    /// Merges marks of the same kind in one cell.
+    fn merge_overlapping(&mut self, wide_ns: u64, tall: u64) {
         let cell = |mark: &Mark| (mark.kind, mark.at_ns / wide_ns, mark.low / tall);
         self.marks.sort_by_key(cell);
         self.marks.dedup_by(|next, kept| {
@@ -103,7 +103,7 @@ impl Marks {
                 kept.at_ns = kept.at_ns.max(next.at_ns);
                 kept.low = kept.low.min(next.low);
                 kept.high = kept.high.max(next.high);
-                kept.times += next.times;
+                kept.count += next.count;
             }
             same
         });

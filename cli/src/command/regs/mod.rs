@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use linerate_regs_decode::{self, Chooser, Error, MAPS, Map, Note};
+use linerate_regs_decode::{self, ChipSelection, Error, MAPS, Map, Note};
 use linerate_regs_decode::{decode, diff, list, svd};
 use serde_json::to_string_pretty;
 
@@ -42,8 +42,8 @@ fn changed(args: &args::RegsDiff) -> Result<(), Failure> {
     let own = Own::read(&args.place.maps)?;
     let (before, after) = (Dump::read(&args.before)?, Dump::read(&args.after)?);
     let of = |which| match which {
-        diff::Which::Before => &before,
-        diff::Which::After => &after,
+        diff::DumpSide::Before => &before,
+        diff::DumpSide::After => &after,
     };
     let choice = own.choice(&args.place);
     let (diff, notes) = diff::diff(&before.text, &after.text, &own.maps(), choice)
@@ -85,7 +85,7 @@ fn listed(args: &args::RegsList) -> Result<(), Failure> {
 /// The map called `chip`, or which may have been meant.
 fn named<'a>(maps: &[Map<'a>], chip: &str) -> anyhow::Result<Map<'a>> {
     linerate_regs_decode::chip(maps, chip).map_err(|error| match &error {
-        Error::NoChip { name, known } => {
+        Error::UnknownChip { name, known } => {
             let near = linerate_host::nearest(name, known.iter().map(String::as_str));
             let hint = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
             anyhow!("{error}{hint}")
@@ -124,7 +124,7 @@ impl Dump {
     }
 
     fn error(&self, error: &Error) -> Failure {
-        anyhow!(error.of(&self.name)).into()
+        anyhow!(error.in_file(&self.name)).into()
     }
 
     fn note(&self, notes: &[Note]) {
@@ -177,8 +177,8 @@ impl Own {
         self.0.as_deref().map(|text| Map(text).name())
     }
 
-    fn choice<'a>(&'a self, place: &'a args::Place) -> Chooser<'a> {
-        Chooser {
+    fn choice<'a>(&'a self, place: &'a args::Place) -> ChipSelection<'a> {
+        ChipSelection {
             chip: place.chip.as_deref().or(self.name()),
             block: place.block.as_deref(),
             base: place.base,

@@ -6,8 +6,8 @@ use anyhow::anyhow;
 use linerate_bench::board::{self, Board};
 use linerate_bench::endpoint::Options;
 use linerate_bench::registers::{self as devices, Device};
-use linerate_regs_decode::live::{self, Memory, Seen, Wanted};
-use linerate_regs_decode::{self, Error, MII, Map, decode, diff, flow};
+use linerate_regs_decode::live::{self, Memory, ReadRequest, Readout};
+use linerate_regs_decode::{self, Error, MII, Map, decode, diff, flow_control};
 
 use super::{Own, json, named};
 use crate::args::{RegsShow, Then};
@@ -27,7 +27,7 @@ pub fn run(args: &RegsShow) -> Result<(), Failure> {
     let maps = own.maps();
     let board = named.as_ref().or(device.board());
     let wanted = wanted(args, &own, &maps, board)?;
-    let wanted = Wanted {
+    let wanted = ReadRequest {
         indirect: args.indirect || device.may_be_written(),
         ..wanted
     };
@@ -51,7 +51,7 @@ fn wanted<'a>(
     own: &'a Own,
     maps: &[Map<'a>],
     board: Option<&Board>,
-) -> Result<Wanted<'a>, Failure> {
+) -> Result<ReadRequest<'a>, Failure> {
     let place = &args.place;
     let of_board = board.map(|board| &board.registers);
     let chip = place.chip.as_deref().or(own.name());
@@ -61,7 +61,7 @@ fn wanted<'a>(
     };
     let map = named(maps, chip)?;
     let of_board = of_board.filter(|it| it.map == map.name());
-    Ok(Wanted {
+    Ok(ReadRequest {
         map,
         phys: MII,
         block: place.block.as_deref(),
@@ -73,8 +73,8 @@ fn wanted<'a>(
 }
 
 /// Reads it while the device stands still.
-fn look(device: &mut dyn Device, wanted: &Wanted) -> Result<Seen, Failure> {
-    let mut seen = Ok(Seen::default());
+fn look(device: &mut dyn Device, wanted: &ReadRequest) -> Result<Readout, Failure> {
+    let mut seen = Ok(Readout::default());
     device.look(&mut |memory: &mut dyn Memory| seen = live::read(memory, wanted))?;
     seen.map_err(|error| match error {
         linerate_regs_decode::Error::Lost(_) => {
@@ -84,15 +84,15 @@ fn look(device: &mut dyn Device, wanted: &Wanted) -> Result<Seen, Failure> {
     })
 }
 
-fn note(seen: &Seen) {
+fn note(seen: &Readout) {
     for note in seen.notes() {
         eprintln!("{note}");
     }
 }
 
-fn tell(args: &RegsShow, seen: &Seen) -> Result<(), Failure> {
+fn tell(args: &RegsShow, seen: &Readout) -> Result<(), Failure> {
     if seen.values.is_empty() {
-        return Err(anyhow!(Error::Empty.of(&args.target)).into());
+        return Err(anyhow!(Error::Empty.in_file(&args.target)).into());
     }
     if args.json {
         return json(&seen.values);
@@ -101,7 +101,7 @@ fn tell(args: &RegsShow, seen: &Seen) -> Result<(), Failure> {
         return output::print(&live::devregs(&seen.values));
     }
     let mut text = decode::text(&seen.values);
-    text.extend(flow::control(&seen.values));
+    text.extend(flow_control::summary(&seen.values));
     output::print(&text)
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::signs::Signs;
 use super::{FEWEST_LOSSES, share};
 use crate::cause::scored::{WORTH_NAMING, Weighed, evidence};
-use linerate_capture::tcp::{AHEAD, Limit, POSITIONS, at_most};
+use linerate_capture::tcp::{BURST_POSITIONS, FLIGHT_BINS, Limit, poisson_at_most};
 use linerate_capture::traffic::Path;
 use linerate_results::format;
 use linerate_results::record::{Cause, Finding};
@@ -21,15 +21,15 @@ const CHANCE: f64 = 0.001;
 const STALLS_MATTER: f64 = 0.8;
 
 pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
-    let stalls = share(path, Limit::TimeOut);
+    let stalls = share(path, Limit::RtoStall);
     let mending = share(path, Limit::LossInBursts) + share(path, Limit::RandomLoss);
     let cost = stalls + mending;
     if signs.reordered || path.lost() < FEWEST_LOSSES || cost < WORTH_NAMING / 5.0 {
         return None;
     }
     let spacing = &path.spacing;
-    let (alone, close) = (spacing.alone.rate(), spacing.close.rate());
-    let in_bursts = spacing.loses_in_bursts() && spacing.chance() < CHANCE;
+    let (alone, close) = (spacing.isolated.rate(), spacing.back_to_back.rate());
+    let in_bursts = spacing.loses_in_bursts() && spacing.chance_probability() < CHANCE;
     let figures = evidence([
         ("lost_segments", path.lost() as f64),
         ("segments", path.segments as f64),
@@ -38,9 +38,9 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
         ("loss_rate_alone", alone),
         ("loss_rate_behind_others", close),
         ("longest_stall_ns", path.longest_stall_ns as f64),
-        ("lost_before_capture", path.lost_before as f64),
-        ("first_packet", path.first_again as f64),
-        ("last_packet", path.last_again as f64),
+        ("lost_before_capture", path.lost_before_capture as f64),
+        ("first_packet", path.first_retransmit as f64),
+        ("last_packet", path.last_retransmit as f64),
     ]);
     let waits = format!(
         "For {} of the time the sender mends losses, {} of it waiting for its retransmission timer ({} time-outs, \
@@ -53,12 +53,17 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
     let finding = if let Some(room) = room(path) {
         overflows(path, room, &waits, figures)
     } else if in_bursts {
-        let fits = (1..POSITIONS)
-            .find(|at| stats::ratio(path.lost_at[*at] as f64, path.sent_at[*at] as f64) >= 0.5)
+        let fits = (1..BURST_POSITIONS)
+            .find(|at| {
+                stats::ratio(
+                    path.lost_by_position[*at] as f64,
+                    path.sent_by_position[*at] as f64,
+                ) >= 0.5
+            })
             .unwrap_or(1);
         Finding {
             cause: Cause::LossInBursts,
-            confidence: if spacing.clearness() >= 2.0 {
+            confidence: if spacing.excess_ratio() >= 2.0 {
                 0.95
             } else {
                 0.8
@@ -112,7 +117,7 @@ pub(super) fn loss(path: &Path, signs: &Signs) -> Option<Weighed> {
 
 /// How many segments fit what lies before the receiver, if more than that are lost and fewer are not.
 fn room(path: &Path) -> Option<usize> {
-    let (sent, lost) = (&path.sent_behind, &path.lost_behind);
+    let (sent, lost) = (&path.sent_by_flight, &path.lost_by_flight);
     let sum = |of: &[u64]| of.iter().sum::<u64>();
     let all_lost = sum(lost);
     let fits = |at: &usize| {
@@ -121,9 +126,9 @@ fn room(path: &Path) -> Option<usize> {
         let rate = |lost: u64, of: &[u64]| stats::ratio(lost as f64, sum(of) as f64);
         beyond >= FEWEST_LOSSES
             && rate(beyond, &sent[*at..]) >= MUCH_MORE * rate(below, &sent[..*at])
-            && at_most(below, expected) < CHANCE
+            && poisson_at_most(below, expected) < CHANCE
     };
-    (LEAST_ROOM..AHEAD).rev().find(fits)
+    (LEAST_ROOM..FLIGHT_BINS).rev().find(fits)
 }
 
 fn overflows(path: &Path, room: usize, waits: &str, figures: BTreeMap<String, f64>) -> Finding {
@@ -135,10 +140,10 @@ fn overflows(path: &Path, room: usize, waits: &str, figures: BTreeMap<String, f6
         summary: format!(
             "With {room} segments or more under way {} of {} are lost, with fewer next to none: a queue before {} \
              takes no more, and its window of {} lets {} send them. {waits}",
-            format::count(path.lost_behind[room..].iter().sum()),
-            format::count(path.sent_behind[room..].iter().sum()),
+            format::count(path.lost_by_flight[room..].iter().sum()),
+            format::count(path.sent_by_flight[room..].iter().sum()),
             path.receiver,
-            format::bytes(path.most_window.into()),
+            format::bytes(path.max_window.into()),
             path.sender,
         ),
         evidence: figures,

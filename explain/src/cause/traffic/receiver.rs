@@ -41,8 +41,8 @@ pub(super) fn window(path: &Path, signs: &Signs) -> Option<Weighed> {
         return None;
     }
     let rtt_ns = path.rtt_ns.unwrap_or(0);
-    let bound = stats::ratio(f64::from(path.most_window) * 1e9, rtt_ns as f64);
-    let scale = if path.unscaled && path.most_window == u32::from(u16::MAX) {
+    let bound = stats::ratio(f64::from(path.max_window) * 1e9, rtt_ns as f64);
+    let scale = if path.unscaled && path.max_window == u32::from(u16::MAX) {
         " No larger one can be granted without window scaling, which one end does not offer."
     } else {
         ""
@@ -56,13 +56,13 @@ pub(super) fn window(path: &Path, signs: &Signs) -> Option<Weighed> {
                 "For {} of the time the sender has filled {}'s window: {} at a median round trip of {} allow {}.{scale}",
                 format::percent(part),
                 path.receiver,
-                format::bytes(path.most_window.into()),
+                format::bytes(path.max_window.into()),
                 format::time(rtt_ns),
                 format::rate(bound),
             ),
             evidence: evidence([
                 ("receive_window_share", part),
-                ("most_window_bytes", f64::from(path.most_window)),
+                ("most_window_bytes", f64::from(path.max_window)),
                 ("rtt_ns_p50", rtt_ns as f64),
                 ("window_limit_bytes_per_s", bound),
             ]),
@@ -74,8 +74,8 @@ pub(super) fn window(path: &Path, signs: &Signs) -> Option<Weighed> {
 }
 
 pub(super) fn held_back(path: &Path, _: &Signs) -> Option<Weighed> {
-    let part = stats::ratio(path.held_back_ns as f64, path.time_ns as f64);
-    (path.held_back >= FEWEST_LOSSES && part >= WORTH_NAMING).then(|| Weighed {
+    let part = stats::ratio(path.delayed_ack_ns as f64, path.time_ns as f64);
+    (path.delayed_acks >= FEWEST_LOSSES && part >= WORTH_NAMING).then(|| Weighed {
         // The same time counts as the receiver's or the sender's, too: this says why.
         weight: part,
         finding: Finding {
@@ -84,13 +84,13 @@ pub(super) fn held_back(path: &Path, _: &Signs) -> Option<Weighed> {
             summary: format!(
                 "{} times, {} of the time, {} held a small segment back until {} acknowledged the one before, \
                  which it does {} later on average.",
-                format::count(path.held_back),
+                format::count(path.delayed_acks),
                 format::percent(part),
                 path.sender,
                 path.receiver,
-                format::time(path.held_back_ns / path.held_back),
+                format::time(path.delayed_ack_ns / path.delayed_acks),
             ),
-            evidence: evidence([("held_back_acks", path.held_back as f64), ("held_back_share", part)]),
+            evidence: evidence([("held_back_acks", path.delayed_acks as f64), ("held_back_share", part)]),
             advice: "Write whole messages at once, or set TCP_NODELAY at the sender; a receiver that acknowledges \
                      every segment helps, too."
                 .into(),
@@ -99,7 +99,7 @@ pub(super) fn held_back(path: &Path, _: &Signs) -> Option<Weighed> {
 }
 
 pub(super) fn late(path: &Path, signs: &Signs) -> Option<Weighed> {
-    let part = share(path, Limit::Receiver) + share(path, Limit::AckStarvation);
+    let part = share(path, Limit::ReceiverProcessing) + share(path, Limit::AckStarvation);
     let otherwise = signs.talks || signs.one_in_flight || signs.held_back;
     (part >= WORTH_NAMING && !otherwise).then(|| Weighed {
         weight: part,

@@ -19,7 +19,7 @@ pub(super) fn overtaken(path: &Path, signs: &Signs) -> Option<Weighed> {
         Limit::RandomLoss,
         Limit::LossInBursts,
         Limit::CongestionWindow,
-        Limit::Receiver,
+        Limit::ReceiverProcessing,
     ];
     let weight = mistaken.map(|limit| share(path, limit)).iter().sum();
     (path.out_of_order >= FEWEST_LOSSES && part >= 0.01).then(|| Weighed {
@@ -65,7 +65,7 @@ pub(super) fn rate(path: &Path, signs: &Signs) -> Option<Weighed> {
 }
 
 pub(super) fn bloated(path: &Path, signs: &Signs) -> Option<Weighed> {
-    let (least_ns, rtt_ns) = (path.least_rtt_ns?, path.rtt_ns?);
+    let (least_ns, rtt_ns) = (path.min_rtt_ns?, path.rtt_ns?);
     if !signs.queued || rtt_ns - least_ns < BLOATED_NS || rtt_ns < 4 * least_ns {
         return None;
     }
@@ -85,7 +85,7 @@ pub(super) fn bloated(path: &Path, signs: &Signs) -> Option<Weighed> {
             evidence: evidence([
                 ("least_rtt_ns", least_ns as f64),
                 ("rtt_ns_p50", rtt_ns as f64),
-                ("most_in_flight_bytes", f64::from(path.most_in_flight)),
+                ("most_in_flight_bytes", f64::from(path.max_in_flight)),
             ]),
             advice: format!(
                 "The rate stays the same with less under way: a window of {}, or a queue on the bottleneck that is \

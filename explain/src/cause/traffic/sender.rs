@@ -13,7 +13,7 @@ use linerate_results::stats;
 const OVERHEAD: f64 = 90.0;
 
 pub(super) fn idle(path: &Path, signs: &Signs) -> Option<Weighed> {
-    let part = share(path, Limit::Sender);
+    let part = share(path, Limit::SenderApplication);
     let otherwise = signs.paced_ns.is_some()
         || signs.one_in_flight
         || signs.small
@@ -65,7 +65,7 @@ pub(super) fn congestion(path: &Path, signs: &Signs) -> Option<Weighed> {
 
 pub(super) fn paced(path: &Path, signs: &Signs) -> Option<Weighed> {
     let gap_ns = signs.paced_ns.filter(|_| !signs.one_in_flight)?;
-    let part = share(path, Limit::Sender) + share(path, Limit::PathRate);
+    let part = share(path, Limit::SenderApplication) + share(path, Limit::PathRate);
     if part < WORTH_NAMING {
         return None;
     }
@@ -84,7 +84,7 @@ pub(super) fn paced(path: &Path, signs: &Signs) -> Option<Weighed> {
             ),
             evidence: evidence([
                 ("send_gap_ns_p50", gap_ns as f64),
-                ("sender_share", share(path, Limit::Sender)),
+                ("sender_share", share(path, Limit::SenderApplication)),
                 ("rate_bytes_per_s", rate),
             ]),
             advice: "Look at the sending host first: a shaper (tc qdisc), a rate given to the program (iperf3 -b), \
@@ -101,8 +101,8 @@ pub(super) fn one_in_flight(path: &Path, signs: &Signs) -> Option<Weighed> {
     let waiting = [
         Limit::CongestionWindow,
         Limit::SlowStart,
-        Limit::Receiver,
-        Limit::Sender,
+        Limit::ReceiverProcessing,
+        Limit::SenderApplication,
     ];
     let part: f64 = waiting.map(|limit| share(path, limit)).iter().sum();
     let rtt_ns = path.rtt_ns.unwrap_or(0);
@@ -116,12 +116,12 @@ pub(super) fn one_in_flight(path: &Path, signs: &Signs) -> Option<Weighed> {
                  acknowledgment of the one before.",
                 path.sender,
                 path.receiver,
-                format::bytes(path.most_window.into()),
+                format::bytes(path.max_window.into()),
                 format::time(rtt_ns),
             ),
             evidence: evidence([
-                ("most_in_flight_bytes", f64::from(path.most_in_flight)),
-                ("most_window_bytes", f64::from(path.most_window)),
+                ("most_in_flight_bytes", f64::from(path.max_in_flight)),
+                ("most_window_bytes", f64::from(path.max_window)),
                 ("rtt_ns_p50", rtt_ns as f64),
             ]),
             advice: "Send without waiting for the acknowledgment: a send buffer of several segments, more than one \
@@ -155,7 +155,7 @@ pub(super) fn small_writes(path: &Path, signs: &Signs) -> Option<Weighed> {
             evidence: evidence([
                 ("payload_bytes_mean", mean),
                 ("segments", path.segments as f64),
-                ("small_behind", path.small_behind as f64),
+                ("small_behind", path.small_while_unacked as f64),
             ]),
             advice: "Collect what is written into pieces of a segment and more (a buffered writer, one write for a \
                      message), or leave that to Nagle's algorithm: without TCP_NODELAY."

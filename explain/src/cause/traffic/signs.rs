@@ -1,7 +1,7 @@
 //! Signs that several rules go by: what says why a path waits says that another does not.
 
 use super::FEWEST_LOSSES;
-use linerate_capture::traffic::{Path, Spread};
+use linerate_capture::traffic::{Path, Percentiles};
 use linerate_results::stats;
 
 /// Fewer of a kind tell nothing.
@@ -33,16 +33,16 @@ impl Signs {
         let mean = stats::ratio(path.unique_bytes as f64, path.segments as f64);
         let mss = f64::from(path.mss);
         let full = mean >= 0.6 * mss;
-        let alone = path.most_in_flight <= path.mss && path.segments >= FEWEST;
-        let held_back = path.held_back >= FEWEST_LOSSES;
-        let one_in_flight = alone && full && path.most_window >= 3 * path.mss;
-        let talks = path.most_in_flight <= path.mss / 2;
+        let alone = path.max_in_flight <= path.mss && path.segments >= FEWEST;
+        let held_back = path.delayed_acks >= FEWEST_LOSSES;
+        let one_in_flight = alone && full && path.max_window >= 3 * path.mss;
+        let talks = path.max_in_flight <= path.mss / 2;
         Self {
             queued: queued(path),
             paced_ns: paced(path),
             one_in_flight,
             small: mean < mss / 4.0
-                && path.small_behind * 2 >= path.segments
+                && path.small_while_unacked * 2 >= path.segments
                 && path.segments >= 5 * FEWEST,
             talks,
             held_back,
@@ -54,21 +54,21 @@ impl Signs {
 
 /// Round trips are several times the shortest with several segments under way.
 fn queued(path: &Path) -> bool {
-    let (Some(least_ns), Some(rtt_ns)) = (path.least_rtt_ns, path.rtt_ns) else {
+    let (Some(least_ns), Some(rtt_ns)) = (path.min_rtt_ns, path.rtt_ns) else {
         return false;
     };
-    rtt_ns >= 2 * least_ns && rtt_ns >= least_ns + 2_000_000 && path.most_in_flight >= 4 * path.mss
+    rtt_ns >= 2 * least_ns && rtt_ns >= least_ns + 2_000_000 && path.max_in_flight >= 4 * path.mss
 }
 
 /// It sends one segment or two at regular times, with nothing outstanding before.
 fn paced(path: &Path) -> Option<u64> {
     let gaps = path.send_gaps?;
-    let bursts = path.sent_at[0].max(1);
+    let bursts = path.sent_by_position[0].max(1);
     let full = path.unique_bytes >= u64::from(path.mss) / 2 * path.segments;
     (gaps.count >= 2 * FEWEST && is_regular(&gaps) && path.segments <= 5 * bursts / 2 && full)
         .then_some(gaps.p50)
 }
 
-fn is_regular(times: &Spread) -> bool {
+fn is_regular(times: &Percentiles) -> bool {
     times.p50 - times.p10 <= times.p50 / 5 && times.p90 - times.p50 <= times.p50 / 5
 }

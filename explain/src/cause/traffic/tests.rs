@@ -54,7 +54,7 @@ impl Download {
             ..Segment::default()
         };
         self.connection
-            .take(end, &segment, self.now_ns, self.packets);
+            .record_segment(end, &segment, self.now_ns, self.packets);
     }
 
     fn after(&mut self, ns: u64) -> &mut Self {
@@ -103,7 +103,7 @@ impl Download {
             ends,
             connection: Box::new(self.connection),
         };
-        let paths = Path::of(&[flow]);
+        let paths = Path::from_flows(&[flow]);
         let found = of_traffic(&Counts::default(), self.now_ns, &paths);
         found.into_iter().map(|it| it.finding.cause).collect()
     }

@@ -10,7 +10,7 @@ const HEIGHT: f64 = 110.0;
 /// The panel.
 pub(super) fn panel(picture: &Picture<'_>) -> Panel {
     let columns = picture.trace.columns();
-    let most = columns.iter().map(|column| column.most_in_flight).max();
+    let most = columns.iter().map(|column| column.max_in_flight).max();
     let most = u64::from(most.unwrap_or(0));
     let granted = columns.iter().filter_map(|column| column.window).max();
     let granted = u64::from(granted.unwrap_or(0));
@@ -21,12 +21,12 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
     let mut data = format!("M0 {HEIGHT}");
     let mut last = 0;
     for column in columns {
-        if column.most_in_flight == last && column.in_flight == last {
+        if column.max_in_flight == last && column.in_flight == last {
             continue;
         }
-        let x = picture.column_x(column.at);
-        let _ = write!(data, "H{x}V{:.1}", y(column.most_in_flight));
-        if column.in_flight != column.most_in_flight {
+        let x = picture.column_x(column.index);
+        let _ = write!(data, "H{x}V{:.1}", y(column.max_in_flight));
+        if column.in_flight != column.max_in_flight {
             let _ = write!(data, "V{:.1}", y(column.in_flight));
         }
         last = column.in_flight;
@@ -41,7 +41,7 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
                 y(window)
             }
         };
-        Some((picture.column_x(column.at), height(column.window?)))
+        Some((picture.column_x(column.index), height(column.window?)))
     });
     curves += &path("k-window", "granted window", &steps(windows));
     let figures = if granted > top {

@@ -1,7 +1,7 @@
 //! How long one segment came after another: most gaps are short, most of the time may pass in the long ones.
 
 use super::super::Svg;
-use linerate_capture::tcp::{Gap, Gaps};
+use linerate_capture::tcp::{GapHistogram, GapRange};
 use linerate_results::format;
 use linerate_results::stats;
 
@@ -10,19 +10,19 @@ const HEIGHT: f64 = 110.0;
 const BOTTOM: f64 = TOP + HEIGHT;
 
 /// Two bars for each length that occurs: its share of the gaps, and of the time.
-pub fn gaps(gaps: &Gaps, label: &str) -> String {
+pub fn gaps(gaps: &GapHistogram, label: &str) -> String {
     let mut svg = Svg::new("trace", (BOTTOM + 22.0) as u32, label);
     svg.raw(format_args!(
         r#"<rect class="paper" width="100%" y="{TOP}" height="{HEIGHT}"/><text class="strong" x="0" y="{y}">gaps by length</text><text x="100%" y="{y}" text-anchor="end"><tspan class="k-count">■</tspan> how many  <tspan class="k-time">■</tspan> their time</text>"#,
         y = TOP - 7.0
     ));
     let ranges = gaps.ranges();
-    let used = |gap: &Gap| gap.count > 0;
+    let used = |gap: &GapRange| gap.count > 0;
     let (Some(first), Some(last)) = (ranges.iter().position(used), ranges.iter().rposition(used))
     else {
         return svg.finish();
     };
-    let sum = |of: fn(&Gap) -> u64| ranges.iter().map(of).fold(0, u64::saturating_add) as f64;
+    let sum = |of: fn(&GapRange) -> u64| ranges.iter().map(of).fold(0, u64::saturating_add) as f64;
     let (count, time) = (sum(|gap| gap.count), sum(|gap| gap.total_ns));
     let largest = ranges.iter().map(|gap| {
         let share = stats::ratio(gap.count as f64, count);
@@ -47,12 +47,12 @@ pub fn gaps(gaps: &Gaps, label: &str) -> String {
             ("k-time", stats::ratio(gap.total_ns as f64, time), 0.5),
         ];
         let range = if at == 0 {
-            format!("below {}", format::time(Gaps::end_ns(at)))
+            format!("below {}", format::time(GapHistogram::end_ns(at)))
         } else {
             format!(
                 "{} to {}",
-                format::time(Gaps::end_ns(at - 1)),
-                format::time(Gaps::end_ns(at))
+                format::time(GapHistogram::end_ns(at - 1)),
+                format::time(GapHistogram::end_ns(at))
             )
         };
         let title = format!(
@@ -77,7 +77,7 @@ pub fn gaps(gaps: &Gaps, label: &str) -> String {
         if at % 3 == 0 && at < last {
             svg.line("tick", (end, BOTTOM), (end, BOTTOM + 4.0));
         }
-        let name = format::time(Gaps::end_ns(at));
+        let name = format::time(GapHistogram::end_ns(at));
         // On a phone half a letter is a per cent of the width: the first one may have no room to its left.
         if at % named == 0 && at < last && end >= name.chars().count() as f64 {
             svg.text("axis", (end, BOTTOM + 17.0), "middle", &name);

@@ -19,9 +19,9 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
     let width_ns = each * trace.width_ns();
     let mut bins = vec![(0_u64, 0_u64); columns.div_ceil(each) as usize];
     for column in trace.columns() {
-        if let Some((new, again)) = bins.get_mut((column.at / each) as usize) {
+        if let Some((new, again)) = bins.get_mut((column.index / each) as usize) {
             *new += column.new_bytes;
-            *again += column.again_bytes;
+            *again += column.retransmitted_bytes;
         }
     }
     let rate = |bytes: u64| stats::ratio(bytes as f64 * 1e9, width_ns as f64);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{ALONG, Panel, Picture, part, path, steps};
-use linerate_capture::tcp::{Kind, Mark, Trace};
+use linerate_capture::tcp::{Mark, MarkKind, Trace};
 use linerate_results::format;
 
 const HEIGHT: f64 = 300.0;
@@ -14,28 +14,28 @@ const LEAST: f64 = 2.5;
 const BEYOND: u64 = 8;
 
 /// A kind's class and its names, of one and of several.
-const fn style(kind: Kind) -> (&'static str, &'static str) {
+const fn style(kind: MarkKind) -> (&'static str, &'static str) {
     match kind {
-        Kind::TimeOut => ("k-time-out", "sent again after a time-out"),
-        Kind::TailLossProbe => ("k-probe", "tail-loss probe"),
-        Kind::Fast => ("k-fast", "sent again on request"),
-        Kind::Recovery => ("k-recovery", "sent again with the rest of a loss"),
-        Kind::Spurious => ("k-spurious", "sent again in vain"),
-        Kind::OutOfOrder => ("k-overtaken", "overtaken"),
-        Kind::ZeroWindow => ("k-closed", "closes the window"),
+        MarkKind::Rto => ("k-time-out", "sent again after a time-out"),
+        MarkKind::TailLossProbe => ("k-probe", "tail-loss probe"),
+        MarkKind::Fast => ("k-fast", "sent again on request"),
+        MarkKind::Recovery => ("k-recovery", "sent again with the rest of a loss"),
+        MarkKind::Spurious => ("k-spurious", "sent again in vain"),
+        MarkKind::OutOfOrder => ("k-overtaken", "overtaken"),
+        MarkKind::ZeroWindow => ("k-closed", "closes the window"),
     }
 }
 
 /// What the marks and curves of `trace` stand for: their class and name.
 pub fn legend(trace: &Trace) -> Vec<(&'static str, &'static str)> {
-    let kinds: BTreeSet<Kind> = trace.marks().iter().map(|mark| mark.kind).collect();
+    let kinds: BTreeSet<MarkKind> = trace.marks().iter().map(|mark| mark.kind).collect();
     let mut legend = vec![
         ("k-sent", "sent"),
         ("k-acked", "acknowledged"),
         ("k-window", "granted window"),
     ];
     legend.extend(kinds.iter().map(|kind| style(*kind)));
-    if kinds.contains(&Kind::TimeOut) {
+    if kinds.contains(&MarkKind::Rto) {
         legend.push(("k-stall", "waits for a time-out"));
     }
     legend
@@ -45,7 +45,7 @@ pub fn legend(trace: &Trace) -> Vec<(&'static str, &'static str)> {
 pub(super) fn stalls(picture: &Picture<'_>) -> String {
     let marks = picture.trace.marks().iter();
     let mut data = String::new();
-    for mark in marks.filter(|mark| mark.kind == Kind::TimeOut) {
+    for mark in marks.filter(|mark| mark.kind == MarkKind::Rto) {
         let (from, to) = (picture.x(mark.since_ns), picture.x(mark.at_ns));
         if to > from {
             let _ = write!(data, "M{from} 0H{to}V1000H{from}z");
@@ -57,7 +57,7 @@ pub(super) fn stalls(picture: &Picture<'_>) -> String {
 /// The panel.
 pub(super) fn panel(picture: &Picture<'_>) -> Panel {
     let columns = picture.trace.columns();
-    let sent = columns.iter().filter_map(|column| column.new);
+    let sent = columns.iter().filter_map(|column| column.new_range);
     let acked = columns.iter().map(|column| column.acked);
     let most = sent.map(|(_, high)| high).chain(acked).max().unwrap_or(0);
     let edges = columns
@@ -73,27 +73,27 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         let edge = column.acked + u64::from(column.window?);
         // Out of the picture is out of the picture.
         let height = if edge > top { -9.0 } else { y(edge) };
-        Some((picture.column_x(column.at), height))
+        Some((picture.column_x(column.index), height))
     });
     curves += &path("k-window", "end of the granted window", &steps(windows));
     let acked = columns
         .iter()
         .filter(|column| column.window.is_some())
-        .map(|column| (picture.column_x(column.at), y(column.acked)));
+        .map(|column| (picture.column_x(column.index), y(column.acked)));
     curves += &path("k-acked", "acknowledged", &steps(acked));
     let mut data = String::new();
     for column in columns {
-        if let Some((low, high)) = column.new {
+        if let Some((low, high)) = column.new_range {
             let (bottom, top) = (y(low), y(high).min(y(low) - LEAST));
             let _ = write!(
                 data,
                 "M{} {bottom:.1}V{top:.1}",
-                picture.column_x(column.at)
+                picture.column_x(column.index)
             );
         }
     }
     curves += &path("k-sent", "sent", &data);
-    for kind in Kind::ALL.into_iter().rev() {
+    for kind in MarkKind::ALL.into_iter().rev() {
         let of_kind = || {
             picture
                 .trace
@@ -105,10 +105,10 @@ pub(super) fn panel(picture: &Picture<'_>) -> Panel {
         let (class, name) = style(kind);
         let title = format!(
             "{name}: {} times",
-            format::count(of_kind().map(|mark| mark.times).sum())
+            format::count(of_kind().map(|mark| mark.count).sum())
         );
         curves += &path(class, &title, &data);
-        if kind == Kind::Spurious {
+        if kind == MarkKind::Spurious {
             curves += &path("k-hole", &title, &data);
         }
     }
@@ -129,7 +129,7 @@ fn dot(picture: &Picture<'_>, mark: &Mark, y: impl Fn(u64) -> f64) -> String {
         y(mark.low.midpoint(mark.high)),
     );
     match mark.kind {
-        Kind::OutOfOrder => format!("M{x} {:.1}v10", y - 5.0),
+        MarkKind::OutOfOrder => format!("M{x} {:.1}v10", y - 5.0),
         _ => format!("M{x} {y:.1}h0"),
     }
 }

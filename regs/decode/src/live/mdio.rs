@@ -1,7 +1,7 @@
-//! Registers of PHYs (IEEE 802.3 clause 22.2.4), through the MAC that they hang on.
+//! Registers of PHYs (IEEE 802.3 clause 22.2.4), through the MAC that they are connected to.
 
-use super::way::{Index, LOOKS, Way};
-use super::{Fault, Memory};
+use super::access::{BlockAccess, IndexAccess, MAX_POLLS};
+use super::{Memory, MemoryError};
 
 mod mii {
     linerate_regs::constants!(linerate_regs::MII, "MII":
@@ -19,85 +19,90 @@ mod mac {
     );
 }
 
-/// Addresses of PHYs (clause 22.2.4.5.5).
+/// Number of PHY addresses (clause 22.2.4.5.5).
 const ADDRESSES: u32 = 32;
 
-/// What carries frames of MDIO.
-pub(super) trait Bus {
-    /// Where a PHY is looked for first.
-    const FIRST: u32;
+/// An MDIO bus.
+pub(super) trait MdioBus {
+    /// First PHY address to try.
+    const FIRST_PHY: u32;
 
-    /// Notes what has to be put back.
-    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), Fault>;
+    /// Saves the state to restore.
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError>;
 
     /// Reads a PHY's register.
-    fn read(&mut self, memory: &mut dyn Memory, phy: u32, register: u32) -> Result<u32, Fault>;
+    fn read(
+        &mut self,
+        memory: &mut dyn Memory,
+        phy: u32,
+        register: u32,
+    ) -> Result<u32, MemoryError>;
 
-    /// Puts it back.
-    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault>;
+    /// Restores the saved state.
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError>;
 }
 
 /// The first PHY on a bus.
-pub(super) struct Mdio<B> {
+pub(super) struct MdioAccess<B> {
     bus: B,
-    /// The identifier that it has to have, but for the revision.
-    only: Option<u32>,
+    /// Required identifier, ignoring the revision.
+    phy_id: Option<u32>,
     phy: u32,
-    /// BMSR, once it is read: of what it latches, the second reading tells nothing.
+    /// BMSR, after it was read: its latched bits are lost in a second read.
     status: Option<u32>,
 }
 
-impl<B: Bus> Mdio<B> {
+impl<B: MdioBus> MdioAccess<B> {
     pub const fn new(bus: B) -> Self {
         Self {
             bus,
-            only: None,
+            phy_id: None,
             phy: 0,
             status: None,
         }
     }
 
-    pub const fn only(mut self, identity: Option<u32>) -> Self {
-        self.only = identity;
+    pub const fn with_phy_id(mut self, id: Option<u32>) -> Self {
+        self.phy_id = id;
         self
     }
 
-    /// Its identifier (clause 22.2.4.3.1), once it is found.
-    fn find(&mut self, memory: &mut dyn Memory) -> Result<u32, Fault> {
+    /// The PHY's identifier (clause 22.2.4.3.1).
+    fn find(&mut self, memory: &mut dyn Memory) -> Result<u32, MemoryError> {
         for number in 0..ADDRESSES {
-            self.phy = (B::FIRST + number) % ADDRESSES;
+            self.phy = (B::FIRST_PHY + number) % ADDRESSES;
             let high = self.bus.read(memory, self.phy, mii::PHYID1.offset)?;
             let low = self.bus.read(memory, self.phy, mii::PHYID2.offset)?;
-            // A bus that nobody drives is pulled up; no manufacturer is 0.
+            // An undriven bus reads as ones; no manufacturer is 0.
             if !matches!((high, low), (0xffff, 0xffff) | (0, 0)) {
                 return Ok(high << 16 | low);
             }
         }
-        Err(Fault::Refused("no PHY answers on MDIO".to_owned()))
+        Err(MemoryError::Refused("no PHY answers on MDIO".to_owned()))
     }
 }
 
-impl<B: Bus> Way for Mdio<B> {
-    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, Fault> {
+impl<B: MdioBus> BlockAccess for MdioAccess<B> {
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<bool, MemoryError> {
         self.bus.enter(memory)?;
         let is_there = self
             .find(memory)
-            .map(|found| self.only.is_none_or(|only| found & !0xf == only));
+            .map(|found| self.phy_id.is_none_or(|id| found & !0xf == id));
         if !matches!(is_there, Ok(true)) {
             self.bus.leave(memory)?;
         }
         is_there
     }
 
-    /// Where BMSR says so, there are no registers for 1000 Mbit/s (clause 22.2.4.2.8).
+    /// Without BMSR.EXT_STATUS there are no registers for 1000 Mbit/s (clause 22.2.4.2.8).
     fn has(&self, number: u32) -> bool {
         let of_gigabit = [mii::CTRL1000, mii::STAT1000, mii::ESTATUS];
-        let is_one = of_gigabit.iter().any(|it| it.offset == number) && self.only.is_none();
+        let is_one = of_gigabit.iter().any(|it| it.offset == number) && self.phy_id.is_none();
         let has_them = |status| mii::BMSR::EXT_STATUS.is_set(status);
         !is_one || self.status.is_none_or(has_them)
     }
 
-    fn read(&mut self, memory: &mut dyn Memory, number: u32, _: u8) -> Result<u32, Fault> {
+    fn read(&mut self, memory: &mut dyn Memory, number: u32, _: u8) -> Result<u32, MemoryError> {
         let value = self.bus.read(memory, self.phy, number)? & 0xffff;
         if number == mii::BMSR.offset {
             self.status = Some(value);
@@ -105,15 +110,15 @@ impl<B: Bus> Way for Mdio<B> {
         Ok(value)
     }
 
-    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         self.bus.leave(memory)
     }
 }
 
-/// The i.MX 6's ENET: writing MMFR starts a transfer, EIR.MII tells that it is over.
+/// The i.MX 6's ENET: writing MMFR starts a transfer, EIR.MII indicates its end.
 pub(super) struct Enet {
     base: u32,
-    /// Whether EIR.MII was set, which the driver has not seen yet, and the frame that it was about.
+    /// State of EIR.MII, which the driver may not have read yet, and the frame it refers to.
     done: bool,
     frame: u32,
 }
@@ -131,44 +136,51 @@ impl Enet {
         self.base.wrapping_add(place.offset)
     }
 
-    fn transfer(&self, memory: &mut dyn Memory, frame: u32) -> Result<u32, Fault> {
-        self.forget(memory)?;
+    fn transfer(&self, memory: &mut dyn Memory, frame: u32) -> Result<u32, MemoryError> {
+        self.clear_done(memory)?;
         memory.write(self.at(enet::MMFR), 32, frame)?;
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_POLLS {
             if enet::EIR::MII.is_set(memory.read(self.at(enet::EIR), 32)?) {
                 return memory.read(self.at(enet::MMFR), 32);
             }
         }
-        Err(Fault::Refused("a transfer on MDIO does not end".to_owned()))
+        Err(MemoryError::Refused(
+            "a transfer on MDIO does not end".to_owned(),
+        ))
     }
 
-    fn forget(&self, memory: &mut dyn Memory) -> Result<(), Fault> {
+    fn clear_done(&self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         memory.write(self.at(enet::EIR), 32, enet::EIR::MII.mask())
     }
 }
 
-impl Bus for Enet {
-    const FIRST: u32 = 0;
+impl MdioBus for Enet {
+    const FIRST_PHY: u32 = 0;
 
-    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         if !enet::MSCR::MII_SPEED.is_set(memory.read(self.at(enet::MSCR), 32)?) {
             let what = "MDIO has no clock (ENET.MSCR.MII_SPEED is 0)";
-            return Err(Fault::Refused(what.to_owned()));
+            return Err(MemoryError::Refused(what.to_owned()));
         }
         self.done = enet::EIR::MII.is_set(memory.read(self.at(enet::EIR), 32)?);
         self.frame = memory.read(self.at(enet::MMFR), 32)?;
         Ok(())
     }
 
-    fn read(&mut self, memory: &mut dyn Memory, phy: u32, register: u32) -> Result<u32, Fault> {
+    fn read(
+        &mut self,
+        memory: &mut dyn Memory,
+        phy: u32,
+        register: u32,
+    ) -> Result<u32, MemoryError> {
         use enet::MMFR::{DATA, OP, PA, RA, ST, TA};
         let frame = ST.of(1) | OP.of(OP::READ) | PA.of(phy) | RA.of(register) | TA.of(2);
         let frame = self.transfer(memory, frame)?;
         Ok(DATA.get(frame))
     }
 
-    /// A driver that was about to look finds the end of a transfer, and if it was reading, its value.
-    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+    /// A driver that was about to poll finds the end of a transfer, and if it was reading, its value.
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         use enet::MMFR::OP;
         if self.done && OP.get(self.frame) == OP::READ {
             return self.transfer(memory, self.frame).map(drop);
@@ -176,53 +188,60 @@ impl Bus for Enet {
         if self.done {
             return Ok(());
         }
-        self.forget(memory)
+        self.clear_done(memory)
     }
 }
 
-/// The LAN9118's MAC, behind its index (sections 5.4.6 and 5.4.7).
+/// The LAN9118's MAC, through its index register (sections 5.4.6 and 5.4.7).
 pub(super) struct Lan9118 {
-    index: Index,
+    index: IndexAccess,
     data: u32,
 }
 
 impl Lan9118 {
     pub const fn new(base: u32) -> Self {
         Self {
-            index: Index::new(base),
+            index: IndexAccess::new(base),
             data: 0,
         }
     }
 
-    fn mac(&mut self, memory: &mut dyn Memory, number: u32) -> Result<u32, Fault> {
-        Way::read(&mut self.index, memory, number, 32)
+    fn mac(&mut self, memory: &mut dyn Memory, number: u32) -> Result<u32, MemoryError> {
+        BlockAccess::read(&mut self.index, memory, number, 32)
     }
 }
 
-impl Bus for Lan9118 {
-    /// That of the PHY within the chip (section 5.4.6).
-    const FIRST: u32 = 1;
+impl MdioBus for Lan9118 {
+    /// Address of the internal PHY (section 5.4.6).
+    const FIRST_PHY: u32 = 1;
 
-    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+    fn enter(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         self.index.enter(memory)?;
         self.data = self.mac(memory, mac::MII_DATA.offset)?;
         Ok(())
     }
 
-    fn read(&mut self, memory: &mut dyn Memory, phy: u32, register: u32) -> Result<u32, Fault> {
+    fn read(
+        &mut self,
+        memory: &mut dyn Memory,
+        phy: u32,
+        register: u32,
+    ) -> Result<u32, MemoryError> {
         use mac::MII_ACC::{MII_BUSY, MIIRINDA, PHY_ADDR};
         let which = PHY_ADDR.of(phy) | MIIRINDA.of(register);
         self.index
             .write(memory, mac::MII_ACC.offset, MII_BUSY.mask() | which)?;
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_POLLS {
             if !MII_BUSY.is_set(self.mac(memory, mac::MII_ACC.offset)?) {
                 return self.mac(memory, mac::MII_DATA.offset);
             }
         }
-        Err(Fault::Refused("a transfer on MDIO does not end".to_owned()))
+        Err(MemoryError::Refused(
+            "a transfer on MDIO does not end".to_owned(),
+        ))
     }
 
-    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), Fault> {
+    fn leave(&mut self, memory: &mut dyn Memory) -> Result<(), MemoryError> {
         self.index.write(memory, mac::MII_DATA.offset, self.data)?;
         self.index.leave(memory)
     }

@@ -1,245 +1,250 @@
-//! Registers of a device that runs, through whatever reaches its memory.
+//! Registers of a running device, through any access to its memory.
 //!
-//! What reading would change is left alone unless it is asked for, and so are registers behind others (banks,
-//! MDIO, an index): those are written on the way there. They get back what they had, so that the driver, which
-//! has to stand still meanwhile, finds everything as it was.
+//! Registers that change when read are skipped unless requested, and so are indirect ones (banks, MDIO, an index
+//! register), for which others are written. Those are restored, so that the driver, which has to be stopped meanwhile,
+//! finds its state unchanged.
 //!
-//! | module | what a person finds there |
+//! | module | contents |
 //! |---|---|
-//! | `way` | blocks in the memory, in banks, behind an index |
+//! | `access` | blocks in memory, in banks, behind an index register |
 //! | `mdio` | registers of PHYs |
 
+mod access;
 mod mdio;
 #[cfg(test)]
 mod tests;
-mod way;
 
 use std::fmt::Write as _;
 
 use linerate_regs::{Access, Found, Map, Register};
 
-use self::way::Part;
+use self::access::BlockReader;
 use super::Error;
 use super::decode::{self, Value};
 use super::index::{name, numbered};
 
-/// What reaches a device's memory.
+/// Access to a device's memory.
 pub trait Memory {
-    /// Reads 8, 16 or 32 bits at once.
+    /// Reads 8, 16 or 32 bits in one access.
     ///
     /// # Errors
-    /// [`Fault`].
-    fn read(&mut self, address: u32, bits: u8) -> Result<u32, Fault>;
+    /// [`MemoryError`].
+    fn read(&mut self, address: u32, bits: u8) -> Result<u32, MemoryError>;
 
-    /// Writes them.
+    /// Writes 8, 16 or 32 bits in one access.
     ///
     /// # Errors
-    /// [`Fault`].
-    fn write(&mut self, address: u32, bits: u8, value: u32) -> Result<(), Fault>;
+    /// [`MemoryError`].
+    fn write(&mut self, address: u32, bits: u8, value: u32) -> Result<(), MemoryError>;
 }
 
-/// Why there is no value.
+/// Failed memory access.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    /// Nothing answers there, or not now; what lies elsewhere can still be read.
+pub enum MemoryError {
+    /// No answer at this address or at this time; other addresses may be readable.
     #[error("{0}")]
     Refused(String),
-    /// The device is not reached any more.
+    /// The connection to the device is lost.
     #[error("{0}")]
     Lost(String),
 }
 
-/// What is to be read.
+/// Registers to read.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct ReadRequest<'a> {
     /// The map of the device.
     pub map: Map<'a>,
-    /// That of PHYs, which are read where the device has MDIO.
+    /// The map of PHYs, which are read where the device has MDIO.
     pub phys: Map<'a>,
-    /// The block that `base` is of; else the map's first.
+    /// The block at `base`; if absent, the map's first.
     pub block: Option<&'a str>,
-    /// That block's address, where it is not the map's.
+    /// That block's address, if different from the map's.
     pub base: Option<u32>,
-    /// Blocks and registers, in any letters; none: all that there are.
+    /// Blocks and registers, ignoring case; all if empty.
     pub names: &'a [String],
-    /// Whether registers behind others are read.
+    /// True to read indirect registers.
     pub indirect: bool,
-    /// Whether registers are read that change by it.
+    /// True to read registers that change when read.
     pub side_effects: bool,
 }
 
-/// What was read.
+/// Result of reading.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
-    /// Values, in the order of the maps; lines count them, from 1.
+pub struct Readout {
+    /// Values, in the order of the maps; lines number them, from 1.
     pub values: Vec<Value>,
-    /// What was not, and why.
-    pub left_out: Vec<LeftOut>,
+    /// Registers that were not read, with the reason.
+    pub skipped: Vec<Skipped>,
 }
 
 /// Registers without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct Skipped {
     /// `BLOCK.REGISTER`, or a whole `BLOCK`.
     pub name: String,
-    /// Why.
-    pub why: Why,
+    /// Reason.
+    pub reason: SkipReason,
 }
 
-/// Why a register has no value.
+/// Reason why a register has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// It would not be the same afterwards.
+pub enum SkipReason {
+    /// Reading changes it.
     SideEffect,
-    /// It lies behind others.
+    /// Other registers have to be written for it.
     Indirect,
-    /// The device does not give it.
+    /// The device does not return it.
     Refused(String),
 }
 
-/// Reads what is `wanted`. Nobody else may use the device meanwhile.
+/// Reads what is requested. Nothing else may use the device meanwhile.
 ///
 /// # Errors
-/// [`Error`]: there is no such thing in the map, its address is not known, or the device is lost.
-pub fn read(memory: &mut dyn Memory, wanted: &Wanted) -> Result<Seen, Error> {
-    let mut parts = way::parts(wanted)?;
-    all_known(wanted, &parts)?;
-    parts.retain(|part| wants_any(wanted, part));
-    let mut seen = Seen::default();
+/// [`Error`]: the map has no such name, its address is not known, or the device is lost.
+pub fn read(memory: &mut dyn Memory, request: &ReadRequest) -> Result<Readout, Error> {
+    let mut parts = access::parts(request)?;
+    check_names(request, &parts)?;
+    parts.retain(|part| is_any_requested(request, part));
+    let mut seen = Readout::default();
     for part in &mut parts {
-        if !part.way.is_direct() && !wanted.indirect {
-            seen.leave_out(part.block.name, Why::Indirect);
+        if !part.access.is_direct() && !request.indirect {
+            seen.skip(part.block.name, SkipReason::Indirect);
             continue;
         }
-        seen.take(memory, wanted, part).map_err(Error::Lost)?;
+        seen.read_block(memory, request, part)
+            .map_err(Error::Lost)?;
     }
     Ok(seen)
 }
 
-/// Every name has to be one of a block or register here.
-fn all_known(wanted: &Wanted, parts: &[Part]) -> Result<(), Error> {
+/// Checks that every name is one of a block or register.
+fn check_names(request: &ReadRequest, parts: &[BlockReader]) -> Result<(), Error> {
     let is_known = |name: &&String| {
         parts
             .iter()
             .any(|part| part.found().any(|it| is(&it, name)))
     };
-    match wanted.names.iter().find(|name| !is_known(name)) {
+    match request.names.iter().find(|name| !is_known(name)) {
         None => Ok(()),
-        Some(name) => Err(Error::NoSuch {
-            chip: wanted.map.name().to_owned(),
+        Some(name) => Err(Error::NotFound {
+            chip: request.map.name().to_owned(),
             kind: "block or register",
             name: name.clone(),
         }),
     }
 }
 
-fn wants_any(wanted: &Wanted, part: &Part) -> bool {
-    part.found().any(|found| wants(wanted, &found))
+fn is_any_requested(request: &ReadRequest, part: &BlockReader) -> bool {
+    part.found().any(|found| is_requested(request, &found))
 }
 
-fn wants(wanted: &Wanted, found: &Found) -> bool {
-    wanted.names.is_empty() || wanted.names.iter().any(|name| is(found, name))
+fn is_requested(request: &ReadRequest, found: &Found) -> bool {
+    request.names.is_empty() || request.names.iter().any(|name| is(found, name))
 }
 
-/// Whether `name` is that of a register or its block.
+/// True if `name` is that of a register or its block.
 fn is(found: &Found, name: &str) -> bool {
     let (block, bare) = (found.block.name, numbered(&found.register, found.index));
     let is = |known: &str| known.eq_ignore_ascii_case(name);
     is(block) || is(&bare) || is(&format!("{block}.{bare}")) || is(&format!("{block}_{bare}"))
 }
 
-/// Whether reading leaves it and all of its fields as they are.
+/// True if reading does not change it or any of its fields.
 fn is_harmless(register: Register) -> bool {
     let mut fields = register.fields();
     register.access.is_harmless_to_read() && fields.all(|field| field.access.is_harmless_to_read())
 }
 
-impl Seen {
+impl Readout {
     /// Reads a block.
-    fn take(
+    fn read_block(
         &mut self,
         memory: &mut dyn Memory,
-        wanted: &Wanted,
-        part: &mut Part,
+        request: &ReadRequest,
+        part: &mut BlockReader,
     ) -> Result<(), String> {
-        let entered = part.way.enter(memory);
+        let entered = part.access.enter(memory);
         match entered {
             Ok(true) => {
-                let read = self.registers(memory, wanted, part);
-                // Even if one of them was refused, the driver's values come back.
-                let left = part.way.leave(memory);
+                let read = self.read_registers(memory, request, part);
+                // Restore the driver's values even after a failed read.
+                let left = part.access.leave(memory);
                 read?;
                 match left {
-                    Err(Fault::Lost(what)) => Err(what),
-                    Err(Fault::Refused(what)) => {
-                        self.leave_out(part.block.name, Why::Refused(what));
+                    Err(MemoryError::Lost(what)) => Err(what),
+                    Err(MemoryError::Refused(what)) => {
+                        self.skip(part.block.name, SkipReason::Refused(what));
                         Ok(())
                     }
                     Ok(()) => Ok(()),
                 }
             }
             Ok(false) => Ok(()),
-            Err(Fault::Refused(what)) => {
-                self.leave_out(part.block.name, Why::Refused(what));
+            Err(MemoryError::Refused(what)) => {
+                self.skip(part.block.name, SkipReason::Refused(what));
                 Ok(())
             }
-            Err(Fault::Lost(what)) => Err(what),
+            Err(MemoryError::Lost(what)) => Err(what),
         }
     }
 
-    fn registers(
+    fn read_registers(
         &mut self,
         memory: &mut dyn Memory,
-        wanted: &Wanted,
-        part: &mut Part,
+        request: &ReadRequest,
+        part: &mut BlockReader,
     ) -> Result<(), String> {
         let (map, block) = (part.map, part.block);
-        for found in way::found(block) {
+        for found in access::found(block) {
             let register = found.register;
             let offset = register.offset + found.index * register.stride;
-            let is_asked = register.access != Access::WriteOnly && wants(wanted, &found);
-            if !is_asked || !part.way.has(offset) {
+            let is_asked = register.access != Access::WriteOnly && is_requested(request, &found);
+            if !is_asked || !part.access.has(offset) {
                 continue;
             }
-            if !is_harmless(register) && !wanted.side_effects {
-                self.leave_out(&name(&found), Why::SideEffect);
+            if !is_harmless(register) && !request.side_effects {
+                self.skip(&name(&found), SkipReason::SideEffect);
                 continue;
             }
-            match part.way.read(memory, offset, register.width) {
+            match part.access.read(memory, offset, register.width) {
                 Ok(value) => {
                     let line = self.values.len() + 1;
-                    let address = part.way.address(offset);
+                    let address = part.access.address(offset);
                     self.values
-                        .push(decode::live(map, found, value, address, line));
+                        .push(decode::live_value(map, found, value, address, line));
                 }
-                Err(Fault::Refused(what)) => self.leave_out(&name(&found), Why::Refused(what)),
-                Err(Fault::Lost(what)) => return Err(what),
+                Err(MemoryError::Refused(what)) => {
+                    self.skip(&name(&found), SkipReason::Refused(what))
+                }
+                Err(MemoryError::Lost(what)) => return Err(what),
             }
         }
         Ok(())
     }
 
-    fn leave_out(&mut self, name: &str, why: Why) {
-        self.left_out.push(LeftOut {
+    fn skip(&mut self, name: &str, reason: SkipReason) {
+        self.skipped.push(Skipped {
             name: name.to_owned(),
-            why,
+            reason,
         });
     }
 
-    /// A line for each reason why something was not read.
+    /// One line for each reason for skipping registers.
     pub fn notes(&self) -> Vec<String> {
-        let mut reasons: Vec<(&Why, Vec<&str>)> = Vec::new();
-        for LeftOut { name, why } in &self.left_out {
-            match reasons.iter_mut().find(|(known, _)| *known == why) {
+        let mut reasons: Vec<(&SkipReason, Vec<&str>)> = Vec::new();
+        for Skipped { name, reason } in &self.skipped {
+            match reasons.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, names)) => names.push(name),
-                None => reasons.push((why, vec![name])),
+                None => reasons.push((reason, vec![name])),
             }
         }
-        let line = |(why, names): &(&Why, Vec<&str>)| {
+        let line = |(why, names): &(&SkipReason, Vec<&str>)| {
             let why = match why {
-                Why::SideEffect => "reading changes them (--side-effects)",
-                Why::Indirect => "other registers are written for it, and put back (--indirect)",
-                Why::Refused(what) => what,
+                SkipReason::SideEffect => "reading changes them (--side-effects)",
+                SkipReason::Indirect => {
+                    "other registers are written for it, and put back (--indirect)"
+                }
+                SkipReason::Refused(what) => what,
             };
             format!("not read: {}: {why}", names.join(", "))
         };
@@ -247,7 +252,7 @@ impl Seen {
     }
 }
 
-/// `values` as `devregs` prints them, which [`decode`](decode::decode) reads back.
+/// `values` in the format of `devregs`, which [`decode`](decode::decode) parses.
 pub fn devregs(values: &[Value]) -> String {
     let mut text = String::new();
     for value in values {

@@ -1,28 +1,28 @@
-//! Against memories that behave as the data sheets say.
+//! Tests against models that behave like the data sheets.
 
 use linerate_regs::{IMX6, LAN91C111, LAN9118, MAPS, MII, VIRTIO};
 
 use super::super::decode::decode;
-use super::super::{Chooser, flow};
+use super::super::{ChipSelection, flow_control};
 use super::*;
 
 /// Answers a read or a write; the value of a write is `Some`.
 struct Model<F>(F);
 
-impl<F: FnMut(u32, Option<u32>) -> Result<u32, Fault>> Memory for Model<F> {
-    fn read(&mut self, address: u32, bits: u8) -> Result<u32, Fault> {
+impl<F: FnMut(u32, Option<u32>) -> Result<u32, MemoryError>> Memory for Model<F> {
+    fn read(&mut self, address: u32, bits: u8) -> Result<u32, MemoryError> {
         let value = (self.0)(address, None)?;
         assert_eq!(u64::from(value) >> bits, 0, "{address:x}");
         Ok(value)
     }
 
-    fn write(&mut self, address: u32, _: u8, value: u32) -> Result<(), Fault> {
+    fn write(&mut self, address: u32, _: u8, value: u32) -> Result<(), MemoryError> {
         (self.0)(address, Some(value)).map(drop)
     }
 }
 
-fn all<'a>(map: Map<'a>, names: &'a [String]) -> Wanted<'a> {
-    Wanted {
+fn all<'a>(map: Map<'a>, names: &'a [String]) -> ReadRequest<'a> {
+    ReadRequest {
         map,
         phys: MII,
         block: None,
@@ -37,12 +37,12 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn value(seen: &Seen, register: &str) -> u32 {
+fn value(seen: &Readout, register: &str) -> u32 {
     let found = seen.values.iter().find(|it| it.register == register);
     found.unwrap_or_else(|| panic!("no {register}")).value
 }
 
-/// A PHY: its identifier, a link, pause frames agreed on.
+/// A PHY: its identifier, a link, pause frames negotiated.
 const fn phy(register: u32) -> u32 {
     match register {
         1 => 0x782d,
@@ -90,18 +90,18 @@ impl EnetModel {
 }
 
 #[test]
-fn what_the_mac_does_and_what_the_phy_negotiated_stand_beside_each_other() {
+fn mac_configuration_and_phy_negotiation_are_read_together() {
     let mut enet = EnetModel::default();
     let mut memory = Model(|at: u32, write| Ok(enet.access(at - 0x1000, write)));
     let wanted = names(&["rcr", "ENET_TCR", "MII.ANAR", "ANLPAR"]);
     let seen = read(&mut memory, &all(IMX6, &wanted)).expect("read");
-    let told: Vec<(&str, u32)> = seen
+    let read_values: Vec<(&str, u32)> = seen
         .values
         .iter()
         .map(|v| (&*v.register, v.value))
         .collect();
     assert_eq!(
-        told,
+        read_values,
         [
             ("ENET.RCR", 0x05ee_0264),
             ("ENET.TCR", 0),
@@ -112,14 +112,14 @@ fn what_the_mac_does_and_what_the_phy_negotiated_stand_beside_each_other() {
     assert_eq!(seen.values[0].address, Some(0x1084));
     assert_eq!(seen.notes(), [""; 0]);
     assert_eq!(
-        flow::control(&seen.values).expect("a line"),
+        flow_control::summary(&seen.values).expect("a line"),
         "flow control: ENET.RCR.FCE is 1, advertised PAUSE 1 ASM_DIR 1, the partner's PAUSE 1 ASM_DIR 0: \
-         pause frames are agreed on both ways\n"
+         pause frames are negotiated in both directions\n"
     );
 }
 
 #[test]
-fn a_driver_in_the_middle_of_a_transfer_finds_it_as_it_was() {
+fn a_driver_in_the_middle_of_a_transfer_finds_its_state_unchanged() {
     let write = 1 << 28 | 6 << 23 | 4 << 18 | 0x1e1;
     let read_of_identifier = 2 << 28 | 6 << 23 | 2 << 18;
     for (done, frame) in [(false, 0), (true, read_of_identifier), (true, write)] {
@@ -137,14 +137,14 @@ fn a_driver_in_the_middle_of_a_transfer_finds_it_as_it_was() {
 }
 
 #[test]
-fn further_registers_of_a_phy_are_read_where_it_is_the_one() {
+fn further_registers_of_a_phy_are_read_if_it_matches() {
     let mut enet = EnetModel::default();
     let mut memory = Model(|at: u32, write| Ok(enet.access(at - 0x1000, write)));
     let seen = read(&mut memory, &all(IMX6, &[])).expect("read");
     assert_eq!(value(&seen, "KSZ9021.PHY_CONTROL"), 0x40);
     // BMSR has no EXT_STATUS.
     assert!(seen.values.iter().all(|it| it.register != "MII.CTRL1000"));
-    let kept: Vec<&str> = seen.left_out.iter().map(|it| &*it.name).collect();
+    let kept: Vec<&str> = seen.skipped.iter().map(|it| &*it.name).collect();
     assert_eq!(
         kept,
         ["MII.MMD_DATA", "KSZ9021.RXER_COUNT", "KSZ9021.INTERRUPT"]
@@ -152,7 +152,7 @@ fn further_registers_of_a_phy_are_read_where_it_is_the_one() {
 }
 
 #[test]
-fn without_a_phy_or_a_clock_the_rest_is_read() {
+fn without_a_phy_or_a_clock_the_other_registers_are_read() {
     let mut enet = EnetModel::default();
     let mut memory = Model(|at: u32, write: Option<u32>| {
         let absent = write.map(|frame| frame & !(0x1f << 23));
@@ -177,7 +177,7 @@ fn without_a_phy_or_a_clock_the_rest_is_read() {
 }
 
 #[test]
-fn banks_are_read_and_the_drivers_is_seen_again() {
+fn banks_are_read_and_the_drivers_bank_is_restored() {
     let mut bank = 2;
     let mut memory = Model(|at: u32, write| {
         let offset = at - 0x1000;
@@ -200,7 +200,7 @@ fn banks_are_read_and_the_drivers_is_seen_again() {
         seen.notes(),
         ["not read: BANK0.ECR, BANK2.DATA: reading changes them (--side-effects)"]
     );
-    let cautious = Wanted {
+    let cautious = ReadRequest {
         indirect: false,
         ..all(LAN91C111, &[])
     };
@@ -252,7 +252,7 @@ fn the_lan9118s_index_is_gone_through_and_put_back() {
     assert_eq!((data, macs[7]), (0xd1d2_d3d4, 0x7777));
     assert_eq!(value(&seen, "CSR.ID_REV"), 0x0118_0000);
     assert_eq!(value(&seen, "MII.ANLPAR"), 0x45e1);
-    let line = flow::control(&seen.values).expect("a line");
+    let line = flow_control::summary(&seen.values).expect("a line");
     assert!(
         line.starts_with("flow control: MAC.FLOW.FCEN is 1,"),
         "{line}"
@@ -291,9 +291,9 @@ fn features_are_read_once_the_driver_has_agreed() {
 }
 
 #[test]
-fn what_the_device_refuses_is_noted_and_a_lost_device_ends_it() {
+fn refused_reads_are_noted_and_a_lost_device_is_an_error() {
     let mut memory = Model(|at: u32, _| match at {
-        0x1014 => Err(Fault::Refused("the device answers E14".to_owned())),
+        0x1014 => Err(MemoryError::Refused("the device answers E14".to_owned())),
         0x1010 => Ok(5),
         _ => Ok(0),
     });
@@ -304,28 +304,29 @@ fn what_the_device_refuses_is_noted_and_a_lost_device_ends_it() {
         seen.notes(),
         ["not read: ENET.TDAR: the device answers E14"]
     );
-    let mut lost = Model(|_, _| Err(Fault::Lost("it has gone".to_owned())));
+    let mut lost = Model(|_, _| Err(MemoryError::Lost("it has gone".to_owned())));
     let error = read(&mut lost, &all(IMX6, &wanted)).expect_err("lost");
     assert_eq!(error, Error::Lost("it has gone".to_owned()));
 }
 
 #[test]
-fn what_cannot_be_meant_is_said() {
-    let mut memory = Model(|_, _| -> Result<u32, Fault> { panic!("an access") });
+fn invalid_requests_are_rejected() {
+    let mut memory = Model(|_, _| -> Result<u32, MemoryError> { panic!("an access") });
     let unknown = names(&["RXR"]);
-    let error =
-        |wanted: &Wanted| super::read(&mut Model(|_, _| Ok(0)), wanted).expect_err("a fault");
+    let error = |request: &ReadRequest| {
+        super::read(&mut Model(|_, _| Ok(0)), request).expect_err("a fault")
+    };
     assert_eq!(
         error(&all(IMX6, &unknown)).to_string(),
-        "imx6 has no block or register `RXR`; `linerate regs list imx6` shows what it has"
+        "imx6 has no block or register `RXR`; `linerate regs list imx6` lists its contents"
     );
-    let no_base = Wanted {
+    let no_base = ReadRequest {
         base: None,
         ..all(LAN9118, &[])
     };
     let no_base = read(&mut memory, &no_base).expect_err("no base");
     assert!(no_base.to_string().contains("--base"), "{no_base}");
-    let whole = Wanted {
+    let whole = ReadRequest {
         base: None,
         ..all(linerate_regs::ESP32C6, &[])
     };
@@ -337,10 +338,10 @@ fn what_cannot_be_meant_is_said() {
 }
 
 #[test]
-fn what_was_read_reads_back() {
+fn output_can_be_parsed_again() {
     let mut memory = Model(|at: u32, _| Ok(at & 0x7f));
     for map in [IMX6, LAN9118, LAN91C111, VIRTIO] {
-        let direct = Wanted {
+        let direct = ReadRequest {
             indirect: false,
             ..all(map, &[])
         };
@@ -348,7 +349,7 @@ fn what_was_read_reads_back() {
         assert!(!seen.values.is_empty());
         let json = serde_json::to_string_pretty(&seen.values).expect("JSON");
         for text in [devregs(&seen.values), json] {
-            let (values, notes) = decode(&text, &MAPS, Chooser::default())
+            let (values, notes) = decode(&text, &MAPS, ChipSelection::default())
                 .unwrap_or_else(|error| panic!("{}: {error}", map.name()));
             assert_eq!(notes, []);
             let bare = |values: &[Value]| -> Vec<(String, u32)> {
@@ -363,41 +364,41 @@ fn what_was_read_reads_back() {
 }
 
 #[test]
-fn a_mac_that_does_not_do_what_was_agreed_on_is_named() {
+fn a_mac_that_contradicts_the_negotiation_is_reported() {
     let line = |dump: &str| {
-        let (values, _) = decode(dump, &MAPS, Chooser::default()).expect("decoded");
-        flow::control(&values)
+        let (values, _) = decode(dump, &MAPS, ChipSelection::default()).expect("decoded");
+        flow_control::summary(&values)
     };
     for (rcr, own, partner, verdict) in [
         (
             "05ee0244",
             "0de1",
             "45e1",
-            "both ways, but the MAC is told not to use them",
+            "in both directions, but they are disabled in the MAC",
         ),
         (
             "05ee0264",
             "01e1",
             "45e1",
-            "no pause frames are agreed on, but the MAC is told to use them",
+            "no pause frames are negotiated, but they are enabled in the MAC",
         ),
         (
             "05ee0264",
             "09e1",
             "4de1",
-            "pause frames from here are agreed on",
+            "pause frames from here are negotiated",
         ),
         (
             "05ee0264",
             "0de1",
             "49e1",
-            "pause frames from the partner are agreed on",
+            "pause frames from the partner are negotiated",
         ),
-        ("05ee0244", "01e1", "41e1", "no pause frames are agreed on"),
+        ("05ee0244", "01e1", "41e1", "no pause frames are negotiated"),
     ] {
         let dump = format!("ENET_RCR {rcr}\nMII_ANAR {own}\nMII_ANLPAR {partner}\n");
-        let told = line(&dump).expect("a line");
-        assert!(told.ends_with(&format!("{verdict}\n")), "{told}");
+        let summary = line(&dump).expect("a line");
+        assert!(summary.ends_with(&format!("{verdict}\n")), "{summary}");
     }
     let alone = line("ENET_RCR 05ee0264\n").expect("a line");
     assert_eq!(alone, "flow control: ENET.RCR.FCE is 1\n");

@@ -9,7 +9,7 @@ use crate::LINERATE_LEDGER;
 
 /// Periods with a reception until the link is up: 2 to 10 pulses (`lc_max`).
 const PERIODS_UP: u32 = 3;
-/// Periods of record_silence until the link is down: 112 ms; 50 to 150 ms are allowed (`link_loss`).
+/// Periods of silence until the link is down: 112 ms; 50 to 150 ms are allowed (`link_loss`).
 const PERIODS_DOWN: u32 = 7;
 
 static HEARD: AtomicBool = AtomicBool::new(false);

@@ -184,7 +184,7 @@ linerate_phy_receive:
     addi    a0, a0, 1
 1:  li      a1, {idl}
     bnez    t5, 2f
-    li      a1, {record_silence}
+    li      a1, {silence}
 2:  ret
 9:  csrci   0x805, {debug}
     csrsi   0x805, {debug}
@@ -197,7 +197,7 @@ linerate_phy_receive:
     idle = const IDLE,
     tail = const TAIL,
     idl = const IDL,
-    record_silence = const SILENCE,
+    silence = const SILENCE,
     overlong = const 4,
 );
 

@@ -5,7 +5,7 @@
 //! pulses are therefore invisible, and its frames arrive inverted: a preamble that ends with two 0 where the
 //! SFD has two 1. With inverted inputs the line idles high. A frame then ends high as with `TP_IDL`, and
 //! everything that depends on edges alone (carrier, collisions, the end of skipping) is unchanged. A fragment
-//! that ends in its preamble leaves no record_silence that the hunt for the SFD would detect: the hunt continues for
+//! that ends in its preamble leaves no silence that the hunt for the SFD would detect: the hunt continues for
 //! up to 40 pairs of bits, 8 us, and then checks the carrier.
 //!
 //! Pulses visible with inverted inputs are positive on the wires: the pair is no longer swapped. The same

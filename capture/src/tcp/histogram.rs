@@ -1,22 +1,22 @@
-//! A distribution of times in little memory: buckets of less than a hundredth of their value.
+//! A compact histogram of times: the width of a bucket is below 1 % of its value.
 
-/// Buckets in an octave.
-const FINE: usize = 128;
-/// Times below this are one bucket.
-const LEAST_NS: u64 = 256;
+/// Buckets per octave.
+const BUCKETS_PER_OCTAVE: usize = 128;
+/// Times below this share one bucket.
+const MIN_NS: u64 = 256;
 const OCTAVES: usize = 40;
 
-/// How often a time came, in octaves that are only there once one of their times came.
+/// A histogram of times whose octaves are allocated on first use.
 #[derive(Clone, Debug, Default)]
-pub struct Buckets {
-    octaves: Vec<Option<Box<[u32; FINE]>>>,
+pub struct Histogram {
+    octaves: Vec<Option<Box<[u32; BUCKETS_PER_OCTAVE]>>>,
     count: u64,
     min_ns: u64,
     max_ns: u64,
 }
 
-impl Buckets {
-    /// Takes note of a time.
+impl Histogram {
+    /// Adds a time.
     #[inline]
     pub fn add(&mut self, ns: u64) {
         self.min_ns = if self.count == 0 {
@@ -26,37 +26,37 @@ impl Buckets {
         };
         self.max_ns = self.max_ns.max(ns);
         self.count += 1;
-        let (octave, fine) = place(ns);
+        let (octave, fine) = bucket_of(ns);
         match self.octaves.get_mut(octave) {
             Some(Some(buckets)) => buckets[fine] += 1,
-            _ => self.begin(octave)[fine] += 1,
+            _ => self.octave_mut(octave)[fine] += 1,
         }
     }
 
     #[cold]
-    fn begin(&mut self, octave: usize) -> &mut [u32; FINE] {
+    fn octave_mut(&mut self, octave: usize) -> &mut [u32; BUCKETS_PER_OCTAVE] {
         if self.octaves.len() <= octave {
             self.octaves.resize(octave + 1, None);
         }
-        self.octaves[octave].get_or_insert_with(|| Box::new([0; FINE]))
+        self.octaves[octave].get_or_insert_with(|| Box::new([0; BUCKETS_PER_OCTAVE]))
     }
 
-    /// How many there were.
+    /// Number of times.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The shortest; `None` of nothing.
+    /// The shortest; `None` if empty.
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min_ns)
     }
 
-    /// The longest; `None` of nothing.
+    /// The longest; `None` if empty.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max_ns)
     }
 
-    /// The time at `percent` (0 to 100) by nearest rank, half a per cent off at most; `None` of nothing.
+    /// The time at `percent` (0 to 100) by nearest rank, at most 0.5 % off; `None` if empty.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -70,7 +70,7 @@ impl Buckets {
             {
                 seen += u64::from(*count);
                 if seen >= rank {
-                    return Some(middle(octave, fine).clamp(self.min_ns, self.max_ns));
+                    return Some(bucket_middle(octave, fine).clamp(self.min_ns, self.max_ns));
                 }
             }
         }
@@ -79,19 +79,19 @@ impl Buckets {
 }
 
 #[inline]
-fn place(ns: u64) -> (usize, usize) {
-    let ns = ns.max(LEAST_NS);
-    let octave = (ns.ilog2() - LEAST_NS.ilog2()) as usize;
+fn bucket_of(ns: u64) -> (usize, usize) {
+    let ns = ns.max(MIN_NS);
+    let octave = (ns.ilog2() - MIN_NS.ilog2()) as usize;
     if octave >= OCTAVES {
-        return (OCTAVES - 1, FINE - 1);
+        return (OCTAVES - 1, BUCKETS_PER_OCTAVE - 1);
     }
-    let shift = ns.ilog2() - FINE.ilog2();
-    (octave, (ns >> shift) as usize - FINE)
+    let shift = ns.ilog2() - BUCKETS_PER_OCTAVE.ilog2();
+    (octave, (ns >> shift) as usize - BUCKETS_PER_OCTAVE)
 }
 
-fn middle(octave: usize, fine: usize) -> u64 {
-    let shift = octave as u32 + LEAST_NS.ilog2() - FINE.ilog2();
-    (((FINE + fine) as u64) << shift) + (1_u64 << shift >> 1)
+fn bucket_middle(octave: usize, fine: usize) -> u64 {
+    let shift = octave as u32 + MIN_NS.ilog2() - BUCKETS_PER_OCTAVE.ilog2();
+    (((BUCKETS_PER_OCTAVE + fine) as u64) << shift) + (1_u64 << shift >> 1)
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_within_half_a_per_cent() {
-        let mut buckets = Buckets::default();
+        let mut buckets = Histogram::default();
         assert_eq!(
             (buckets.percentile(50.0), buckets.min(), buckets.max()),
             (None, None, None)
@@ -110,10 +110,10 @@ mod tests {
         }
         for percent in [1.0, 25.0, 50.0, 99.0, 100.0] {
             let exact = percent * 100.0 * 977.0;
-            let told = buckets.percentile(percent).expect("some") as f64;
+            let reported = buckets.percentile(percent).expect("some") as f64;
             assert!(
-                (told / exact - 1.0).abs() < 0.005,
-                "{percent}: {told} for {exact}"
+                (reported / exact - 1.0).abs() < 0.005,
+                "{percent}: {reported} for {exact}"
             );
         }
         assert_eq!((buckets.min(), buckets.max()), (Some(977), Some(9_770_000)));
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn nothing_is_too_short_or_too_long() {
-        let mut buckets = Buckets::default();
+        let mut buckets = Histogram::default();
         buckets.add(0);
         buckets.add(u64::MAX);
-        assert_eq!(buckets.percentile(50.0), Some(LEAST_NS + 1));
+        assert_eq!(buckets.percentile(50.0), Some(MIN_NS + 1));
         assert!(buckets.percentile(100.0).expect("some") > 1 << 46);
     }
 }

@@ -1,21 +1,21 @@
-//! Where in a capture something happened.
+//! Packet numbers of an event in a capture.
 
-/// The packets with which something happened first, last, and worst; 0 for never.
+/// Numbers of the packets in which an event occurred first, last and worst; 0 for never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
-    /// Number of the first one in its capture.
+pub struct Occurrences {
+    /// First packet in its capture.
     pub first: u64,
-    /// Of the last one.
+    /// Last packet.
     pub last: u64,
-    /// Of that for which it was worst.
+    /// Worst packet.
     pub worst: u64,
     worst_weight: u64,
 }
 
-impl Marks {
-    /// It happened with `packet`; `weight` says how bad it was.
+impl Occurrences {
+    /// Records an event in `packet`; the highest `weight` is the worst.
     #[inline]
-    pub fn note(&mut self, packet: u64, weight: u64) {
+    pub fn record(&mut self, packet: u64, weight: u64) {
         self.last = packet;
         if self.first == 0 {
             self.first = packet;
@@ -26,9 +26,9 @@ impl Marks {
         self.worst_weight = weight;
     }
 
-    /// What happened in either.
+    /// Occurrences of either event.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn merged(self, other: Self) -> Self {
         if self.first == 0 || other.first == 0 {
             return if self.first == 0 { other } else { self };
         }
@@ -51,15 +51,15 @@ mod tests {
 
     #[test]
     fn first_last_and_worst_of_two() {
-        let (mut one, mut other) = (Marks::default(), Marks::default());
-        assert_eq!(one.and(other), one);
-        one.note(5, 0);
-        one.note(7, 9);
-        one.note(8, 3);
+        let (mut one, mut other) = (Occurrences::default(), Occurrences::default());
+        assert_eq!(one.merged(other), one);
+        one.record(5, 0);
+        one.record(7, 9);
+        one.record(8, 3);
         assert_eq!((one.first, one.worst, one.last), (5, 7, 8));
-        assert_eq!((one.and(other), other.and(one)), (one, one));
-        other.note(2, 10);
-        let both = one.and(other);
+        assert_eq!((one.merged(other), other.merged(one)), (one, one));
+        other.record(2, 10);
+        let both = one.merged(other);
         assert_eq!((both.first, both.worst, both.last), (2, 2, 8));
     }
 }

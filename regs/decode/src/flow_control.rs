@@ -1,8 +1,8 @@
-//! Flow control by what registers say: what the MAC does, what the PHY advertises, what was agreed.
+//! Flow control as configured in registers: by the MAC, by the PHY's advertisement, and as negotiated.
 
 use super::decode::Value;
 
-/// The bit by which a MAC obeys pause frames: map, register, field.
+/// The bit that makes a MAC obey pause frames: map, register, field.
 const ENABLES: [(&str, &str, &str); 2] =
     [("imx6", "ENET.RCR", "FCE"), ("lan9118", "MAC.FLOW", "FCEN")];
 
@@ -13,9 +13,8 @@ struct Page {
     asymmetric: bool,
 }
 
-/// A line about it, if there is anything of it in `values`; of a register that was read several times, the
-/// last counts.
-pub fn control(values: &[Value]) -> Option<String> {
+/// One-line summary, if `values` has any of these registers; of a register read several times, the last value counts.
+pub fn summary(values: &[Value]) -> Option<String> {
     let enables = ENABLES.iter().find_map(|(chip, register, field)| {
         let on = bit(values, Some(chip), register, field)?;
         Some((format!("{register}.{field}"), on))
@@ -42,8 +41,8 @@ pub fn control(values: &[Value]) -> Option<String> {
     Some(format!("flow control: {}{verdict}\n", parts.join(", ")))
 }
 
-/// Whether the partner obeys pause frames from here, and whether those from there are to be obeyed (Table
-/// 28B-3).
+/// Result of the negotiation: if the partner obeys pause frames from here, and if those from the partner are to be
+/// obeyed (Table 28B-3).
 const fn agreed(own: Page, partner: Page) -> (bool, bool) {
     let both = own.pause && partner.pause;
     let asymmetric = own.asymmetric && partner.asymmetric;
@@ -54,18 +53,18 @@ const fn agreed(own: Page, partner: Page) -> (bool, bool) {
 }
 
 fn verdict(agreed: (bool, bool), enables: Option<&(String, bool)>) -> String {
-    let way = match agreed {
-        (true, true) => "pause frames are agreed on both ways",
-        (true, false) => "pause frames from here are agreed on",
-        (false, true) => "pause frames from the partner are agreed on",
-        (false, false) => "no pause frames are agreed on",
+    let agreement = match agreed {
+        (true, true) => "pause frames are negotiated in both directions",
+        (true, false) => "pause frames from here are negotiated",
+        (false, true) => "pause frames from the partner are negotiated",
+        (false, false) => "no pause frames are negotiated",
     };
     let but = match (agreed, enables) {
-        ((false, false), Some((_, true))) => ", but the MAC is told to use them",
-        ((true, _) | (_, true), Some((_, false))) => ", but the MAC is told not to use them",
+        ((false, false), Some((_, true))) => ", but they are enabled in the MAC",
+        ((true, _) | (_, true), Some((_, false))) => ", but they are disabled in the MAC",
         _ => "",
     };
-    format!("{way}{but}")
+    format!("{agreement}{but}")
 }
 
 fn page(values: &[Value], register: &str) -> Option<Page> {

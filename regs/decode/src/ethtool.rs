@@ -1,6 +1,6 @@
-//! What `ethtool IFACE` says of a link, as bits of the PHY's registers: it prints their meaning, not their values.
+//! Link settings printed by `ethtool IFACE`, as bits of the PHY's registers: it prints their meaning, not their values.
 
-use super::dump::{Of, Reading};
+use super::dump::{Reading, RegisterRef};
 
 const BMCR: u32 = 0;
 const BMSR: u32 = 1;
@@ -9,14 +9,14 @@ const ANLPAR: u32 = 5;
 const CTRL1000: u32 = 9;
 const STAT1000: u32 = 10;
 
-/// Modes with their bit in the registers of abilities, here and at the partner: (clause 28.2.4.1.3) 4 and 5.
+/// Modes with their bit in the ability registers 4 (own) and 5 (partner) (clause 28.2.4.1.3).
 const MODES: [(&str, u32); 4] = [
     ("10baseT/Half", 1 << 5),
     ("10baseT/Full", 1 << 6),
     ("100baseT/Half", 1 << 7),
     ("100baseT/Full", 1 << 8),
 ];
-/// The same of 1000BASE-T (clause 40.5.1.1): in register 9, and in register 10.
+/// The same for 1000BASE-T (clause 40.5.1.1): in register 9, and in register 10.
 const GIGABIT: [(&str, u32, u32); 2] = [
     ("1000baseT/Half", 1 << 8, 1 << 10),
     ("1000baseT/Full", 1 << 9, 1 << 11),
@@ -24,20 +24,20 @@ const GIGABIT: [(&str, u32, u32); 2] = [
 const PAUSE: u32 = 1 << 10;
 const ASM_DIR: u32 = 1 << 11;
 
-/// The lines below `Settings for`, until one that is not indented.
+/// Parser of the lines below `Settings for`, up to one that is not indented.
 #[derive(Default)]
 pub(super) struct Settings {
     inside: bool,
-    /// The key that further lines of modes belong to.
+    /// The key of continuation lines with modes.
     key: String,
-    /// Of the link that is being read, from here on.
+    /// Index of the current link's first reading.
     own: usize,
     readings: Vec<Reading>,
 }
 
 impl Settings {
-    /// Whether `line` is one of them.
-    pub fn take(&mut self, number: usize, line: &str) -> bool {
+    /// Parses `line`; true if it is one of them.
+    pub fn read_line(&mut self, number: usize, line: &str) -> bool {
         if line.starts_with("Settings for ") {
             self.inside = true;
             self.key.clear();
@@ -50,17 +50,17 @@ impl Settings {
         }
         let (key, value) = line.split_once(':').unwrap_or((&self.key, line));
         let key = key.trim().to_owned();
-        for (register, value, known) in meaning(&key, value.trim()) {
-            let of = Of::Block("MII", register);
+        for (index, value, known) in meaning(&key, value.trim()) {
+            let register = RegisterRef::Block("MII", index);
             let mut own = self.readings[self.own..].iter_mut();
-            // Each line says a part.
-            if let Some(reading) = own.find(|reading| reading.of == of) {
+            // Each line describes a part of the register.
+            if let Some(reading) = own.find(|reading| reading.register == register) {
                 reading.value |= value;
                 reading.known |= known;
             } else {
                 self.readings.push(Reading {
                     line: number,
-                    of,
+                    register,
                     value,
                     known,
                 });
@@ -75,7 +75,7 @@ impl Settings {
     }
 }
 
-/// Registers with the bits that are set, and those that are known.
+/// Registers with their set bits and known bits.
 fn meaning(key: &str, value: &str) -> Vec<(u32, u32, u32)> {
     if value == "Not reported" {
         return Vec::new();
@@ -98,7 +98,7 @@ fn meaning(key: &str, value: &str) -> Vec<(u32, u32, u32)> {
         };
         return vec![(abilities, bits, PAUSE | ASM_DIR)];
     }
-    // Copies of such output have been seen with a space before the stroke.
+    // Some copies of such output have a space before the slash.
     let value = value.replace(" /", "/");
     let has = |mode: &str| value.split_whitespace().any(|word| word == mode);
     let sum = |bits: &[(&str, u32)]| {
