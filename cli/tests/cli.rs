@@ -284,7 +284,7 @@ fn missing_tap_interface_comes_with_the_commands_that_make_it() {
     ]);
     assert_eq!(code, 2);
     assert!(
-        message.contains("there is no interface nosuchif0; make it with: sudo ip tuntap add"),
+        message.contains("there is no interface nosuchif0; create it with: sudo ip tuntap add"),
         "{message}"
     );
 }

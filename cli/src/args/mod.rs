@@ -107,7 +107,7 @@ pub enum Command {
 
 /// `5M` or `1500000`.
 fn quantity(written: &str) -> Result<u64, String> {
-    let number = linerate_host::quantity::number(written).filter(|number| *number <= MOST);
+    let number = linerate_host::quantity::parse_number(written).filter(|number| *number <= MOST);
     number.ok_or_else(|| "a number is needed, with k, M or G behind it if it is large".to_owned())
 }
 

@@ -52,7 +52,7 @@ pub struct Thresholds {
 
 /// `5%` or `0.05`.
 fn share(written: &str) -> Result<f64, String> {
-    quantity::share(written).ok_or_else(|| "a share is needed, as 5% or 0.05".to_owned())
+    quantity::parse_fraction(written).ok_or_else(|| "a share is needed, as 5% or 0.05".to_owned())
 }
 
 /// `NAME=5%`.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use linerate_host::load::{LoadError, Sent, noise_floor, raw};
+use linerate_host::load::{LoadError, SendReport, noise_floor, raw};
 use linerate_results::format;
 use linerate_results::record::Distribution;
 
@@ -15,7 +15,7 @@ use crate::output;
 const NOISE: Duration = Duration::from_millis(100);
 
 pub fn run(args: &args::Blast) -> Result<(), Failure> {
-    let plan = raw::Plan {
+    let config = raw::BlastConfig {
         to: args.mac.unwrap_or(raw::BROADCAST),
         frame_octets: usize::from(args.size),
         rate: args.rate,
@@ -23,7 +23,7 @@ pub fn run(args: &args::Blast) -> Result<(), Failure> {
         stream: args.stream,
         reflect: args.reflect,
         core: args.core,
-        ..raw::Plan::new(&args.interface)
+        ..raw::BlastConfig::new(&args.interface)
     };
     if args.reflect && args.mac.is_none() {
         let why = "--reflect needs --mac: nobody sends back what goes to everybody";
@@ -35,7 +35,7 @@ pub fn run(args: &args::Blast) -> Result<(), Failure> {
         "{} for {} s out of {}, {} octets each; Ctrl-C ends it",
         args.rate, args.seconds, args.interface, args.size
     );
-    let sent = raw::blast(&plan).map_err(failed)?;
+    let sent = raw::blast(&config).map_err(failed)?;
     for note in &sent.notes {
         eprintln!("note: {note}");
     }
@@ -51,7 +51,7 @@ fn failed(error: LoadError) -> Failure {
     anyhow::Error::new(error).into()
 }
 
-fn text(sent: &Sent) -> String {
+fn text(sent: &SendReport) -> String {
     let offered = sent.offered_packets_per_s.map_or(String::new(), |offered| {
         format!(" of {} asked for", format::count(offered))
     });

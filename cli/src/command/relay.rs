@@ -26,7 +26,7 @@ mod linux {
     use anyhow::{Context, anyhow};
     use linerate_host::relay::rig::{INTERFACE, LEFT, RIGHT};
     use linerate_host::relay::{
-        Impairment, LATE_NS, Namespace, Pair, Plan, Port, RelayError, Report, WayReport,
+        Impairment, LATE_THRESHOLD_NS, Namespace, NamespacePair, RelayConfig, Port, RelayError, RelayReport, DirectionReport,
         run as relay,
     };
     use linerate_results::format;
@@ -37,7 +37,7 @@ mod linux {
     use crate::output;
 
     pub fn run(args: &args::Relay) -> Result<(), Failure> {
-        let plan = plan(args)?;
+        let config = config(args)?;
         let ends = ends(args)?;
         let stopped = stop_on_ctrl_c()?;
         let until = args
@@ -49,7 +49,7 @@ mod linux {
             over || program.has_ended() || stopped.load(Ordering::Relaxed)
         };
         eprintln!("{}; Ctrl-C ends it", ends.sentence());
-        let report = relay(ends.ports(), &plan, &stop, &mut ()).map_err(failed)?;
+        let report = relay(ends.ports(), &config, &stop, &mut ()).map_err(failed)?;
         let status = program.end();
         drop(ends);
         tell(args.json.as_deref(), &report)?;
@@ -65,17 +65,17 @@ mod linux {
     /// What an interface does is not the input's fault.
     fn failed(error: RelayError) -> Failure {
         match error {
-            RelayError::Gone { .. } | RelayError::Wait(_) => Failure::Target(error.into()),
+            RelayError::InterfaceLost { .. } | RelayError::Poll(_) => Failure::Target(error.into()),
             _ => Failure::Input(error.into()),
         }
     }
 
-    fn plan(args: &args::Relay) -> anyhow::Result<Plan> {
+    fn config(args: &args::Relay) -> anyhow::Result<RelayConfig> {
         let both: Impairment = args.both.parse().context("--both")?;
         let (mut forward, mut backward) = (both.clone(), both);
         forward.apply(&args.forward).context("--forward")?;
         backward.apply(&args.backward).context("--backward")?;
-        Ok(Plan {
+        Ok(RelayConfig {
             forward,
             backward,
             seed: args.seed,
@@ -85,7 +85,7 @@ mod linux {
 
     /// Where the relay's frames come from and go to.
     enum Ends {
-        Pair(Pair),
+        Pair(NamespacePair),
         Ports([Port; 2], Arc<Namespace>),
     }
 
@@ -99,7 +99,7 @@ mod linux {
             return Ok(Ends::Ports(ports, own));
         }
         match &args.namespaces[..] {
-            [left, right] if left != right => Ok(Ends::Pair(Pair::make(left, right, false)?)),
+            [left, right] if left != right => Ok(Ends::Pair(NamespacePair::create(left, right, false)?)),
             _ => Err(anyhow!(
                 "--namespaces takes two different names: --namespaces left,right"
             )),
@@ -197,7 +197,7 @@ mod linux {
         }
     }
 
-    fn tell(json: Option<&Path>, report: &Report) -> Result<(), Failure> {
+    fn tell(json: Option<&Path>, report: &RelayReport) -> Result<(), Failure> {
         if !report.is_exact() {
             eprintln!("note: {}", inexact(report));
         }
@@ -216,7 +216,7 @@ mod linux {
     }
 
     /// How far the relay did not do what it was asked for.
-    fn inexact(report: &Report) -> String {
+    fn inexact(report: &RelayReport) -> String {
         let ways = [&report.forward, &report.backward];
         let late: u64 = ways.iter().map(|way| way.late_frames).sum();
         let latest = ways.iter().map(|way| way.max_lateness_ns).max();
@@ -225,14 +225,14 @@ mod linux {
             "this machine did not keep up: {} frames went more than {} late (at most {}), {} were \
              discarded by the system before the relay saw them",
             format::count(late),
-            format::time(LATE_NS),
+            format::time(LATE_THRESHOLD_NS),
             format::time(latest.unwrap_or_default()),
             format::count(unseen),
         )
     }
 
     /// The truth of one direction, for people.
-    fn direction(name: &str, way: &WayReport) -> String {
+    fn direction(name: &str, way: &DirectionReport) -> String {
         let counts = &way.counts;
         let settings = way.impairment.to_string();
         let settings = if settings.is_empty() {

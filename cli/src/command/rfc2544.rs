@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use linerate_bench::endpoint::Target;
 use linerate_bench::procedure::Asked;
-use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, line_of_interface};
+use linerate_bench::procedure::rfc2544::{Plan, Rfc2544, TESTS, interface_line_rate};
 use linerate_results::record::{Counting, Rfc2544Test};
 
 use super::test::{measure, open};
@@ -33,7 +33,7 @@ fn line_rate(args: &args::Rfc2544, target: &dyn Target) -> Result<u64, Failure> 
     match &args.line_rate {
         Some(LineRate::Bits(bits)) => Ok(*bits),
         Some(LineRate::Of(interface)) => {
-            line_of_interface(interface).map_err(|why| anyhow!("--line-rate: {why}").into())
+            interface_line_rate(interface).map_err(|why| anyhow!("--line-rate: {why}").into())
         }
         None => target.line_bits_per_s().ok_or_else(|| {
             anyhow!(

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use linerate_host::serve::{self, Direction, Event, Limits, Order, Protocol, Served};
+use linerate_host::serve::{self, TransferDirection, ServeEvent, Limits, ServeConfig, Protocol, ServedTransfer};
 use linerate_results::format;
 
 use super::stop_on_ctrl_c;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output;
 
 pub fn run(args: &args::Serve) -> Result<(), Failure> {
-    let order = order(args)?;
+    let config = config(args)?;
     let stopped = stop_on_ctrl_c()?;
     let until = args
         .seconds
@@ -22,16 +22,16 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
         let over = until.is_some_and(|until| Instant::now() >= until);
         over || stopped.load(Ordering::Relaxed)
     };
-    eprintln!("{}", reach(&order));
+    eprintln!("{}", reach(&config));
     let mut serving = 0;
     let mut failed = None;
-    serve::serve(&order, &stop, |event| match event {
-        Event::Listening(protocol, port) => {
+    serve::serve(&config, &stop, |event| match event {
+        ServeEvent::Listening(protocol, port) => {
             serving += 1;
-            eprintln!("{protocol} on {}:{port}", order.address);
+            eprintln!("{protocol} on {}:{port}", config.address);
         }
-        Event::Served(served) => tell(&served, args.json),
-        Event::Failed(protocol, error) => {
+        ServeEvent::Served(served) => tell(&served, args.json),
+        ServeEvent::Failed(protocol, error) => {
             eprintln!("{protocol} is not served: {error}");
             failed = Some(error);
         }
@@ -42,7 +42,7 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
     }
 }
 
-fn order(args: &args::Serve) -> Result<Order, Failure> {
+fn config(args: &args::Serve) -> Result<ServeConfig, Failure> {
     let asked = if args.protocols.is_empty() {
         let all = Protocol::ALL.into_iter();
         all.map(|protocol| (protocol, None)).collect()
@@ -62,7 +62,7 @@ fn order(args: &args::Serve) -> Result<Order, Failure> {
         });
         protocols.push((protocol, port));
     }
-    Ok(Order {
+    Ok(ServeConfig {
         address: args.bind,
         protocols,
         clients: usize::from(args.clients),
@@ -75,8 +75,8 @@ fn order(args: &args::Serve) -> Result<Order, Failure> {
 }
 
 /// Who can be served, as a sentence.
-fn reach(order: &Order) -> String {
-    let (address, clients) = (order.address, order.clients);
+fn reach(config: &ServeConfig) -> String {
+    let (address, clients) = (config.address, config.clients);
     let whom = if address.is_loopback() {
         "this machine only (--bind 0.0.0.0 serves whoever reaches it)".to_owned()
     } else if address.is_unspecified() {
@@ -84,7 +84,7 @@ fn reach(order: &Order) -> String {
     } else {
         format!("whoever reaches {address}")
     };
-    let udp = if order.limits.sends_datagrams {
+    let udp = if config.limits.sends_datagrams {
         ""
     } else {
         "; no UDP on request (--udp-on-request sends it)"
@@ -92,7 +92,7 @@ fn reach(order: &Order) -> String {
     format!("serving {whom}; {clients} connections of each protocol at a time{udp}; Ctrl-C ends it")
 }
 
-fn tell(served: &Served, json: bool) {
+fn tell(served: &ServedTransfer, json: bool) {
     let line = if json {
         let text = serde_json::to_string(served);
         text.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
@@ -103,10 +103,10 @@ fn tell(served: &Served, json: bool) {
     let _ = output::print(&format!("{line}\n"));
 }
 
-fn sentence(served: &Served) -> String {
+fn sentence(served: &ServedTransfer) -> String {
     let (what, way) = match served.direction {
-        Direction::Received => ("received", "from"),
-        Direction::Sent => ("sent", "to"),
+        TransferDirection::Received => ("received", "from"),
+        TransferDirection::Sent => ("sent", "to"),
     };
     let rate = served
         .goodput_bytes_per_s
@@ -115,7 +115,7 @@ fn sentence(served: &Served) -> String {
     let datagrams = served.datagrams.map_or(String::new(), |it| {
         let counted = it.received.map_or(String::new(), |received| {
             format!(
-                ", {} lost, {} out of order, jitter {}",
+                ", {} lost, {} out of config, jitter {}",
                 received.lost_datagrams,
                 received.out_of_order_datagrams,
                 format::time(received.jitter_ns),
