@@ -84,7 +84,7 @@ impl FrameObserver for Record {
     fn on_arrival(&mut self, way: Direction, frame: &[u8], fates: FrameFates) {
         self.came
             .extend(Datagram::of(frame).map(|datagram| (way, datagram)));
-        for fate in [Some(fates.frame), fates.copy].into_iter().flatten() {
+        for fate in [Some(fates.original), fates.duplicate].into_iter().flatten() {
             if let Fate::Passed {
                 number,
                 corrupted_bits: 1..,

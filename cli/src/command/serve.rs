@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use linerate_host::serve::{self, TransferDirection, ServeEvent, Limits, ServeConfig, Protocol, ServedTransfer};
+use linerate_host::serve::{
+    self, Limits, Protocol, ServeConfig, ServeEvent, ServedTransfer, TransferDirection,
+};
 use linerate_results::format;
 
 use super::stop_on_ctrl_c;
@@ -30,9 +32,9 @@ pub fn run(args: &args::Serve) -> Result<(), Failure> {
             serving += 1;
             eprintln!("{protocol} on {}:{port}", config.address);
         }
-        ServeEvent::Served(served) => tell(&served, args.json),
+        ServeEvent::Served(served) => print_transfer(&served, args.json),
         ServeEvent::Failed(protocol, error) => {
-            eprintln!("{protocol} is not served: {error}");
+            eprintln!("{protocol} failed: {error}");
             failed = Some(error);
         }
     });
@@ -52,7 +54,7 @@ fn config(args: &args::Serve) -> Result<ServeConfig, Failure> {
     let mut protocols = Vec::new();
     for (protocol, port) in asked {
         if protocols.iter().any(|(other, _)| *other == protocol) {
-            return Err(anyhow!("{protocol} is named twice: once is enough").into());
+            return Err(anyhow!("{protocol} is given more than once").into());
         }
         let (standard, unprivileged) = protocol.ports();
         let port = port.unwrap_or(if args.standard_ports {
@@ -67,39 +69,39 @@ fn config(args: &args::Serve) -> Result<ServeConfig, Failure> {
         protocols,
         clients: usize::from(args.clients),
         limits: Limits {
-            // On loopback no request can come from elsewhere.
+            // Requests on loopback cannot come from other hosts.
             sends_datagrams: args.udp_on_request || args.bind.is_loopback(),
             ..Limits::default()
         },
     })
 }
 
-/// Who can be served, as a sentence.
+/// Sentence that describes which clients can connect.
 fn reach(config: &ServeConfig) -> String {
     let (address, clients) = (config.address, config.clients);
     let whom = if address.is_loopback() {
-        "this machine only (--bind 0.0.0.0 serves whoever reaches it)".to_owned()
+        "this host only (--bind 0.0.0.0 serves other hosts)".to_owned()
     } else if address.is_unspecified() {
-        "whoever reaches this machine".to_owned()
+        "on all addresses".to_owned()
     } else {
-        format!("whoever reaches {address}")
+        format!("on {address}")
     };
     let udp = if config.limits.sends_datagrams {
         ""
     } else {
-        "; no UDP on request (--udp-on-request sends it)"
+        "; no UDP on request (enable with --udp-on-request)"
     };
-    format!("serving {whom}; {clients} connections of each protocol at a time{udp}; Ctrl-C ends it")
+    format!("serving {whom}; up to {clients} connections per protocol{udp}; press Ctrl-C to stop")
 }
 
-fn tell(served: &ServedTransfer, json: bool) {
+fn print_transfer(served: &ServedTransfer, json: bool) {
     let line = if json {
         let text = serde_json::to_string(served);
         text.unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
     } else {
         sentence(served)
     };
-    // Nobody reads any more: clients are served all the same.
+    // If stdout is closed, clients are still served.
     let _ = output::print(&format!("{line}\n"));
 }
 
@@ -115,7 +117,7 @@ fn sentence(served: &ServedTransfer) -> String {
     let datagrams = served.datagrams.map_or(String::new(), |it| {
         let counted = it.received.map_or(String::new(), |received| {
             format!(
-                ", {} lost, {} out of config, jitter {}",
+                ", {} lost, {} out of order, jitter {}",
                 received.lost_datagrams,
                 received.out_of_order_datagrams,
                 format::time(received.jitter_ns),
