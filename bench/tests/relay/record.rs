@@ -1,6 +1,6 @@
 //! What passed the relay, frame by frame.
 
-use linerate_host::relay::{Delivered, Transmission, Fate, FrameFates, Direction, FrameObserver};
+use linerate_host::relay::{Delivered, Direction, Fate, FrameFates, FrameObserver, Transmission};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Octets of a frame that are kept: down to the first of a UDP payload.
@@ -84,7 +84,10 @@ impl FrameObserver for Record {
     fn on_arrival(&mut self, way: Direction, frame: &[u8], fates: FrameFates) {
         self.came
             .extend(Datagram::of(frame).map(|datagram| (way, datagram)));
-        for fate in [Some(fates.original), fates.duplicate].into_iter().flatten() {
+        for fate in [Some(fates.original), fates.duplicate]
+            .into_iter()
+            .flatten()
+        {
             if let Fate::Passed {
                 number,
                 corrupted_bits: 1..,

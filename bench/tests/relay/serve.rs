@@ -12,7 +12,9 @@ use super::{each, has, narrow, overflows, rig, undisturbed};
 use linerate_agent::Limits;
 use linerate_host::relay::Direction;
 use linerate_host::relay::rig::RIGHT;
-use linerate_host::serve::{TransferDirection, ServeEvent, ServeConfig, Protocol, ServedTransfer, serve};
+use linerate_host::serve::{
+    Protocol, ServeConfig, ServeEvent, ServedTransfer, TransferDirection, serve,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -175,7 +177,12 @@ fn iperf_2_is_told_what_the_relay_did_to_its_datagrams() {
             return;
         };
         let counts = told(&it.served(TransferDirection::Received));
-        let expected = expected(&it.record, (Direction::Forward, 1), iperf2_numbers, Expected::of);
+        let expected = expected(
+            &it.record,
+            (Direction::Forward, 1),
+            iperf2_numbers,
+            Expected::of,
+        );
         assert_eq!(counts, expected, "{faults} {flags}");
         assert_eq!(
             printed(&it.text),
@@ -199,8 +206,16 @@ fn iperf_2_and_we_count_alike_what_we_send_it() {
         };
         // Stock iperf is the receiver, and counts as it does.
         let count = |numbers: Vec<u64>| as_iperf2_counts(numbers);
-        let expected = expected(&it.record, (Direction::Backward, 100), iperf2_numbers, count);
-        let (sent, received) = (it.served(TransferDirection::Sent), it.served(TransferDirection::Received));
+        let expected = expected(
+            &it.record,
+            (Direction::Backward, 100),
+            iperf2_numbers,
+            count,
+        );
+        let (sent, received) = (
+            it.served(TransferDirection::Sent),
+            it.served(TransferDirection::Received),
+        );
         if flags == "-R" {
             // It does not say what it received.
             assert_eq!(printed(&it.text), expected, "{faults} {flags}: {}", it.text);
@@ -224,7 +239,12 @@ fn iperf_3_is_told_what_the_relay_did_to_its_datagrams() {
         let Some(it) = run(&faults, Protocol::Iperf3, 1, &line) else {
             return;
         };
-        let counts = expected(&it.record, (Direction::Forward, 16), iperf3_numbers, Expected::of);
+        let counts = expected(
+            &it.record,
+            (Direction::Forward, 16),
+            iperf3_numbers,
+            Expected::of,
+        );
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
         assert_eq!(told(&it.served), [expected], "{faults} {flags}");
@@ -301,7 +321,12 @@ fn iperf_3_and_we_count_alike_both_ways_at_once() {
         };
         let [forward, backward] = both_ways(&it.text);
         // What the client sent, as we have counted it, and as we have told it.
-        let counts = expected(&it.record, (Direction::Forward, 16), iperf3_numbers, Expected::of);
+        let counts = expected(
+            &it.record,
+            (Direction::Forward, 16),
+            iperf3_numbers,
+            Expected::of,
+        );
         let sum = |of: fn(&Counts) -> u64| counts.iter().map(of).sum::<u64>();
         let expected = (sum(|it| it.0), sum(|it| it.1), sum(|it| it.2));
         let received = it.served(TransferDirection::Received);

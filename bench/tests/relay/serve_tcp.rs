@@ -5,7 +5,7 @@ use super::record::Lane;
 use super::said::{end_of, number};
 use super::serve::run_at;
 use linerate_host::relay::Direction;
-use linerate_host::serve::{TransferDirection, Protocol, ServedTransfer};
+use linerate_host::serve::{Protocol, ServedTransfer, TransferDirection};
 
 pub const TCP_FAULTS: &str =
     "loss=1%,reorder=1%/3,duplicate=1%,corrupt=1e-6,delay=500us,jitter=200us";
@@ -29,7 +29,8 @@ fn tcp_of_iperf_2_arrives_whole_through_all_of_it() {
         let Some(it) = run_at(mtu, TCP_FAULTS, Protocol::Iperf2, tests, &line) else {
             return;
         };
-        let both = [TransferDirection::Received, TransferDirection::Sent].map(|way| length(&it.served(way)));
+        let both = [TransferDirection::Received, TransferDirection::Sent]
+            .map(|way| length(&it.served(way)));
         assert_eq!(both, [received, sent], "{flags}: {}", it.text);
         // On a connection back the client has the port that it names in -L, 5001.
         let forward = it.record.tcp(Direction::Forward).into_iter();

@@ -15,7 +15,7 @@ use super::{has, overflows, rig, undisturbed};
 use linerate_bench::machine::{Order, open_on_tap};
 use linerate_bench::scenario::{self, Surroundings};
 use linerate_bench::{board, firmware, tap};
-use linerate_host::relay::{Rig, Direction};
+use linerate_host::relay::{Direction, Rig};
 use rustix::process::setpriority_process;
 use serde_json::Value;
 use std::path::Path;
@@ -203,7 +203,12 @@ fn iperf_3_the_board_and_the_relay_count_alike() {
         let ([forward], [backward]) = (&forward[..], &backward[..]) else {
             panic!("a stream each way: {}", it.text);
         };
-        let expected = expected(&it.record, (Direction::Forward, 16), iperf3_numbers, Expected::of);
+        let expected = expected(
+            &it.record,
+            (Direction::Forward, 16),
+            iperf3_numbers,
+            Expected::of,
+        );
         let sent = lost_and_all(forward);
         assert_eq!([sent], [(expected[0].0, expected[0].1)], "{faults}");
         assert_eq!(sent, told(&it, "received"), "{faults}: {:?}", it.served);

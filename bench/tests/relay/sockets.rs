@@ -2,7 +2,7 @@
 
 use super::{Record, rig};
 use linerate_host::relay::rig::{INTERFACE, LEFT, RIGHT};
-use linerate_host::relay::{RelayReport, Rig, Direction};
+use linerate_host::relay::{Direction, RelayReport, Rig};
 use std::net::UdpSocket;
 use std::time::Duration;
 

@@ -58,7 +58,7 @@ fn protocol(written: &str) -> Result<(Protocol, Option<u16>), String> {
 #[command(after_help = "Examples:\n  \
     sudo linerate relay --namespaces left,right --both delay=5ms,rate=10M,queue=50\n  \
     sudo linerate relay --namespaces left,right --forward loss=1% -- ping -c 3 10.0.0.2\n  \
-    linerate relay tap0 tap1 --both loss=0.1% --backward delay=20ms,jitter=5ms --json truth.json\n\n\
+    linerate relay tap0 tap1 --both loss=0.1% --backward delay=20ms,jitter=5ms --json report.json\n\n\
     The first example creates two network namespaces with a link between them: 10.0.0.1 in `left`,\n\
     10.0.0.2 in `right`. In other terminals:\n  \
     sudo ip netns exec right linerate serve --bind 10.0.0.2\n  \

@@ -330,7 +330,11 @@ impl<'a> Sender<'a> {
 
 /// Takes what comes until all is there, or nothing is to be expected any more; and how many frames the
 /// system dropped for want of room.
-fn gather(mut ring: ReceiveRing, wanted: Wanted, shared: &Shared) -> Result<(Matched, u64), Stopped> {
+fn gather(
+    mut ring: ReceiveRing,
+    wanted: Wanted,
+    shared: &Shared,
+) -> Result<(Matched, u64), Stopped> {
     let mut matched = Matched::new(wanted);
     loop {
         let behind_ns = behind_ns(&shared.clock);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use linerate_results::record::{Direction, End};
 
 use super::super::*;
-use linerate_host::serve::{ServeEvent, Limits, ServeConfig, Protocol, serve};
+use linerate_host::serve::{Limits, Protocol, ServeConfig, ServeEvent, serve};
 use linerate_host::testing::free_port;
 
 /// Serves `protocol` while `client` runs with the target that `scheme` opens there.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use linerate_results::record::Distribution;
 
 use crate::endpoint::{self, Options, RoundTrips, Trial, Unwatched};
-use linerate_host::serve::{self, ServeEvent, Limits, ServeConfig, Protocol};
+use linerate_host::serve::{self, Limits, Protocol, ServeConfig, ServeEvent};
 use linerate_results::distribution;
 
 /// It takes no longer than this.
